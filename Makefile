@@ -1,0 +1,54 @@
+# Every task a person runs. `make help` lists them.
+
+PROFILE ?= laptop
+ONLY ?=
+PORT ?= 5000
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+READY := $(VENV)/.ready
+SWEEPS := $(patsubst sweeps/%.py,%,$(shell grep -l '^SWEEP = ' sweeps/*.py))
+
+export MLFLOW_DISABLE_TELEMETRY ?= true
+export RAY_USAGE_STATS_ENABLED ?= 0
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test test-slow test-gpu bench ui clean
+
+help: ## list the tasks
+	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
+	@echo
+	@echo "  sweeps: $(subst _,-,$(SWEEPS))"
+	@echo "  PROFILE=smoke|laptop|paper|...   ONLY=\"depth=2 domain=gaussian,images\"   INFOSCOPE_DATA=folder of real data"
+	@echo "  RAY_ADDRESS, MLFLOW_TRACKING_URI: an existing Ray cluster, an existing MLflow server"
+
+setup: $(READY) ## install everything into .venv (done by every other task when needed)
+
+$(READY): requirements.txt constraints.txt $(wildcard packages/*/pyproject.toml) infra/setup.sh
+	@sh infra/setup.sh $(VENV)
+	@touch $@
+
+sweep-%: $(READY) ## run a sweep, record it in MLflow, print its table (PROFILE=laptop ONLY=)
+	@$(PYTHON) -m sweeps.$(subst -,_,$*) --profile "$(PROFILE)" --only "$(ONLY)"; status=$$?; \
+	if [ $$status -ne 2 ] && [ -f analysis/$(subst -,_,$*).py ]; then \
+	  $(PYTHON) -m analysis.$(subst -,_,$*) --profile "$(PROFILE)" || [ $$status -ne 0 ] || status=$$?; fi; exit $$status
+
+table-%: $(READY) ## print and save the table of a sweep from what MLflow holds (PROFILE=laptop)
+	@$(PYTHON) -m analysis.$(subst -,_,$*) --profile "$(PROFILE)"
+
+ui: $(READY) ## open the MLflow UI on the runs, on this machine only (PORT=5000)
+	@$(PYTHON) -m infoscope.tracking ui --port "$(PORT)"
+
+test: $(READY) ## run the tests: offline, 2 cores, under 12 minutes
+	@$(PYTHON) -m pytest -m "not slow and not gpu and not bench"
+
+test-slow: $(READY) ## run the slow checks
+	@$(PYTHON) -m pytest -m slow
+
+test-gpu: $(READY) ## run the checks that need a GPU
+	@$(PYTHON) -m pytest -m gpu -rs
+
+bench: $(READY) ## measure the speed ratios against straightforward baselines, in one run
+	@$(PYTHON) -m pytest -m bench -s tests/benchmarks
+
+clean: ## remove the virtual environment (never the runs)
+	rm -rf $(VENV)

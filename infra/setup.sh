@@ -1,0 +1,31 @@
+#!/bin/sh
+# Makes the virtual environment: infra/setup.sh VENV. Uses uv where it can be had, else pip; both read requirements.txt.
+set -eu
+venv=$1
+
+if [ ! -x "$venv/bin/python" ]; then
+    for python in python3 python3.14 python3.13 python3.12 python3.11 python; do
+        if "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then break; fi
+        python=
+    done
+    if [ -z "$python" ]; then
+        echo "infoscope needs Python 3.11 or newer, and none is on the PATH." >&2
+        exit 2
+    fi
+    echo "setting up $venv with $("$python" --version) (a few minutes the first time)"
+    "$python" -m venv "$venv" || {
+        rm -rf "$venv"
+        command -v uv >/dev/null || { echo "python -m venv failed: install your system's python3-venv package, or uv." >&2; exit 2; }
+        uv venv --quiet --seed --python "$python" "$venv"
+    }
+fi
+
+uv=$(command -v uv || true)
+if [ -z "$uv" ] && "$venv/bin/python" -m pip install --quiet -c constraints.txt uv 2>/dev/null; then
+    uv=$venv/bin/uv
+fi
+if [ -n "$uv" ] && "$uv" pip install --quiet --python "$venv/bin/python" -r requirements.txt; then
+    exit 0
+fi
+[ -z "$uv" ] || echo "uv could not install the requirements; trying pip" >&2
+"$venv/bin/python" -m pip install --disable-pip-version-check --quiet -r requirements.txt
