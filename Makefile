@@ -1,7 +1,7 @@
 # Every task a person runs. `make help` lists them.
 
 PROFILE ?= laptop
-ONLY ?=
+SET ?=
 PORT ?= 5000
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -18,7 +18,7 @@ help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
 	@echo
 	@echo "  sweeps: $(subst _,-,$(SWEEPS))"
-	@echo "  PROFILE=smoke|laptop|paper|...   ONLY=\"depth=2 domain=gaussian,images\"   INFOSCOPE_DATA=folder of real data"
+	@echo "  PROFILE=smoke|laptop|paper|...   SET=\"depths=1,2 seeds=0,1\"   INFOSCOPE_DATA=folder of real data"
 	@echo "  RAY_ADDRESS, MLFLOW_TRACKING_URI: an existing Ray cluster, an existing MLflow server"
 
 setup: $(READY) ## install everything into .venv (done by every other task when needed)
@@ -27,8 +27,8 @@ $(READY): requirements.txt constraints.txt $(wildcard packages/*/pyproject.toml)
 	@sh infra/setup.sh $(VENV)
 	@touch $@
 
-sweep-%: $(READY) ## run a sweep, record it in MLflow, print its table (PROFILE=laptop ONLY=)
-	@$(PYTHON) -m sweeps.$(subst -,_,$*) --profile "$(PROFILE)" --only "$(ONLY)"; status=$$?; \
+sweep-%: $(READY) ## run a sweep, record it in MLflow, print its table (PROFILE=laptop SET=)
+	@$(PYTHON) -m sweeps.$(subst -,_,$*) --profile "$(PROFILE)" --set "$(SET)"; status=$$?; \
 	if [ $$status -ne 2 ] && [ -f analysis/$(subst -,_,$*).py ]; then \
 	  $(PYTHON) -m analysis.$(subst -,_,$*) --profile "$(PROFILE)" || [ $$status -ne 0 ] || status=$$?; fi; exit $$status
 

@@ -1,0 +1,111 @@
+"""How far an estimator's reported values are from the truth, and how that varies over repeated runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Bias, variance and mean squared error of a series of estimates, in the unit of the estimates (squared for the last two).
+
+    bias is truth minus mean and variance has ddof 0, as in Lee & Rhee 2024, so that mse = bias^2 + variance. The standard
+    errors are those of the mean and of the mse within this one run (batch means, which allow for the dependence of
+    neighbouring steps); they say nothing about another run. steps counts the estimates, nonfinite those that are NaN or
+    infinite: where there is one, every figure is NaN, because leaving it out would flatter the estimator.
+    """
+
+    mean: float
+    bias: float
+    variance: float
+    mse: float
+    mean_standard_error: float
+    mse_standard_error: float
+    steps: int
+    nonfinite: int
+
+
+BATCHES = 20
+
+
+def errors(estimates: np.ndarray, truth: float) -> Errors:
+    """Errors of `estimates` [steps] of one true value. Raises ValueError for no estimates or a truth that is not finite."""
+    estimates = np.asarray(estimates, dtype=np.float64)
+    if estimates.ndim != 1 or estimates.size == 0:
+        raise ValueError(f"estimates has shape {estimates.shape}; it must be one-dimensional with at least one step")
+    if not np.isfinite(truth):
+        raise ValueError(f"truth is {truth}; it must be finite")
+    nonfinite = int((~np.isfinite(estimates)).sum())
+    if nonfinite:
+        return Errors(*[float("nan")] * 6, steps=estimates.size, nonfinite=nonfinite)
+    squared = (estimates - truth) ** 2
+    mean = estimates.mean()
+    return Errors(
+        mean=float(mean),
+        bias=float(truth - mean),
+        variance=float(estimates.var()),
+        mse=float(squared.mean()),
+        mean_standard_error=batch_means_error(estimates),
+        mse_standard_error=batch_means_error(squared),
+        steps=estimates.size,
+        nonfinite=0,
+    )
+
+
+def batch_means_error(values: np.ndarray, batches: int = BATCHES) -> float:
+    """Standard error of the mean of a dependent series [steps], from the spread of `batches` consecutive block means.
+
+    NaN when there are fewer than two values per block: too short a series to say. (Law & Kelton 1984, batch means.)
+    """
+    length = len(values) // batches
+    if length < 2:
+        return float("nan")
+    blocks = np.asarray(values, dtype=np.float64)[-batches * length :].reshape(batches, length).mean(axis=1)
+    return float(blocks.std(ddof=1) / np.sqrt(batches))
+
+
+@dataclass(frozen=True)
+class Replicated:
+    """A figure over independent runs: mean, standard error, and a Student t interval (95 %). One run has no error: NaN."""
+
+    mean: float
+    standard_error: float
+    low: float
+    high: float
+    runs: int
+
+
+def replicated(values: Sequence[float]) -> Replicated:
+    """Summary over runs (seeds). A NaN among the values makes the summary NaN: a diverged run is not averaged away."""
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(f"values has shape {values.shape}; it must hold one figure per run, for at least one run")
+    mean, runs = float(values.mean()), values.size
+    if runs == 1:
+        return Replicated(mean, float("nan"), float("nan"), float("nan"), 1)
+    error = float(values.std(ddof=1) / np.sqrt(runs))
+    margin = float(stats.t.ppf(0.975, runs - 1)) * error
+    return Replicated(mean, error, mean - margin, mean + margin, runs)
+
+
+def correlation(x: np.ndarray, y: np.ndarray) -> Replicated:
+    """Pearson correlation of x [points] with every row of y [runs, points], over runs: the mean of Fisher's z and its Student t interval.
+
+    The run is the unit of replication: points of one run share their data and are not independent. Raises ValueError for unequal lengths,
+    fewer than three points, or a constant x.
+    """
+    x, y = np.asarray(x, dtype=np.float64), np.atleast_2d(np.asarray(y, dtype=np.float64))
+    if y.shape[1] != x.size or x.size < 3:
+        raise ValueError(f"x has {x.size} points and y {y.shape[1]}; they must be equally many, and at least 3")
+    if x.min() == x.max():
+        raise ValueError(f"x is constant at {x[0]}; a correlation needs it to vary")
+    spread = y.std(axis=1)
+    centred = y - y.mean(axis=1, keepdims=True)
+    r = np.where(spread > 0, centred @ (x - x.mean()) / (x.size * x.std() * np.where(spread > 0, spread, 1.0)), np.nan)
+    z = replicated(np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12)))
+    back = np.tanh([z.mean, z.low, z.high])
+    return Replicated(float(back[0]), float("nan"), float(back[1]), float(back[2]), z.runs)

@@ -1,0 +1,85 @@
+"""The command line of a sweep, and of the MLflow UI."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+
+from infoscope.tracking.driver import Summary, SweepBusy, run
+from infoscope.tracking.store import StoreUnreachable, home, tracking_uri
+from infoscope.tracking.sweep import Sweep
+
+FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+
+
+def main(sweep: Sweep) -> None:
+    """`python -m sweeps.NAME [--profile P] [--set "name=value ..."]`; exits 0, 1 (cells failed), 2 (bad input) or 130 (interrupted)."""
+    parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
+    parser.add_argument("--profile", default="laptop", help=f"one of {', '.join(sweep.profiles)} (default: laptop)")
+    parser.add_argument("--set", default="", metavar="'NAME=VALUE ...'", help="settings of the profile to replace, such as 'depths=1,2 seeds=0,1'")
+    arguments = parser.parse_args()
+    try:
+        summary = run(_importable(sweep), arguments.profile, assignments(arguments.set))
+    except (ValueError, FileNotFoundError, SweepBusy, StoreUnreachable) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    print(describe(summary), file=sys.stderr)
+    sys.exit(INTERRUPTED if summary.unfinished else FAILED if summary.failures else 0)
+
+
+def assignments(text: str) -> dict[str, str]:
+    """"a=1 b=2,3" as a dict of texts. Raises ValueError on a word without "="."""
+    pairs = {}
+    for word in text.split():
+        name, equals, value = word.partition("=")
+        if not (name and equals and value):
+            raise ValueError(f"setting {word!r} is not of the form name=value")
+        pairs[name] = value
+    return pairs
+
+
+def _importable(sweep: Sweep) -> Sweep:
+    """The same sweep out of its module's real name instead of `__main__`, so that workers import its functions."""
+    specification = sys.modules["__main__"].__spec__
+    return importlib.import_module(specification.name).SWEEP if specification else sweep
+
+
+def describe(summary: Summary) -> str:
+    """What a person needs to know after a sweep, in a few lines."""
+    lines = []
+    if summary.skipped == summary.cells:
+        lines.append(f"{summary.sweep} ({summary.profile}): all {summary.cells} cells are already recorded, nothing to run")
+    else:
+        counts = {"completed": summary.completed, "stopped early": summary.stopped, "failed": len(summary.failures)}
+        counts |= {"already recorded": summary.skipped, "not finished": summary.unfinished}
+        told = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+        lines.append(f"{summary.sweep} ({summary.profile}): {told} of {summary.cells} cells in {summary.seconds:.0f} s")
+    if summary.tracking_share is not None:
+        lines.append(f"recording took {100 * summary.tracking_share:.1f} % of the trials' time")
+    for cell, error in summary.failures[:10]:
+        lines.append(f"failed: {cell}: {error}")
+    if len(summary.failures) > 10:
+        lines.append(f"... and {len(summary.failures) - 10} more; their runs in MLflow hold the tracebacks")
+    if summary.unfinished:
+        lines.append("interrupted: the same command goes on from here")
+    if summary.unsent:
+        lines.append(f"{summary.unsent} cells are recorded in {home() / 'records'} but not in MLflow yet: the same command sends them")
+    return "\n".join(lines)
+
+
+def ui(port: int) -> None:
+    """Replaces this process by the MLflow UI on the runs of the working tree, on the loopback address only."""
+    os.environ["MLFLOW_SERVER_ENABLE_JOB_EXECUTION"] = "false"
+    uri = tracking_uri()
+    if not uri.startswith("sqlite:///"):
+        print(f"the runs are on a tracking server: open {uri}")
+        return
+    if not os.path.exists(uri.removeprefix("sqlite:///")):
+        print("error: no runs yet; run a sweep first, such as `make sweep-critic-capacity`", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    print(f"MLflow UI on http://127.0.0.1:{port} (Ctrl-C ends it)", flush=True)
+    # one worker: with several, every request waits 40 ms
+    command = ["-m", "mlflow", "server", "--backend-store-uri", uri, "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
+    os.execv(sys.executable, [sys.executable, *command])

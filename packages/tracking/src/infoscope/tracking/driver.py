@@ -1,0 +1,308 @@
+"""Runs a sweep: finds what is missing, schedules it on Ray Tune, and closes every run with its true status."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from infoscope.tracking.environment import code_tags
+from infoscope.tracking.flush import STATUS, close
+from infoscope.tracking.progress import Progress
+from infoscope.tracking.record import FAILED, STOPPED, Record, records
+from infoscope.tracking.store import ERROR, HOST, OUTCOME, PARENT, PROFILE, Store, home
+from infoscope.tracking.sweep import Cell, Profile, Sweep
+from infoscope.tracking.worker import Assignment, work
+
+QUIET_RAY = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_AIR_NEW_OUTPUT": "0",
+    "RAY_DEDUP_LOGS": "0",
+    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
+    "TUNE_RESULT_BUFFER_LENGTH": "0",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+}
+
+
+@dataclass
+class Summary:
+    """How an invocation went. Cells are counted; `failures` holds each failed cell with the last line of its error."""
+
+    sweep: str
+    profile: str
+    cells: int
+    skipped: int
+    completed: int = 0
+    stopped: int = 0
+    failures: list[tuple[Cell, str]] = field(default_factory=list)
+    unsent: int = 0
+    seconds: float = 0.0
+    tracking_share: float | None = None
+
+    @property
+    def unfinished(self) -> int:
+        return self.cells - self.skipped - self.completed - self.stopped - len(self.failures)
+
+    @property
+    def status(self) -> str:
+        return "KILLED" if self.unfinished else "FAILED" if self.failures else "FINISHED"
+
+
+class SweepBusy(RuntimeError):
+    """Another process runs the same sweep in this working tree."""
+
+
+def run(sweep: Sweep, profile: str = "laptop", overrides: Mapping[str, str] | None = None) -> Summary:
+    """Runs the cells of a profile that MLflow does not hold yet.
+
+    Raises ValueError on a bad profile, setting or cell before anything is recorded, SweepBusy when the sweep already runs here,
+    StoreUnreachable when the tracking store does not answer. A failed cell does not raise: it is in the summary.
+    """
+    label, settings = sweep.profile(profile, overrides)
+    plan = sweep.plan(settings)
+    began = time.perf_counter()
+    folder = home() / "records" / sweep.name
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder.with_suffix(".lock"), timeout=0):
+            store = Store.open(sweep.name, create=True)
+            _close_leftovers(store, folder)
+            known = {run.data.tags["infoscope.key"]: run for run in store.cells()}
+            done = {key for key, run in known.items() if run.info.status == "FINISHED"}
+            missing = {key: cell for key, cell in plan.items() if key not in done}
+            summary = Summary(sweep.name, label, len(plan), len(plan) - len(missing))
+            if missing:
+                run_ids = {key: known[key].info.run_id for key in missing if key in known}
+                _run_missing(sweep, settings, label, missing, run_ids, store, folder, summary)
+    except Timeout:
+        raise SweepBusy(f"sweep {sweep.name} is already running in this working tree; wait for it or stop it first") from None
+    summary.seconds = time.perf_counter() - began
+    return summary
+
+
+def _close_leftovers(store: Store, folder: Path) -> None:
+    """What a dead process left behind here: its records are sent, its runs closed. The lock says that no such process lives."""
+    for record in records(folder):
+        close(record, store, otherwise="KILLED")
+    for run in store.cells("attributes.status = 'RUNNING'"):
+        if run.data.tags.get(HOST) == os.uname().nodename:
+            store.client.set_terminated(run.info.run_id, "KILLED")
+
+
+def _run_missing(
+    sweep: Sweep, settings: Profile, label: str, missing: dict[str, Cell], run_ids: dict[str, str], store: Store, folder: Path, summary: Summary
+) -> None:
+    tags = code_tags() | {PROFILE: label}
+    parent = store.client.create_run(
+        store.experiment_id,
+        run_name=f"{sweep.name} {label}",
+        tags=tags | {"infoscope.cells": str(len(missing)), HOST: os.uname().nodename, "mlflow.note.content": (sweep.cells.__doc__ or "")},
+    ).info.run_id
+    try:
+        with _ray(), _terminate_as_interrupt():
+            device = _device()
+            packs = sweep.packs(missing, device)
+            assignments = [
+                Assignment(pack, run_ids, tags | {PARENT: parent}, store, folder, "cuda" if device == "gpu" else device) for pack in packs
+            ]
+            costs = [sweep.pack_cost(pack) for pack in packs]
+            with Progress(len(missing), sum(costs), sweep.best) as progress:
+                watch = _Watch(assignments, costs, progress, summary)
+                _fit(sweep, assignments, device, watch)
+                watch.finish()
+            summary.tracking_share = watch.tracking_share()
+    finally:
+        _close_unfinished(missing, parent, store, folder, summary)
+        numbers = {"cells_completed": summary.completed, "cells_failed": len(summary.failures), "tracking_share": summary.tracking_share}
+        for name, value in numbers.items():
+            if value is not None:
+                store.client.log_metric(parent, name, value)
+        store.client.set_terminated(parent, summary.status)
+
+
+def _fit(sweep: Sweep, assignments: list[Assignment], device: str, watch: Any) -> None:
+    from ray import tune
+
+    trial, every_report = sweep.trial, sweep.search is not None
+
+    def trainable(config: dict[str, Any], assignments: list[Assignment]) -> None:
+        work(trial, assignments[config["pack"]], tune.report, every_report)
+
+    search = sweep.search
+    resources = {"cpu": sweep.resources.get("cpu", 1)} | ({"gpu": sweep.resources.get("gpu", 1)} if device == "gpu" else {})
+    tune.Tuner(
+        tune.with_resources(tune.with_parameters(trainable, assignments=assignments), resources),
+        param_space={"pack": tune.grid_search(list(range(len(assignments))))},
+        tune_config=tune.TuneConfig(
+            reuse_actors=True,
+            metric=search.metric if search else None,
+            mode=search.mode if search else None,
+            scheduler=search.scheduler() if search else None,
+            trial_dirname_creator=lambda trial: trial.trial_id,
+        ),
+        run_config=tune.RunConfig(
+            name=f"{sweep.name}-{int(time.time())}",
+            storage_path=str(home() / "ray"),
+            callbacks=[watch.callback()],
+            failure_config=tune.FailureConfig(max_failures=1),
+            verbose=0,
+        ),
+    ).fit()
+
+
+class _Watch:
+    """Follows the trials: shows progress, and closes the runs of a trial that has ended, on a thread of its own."""
+
+    def __init__(self, assignments: list[Assignment], costs: list[float], progress: Progress, summary: Summary):
+        self.assignments, self.costs, self.progress, self.summary = assignments, costs, progress, summary
+        self.closer = ThreadPoolExecutor(1, "infoscope-close")
+        self.final: dict[str, dict[str, Any]] = {}
+        self.ended: set[str] = set()
+        self.tracking_seconds = self.trial_seconds = 0.0
+
+    def callback(self) -> Any:
+        from ray import tune
+
+        watch = self
+
+        class Callback(tune.Callback):
+            def __reduce__(self) -> tuple:  # Tune writes its callbacks down for a restore, which is not how we resume
+                return tune.Callback, ()
+
+            def on_trial_result(self, iteration: int, trials: list, trial: Any, result: dict, **info: Any) -> None:
+                watch.result(trial, result)
+
+            def on_trial_complete(self, iteration: int, trials: list, trial: Any, **info: Any) -> None:
+                watch.end(trial, STOPPED)
+
+            def on_trial_error(self, iteration: int, trials: list, trial: Any, **info: Any) -> None:
+                watch.end(trial, FAILED)
+
+        return Callback()
+
+    def result(self, trial: Any, result: dict[str, Any]) -> None:
+        index = trial.config["pack"]
+        if "final" in result:
+            self.final[trial.trial_id] = result
+        self.progress.advance(trial.trial_id, result.get("fraction", 0.0), self.costs[index])
+
+    def end(self, trial: Any, without_result: str) -> None:
+        """A trial is over: by its own account, or stopped by the scheduler, or dead with its worker."""
+        if trial.trial_id in self.ended:
+            return
+        self.ended.add(trial.trial_id)
+        assignment = self.assignments[trial.config["pack"]]
+        result = self.final.get(trial.trial_id, {})
+        error = result.get("error")
+        if not result and without_result == FAILED:
+            error = (trial.error_msg or "the worker died").strip().splitlines()[-1]
+        if error:
+            self.summary.failures += [(cell, error) for cell in assignment.cells.values()]
+        elif result:
+            self.summary.completed += len(assignment.cells)
+        else:
+            self.summary.stopped += len(assignment.cells)
+        self.tracking_seconds += result.get("tracking_seconds", 0.0)
+        self.trial_seconds += result.get("trial_seconds", 0.0)
+        self.progress.ended(assignment.cells, result.get("final", {}), bool(error))
+        self.closer.submit(self._close, assignment, FAILED if error else STOPPED, error, result.get("run_ids", {}))
+
+    def _close(self, assignment: Assignment, outcome: str, error: str | None, run_ids: Mapping[str, str]) -> None:
+        """`outcome` is for a record that has none, because its worker could not write one."""
+        began = time.thread_time()
+        for key in assignment.cells:
+            record = Record(assignment.records / key)
+            try:
+                if record.exists():
+                    if record.outcome() is None:
+                        record.end(outcome, error)
+                    close(record, assignment.store, otherwise="FAILED")
+                elif key in run_ids:  # recorded on another machine's disk, and sent from there
+                    run = assignment.store.client.get_run(run_ids[key])
+                    assignment.store.client.set_terminated(run_ids[key], STATUS.get(run.data.tags.get(OUTCOME, ""), "FAILED"))
+            except Exception:  # the store is down: the record stays, and the next invocation sends it
+                self.summary.unsent += 1
+        self.tracking_seconds += time.thread_time() - began
+
+    def finish(self) -> None:
+        self.closer.shutdown(wait=True)
+
+    def tracking_share(self) -> float | None:
+        """Time spent on recording, on workers and driver, as a share of the time of all trials."""
+        return self.tracking_seconds / self.trial_seconds if self.trial_seconds else None
+
+
+def _close_unfinished(missing: Mapping[str, Cell], parent: str, store: Store, folder: Path, summary: Summary) -> None:
+    """After an interruption: what was begun is closed as KILLED, and its checkpoint stays for the next invocation."""
+    for record in records(folder):
+        with contextlib.suppress(Exception):  # the store is down: as above
+            if record.key in missing:
+                close(record, store, otherwise="KILLED")
+    for run in store.cells(f"tags.`{PARENT}` = '{parent}' and attributes.status = 'RUNNING'"):
+        store.client.set_terminated(run.info.run_id, "KILLED")
+
+
+@contextlib.contextmanager
+def _ray() -> Iterator[None]:
+    """A local Ray, or the cluster of RAY_ADDRESS with the working tree sent along."""
+    for name, value in QUIET_RAY.items():
+        os.environ.setdefault(name, value)
+    import ray
+
+    quiet: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
+    if os.environ.get("RAY_ADDRESS"):
+        ray.init(runtime_env=_cluster_environment(), **quiet)
+    else:
+        path = os.pathsep.join(filter(None, [str(Path.cwd()), os.environ.get("PYTHONPATH")]))
+        ray.init(
+            num_cpus=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+            include_dashboard=False,
+            object_store_memory=200 * 2**20,
+            runtime_env={"env_vars": {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}},
+            **quiet,
+        )
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _cluster_environment() -> dict[str, Any]:
+    root = "${RAY_RUNTIME_ENV_CREATE_WORKING_DIR}"
+    folders = [root, *(f"{root}/{path.relative_to(Path.cwd())}" for path in sorted(Path.cwd().glob("packages/*/src")))]
+    names = ("INFOSCOPE_DATA", "MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD")
+    variables = {name: os.environ[name] for name in names if name in os.environ}
+    return {
+        "working_dir": str(Path.cwd()),
+        "excludes": ["/runs/", "/.venv/", "/.git/"],
+        "env_vars": variables | {"PYTHONPATH": ":".join(folders), "OMP_NUM_THREADS": "1"},
+    }
+
+
+def _device() -> str:
+    import ray
+
+    return "gpu" if ray.cluster_resources().get("GPU", 0) > 0 else "cpu"
+
+
+@contextlib.contextmanager
+def _terminate_as_interrupt() -> Iterator[None]:
+    """SIGTERM, which schedulers send before they kill, ends a sweep as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

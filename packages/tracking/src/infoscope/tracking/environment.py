@@ -1,0 +1,55 @@
+"""What a run was made with: code version, machine, device and library versions, as MLflow tags."""
+
+from __future__ import annotations
+
+import getpass
+import importlib.metadata
+import platform
+import socket
+import subprocess
+import sys
+
+LIBRARIES = ("torch", "numpy", "scikit-learn", "ray", "mlflow")
+
+
+def code_tags() -> dict[str, str]:
+    """The commit of the working tree, whether it had changes, and the command: known to the driver only."""
+    tags = {"mlflow.source.name": " ".join(sys.orig_argv[1:] or sys.argv), "mlflow.source.type": "LOCAL", "mlflow.user": _user()}
+    commit = _git("rev-parse", "HEAD")
+    if commit is None:
+        return tags | {"infoscope.code": "not under version control"}
+    dirty = bool(_git("status", "--porcelain"))
+    return tags | {"mlflow.source.git.commit": commit, "infoscope.code": commit[:12] + (" with local changes" if dirty else "")}
+
+
+def machine_tags(device: str) -> dict[str, str]:
+    """Where a trial ran: host, device and library versions."""
+    versions = {f"version.{name}": importlib.metadata.version(name) for name in LIBRARIES}
+    return versions | {
+        "version.python": platform.python_version(),
+        "infoscope.host": socket.gethostname(),
+        "infoscope.device": _device_name(device),
+    }
+
+
+def _device_name(device: str) -> str:
+    if device == "cuda":
+        import torch
+
+        return f"cuda ({torch.cuda.get_device_name()})"
+    return f"{device} ({platform.machine()})"
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -1,0 +1,172 @@
+"""Carries local records to MLflow: in batches, idempotently, from where the last attempt got to.
+
+A metric's time stamp is the run's start plus its step, so that sending an entry again changes nothing. What has been sent is noted after
+it was accepted; a crash in between repeats a batch and no more.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mlflow.entities import Metric, Param, RunTag
+from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME
+
+from infoscope.tracking import models
+from infoscope.tracking.record import COMPLETE, FAILED, STOPPED, Record, storable
+from infoscope.tracking.store import CELL, ERROR, KEY, OUTCOME, Store
+
+log = logging.getLogger(__name__)
+
+STATUS = {COMPLETE: "FINISHED", STOPPED: "FINISHED", FAILED: "FAILED"}
+
+
+def send(record: Record, store: Store) -> str:
+    """Sends everything new in a record to its run, which is created when the cell has none; returns the run's id.
+
+    Raises MLflow's exceptions when the store does not answer; nothing is lost then, a later call goes on.
+    """
+    with record.lock():
+        sent = _Sent.read(record)
+        batch: list[Metric] = []
+        for entry, offset in record.entries(sent.offset):
+            if "cell" in entry:
+                sent.open_run(entry, store)
+            elif "metrics" in entry:
+                at, step = sent.start + entry["step"], entry["step"]
+                batch += [Metric(name, storable(value), at, step) for name, value in entry["metrics"].items()]
+            elif "model" in entry:
+                _send_model(record, entry, sent.run_id, store)
+            elif "outcome" in entry:
+                if any(record.files.iterdir()):
+                    store.client.log_artifacts(sent.run_id, str(record.files))
+                tags = {OUTCOME: entry["outcome"]} | ({ERROR: entry["error"][:4000]} if entry["error"] else {})
+                store.client.log_batch(sent.run_id, tags=[RunTag(*tag) for tag in tags.items()])
+            sent.offset = offset
+        if batch:
+            store.client.log_batch(sent.run_id, metrics=batch)
+        sent.write(record)
+        return sent.run_id
+
+
+def close(record: Record, store: Store, otherwise: str) -> str:
+    """Sends the rest of a record, ends its run with the status of its outcome (`otherwise` if it has none), removes the record."""
+    run_id = send(record, store)
+    status = STATUS.get(record.outcome() or "", otherwise)
+    store.client.set_terminated(run_id, status)
+    record.remove()
+    return status
+
+
+class _Sent:
+    """How far a record has been carried: byte offset, the run, and the run's start (ms), on which time stamps are based."""
+
+    def __init__(self, offset: int = 0, run_id: str = "", start: int = 0):
+        self.offset, self.run_id, self.start = offset, run_id, start
+
+    @classmethod
+    def read(cls, record: Record) -> _Sent:
+        path = record.folder / "sent.json"
+        return cls(**json.loads(path.read_text())) if path.exists() else cls()
+
+    def write(self, record: Record) -> None:
+        temporary = record.folder / "sent.tmp"
+        temporary.write_text(json.dumps(vars(self)))
+        temporary.replace(record.folder / "sent.json")
+
+    def open_run(self, entry: Mapping[str, Any], store: Store) -> None:
+        """Finds or creates the run of an attempt's header."""
+        cell, tags = entry["cell"], entry["tags"]
+        run_id = self.run_id or entry["run_id"]
+        known = store.client.get_run(run_id) if run_id else store.run_of(tags[KEY])
+        if known is None:
+            known = store.client.create_run(store.experiment_id, tags=tags)
+            params = [Param(name, _text(value)) for name, value in cell.items()]
+            store.client.log_batch(known.info.run_id, params=params)
+        else:
+            store.client.update_run(known.info.run_id, status="RUNNING")
+            if ERROR in known.data.tags:
+                store.client.delete_tag(known.info.run_id, ERROR)
+            store.client.log_batch(known.info.run_id, tags=[RunTag(*tag) for tag in tags.items()])
+        self.run_id, self.start = known.info.run_id, known.info.start_time
+
+
+def _text(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def header_tags(key: str, cell: Mapping[str, Any], tags: Mapping[str, str]) -> dict[str, str]:
+    """The tags of a cell's run: its identity, its values exactly, a name to read, and what the caller adds."""
+    name = " ".join(_text(value) for value in cell.values())[:200]
+    return {KEY: key, CELL: json.dumps(cell, sort_keys=True), MLFLOW_RUN_NAME: name, OUTCOME: "", **tags}
+
+
+def _send_model(record: Record, entry: Mapping[str, Any], run_id: str, store: Store) -> None:
+    """Logs a model, or for a cell that shares another's training links the model of that cell."""
+    from mlflow.entities import LoggedModelOutput
+
+    owner, name = entry["owner"], entry["model"]
+    if owner == record.key:
+        models.log_model(record.model_folder(name), name, run_id, store.uri)
+        return
+    run = store.run_of(owner)
+    shared = [store.client.get_logged_model(model) for model in (models.logged_models(run) if run else [])]
+    outputs = [LoggedModelOutput(model.model_id, step=0) for model in shared if model.name == name]
+    if not outputs:
+        raise LookupError(f"the model {name} that cell {record.key} shares with cell {owner} is not logged yet")
+    store.client.log_outputs(run_id, models=outputs)
+
+
+class Flusher:
+    """A background thread that sends a set of records every few seconds; failures are kept for the next round.
+
+    seconds: the processor time that the thread has used so far.
+    """
+
+    def __init__(self, store: Store, every: float = 5.0):
+        self.store, self.every, self.seconds = store, every, 0.0
+        self._records: dict[Path, Record] = {}
+        self._wake, self._lock = threading.Event(), threading.Lock()
+        self._thread = threading.Thread(target=self._loop, daemon=True, name="infoscope-flush")
+        self._thread.start()
+
+    def add(self, records: list[Record]) -> None:
+        with self._lock:
+            self._records.update({record.folder: record for record in records})
+
+    def drain(self, patience: float) -> dict[str, str]:
+        """Sends everything now and forgets the records; key -> run id of those that were sent within `patience` seconds."""
+        sent, deadline = {}, time.monotonic() + patience
+        with self._lock:
+            waiting, self._records = list(self._records.values()), {}
+        while waiting:
+            sent |= self._send(waiting)
+            waiting = [record for record in waiting if record.key not in sent]
+            if time.monotonic() > deadline:
+                break
+            if waiting:
+                time.sleep(1.0)
+        return sent
+
+    def _loop(self) -> None:
+        while True:
+            self._wake.wait(self.every)
+            with self._lock:
+                records = list(self._records.values())
+            self._send(records)
+            self.seconds = time.thread_time()
+
+    def _send(self, records: list[Record]) -> dict[str, str]:
+        sent = {}
+        for record in records:
+            try:
+                if record.exists():
+                    sent[record.key] = send(record, self.store)
+            except Exception as error:  # the store may be down for a while; the record keeps everything
+                log.warning("not sent yet: cell %s (%s)", record.key, str(error).splitlines()[0] if str(error) else repr(error))
+        return sent

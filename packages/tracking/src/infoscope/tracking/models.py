@@ -1,0 +1,147 @@
+"""Models in MLflow: safetensors weights and a typed configuration, never a pickle.
+
+A model is any `torch.nn.Module` of the `infoscope` namespace with a `config` (a dict of plain values) such that
+`type(model)(**model.config)` followed by `load_state_dict` rebuilds it. Loading one executes that class of the installed packages and
+nothing else: no code and no pickle is read from the store.
+
+This module is also the MLflow flavour (`save_model`, `_load_pyfunc`), so that `mlflow.pyfunc.load_model` and the model server
+work on the same files.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import yaml
+from safetensors.torch import load_file, save_file
+
+FLAVOR = "infoscope"
+EXAMPLE = "example.npz"
+
+
+def write_model(module: torch.nn.Module, example: Mapping[str, np.ndarray], folder: Path) -> None:
+    """Writes model.json, weights.safetensors and the input example into a folder.
+
+    example: argument name -> array, one call of `module(**example)`. Raises TypeError for a module that could not be loaded back.
+    """
+    kind = type(module)
+    _model_class(kind.__module__, kind.__qualname__)
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}
+    save_file(weights, folder / "weights.safetensors")
+    np.savez(folder / EXAMPLE, **example)
+    description = {"module": kind.__module__, "class": kind.__qualname__, "config": module.config}
+    (folder / "model.json").write_text(json.dumps(description, indent=2))
+
+
+def read_model(folder: Path) -> torch.nn.Module:
+    """The model of a folder written by `write_model`, in evaluation mode on the CPU."""
+    description = json.loads((folder / "model.json").read_text())
+    module = _model_class(description["module"], description["class"])(**description["config"])
+    module.load_state_dict(load_file(folder / "weights.safetensors"))
+    return module.eval()
+
+
+def _model_class(module: str, name: str) -> type[torch.nn.Module]:
+    if not module.startswith("infoscope."):
+        raise TypeError(f"model class {module}.{name} is outside the infoscope namespace; only its classes are logged and loaded")
+    kind = getattr(importlib.import_module(module), name, None)
+    if not (isinstance(kind, type) and issubclass(kind, torch.nn.Module)):
+        raise TypeError(f"{module}.{name} is not a torch module class; only infoscope's model classes are logged and loaded")
+    return kind
+
+
+def load_model(run_or_uri: str, name: str | None = None) -> torch.nn.Module:
+    """A logged model: by run id (`name` chooses among several), by MLflow URI (`models:/...`, `runs:/...`) or by folder.
+
+    Executes the constructor of an infoscope class named in the model's configuration, nothing from the store. Raises LookupError when
+    the run has no such model, TypeError for a model that is not infoscope's.
+    """
+    from mlflow.artifacts import download_artifacts
+
+    from infoscope.tracking.store import tracking_uri
+
+    if Path(run_or_uri).is_dir():
+        return read_model(_model_files(Path(run_or_uri)))
+    uri = run_or_uri if ":/" in run_or_uri else _model_uri(run_or_uri, name)
+    with tempfile.TemporaryDirectory() as folder:
+        return read_model(_model_files(Path(download_artifacts(uri, dst_path=folder, tracking_uri=tracking_uri()))))
+
+
+def _model_files(folder: Path) -> Path:
+    files = folder / "model" if (folder / "MLmodel").exists() else folder
+    if not (files / "model.json").exists():
+        raise TypeError("this model has no model.json: it was not logged by infoscope, and loading it could execute code")
+    return files
+
+
+def _model_uri(run_id: str, name: str | None) -> str:
+    from mlflow.tracking import MlflowClient
+
+    from infoscope.tracking.store import tracking_uri
+
+    client = MlflowClient(tracking_uri())
+    ids = logged_models(client.get_run(run_id))
+    models = [model for model in map(client.get_logged_model, ids) if name in (None, model.name)]
+    if len(models) != 1:
+        found = ", ".join(model.name for model in models) or "none"
+        raise LookupError(f"run {run_id} has {len(models)} models called {name or 'anything'} ({found}); name exactly one")
+    return f"models:/{models[0].model_id}"
+
+
+def logged_models(run: Any) -> list[str]:
+    """Ids of the models a run put out."""
+    return [model.model_id for model in run.outputs.model_outputs] if run.outputs else []
+
+
+def log_model(folder: Path, name: str, run_id: str, uri: str) -> str:
+    """Logs a folder written by `write_model` as an MLflow model with signature and input example; returns its id."""
+    import mlflow
+    from mlflow.models import Model
+
+    mlflow.set_tracking_uri(uri)
+    flavor = importlib.import_module(__name__)
+    info = Model.log(None, flavor, name=name, run_id=run_id, flavor_name=FLAVOR, validate_serving_input=False, source=folder)
+    return info.model_id
+
+
+def save_model(path: str, mlflow_model: Any, source: Path, **_: Any) -> None:
+    """The flavour's writer, called by `mlflow.models.Model.log`."""
+    from mlflow.models import infer_signature
+    from mlflow.models.utils import _save_example
+
+    target = Path(path)
+    shutil.copytree(source, target / "model", ignore=shutil.ignore_patterns(EXAMPLE))
+    with np.load(source / EXAMPLE, allow_pickle=False) as stored:
+        example = {key: stored[key] for key in stored.files}
+    mlflow_model.signature = infer_signature(example, _LoadedModel(source).predict(example))
+    _save_example(mlflow_model, example, path)
+    mlflow_model.add_flavor(FLAVOR, data="model", code=None)
+    environment = {"python_env": "python_env.yaml"}
+    mlflow_model.add_flavor("python_function", loader_module=__name__, data="model", env=environment, code=None)
+    (target / "requirements.txt").write_text("infoscope-estimators\ninfoscope-models\ninfoscope-tracking\n")
+    (target / "python_env.yaml").write_text(yaml.safe_dump({"python": "3.11", "dependencies": ["-r requirements.txt"]}))
+    mlflow_model.save(str(target / "MLmodel"))
+
+
+def _load_pyfunc(path: str) -> _LoadedModel:
+    return _LoadedModel(Path(path))
+
+
+class _LoadedModel:
+    """What `mlflow.pyfunc.load_model` returns inside: arrays by argument name in, the module's output out."""
+
+    def __init__(self, folder: Path):
+        self.module = read_model(folder)
+
+    def predict(self, inputs: Mapping[str, np.ndarray], params: Mapping[str, Any] | None = None) -> np.ndarray:
+        with torch.no_grad():
+            return self.module(**{name: torch.as_tensor(values) for name, values in inputs.items()}).numpy()

@@ -1,0 +1,160 @@
+"""Where runs are recorded: the MLflow tracking store, and how the runs of an experiment are read back."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from filelock import FileLock
+from mlflow.entities import Run
+from mlflow.exceptions import MlflowException
+from mlflow.tracking import MlflowClient
+
+# tags of a cell's run
+KEY, CELL, PROFILE = "infoscope.key", "infoscope.cell", "infoscope.profile"
+OUTCOME, ERROR, HOST, PARENT = "infoscope.outcome", "infoscope.error", "infoscope.host", "mlflow.parentRunId"
+
+
+def home() -> Path:
+    """The folder of everything that runs leave behind: `runs` in the working tree."""
+    return Path.cwd() / "runs"
+
+
+def tracking_uri() -> str:
+    """MLFLOW_TRACKING_URI, or an SQLite store in the working tree; always absolute, because workers run elsewhere."""
+    uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{home() / 'mlflow.db'}"
+    if uri.startswith("sqlite:///") and not uri.startswith("sqlite:////"):
+        uri = f"sqlite:///{Path(uri.removeprefix('sqlite:///')).resolve()}"
+    return uri
+
+
+class StoreUnreachable(RuntimeError):
+    """The tracking store does not answer."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """One experiment of a tracking store. A plain value: it travels to the workers, each of which makes its own client."""
+
+    uri: str
+    experiment: str
+    experiment_id: str
+
+    def __reduce__(self) -> tuple:
+        return Store, (self.uri, self.experiment, self.experiment_id)
+
+    @cached_property
+    def client(self) -> MlflowClient:
+        return MlflowClient(self.uri)
+
+    @classmethod
+    def open(cls, experiment: str, create: bool = False) -> Store:
+        """Connects; creates and upgrades an SQLite store first (concurrent first use of a fresh one would break it).
+
+        Raises StoreUnreachable when the server does not answer, LookupError for an experiment that does not exist.
+        """
+        uri = tracking_uri()
+        try:
+            client = _prepared(uri, create)
+            found = client and client.get_experiment_by_name(experiment)
+            if found:
+                return cls(uri, experiment, found.experiment_id)
+            if not create:
+                raise LookupError(f"no runs of {experiment!r} in the tracking store; run `make sweep-{experiment}` first")
+            location = (home() / "artifacts" / experiment).as_uri() if uri.startswith("sqlite:") else None
+            return cls(uri, experiment, client.create_experiment(experiment, artifact_location=location))
+        except MlflowException as error:
+            raise StoreUnreachable(f"the MLflow tracking store does not answer ({str(error).splitlines()[0][:200]})") from error
+
+    def cells(self, extra: str = "") -> Iterator[Run]:
+        """The runs of cells (not of invocations), a page of them a request. `extra`: a further MLflow filter."""
+        query = f"tags.`{KEY}` != ''" + (f" and {extra}" if extra else "")
+        token = None
+        while True:
+            page = self.client.search_runs([self.experiment_id], query, max_results=1000, page_token=token)
+            yield from page
+            token = page.token
+            if not token:
+                return
+
+    def run_of(self, key: str) -> Run | None:
+        """The run of a cell, or None."""
+        return next(self.cells(f"tags.`{KEY}` = '{key}'"), None)
+
+
+def _prepared(uri: str, create: bool) -> MlflowClient | None:
+    """A client of a store that is there and up to date; None for an SQLite store that does not exist and shall not."""
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.WARNING)
+    if not uri.startswith("sqlite:///"):
+        os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
+        client = MlflowClient(uri)
+        client.search_experiments(max_results=1)
+        return client
+    path = Path(uri.removeprefix("sqlite:///"))
+    if not path.exists() and not create:
+        return None
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_suffix(".lock")):
+        client = MlflowClient(uri)
+        try:
+            client.search_experiments(max_results=1)
+        except MlflowException as error:
+            if "out-of-date" not in str(error):
+                raise
+            subprocess.run([sys.executable, "-m", "mlflow", "db", "upgrade", uri], check=True, capture_output=True)
+            client.search_experiments(max_results=1)
+    return client
+
+
+def runs(experiment: str, profile: str | None = None, finished: bool = True) -> pd.DataFrame:
+    """The cells of an experiment, one row each: the cell's values, its metrics and what is known of the run.
+
+    Columns: run_id, key, profile, outcome, status, start (UTC), seconds, tags (a dict), then the fields of the cells and the metrics by
+    their own names. finished: only the cells that ran to their end (not failed, killed or stopped early). One request for a thousand
+    runs. Raises LookupError when the experiment does not exist or the profile has no such runs.
+    """
+    store = Store.open(experiment)
+    everything = [_row(run) for run in store.cells()]
+    rows = [row for row in everything if not finished or row["outcome"] == "complete"]
+    chosen = [row for row in rows if profile is None or row["profile"] == profile]
+    if not chosen:
+        known = sorted({row["profile"] for row in rows})
+        raise LookupError(
+            f"no finished runs of {experiment!r}" + (f" under profile {profile!r}" if profile else "")
+            + (f"; there are runs under {', '.join(known)}" if known else f"; run `make sweep-{experiment}` first")
+        )
+    return pd.DataFrame(chosen)
+
+
+def _row(run: Run) -> dict[str, Any]:
+    tags, info = run.data.tags, run.info
+    return {
+        "run_id": info.run_id,
+        "key": tags[KEY],
+        "profile": tags.get(PROFILE, ""),
+        "outcome": tags.get(OUTCOME, ""),
+        "status": info.status,
+        "start": pd.Timestamp(info.start_time, unit="ms", tz="UTC"),
+        "seconds": ((info.end_time or info.start_time) - info.start_time) / 1000,
+        "tags": dict(tags),
+        **json.loads(tags[CELL]),
+        **run.data.metrics,
+    }
+
+
+def table(run_id: str, name: str) -> pd.DataFrame:
+    """A Parquet table that a trial reported with `report.table`, by its name."""
+    client = MlflowClient(tracking_uri())
+    with tempfile.TemporaryDirectory() as folder:
+        return pd.read_parquet(client.download_artifacts(run_id, f"{name}.parquet", folder))

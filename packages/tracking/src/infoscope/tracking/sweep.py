@@ -1,0 +1,153 @@
+"""What a sweep is: cells (one configuration and one seed each), packed into trials, under named profiles."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Cell = dict[str, Any]
+
+
+class Profile:
+    """Named settings of a sweep, read as attributes: `Profile(steps=200, seeds=(0, 1)).steps`."""
+
+    def __init__(self, **settings: Any):
+        self._settings = settings
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._settings:
+            raise AttributeError(f"the profile has no setting {name!r}")
+        return self._settings[name]
+
+    def override(self, texts: Mapping[str, str]) -> Profile:
+        """The profile with some settings replaced by text, parsed as the type of the value replaced ("0,1,2" for a tuple)."""
+        settings = dict(self._settings)
+        for name, text in texts.items():
+            if name not in settings:
+                raise ValueError(f"unknown setting {name!r} (given {text!r}); this profile has {', '.join(settings)}")
+            settings[name] = _parse(name, text, settings[name])
+        return Profile(**settings)
+
+
+def _parse(name: str, text: str, like: Any) -> Any:
+    if isinstance(like, tuple):
+        return tuple(_parse(name, part, like[0]) for part in text.split(",") if part)
+    try:
+        return type(like)(text)
+    except ValueError:
+        raise ValueError(f"setting {name} is {text!r}, which is not a valid {type(like).__name__}") from None
+
+
+@dataclass(frozen=True)
+class Search:
+    """Early stopping over the cells of a sweep: a Ray Tune scheduler fed by every `report.progress(fraction, metric=...)`.
+
+    scheduler: makes a fresh Ray Tune scheduler; it is told `metric` and `mode` ("min" or "max") by the tuner.
+    """
+
+    metric: str
+    mode: str
+    scheduler: Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A declaration of what to run.
+
+    name: the MLflow experiment.
+    cells: profile -> the cells, flat dicts of plain values (numbers, strings, booleans, None, or tuples of them).
+    trial: (pack, report) -> None, trains and reports the cells of a pack; must be importable on the workers.
+    profiles: name -> Profile; `smoke`, `laptop` (default) and `paper` at least.
+    axes: the settings that only choose which cells there are; overriding another one renames the profile in the record.
+    pack_by: names of the cell fields that the members of one trial share, by device ("cpu", "gpu"); None: one cell per trial.
+    resources: what one trial asks of Ray on a CPU; a GPU trial asks for one GPU besides (or the fraction `gpu` given here).
+    check: cell -> None, raises ValueError on a cell that cannot be run, before anything starts.
+    cost: cell -> relative work, for the remaining-time estimate and to start the longest trials first.
+    best: (metric, "min" or "max") shown while it runs.
+    version: of the trial's science; a new one makes every cell unfinished again.
+    """
+
+    name: str
+    cells: Callable[[Profile], Iterable[Cell]]
+    trial: Callable[[Pack, Any], None]
+    profiles: Mapping[str, Profile]
+    resources: Mapping[str, float] = field(default_factory=lambda: {"cpu": 1})
+    axes: Sequence[str] = ("seeds",)
+    pack_by: Mapping[str, Sequence[str]] | None = None
+    check: Callable[[Cell], None] | None = None
+    cost: Callable[[Cell], float] = lambda cell: 1.0
+    best: tuple[str, str] | None = None
+    search: Search | None = None
+    version: int = 1
+
+    def profile(self, name: str, overrides: Mapping[str, str] | None = None) -> tuple[str, Profile]:
+        """The profile and the label under which its cells are recorded. Raises ValueError for an unknown profile or setting."""
+        if name not in self.profiles:
+            raise ValueError(f"unknown profile {name!r} of sweep {self.name}; valid are {', '.join(self.profiles)}")
+        overrides = overrides or {}
+        changed = [f"{key}={text}" for key, text in sorted(overrides.items()) if key not in self.axes]
+        return " ".join([name, *changed]), self.profiles[name].override(overrides)
+
+    def plan(self, profile: Profile) -> dict[str, Cell]:
+        """Key -> cell for every cell of the profile, each one checked. Raises ValueError on an invalid or repeated cell."""
+        plan: dict[str, Cell] = {}
+        for cell in self.cells(profile):
+            if self.check is not None:
+                self.check(cell)
+            key = self.key(cell)
+            if key in plan:
+                raise ValueError(f"sweep {self.name} lists the cell {cell} twice; every cell must differ in some value")
+            plan[key] = cell
+        if not plan:
+            raise ValueError(f"sweep {self.name} has no cells under these settings; give every axis at least one value")
+        return plan
+
+    def key(self, cell: Cell) -> str:
+        """The cell's identity: a hash of the sweep's name, the version of its science and the cell's values."""
+        return hashlib.sha256(f"{self.name}|{self.version}|{canonical(cell)}".encode()).hexdigest()[:16]
+
+    def packs(self, cells: Mapping[str, Cell], device: str) -> list[dict[str, Cell]]:
+        """The cells grouped into trials for a device ("cpu" or "gpu"), costliest first."""
+        fields = (self.pack_by or {}).get(device)
+        groups: dict[Any, dict[str, Cell]] = {}
+        for key, cell in cells.items():
+            group = key if fields is None else tuple(canonical({name: cell[name]}) for name in fields)
+            groups.setdefault(group, {})[key] = cell
+        return sorted(groups.values(), key=self.pack_cost, reverse=True)
+
+    def pack_cost(self, pack: Mapping[str, Cell]) -> float:
+        return sum(self.cost(cell) for cell in pack.values())
+
+
+@dataclass(frozen=True)
+class Pack:
+    """The cells of one trial, and the device ("cpu" or "cuda") they run on. A field on which all cells agree is an attribute."""
+
+    cells: tuple[Cell, ...]
+    device: str = "cpu"
+
+    def __getattr__(self, name: str) -> Any:
+        values = [] if name.startswith("_") else [cell[name] for cell in self.cells if name in cell]
+        if not values or any(value != values[0] for value in values):
+            raise AttributeError(f"the cells of this pack do not share one value of {name!r}")
+        return values[0]
+
+
+def grid(**axes: Any) -> list[Cell]:
+    """Every combination of the values given in lists (`seed=[0, 1]`); anything else is the same in every cell."""
+    names = [name for name, values in axes.items() if isinstance(values, list)]
+    fixed = {name: value for name, value in axes.items() if name not in names}
+    return [fixed | dict(zip(names, values)) for values in itertools.product(*(axes[name] for name in names))]
+
+
+def canonical(cell: Mapping[str, Any]) -> str:
+    """The cell as JSON with sorted keys. Raises ValueError on a value that is not plain."""
+    for name, value in cell.items():
+        for item in value if isinstance(value, tuple | list) else (value,):
+            if not isinstance(item, bool | int | float | str | None):
+                raise ValueError(f"cell value {name} is {value!r}; a cell holds numbers, strings, booleans, None or tuples of them")
+    return json.dumps(cell, sort_keys=True)

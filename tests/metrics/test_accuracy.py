@@ -1,0 +1,89 @@
+"""Errors of an estimator and figures over runs, against closed forms and simulated coverage."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from infoscope.metrics import batch_means_error, correlation, errors, replicated
+
+
+def test_errors_closed_form():
+    result = errors(np.array([1.0, 2.0, 3.0]), truth=2.5)
+    assert result.bias == pytest.approx(0.5)
+    assert result.variance == pytest.approx(2 / 3)
+    assert result.mse == pytest.approx((2.25 + 0.25 + 0.25) / 3)
+    assert (result.steps, result.nonfinite) == (3, 0)
+    assert np.isnan(result.mean_standard_error)  # too short to say
+
+
+def test_mse_is_bias_squared_plus_variance():
+    result = errors(np.random.default_rng(0).normal(1.3, 0.4, 500), truth=2.0)
+    assert result.mse == pytest.approx(result.bias**2 + result.variance, rel=1e-12)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_one_diverged_step_is_counted_and_not_averaged_away(bad):
+    result = errors(np.array([1.0, bad, 1.0]), truth=1.0)
+    assert result.nonfinite == 1 and result.steps == 3
+    assert np.isnan([result.mean, result.bias, result.variance, result.mse]).all()
+
+
+@pytest.mark.parametrize(("estimates", "truth"), [([], 1.0), ([[1.0]], 1.0), ([1.0], np.nan)])
+def test_errors_bad_input(estimates, truth):
+    with pytest.raises(ValueError, match="estimates has shape|truth is nan"):
+        errors(np.array(estimates), truth)
+
+
+def test_batch_means_allow_for_dependence():
+    """An AR(1) series with coefficient 0.8: the error of the mean is sqrt((1 + .8) / (1 - .8)) = 3 times the naive one.
+
+    Over 200 series the mean ratio has a standard deviation of about 0.035; the bounds are more than 6 of them away (false alarms < 1e-8).
+    """
+    rng = np.random.default_rng(1)
+    ratios = []
+    for _ in range(200):
+        noise = rng.normal(size=4200)
+        series = np.zeros(4200)
+        for t in range(1, 4200):
+            series[t] = 0.8 * series[t - 1] + noise[t]
+        series = series[200:]
+        ratios.append(batch_means_error(series) / (series.std() / np.sqrt(len(series))))
+    assert 2.7 < np.mean(ratios) < 3.3
+
+
+def test_replicated_interval_covers():
+    """Student t intervals of 4 normal runs cover the mean in 95 % of 2,000 repetitions; a binomial count outside the bounds has chance < 1e-6."""
+    rng = np.random.default_rng(2)
+    covered = sum(r.low <= 5.0 <= r.high for r in (replicated(rng.normal(5.0, 2.0, 4)) for _ in range(2000)))
+    low, high = stats.binom.ppf([5e-7, 1 - 5e-7], 2000, 0.95)
+    assert low <= covered <= high
+
+
+def test_replicated_one_run_has_no_error():
+    one = replicated([3.0])
+    assert one.mean == 3.0 and one.runs == 1 and np.isnan([one.standard_error, one.low, one.high]).all()
+
+
+def test_replicated_diverged_run_shows():
+    assert np.isnan(replicated([1.0, np.nan, 2.0]).mean)
+
+
+def test_correlation_of_exact_lines():
+    x = np.arange(1, 6)
+    up = correlation(x, np.stack([2 * x + 1, 3 * x]))
+    assert up.mean == pytest.approx(1.0) and up.runs == 2
+    assert correlation(x, -x).mean == pytest.approx(-1.0)
+
+
+def test_correlation_agrees_with_scipy_and_averages_in_fisher_z():
+    x, y = np.arange(5.0), np.random.default_rng(3).normal(size=(4, 5))
+    r = [stats.pearsonr(x, row).statistic for row in y]
+    result = correlation(x, y)
+    assert result.mean == pytest.approx(np.tanh(np.mean(np.arctanh(r))))
+    assert result.low < result.mean < result.high
+
+
+@pytest.mark.parametrize(("x", "y"), [([1, 2], [1, 2]), ([1, 2, 3], [1, 2]), ([1, 1, 1], [1, 2, 3])])
+def test_correlation_bad_input(x, y):
+    with pytest.raises(ValueError, match="points|constant"):
+        correlation(np.array(x), np.array(y))
