@@ -1,0 +1,33 @@
+"""What every source of pairs with known mutual information looks like."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import torch
+
+
+@runtime_checkable
+class PairSource(Protocol):
+    """Draws independent pairs (x, y) from one joint distribution whose mutual information is known in closed form."""
+
+    @property
+    def mutual_information(self) -> float:
+        """I(X; Y) in nats."""
+
+    @property
+    def dim_x(self) -> int:
+        """Length of a flattened x."""
+
+    @property
+    def dim_y(self) -> int:
+        """Length of a flattened y."""
+
+    def sample(
+        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Draws n pairs: x [n, dim_x] and y [n, dim_y], float32, on `device`.
+
+        Every random number comes from `generator`, on the generator's own device, and is moved to `device` afterwards:
+        a CPU generator gives the same pairs on every device.
+        """

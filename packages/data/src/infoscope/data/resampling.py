@@ -1,0 +1,60 @@
+"""Bicubic antialiased resizing with the arithmetic of Pillow (PIL) on uint8 images, as banded matrix products.
+
+Pillow resizes in two passes, along the rows and then along the columns; its weights are the cubic convolution kernel
+with a = -1/2 (Keys 1981), stretched by the scale when it shrinks, in fixed point with 22 fractional bits, and each pass
+rounds to uint8. In exact arithmetic the weights here give Pillow's pixels bit for bit.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+_FRACTION = float(1 << 22)
+
+
+class Band(NamedTuple):
+    """The outputs that one block of the inputs reaches, start <= output < stop, and their weights
+    [block length, stop - start], float64."""
+
+    start: int
+    stop: int
+    weights: torch.Tensor
+
+
+def resampling_weights(n_in: int, n_out: int) -> np.ndarray:
+    """The weight of every input in every output of one pass: float64 [n_out, n_in], multiples of 2^-22.
+
+    Equal lengths give the identity.
+    """
+    scale = n_in / n_out
+    stretch = max(scale, 1.0)
+    centres = (np.arange(n_out) + 0.5) * scale
+    weights = _cubic((np.arange(n_in) + 0.5 - centres[:, None]) / stretch)
+    weights /= weights.sum(axis=1, keepdims=True)
+    return np.trunc(weights * _FRACTION + np.copysign(0.5, weights)) / _FRACTION
+
+
+def bands(n_in: int, n_out: int, blocks: int) -> list[Band]:
+    """Cuts one pass into equal blocks of inputs: each reaches only its band of outputs, and the bands add up."""
+    bands = []
+    for block in np.split(resampling_weights(n_in, n_out).T, blocks):
+        reached = np.flatnonzero(block.any(axis=0))
+        start, stop = int(reached[0]), int(reached[-1]) + 1
+        bands.append(Band(start, stop, torch.from_numpy(block[:, start:stop].copy())))
+    return bands
+
+
+def round_to_uint8_(values: torch.Tensor) -> torch.Tensor:
+    """Rounds halves up and clips to 0..255, in place, as Pillow does after each pass; the type stays floating."""
+    return values.add_(0.5).clamp_(0.0, 255.0).floor_()
+
+
+def _cubic(t: np.ndarray) -> np.ndarray:
+    """Cubic convolution kernel with a = -1/2."""
+    t = np.abs(t)
+    near = (1.5 * t - 2.5) * t * t + 1.0
+    far = ((-0.5 * t + 2.5) * t - 4.0) * t + 2.0
+    return np.where(t < 1.0, near, np.where(t < 2.0, far, 0.0))

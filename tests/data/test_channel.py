@@ -1,0 +1,103 @@
+"""The binary symmetric channel: closed forms, the exact solver, and the exact density ratio of the labels."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+import torch
+
+from infoscope.data import ChannelPairs, channel_information, crossover_for
+
+LN2 = math.log(2.0)
+
+
+@pytest.mark.parametrize(
+    ("bits", "crossover"), [(2, 0.243004), (4, 0.146102), (6, 0.079383), (8, 0.031124), (10, 0.0), (0, 0.5)]
+)
+def test_crossovers_of_the_benchmark(bits, crossover):
+    """The exact solutions for ten sources, where the published grid gives 0.243, 0.146, 0.079, 0.031 and 0."""
+    assert crossover_for(bits * LN2, 10) == pytest.approx(crossover, abs=5e-7)
+
+
+@pytest.mark.parametrize("crossover", [0.01, 0.11, 0.24, 0.25, 0.26, 0.4, 0.499])
+def test_information_is_ln2_minus_the_binary_entropy(crossover):
+    entropy = -crossover * math.log(crossover) - (1 - crossover) * math.log(1 - crossover)
+    assert channel_information(crossover, 7) == pytest.approx(7 * (LN2 - entropy), abs=1e-14)
+
+
+@pytest.mark.parametrize("contrast", [1e-8, 1e-5, 1e-3])
+def test_information_near_one_half_follows_its_series(contrast):
+    """ln 2 - H((1 - d) / 2) = d^2 / 2 + d^4 / 12 + ..., which the plain difference would lose to cancellation."""
+    crossover = 0.5 - contrast / 2
+    d = 1.0 - 2.0 * crossover
+    assert channel_information(crossover, 1) == pytest.approx(d**2 / 2 + d**4 / 12, rel=1e-12)
+
+
+@pytest.mark.parametrize("sources", [1, 10, 100])
+@pytest.mark.parametrize(
+    "share", [1e-18, 1e-12, 1e-6, 1e-3, 0.1, 0.188, 0.1888, 0.2, 0.5, 0.9, 0.999, 1 - 1e-6, 1 - 1e-12, 1 - 1e-14]
+)
+def test_round_trip(share, sources):
+    information = share * sources * LN2
+    returned = channel_information(crossover_for(information, sources), sources)
+    assert returned == pytest.approx(information, rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize("sources", [1, 3, 10, 49, 100])
+def test_the_ends_are_exact(sources):
+    assert crossover_for(sources * LN2, sources) == 0.0
+    assert crossover_for(math.log(2.0**sources), sources) == 0.0
+    assert crossover_for(0.0, sources) == 0.5
+    assert channel_information(0.5, sources) == 0.0
+    assert channel_information(0.0, sources) == sources * LN2
+
+
+def test_more_information_needs_a_smaller_crossover():
+    crossovers = [crossover_for(step / 1000 * 10 * LN2, 10) for step in range(1001)]
+    assert all(a > b for a, b in itertools.pairwise(crossovers))
+
+
+@pytest.mark.parametrize("information", [-1e-9, 10.001 * LN2, math.nan, math.inf])
+def test_unreachable_information_is_refused(information):
+    with pytest.raises(ValueError, match=r"mutual_information must be from 0 to 6\.93147 nats"):
+        crossover_for(information, 10)
+
+
+@pytest.mark.parametrize("crossover", [-0.01, 0.51, 1.0, math.nan, "0.1"])
+def test_crossover_outside_its_range_is_refused(crossover):
+    with pytest.raises(ValueError, match=r"crossover must be a probability in \[0, 0\.5\]"):
+        channel_information(crossover, 10)
+    with pytest.raises(ValueError, match="crossover"):
+        ChannelPairs(10, crossover)
+
+
+@pytest.mark.parametrize("sources", [0, -1, 2.5, True, "3"])
+def test_sources_that_are_not_a_count_are_refused(sources):
+    with pytest.raises(ValueError, match="sources must be a whole number of at least 1"):
+        ChannelPairs(sources, 0.1)
+
+
+@pytest.mark.parametrize("crossover", [0.0, 0.1, 0.5])
+def test_log_ratio_over_every_pair(crossover):
+    """Over all pairs of three bits: the ratio integrates to 1 and its mean under the joint is the information."""
+    source = ChannelPairs(3, crossover)
+    every = torch.tensor(list(itertools.product((0.0, 1.0), repeat=3)), dtype=torch.float64)
+    ratio = source.log_ratio(every, every)
+    joint = ratio.exp() / 64
+    assert joint.sum().item() == pytest.approx(1.0, abs=1e-12)
+    flips = (every[:, None] != every).sum(-1).double()
+    assert torch.allclose(joint, (crossover**flips) * (1 - crossover) ** (3 - flips) / 8, atol=1e-15)
+    possible = joint > 0
+    assert (joint * ratio)[possible].sum().item() == pytest.approx(source.mutual_information, abs=1e-12)
+    assert (ratio[~possible] == -math.inf).all()
+
+
+def test_log_ratio_takes_leading_axes():
+    source = ChannelPairs(4, 0.2)
+    generator = torch.Generator().manual_seed(0)
+    x, y = (side.view(2, 3, 5, 4) for side in source.sample(30, generator))
+    ratio = source.log_ratio(x, y)
+    assert ratio.shape == (2, 3, 5, 5)
+    assert torch.equal(ratio[1, 2], source.log_ratio(x[1, 2], y[1, 2]))

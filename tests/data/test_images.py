@@ -1,0 +1,106 @@
+"""Where the patches of an image lie and how it is resized, against Pillow.
+
+The reference learns which items were drawn from a second source, of one-pixel patches that hold their number: the same
+generator draws the same items.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from infoscope.data import ImagePairs, ImagePool, digits
+
+LABELS = torch.arange(100) % 2
+
+
+def noise(height: int, width: int) -> ImagePool:
+    """Random bytes, the hardest images for a resize: every rounding and clipping occurs."""
+    generator = torch.Generator().manual_seed(1)
+    images = torch.randint(256, (100, height, width), dtype=torch.uint8, generator=generator)
+    return ImagePool(images, LABELS, "noise", synthetic=True)
+
+
+def fifty_of_each() -> ImagePool:
+    pool = digits().restrict((0, 1))
+    kept = torch.cat([torch.nonzero(pool.labels == label)[:50, 0] for label in (0, 1)]).sort().values
+    return ImagePool(pool.images[kept], pool.labels[kept], "digits")
+
+
+def composed(pool: ImagePool, grid: tuple[int, int, int], size: int, n: int) -> np.ndarray:
+    """The x and y images of n pairs composed and resized one by one with Pillow: uint8 [2 n, channels, size, size]."""
+    channels, rows, columns = grid
+    numbers = ImagePool(torch.arange(100, dtype=torch.uint8).view(-1, 1, 1), pool.labels, "numbers")
+    source = ImagePairs(numbers, grid=(channels * rows * columns, 1, 1), size=1)
+    items = (255 * torch.cat(source.sample(n, torch.Generator().manual_seed(0)))).round().long()
+    images = []
+    for canvas in pool.images[items].numpy().reshape(-1, rows, columns, *pool.images.shape[1:]):
+        canvas = np.concatenate([np.concatenate(list(row), axis=1) for row in canvas])
+        images.append(np.asarray(Image.fromarray(canvas).resize((size, size), Image.Resampling.BICUBIC)))
+    return np.stack(images).reshape(-1, channels, size, size)
+
+
+def sampled(pool: ImagePool, grid: tuple[int, int, int], size: int, n: int) -> np.ndarray:
+    images = torch.cat(ImagePairs(pool, grid, size).sample(n, torch.Generator().manual_seed(0)))
+    return images.view(-1, grid[0], size, size).numpy() * 255.0
+
+
+@pytest.mark.parametrize(
+    ("pool", "grid", "size"),
+    [
+        (noise(28, 28), (1, 2, 5), 64),
+        (noise(28, 28), (1, 10, 10), 60),
+        (noise(28, 28), (3, 1, 1), 20),
+        (noise(9, 13), (2, 3, 4), 31),
+        (noise(5, 3), (1, 1, 2), 50),
+        (fifty_of_each(), (1, 2, 5), 64),
+        (fifty_of_each(), (1, 2, 5), 32),
+        (fifty_of_each(), (1, 1, 1), 7),
+    ],
+    ids=lambda value: value.name if isinstance(value, ImagePool) else str(value),
+)
+def test_images_agree_with_pillow(pool, grid, size):
+    """At most one grey level, on fewer than one pixel in a thousand."""
+    ours, theirs = sampled(pool, grid, size, 32), composed(pool, grid, size, 32).astype(float)
+    assert np.abs(ours - ours.round()).max() < 1e-4, "every value is a multiple of 1/255"
+    off = np.abs(ours.round() - theirs)
+    assert off.max() <= 1
+    assert off.mean() < 1e-3
+
+
+@pytest.mark.parametrize(("height", "width", "grid"), [(6, 6, (1, 1, 1)), (3, 2, (1, 2, 3)), (2, 6, (2, 3, 1))])
+def test_a_resize_to_the_same_size_is_exact(height, width, grid):
+    pool = noise(height, width)
+    assert np.array_equal(sampled(pool, grid, 6, 50).round(), composed(pool, grid, 6, 50))
+
+
+def test_patches_lie_channel_by_channel_and_row_by_row():
+    """Each patch is of one grey level, its item's number."""
+    flat = ImagePool(torch.arange(100, dtype=torch.uint8).view(-1, 1, 1).expand(-1, 2, 2).clone(), LABELS, "flat")
+    numbers = ImagePool(flat.images[:, :1, :1].clone(), LABELS, "numbers")
+    patches = sampled(flat, (2, 3, 3), 6, 10)[:, :, ::2, ::2]
+    assert np.array_equal(patches.reshape(20, 18), sampled(numbers, (18, 1, 1), 1, 10).reshape(20, 18))
+
+
+def test_values_lie_between_0_and_1():
+    """Black and white patches make the kernel overshoot on both sides."""
+    black_and_white = ImagePool((noise(7, 7).images > 127).byte() * 255, LABELS, "black and white")
+    x, _ = ImagePairs(black_and_white, (1, 2, 2), 40).sample(20, torch.Generator().manual_seed(0))
+    assert (x.amin(), x.amax()) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"grid": (2, 5)}, "grid"),
+        ({"grid": (1, 0, 5)}, "grid\\[1\\]"),
+        ({"size": 0}, "size"),
+        ({"size": 64.0}, "size"),
+        ({"crossover": 0.6}, "crossover"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, name):
+    with pytest.raises(ValueError, match=f"^{name} must be"):
+        ImagePairs(noise(2, 2), **arguments)
