@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import threading
 import time
@@ -138,9 +139,9 @@ def _fit(sweep: Sweep, assignments: list[Assignment], device: str, watch: Any) -
     def trainable(config: dict[str, Any], assignments: list[Assignment]) -> None:
         work(trial, assignments[config["pack"]], tune.report, every_report)
 
-    search = sweep.search
+    search, folder = sweep.search, home() / "ray"
     resources = {"cpu": sweep.resources.get("cpu", 1)} | ({"gpu": sweep.resources.get("gpu", 1)} if device == "gpu" else {})
-    tune.Tuner(
+    tuner = tune.Tuner(
         tune.with_resources(tune.with_parameters(trainable, assignments=assignments), resources),
         param_space={"pack": tune.grid_search(list(range(len(assignments))))},
         tune_config=tune.TuneConfig(
@@ -152,12 +153,16 @@ def _fit(sweep: Sweep, assignments: list[Assignment], device: str, watch: Any) -
         ),
         run_config=tune.RunConfig(
             name=f"{sweep.name}-{int(time.time())}",
-            storage_path=str(home() / "ray"),
+            storage_path=str(folder),
             callbacks=[watch.callback()],
             failure_config=tune.FailureConfig(max_failures=1),
             verbose=0,
         ),
-    ).fit()
+    )
+    try:
+        tuner.fit()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)  # records and checkpoints are ours; Tune's own files have served
 
 
 class _Watch:

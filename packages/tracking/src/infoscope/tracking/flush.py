@@ -112,7 +112,7 @@ def _send_model(record: Record, entry: Mapping[str, Any], run_id: str, store: St
 
     owner, name = entry["owner"], entry["model"]
     if owner == record.key:
-        models.log_model(record.model_folder(name), name, run_id, store.uri)
+        models.log_model(record.model_folder(name), name, run_id, store.experiment_id, store.uri)
         return
     run = store.run_of(owner)
     shared = [store.client.get_logged_model(model) for model in (models.logged_models(run) if run else [])]

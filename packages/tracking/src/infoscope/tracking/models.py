@@ -11,7 +11,9 @@ work on the same files.
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import json
+import platform
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -102,33 +104,39 @@ def logged_models(run: Any) -> list[str]:
     return [model.model_id for model in run.outputs.model_outputs] if run.outputs else []
 
 
-def log_model(folder: Path, name: str, run_id: str, uri: str) -> str:
-    """Logs a folder written by `write_model` as an MLflow model with signature and input example; returns its id."""
+def log_model(folder: Path, name: str, run_id: str, experiment_id: str, uri: str) -> None:
+    """Logs a folder written by `write_model` as an MLflow model with signature and input example."""
     import mlflow
     from mlflow.models import Model
 
-    mlflow.set_tracking_uri(uri)
+    mlflow.set_tracking_uri(uri)  # Model.log goes by the process's own; without a model of ours it would take the default experiment
+    model = mlflow.MlflowClient(uri).create_logged_model(experiment_id, name=name, source_run_id=run_id, model_type=FLAVOR)
     flavor = importlib.import_module(__name__)
-    info = Model.log(None, flavor, name=name, run_id=run_id, flavor_name=FLAVOR, validate_serving_input=False, source=folder)
-    return info.model_id
+    Model.log(None, flavor, run_id=run_id, model_id=model.model_id, flavor_name=FLAVOR, validate_serving_input=False, source=folder)
 
 
 def save_model(path: str, mlflow_model: Any, source: Path, **_: Any) -> None:
     """The flavour's writer, called by `mlflow.models.Model.log`."""
-    from mlflow.models import infer_signature
+    from mlflow import pyfunc
+    from mlflow.models import ModelSignature, infer_signature
     from mlflow.models.utils import _save_example
+    from mlflow.types import Schema, TensorSpec
 
     target = Path(path)
     shutil.copytree(source, target / "model", ignore=shutil.ignore_patterns(EXAMPLE))
     with np.load(source / EXAMPLE, allow_pickle=False) as stored:
         example = {key: stored[key] for key in stored.files}
-    mlflow_model.signature = infer_signature(example, _LoadedModel(source).predict(example))
+    output = _LoadedModel(source).predict(example)
+    outputs = Schema([TensorSpec(output.dtype, (-1,) * output.ndim)])
+    mlflow_model.signature = ModelSignature(infer_signature(example).inputs, outputs)
     _save_example(mlflow_model, example, path)
     mlflow_model.add_flavor(FLAVOR, data="model", code=None)
-    environment = {"python_env": "python_env.yaml"}
-    mlflow_model.add_flavor("python_function", loader_module=__name__, data="model", env=environment, code=None)
-    (target / "requirements.txt").write_text("infoscope-estimators\ninfoscope-models\ninfoscope-tracking\n")
-    (target / "python_env.yaml").write_text(yaml.safe_dump({"python": "3.11", "dependencies": ["-r requirements.txt"]}))
+    pyfunc.add_to_model(mlflow_model, loader_module=__name__, data="model", python_env="python_env.yaml")
+    # only what an index may be asked for by name: infoscope's own packages come from a checkout
+    versions = [f"{name}=={importlib.metadata.version(name)}" for name in ("mlflow", "numpy", "safetensors", "torch")]
+    (target / "requirements.txt").write_text("\n".join(versions) + "\n")
+    python = {"python": platform.python_version(), "dependencies": ["-r requirements.txt"]}
+    (target / "python_env.yaml").write_text(yaml.safe_dump(python))
     mlflow_model.save(str(target / "MLmodel"))
 
 
