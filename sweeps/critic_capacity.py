@@ -55,8 +55,7 @@ def cells(profile: Profile) -> Iterator[dict]:
 
 def check(cell: dict) -> None:
     """Builds what the cell needs, short of training: an unknown estimator, an unreachable MI or missing data is found here."""
-    if cell["bound"] not in BOUNDS:
-        raise ValueError(f"unknown estimator {cell['bound']!r}; valid are {', '.join(ESTIMATORS)}, mine-one-step or smile-CLIP")
+    BOUNDS[cell["bound"]]
     source = sources(cell)[0]
     make_critic(cell["critic"], source.dim_x, source.dim_y, cell["depth"], 1)
 

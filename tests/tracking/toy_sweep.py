@@ -1,53 +1,64 @@
-"""A sweep that measures nothing, to try the scheduling and recording with: `python -m toy_sweep`."""
+"""A sweep that measures nothing, to try scheduling and recording with: `python -m toy_sweep --set "kinds=plain,fails"`."""
 
 import os
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 
-from infoscope.tracking import Profile, Sweep, grid, main
+from infoscope.tracking import Profile, Search, Sweep, grid, main
 
 
 def cells(profile):
-    """One cell per value and seed."""
-    return grid(value=list(profile.values), seed=list(profile.seeds), kind=profile.kind, steps=profile.steps)
+    """One cell per kind of behaviour and seed."""
+    return grid(kind=list(profile.kinds), seed=list(profile.seeds), steps=profile.steps)
 
 
 def check(cell):
-    if cell["value"] < 0:
-        raise ValueError(f"value is {cell['value']}; it must be at least 0")
+    if cell["steps"] < 1:
+        raise ValueError(f"steps is {cell['steps']}; it must be at least 1")
 
 
 def trial(pack, report):
     """Reports a curve; the kind says what else happens."""
     state = report.restore() or {"step": 0}
+    if pack.kind == "slow":
+        Path("started-" + str(state["step"])).touch()
     for step in range(state["step"], pack.steps):
-        if pack.kind == "fails-on-1" and pack.value == 1:
-            raise RuntimeError(f"value {pack.value} cannot be measured")
-        if pack.kind == "dies-once" and not os.path.exists(os.environ["TOY_MARK"]):
-            open(os.environ["TOY_MARK"], "w").close()
+        if pack.kind == "fails":
+            raise RuntimeError("this kind cannot be measured")
+        if pack.kind == "dies" and not Path("died").exists():
+            Path("died").touch()
             os.kill(os.getpid(), signal.SIGKILL)
         if pack.kind == "slow":
-            time.sleep(0.1)
+            time.sleep(0.05)
         for cell in pack.cells:
-            report.metrics(cell, {"level": cell["value"] + step / 10}, step)
+            report.metrics(cell, {"level": cell["seed"] + step / 10}, step)
         report.save(lambda done=step + 1: {"step": done})
-        report.progress((step + 1) / pack.steps)
+        report.progress((step + 1) / pack.steps, level=pack.cells[0]["seed"] + step / 10)
     for cell in pack.cells:
-        report.metrics(cell, {"mean": cell["value"], "diverged": np.inf})
+        report.metrics(cell, {"mean": cell["seed"], "infinite": np.inf})
         report.table(cell, "trace", {"level": np.arange(pack.steps)})
 
 
+def stop_at_the_third_report():
+    from ray.tune.schedulers import FIFOScheduler, TrialScheduler
+
+    class Stopper(FIFOScheduler):
+        def set_search_properties(self, metric, mode, **_):
+            return True
+
+        def on_trial_result(self, tune_controller, trial, result):
+            return TrialScheduler.STOP if result["training_iteration"] >= 3 else TrialScheduler.CONTINUE
+
+    return Stopper()
+
+
+PROFILE = Profile(kinds=("plain",), seeds=(0, 1), steps=3)
 SWEEP = Sweep(
-    "toy",
-    cells,
-    trial,
-    profiles={"smoke": Profile(values=(0, 1, 2), seeds=(0, 1), kind="plain", steps=3)},
-    axes=("values", "seeds"),
-    pack_by={"cpu": ("value",)},
-    check=check,
-    best=("mean", "min"),
+    "toy", cells, trial, {"smoke": PROFILE, "laptop": PROFILE}, axes=("kinds", "seeds"), pack_by={"cpu": ("kind",)}, check=check,
+    best=("mean", "min"), search=Search("level", "max", stop_at_the_third_report) if "TOY_SEARCH" in os.environ else None,
 )
 
 if __name__ == "__main__":

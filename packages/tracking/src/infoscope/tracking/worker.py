@@ -23,7 +23,7 @@ from infoscope.tracking.record import COMPLETE, FAILED, Record
 from infoscope.tracking.store import Store
 from infoscope.tracking.sweep import Cell, Pack
 
-CHECKPOINT_SECONDS = 20.0
+CHECKPOINT_SECONDS = float(os.environ.get("INFOSCOPE_CHECKPOINT_SECONDS", 20))
 SEND_PATIENCE_SECONDS = 60.0
 
 

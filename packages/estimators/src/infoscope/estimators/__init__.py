@@ -1,0 +1,43 @@
+"""How information is measured: critics, variational bounds and the engine that trains them. Everything is in nats.
+
+    critics    make_critic(kind, dim_x, dim_y, ...): inner, bilinear, separable and joint critics, one or many members
+    bounds     BOUNDS[name]: nwj, js, infonce, dv, mine, smile-<clip>, mine-one-step; objective and report kept apart
+    training   fit_critic(source, critic, bound, steps, ...) -> Trace; Training: the same, interruptible
+    oracle     floor(source, bound, batch, batches, generator) -> Floor: what an exact critic would report
+    sources    PairSource, ExactPairSource: the two shapes of object that are measured
+"""
+
+from infoscope.estimators.bounds import BOUNDS, Bound, Objective, UnknownBound, share_training
+from infoscope.estimators.critics import (
+    BilinearCritic,
+    Critic,
+    InnerCritic,
+    JointCritic,
+    SeparableCritic,
+    make_critic,
+)
+from infoscope.estimators.oracle import Floor, floor
+from infoscope.estimators.sources import ExactPairSource, PairSource
+from infoscope.estimators.trace import Trace
+from infoscope.estimators.training import Training, fit_critic
+
+__all__ = [
+    "BOUNDS",
+    "BilinearCritic",
+    "Bound",
+    "Critic",
+    "ExactPairSource",
+    "Floor",
+    "InnerCritic",
+    "JointCritic",
+    "Objective",
+    "PairSource",
+    "SeparableCritic",
+    "Trace",
+    "Training",
+    "UnknownBound",
+    "fit_critic",
+    "floor",
+    "make_critic",
+    "share_training",
+]

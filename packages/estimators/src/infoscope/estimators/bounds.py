@@ -1,0 +1,210 @@
+"""Variational bounds of mutual information on a matrix of critic scores, in nats.
+
+scores [..., n, n]: S[i, j] = f(x_i, y_j) for n pairs. The diagonal d holds pairs of the joint distribution, the
+n (n - 1) other entries o stand for the product of the marginals. A bound has an objective, whose gradient trains the
+critic, and an estimate, which is reported; the two differ for js, smile and mine (benchmark, section 2 and its code).
+
+    name            gradient of                                  reported        source
+    nwj             mean d - mean exp(o - 1)                     the same        Nguyen, Wainwright and Jordan 2010
+    js              mean log sig(d) + mean log sig(-o)           nwj's formula   Nowozin et al. 2016, Poole et al. 2019
+    infonce         log n + mean_i [S_ii - log sum_j exp S_ij]   the same        van den Oord et al. 2018, eq. 4
+    dv              mean d - log mean exp(o)                     the same        Donsker and Varadhan 1983
+    mine            mean d - mean exp(o) / m, m a constant       dv's formula    Belghazi et al. 2018, section 3.2
+    smile-<c>       js's                                         smile's         Song and Ermon 2020
+    mine-one-step   mine's, m as the benchmark's code has it     dv's formula    benchmark's released code
+
+smile reports mean d - log mean exp(clip(o, -c, c)). mine's m is the exponential moving average of mean exp(o), rate
+0.1, corrected for its start from zero (after one batch it is that batch's mean), kept as a logarithm so that it cannot
+overflow. The published m is max(0.9 previous + 0.1 current, 1e-4) of the previous and the current batch's means, the
+first previous being 1.
+
+Nothing is clamped or repaired: where a formula overflows, the value is inf or nan.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+AVERAGE_RATE = 0.1  # weight of the current batch in mine's denominators (Belghazi et al. 2018; benchmark code)
+PUBLISHED_LEAST = 1e-4  # least denominator of the benchmark's mine
+
+
+class Scores(NamedTuple):
+    """A score matrix and its pieces, computed once for everything that is asked of it."""
+
+    matrix: Tensor  # [..., n, n]
+    joint: Tensor  # [...], mean of the diagonal
+    product: Tensor  # [..., n - 1, n], the off-diagonal entries in row-major order
+
+
+def split(scores: Tensor) -> Scores:
+    """The pieces of scores [..., n, n]. ValueError unless the matrix is square with n >= 2."""
+    if scores.dim() < 2 or scores.shape[-1] != scores.shape[-2] or scores.shape[-1] < 2:
+        raise ValueError(f"scores must have shape [..., n, n] with n at least 2, got {list(scores.shape)}.")
+    n = scores.shape[-1]
+    # After the first entry, every (n + 1)-th is on the diagonal: the rest is a view, and exact for any score.
+    product = scores.flatten(-2)[..., 1:].unflatten(-1, (n - 1, n + 1))[..., :-1]
+    return Scores(scores, scores.diagonal(dim1=-2, dim2=-1).mean(-1), product)
+
+
+def log_mean_exp(product: Tensor) -> Tensor:
+    """log of the mean exponential over the last two dimensions, without overflow."""
+    return torch.logsumexp(product, dim=(-2, -1)) - math.log(product.shape[-2] * product.shape[-1])
+
+
+def nwj(scores: Scores) -> Tensor:
+    """Tight at f = 1 + log ratio."""
+    return scores.joint - (scores.product - 1).exp().mean((-2, -1))
+
+
+def donsker_varadhan(scores: Scores) -> Tensor:
+    """Tight at f = log ratio + any constant."""
+    return scores.joint - log_mean_exp(scores.product)
+
+
+def infonce(scores: Scores) -> Tensor:
+    """At most log n, for each x over all y of the batch."""
+    matrix = scores.matrix
+    return math.log(matrix.shape[-1]) + scores.joint - torch.logsumexp(matrix, -1).mean(-1)
+
+
+def smile(scores: Scores, clip: float) -> Tensor:
+    """Donsker-Varadhan with the product scores, not the joint ones, clipped to [-clip, clip]."""
+    product = scores.product if math.isinf(clip) else scores.product.clamp(-clip, clip)
+    return scores.joint - log_mean_exp(product)
+
+
+def jensen_shannon(scores: Scores) -> Tensor:
+    """The Jensen-Shannon f-GAN objective, up to its constant; greatest at f = log ratio."""
+    joint = functional.logsigmoid(scores.matrix.diagonal(dim1=-2, dim2=-1)).mean(-1)
+    return joint + functional.logsigmoid(-scores.product).mean((-2, -1))
+
+
+def without_memory(value: Callable[[Scores], Tensor], scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
+    """A memoryless objective in the form of one with memory."""
+    return value(scores), state
+
+
+def moving_average(scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
+    """mine's objective; state [..., 2]: logarithms of the decayed sum of the batch means and of its total weight."""
+    log_mean = log_mean_exp(scores.product)
+    old, new = math.log1p(-AVERAGE_RATE), math.log(AVERAGE_RATE)
+    current = torch.stack([log_mean.detach(), torch.zeros_like(log_mean.detach())], dim=-1)
+    state = torch.logaddexp(state + old, current + new)
+    return scores.joint - (log_mean - (state[..., 0] - state[..., 1])).exp(), state
+
+
+def one_step(scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
+    """The published mine's objective; state [..., 1]: the previous batch's mean exponential, which may overflow."""
+    mean = scores.product.exp().mean((-2, -1))
+    mixed = (1 - AVERAGE_RATE) * state[..., 0] + AVERAGE_RATE * mean.detach()
+    return scores.joint - mean / mixed.clamp(min=PUBLISHED_LEAST), mean.detach().unsqueeze(-1)
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What a critic's parameters climb. Two objectives are equal when their names are.
+
+    `offset` (nats): the optimal critic is the log density ratio plus this. `memory`: one member's initial state, empty
+    for most.
+    """
+
+    name: str
+    value: Callable[[Scores, Tensor], tuple[Tensor, Tensor]] = field(compare=False, repr=False)
+    offset: float = field(default=0.0, compare=False)
+    memory: tuple[float, ...] = field(default=(), compare=False)
+
+    def start(self, like: Tensor) -> Tensor:
+        """The state before the first batch, for scores `like` [..., n, n]: [..., len(memory)]."""
+        return like.new_tensor(self.memory).expand(*like.shape[:-2], len(self.memory)).clone()
+
+    def __call__(self, scores: Tensor | Scores, state: Tensor) -> tuple[Tensor, Tensor]:
+        """The objective [...] of scores [..., n, n], to be climbed by gradient, and the state after this batch."""
+        return self.value(scores if isinstance(scores, Scores) else split(scores), state)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """An estimator: how its critic is trained and what it reports. Equal when name and objective are."""
+
+    name: str
+    objective: Objective
+    reported: Callable[[Scores], Tensor] = field(compare=False, repr=False)
+
+    def estimate(self, scores: Tensor | Scores) -> Tensor:
+        """The reported value of scores [..., n, n], n >= 2: nats [...]. ValueError on another shape."""
+        return self.reported(scores if isinstance(scores, Scores) else split(scores))
+
+
+class UnknownBound(KeyError, ValueError):
+    """A bound's name that means nothing."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # a KeyError prints the repr of its message
+
+
+class Bounds(dict[str, Bound]):
+    """Bounds by name. Looking up `smile-<clip>` gives SMILE with that clip (nats, a positive number or inf)."""
+
+    def __missing__(self, name: str) -> Bound:
+        clip = smile_clip(name)
+        if clip is None:
+            known = ", ".join(self)
+            raise UnknownBound(f"bound must be one of {known}, or smile-<clip> with a positive clip, got {name!r}.")
+        canonical = f"smile-{clip!r}".removesuffix(".0")
+        return self[canonical] if canonical in self else Bound(canonical, JS, partial(smile, clip=clip))
+
+
+def smile_clip(name: object) -> float | None:
+    """The clip of a name `smile-<clip>`, None if it is not one."""
+    if not isinstance(name, str) or not name.startswith("smile-"):
+        return None
+    try:
+        clip = float(name.removeprefix("smile-"))
+    except ValueError:
+        return None
+    return clip if clip > 0 else None
+
+
+NWJ = Objective("nwj", partial(without_memory, nwj), offset=1.0)
+JS = Objective("js", partial(without_memory, jensen_shannon))
+INFONCE = Objective("infonce", partial(without_memory, infonce))
+DV = Objective("dv", partial(without_memory, donsker_varadhan))
+MINE = Objective("mine", moving_average, memory=(-math.inf, -math.inf))
+MINE_ONE_STEP = Objective("mine-one-step", one_step, memory=(1.0,))
+
+BOUNDS = Bounds(
+    (bound.name, bound)
+    for bound in (
+        Bound("nwj", NWJ, nwj),
+        Bound("js", JS, nwj),
+        Bound("infonce", INFONCE, infonce),
+        Bound("dv", DV, donsker_varadhan),
+        Bound("mine", MINE, donsker_varadhan),
+        Bound("smile-1", JS, partial(smile, clip=1.0)),
+        Bound("smile-5", JS, partial(smile, clip=5.0)),
+        Bound("smile-inf", JS, partial(smile, clip=math.inf)),
+        Bound("mine-one-step", MINE_ONE_STEP, donsker_varadhan),
+    )
+)
+
+
+def as_bound(bound: str | Bound) -> Bound:
+    """The bound of a name, or the bound itself. UnknownBound (a ValueError) if the name is unknown."""
+    return bound if isinstance(bound, Bound) else BOUNDS[bound]
+
+
+def share_training(bounds: Iterable[str | Bound]) -> list[tuple[Bound, ...]]:
+    """Groups bounds that train the same objective, in order of appearance: js and every smile are one training."""
+    groups: dict[Objective, list[Bound]] = {}
+    for bound in map(as_bound, bounds):
+        groups.setdefault(bound.objective, []).append(bound)
+    return [tuple(group) for group in groups.values()]

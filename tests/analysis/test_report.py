@@ -1,0 +1,43 @@
+"""Tables over runs: means, errors, published figures, and what is written to disk."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.report import Result, plus_minus, published, save, summarise
+
+
+def test_summary_is_mean_and_standard_error_over_runs():
+    frame = pd.DataFrame({"depth": [1, 1, 1, 2], "mse": [1.0, 2.0, 3.0, 5.0]})
+    summary = summarise(frame, ["depth"], ["mse"]).set_index("depth")
+    assert summary.loc[1, "mse"] == 2.0 and summary.loc[1, "mse_error"] == pytest.approx(1 / math.sqrt(3))
+    assert summary.loc[2, "runs"] == 1 and math.isnan(summary.loc[2, "mse_error"])
+
+
+def test_a_diverged_run_is_not_averaged_away():
+    summary = summarise(pd.DataFrame({"depth": [1, 1], "mse": [1.0, np.nan]}), ["depth"], ["mse"])
+    assert math.isnan(summary["mse"].iloc[0])
+    assert plus_minus(summary["mse"].iloc[0], 0.1) == "diverged"
+
+
+def test_figures_as_text():
+    assert plus_minus(0.1234, 0.0101) == "0.123 ± 0.010"
+    assert plus_minus(0.1234, math.nan) == "0.123"
+
+
+def test_the_published_table_is_internally_consistent():
+    """MSE = bias² + variance, to the rounding of three printed decimals of each."""
+    table = published("table2")
+    assert len(table) == 15
+    np.testing.assert_allclose(table["bias_bits"] ** 2 + table["variance_bits2"], table["mse_bits2"], atol=0.0016)
+
+
+def test_saved_files_carry_the_caption(tmp_path):
+    figures = pd.DataFrame({"mse_bits2": [0.5]})
+    result = Result(figures, pd.DataFrame({"MSE (bits²)": ["0.500 ± 0.100"]}), "First line.\nSecond: 95 % of it_all.", lambda path: path.write_bytes(b"png"))
+    csv, tex, png = save(result, tmp_path / "tables" / "demo v1.5")
+    assert csv.read_text().startswith("# First line.\n# Second") and pd.read_csv(csv, comment="#").equals(figures)
+    assert r"$\pm$" in tex.read_text() and r"95 \% of it\_all" in tex.read_text()
+    assert png.read_bytes() == b"png"

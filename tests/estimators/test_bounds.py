@@ -1,0 +1,208 @@
+"""Every bound against its formula written out with loops, its closed forms and its invariances."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+import torch
+
+from infoscope.estimators import BOUNDS, UnknownBound, share_training
+
+NAMES = list(BOUNDS)
+MATRICES = {
+    "zeros": [[0.0, 0.0], [0.0, 0.0]],
+    "2x2": [[1.5, -0.5], [0.25, 3.0]],
+    "3x3": [[2.0, -7.0, 0.5], [1.0, -1.0, 6.0], [0.0, 3.0, 0.125]],
+    "asymmetric": [[4.0, 1.0, 1.0], [-2.0, 4.0, -2.0], [0.5, 0.5, 4.0]],
+}
+
+
+def by_loops(name: str, scores: list[list[float]]) -> float:
+    """The reported value, term by term as in the paper's definitions."""
+    n = len(scores)
+    joint = [scores[i][i] for i in range(n)]
+    product = [scores[i][j] for i in range(n) for j in range(n) if i != j]
+    mean = lambda values: sum(values) / len(values)  # noqa: E731
+    if name in ("nwj", "js"):
+        return 1 + mean([d - 1 for d in joint]) - mean([math.exp(o - 1) for o in product])
+    if name == "infonce":
+        return math.log(n) + mean([scores[i][i] - math.log(sum(map(math.exp, scores[i]))) for i in range(n)])
+    clip = float(name.removeprefix("smile-")) if name.startswith("smile-") else math.inf
+    return mean(joint) - math.log(mean([math.exp(min(max(o, -clip), clip)) for o in product]))
+
+
+def random_scores(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+def gradient(name: str, scores: torch.Tensor) -> torch.Tensor:
+    objective = BOUNDS[name].objective
+    leaf = scores.clone().requires_grad_()
+    objective(leaf, objective.start(leaf))[0].sum().backward()
+    return leaf.grad
+
+
+@pytest.mark.parametrize("name", [*NAMES, "smile-2.5"])
+@pytest.mark.parametrize("matrix", MATRICES)
+def test_estimate_is_its_formula(name, matrix):
+    scores = torch.tensor(MATRICES[matrix], dtype=torch.float64)
+    assert BOUNDS[name].estimate(scores).item() == pytest.approx(by_loops(name, MATRICES[matrix]), abs=1e-13)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_estimate_of_a_stack_is_the_stack_of_estimates(name):
+    scores = 3 * random_scores(2, 3, 5, 5)
+    stacked = BOUNDS[name].estimate(scores)
+    assert stacked.shape == (2, 3)
+    assert stacked[1, 2].item() == pytest.approx(by_loops(name, scores[1, 2].tolist()), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("c", [-2.0, 0.0, 3.0])
+def test_constant_scores_carry_no_information(name, c):
+    """dv, infonce and mine report 0, nwj c - exp(c - 1), and smile the part of c beyond its clip."""
+    clip = {"smile-1": 1.0, "smile-5": 5.0}.get(name, math.inf)
+    expected = c - math.exp(c - 1) if name in ("nwj", "js") else c - min(max(c, -clip), clip)
+    estimate = BOUNDS[name].estimate(torch.full((4, 4), c, dtype=torch.float64)).item()
+    assert estimate == pytest.approx(expected, abs=1e-14)
+
+
+@pytest.mark.parametrize("name", ["dv", "infonce", "mine", "mine-one-step", "smile-inf"])
+def test_unchanged_by_a_constant_added_to_all_scores(name):
+    scores = random_scores(6, 6)
+    estimate = BOUNDS[name].estimate
+    assert estimate(scores + 17.0).item() == pytest.approx(estimate(scores).item(), abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 5, 64])
+def test_infonce_is_at_most_log_n(n):
+    estimate = BOUNDS["infonce"].estimate
+    assert estimate(10 * random_scores(50, n, n)).max() < math.log(n)
+    assert estimate(1e4 * torch.eye(n, dtype=torch.float64)).item() == pytest.approx(math.log(n), abs=1e-12)
+
+
+def test_smile_without_clip_is_donsker_varadhan():
+    scores = 4 * random_scores(7, 9, 9)
+    assert torch.equal(BOUNDS["smile-inf"].estimate(scores), BOUNDS["dv"].estimate(scores))
+    assert torch.equal(BOUNDS["smile-1e9"].estimate(scores), BOUNDS["dv"].estimate(scores))
+
+
+def test_large_scores_overflow_only_where_the_formula_does():
+    """exp(100) is beyond float32: logarithmic means stay exact, nwj reports what it is, minus infinity."""
+    scores = torch.full((3, 3), 100.0)
+    assert BOUNDS["dv"].estimate(scores).item() == pytest.approx(0, abs=1e-4)
+    assert BOUNDS["infonce"].estimate(scores).item() == pytest.approx(0, abs=1e-4)
+    assert BOUNDS["smile-5"].estimate(scores).item() == pytest.approx(95, abs=1e-4)
+    assert BOUNDS["nwj"].estimate(scores).item() == -math.inf
+    assert gradient("mine", scores).isfinite().all()
+    assert gradient("mine-one-step", scores).isnan().any()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nan_is_reported(name):
+    scores = torch.zeros(2, 3, 3)
+    scores[0, 1, 2] = math.nan
+    estimate = BOUNDS[name].estimate(scores)
+    assert estimate[0].isnan() and estimate[1].isfinite()
+
+
+@pytest.mark.parametrize("name", ["nwj", "js", "infonce", "dv"])
+def test_objective_gradient_by_finite_differences(name):
+    objective = BOUNDS[name].objective
+    scores = (2 * random_scores(2, 4, 4)).requires_grad_()
+    assert torch.autograd.gradcheck(lambda s: objective(s, objective.start(s))[0], scores, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["nwj", "infonce", "dv"])
+def test_objective_is_the_estimate_where_they_are_one(name):
+    scores = random_scores(5, 5)
+    objective = BOUNDS[name].objective
+    assert torch.equal(objective(scores, objective.start(scores))[0], BOUNDS[name].estimate(scores))
+
+
+def test_jensen_shannon_objective_by_loops():
+    matrix = MATRICES["3x3"]
+    softplus = lambda v: math.log1p(math.exp(v))  # noqa: E731
+    expected = sum(-softplus(-matrix[i][i]) / 3 for i in range(3))
+    expected += sum(-softplus(matrix[i][j]) / 6 for i in range(3) for j in range(3) if i != j)
+    objective = BOUNDS["js"].objective
+    scores = torch.tensor(matrix, dtype=torch.float64)
+    assert objective(scores, objective.start(scores))[0].item() == pytest.approx(expected, abs=1e-14)
+
+
+def test_js_and_every_smile_climb_the_same_gradient():
+    scores = 3 * random_scores(6, 6)
+    for name in ("smile-1", "smile-5", "smile-inf", "smile-0.3"):
+        assert torch.equal(gradient(name, scores), gradient("js", scores))
+
+
+@pytest.mark.parametrize("name", ["mine", "mine-one-step"])
+def test_mine_divides_by_its_memory(name):
+    """Four batches against the denominator written out: a weighted mean with weights 0.9^age, or one step back."""
+    batches = [scale * random_scores(4, 4, seed=i) for i, scale in enumerate((1.0, 3.0, 0.1, 2.0))]
+    objective = BOUNDS[name].objective
+    off = ~torch.eye(4, dtype=torch.bool)
+    state, means = objective.start(batches[0]), []
+    for batch in batches:
+        previous = means[-1] if means else 1.0
+        means.append(batch[off].exp().mean().item())
+        weights = 0.9 ** np.arange(len(means))[::-1]
+        averaged = np.average(means, weights=weights)
+        denominator = averaged if name == "mine" else max(0.9 * previous + 0.1 * means[-1], 1e-4)
+        leaf = batch.clone().requires_grad_()
+        value, state = objective(leaf, state)
+        value.backward()
+        expected = torch.where(off, -batch.exp() / (12 * denominator), torch.tensor(1 / 4, dtype=torch.float64))
+        torch.testing.assert_close(leaf.grad, expected, rtol=1e-12, atol=0)
+
+
+def test_published_denominator_has_a_least_value():
+    scores = torch.full((3, 3), -30.0, dtype=torch.float64)
+    objective = BOUNDS["mine-one-step"].objective
+    _, state = objective(scores, objective.start(scores))
+    leaf = scores.clone().requires_grad_()
+    objective(leaf, state)[0].backward()
+    assert leaf.grad[0, 1].item() == pytest.approx(-math.exp(-30) / 6 / 1e-4, rel=1e-12)
+
+
+def test_memory_is_kept_per_member():
+    stack = torch.stack([random_scores(4, 4, seed=1), 5 * random_scores(4, 4, seed=2)])
+    objective = BOUNDS["mine"].objective
+    _, together = objective(stack, objective.start(stack))
+    _, alone = objective(stack[1], objective.start(stack[1]))
+    torch.testing.assert_close(together[1], alone, rtol=1e-14, atol=0)
+
+
+def test_names():
+    assert NAMES[:8] == ["nwj", "js", "infonce", "dv", "mine", "smile-1", "smile-5", "smile-inf"]
+    assert BOUNDS["smile-5.0"] is BOUNDS["smile-5"]
+    assert BOUNDS["smile-2.50"] == BOUNDS["smile-2.5"] and BOUNDS["smile-2.5"].name == "smile-2.5"
+    assert all(pickle.loads(pickle.dumps(bound)) == bound for bound in BOUNDS.values())
+
+
+@pytest.mark.parametrize("name", ["smile", "smile-", "smile-0", "smile--1", "smile-nan", "smile-x", "NWJ", "", None, 3])
+def test_unknown_bound(name):
+    with pytest.raises(UnknownBound) as error:
+        BOUNDS[name]
+    assert isinstance(error.value, ValueError) and isinstance(error.value, KeyError)
+    assert str(error.value).startswith("bound must be one of nwj, js,") and repr(name) in str(error.value)
+
+
+@pytest.mark.parametrize("shape", [(3,), (3, 4), (1, 1), (2, 3, 4)])
+def test_scores_must_be_square(shape):
+    with pytest.raises(ValueError, match="scores must have shape"):
+        BOUNDS["dv"].estimate(torch.zeros(shape))
+
+
+def test_share_training_groups_by_objective():
+    groups = share_training(["nwj", "smile-5", "js", "mine", "smile-2.5", "mine-one-step"])
+    assert [[b.name for b in group] for group in groups] == [
+        ["nwj"],
+        ["smile-5", "js", "smile-2.5"],
+        ["mine"],
+        ["mine-one-step"],
+    ]
+    assert len(share_training(NAMES[:8])) == 5

@@ -1,0 +1,175 @@
+"""The main job: its cells, its trial, and the whole of it on a real local Ray and MLflow, run twice."""
+
+import contextlib
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from infoscope.tracking import Pack, load_model, runs, table
+from sweeps import critic_capacity
+from sweeps.critic_capacity import PROFILES, SWEEP, check, trial
+from sweeps.pairs import pairs
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+class Recorder:
+    """Stands in for a Report and keeps what a trial reports."""
+
+    def __init__(self):
+        self.tables, self.finals, self.models = {}, {}, []
+
+    def restore(self):
+        return None
+
+    def save(self, state):
+        state()
+
+    def progress(self, fraction, **metrics):
+        self.fraction = fraction
+
+    def metrics(self, cell, values, step=0):
+        self.finals.setdefault(SWEEP.key(cell), {}).update(values)
+
+    def table(self, cell, name, columns):
+        self.tables[SWEEP.key(cell)] = columns
+
+    def model(self, cells, name, module, example):
+        self.models.append((len(cells), module(**{key: module.first_x.weight.new_tensor(value) for key, value in example.items()}).shape))
+
+
+@pytest.fixture
+def embedded(monkeypatch):
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+
+
+def cells_of(**overrides):
+    return list(SWEEP.plan(PROFILES["smoke"].override(overrides)).values())
+
+
+def test_the_published_setting(embedded):
+    paper = PROFILES["paper"]
+    assert (paper.batch, paper.learning_rate, paper.width, paper.sources, paper.size) == (64, 5e-4, 256, 10, 64)
+    assert (paper.steps, paper.schedule_bits, paper.images, paper.text) == (4000, (2, 4, 6, 8, 10), "mnist", "imdb-bert")
+    assert paper.depths == (1, 2, 3, 4, 5) and len(paper.bounds) == 8
+
+
+def test_packed_and_alone_give_the_same_numbers(embedded):
+    """Three estimators and two seeds in one pack, as on a GPU, against every cell in a pack of its own."""
+    cells = cells_of(domains="gaussian", depths="2", bounds="js,smile-inf,dv", steps="12")
+    packed, alone = Recorder(), Recorder()
+    trial(Pack(tuple(cells)), packed)
+    for cell in cells:
+        trial(Pack((cell,)), alone)
+    assert len(packed.models) == 4 and len(alone.models) == 6  # js and smile-inf share a training
+    assert packed.tables.keys() == alone.tables.keys()
+    for key, columns in packed.tables.items():
+        np.testing.assert_allclose(columns["estimate_bits"], alone.tables[key]["estimate_bits"], rtol=1e-5, atol=1e-6)
+        assert packed.finals[key]["mse_bits2"] == pytest.approx(alone.finals[key]["mse_bits2"], rel=1e-5)
+
+
+def test_a_schedule_is_scored_by_segment(embedded):
+    (cell,) = cells_of(domains="gaussian", depths="1", bounds="js", seeds="0", steps="20", schedule_bits="2,6")
+    recorder = Recorder()
+    trial(Pack((cell,)), recorder)
+    (columns,), (final,) = recorder.tables.values(), recorder.finals.values()
+    assert columns["true_bits"].tolist() == [2.0] * 20 + [6.0] * 20
+    for segment, bits in enumerate((2, 6)):
+        part = columns["estimate_bits"][20 * segment : 20 * segment + 20]
+        assert final[f"at {bits} bits/mse_bits2"] == pytest.approx(np.mean((part - bits) ** 2))
+        assert final[f"at {bits} bits/bias_bits"] == pytest.approx(bits - part.mean())
+        assert final[f"at {bits} bits/floor_bias_bits"] == pytest.approx(1 / math.e / math.log(2), abs=0.05)  # js is low by 1/e nats
+    assert final["nonfinite_steps"] == 0
+
+
+@pytest.mark.parametrize(("overrides", "error"), [
+    ({"schedule_bits": "12"}, ValueError),
+    ({"bounds": "club"}, ValueError),
+    ({"domains": "sound"}, ValueError),
+    ({"images": "mnist"}, FileNotFoundError),
+    ({"depths": "0"}, ValueError),
+])
+def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, error, monkeypatch, tmp_path):
+    monkeypatch.setenv("INFOSCOPE_DATA", str(tmp_path))
+    with pytest.raises(error) as raised:
+        cells_of(images="digits", text="generated-sentences", **{"images": "digits"} | overrides) if "images" not in overrides else cells_of(**overrides)
+    assert len(str(raised.value).splitlines()) == 1
+
+
+def test_any_smile_clip_is_an_estimator(embedded):
+    check(cells_of(domains="gaussian", depths="1", bounds="smile-2.5", seeds="0")[0])
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The smoke profile on the embedded data, run twice in an empty folder."""
+    folder = tmp_path_factory.mktemp("main-job")
+    hidden = ("INFOSCOPE_DATA", "MLFLOW_TRACKING_URI", "RAY_ADDRESS")
+    environment = {name: value for name, value in os.environ.items() if name not in hidden} | {"PYTHONPATH": str(REPOSITORY)}
+
+    def run(module, *arguments):
+        command = [sys.executable, "-m", module, "--profile", "smoke", *arguments]
+        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240)
+
+    first, second = run("sweeps.critic_capacity"), run("sweeps.critic_capacity")
+    return folder, first, second, run("analysis.critic_capacity")
+
+
+@contextlib.contextmanager
+def working_in(folder):
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def test_smoke_runs_and_the_second_time_nothing(finished):
+    _, first, second, _ = finished
+    assert first.returncode == 0, first.stderr
+    assert "36 completed of 36 cells" in first.stderr and "recording took" in first.stderr
+    assert second.returncode == 0 and "all 36 cells are already recorded, nothing to run" in second.stderr
+
+
+def test_every_cell_is_one_finished_run_with_its_trace_and_critic(finished):
+    folder, *_ = finished
+    with working_in(folder):
+        frame = runs("critic-capacity", "smoke")
+        assert len(frame) == 36 and frame["key"].is_unique and (frame["status"] == "FINISHED").all()
+        assert {"mlflow.parentRunId", "infoscope.code", "infoscope.device", "version.torch"} <= set(frame["tags"].iloc[0])
+        row = frame[(frame["domain"] == "images") & (frame["bound"] == "smile-inf")].iloc[0]
+        trace = table(row["run_id"], "trace")
+        assert len(trace) == row["steps"]
+        assert ((trace["estimate_bits"] - 2) ** 2).mean() == pytest.approx(row["at 2 bits/mse_bits2"])
+        critic = load_model(row["run_id"])
+        source = pairs("images", row["pool"], 2.0, row["sources"], row["size"])
+        x, y = source.sample(6, __import__("torch").Generator().manual_seed(0))
+        assert critic(x, y).shape == (6, 6)
+
+
+def test_the_table_says_what_it_is_made_of(finished):
+    folder, _, _, shown = finished
+    assert shown.returncode == 0, shown.stderr
+    for words in ("digits (embedded default", "synthetic sentences", "Profile smoke: 40 steps", "± is one standard error over runs", "Correlation of depth and accuracy"):
+        assert words in shown.stdout
+    for number in (1, 2):
+        for suffix in ("csv", "tex", "png"):
+            assert (folder / "runs" / "tables" / f"critic-capacity-smoke-{number}.{suffix}").stat().st_size > 500
+
+
+def test_a_table_of_what_was_not_run_says_so(finished):
+    folder, *_ = finished
+    command = [sys.executable, "-m", "analysis.critic_capacity", "--profile", "paper"]
+    done = subprocess.run(command, cwd=folder, env=os.environ | {"PYTHONPATH": str(REPOSITORY)}, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.strip() == "error: no finished runs of 'critic-capacity' under profile 'paper'; there are runs under smoke"
+
+
+def test_cost_grows_with_depth_and_width(embedded):
+    costs = [critic_capacity.cost(cell) for cell in cells_of(domains="gaussian", bounds="js", seeds="0")]
+    assert costs == sorted(costs) and costs[0] < costs[-1]

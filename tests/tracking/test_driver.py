@@ -1,0 +1,157 @@
+"""Sweeps through a real local Ray and a real SQLite store, with faults: each test is one or more whole processes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from infoscope.tracking import runs
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def start(folder, *arguments, module="toy_sweep", **variables):
+    path = os.pathsep.join([str(Path(__file__).parent), str(REPOSITORY)])
+    environment = {name: value for name, value in os.environ.items() if name not in ("MLFLOW_TRACKING_URI", "RAY_ADDRESS")}
+    command = [sys.executable, "-m", module, "--profile", "smoke", *arguments]
+    return subprocess.Popen(
+        command, cwd=folder, env=environment | {"PYTHONPATH": path} | variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def finish(process, timeout=150):
+    output, _ = process.communicate(timeout=timeout)
+    return process.returncode, output
+
+
+@pytest.fixture
+def everything(monkeypatch):
+    """(folder) -> all cells of the toy experiment there, by kind and seed."""
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+
+    def read(folder):
+        monkeypatch.chdir(folder)
+        return runs("toy", finished=False).set_index(["kind", "seed"]).sort_index()
+
+    return read
+
+
+def test_failures_are_isolated_and_only_missing_cells_run_again(tmp_path, everything):
+    """One kind completes, one raises, one loses its worker once and is tried again."""
+    code, output = finish(start(tmp_path, "--set", f"kinds=plain,fails,dies"))
+    assert code == 1, output
+    assert "4 completed, 2 failed of 6 cells" in output and "this kind cannot be measured" in output
+    first = everything(tmp_path)
+    assert first["status"].to_dict() == {
+        (kind, seed): "FAILED" if kind == "fails" else "FINISHED" for kind in ("plain", "fails", "dies") for seed in (0, 1)
+    }
+    traces = list((tmp_path / "runs" / "artifacts").rglob("traceback.txt"))
+    assert len(traces) == 2 and "RuntimeError: this kind cannot be measured" in traces[0].read_text()
+
+    code, output = finish(start(tmp_path, "--set", "kinds=plain,dies,fails"))
+    assert code == 1 and "2 failed, 4 already recorded of 6 cells" in output
+    second = everything(tmp_path)
+    assert set(second["run_id"]) == set(first["run_id"])  # no cell has two runs
+    began = time.monotonic()
+    code, output = finish(start(tmp_path))
+    assert code == 0 and "all 2 cells are already recorded" in output
+    assert time.monotonic() - began < 60
+    assert (everything(tmp_path)["start"] == first["start"]).all()
+    assert not list((tmp_path / "runs" / "records" / "toy").iterdir())  # everything has been sent
+
+
+def wait_for(path, process):
+    for _ in range(600):
+        if path.exists():
+            return
+        if process.poll() is not None:
+            pytest.fail(finish(process)[1])
+        time.sleep(0.2)
+    process.kill()
+    pytest.fail(f"{path.name} did not appear within two minutes")
+
+
+def test_interrupted_and_killed_sweeps_go_on_from_their_checkpoint(tmp_path, everything, monkeypatch):
+    """Ctrl-C leaves no run RUNNING; after kill -9 the next invocation closes and resumes; the curve has every step once."""
+    settings, variables = ("--set", "kinds=slow seeds=0 steps=400"), {"INFOSCOPE_CHECKPOINT_SECONDS": "1"}
+    process = start(tmp_path, *settings, **variables)
+    wait_for(tmp_path / "started-0", process)
+    time.sleep(5)
+    process.send_signal(signal.SIGINT)
+    code, output = finish(process)
+    assert code == 130, output
+    assert "interrupted: the same command goes on from here" in output
+    interrupted = everything(tmp_path)
+    assert interrupted["status"].tolist() == ["KILLED"]
+
+    process = start(tmp_path, *settings, **variables)
+    for _ in range(600):
+        resumed = [int(path.name.removeprefix("started-")) for path in tmp_path.glob("started-*")]
+        if max(resumed) > 0:
+            break
+        time.sleep(0.2)
+    assert max(resumed) > 0, "the second attempt began from scratch"
+    time.sleep(3)
+    process.kill()
+    process.wait()
+    time.sleep(10)  # Ray's processes end themselves when their driver is gone
+
+    code, output = finish(start(tmp_path, *settings, **variables))
+    assert code == 0, output
+    done = everything(tmp_path)
+    assert done["status"].tolist() == ["FINISHED"] and done["run_id"].tolist() == interrupted["run_id"].tolist()
+    from infoscope.tracking.store import Store
+
+    store = Store.open("toy")
+    steps = [metric.step for metric in store.client.get_metric_history(done["run_id"].iloc[0], "level")]
+    assert sorted(steps) == list(range(400))
+    assert not [run for run in store.client.search_runs([store.experiment_id], "attributes.status = 'RUNNING'")]
+
+
+def test_cells_stopped_early_by_a_scheduler_are_closed(tmp_path, everything):
+    code, output = finish(start(tmp_path, "--set", "kinds=slow steps=400", TOY_SEARCH="1"))
+    assert code == 0, output
+    assert "2 stopped early of 2 cells" in output
+    stopped = everything(tmp_path)
+    assert stopped["status"].tolist() == ["FINISHED"] * 2 and stopped["outcome"].tolist() == ["stopped"] * 2
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (("--profile", "nope"), "unknown profile 'nope'"),
+    (("--set", "steps=0"), "steps is 0; it must be at least 1"),
+    (("--set", "speed=1"), "unknown setting 'speed'"),
+    (("--set", "steps"), "not of the form name=value"),
+])
+def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path, arguments, words, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    monkeypatch.setattr(sys, "argv", ["toy_sweep", *arguments])
+    import toy_sweep
+
+    from infoscope.tracking import main
+
+    with pytest.raises(SystemExit) as ended:
+        main(toy_sweep.SWEEP)
+    error = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert words in error and len(error.splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_sweep_that_is_already_running_is_refused(tmp_path, monkeypatch):
+    from filelock import FileLock
+
+    from infoscope.tracking.driver import SweepBusy, run
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    import toy_sweep
+
+    lock = tmp_path / "runs" / "records" / "toy.lock"
+    lock.parent.mkdir(parents=True)
+    with FileLock(lock), pytest.raises(SweepBusy, match="already running"):
+        run(toy_sweep.SWEEP, "smoke")

@@ -1,0 +1,167 @@
+"""The local record, and how it is carried to a real MLflow store on SQLite."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from infoscope.tracking import load_model, runs, table
+from infoscope.tracking.flush import Flusher, close, header_tags, send
+from infoscope.tracking.record import Record, records
+from infoscope.tracking.store import Store, StoreUnreachable
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("store")
+
+
+@pytest.fixture
+def store(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return Store.open("demo", create=True)
+
+
+def begun(path, key, cell, run_id=None):
+    record = Record(path / key)
+    record.begin(cell, header_tags(key, cell, {"infoscope.profile": "laptop"}), run_id)
+    return record
+
+
+def history(store, run_id, name):
+    return [(metric.step, metric.value) for metric in store.client.get_metric_history(run_id, name)]
+
+
+def test_a_torn_last_line_is_left_for_later(tmp_path):
+    record = begun(tmp_path, "torn", {"a": 1})
+    record.metrics({"level": 1.0}, 0)
+    with open(record.folder / "record.jsonl", "a") as file:
+        file.write('{"step": 1, "metr')
+    entries = list(record.entries())
+    assert [sorted(entry)[0] for entry, _ in entries] == ["cell", "metrics"]
+    assert list(record.entries(entries[0][1]))[0][0]["metrics"] == {"level": 1.0}
+
+
+def test_outcome_is_that_of_the_last_attempt(tmp_path):
+    record = begun(tmp_path, "again", {"a": 1})
+    record.end("failed", "boom")
+    assert record.outcome() == "failed"
+    record.begin({"a": 1}, {}, None)
+    assert record.outcome() is None
+    assert [found.key for found in records(tmp_path)] == ["again"]
+
+
+def test_sending_twice_changes_nothing(tmp_path, store):
+    record = begun(tmp_path, "twice", {"a": 1, "schedule": (2.0, 4.0)})
+    for step in range(3):
+        record.metrics({"level": step / 2}, step)
+    run_id = send(record, store)
+    (record.folder / "sent.json").unlink()  # as if the process had died before it could note what was sent
+    assert send(record, store) == run_id
+    record.metrics({"level": 1.5}, 3)
+    assert send(record, store) == run_id
+    assert history(store, run_id, "level") == [(0, 0.0), (1, 0.5), (2, 1.0), (3, 1.5)]
+    assert store.client.get_run(run_id).data.params == {"a": "1", "schedule": "2.0,4.0"}
+
+
+def test_a_later_attempt_goes_on_under_the_same_run(tmp_path, store):
+    first = begun(tmp_path, "resumed", {"a": 2})
+    first.metrics({"level": 0.0}, 0)
+    first.metrics({"level": 1.0}, 1)
+    run_id = send(first, store)
+    assert close(first, store, otherwise="KILLED") == "KILLED" and not first.exists()
+    second = begun(tmp_path, "resumed", {"a": 2}, run_id)
+    second.metrics({"level": 1.0}, 1)  # repeated after the checkpoint: the same point, not another one
+    second.metrics({"level": 2.0}, 2)
+    second.end("complete")
+    assert close(second, store, otherwise="KILLED") == "FINISHED"
+    assert history(store, run_id, "level") == [(0, 0.0), (1, 1.0), (2, 2.0)]
+
+
+def test_a_finished_cell_is_read_back_with_its_values_metrics_and_table(tmp_path, store):
+    record = begun(tmp_path, "whole", {"kind": "10", "depth": 3, "schedule": (2.0,)})
+    record.metrics({"mse_bits2": 0.25, "infinite": math.inf}, 0)
+    pd.DataFrame({"estimate_bits": np.arange(5.0)}).to_parquet(record.files / "trace.parquet")
+    record.end("complete")
+    close(record, store, otherwise="KILLED")
+    row = runs("demo").set_index("key").loc["whole"]
+    assert (row["kind"], row["depth"], row["schedule"], row["mse_bits2"]) == ("10", 3, [2.0], 0.25)  # types are kept
+    assert math.isnan(row["infinite"])  # not the largest double
+    assert table(row["run_id"], "trace")["estimate_bits"].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_failed_cell_is_not_among_the_finished(tmp_path, store):
+    record = begun(tmp_path, "failed", {"a": 3})
+    record.end("failed", "RuntimeError: boom")
+    assert close(record, store, otherwise="KILLED") == "FAILED"
+    everything = runs("demo", finished=False).set_index("key")
+    assert everything.loc["failed"]["tags"]["infoscope.error"] == "RuntimeError: boom"
+    with pytest.raises(LookupError, match="no finished runs.*profile 'paper'"):
+        runs("demo", "paper")
+
+
+def test_a_model_is_shown_at_every_cell_that_shares_it(tmp_path, store):
+    """Also through MLflow's own loader, which must give the same scores."""
+    import mlflow
+    import torch
+
+    from infoscope.estimators import make_critic
+    from infoscope.tracking.models import write_model
+
+    critic = make_critic("joint", 3, 2, depth=1, width=4)
+    example = {"x": np.ones((2, 3), np.float32), "y": np.ones((5, 2), np.float32)}
+    owner, other = begun(tmp_path, "owner", {"a": 4}), begun(tmp_path, "other", {"a": 5})
+    write_model(critic, example, owner.model_folder("critic"))
+    for record in (owner, other):
+        record.append({"model": "critic", "owner": "owner"})
+        record.end("complete")
+    ids = [send(record, store) for record in (owner, other)]
+    expected = critic(*map(torch.as_tensor, example.values())).detach()
+    models = {store.client.get_run(run_id).outputs.model_outputs[0].model_id for run_id in ids}
+    assert len(models) == 1
+    for address in (*ids, f"models:/{models.copy().pop()}"):
+        loaded = load_model(address)
+        torch.testing.assert_close(loaded(*map(torch.as_tensor, example.values())), expected, rtol=0, atol=0)
+    logged = mlflow.pyfunc.load_model(f"models:/{models.pop()}")
+    np.testing.assert_array_equal(logged.predict(example), expected.numpy())
+    assert {column.name for column in logged.metadata.signature.inputs} == {"x", "y"}
+    assert logged.input_example is not None
+
+
+def test_only_classes_of_the_house_are_written_and_loaded(tmp_path):
+    import torch
+
+    from infoscope.tracking.models import write_model
+
+    with pytest.raises(TypeError, match="outside the infoscope namespace"):
+        write_model(torch.nn.Linear(1, 1), {}, tmp_path / "linear")
+    (tmp_path / "model.json").write_text('{"module": "os", "class": "system", "config": {"command": "true"}}')
+    with pytest.raises(TypeError, match="outside the infoscope namespace"):
+        load_model(str(tmp_path))
+    (tmp_path / "model.json").write_text('{"module": "infoscope.tracking.models", "class": "load_model", "config": {}}')
+    with pytest.raises(TypeError, match="not a torch module class"):
+        load_model(str(tmp_path))
+
+
+def test_a_store_that_is_down_loses_nothing(tmp_path, store):
+    down = Store("sqlite:////nowhere/at/all.db", store.experiment, store.experiment_id)
+    record = begun(tmp_path, "patient", {"a": 6})
+    record.metrics({"level": 1.0}, 0)
+    flusher = Flusher(down)
+    flusher.add([record])
+    assert flusher.drain(patience=0.0) == {} and record.exists()
+    assert history(store, send(record, store), "level") == [(0, 1.0)]
+
+
+def test_a_server_that_does_not_answer_is_said_so(monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    with pytest.raises(StoreUnreachable, match="does not answer"):
+        Store.open("demo")
+
+
+def test_an_experiment_that_is_not_there(folder, store):
+    with pytest.raises(LookupError, match="make sweep-nothing"):
+        runs("nothing")

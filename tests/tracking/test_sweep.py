@@ -1,0 +1,75 @@
+"""Cells, keys, packs and profiles: pure bookkeeping, no Ray and no MLflow."""
+
+import pytest
+
+from infoscope.tracking import Pack, Profile, Sweep, grid
+
+
+def sweep(cells, **settings):
+    return Sweep("demo", lambda profile: cells, lambda pack, report: None, {"laptop": Profile(steps=10, seeds=(0, 1), rate=0.5)}, **settings)
+
+
+def test_grid_expands_lists_only():
+    cells = grid(a=[1, 2], b="x", schedule=(2.0, 4.0), c=[True])
+    assert cells == [{"a": a, "b": "x", "schedule": (2.0, 4.0), "c": True} for a in (1, 2)]
+
+
+def test_key_depends_on_values_and_version_and_not_on_order():
+    one = sweep([]).key({"a": 1, "b": 2.0})
+    assert one == sweep([]).key({"b": 2.0, "a": 1})
+    assert len({one, sweep([]).key({"a": 2, "b": 2.0}), sweep([], version=2).key({"a": 1, "b": 2.0})}) == 3
+
+
+def test_a_repeated_cell_is_refused():
+    with pytest.raises(ValueError, match="twice"):
+        sweep([{"a": 1}, {"a": 1}]).plan(Profile())
+
+
+def test_no_cells_are_refused():
+    with pytest.raises(ValueError, match="no cells"):
+        sweep([]).plan(Profile())
+
+
+@pytest.mark.parametrize("value", [[1, {}], {"x": 1}, object(), {1}])
+def test_a_cell_holds_plain_values(value):
+    with pytest.raises(ValueError, match="plain|holds numbers"):
+        sweep([{"a": value}]).plan(Profile())
+
+
+def test_packs_group_by_device_and_start_with_the_costliest():
+    cells = grid(depth=[1, 2, 3], bound=["dv", "js"], seed=[0, 1])
+    declared = sweep(cells, pack_by={"cpu": ("depth", "seed"), "gpu": ("depth",)}, cost=lambda cell: cell["depth"])
+    plan = declared.plan(Profile())
+    cpu, gpu = declared.packs(plan, "cpu"), declared.packs(plan, "gpu")
+    assert (len(cpu), len(gpu)) == (6, 3)
+    assert [next(iter(pack.values()))["depth"] for pack in gpu] == [3, 2, 1]
+    assert {key for pack in cpu for key in pack} == set(plan) == {key for pack in gpu for key in pack}
+    assert all(len({(cell["depth"], cell["seed"]) for cell in pack.values()}) == 1 for pack in cpu)
+
+
+def test_without_pack_by_every_cell_is_a_trial():
+    declared = sweep(grid(a=[1, 2, 3]))
+    assert len(declared.packs(declared.plan(Profile()), "cpu")) == 3
+
+
+def test_pack_gives_what_its_cells_share():
+    pack = Pack(tuple(grid(depth=2, seed=[0, 1])))
+    assert pack.depth == 2
+    with pytest.raises(AttributeError, match="seed"):
+        _ = pack.seed
+
+
+def test_overrides_are_parsed_as_the_type_they_replace():
+    label, profile = sweep([], axes=("seeds",)).profile("laptop", {"seeds": "3,4,5", "steps": "20", "rate": "0.25"})
+    assert (profile.seeds, profile.steps, profile.rate) == ((3, 4, 5), 20, 0.25)
+    assert label == "laptop rate=0.25 steps=20"  # seeds are an axis: more of them is the same profile
+
+
+@pytest.mark.parametrize(("name", "overrides", "words"), [
+    ("nope", {}, "unknown profile 'nope'.*laptop"),
+    ("laptop", {"step": "3"}, "unknown setting 'step'.*steps"),
+    ("laptop", {"steps": "many"}, "steps is 'many'.*int"),
+])
+def test_bad_profile_or_setting(name, overrides, words):
+    with pytest.raises(ValueError, match=words):
+        sweep([]).profile(name, overrides)
