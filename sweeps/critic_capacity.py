@@ -22,7 +22,7 @@ from sweeps.pairs import DOMAINS, labels, pairs, pool_of, stream
 
 ESTIMATORS = ("nwj", "js", "infonce", "dv", "mine", "smile-1", "smile-5", "smile-inf")
 DEPTHS = (1, 2, 3, 4, 5)
-CURVE_POINTS = 400
+CURVE_POINTS = 200
 FLOOR_BATCHES = 2000
 BITS = math.log(2)  # nats in a bit
 
@@ -101,7 +101,7 @@ def trial(pack: Pack, report: Report) -> None:
         report.save(training.state_dict)
         report.progress(training.done / training.total)
 
-    trace, example = training.trace, schedule[-1].sample(2, stream(0, "example"))
+    trace, example = training.trace, schedule[-1].sample(1, stream(0, "example"))
     for member, cell in owners:
         conclude(cell, trace.of(cell["bound"], member) / BITS, report)
     for member, (_, group) in enumerate(members):

@@ -123,12 +123,12 @@ def _send_model(record: Record, entry: Mapping[str, Any], run_id: str, store: St
 
 
 class Flusher:
-    """A background thread that sends a set of records every few seconds; failures are kept for the next round.
+    """A background thread that sends a set of records now and then; failures are kept for the next round.
 
     seconds: the processor time that the thread has used so far.
     """
 
-    def __init__(self, store: Store, every: float = 5.0):
+    def __init__(self, store: Store, every: float = 15.0):
         self.store, self.every, self.seconds = store, every, 0.0
         self._records: dict[Path, Record] = {}
         self._wake, self._lock = threading.Event(), threading.Lock()

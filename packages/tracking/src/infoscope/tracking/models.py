@@ -32,7 +32,8 @@ EXAMPLE = "example.npz"
 def write_model(module: torch.nn.Module, example: Mapping[str, np.ndarray], folder: Path) -> None:
     """Writes model.json, weights.safetensors and the input example into a folder.
 
-    example: argument name -> array, one call of `module(**example)`. Raises TypeError for a module that could not be loaded back.
+    example: argument name -> array, one call of `module(**example)`, of a row or two. Raises TypeError for a module that could not be
+    loaded back.
     """
     kind = type(module)
     _model_class(kind.__module__, kind.__qualname__)
@@ -40,7 +41,11 @@ def write_model(module: torch.nn.Module, example: Mapping[str, np.ndarray], fold
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}
     save_file(weights, folder / "weights.safetensors")
     np.savez(folder / EXAMPLE, **example)
-    description = {"module": kind.__module__, "class": kind.__qualname__, "config": module.config}
+    output = _predict(module, example)
+    description = {
+        "module": kind.__module__, "class": kind.__qualname__, "config": module.config,
+        "output": {"dtype": str(output.dtype), "dimensions": output.ndim},
+    }
     (folder / "model.json").write_text(json.dumps(description, indent=2))
 
 
@@ -126,8 +131,8 @@ def save_model(path: str, mlflow_model: Any, source: Path, **_: Any) -> None:
     shutil.copytree(source, target / "model", ignore=shutil.ignore_patterns(EXAMPLE))
     with np.load(source / EXAMPLE, allow_pickle=False) as stored:
         example = {key: stored[key] for key in stored.files}
-    output = _LoadedModel(source).predict(example)
-    outputs = Schema([TensorSpec(output.dtype, (-1,) * output.ndim)])
+    output = json.loads((source / "model.json").read_text())["output"]
+    outputs = Schema([TensorSpec(np.dtype(output["dtype"]), (-1,) * output["dimensions"])])
     mlflow_model.signature = ModelSignature(infer_signature(example).inputs, outputs)
     _save_example(mlflow_model, example, path)
     mlflow_model.add_flavor(FLAVOR, data="model", code=None)
@@ -151,5 +156,10 @@ class _LoadedModel:
         self.module = read_model(folder)
 
     def predict(self, inputs: Mapping[str, np.ndarray], params: Mapping[str, Any] | None = None) -> np.ndarray:
-        with torch.no_grad():
-            return self.module(**{name: torch.as_tensor(values) for name, values in inputs.items()}).numpy()
+        return _predict(self.module, inputs)
+
+
+def _predict(module: torch.nn.Module, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+    device = next((parameter.device for parameter in module.parameters()), None)
+    with torch.no_grad():
+        return module(**{name: torch.as_tensor(values, device=device) for name, values in inputs.items()}).cpu().numpy()
