@@ -9,6 +9,7 @@ READY := $(VENV)/.ready
 SWEEPS := $(patsubst sweeps/%.py,%,$(shell grep -l '^SWEEP = ' sweeps/*.py))
 
 export MLFLOW_DISABLE_TELEMETRY ?= true
+export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help

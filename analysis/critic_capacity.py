@@ -1,4 +1,4 @@
-"""Table 2: bias, variance and MSE (bits) by critic depth and domain, beside the paper's figures and the oracle critic's floor.
+"""Table 2: bias, variance and MSE (bits) by critic depth and domain, beside the paper's figures and the oracle critic's.
 
 Reads the runs of the sweep critic-capacity from MLflow. Errors are standard errors over seeds; correlations of depth and accuracy have
 Student t intervals over seeds, because the depths of one seed share their data.
@@ -53,7 +53,7 @@ def by_depth(runs: pd.DataFrame, arguments: argparse.Namespace) -> Result:
     titles = {"bias_bits": "bias (bits)", "variance_bits2": "variance (bits²)", "mse_bits2": "MSE (bits²)", "settled_mse_bits2": "MSE, 2nd half"}
     for column, title in titles.items():
         text[title] = [plus_minus(*pair) for pair in zip(figures[column], figures[column + ERROR])]
-    text["MSE floor"] = [plus_minus(*pair) for pair in zip(figures[FLOOR[0]], figures[FLOOR[1]])]
+    text["oracle critic"] = [plus_minus(*pair) for pair in zip(figures[FLOOR[0]], figures[FLOOR[1]])]
     if like_published:
         for column in FIGURES[:3]:
             text[f"paper: {titles[column].split(' ')[0]}"] = figures[f"published_{column}"].map("{:.3f}".format)
@@ -66,8 +66,9 @@ def caption(runs: pd.DataFrame, arguments: argparse.Namespace, figures: pd.DataF
         f"Error of {arguments.bound} by critic depth at a true MI of {arguments.bits:g} bits; bias = truth - mean. ± is one standard error over "
         "runs (seeds)" + ("" if runs["seed"].nunique() > 1 else "; there is one run per row, so it cannot be given") + ".",
         setting(runs),
-        "All steps count, the start from scratch included, as in the paper; the second half is the settled critic. The floor is what the "
-        "exact log density ratio scores at this batch size (2,000 batches): no training can be expected to beat it."
+        "All steps count, the start from scratch included, as in the paper; the second half is the settled critic. The oracle critic is the "
+        "exact log density ratio at this batch size (2,000 batches, error over batches): the part that no training removes. Where a row scores "
+        "below it, an unfinished critic's error and the estimator's own cancel."
         + (" The paper's figures are one run each, without errors." if "published_mse_bits2" in figures and figures["published_mse_bits2"].notna().any() else ""),
         *correlations(runs),
         *warnings(runs),
@@ -123,7 +124,7 @@ def by_estimator(runs: pd.DataFrame, arguments: argparse.Namespace) -> Result:
         rows = cells.reindex(pd.MultiIndex.from_frame(floors[["domain", "pool", "bound"]]))
         text[f"depth {depth}"] = ["not run" if np.isnan(runs_) else plus_minus(*row) for runs_, row in zip(
             members.set_index(["domain", "pool", "bound"])["runs"].reindex(rows.index).to_numpy(float), rows.to_numpy())]
-    text["floor"] = [plus_minus(*pair) for pair in zip(floors[FLOOR[0]], floors[FLOOR[1]])]
+    text["oracle critic"] = [plus_minus(*pair) for pair in zip(floors[FLOOR[0]], floors[FLOOR[1]])]
     lines = [f"MSE (bits²) of every estimator by critic depth at {arguments.bits:g} bits. ± is one standard error over runs (seeds).", setting(runs), *warnings(runs)]
     figures = figures.merge(floors, on=["domain", "pool", "bound"])
     return Result(figures, text, "\n".join(lines), functools.partial(draw_estimators, figures))

@@ -135,7 +135,7 @@ def conclude(cell: dict, estimates: np.ndarray, report: Report) -> None:
 
 @functools.cache
 def oracle(domain: str, bound: str, bits: float, number: int, batch: int) -> dict[str, float]:
-    """What the estimator reports when the critic is the exact log density ratio, at the same batch size: no training can beat it."""
+    """What the estimator reports when the critic is the exact log density ratio, at the same batch size: what no training removes."""
     lowest = floor(labels(domain, bits, number), BOUNDS[bound], batch, FLOOR_BATCHES, stream(0, "floor"))
     return {
         "floor_bias_bits": lowest.bias / BITS, "floor_variance_bits2": lowest.variance / BITS**2, "floor_mse_bits2": lowest.mse / BITS**2,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from infoscope.tracking import Pack, load_model, runs, table
 from sweeps import critic_capacity
@@ -92,12 +93,12 @@ def test_a_schedule_is_scored_by_segment(embedded):
     ({"bounds": "club"}, ValueError),
     ({"domains": "sound"}, ValueError),
     ({"images": "mnist"}, FileNotFoundError),
-    ({"depths": "0"}, ValueError),
+    ({"depths": "-1"}, ValueError),
 ])
 def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, error, monkeypatch, tmp_path):
     monkeypatch.setenv("INFOSCOPE_DATA", str(tmp_path))
     with pytest.raises(error) as raised:
-        cells_of(images="digits", text="generated-sentences", **{"images": "digits"} | overrides) if "images" not in overrides else cells_of(**overrides)
+        cells_of(**{"images": "digits", "text": "generated-sentences"} | overrides)
     assert len(str(raised.value).splitlines()) == 1
 
 
@@ -149,7 +150,7 @@ def test_every_cell_is_one_finished_run_with_its_trace_and_critic(finished):
         assert ((trace["estimate_bits"] - 2) ** 2).mean() == pytest.approx(row["at 2 bits/mse_bits2"])
         critic = load_model(row["run_id"])
         source = pairs("images", row["pool"], 2.0, row["sources"], row["size"])
-        x, y = source.sample(6, __import__("torch").Generator().manual_seed(0))
+        x, y = source.sample(6, torch.Generator().manual_seed(0))
         assert critic(x, y).shape == (6, 6)
 
 

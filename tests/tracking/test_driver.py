@@ -42,7 +42,7 @@ def everything(monkeypatch):
 
 def test_failures_are_isolated_and_only_missing_cells_run_again(tmp_path, everything):
     """One kind completes, one raises, one loses its worker once and is tried again."""
-    code, output = finish(start(tmp_path, "--set", f"kinds=plain,fails,dies"))
+    code, output = finish(start(tmp_path, "--set", "kinds=plain,fails,dies"))
     assert code == 1, output
     assert "4 completed, 2 failed of 6 cells" in output and "this kind cannot be measured" in output
     first = everything(tmp_path)
@@ -129,13 +129,12 @@ def test_cells_stopped_early_by_a_scheduler_are_closed(tmp_path, everything):
 def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path, arguments, words, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(Path(__file__).parent)
-    monkeypatch.setattr(sys, "argv", ["toy_sweep", *arguments])
     import toy_sweep
 
     from infoscope.tracking import main
 
     with pytest.raises(SystemExit) as ended:
-        main(toy_sweep.SWEEP)
+        main(toy_sweep.SWEEP, arguments)
     error = capsys.readouterr().err
     assert ended.value.code == 2
     assert words in error and len(error.splitlines()) == 1

@@ -86,7 +86,13 @@ def test_a_finished_cell_is_read_back_with_its_values_metrics_and_table(tmp_path
     pd.DataFrame({"estimate_bits": np.arange(5.0)}).to_parquet(record.files / "trace.parquet")
     record.end("complete")
     close(record, store, otherwise="KILLED")
-    row = runs("demo").set_index("key").loc["whole"]
+    other = begun(tmp_path, "smaller", {"kind": "11"})
+    other.end("complete")
+    close(other, store, otherwise="KILLED")
+    frame = runs("demo").set_index("key")
+    assert frame.loc["smaller", "depth"] is None
+    row = frame.loc["whole"]
+    assert isinstance(row["depth"], int)
     assert (row["kind"], row["depth"], row["schedule"], row["mse_bits2"]) == ("10", 3, [2.0], 0.25)  # types are kept
     assert math.isnan(row["infinite"])  # not the largest double
     assert table(row["run_id"], "trace")["estimate_bits"].tolist() == [0, 1, 2, 3, 4]
@@ -102,7 +108,7 @@ def test_a_failed_cell_is_not_among_the_finished(tmp_path, store):
         runs("demo", "paper")
 
 
-def test_a_model_is_shown_at_every_cell_that_shares_it(tmp_path, store):
+def test_a_model_is_shown_at_every_cell_that_shares_it(tmp_path, store, monkeypatch):
     """Also through MLflow's own loader, which must give the same scores."""
     import mlflow
     import torch
@@ -124,6 +130,7 @@ def test_a_model_is_shown_at_every_cell_that_shares_it(tmp_path, store):
     for address in (*ids, f"models:/{models.copy().pop()}"):
         loaded = load_model(address)
         torch.testing.assert_close(loaded(*map(torch.as_tensor, example.values())), expected, rtol=0, atol=0)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", store.uri)
     logged = mlflow.pyfunc.load_model(f"models:/{models.pop()}")
     np.testing.assert_array_equal(logged.predict(example), expected.numpy())
     assert {column.name for column in logged.metadata.signature.inputs} == {"x", "y"}

@@ -6,6 +6,7 @@ import argparse
 import importlib
 import os
 import sys
+from collections.abc import Sequence
 
 from infoscope.tracking.driver import Summary, SweepBusy, run
 from infoscope.tracking.store import StoreUnreachable, home, tracking_uri
@@ -14,12 +15,12 @@ from infoscope.tracking.sweep import Sweep
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 
-def main(sweep: Sweep) -> None:
+def main(sweep: Sweep, words: Sequence[str] | None = None) -> None:
     """`python -m sweeps.NAME [--profile P] [--set "name=value ..."]`; exits 0, 1 (cells failed), 2 (bad input) or 130 (interrupted)."""
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("--profile", default="laptop", help=f"one of {', '.join(sweep.profiles)} (default: laptop)")
     parser.add_argument("--set", default="", metavar="'NAME=VALUE ...'", help="settings of the profile to replace, such as 'depths=1,2 seeds=0,1'")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     try:
         summary = run(_importable(sweep), arguments.profile, assignments(arguments.set))
     except (ValueError, FileNotFoundError, SweepBusy, StoreUnreachable) as error:
@@ -43,7 +44,9 @@ def assignments(text: str) -> dict[str, str]:
 def _importable(sweep: Sweep) -> Sweep:
     """The same sweep out of its module's real name instead of `__main__`, so that workers import its functions."""
     specification = sys.modules["__main__"].__spec__
-    return importlib.import_module(specification.name).SWEEP if specification else sweep
+    if sweep.trial.__module__ != "__main__" or specification is None:
+        return sweep
+    return importlib.import_module(specification.name).SWEEP
 
 
 def describe(summary: Summary) -> str:

@@ -24,11 +24,13 @@ from infoscope.tracking.store import ERROR, HOST, OUTCOME, PARENT, PROFILE, Stor
 from infoscope.tracking.sweep import Cell, Profile, Sweep
 from infoscope.tracking.worker import Assignment, work
 
+DATA = "INFOSCOPE_DATA"
 QUIET_RAY = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_AIR_NEW_OUTPUT": "0",
     "RAY_DEDUP_LOGS": "0",
+    "RAY_CHDIR_TO_TRIAL_DIR": "0",
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
     "TUNE_RESULT_BUFFER_LENGTH": "0",
     "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -95,7 +97,7 @@ def _close_leftovers(store: Store, folder: Path) -> None:
     """What a dead process left behind here: its records are sent, its runs closed. The lock says that no such process lives."""
     for record in records(folder):
         close(record, store, otherwise="KILLED")
-    for run in store.cells("attributes.status = 'RUNNING'"):
+    for run in list(store.search("attributes.status = 'RUNNING'")):
         if run.data.tags.get(HOST) == os.uname().nodename:
             store.client.set_terminated(run.info.run_id, "KILLED")
 
@@ -253,7 +255,7 @@ def _close_unfinished(missing: Mapping[str, Cell], parent: str, store: Store, fo
         with contextlib.suppress(Exception):  # the store is down: as above
             if record.key in missing:
                 close(record, store, otherwise="KILLED")
-    for run in store.cells(f"tags.`{PARENT}` = '{parent}' and attributes.status = 'RUNNING'"):
+    for run in list(store.cells(f"tags.`{PARENT}` = '{parent}' and attributes.status = 'RUNNING'")):
         store.client.set_terminated(run.info.run_id, "KILLED")
 
 
@@ -262,6 +264,8 @@ def _ray() -> Iterator[None]:
     """A local Ray, or the cluster of RAY_ADDRESS with the working tree sent along."""
     for name, value in QUIET_RAY.items():
         os.environ.setdefault(name, value)
+    if os.environ.get(DATA):
+        os.environ[DATA] = str(Path(os.environ[DATA]).resolve())  # workers may be in another folder
     import ray
 
     quiet: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
@@ -285,7 +289,7 @@ def _ray() -> Iterator[None]:
 def _cluster_environment() -> dict[str, Any]:
     root = "${RAY_RUNTIME_ENV_CREATE_WORKING_DIR}"
     folders = [root, *(f"{root}/{path.relative_to(Path.cwd())}" for path in sorted(Path.cwd().glob("packages/*/src")))]
-    names = ("INFOSCOPE_DATA", "MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD")
+    names = (DATA, "MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD")
     variables = {name: os.environ[name] for name in names if name in os.environ}
     return {
         "working_dir": str(Path.cwd()),

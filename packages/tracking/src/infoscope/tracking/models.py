@@ -10,13 +10,15 @@ work on the same files.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.metadata
 import json
+import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,8 @@ import numpy as np
 import torch
 import yaml
 from safetensors.torch import load_file, save_file
+
+from infoscope.tracking.store import tracking_uri
 
 FLAVOR = "infoscope"
 EXAMPLE = "example.npz"
@@ -74,13 +78,26 @@ def load_model(run_or_uri: str, name: str | None = None) -> torch.nn.Module:
     """
     from mlflow.artifacts import download_artifacts
 
-    from infoscope.tracking.store import tracking_uri
-
     if Path(run_or_uri).is_dir():
         return read_model(_model_files(Path(run_or_uri)))
     uri = run_or_uri if ":/" in run_or_uri else _model_uri(run_or_uri, name)
-    with tempfile.TemporaryDirectory() as folder:
-        return read_model(_model_files(Path(download_artifacts(uri, dst_path=folder, tracking_uri=tracking_uri()))))
+    with tempfile.TemporaryDirectory() as folder, _tracking_at(tracking_uri()):
+        return read_model(_model_files(Path(download_artifacts(uri, dst_path=folder))))
+
+
+@contextlib.contextmanager
+def _tracking_at(uri: str) -> Iterator[None]:
+    """MLflow's models know their store only by the process's own address: lent for a while, and put back as it was."""
+    import mlflow
+
+    before = os.environ.get("MLFLOW_TRACKING_URI")
+    mlflow.set_tracking_uri(uri)
+    try:
+        yield
+    finally:
+        mlflow.set_tracking_uri(None)
+        if before is not None:
+            os.environ["MLFLOW_TRACKING_URI"] = before
 
 
 def _model_files(folder: Path) -> Path:
@@ -92,8 +109,6 @@ def _model_files(folder: Path) -> Path:
 
 def _model_uri(run_id: str, name: str | None) -> str:
     from mlflow.tracking import MlflowClient
-
-    from infoscope.tracking.store import tracking_uri
 
     client = MlflowClient(tracking_uri())
     ids = logged_models(client.get_run(run_id))
@@ -111,13 +126,14 @@ def logged_models(run: Any) -> list[str]:
 
 def log_model(folder: Path, name: str, run_id: str, experiment_id: str, uri: str) -> None:
     """Logs a folder written by `write_model` as an MLflow model with signature and input example."""
-    import mlflow
+    from mlflow import MlflowClient
     from mlflow.models import Model
 
-    mlflow.set_tracking_uri(uri)  # Model.log goes by the process's own; without a model of ours it would take the default experiment
-    model = mlflow.MlflowClient(uri).create_logged_model(experiment_id, name=name, source_run_id=run_id, model_type=FLAVOR)
     flavor = importlib.import_module(__name__)
-    Model.log(None, flavor, run_id=run_id, model_id=model.model_id, flavor_name=FLAVOR, validate_serving_input=False, source=folder)
+    # without a model of ours, Model.log would make one in the default experiment
+    model = MlflowClient(uri).create_logged_model(experiment_id, name=name, source_run_id=run_id, model_type=FLAVOR)
+    with _tracking_at(uri):
+        Model.log(None, flavor, run_id=run_id, model_id=model.model_id, flavor_name=FLAVOR, validate_serving_input=False, source=folder)
 
 
 def save_model(path: str, mlflow_model: Any, source: Path, **_: Any) -> None:

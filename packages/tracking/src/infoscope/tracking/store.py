@@ -77,8 +77,11 @@ class Store:
             raise StoreUnreachable(f"the MLflow tracking store does not answer ({str(error).splitlines()[0][:200]})") from error
 
     def cells(self, extra: str = "") -> Iterator[Run]:
-        """The runs of cells (not of invocations), a page of them a request. `extra`: a further MLflow filter."""
-        query = f"tags.`{KEY}` != ''" + (f" and {extra}" if extra else "")
+        """The runs of cells (not of invocations). `extra`: a further MLflow filter."""
+        return self.search(f"tags.`{KEY}` != ''" + (f" and {extra}" if extra else ""))
+
+    def search(self, query: str) -> Iterator[Run]:
+        """The runs that match an MLflow filter, a thousand a request."""
         token = None
         while True:
             page = self.client.search_runs([self.experiment_id], query, max_results=1000, page_token=token)
@@ -121,7 +124,7 @@ def runs(experiment: str, profile: str | None = None, finished: bool = True) -> 
     """The cells of an experiment, one row each: the cell's values, its metrics and what is known of the run.
 
     Columns: run_id, key, profile, outcome, status, start (UTC), seconds, tags (a dict), then the fields of the cells and the metrics by
-    their own names. finished: only the cells that ran to their end (not failed, killed or stopped early). One request for a thousand
+    their own names (None where a cell has no such field). finished: only the cells that ran to their end (not failed, killed or stopped early). One request for a thousand
     runs. Raises LookupError when the experiment does not exist or the profile has no such runs.
     """
     store = Store.open(experiment)
@@ -134,7 +137,11 @@ def runs(experiment: str, profile: str | None = None, finished: bool = True) -> 
             f"no finished runs of {experiment!r}" + (f" under profile {profile!r}" if profile else "")
             + (f"; there are runs under {', '.join(known)}" if known else f"; run `make sweep-{experiment}` first")
         )
-    return pd.DataFrame(chosen)
+    frame = pd.DataFrame(chosen)
+    for name in {name for row in chosen for name in json.loads(row["tags"][CELL])}:
+        if frame[name].isna().any():  # a field that only some cells have: their own values, not floats
+            frame[name] = pd.Series([row.get(name) for row in chosen], dtype=object)
+    return frame
 
 
 def _row(run: Run) -> dict[str, Any]:
