@@ -1,4 +1,6 @@
-"""What every analysis does with its table: choose the runs, print it with its caption, save it as CSV, LaTeX and a plot."""
+"""What every analysis does with its table: choose the runs, print it with its caption, save it as CSV, LaTeX and a
+plot.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ ERROR = "_error"  # suffix of the column that holds a column's standard error
 
 @dataclass(frozen=True)
 class Result:
-    """A table of figures (with `NAME_error` columns), the same as text to read, a caption, and a function that draws it."""
+    """A table of figures (with `NAME_error` columns), the same as text to read, a caption, and a function that draws
+    it.
+    """
 
     figures: pd.DataFrame
     text: pd.DataFrame
@@ -31,13 +35,17 @@ class Result:
     draw: Callable[[Path], None]
 
 
-def main(experiment: str, analyse: Callable[[pd.DataFrame, argparse.Namespace], Sequence[Result]], options: dict[str, dict]) -> None:
+def main(
+    experiment: str, analyse: Callable[[pd.DataFrame, argparse.Namespace], Sequence[Result]], options: dict[str, dict]
+) -> None:
     """Prints and saves the results of an analysis. Exits with 2 when there is nothing to analyse or an option is wrong.
 
     options: further command-line options, name -> arguments of `argparse.add_argument`.
     """
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
-    parser.add_argument("--profile", default="laptop", help="the profile whose runs to read, as recorded (default: laptop)")
+    parser.add_argument(
+        "--profile", default="laptop", help="the profile whose runs to read, as recorded (default: laptop)"
+    )
     for name, settings in options.items():
         parser.add_argument(f"--{name}", **settings)
     arguments = parser.parse_args()
@@ -47,7 +55,9 @@ def main(experiment: str, analyse: Callable[[pd.DataFrame, argparse.Namespace], 
         print(f"error: {error.args[0]}", file=sys.stderr)
         sys.exit(2)
     for number, result in enumerate(results, start=1):
-        stem = "-".join([experiment, *arguments.profile.replace("=", " ").split(), *([str(number)] if len(results) > 1 else [])])
+        stem = "-".join(
+            [experiment, *arguments.profile.replace("=", " ").split(), *([str(number)] if len(results) > 1 else [])]
+        )
         show(result.text)
         print(result.caption, end="\n\n")
         print("saved:", ", ".join(str(path) for path in save(result, FOLDER / stem)), end="\n\n")
@@ -97,7 +107,7 @@ def published(name: str) -> pd.DataFrame:
 
 
 def plus_minus(value: float, error: float) -> str:
-    """A figure with its standard error; "diverged" for one that is not a number, and no error where one run gives none."""
+    """A figure with its standard error; "diverged" if it is not a number, and no error where one run gives none."""
     if not math.isfinite(value):
         return "diverged"
     return f"{value:.3f} ± {error:.3f}" if math.isfinite(error) else f"{value:.3f}"

@@ -1,4 +1,6 @@
-"""The three domains of the benchmark as sources of pairs, on real data where there is some and on the embedded default elsewhere."""
+"""The three domains of the benchmark as sources of pairs, on real data where there is some and on the embedded default
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ SENTENCES_SEED = 0
 
 
 def pool_of(domain: str, images: str, text: str) -> str:
-    """The name of the pool a domain draws from. "auto" is the real data of INFOSCOPE_DATA, or the embedded default where it is unset.
+    """The name of the pool a domain draws from. "auto" is the real data of INFOSCOPE_DATA, or the embedded default
+    where it is unset.
 
     Raises ValueError for an unknown domain or pool.
     """
@@ -38,9 +41,11 @@ def pool_of(domain: str, images: str, text: str) -> str:
 
 
 def pairs(domain: str, pool: str, bits: float, sources: int, size: int = 64, rows: int = 2) -> data.PairSource:
-    """Pairs of a domain with a true mutual information of `bits`, carried by `sources` binary labels (or Gaussian components).
+    """Pairs of a domain with a true mutual information of `bits`, carried by `sources` binary labels (or Gaussian
+    components).
 
-    Images are composed of rows x (sources / rows) patches and resized to size x size. Raises ValueError when `bits` exceeds the sources.
+    Images are composed of rows x (sources / rows) patches and resized to size x size. Raises ValueError when `bits`
+    exceeds the sources.
     """
     nats = bits * math.log(2)
     if domain == "gaussian":
@@ -54,7 +59,9 @@ def pairs(domain: str, pool: str, bits: float, sources: int, size: int = 64, row
 
 
 def labels(domain: str, bits: float, sources: int) -> data.PairSource:
-    """The same information without the items that carry it, with its exact log density ratio: what the oracle critic sees."""
+    """The same information without the items that carry it, with its exact log density ratio: what the oracle critic
+    sees.
+    """
     nats = bits * math.log(2)
     if domain == "gaussian":
         return data.GaussianPairs(sources, mutual_information=nats)
@@ -79,6 +86,8 @@ def embeddings(pool: str) -> data.EmbeddingPool:
 
 
 def stream(seed: int, purpose: str) -> torch.Generator:
-    """An independent random stream for each purpose ("pairs", "critic", ...) of a seed; cells that share a seed share their streams."""
+    """An independent random stream for each purpose ("pairs", "critic", ...) of a seed; cells that share a seed share
+    their streams.
+    """
     words = np.random.SeedSequence([seed, *purpose.encode()]).generate_state(2, np.uint32)
     return torch.Generator().manual_seed(int(words[0]) << 31 | int(words[1]) >> 1)

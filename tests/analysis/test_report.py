@@ -36,7 +36,12 @@ def test_the_published_table_is_internally_consistent():
 
 def test_saved_files_carry_the_caption(tmp_path):
     figures = pd.DataFrame({"mse_bits2": [0.5]})
-    result = Result(figures, pd.DataFrame({"MSE (bits²)": ["0.500 ± 0.100"]}), "First line.\nSecond: 95 % of it_all.", lambda path: path.write_bytes(b"png"))
+    result = Result(
+        figures,
+        pd.DataFrame({"MSE (bits²)": ["0.500 ± 0.100"]}),
+        "First line.\nSecond: 95 % of it_all.",
+        lambda path: path.write_bytes(b"png"),
+    )
     csv, tex, png = save(result, tmp_path / "tables" / "demo v1.5")
     assert csv.read_text().startswith("# First line.\n# Second") and pd.read_csv(csv, comment="#").equals(figures)
     assert r"$\pm$" in tex.read_text() and r"95 \% of it\_all" in tex.read_text()

@@ -37,7 +37,8 @@ def test_errors_bad_input(estimates, truth):
 def test_batch_means_allow_for_dependence():
     """An AR(1) series with coefficient 0.8: the error of the mean is sqrt((1 + .8) / (1 - .8)) = 3 times the naive one.
 
-    Over 200 series the mean ratio has a standard deviation of about 0.035; the bounds are more than 6 of them away (false alarms < 1e-8).
+    Over 200 series the mean ratio has a standard deviation of about 0.035; the bounds are more than 6 of them away
+    (false alarms < 1e-8).
     """
     rng = np.random.default_rng(1)
     ratios = []
@@ -52,7 +53,9 @@ def test_batch_means_allow_for_dependence():
 
 
 def test_replicated_interval_covers():
-    """Student t intervals of 4 normal runs cover the mean in 95 % of 2,000 repetitions; a binomial count outside the bounds has chance < 1e-6."""
+    """Student t intervals of 4 normal runs cover the mean in 95 % of 2,000 repetitions; a binomial count outside the
+    bounds has chance < 1e-6.
+    """
     rng = np.random.default_rng(2)
     covered = sum(r.low <= 5.0 <= r.high for r in (replicated(rng.normal(5.0, 2.0, 4)) for _ in range(2000)))
     low, high = stats.binom.ppf([5e-7, 1 - 5e-7], 2000, 0.95)

@@ -41,7 +41,12 @@ class Recorder:
         self.tables[SWEEP.key(cell)] = columns
 
     def model(self, cells, name, module, example):
-        self.models.append((len(cells), module(**{key: module.first_x.weight.new_tensor(value) for key, value in example.items()}).shape))
+        self.models.append(
+            (
+                len(cells),
+                module(**{key: module.first_x.weight.new_tensor(value) for key, value in example.items()}).shape,
+            )
+        )
 
 
 @pytest.fixture
@@ -56,7 +61,12 @@ def cells_of(**overrides):
 def test_the_published_setting(embedded):
     paper = PROFILES["paper"]
     assert (paper.batch, paper.learning_rate, paper.width, paper.sources, paper.size) == (64, 5e-4, 256, 10, 64)
-    assert (paper.steps, paper.schedule_bits, paper.images, paper.text) == (4000, (2, 4, 6, 8, 10), "mnist", "imdb-bert")
+    assert (paper.steps, paper.schedule_bits, paper.images, paper.text) == (
+        4000,
+        (2, 4, 6, 8, 10),
+        "mnist",
+        "imdb-bert",
+    )
     assert paper.depths == (1, 2, 3, 4, 5) and len(paper.bounds) == 8
 
 
@@ -84,17 +94,22 @@ def test_a_schedule_is_scored_by_segment(embedded):
         part = columns["estimate_bits"][20 * segment : 20 * segment + 20]
         assert final[f"at {bits} bits/mse_bits2"] == pytest.approx(np.mean((part - bits) ** 2))
         assert final[f"at {bits} bits/bias_bits"] == pytest.approx(bits - part.mean())
-        assert final[f"at {bits} bits/floor_bias_bits"] == pytest.approx(1 / math.e / math.log(2), abs=0.05)  # js is low by 1/e nats
+        assert final[f"at {bits} bits/floor_bias_bits"] == pytest.approx(
+            1 / math.e / math.log(2), abs=0.05
+        )  # js is low by 1/e nats
     assert final["nonfinite_steps"] == 0
 
 
-@pytest.mark.parametrize(("overrides", "error"), [
-    ({"schedule_bits": "12"}, ValueError),
-    ({"bounds": "club"}, ValueError),
-    ({"domains": "sound"}, ValueError),
-    ({"images": "mnist"}, FileNotFoundError),
-    ({"depths": "-1"}, ValueError),
-])
+@pytest.mark.parametrize(
+    ("overrides", "error"),
+    [
+        ({"schedule_bits": "12"}, ValueError),
+        ({"bounds": "club"}, ValueError),
+        ({"domains": "sound"}, ValueError),
+        ({"images": "mnist"}, FileNotFoundError),
+        ({"depths": "-1"}, ValueError),
+    ],
+)
 def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, error, monkeypatch, tmp_path):
     monkeypatch.setenv("INFOSCOPE_DATA", str(tmp_path))
     with pytest.raises(error) as raised:
@@ -111,7 +126,9 @@ def finished(tmp_path_factory):
     """The smoke profile on the embedded data, run twice in an empty folder."""
     folder = tmp_path_factory.mktemp("main-job")
     hidden = ("INFOSCOPE_DATA", "MLFLOW_TRACKING_URI", "RAY_ADDRESS")
-    environment = {name: value for name, value in os.environ.items() if name not in hidden} | {"PYTHONPATH": str(REPOSITORY)}
+    environment = {name: value for name, value in os.environ.items() if name not in hidden} | {
+        "PYTHONPATH": str(REPOSITORY)
+    }
 
     def run(module, *arguments):
         command = [sys.executable, "-m", module, "--profile", "smoke", *arguments]
@@ -143,7 +160,9 @@ def test_every_cell_is_one_finished_run_with_its_trace_and_critic(finished):
     with working_in(folder):
         frame = runs("critic-capacity", "smoke")
         assert len(frame) == 36 and frame["key"].is_unique and (frame["status"] == "FINISHED").all()
-        assert {"mlflow.parentRunId", "infoscope.code", "infoscope.device", "version.torch"} <= set(frame["tags"].iloc[0])
+        assert {"mlflow.parentRunId", "infoscope.code", "infoscope.device", "version.torch"} <= set(
+            frame["tags"].iloc[0]
+        )
         row = frame[(frame["domain"] == "images") & (frame["bound"] == "smile-inf")].iloc[0]
         trace = table(row["run_id"], "trace")
         assert len(trace) == row["steps"]
@@ -157,7 +176,13 @@ def test_every_cell_is_one_finished_run_with_its_trace_and_critic(finished):
 def test_the_table_says_what_it_is_made_of(finished):
     folder, _, _, shown = finished
     assert shown.returncode == 0, shown.stderr
-    for words in ("digits (embedded default", "synthetic sentences", "Profile smoke: 40 steps", "± is one standard error over runs", "Correlation of depth and accuracy"):
+    for words in (
+        "digits (embedded default)",
+        "text is synthetic",
+        "Profile smoke: 40 steps",
+        "± is one standard error over runs",
+        "Correlation of depth and accuracy",
+    ):
         assert words in shown.stdout
     for number in (1, 2):
         for suffix in ("csv", "tex", "png"):
@@ -167,8 +192,14 @@ def test_the_table_says_what_it_is_made_of(finished):
 def test_a_table_of_what_was_not_run_says_so(finished):
     folder, *_ = finished
     command = [sys.executable, "-m", "analysis.critic_capacity", "--profile", "paper"]
-    done = subprocess.run(command, cwd=folder, env=os.environ | {"PYTHONPATH": str(REPOSITORY)}, capture_output=True, text=True)
-    assert done.returncode == 2 and done.stderr.strip() == "error: no finished runs of 'critic-capacity' under profile 'paper'; there are runs under smoke"
+    done = subprocess.run(
+        command, cwd=folder, env=os.environ | {"PYTHONPATH": str(REPOSITORY)}, capture_output=True, text=True
+    )
+    assert (
+        done.returncode == 2
+        and done.stderr.strip()
+        == "error: no finished runs of 'critic-capacity' under profile 'paper'; there are runs under smoke"
+    )
 
 
 def test_cost_grows_with_depth_and_width(embedded):

@@ -46,5 +46,8 @@ def test_unknown_domain_or_pool(arguments):
 
 
 def test_streams_differ_by_seed_and_purpose_and_repeat():
-    draws = [torch.rand(4, generator=stream(*key)).tolist() for key in [(0, "pairs"), (0, "critic"), (1, "pairs"), (0, "pairs")]]
+    draws = [
+        torch.rand(4, generator=stream(*key)).tolist()
+        for key in [(0, "pairs"), (0, "critic"), (1, "pairs"), (0, "pairs")]
+    ]
     assert draws[0] == draws[3] and draws[0] != draws[1] and draws[0] != draws[2]

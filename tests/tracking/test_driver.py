@@ -16,10 +16,17 @@ REPOSITORY = Path(__file__).parents[2]
 
 def start(folder, *arguments, module="toy_sweep", **variables):
     path = os.pathsep.join([str(Path(__file__).parent), str(REPOSITORY)])
-    environment = {name: value for name, value in os.environ.items() if name not in ("MLFLOW_TRACKING_URI", "RAY_ADDRESS")}
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("MLFLOW_TRACKING_URI", "RAY_ADDRESS")
+    }
     command = [sys.executable, "-m", module, "--profile", "smoke", *arguments]
     return subprocess.Popen(
-        command, cwd=folder, env=environment | {"PYTHONPATH": path} | variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command,
+        cwd=folder,
+        env=environment | {"PYTHONPATH": path} | variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
 
 
@@ -47,7 +54,9 @@ def test_failures_are_isolated_and_only_missing_cells_run_again(tmp_path, everyt
     assert "4 completed, 2 failed of 6 cells" in output and "this kind cannot be measured" in output
     first = everything(tmp_path)
     assert first["status"].to_dict() == {
-        (kind, seed): "FAILED" if kind == "fails" else "FINISHED" for kind in ("plain", "fails", "dies") for seed in (0, 1)
+        (kind, seed): "FAILED" if kind == "fails" else "FINISHED"
+        for kind in ("plain", "fails", "dies")
+        for seed in (0, 1)
     }
     traces = list((tmp_path / "runs" / "artifacts").rglob("traceback.txt"))
     assert len(traces) == 2 and "RuntimeError: this kind cannot be measured" in traces[0].read_text()
@@ -76,7 +85,9 @@ def wait_for(path, process):
 
 
 def test_interrupted_and_killed_sweeps_go_on_from_their_checkpoint(tmp_path, everything, monkeypatch):
-    """Ctrl-C leaves no run RUNNING; after kill -9 the next invocation closes and resumes; the curve has every step once."""
+    """Ctrl-C leaves no run RUNNING; after kill -9 the next invocation closes and resumes; the curve has every step
+    once.
+    """
     settings, variables = ("--set", "kinds=slow seeds=0 steps=400"), {"INFOSCOPE_CHECKPOINT_SECONDS": "1"}
     process = start(tmp_path, *settings, **variables)
     wait_for(tmp_path / "started-0", process)
@@ -120,12 +131,15 @@ def test_cells_stopped_early_by_a_scheduler_are_closed(tmp_path, everything):
     assert stopped["status"].tolist() == ["FINISHED"] * 2 and stopped["outcome"].tolist() == ["stopped"] * 2
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    (("--profile", "nope"), "unknown profile 'nope'"),
-    (("--set", "steps=0"), "steps is 0; it must be at least 1"),
-    (("--set", "speed=1"), "unknown setting 'speed'"),
-    (("--set", "steps"), "not of the form name=value"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--profile", "nope"), "unknown profile 'nope'"),
+        (("--set", "steps=0"), "steps is 0; it must be at least 1"),
+        (("--set", "speed=1"), "unknown setting 'speed'"),
+        (("--set", "steps"), "not of the form name=value"),
+    ],
+)
 def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path, arguments, words, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(Path(__file__).parent)

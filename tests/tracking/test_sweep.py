@@ -6,7 +6,13 @@ from infoscope.tracking import Pack, Profile, Sweep, grid
 
 
 def sweep(cells, **settings):
-    return Sweep("demo", lambda profile: cells, lambda pack, report: None, {"laptop": Profile(steps=10, seeds=(0, 1), rate=0.5)}, **settings)
+    return Sweep(
+        "demo",
+        lambda profile: cells,
+        lambda pack, report: None,
+        {"laptop": Profile(steps=10, seeds=(0, 1), rate=0.5)},
+        **settings,
+    )
 
 
 def test_grid_expands_lists_only():
@@ -65,11 +71,14 @@ def test_overrides_are_parsed_as_the_type_they_replace():
     assert label == "laptop rate=0.25 steps=20"  # seeds are an axis: more of them is the same profile
 
 
-@pytest.mark.parametrize(("name", "overrides", "words"), [
-    ("nope", {}, "unknown profile 'nope'.*laptop"),
-    ("laptop", {"step": "3"}, "unknown setting 'step'.*steps"),
-    ("laptop", {"steps": "many"}, "steps is 'many'.*int"),
-])
+@pytest.mark.parametrize(
+    ("name", "overrides", "words"),
+    [
+        ("nope", {}, "unknown profile 'nope'.*laptop"),
+        ("laptop", {"step": "3"}, "unknown setting 'step'.*steps"),
+        ("laptop", {"steps": "many"}, "steps is 'many'.*int"),
+    ],
+)
 def test_bad_profile_or_setting(name, overrides, words):
     with pytest.raises(ValueError, match=words):
         sweep([]).profile(name, overrides)

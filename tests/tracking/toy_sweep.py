@@ -1,4 +1,5 @@
-"""A sweep that measures nothing, to try scheduling and recording with: `python -m toy_sweep --set "kinds=plain,fails"`."""
+"""A sweep that measures nothing, to try scheduling and recording with: `python -m toy_sweep --set "kinds=plain,fails"`.
+"""
 
 import os
 import signal
@@ -57,8 +58,15 @@ def stop_at_the_third_report():
 
 PROFILE = Profile(kinds=("plain",), seeds=(0, 1), steps=3)
 SWEEP = Sweep(
-    "toy", cells, trial, {"smoke": PROFILE, "laptop": PROFILE}, axes=("kinds", "seeds"), pack_by={"cpu": ("kind",)}, check=check,
-    best=("mean", "min"), search=Search("level", "max", stop_at_the_third_report) if "TOY_SEARCH" in os.environ else None,
+    "toy",
+    cells,
+    trial,
+    {"smoke": PROFILE, "laptop": PROFILE},
+    axes=("kinds", "seeds"),
+    pack_by={"cpu": ("kind",)},
+    check=check,
+    best=("mean", "min"),
+    search=Search("level", "max", stop_at_the_third_report) if "TOY_SEARCH" in os.environ else None,
 )
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The oracle critic: what a bound reports when the critic is exact, the error that no training removes.
 
-Not a limit: a bound that is biased under the exact critic, such as smile-1, can score better under a wrong one, where two
-errors cancel.
+Not a limit: a bound that is biased under the exact critic, such as smile-1, can score better under a wrong one, where
+two errors cancel.
 """
 
 from __future__ import annotations

@@ -11,11 +11,13 @@ from scipy import stats
 
 @dataclass(frozen=True)
 class Errors:
-    """Bias, variance and mean squared error of a series of estimates, in the unit of the estimates (squared for the last two).
+    """Bias, variance and mean squared error of a series of estimates, in the unit of the estimates (squared for the
+    last two).
 
-    bias is truth minus mean and variance has ddof 0, as in Lee & Rhee 2024, so that mse = bias^2 + variance. The standard
-    errors are those of the mean and of the mse within this one run (batch means, which allow for the dependence of
-    neighbouring steps); they say nothing about another run. steps counts the estimates, nonfinite those that are NaN or
+    bias is truth minus mean and variance has ddof 0, as in Lee & Rhee 2024, so that mse = bias^2 + variance. The
+    standard errors are those of the mean and of the mse within this one run (batch means, which allow for the
+    dependence of neighbouring steps); they say nothing about another run. steps counts the estimates, nonfinite those
+    that are NaN or
     infinite: where there is one, every figure is NaN, because leaving it out would flatter the estimator.
     """
 
@@ -33,7 +35,9 @@ BATCHES = 20
 
 
 def errors(estimates: np.ndarray, truth: float) -> Errors:
-    """Errors of `estimates` [steps] of one true value. Raises ValueError for no estimates or a truth that is not finite."""
+    """Errors of `estimates` [steps] of one true value. Raises ValueError for no estimates or a truth that is not
+    finite.
+    """
     estimates = np.asarray(estimates, dtype=np.float64)
     if estimates.ndim != 1 or estimates.size == 0:
         raise ValueError(f"estimates has shape {estimates.shape}; it must be one-dimensional with at least one step")
@@ -70,7 +74,8 @@ def batch_means_error(values: np.ndarray, batches: int = BATCHES) -> float:
 
 @dataclass(frozen=True)
 class Replicated:
-    """A figure over independent runs: mean, standard error, and a Student t interval (95 %). One run has no error: NaN."""
+    """A figure over independent runs: mean, standard error, and a Student t interval (95 %). One run has no error: NaN.
+    """
 
     mean: float
     standard_error: float
@@ -93,10 +98,11 @@ def replicated(values: Sequence[float]) -> Replicated:
 
 
 def correlation(x: np.ndarray, y: np.ndarray) -> Replicated:
-    """Pearson correlation of x [points] with every row of y [runs, points], over runs: the mean of Fisher's z and its Student t interval.
+    """Pearson correlation of x [points] with every row of y [runs, points], over runs: the mean of Fisher's z and its
+    Student t interval.
 
-    The run is the unit of replication: points of one run share their data and are not independent. Raises ValueError for unequal lengths,
-    fewer than three points, or a constant x.
+    The run is the unit of replication: points of one run share their data and are not independent. Raises ValueError
+    for unequal lengths, fewer than three points, or a constant x.
     """
     x, y = np.asarray(x, dtype=np.float64), np.atleast_2d(np.asarray(y, dtype=np.float64))
     if y.shape[1] != x.size or x.size < 3:

@@ -1,10 +1,10 @@
 """How experiments are scheduled and recorded: Ray Tune and MLflow, and nothing of the science.
 
-    Sweep, Profile, Search, grid    declare what to run
-    Pack, Report                    what a trial gets
-    run, main                       run it (from Python, from the command line)
-    runs, table                     read the record back
-    load_model                      a logged model, rebuilt from its configuration and weights
+Sweep, Profile, Search, grid    declare what to run
+Pack, Report                    what a trial gets
+run, main                       run it (from Python, from the command line)
+runs, table                     read the record back
+load_model                      a logged model, rebuilt from its configuration and weights
 """
 
 from infoscope.tracking.command import main
@@ -14,4 +14,17 @@ from infoscope.tracking.store import runs, table
 from infoscope.tracking.sweep import Pack, Profile, Search, Sweep, grid
 from infoscope.tracking.worker import Report
 
-__all__ = ["Pack", "Profile", "Report", "Search", "Summary", "Sweep", "grid", "load_model", "main", "run", "runs", "table"]
+__all__ = [
+    "Pack",
+    "Profile",
+    "Report",
+    "Search",
+    "Summary",
+    "Sweep",
+    "grid",
+    "load_model",
+    "main",
+    "run",
+    "runs",
+    "table",
+]

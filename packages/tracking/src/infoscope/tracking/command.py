@@ -16,10 +16,17 @@ FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 
 def main(sweep: Sweep, words: Sequence[str] | None = None) -> None:
-    """`python -m sweeps.NAME [--profile P] [--set "name=value ..."]`; exits 0, 1 (cells failed), 2 (bad input) or 130 (interrupted)."""
+    """`python -m sweeps.NAME [--profile P] [--set "name=value ..."]`; exits 0, 1 (cells failed), 2 (bad input) or 130
+    (interrupted).
+    """
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("--profile", default="laptop", help=f"one of {', '.join(sweep.profiles)} (default: laptop)")
-    parser.add_argument("--set", default="", metavar="'NAME=VALUE ...'", help="settings of the profile to replace, such as 'depths=1,2 seeds=0,1'")
+    parser.add_argument(
+        "--set",
+        default="",
+        metavar="'NAME=VALUE ...'",
+        help="settings of the profile to replace, such as 'depths=1,2 seeds=0,1'",
+    )
     arguments = parser.parse_args(words)
     try:
         summary = run(_importable(sweep), arguments.profile, assignments(arguments.set))
@@ -31,7 +38,7 @@ def main(sweep: Sweep, words: Sequence[str] | None = None) -> None:
 
 
 def assignments(text: str) -> dict[str, str]:
-    """"a=1 b=2,3" as a dict of texts. Raises ValueError on a word without "="."""
+    """ "a=1 b=2,3" as a dict of texts. Raises ValueError on a word without "="."""
     pairs = {}
     for word in text.split():
         name, equals, value = word.partition("=")
@@ -53,7 +60,9 @@ def describe(summary: Summary) -> str:
     """What a person needs to know after a sweep, in a few lines."""
     lines = []
     if summary.skipped == summary.cells:
-        lines.append(f"{summary.sweep} ({summary.profile}): all {summary.cells} cells are already recorded, nothing to run")
+        lines.append(
+            f"{summary.sweep} ({summary.profile}): all {summary.cells} cells are already recorded, nothing to run"
+        )
     else:
         counts = {"completed": summary.completed, "stopped early": summary.stopped, "failed": len(summary.failures)}
         counts |= {"already recorded": summary.skipped, "not finished": summary.unfinished}
@@ -68,7 +77,8 @@ def describe(summary: Summary) -> str:
     if summary.unfinished:
         lines.append("interrupted: the same command goes on from here")
     if summary.unsent:
-        lines.append(f"{summary.unsent} cells are recorded in {home() / 'records'} but not in MLflow yet: the same command sends them")
+        where = home() / "records"
+        lines.append(f"{summary.unsent} cells are in {where} but not in MLflow yet: the same command sends them")
     return "\n".join(lines)
 
 
@@ -84,5 +94,17 @@ def ui(port: int) -> None:
         sys.exit(BAD_INPUT)
     print(f"MLflow UI on http://127.0.0.1:{port} (Ctrl-C ends it)", flush=True)
     # one worker: with several, every request waits 40 ms
-    command = ["-m", "mlflow", "server", "--backend-store-uri", uri, "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
+    command = [
+        "-m",
+        "mlflow",
+        "server",
+        "--backend-store-uri",
+        uri,
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        "--workers",
+        "1",
+    ]
     os.execv(sys.executable, [sys.executable, *command])

@@ -20,7 +20,7 @@ from infoscope.tracking.environment import code_tags
 from infoscope.tracking.flush import STATUS, close
 from infoscope.tracking.progress import Progress
 from infoscope.tracking.record import FAILED, STOPPED, Record, records
-from infoscope.tracking.store import ERROR, HOST, OUTCOME, PARENT, PROFILE, Store, home
+from infoscope.tracking.store import HOST, OUTCOME, PARENT, PROFILE, Store, home
 from infoscope.tracking.sweep import Cell, Profile, Sweep
 from infoscope.tracking.worker import Assignment, work
 
@@ -68,8 +68,9 @@ class SweepBusy(RuntimeError):
 def run(sweep: Sweep, profile: str = "laptop", overrides: Mapping[str, str] | None = None) -> Summary:
     """Runs the cells of a profile that MLflow does not hold yet.
 
-    Raises ValueError on a bad profile, setting or cell before anything is recorded, SweepBusy when the sweep already runs here,
-    StoreUnreachable when the tracking store does not answer. A failed cell does not raise: it is in the summary.
+    Raises ValueError on a bad profile, setting or cell before anything is recorded, SweepBusy when the sweep already
+    runs here, StoreUnreachable when the tracking store does not answer. A failed cell does not raise: it is in the
+    summary.
     """
     label, settings = sweep.profile(profile, overrides)
     plan = sweep.plan(settings)
@@ -88,13 +89,17 @@ def run(sweep: Sweep, profile: str = "laptop", overrides: Mapping[str, str] | No
                 run_ids = {key: known[key].info.run_id for key in missing if key in known}
                 _run_missing(sweep, settings, label, missing, run_ids, store, folder, summary)
     except Timeout:
-        raise SweepBusy(f"sweep {sweep.name} is already running in this working tree; wait for it or stop it first") from None
+        raise SweepBusy(
+            f"sweep {sweep.name} is already running in this working tree; wait for it or stop it first"
+        ) from None
     summary.seconds = time.perf_counter() - began
     return summary
 
 
 def _close_leftovers(store: Store, folder: Path) -> None:
-    """What a dead process left behind here: its records are sent, its runs closed. The lock says that no such process lives."""
+    """What a dead process left behind here: its records are sent, its runs closed. The lock says that no such process
+    lives.
+    """
     for record in records(folder):
         close(record, store, otherwise="KILLED")
     for run in list(store.search("attributes.status = 'RUNNING'")):
@@ -103,20 +108,33 @@ def _close_leftovers(store: Store, folder: Path) -> None:
 
 
 def _run_missing(
-    sweep: Sweep, settings: Profile, label: str, missing: dict[str, Cell], run_ids: dict[str, str], store: Store, folder: Path, summary: Summary
+    sweep: Sweep,
+    settings: Profile,
+    label: str,
+    missing: dict[str, Cell],
+    run_ids: dict[str, str],
+    store: Store,
+    folder: Path,
+    summary: Summary,
 ) -> None:
     tags = code_tags() | {PROFILE: label}
     parent = store.client.create_run(
         store.experiment_id,
         run_name=f"{sweep.name} {label}",
-        tags=tags | {"infoscope.cells": str(len(missing)), HOST: os.uname().nodename, "mlflow.note.content": (sweep.cells.__doc__ or "")},
+        tags=tags
+        | {
+            "infoscope.cells": str(len(missing)),
+            HOST: os.uname().nodename,
+            "mlflow.note.content": (sweep.cells.__doc__ or ""),
+        },
     ).info.run_id
     try:
         with _ray(), _terminate_as_interrupt():
             device = _device()
             packs = sweep.packs(missing, device)
             assignments = [
-                Assignment(pack, run_ids, tags | {PARENT: parent}, store, folder, "cuda" if device == "gpu" else device) for pack in packs
+                Assignment(pack, run_ids, tags | {PARENT: parent}, store, folder, "cuda" if device == "gpu" else device)
+                for pack in packs
             ]
             costs = [sweep.pack_cost(pack) for pack in packs]
             with Progress(len(missing), sum(costs), sweep.best) as progress:
@@ -126,7 +144,11 @@ def _run_missing(
             summary.tracking_share = watch.tracking_share()
     finally:
         _close_unfinished(missing, parent, store, folder, summary)
-        numbers = {"cells_completed": summary.completed, "cells_failed": len(summary.failures), "tracking_share": summary.tracking_share}
+        numbers = {
+            "cells_completed": summary.completed,
+            "cells_failed": len(summary.failures),
+            "tracking_share": summary.tracking_share,
+        }
         for name, value in numbers.items():
             if value is not None:
                 store.client.log_metric(parent, name, value)
@@ -142,7 +164,9 @@ def _fit(sweep: Sweep, assignments: list[Assignment], device: str, watch: Any) -
         work(trial, assignments[config["pack"]], tune.report, every_report)
 
     search, folder = sweep.search, home() / "ray"
-    resources = {"cpu": sweep.resources.get("cpu", 1)} | ({"gpu": sweep.resources.get("gpu", 1)} if device == "gpu" else {})
+    resources = {"cpu": sweep.resources.get("cpu", 1)} | (
+        {"gpu": sweep.resources.get("gpu", 1)} if device == "gpu" else {}
+    )
     tuner = tune.Tuner(
         tune.with_resources(tune.with_parameters(trainable, assignments=assignments), resources),
         param_space={"pack": tune.grid_search(list(range(len(assignments))))},
@@ -236,7 +260,9 @@ class _Watch:
                     close(record, assignment.store, otherwise="FAILED")
                 elif key in run_ids:  # recorded on another machine's disk, and sent from there
                     run = assignment.store.client.get_run(run_ids[key])
-                    assignment.store.client.set_terminated(run_ids[key], STATUS.get(run.data.tags.get(OUTCOME, ""), "FAILED"))
+                    assignment.store.client.set_terminated(
+                        run_ids[key], STATUS.get(run.data.tags.get(OUTCOME, ""), "FAILED")
+                    )
             except Exception:  # the store is down: the record stays, and the next invocation sends it
                 self.summary.unsent += 1
         self.tracking_seconds += time.thread_time() - began

@@ -14,12 +14,19 @@ LIBRARIES = ("torch", "numpy", "scikit-learn", "ray", "mlflow")
 
 def code_tags() -> dict[str, str]:
     """The commit of the working tree, whether it had changes, and the command: known to the driver only."""
-    tags = {"mlflow.source.name": " ".join(sys.orig_argv[1:] or sys.argv), "mlflow.source.type": "LOCAL", "mlflow.user": _user()}
+    tags = {
+        "mlflow.source.name": " ".join(sys.orig_argv[1:] or sys.argv),
+        "mlflow.source.type": "LOCAL",
+        "mlflow.user": _user(),
+    }
     commit = _git("rev-parse", "HEAD")
     if commit is None:
         return tags | {"infoscope.code": "not under version control"}
     dirty = bool(_git("status", "--porcelain"))
-    return tags | {"mlflow.source.git.commit": commit, "infoscope.code": commit[:12] + (" with local changes" if dirty else "")}
+    return tags | {
+        "mlflow.source.git.commit": commit,
+        "infoscope.code": commit[:12] + (" with local changes" if dirty else ""),
+    }
 
 
 def machine_tags(device: str) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Carries local records to MLflow: in batches, idempotently, from where the last attempt got to.
 
-A metric's time stamp is the run's start plus its step, so that sending an entry again changes nothing. What has been sent is noted after
-it was accepted; a crash in between repeats a batch and no more.
+A metric's time stamp is the run's start plus its step, so that sending an entry again changes nothing. What has been
+sent is noted after it was accepted; a crash in between repeats a batch and no more.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ def send(record: Record, store: Store) -> str:
 
 
 def close(record: Record, store: Store, otherwise: str) -> str:
-    """Sends the rest of a record, ends its run with the status of its outcome (`otherwise` if it has none), removes the record."""
+    """Sends the rest of a record, ends its run with the status of its outcome (`otherwise` if it has none), removes the
+    record.
+    """
     run_id = send(record, store)
     status = STATUS.get(record.outcome() or "", otherwise)
     store.client.set_terminated(run_id, status)
@@ -64,7 +66,9 @@ def close(record: Record, store: Store, otherwise: str) -> str:
 
 
 class _Sent:
-    """How far a record has been carried: byte offset, the run, and the run's start (ms), on which time stamps are based."""
+    """How far a record has been carried: byte offset, the run, and the run's start (ms), on which time stamps are
+    based.
+    """
 
     def __init__(self, offset: int = 0, run_id: str = "", start: int = 0):
         self.offset, self.run_id, self.start = offset, run_id, start
@@ -140,7 +144,9 @@ class Flusher:
             self._records.update({record.folder: record for record in records})
 
     def drain(self, patience: float) -> dict[str, str]:
-        """Sends everything now and forgets the records; key -> run id of those that were sent within `patience` seconds."""
+        """Sends everything now and forgets the records; key -> run id of those that were sent within `patience`
+        seconds.
+        """
         sent, deadline = {}, time.monotonic() + patience
         with self._lock:
             waiting, self._records = list(self._records.values()), {}
@@ -168,5 +174,7 @@ class Flusher:
                 if record.exists():
                     sent[record.key] = send(record, self.store)
             except Exception as error:  # the store may be down for a while; the record keeps everything
-                log.warning("not sent yet: cell %s (%s)", record.key, str(error).splitlines()[0] if str(error) else repr(error))
+                log.warning(
+                    "not sent yet: cell %s (%s)", record.key, str(error).splitlines()[0] if str(error) else repr(error)
+                )
         return sent

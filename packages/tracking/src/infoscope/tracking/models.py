@@ -1,11 +1,11 @@
 """Models in MLflow: safetensors weights and a typed configuration, never a pickle.
 
 A model is any `torch.nn.Module` of the `infoscope` namespace with a `config` (a dict of plain values) such that
-`type(model)(**model.config)` followed by `load_state_dict` rebuilds it. Loading one executes that class of the installed packages and
-nothing else: no code and no pickle is read from the store.
+`type(model)(**model.config)` followed by `load_state_dict` rebuilds it. Loading one executes that class of the
+installed packages and nothing else: no code and no pickle is read from the store.
 
-This module is also the MLflow flavour (`save_model`, `_load_pyfunc`), so that `mlflow.pyfunc.load_model` and the model server
-work on the same files.
+This module is also the MLflow flavour (`save_model`, `_load_pyfunc`), so that `mlflow.pyfunc.load_model` and the model
+server work on the same files.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ EXAMPLE = "example.npz"
 def write_model(module: torch.nn.Module, example: Mapping[str, np.ndarray], folder: Path) -> None:
     """Writes model.json, weights.safetensors and the input example into a folder.
 
-    example: argument name -> array, one call of `module(**example)`, of a row or two. Raises TypeError for a module that could not be
-    loaded back.
+    example: argument name -> array, one call of `module(**example)`, of a row or two. Raises TypeError for a module
+    that could not be loaded back.
     """
     kind = type(module)
     _model_class(kind.__module__, kind.__qualname__)
@@ -47,7 +47,9 @@ def write_model(module: torch.nn.Module, example: Mapping[str, np.ndarray], fold
     np.savez(folder / EXAMPLE, **example)
     output = _predict(module, example)
     description = {
-        "module": kind.__module__, "class": kind.__qualname__, "config": module.config,
+        "module": kind.__module__,
+        "class": kind.__qualname__,
+        "config": module.config,
         "output": {"dtype": str(output.dtype), "dimensions": output.ndim},
     }
     (folder / "model.json").write_text(json.dumps(description, indent=2))
@@ -63,18 +65,23 @@ def read_model(folder: Path) -> torch.nn.Module:
 
 def _model_class(module: str, name: str) -> type[torch.nn.Module]:
     if not module.startswith("infoscope."):
-        raise TypeError(f"model class {module}.{name} is outside the infoscope namespace; only its classes are logged and loaded")
+        raise TypeError(
+            f"model class {module}.{name} is outside the infoscope namespace; only its classes are logged and loaded"
+        )
     kind = getattr(importlib.import_module(module), name, None)
     if not (isinstance(kind, type) and issubclass(kind, torch.nn.Module)):
-        raise TypeError(f"{module}.{name} is not a torch module class; only infoscope's model classes are logged and loaded")
+        raise TypeError(
+            f"{module}.{name} is not a torch module class; only infoscope's model classes are logged and loaded"
+        )
     return kind
 
 
 def load_model(run_or_uri: str, name: str | None = None) -> torch.nn.Module:
-    """A logged model: by run id (`name` chooses among several), by MLflow URI (`models:/...`, `runs:/...`) or by folder.
+    """A logged model: by run id (`name` chooses among several), by MLflow URI (`models:/...`, `runs:/...`) or by
+    folder.
 
-    Executes the constructor of an infoscope class named in the model's configuration, nothing from the store. Raises LookupError when
-    the run has no such model, TypeError for a model that is not infoscope's.
+    Executes the constructor of an infoscope class named in the model's configuration, nothing from the store. Raises
+    LookupError when the run has no such model, TypeError for a model that is not infoscope's.
     """
     from mlflow.artifacts import download_artifacts
 
@@ -103,7 +110,9 @@ def _tracking_at(uri: str) -> Iterator[None]:
 def _model_files(folder: Path) -> Path:
     files = folder / "model" if (folder / "MLmodel").exists() else folder
     if not (files / "model.json").exists():
-        raise TypeError("this model has no model.json: it was not logged by infoscope, and loading it could execute code")
+        raise TypeError(
+            "this model has no model.json: it was not logged by infoscope, and loading it could execute code"
+        )
     return files
 
 
@@ -115,7 +124,9 @@ def _model_uri(run_id: str, name: str | None) -> str:
     models = [model for model in map(client.get_logged_model, ids) if name in (None, model.name)]
     if len(models) != 1:
         found = ", ".join(model.name for model in models) or "none"
-        raise LookupError(f"run {run_id} has {len(models)} models called {name or 'anything'} ({found}); name exactly one")
+        raise LookupError(
+            f"run {run_id} has {len(models)} models called {name or 'anything'} ({found}); name exactly one"
+        )
     return f"models:/{models[0].model_id}"
 
 
@@ -133,7 +144,15 @@ def log_model(folder: Path, name: str, run_id: str, experiment_id: str, uri: str
     # without a model of ours, Model.log would make one in the default experiment
     model = MlflowClient(uri).create_logged_model(experiment_id, name=name, source_run_id=run_id, model_type=FLAVOR)
     with _tracking_at(uri):
-        Model.log(None, flavor, run_id=run_id, model_id=model.model_id, flavor_name=FLAVOR, validate_serving_input=False, source=folder)
+        Model.log(
+            None,
+            flavor,
+            run_id=run_id,
+            model_id=model.model_id,
+            flavor_name=FLAVOR,
+            validate_serving_input=False,
+            source=folder,
+        )
 
 
 def save_model(path: str, mlflow_model: Any, source: Path, **_: Any) -> None:

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress as Bar, TextColumn
+from rich.progress import BarColumn, TextColumn
+from rich.progress import Progress as Bar
 
 from infoscope.tracking.sweep import Cell
 
@@ -16,7 +17,9 @@ PLAIN_SECONDS = 15.0
 
 
 class Progress:
-    """A bar on a terminal, a line now and then elsewhere. Work is counted in the sweep's cost, so that it advances evenly."""
+    """A bar on a terminal, a line now and then elsewhere. Work is counted in the sweep's cost, so that it advances
+    evenly.
+    """
 
     def __init__(self, cells: int, work: float, best: tuple[str, str] | None):
         self.cells, self.work, self.best = cells, work, best
@@ -67,14 +70,20 @@ class Progress:
         elapsed = time.monotonic() - self._began
         left = _duration(elapsed / done * (self.work - done)) if done > 0 else "?"
         failed = f", {self.failed} failed" if self.failed else ""
-        return f"{self.done}/{self.cells} cells{failed}, {left} left" + (f", {self.best_text}" if self.best_text else "")
+        return f"{self.done}/{self.cells} cells{failed}, {left} left" + (
+            f", {self.best_text}" if self.best_text else ""
+        )
 
     def _show(self) -> None:
         if self._console.is_terminal:
             self._bar.update(self._task, completed=sum(self._parts.values()), description=self.describe())
         elif time.monotonic() - self._printed > PLAIN_SECONDS or self.done == self.cells:
             self._printed = time.monotonic()
-            self._console.print(f"{100 * sum(self._parts.values()) / self.work:3.0f} %  {self.describe()}", soft_wrap=True, highlight=False)
+            self._console.print(
+                f"{100 * sum(self._parts.values()) / self.work:3.0f} %  {self.describe()}",
+                soft_wrap=True,
+                highlight=False,
+            )
 
 
 def _duration(seconds: float) -> str:

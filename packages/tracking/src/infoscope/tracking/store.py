@@ -44,7 +44,7 @@ class StoreUnreachable(RuntimeError):
 
 @dataclass(frozen=True)
 class Store:
-    """One experiment of a tracking store. A plain value: it travels to the workers, each of which makes its own client."""
+    """One experiment of a tracking store. A plain value: it travels to the workers, where each makes its own client."""
 
     uri: str
     experiment: str
@@ -70,11 +70,15 @@ class Store:
             if found:
                 return cls(uri, experiment, found.experiment_id)
             if not create:
-                raise LookupError(f"no runs of {experiment!r} in the tracking store; run `make sweep-{experiment}` first")
+                raise LookupError(
+                    f"no runs of {experiment!r} in the tracking store; run `make sweep-{experiment}` first"
+                )
             location = (home() / "artifacts" / experiment).as_uri() if uri.startswith("sqlite:") else None
             return cls(uri, experiment, client.create_experiment(experiment, artifact_location=location))
         except MlflowException as error:
-            raise StoreUnreachable(f"the MLflow tracking store does not answer ({str(error).splitlines()[0][:200]})") from error
+            raise StoreUnreachable(
+                f"the MLflow tracking store does not answer ({str(error).splitlines()[0][:200]})"
+            ) from error
 
     def cells(self, extra: str = "") -> Iterator[Run]:
         """The runs of cells (not of invocations). `extra`: a further MLflow filter."""
@@ -123,9 +127,10 @@ def _prepared(uri: str, create: bool) -> MlflowClient | None:
 def runs(experiment: str, profile: str | None = None, finished: bool = True) -> pd.DataFrame:
     """The cells of an experiment, one row each: the cell's values, its metrics and what is known of the run.
 
-    Columns: run_id, key, profile, outcome, status, start (UTC), seconds, tags (a dict), then the fields of the cells and the metrics by
-    their own names (None where a cell has no such field). finished: only the cells that ran to their end (not failed, killed or stopped early). One request for a thousand
-    runs. Raises LookupError when the experiment does not exist or the profile has no such runs.
+    Columns: run_id, key, profile, outcome, status, start (UTC), seconds, tags (a dict), then the fields of the cells
+    and the metrics by their own names (None where a cell has no such field). finished: only the cells that ran to their
+    end (not failed, killed or stopped early). One request for a thousand runs. Raises LookupError when the experiment
+    does not exist or the profile has no such runs.
     """
     store = Store.open(experiment)
     everything = [_row(run) for run in store.cells()]
@@ -134,7 +139,8 @@ def runs(experiment: str, profile: str | None = None, finished: bool = True) -> 
     if not chosen:
         known = sorted({row["profile"] for row in rows})
         raise LookupError(
-            f"no finished runs of {experiment!r}" + (f" under profile {profile!r}" if profile else "")
+            f"no finished runs of {experiment!r}"
+            + (f" under profile {profile!r}" if profile else "")
             + (f"; there are runs under {', '.join(known)}" if known else f"; run `make sweep-{experiment}` first")
         )
     frame = pd.DataFrame(chosen)

@@ -24,7 +24,9 @@ class Profile:
         return self._settings[name]
 
     def override(self, texts: Mapping[str, str]) -> Profile:
-        """The profile with some settings replaced by text, parsed as the type of the value replaced ("0,1,2" for a tuple)."""
+        """The profile with some settings replaced by text, parsed as the type of the value replaced ("0,1,2" for a
+        tuple).
+        """
         settings = dict(self._settings)
         for name, text in texts.items():
             if name not in settings:
@@ -44,7 +46,8 @@ def _parse(name: str, text: str, like: Any) -> Any:
 
 @dataclass(frozen=True)
 class Search:
-    """Early stopping over the cells of a sweep: a Ray Tune scheduler fed by every `report.progress(fraction, metric=...)`.
+    """Early stopping over the cells of a sweep: a Ray Tune scheduler fed by every `report.progress(fraction,
+    metric=...)`.
 
     scheduler: makes a fresh Ray Tune scheduler; it is told `metric` and `mode` ("min" or "max") by the tuner.
     """
@@ -63,8 +66,10 @@ class Sweep:
     trial: (pack, report) -> None, trains and reports the cells of a pack; must be importable on the workers.
     profiles: name -> Profile; `smoke`, `laptop` (default) and `paper` at least.
     axes: the settings that only choose which cells there are; overriding another one renames the profile in the record.
-    pack_by: names of the cell fields that the members of one trial share, by device ("cpu", "gpu"); None: one cell per trial.
-    resources: what one trial asks of Ray on a CPU; a GPU trial asks for one GPU besides (or the fraction `gpu` given here).
+    pack_by: names of the cell fields that the members of one trial share, by device ("cpu", "gpu"); None: one cell per
+    trial.
+    resources: what one trial asks of Ray on a CPU; a GPU trial asks for one GPU besides (or the fraction `gpu` given
+    here).
     check: cell -> None, raises ValueError on a cell that cannot be run, before anything starts.
     cost: cell -> relative work, for the remaining-time estimate and to start the longest trials first.
     best: (metric, "min" or "max") shown while it runs.
@@ -85,7 +90,9 @@ class Sweep:
     version: int = 1
 
     def profile(self, name: str, overrides: Mapping[str, str] | None = None) -> tuple[str, Profile]:
-        """The profile and the label under which its cells are recorded. Raises ValueError for an unknown profile or setting."""
+        """The profile and the label under which its cells are recorded. Raises ValueError for an unknown profile or
+        setting.
+        """
         if name not in self.profiles:
             raise ValueError(f"unknown profile {name!r} of sweep {self.name}; valid are {', '.join(self.profiles)}")
         overrides = overrides or {}
@@ -93,7 +100,9 @@ class Sweep:
         return " ".join([name, *changed]), self.profiles[name].override(overrides)
 
     def plan(self, profile: Profile) -> dict[str, Cell]:
-        """Key -> cell for every cell of the profile, each one checked. Raises ValueError on an invalid or repeated cell."""
+        """Key -> cell for every cell of the profile, each one checked. Raises ValueError on an invalid or repeated
+        cell.
+        """
         plan: dict[str, Cell] = {}
         for cell in self.cells(profile):
             if self.check is not None:
@@ -125,7 +134,9 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Pack:
-    """The cells of one trial, and the device ("cpu" or "cuda") they run on. A field on which all cells agree is an attribute."""
+    """The cells of one trial, and the device ("cpu" or "cuda") they run on. A field on which all cells agree is an
+    attribute.
+    """
 
     cells: tuple[Cell, ...]
     device: str = "cpu"
@@ -149,5 +160,7 @@ def canonical(cell: Mapping[str, Any]) -> str:
     for name, value in cell.items():
         for item in value if isinstance(value, tuple | list) else (value,):
             if not isinstance(item, bool | int | float | str | None):
-                raise ValueError(f"cell value {name} is {value!r}; a cell holds numbers, strings, booleans, None or tuples of them")
+                raise ValueError(
+                    f"cell value {name} is {value!r}; a cell holds numbers, strings, booleans, None or tuples of them"
+                )
     return json.dumps(cell, sort_keys=True)

@@ -45,7 +45,9 @@ class Assignment:
 
 
 class Report:
-    """How a trial reports. Everything goes to the local record of the cell first; a thread carries it to MLflow from there."""
+    """How a trial reports. Everything goes to the local record of the cell first; a thread carries it to MLflow from
+    there.
+    """
 
     def __init__(self, assignment: Assignment, tell: Callable[[dict[str, float]], None], every_report: bool):
         self._assignment, self._tell, self._every_report = assignment, tell, every_report
@@ -59,7 +61,9 @@ class Report:
         return list(self._records.values())
 
     def metrics(self, cell: Cell, values: Mapping[str, float], step: int = 0) -> None:
-        """Numbers of a cell at a step. A curve is a name reported at many steps (keep it to some hundreds; see `table`)."""
+        """Numbers of a cell at a step. A curve is a name reported at many steps (keep it to some hundreds; see
+        `table`).
+        """
         began = time.perf_counter()
         record = self._records[_identity(cell)]
         record.metrics(values, step)
@@ -72,7 +76,9 @@ class Report:
         pd.DataFrame(columns).to_parquet(self._records[_identity(cell)].files / f"{name}.parquet", index=False)
         self.seconds += time.perf_counter() - began
 
-    def model(self, cells: Sequence[Cell], name: str, module: torch.nn.Module, example: Mapping[str, np.ndarray]) -> None:
+    def model(
+        self, cells: Sequence[Cell], name: str, module: torch.nn.Module, example: Mapping[str, np.ndarray]
+    ) -> None:
         """A trained model, shown at the runs of all the cells that share its training; see `models.write_model`."""
         began = time.perf_counter()
         owner = self._records[_identity(cells[0])]
@@ -82,14 +88,18 @@ class Report:
         self.seconds += time.perf_counter() - began
 
     def progress(self, fraction: float, **metrics: float) -> None:
-        """How much of the pack is done, in [0, 1], with the metrics a scheduler decides by. Returns quickly; call it often."""
+        """How much of the pack is done, in [0, 1], with the metrics a scheduler decides by. Returns quickly; call it
+        often.
+        """
         now = time.monotonic()
         if self._every_report or now - self._told > 1.0:
             self._told = now
             self._tell({"fraction": fraction, **metrics})
 
     def save(self, state: Callable[[], Mapping[str, Any]]) -> None:
-        """Keeps what `state()` gives, tensors and plain values, from which `restore` continues; now and then, not at every call."""
+        """Keeps what `state()` gives, tensors and plain values, from which `restore` continues; now and then, not at
+        every call.
+        """
         now = time.monotonic()
         if now - self._saved < CHECKPOINT_SECONDS:
             return
@@ -116,7 +126,10 @@ def _flusher(store: Store) -> Flusher:
 
 
 def work(
-    trial: Callable[[Pack, Report], None], assignment: Assignment, tell: Callable[[dict[str, Any]], None], every_report: bool = False
+    trial: Callable[[Pack, Report], None],
+    assignment: Assignment,
+    tell: Callable[[dict[str, Any]], None],
+    every_report: bool = False,
 ) -> None:
     """Runs one trial and tells the driver how it went. An exception of the trial is an outcome, not a crash."""
     began = time.perf_counter()
@@ -144,14 +157,16 @@ def work(
     draining = time.perf_counter()
     run_ids = flusher.drain(SEND_PATIENCE_SECONDS)
     now = time.perf_counter()
-    tell({
-        "fraction": 1.0,
-        "error": error,
-        "final": report.final,
-        "run_ids": run_ids,
-        "tracking_seconds": report.seconds + (flusher.seconds - sending) + now - draining,
-        "trial_seconds": now - began,
-    })
+    tell(
+        {
+            "fraction": 1.0,
+            "error": error,
+            "final": report.final,
+            "run_ids": run_ids,
+            "tracking_seconds": report.seconds + (flusher.seconds - sending) + now - draining,
+            "trial_seconds": now - began,
+        }
+    )
 
 
 def _write_traceback(records: Iterable[Record]) -> None:
