@@ -25,6 +25,7 @@ TITLES = {
     "settled_mse_bits2": "MSE, 2nd half",
 }
 PRINTED = ("bias_bits", "variance_bits2", "mse_bits2")  # in the paper
+PUBLISHED_SETTING = {"steps": {4000}, "width": {256}, "batch": {64}, "pool": {"gaussian", "mnist", "imdb-bert"}}
 FLOOR = ["floor_mse_bits2", "floor_mse_bits2_error"]
 GROUP = ["domain", "pool"]
 
@@ -61,12 +62,22 @@ def by_depth(runs: pd.DataFrame, arguments: argparse.Namespace) -> Result:
         setting(runs),
         "All steps count, the start from scratch included, as in the paper; the second half is the settled critic.",
         ORACLE,
-        *(["The paper's figures are one run each, without errors."] if comparable else []),
+        *(comparison(runs) if comparable else []),
         *correlations(runs),
         *notes(runs),
     ]
     draw = functools.partial(panels, figures, draw_depths, "MSE (bits²)")
     return Result(figures, text, "\n".join(caption), draw)
+
+
+def comparison(runs: pd.DataFrame) -> list[str]:
+    """How the published figures beside ours may be read."""
+    lines = ["The paper's figures are one run each, without errors."]
+    if {name: set(runs[name]) for name in PUBLISHED_SETTING} != PUBLISHED_SETTING:
+        lines.append(
+            "Note: these runs are not in the published setting (4,000 steps, width 256, its data): not comparable."
+        )
+    return lines
 
 
 def correlations(runs: pd.DataFrame) -> list[str]:

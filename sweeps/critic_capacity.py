@@ -17,7 +17,7 @@ import numpy as np
 from infoscope.estimators import BOUNDS, Training, floor, make_critic, share_training
 from infoscope.metrics import errors
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
-from sweeps.pairs import DOMAINS, labels, pairs, pool_of, stream
+from sweeps.pairs import DOMAINS, data_set, labels, pairs, pool_of, stream
 
 ESTIMATORS = ("nwj", "js", "infonce", "dv", "mine", "smile-1", "smile-5", "smile-inf")
 DEPTHS = (1, 2, 3, 4, 5)
@@ -224,6 +224,7 @@ SWEEP = Sweep(
     PROFILES,
     axes=("domains", "depths", "bounds", "seeds"),
     pack_by={"cpu": ("domain", "depth", "seed"), "gpu": ("domain", "depth")},
+    tags=lambda cell: {"infoscope.data": data_set(cell["domain"], cell["pool"])},
     check=check,
     cost=cost,
     best=("mse_bits2", "min"),

@@ -40,6 +40,14 @@ def pool_of(domain: str, images: str, text: str) -> str:
     return chosen
 
 
+def data_set(domain: str, pool: str) -> str:
+    """What a run records as its data set."""
+    if domain == "gaussian":
+        return "gaussian (generated)"
+    items = patches(pool) if domain == "images" else embeddings(pool)
+    return items.name + (" (synthetic)" if items.synthetic else "")
+
+
 def pairs(domain: str, pool: str, bits: float, sources: int, size: int = 64, rows: int = 2) -> data.PairSource:
     """Pairs of a domain with a true mutual information of `bits`, carried by `sources` binary labels (or Gaussian
     components).

@@ -160,9 +160,10 @@ def test_every_cell_is_one_finished_run_with_its_trace_and_critic(finished):
     with working_in(folder):
         frame = runs("critic-capacity", "smoke")
         assert len(frame) == 36 and frame["key"].is_unique and (frame["status"] == "FINISHED").all()
-        assert {"mlflow.parentRunId", "infoscope.code", "infoscope.device", "version.torch"} <= set(
-            frame["tags"].iloc[0]
-        )
+        row = frame.set_index(["domain", "bound", "depth", "seed"]).loc["text", "smile-inf", 2, 1]
+        assert row["tags"]["infoscope.data"] == "generated-sentences (synthetic)"
+        assert row["tags"]["mlflow.runName"] == "text generated-sentences depth=2 smile-inf seed=1"
+        assert {"mlflow.parentRunId", "infoscope.code", "infoscope.device", "version.torch"} <= set(row["tags"])
         row = frame[(frame["domain"] == "images") & (frame["bound"] == "smile-inf")].iloc[0]
         trace = table(row["run_id"], "trace")
         assert len(trace) == row["steps"]

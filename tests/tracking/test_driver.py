@@ -27,6 +27,7 @@ def start(folder, *arguments, module="toy_sweep", **variables):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        start_new_session=True,
     )
 
 
@@ -92,7 +93,7 @@ def test_interrupted_and_killed_sweeps_go_on_from_their_checkpoint(tmp_path, eve
     process = start(tmp_path, *settings, **variables)
     wait_for(tmp_path / "started-0", process)
     time.sleep(5)
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to everything that runs in it, the workers included
     code, output = finish(process)
     assert code == 130, output
     assert "interrupted: the same command goes on from here" in output

@@ -3,6 +3,7 @@
 import pytest
 
 from infoscope.tracking import Pack, Profile, Sweep, grid
+from infoscope.tracking.sweep import names
 
 
 def sweep(cells, **settings):
@@ -56,6 +57,13 @@ def test_packs_group_by_device_and_start_with_the_costliest():
 def test_without_pack_by_every_cell_is_a_trial():
     declared = sweep(grid(a=[1, 2, 3]))
     assert len(declared.packs(declared.plan(Profile()), "cpu")) == 3
+
+
+def test_cells_are_named_by_what_they_differ_in():
+    cells = {"a": {"depth": 1, "bound": "js", "steps": 5, "schedule": (2.0,)}}
+    cells["b"] = cells["a"] | {"depth": 2, "schedule": (2.0, 4.0)}
+    assert names(cells) == {"a": "depth=1 schedule=2.0", "b": "depth=2 schedule=2.0,4.0"}
+    assert names({"a": cells["a"]}) == {"a": "depth=1 js steps=5 schedule=2.0"}
 
 
 def test_pack_gives_what_its_cells_share():

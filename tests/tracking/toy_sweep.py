@@ -1,5 +1,4 @@
-"""A sweep that measures nothing, to try scheduling and recording with: `python -m toy_sweep --set "kinds=plain,fails"`.
-"""
+"""A sweep that measures nothing, to try scheduling and recording: `python -m toy_sweep --set "kinds=plain,fails"`."""
 
 import os
 import signal

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
+import platform
 import shutil
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -15,13 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
+from mlflow.entities import Metric
+from mlflow.exceptions import MlflowException
+from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME
 
 from infoscope.tracking.environment import code_tags
 from infoscope.tracking.flush import STATUS, close
 from infoscope.tracking.progress import Progress
 from infoscope.tracking.record import FAILED, STOPPED, Record, records
-from infoscope.tracking.store import HOST, OUTCOME, PARENT, PROFILE, Store, home
-from infoscope.tracking.sweep import Cell, Profile, Sweep
+from infoscope.tracking.store import HOST, KEY, OUTCOME, PARENT, PROFILE, Store, home
+from infoscope.tracking.sweep import Cell, Sweep, names
 from infoscope.tracking.worker import Assignment, work
 
 DATA = "INFOSCOPE_DATA"
@@ -81,13 +87,13 @@ def run(sweep: Sweep, profile: str = "laptop", overrides: Mapping[str, str] | No
         with FileLock(folder.with_suffix(".lock"), timeout=0):
             store = Store.open(sweep.name, create=True)
             _close_leftovers(store, folder)
-            known = {run.data.tags["infoscope.key"]: run for run in store.cells()}
+            known = {run.data.tags[KEY]: run for run in store.cells()}
             done = {key for key, run in known.items() if run.info.status == "FINISHED"}
             missing = {key: cell for key, cell in plan.items() if key not in done}
             summary = Summary(sweep.name, label, len(plan), len(plan) - len(missing))
             if missing:
                 run_ids = {key: known[key].info.run_id for key in missing if key in known}
-                _run_missing(sweep, settings, label, missing, run_ids, store, folder, summary)
+                _run_missing(sweep, label, missing, run_ids, store, folder, summary)
     except Timeout:
         raise SweepBusy(
             f"sweep {sweep.name} is already running in this working tree; wait for it or stop it first"
@@ -103,13 +109,12 @@ def _close_leftovers(store: Store, folder: Path) -> None:
     for record in records(folder):
         close(record, store, otherwise="KILLED")
     for run in list(store.search("attributes.status = 'RUNNING'")):
-        if run.data.tags.get(HOST) == os.uname().nodename:
+        if run.data.tags.get(HOST) == platform.node():
             store.client.set_terminated(run.info.run_id, "KILLED")
 
 
 def _run_missing(
     sweep: Sweep,
-    settings: Profile,
     label: str,
     missing: dict[str, Cell],
     run_ids: dict[str, str],
@@ -117,23 +122,32 @@ def _run_missing(
     folder: Path,
     summary: Summary,
 ) -> None:
-    tags = code_tags() | {PROFILE: label}
+    shared = code_tags() | {PROFILE: label}
+    about = {
+        "infoscope.cells": str(len(missing)),
+        "mlflow.note.content": inspect.getdoc(sys.modules[sweep.trial.__module__]) or "",
+        HOST: platform.node(),
+    }
     parent = store.client.create_run(
-        store.experiment_id,
-        run_name=f"{sweep.name} {label}",
-        tags=tags
-        | {
-            "infoscope.cells": str(len(missing)),
-            HOST: os.uname().nodename,
-            "mlflow.note.content": (sweep.cells.__doc__ or ""),
-        },
+        store.experiment_id, run_name=f"{sweep.name} {label}", tags=shared | about
     ).info.run_id
     try:
         with _ray(), _terminate_as_interrupt():
             device = _device()
             packs = sweep.packs(missing, device)
+            title = names(missing)
             assignments = [
-                Assignment(pack, run_ids, tags | {PARENT: parent}, store, folder, "cuda" if device == "gpu" else device)
+                Assignment(
+                    cells=pack,
+                    run_ids={key: run_ids[key] for key in pack if key in run_ids},
+                    tags={
+                        key: shared | {PARENT: parent, MLFLOW_RUN_NAME: title[key], **sweep.tags(cell)}
+                        for key, cell in pack.items()
+                    },
+                    store=store,
+                    records=folder,
+                    device="cuda" if device == "gpu" else device,
+                )
                 for pack in packs
             ]
             costs = [sweep.pack_cost(pack) for pack in packs]
@@ -143,16 +157,16 @@ def _run_missing(
                 watch.finish()
             summary.tracking_share = watch.tracking_share()
     finally:
-        _close_unfinished(missing, parent, store, folder, summary)
-        numbers = {
-            "cells_completed": summary.completed,
-            "cells_failed": len(summary.failures),
-            "tracking_share": summary.tracking_share,
-        }
-        for name, value in numbers.items():
-            if value is not None:
-                store.client.log_metric(parent, name, value)
-        store.client.set_terminated(parent, summary.status)
+        with contextlib.suppress(MlflowException):  # the store is down: the next invocation closes what is left
+            _close_unfinished(missing, parent, store, folder, summary)
+            numbers = {
+                "cells_completed": summary.completed,
+                "cells_failed": len(summary.failures),
+                "tracking_share": summary.tracking_share,
+            }
+            metrics = [Metric(name, value, 0, 0) for name, value in numbers.items() if value is not None]
+            store.client.log_batch(parent, metrics=metrics)
+            store.client.set_terminated(parent, summary.status)
 
 
 def _fit(sweep: Sweep, assignments: list[Assignment], device: str, watch: Any) -> None:

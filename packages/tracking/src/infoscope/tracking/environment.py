@@ -5,7 +5,6 @@ from __future__ import annotations
 import getpass
 import importlib.metadata
 import platform
-import socket
 import subprocess
 import sys
 
@@ -34,7 +33,7 @@ def machine_tags(device: str) -> dict[str, str]:
     versions = {f"version.{name}": importlib.metadata.version(name) for name in LIBRARIES}
     return versions | {
         "version.python": platform.python_version(),
-        "infoscope.host": socket.gethostname(),
+        "infoscope.host": platform.node(),
         "infoscope.device": _device_name(device),
     }
 

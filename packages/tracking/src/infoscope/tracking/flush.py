@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from mlflow.entities import Metric, Param, RunTag
-from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME
 
 from infoscope.tracking import models
 from infoscope.tracking.record import COMPLETE, FAILED, STOPPED, Record, storable
 from infoscope.tracking.store import CELL, ERROR, KEY, OUTCOME, Store
+from infoscope.tracking.sweep import text
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ class _Sent:
         known = store.client.get_run(run_id) if run_id else store.run_of(tags[KEY])
         if known is None:
             known = store.client.create_run(store.experiment_id, tags=tags)
-            params = [Param(name, _text(value)) for name, value in cell.items()]
+            params = [Param(name, text(value)) for name, value in cell.items()]
             store.client.log_batch(known.info.run_id, params=params)
         else:
             store.client.update_run(known.info.run_id, status="RUNNING")
@@ -100,14 +100,9 @@ class _Sent:
         self.run_id, self.start = known.info.run_id, known.info.start_time
 
 
-def _text(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-
-
 def header_tags(key: str, cell: Mapping[str, Any], tags: Mapping[str, str]) -> dict[str, str]:
-    """The tags of a cell's run: its identity, its values exactly, a name to read, and what the caller adds."""
-    name = " ".join(_text(value) for value in cell.values())[:200]
-    return {KEY: key, CELL: json.dumps(cell, sort_keys=True), MLFLOW_RUN_NAME: name, OUTCOME: "", **tags}
+    """The tags of a cell's run: its identity, its values exactly, and what the caller adds."""
+    return {KEY: key, CELL: json.dumps(cell, sort_keys=True), OUTCOME: "", **tags}
 
 
 def _send_model(record: Record, entry: Mapping[str, Any], run_id: str, store: Store) -> None:

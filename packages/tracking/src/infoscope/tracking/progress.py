@@ -68,7 +68,7 @@ class Progress:
     def describe(self) -> str:
         done = sum(self._parts.values())
         elapsed = time.monotonic() - self._began
-        left = _duration(elapsed / done * (self.work - done)) if done > 0 else "?"
+        left = _duration(elapsed / done * (self.work - done)) if done > 0.01 * self.work else "some time"
         failed = f", {self.failed} failed" if self.failed else ""
         return f"{self.done}/{self.cells} cells{failed}, {left} left" + (
             f", {self.best_text}" if self.best_text else ""

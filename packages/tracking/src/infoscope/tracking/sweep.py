@@ -70,6 +70,7 @@ class Sweep:
     trial.
     resources: what one trial asks of Ray on a CPU; a GPU trial asks for one GPU besides (or the fraction `gpu` given
     here).
+    tags: cell -> further tags of its run, such as the data set.
     check: cell -> None, raises ValueError on a cell that cannot be run, before anything starts.
     cost: cell -> relative work, for the remaining-time estimate and to start the longest trials first.
     best: (metric, "min" or "max") shown while it runs.
@@ -83,6 +84,7 @@ class Sweep:
     resources: Mapping[str, float] = field(default_factory=lambda: {"cpu": 1})
     axes: Sequence[str] = ("seeds",)
     pack_by: Mapping[str, Sequence[str]] | None = None
+    tags: Callable[[Cell], Mapping[str, str]] = lambda cell: {}
     check: Callable[[Cell], None] | None = None
     cost: Callable[[Cell], float] = lambda cell: 1.0
     best: tuple[str, str] | None = None
@@ -146,6 +148,27 @@ class Pack:
         if not values or any(value != values[0] for value in values):
             raise AttributeError(f"the cells of this pack do not share one value of {name!r}")
         return values[0]
+
+
+def names(cells: Mapping[str, Cell]) -> dict[str, str]:
+    """A short name for every cell: the values in which the cells differ, numbers with their field's name."""
+    fields = dict.fromkeys(field for cell in cells.values() for field in cell)
+    varying = [field for field in fields if len({text(cell.get(field)) for cell in cells.values()}) > 1] or list(fields)
+    return {
+        key: " ".join(
+            dict.fromkeys(
+                cell[field] if isinstance(cell[field], str) else f"{field}={text(cell[field])}"
+                for field in varying
+                if field in cell
+            )
+        )
+        for key, cell in cells.items()
+    }
+
+
+def text(value: Any) -> str:
+    """A plain value as MLflow shows it."""
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def grid(**axes: Any) -> list[Cell]:

@@ -29,11 +29,11 @@ SEND_PATIENCE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Assignment:
-    """What the driver hands to a trial: the cells by key, the runs they already have, and where to record."""
+    """What the driver hands to a trial: by key the cells, their earlier runs and their tags; where to record."""
 
     cells: Mapping[str, Cell]
     run_ids: Mapping[str, str]
-    tags: Mapping[str, str]
+    tags: Mapping[str, Mapping[str, str]]
     store: Store
     records: Path
     device: str
@@ -137,9 +137,9 @@ def work(
         torch.set_num_threads(1)  # two trials with two threads each wait for one another on two cores
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
     report = Report(assignment, tell, every_report)
-    tags = dict(assignment.tags) | machine_tags(assignment.device)
-    for record, cell in zip(report.records, assignment.cells.values(), strict=True):
-        record.begin(cell, header_tags(record.key, cell, tags), assignment.run_ids.get(record.key))
+    machine = machine_tags(assignment.device)
+    for record, (key, cell) in zip(report.records, assignment.cells.items(), strict=True):
+        record.begin(cell, header_tags(key, cell, assignment.tags[key] | machine), assignment.run_ids.get(key))
     flusher = _flusher(assignment.store)
     sending = flusher.seconds
     flusher.add(report.records)
