@@ -71,6 +71,8 @@ def panels(figures: pd.DataFrame, draw: Any, ylabel: str, path: Path) -> None:
     for axis, ((domain, pool), rows) in zip(axes[0], groups):
         draw(axis, rows)
         axis.set(title=f"{domain} ({pool})" if domain != pool else domain)
+        if axis.get_yscale() == "linear":
+            axis.set_ylim(bottom=0)
     axes[0][0].set_ylabel(ylabel)
     axes[0][-1].legend(fontsize="small")
     figure.savefig(path, dpi=150)

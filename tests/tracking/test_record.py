@@ -1,6 +1,7 @@
 """The local record, and how it is carried to a real MLflow store on SQLite."""
 
 import math
+import time
 
 import numpy as np
 import pandas as pd
@@ -47,9 +48,9 @@ def test_a_torn_last_line_is_left_for_later(tmp_path):
 def test_outcome_is_that_of_the_last_attempt(tmp_path):
     record = begun(tmp_path, "again", {"a": 1})
     record.end("failed", "boom")
-    assert record.outcome() == "failed"
+    assert record.ending()["outcome"] == "failed"
     record.begin({"a": 1}, {}, None)
-    assert record.outcome() is None
+    assert record.ending() is None
     assert [found.key for found in records(tmp_path)] == ["again"]
 
 
@@ -96,6 +97,15 @@ def test_a_finished_cell_is_read_back_with_its_values_metrics_and_table(tmp_path
     assert (row["kind"], row["depth"], row["schedule"], row["mse_bits2"]) == ("10", 3, [2.0], 0.25)  # types are kept
     assert math.isnan(row["infinite"])  # not the largest double
     assert table(row["run_id"], "trace")["estimate_bits"].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_run_lasts_as_long_as_its_cell_did_not_its_sending(tmp_path, store):
+    record = begun(tmp_path, "timed", {"a": 7})
+    time.sleep(0.3)
+    record.end("complete")
+    time.sleep(0.5)
+    close(record, store, otherwise="KILLED")
+    assert 0.3 <= runs("demo").set_index("key").loc["timed", "seconds"] < 0.5
 
 
 def test_a_failed_cell_is_not_among_the_finished(tmp_path, store):

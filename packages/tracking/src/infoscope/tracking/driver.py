@@ -269,7 +269,7 @@ class _Watch:
             record = Record(assignment.records / key)
             try:
                 if record.exists():
-                    if record.outcome() is None:
+                    if record.ending() is None:
                         record.end(outcome, error)
                     close(record, assignment.store, otherwise="FAILED")
                 elif key in run_ids:  # recorded on another machine's disk, and sent from there

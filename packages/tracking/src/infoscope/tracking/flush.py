@@ -59,8 +59,9 @@ def close(record: Record, store: Store, otherwise: str) -> str:
     record.
     """
     run_id = send(record, store)
-    status = STATUS.get(record.outcome() or "", otherwise)
-    store.client.set_terminated(run_id, status)
+    ending = record.ending()
+    status = STATUS[ending["outcome"]] if ending else otherwise
+    store.client.set_terminated(run_id, status, ending and ending["time"])
     record.remove()
     return status
 
@@ -89,7 +90,7 @@ class _Sent:
         run_id = self.run_id or entry["run_id"]
         known = store.client.get_run(run_id) if run_id else store.run_of(tags[KEY])
         if known is None:
-            known = store.client.create_run(store.experiment_id, tags=tags)
+            known = store.client.create_run(store.experiment_id, start_time=entry["time"], tags=tags)
             params = [Param(name, text(value)) for name, value in cell.items()]
             store.client.log_batch(known.info.run_id, params=params)
         else:
@@ -137,6 +138,7 @@ class Flusher:
     def add(self, records: list[Record]) -> None:
         with self._lock:
             self._records.update({record.folder: record for record in records})
+        self._wake.set()  # so that they are seen to be running at once
 
     def drain(self, patience: float) -> dict[str, str]:
         """Sends everything now and forgets the records; key -> run id of those that were sent within `patience`
@@ -157,6 +159,7 @@ class Flusher:
     def _loop(self) -> None:
         while True:
             self._wake.wait(self.every)
+            self._wake.clear()
             with self._lock:
                 records = list(self._records.values())
             self._send(records)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,13 +49,13 @@ class Record:
     def begin(self, cell: Mapping[str, Any], tags: Mapping[str, str], run_id: str | None) -> None:
         """Starts an attempt. `run_id`: the cell's run when MLflow holds one from an earlier attempt."""
         self.files.mkdir(parents=True, exist_ok=True)
-        self.append({"cell": dict(cell), "tags": dict(tags), "run_id": run_id})
+        self.append({"cell": dict(cell), "tags": dict(tags), "run_id": run_id, "time": milliseconds()})
 
     def metrics(self, values: Mapping[str, float], step: int) -> None:
         self.append({"step": step, "metrics": {name: float(value) for name, value in values.items()}})
 
     def end(self, outcome: str, error: str | None = None) -> None:
-        self.append({"outcome": outcome, "error": error})
+        self.append({"outcome": outcome, "error": error, "time": milliseconds()})
 
     def append(self, entry: Mapping[str, Any]) -> None:
         with open(self.folder / "record.jsonl", "a", encoding="utf-8") as file:
@@ -70,12 +71,15 @@ class Record:
                 offset += len(line)
                 yield json.loads(line), offset
 
-    def outcome(self) -> str | None:
-        """How the last attempt ended; None while it has not."""
-        outcome = None
+    def ending(self) -> dict[str, Any] | None:
+        """The entry of the last attempt's end (`outcome`, `time`); None while it has not ended."""
+        ending = None
         for entry, _ in self.entries():
-            outcome = entry.get("outcome", None if "cell" in entry else outcome)
-        return outcome
+            if "cell" in entry:
+                ending = None
+            elif "outcome" in entry:
+                ending = entry
+        return ending
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -85,6 +89,11 @@ class Record:
 def records(folder: Path) -> list[Record]:
     """The records that lie in a folder, those of dead processes included."""
     return [record for path in sorted(folder.glob("*")) if (record := Record(path)).exists()] if folder.is_dir() else []
+
+
+def milliseconds() -> int:
+    """Now, as MLflow counts time."""
+    return int(time.time() * 1000)
 
 
 def storable(value: float) -> float:

@@ -25,6 +25,10 @@ KEY, CELL, PROFILE = "infoscope.key", "infoscope.cell", "infoscope.profile"
 OUTCOME, ERROR, HOST, PARENT = "infoscope.outcome", "infoscope.error", "infoscope.host", "mlflow.parentRunId"
 
 
+# the UI's page for trained models, not for language-model applications
+EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
+
+
 def home() -> Path:
     """The folder of everything that runs leave behind: `runs` in the working tree."""
     return Path.cwd() / "runs"
@@ -74,7 +78,7 @@ class Store:
                     f"no runs of {experiment!r} in the tracking store; run `make sweep-{experiment}` first"
                 )
             location = (home() / "artifacts" / experiment).as_uri() if uri.startswith("sqlite:") else None
-            return cls(uri, experiment, client.create_experiment(experiment, artifact_location=location))
+            return cls(uri, experiment, client.create_experiment(experiment, location, EXPERIMENT_TAGS))
         except MlflowException as error:
             raise StoreUnreachable(
                 f"the MLflow tracking store does not answer ({str(error).splitlines()[0][:200]})"
