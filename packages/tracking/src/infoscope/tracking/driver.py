@@ -31,7 +31,7 @@ from infoscope.tracking.sweep import Cell, Sweep, names
 from infoscope.tracking.worker import Assignment, work
 
 DATA = "INFOSCOPE_DATA"
-QUIET_RAY = {
+QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_AIR_NEW_OUTPUT": "0",
@@ -40,6 +40,7 @@ QUIET_RAY = {
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
     "TUNE_RESULT_BUFFER_LENGTH": "0",
     "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
 }
 
 
@@ -302,7 +303,7 @@ def _close_unfinished(missing: Mapping[str, Cell], parent: str, store: Store, fo
 @contextlib.contextmanager
 def _ray() -> Iterator[None]:
     """A local Ray, or the cluster of RAY_ADDRESS with the working tree sent along."""
-    for name, value in QUIET_RAY.items():
+    for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     if os.environ.get(DATA):
         os.environ[DATA] = str(Path(os.environ[DATA]).resolve())  # workers may be in another folder
