@@ -123,20 +123,13 @@ def _run_missing(
     folder: Path,
     summary: Summary,
 ) -> None:
-    shared = code_tags() | {PROFILE: label}
-    about = {
-        "infoscope.cells": str(len(missing)),
-        "mlflow.note.content": inspect.getdoc(sys.modules[sweep.trial.__module__]) or "",
-        HOST: platform.node(),
-    }
-    parent = store.client.create_run(
-        store.experiment_id, run_name=f"{sweep.name} {label}", tags=shared | about
-    ).info.run_id
-    try:
-        with _ray(), _terminate_as_interrupt():
-            device = _device()
-            packs = sweep.packs(missing, device)
-            title = names(missing)
+    with _ray(), _terminate_as_interrupt():
+        device = _device()
+        _check_reachable(store)
+        shared = code_tags() | {PROFILE: label}
+        parent = _begin(sweep, label, len(missing), shared, store)
+        try:
+            packs, title = sweep.packs(missing, device), names(missing)
             assignments = [
                 Assignment(
                     cells=pack,
@@ -157,17 +150,43 @@ def _run_missing(
                 _fit(sweep, assignments, device, watch)
                 watch.finish()
             summary.tracking_share = watch.tracking_share()
-    finally:
-        with contextlib.suppress(MlflowException):  # the store is down: the next invocation closes what is left
-            _close_unfinished(missing, parent, store, folder, summary)
-            numbers = {
-                "cells_completed": summary.completed,
-                "cells_failed": len(summary.failures),
-                "tracking_share": summary.tracking_share,
-            }
-            metrics = [Metric(name, value, 0, 0) for name, value in numbers.items() if value is not None]
-            store.client.log_batch(parent, metrics=metrics)
-            store.client.set_terminated(parent, summary.status)
+        finally:
+            with contextlib.suppress(MlflowException):  # the store is down: the next invocation closes what is left
+                _close_unfinished(missing, parent, store, folder)
+                _end(parent, store, summary)
+
+
+def _begin(sweep: Sweep, label: str, cells: int, tags: Mapping[str, str], store: Store) -> str:
+    """Makes the run of this invocation, the parent of its cells."""
+    about = {
+        "infoscope.cells": str(cells),
+        "mlflow.note.content": inspect.getdoc(sys.modules[sweep.trial.__module__]) or "",
+        HOST: platform.node(),
+    }
+    run = store.client.create_run(store.experiment_id, run_name=f"{sweep.name} {label}", tags={**tags, **about})
+    return run.info.run_id
+
+
+def _end(parent: str, store: Store, summary: Summary) -> None:
+    numbers = {
+        "cells_completed": summary.completed,
+        "cells_failed": len(summary.failures),
+        "tracking_share": summary.tracking_share,
+    }
+    metrics = [Metric(name, value, 0, 0) for name, value in numbers.items() if value is not None]
+    store.client.log_batch(parent, metrics=metrics)
+    store.client.set_terminated(parent, summary.status)
+
+
+def _check_reachable(store: Store) -> None:
+    import ray
+
+    nodes = sum(node["Alive"] for node in ray.nodes())
+    if nodes > 1 and store.uri.startswith("sqlite:"):
+        raise ValueError(
+            f"the Ray cluster has {nodes} nodes, which cannot share the SQLite store {store.uri}; "
+            "set MLFLOW_TRACKING_URI to a tracking server that they all reach"
+        )
 
 
 def _fit(sweep: Sweep, assignments: list[Assignment], device: str, watch: Any) -> None:
@@ -214,7 +233,7 @@ class _Watch:
         self.closer = ThreadPoolExecutor(1, "infoscope-close")
         self.final: dict[str, dict[str, Any]] = {}
         self.ended: set[str] = set()
-        self.tracking_seconds = self.trial_seconds = 0.0
+        self.tracking_seconds = self.total_seconds = 0.0
 
     def callback(self) -> Any:
         from ray import tune
@@ -259,7 +278,7 @@ class _Watch:
         else:
             self.summary.stopped += len(assignment.cells)
         self.tracking_seconds += result.get("tracking_seconds", 0.0)
-        self.trial_seconds += result.get("trial_seconds", 0.0)
+        self.total_seconds += result.get("trial_seconds", 0.0)
         self.progress.ended(assignment.cells, result.get("final", {}), bool(error))
         self.closer.submit(self._close, assignment, FAILED if error else STOPPED, error, result.get("run_ids", {}))
 
@@ -281,16 +300,17 @@ class _Watch:
             except Exception:  # the store is down: the record stays, and the next invocation sends it
                 self.summary.unsent += 1
         self.tracking_seconds += time.thread_time() - began
+        self.total_seconds += time.thread_time() - began
 
     def finish(self) -> None:
         self.closer.shutdown(wait=True)
 
     def tracking_share(self) -> float | None:
-        """Time spent on recording, on workers and driver, as a share of the time of all trials."""
-        return self.tracking_seconds / self.trial_seconds if self.trial_seconds else None
+        """Time spent on recording, on workers and driver, as a share of the time of all trials and of closing them."""
+        return self.tracking_seconds / self.total_seconds if self.total_seconds else None
 
 
-def _close_unfinished(missing: Mapping[str, Cell], parent: str, store: Store, folder: Path, summary: Summary) -> None:
+def _close_unfinished(missing: Mapping[str, Cell], parent: str, store: Store, folder: Path) -> None:
     """After an interruption: what was begun is closed as KILLED, and its checkpoint stays for the next invocation."""
     for record in records(folder):
         with contextlib.suppress(Exception):  # the store is down: as above
@@ -315,6 +335,7 @@ def _ray() -> Iterator[None]:
     else:
         path = os.pathsep.join(filter(None, [str(Path.cwd()), os.environ.get("PYTHONPATH")]))
         ray.init(
+            address="local",  # not a cluster that happens to run on this machine
             num_cpus=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
             include_dashboard=False,
             object_store_memory=200 * 2**20,
