@@ -2,6 +2,7 @@
 
 PROFILE ?= laptop
 SET ?=
+ARGS ?=
 PORT ?= 5000
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -28,13 +29,14 @@ $(READY): requirements.txt constraints.txt $(wildcard packages/*/pyproject.toml)
 	@sh infra/setup.sh $(VENV)
 	@touch $@
 
+# a sweep prints on its standard output the label under which its runs are recorded
 sweep-%: $(READY) ## run a sweep, record it in MLflow, print its table (PROFILE=laptop SET=)
-	@$(PYTHON) -m sweeps.$(subst -,_,$*) --profile "$(PROFILE)" --set "$(SET)"; status=$$?; \
-	if [ $$status -ne 2 ] && [ -f analysis/$(subst -,_,$*).py ]; then \
-	  $(PYTHON) -m analysis.$(subst -,_,$*) --profile "$(PROFILE)" || [ $$status -ne 0 ] || status=$$?; fi; exit $$status
+	@label=$$($(PYTHON) -m sweeps.$(subst -,_,$*) --profile "$(PROFILE)" --set "$(SET)"); status=$$?; \
+	if [ -n "$$label" ] && [ $$status -le 1 ] && [ -f analysis/$(subst -,_,$*).py ]; then \
+	  $(PYTHON) -m analysis.$(subst -,_,$*) --profile "$$label" || status=1; fi; exit $$status
 
-table-%: $(READY) ## print and save the table of a sweep from what MLflow holds (PROFILE=laptop)
-	@$(PYTHON) -m analysis.$(subst -,_,$*) --profile "$(PROFILE)"
+table-%: $(READY) ## print and save the table of a sweep from what MLflow holds (PROFILE=laptop ARGS="--bits 4")
+	@$(PYTHON) -m analysis.$(subst -,_,$*) --profile "$(PROFILE)" $(ARGS)
 
 ui: $(READY) ## open the MLflow UI on the runs, on this machine only (PORT=5000)
 	@$(PYTHON) -m infoscope.tracking ui --port "$(PORT)"

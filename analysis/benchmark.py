@@ -5,17 +5,46 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+
+from analysis.report import plus_minus
 
 EMBEDDED = {
     "digits": "the images are scikit-learn's digits (embedded default), not the published data",
     "generated-sentences": "the text is synthetic, sentences and encoder (embedded default), not the published data",
 }
 BITS_PER_SOURCE = {"imdb-bert": 0.89, "imdb-roberta": 0.83}  # what posteriors decode of one nominal bit
-ORACLE = (
-    "The oracle critic is the exact log density ratio at this batch size (2,000 batches, error over batches): what no "
-    "training removes. Where a row scores below it, an unfinished critic's error and the estimator's own cancel."
-)
+# what a cell is besides its place in a table
+SETTING = ("version", "schedule_bits", "steps", "critic", "width", "batch", "learning_rate", "sources", "size")
+
+
+def one_setting(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """The runs of the setting that was started last, domain by domain, and a note on those left out.
+
+    Runs of one profile differ in their setting when the profile, or the version of the sweep's science, has changed.
+    """
+    of = runs[[name for name in SETTING if name in runs]].astype(str).agg(" ".join, axis=1)
+    latest = of.loc[runs.groupby(["domain", "pool"])["start"].idxmax()].to_numpy()
+    keep = of.isin(latest)
+    left_out = int((~keep).sum())
+    return runs[keep], [f"Note: {left_out} older runs with other settings are left out."] if left_out else []
+
+
+def oracle(runs: pd.DataFrame) -> str:
+    """What the column of the oracle critic is."""
+    batches = ", ".join(f"{count:,.0f}" for count in sorted(set(runs["floor_batches"])))
+    return (
+        f"The oracle critic is the exact log density ratio at this batch size ({batches} batches, error over batches): "
+        "what no training removes. Where a row scores below it, an unfinished critic's error and the estimator's own "
+        "cancel; infinite: some batches have no finite estimate."
+    )
+
+
+def oracle_text(figures: pd.DataFrame) -> list[str]:
+    """The oracle critic's MSE and its error, to read."""
+    pairs = zip(figures["floor_mse_bits2"], figures["floor_mse_bits2_error"])
+    return [plus_minus(*pair, missing="infinite") for pair in pairs]
 
 
 def at(runs: pd.DataFrame, bits: float) -> pd.DataFrame:
@@ -71,6 +100,9 @@ def panels(figures: pd.DataFrame, draw: Any, ylabel: str, path: Path) -> None:
     for axis, ((domain, pool), rows) in zip(axes[0], groups):
         draw(axis, rows)
         axis.set(title=f"{domain} ({pool})" if domain != pool else domain)
+        if not any(np.isfinite(np.asarray(line.get_ydata(), float)).any() for line in axis.lines):
+            axis.set_yscale("linear")
+            axis.text(0.5, 0.5, "diverged", transform=axis.transAxes, ha="center")
         if axis.get_yscale() == "linear":
             axis.set_ylim(bottom=0)
     axes[0][0].set_ylabel(ylabel)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.benchmark import ORACLE, at, notes, panels, setting
+from analysis.benchmark import at, notes, one_setting, oracle, oracle_text, panels, setting
 from analysis.report import Result, main, plus_minus, published, summarise
 from infoscope.metrics import correlation
 
@@ -25,57 +25,67 @@ TITLES = {
     "settled_mse_bits2": "MSE, 2nd half",
 }
 PRINTED = ("bias_bits", "variance_bits2", "mse_bits2")  # in the paper
-PUBLISHED_SETTING = {"steps": {4000}, "width": {256}, "batch": {64}, "pool": {"gaussian", "mnist", "imdb-bert"}}
+PUBLISHED_BOUND = "smile-inf"
+PUBLISHED_SETTING = {
+    "steps": {4000}, "width": {256}, "batch": {64}, "learning_rate": {5e-4}, "sources": {10}, "size": {64, None},
+    "pool": {"gaussian", "mnist", "imdb-bert"},
+}  # fmt: skip
 FLOOR = ["floor_mse_bits2", "floor_mse_bits2_error"]
 GROUP = ["domain", "pool"]
 
 
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
     """The published table for one estimator and true MI, and the MSE of all estimators at that MI."""
-    runs = at(runs, arguments.bits).sort_values([*GROUP, "depth", "seed"], kind="stable")
-    chosen = runs[runs["bound"] == arguments.bound]
+    runs, left_out = one_setting(runs)
+    bits = arguments.bits or min(value for schedule in runs["schedule_bits"] for value in schedule)
+    runs = at(runs, bits).sort_values([*GROUP, "depth", "seed"], kind="stable")
+    known = sorted(set(runs["bound"]))
+    bound = arguments.bound or (PUBLISHED_BOUND if PUBLISHED_BOUND in known else known[0])
+    chosen = runs[runs["bound"] == bound]
     if chosen.empty:
-        known = ", ".join(sorted(set(runs["bound"])))
-        raise ValueError(f"no runs of estimator {arguments.bound!r}; these runs have {known}")
-    return [by_depth(chosen, arguments), by_estimator(runs, arguments)]
+        raise ValueError(f"no runs of estimator {bound!r}; these runs have {', '.join(known)}")
+    return [by_depth(chosen, bound, bits, left_out), by_estimator(runs, bits, left_out)]
 
 
-def by_depth(runs: pd.DataFrame, arguments: argparse.Namespace) -> Result:
+def by_depth(runs: pd.DataFrame, bound: str, bits: float, left_out: list[str]) -> Result:
     """Table 2 with standard errors, the settled half, the oracle critic and the published figures."""
     figures = summarise(runs, [*GROUP, "depth"], TITLES)
     figures = figures.merge(runs.groupby(GROUP, as_index=False)[FLOOR].first(), on=GROUP)
     theirs = published("table2").rename(columns={name: f"published_{name}" for name in PRINTED})
-    comparable = arguments.bound == "smile-inf" and arguments.bits == 2
+    comparable = bound == PUBLISHED_BOUND and bits == 2
     figures = figures.merge(theirs if comparable else theirs.iloc[:0], on=["domain", "depth"], how="left")
 
     text = figures[[*GROUP, "depth", "runs"]].rename(columns={"pool": "data"})
     for column, title in TITLES.items():
         text[title] = [plus_minus(*pair) for pair in zip(figures[column], figures[column + "_error"])]
-    text["oracle critic"] = [plus_minus(*pair) for pair in figures[FLOOR].to_numpy()]
+    text["oracle critic"] = oracle_text(figures)
     for column in PRINTED if comparable else ():
         text[f"paper: {TITLES[column].split()[0]}"] = figures[f"published_{column}"].map("{:.3f}".format)
 
     replicates = "" if runs["seed"].nunique() > 1 else "; there is one run per row, so it cannot be given"
     caption = [
-        f"Error of {arguments.bound} by critic depth at a true MI of {arguments.bits:g} bits; bias = truth - mean. "
+        f"Error of {bound} by critic depth at a true MI of {bits:g} bits; bias = truth - mean. "
         f"± is one standard error over runs (seeds){replicates}.",
         setting(runs),
         "All steps count, the start from scratch included, as in the paper; the second half is the settled critic.",
-        ORACLE,
+        oracle(runs),
         *(comparison(runs) if comparable else []),
         *correlations(runs),
         *notes(runs),
+        *left_out,
     ]
     draw = functools.partial(panels, figures, draw_depths, "MSE (bits²)")
-    return Result(figures, text, "\n".join(caption), draw)
+    return Result(f"{bound}-{bits:g}bits", figures, text, "\n".join(caption), draw)
 
 
 def comparison(runs: pd.DataFrame) -> list[str]:
     """How the published figures beside ours may be read."""
     lines = ["The paper's figures are one run each, without errors."]
-    if {name: set(runs[name]) for name in PUBLISHED_SETTING} != PUBLISHED_SETTING:
+    first = all(schedule[0] == 2 for schedule in runs["schedule_bits"])
+    if not first or any(not set(runs[name]) <= valid for name, valid in PUBLISHED_SETTING.items() if name in runs):
         lines.append(
-            "Note: these runs are not in the published setting (4,000 steps, width 256, its data): not comparable."
+            "Note: not comparable with the paper: its setting is 4,000 steps at 2 bits from scratch, width 256, batch "
+            "64, Adam 0.0005, 10 sources, 64 x 64 images, MNIST and BERT embeddings."
         )
     return lines
 
@@ -85,19 +95,24 @@ def correlations(runs: pd.DataFrame) -> list[str]:
     lines = []
     for (domain, pool), members in runs.groupby(GROUP, sort=False):
         name = f"Correlation of depth and accuracy (-MSE), {domain} ({pool}):"
-        wide = members.pivot(index="seed", columns="depth", values="mse_bits2").dropna()
-        if wide.empty or wide.shape[1] < 3:
-            lines.append(f"{name} needs three depths with finite MSE.")
+        wide = members.pivot(index="seed", columns="depth", values="mse_bits2")
+        wide = wide.dropna(axis="columns", how="all")
+        whole = wide.dropna()
+        short = f", {len(wide) - len(whole)} runs left out, diverged or not run at some depth" * (
+            len(whole) < len(wide)
+        )
+        if whole.empty or whole.shape[1] < 3:
+            lines.append(f"{name} needs three depths with finite MSE{short}.")
             continue
-        r = correlation(wide.columns.to_numpy(float), -wide.to_numpy())
+        r = correlation(whole.columns.to_numpy(float), -whole.to_numpy())
         interval = f"95 % interval {r.low:+.2f} to {r.high:+.2f}" if r.runs > 1 else "no interval from one run"
-        lines.append(f"{name} {r.mean:+.2f} ({interval}, {r.runs} runs of {wide.shape[1]} depths).")
+        lines.append(f"{name} {r.mean:+.2f} ({interval}, {r.runs} runs of {whole.shape[1]} depths{short}).")
     theirs = published("table2").groupby("domain")
     told = [f"{domain} {np.corrcoef(rows['depth'], -rows['mse_bits2'])[0, 1]:+.2f}" for domain, rows in theirs]
     return [*lines, f"The same from the paper's table (one run of 5 depths, no interval): {', '.join(told)}."]
 
 
-def by_estimator(runs: pd.DataFrame, arguments: argparse.Namespace) -> Result:
+def by_estimator(runs: pd.DataFrame, bits: float, left_out: list[str]) -> Result:
     """The MSE of every estimator by depth, with the oracle critic's."""
     rows = [*GROUP, "bound"]
     figures = summarise(runs, [*rows, "depth"], ["mse_bits2"])
@@ -106,16 +121,17 @@ def by_estimator(runs: pd.DataFrame, arguments: argparse.Namespace) -> Result:
     wide = figures.assign(shown=shown).pivot(index=rows, columns="depth", values="shown").fillna("not run")
     wide.columns = [f"depth {depth}" for depth in wide.columns]
     text = floors[rows].merge(wide.reset_index(), on=rows).rename(columns={"pool": "data", "bound": "estimator"})
-    text["oracle critic"] = [plus_minus(*pair) for pair in floors[FLOOR].to_numpy()]
+    text["oracle critic"] = oracle_text(floors)
     counts = " to ".join(str(count) for count in sorted({figures["runs"].min(), figures["runs"].max()}))
     caption = [
-        f"MSE (bits²) of every estimator by critic depth at a true MI of {arguments.bits:g} bits, all steps. "
+        f"MSE (bits²) of every estimator by critic depth at a true MI of {bits:g} bits, all steps. "
         f"± is one standard error over runs (seeds), {counts} per figure.",
         setting(runs),
         *notes(runs),
+        *left_out,
     ]
     draw = functools.partial(panels, figures, draw_estimators, "MSE (bits²)")
-    return Result(figures.merge(floors, on=rows), text, "\n".join(caption), draw)
+    return Result(f"all-{bits:g}bits", figures.merge(floors, on=rows), text, "\n".join(caption), draw)
 
 
 def draw_depths(axis: Any, rows: pd.DataFrame) -> None:
@@ -140,7 +156,7 @@ if __name__ == "__main__":
         "critic-capacity",
         analyse,
         {
-            "bound": {"default": "smile-inf", "help": "estimator of the first table (default: smile-inf, the paper's)"},
-            "bits": {"default": 2.0, "type": float, "help": "true MI, in bits (default: 2)"},
+            "bound": {"help": "estimator of the first table (default: smile-inf, the paper's)"},
+            "bits": {"type": float, "help": "true MI, in bits (default: the lowest of the runs)"},
         },
     )

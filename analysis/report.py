@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from infoscope.metrics import replicated
-from infoscope.tracking import runs
+from infoscope.tracking import StoreUnreachable, runs
 
 FOLDER = Path("runs") / "tables"
 ERROR = "_error"  # suffix of the column that holds a column's standard error
@@ -25,10 +25,11 @@ ERROR = "_error"  # suffix of the column that holds a column's standard error
 
 @dataclass(frozen=True)
 class Result:
-    """A table of figures (with `NAME_error` columns), the same as text to read, a caption, and a function that draws
-    it.
+    """One table of an analysis: its name, the figures (with `NAME_error` columns), the same as text to read, a caption,
+    and a function that draws it.
     """
 
+    name: str
     figures: pd.DataFrame
     text: pd.DataFrame
     caption: str
@@ -51,13 +52,11 @@ def main(
     arguments = parser.parse_args()
     try:
         results = analyse(runs(experiment, arguments.profile), arguments)
-    except (LookupError, ValueError) as error:
+    except (LookupError, ValueError, StoreUnreachable) as error:
         print(f"error: {error.args[0]}", file=sys.stderr)
         sys.exit(2)
-    for number, result in enumerate(results, start=1):
-        stem = "-".join(
-            [experiment, *arguments.profile.replace("=", " ").split(), *([str(number)] if len(results) > 1 else [])]
-        )
+    for result in results:
+        stem = "-".join([experiment, *arguments.profile.replace("=", " ").split(), result.name])
         show(result.text)
         print(result.caption, end="\n\n")
         print("saved:", ", ".join(str(path) for path in save(result, FOLDER / stem)), end="\n\n")
@@ -106,8 +105,8 @@ def published(name: str) -> pd.DataFrame:
     return pd.read_csv(Path(__file__).parent / "published" / f"{name}.csv", comment="#")
 
 
-def plus_minus(value: float, error: float) -> str:
-    """A figure with its standard error; "diverged" if it is not a number, and no error where one run gives none."""
+def plus_minus(value: float, error: float, missing: str = "diverged") -> str:
+    """A figure with its standard error; `missing` if it is not a number, and no error where one run gives none."""
     if not math.isfinite(value):
-        return "diverged"
+        return missing
     return f"{value:.3f} ± {error:.3f}" if math.isfinite(error) else f"{value:.3f}"

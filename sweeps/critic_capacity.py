@@ -23,6 +23,7 @@ ESTIMATORS = ("nwj", "js", "infonce", "dv", "mine", "smile-1", "smile-5", "smile
 DEPTHS = (1, 2, 3, 4, 5)
 CURVE_POINTS = 200
 FLOOR_BATCHES = 2000
+LEAST = {"steps": 1, "batch": 2, "width": 1, "depth": 0, "sources": 1, "size": 1, "seed": 0}  # of what a cell sets
 BITS = math.log(2)  # nats in a bit
 
 PUBLISHED = dict(
@@ -73,7 +74,7 @@ def cells(profile: Profile) -> Iterator[dict]:
             domain=domain,
             pool=pool_of(domain, profile.images, profile.text),
             depth=list(profile.depths),
-            bound=list(profile.bounds),
+            bound=[BOUNDS[name].name for name in profile.bounds],
             seed=list(profile.seeds),
             schedule_bits=profile.schedule_bits,
             steps=profile.steps,
@@ -90,7 +91,13 @@ def check(cell: dict) -> None:
     """Builds what the cell needs, short of training: an unknown estimator, an unreachable MI or missing data is found
     here.
     """
-    BOUNDS[cell["bound"]]
+    for name, least in LEAST.items():
+        if cell.get(name, least) < least:
+            raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
+    if not 0 < cell["learning_rate"] < math.inf:
+        raise ValueError(f"learning_rate is {cell['learning_rate']}; it must be positive and finite")
+    if len(set(cell["schedule_bits"])) < len(cell["schedule_bits"]):
+        raise ValueError(f"schedule_bits is {cell['schedule_bits']}; every true MI can occur only once")
     source = sources(cell)[0]
     make_critic(cell["critic"], source.dim_x, source.dim_y, cell["depth"], 1)
 
@@ -214,6 +221,8 @@ def oracle(domain: str, bound: str, bits: float, number: int, batch: int) -> dic
         "floor_variance_bits2": lowest.variance / BITS**2,
         "floor_mse_bits2": lowest.mse / BITS**2,
         "floor_mse_bits2_error": lowest.mse_standard_error / BITS**2,
+        "floor_batches": lowest.batches,
+        "floor_nonfinite_batches": lowest.nonfinite,
     }
 
 

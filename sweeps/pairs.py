@@ -48,6 +48,7 @@ def data_set(domain: str, pool: str) -> str:
     return items.name + (" (synthetic)" if items.synthetic else "")
 
 
+@functools.lru_cache(maxsize=32)
 def pairs(domain: str, pool: str, bits: float, sources: int, size: int = 64, rows: int = 2) -> data.PairSource:
     """Pairs of a domain with a true mutual information of `bits`, carried by `sources` binary labels (or Gaussian
     components).

@@ -1,4 +1,4 @@
-"""The table of the main job on made-up runs: figures, published columns, and what it says when runs are few or broken."""
+"""The table of the main job on made-up runs: figures, published columns, and what is said of few or broken runs."""
 
 import argparse
 import itertools
@@ -12,21 +12,31 @@ from analysis.critic_capacity import analyse
 from analysis.report import save
 
 POOLS = {"gaussian": "gaussian", "images": "mnist", "text": "imdb-bert"}
-ARGUMENTS = argparse.Namespace(bound="smile-inf", bits=2.0)
+ARGUMENTS = argparse.Namespace(bound=None, bits=None)
 
 
-def made_up(seeds=(0, 1), depths=(1, 2, 3), bounds=("smile-inf", "js"), steps=4000, width=256, slope=-0.01):
+def made_up(
+    seeds=(0, 1), depths=(1, 2, 3), bounds=("smile-inf", "js"), steps=4000, width=256, slope=-0.01, start="2026-01-01"
+):
     """Runs whose MSE is linear in depth, with noise by seed."""
     rows = []
     for domain, depth, bound, seed in itertools.product(POOLS, depths, bounds, seeds):
         figures = dict.fromkeys(("bias_bits", "variance_bits2", "settled_mse_bits2", "settled_mse_bits2_error"), 0.1)
         figures |= {"mse_bits2": 0.2 + slope * depth + 0.001 * seed * depth**2}
-        figures |= {"floor_mse_bits2": 0.08, "floor_mse_bits2_error": 0.003, "nonfinite_steps": 0.0}
+        figures |= {"floor_mse_bits2": 0.08, "floor_mse_bits2_error": 0.003, "floor_batches": 2000}
+        figures |= {"nonfinite_steps": 0.0}
         cell = {"domain": domain, "pool": POOLS[domain], "depth": depth, "bound": bound, "seed": seed, "steps": steps}
         cell |= {"width": width, "batch": 64, "learning_rate": 5e-4, "sources": 10, "critic": "joint"}
         at = {f"at 2 bits/{name}": value for name, value in figures.items()}
         totals = {"mse_bits2": figures["mse_bits2"], "nonfinite_steps": 0.0}
-        rows.append(cell | at | totals | {"schedule_bits": [2.0], "profile": "made-up", "tags": {}})
+        record = {
+            "schedule_bits": [2.0],
+            "profile": "made-up",
+            "version": "1",
+            "tags": {},
+            "start": pd.Timestamp(start),
+        }
+        rows.append(cell | at | totals | record)
     return pd.DataFrame(rows)
 
 
@@ -40,7 +50,9 @@ def test_figures_errors_and_published_columns():
 
 def test_correlation_is_of_accuracy_and_over_seeds():
     caption = analyse(made_up(seeds=(0,), slope=-0.01), ARGUMENTS)[0].caption
-    assert "images (mnist): +1.00 (no interval from one run, 1 runs of 3 depths)" in caption  # MSE falls: accuracy rises
+    assert (
+        "images (mnist): +1.00 (no interval from one run, 1 runs of 3 depths)" in caption
+    )  # MSE falls: accuracy rises
     assert "there is one run per row, so it cannot be given" in caption
 
 
@@ -61,6 +73,39 @@ def test_diverged_runs_are_shown_and_counted(tmp_path):
     assert len(save(by_estimator, tmp_path / "table")) == 3
 
 
+@pytest.mark.parametrize("what", ["mse_bits2", "floor_mse_bits2"])
+def test_a_domain_without_any_finite_figure_is_still_drawn(what, tmp_path):
+    runs = made_up()
+    runs.loc[runs["domain"] == "text", [name for name in runs if name.removeprefix("at 2 bits/") == what]] = math.nan
+    tables = analyse(runs, ARGUMENTS)
+    shown = tables[0].text.set_index(["domain", "depth"]).loc["text", 1]
+    assert (shown["MSE (bits²)"] == "diverged") == (what == "mse_bits2")
+    assert (shown["oracle critic"] == "infinite") == (what == "floor_mse_bits2")
+    for number, result in enumerate(tables):
+        assert all(path.exists() for path in save(result, tmp_path / str(number)))
+
+
+def test_diverged_depths_leave_the_correlation_of_the_others():
+    runs = made_up(depths=(1, 2, 3, 4), seeds=(0, 1, 2))
+    figure = "at 2 bits/mse_bits2"
+    runs.loc[runs["depth"] == 4, figure] = math.nan
+    runs.loc[(runs["depth"] == 2) & (runs["seed"] == 1), figure] = math.nan
+    caption = analyse(runs, ARGUMENTS)[0].caption
+    assert "2 runs of 3 depths, 1 runs left out, diverged or not run at some depth)" in caption
+
+
+def test_only_the_latest_setting_is_shown():
+    older, newer = made_up(steps=600), made_up(steps=800, start="2026-02-01")
+    table = analyse(pd.concat([older, newer], ignore_index=True), ARGUMENTS)[0]
+    assert set(table.figures["runs"]) == {2} and "800 steps" in table.caption
+    assert f"Note: {len(older)} older runs with other settings are left out." in table.caption
+
+
+def test_one_domain_in_the_published_setting_is_comparable():
+    runs = made_up()
+    assert "not comparable" not in analyse(runs[runs["domain"] == "images"], ARGUMENTS)[0].caption
+
+
 def test_what_was_not_run_is_said():
     runs = made_up()
     text = analyse(runs[~((runs["bound"] == "js") & (runs["depth"] == 2))], ARGUMENTS)[1].text
@@ -68,8 +113,8 @@ def test_what_was_not_run_is_said():
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
-    (argparse.Namespace(bound="smile-inf", bits=4.0), "no runs at 4 bits; these runs have 2 bits"),
-    (argparse.Namespace(bound="dv", bits=2.0), "no runs of estimator 'dv'; these runs have js, smile-inf"),
+    (argparse.Namespace(bound=None, bits=4.0), "no runs at 4 bits; these runs have 2 bits"),
+    (argparse.Namespace(bound="dv", bits=None), "no runs of estimator 'dv'; these runs have js, smile-inf"),
 ])  # fmt: skip
 def test_what_is_not_there_is_one_sentence(arguments, words):
     with pytest.raises(ValueError, match=words):

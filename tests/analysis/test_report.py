@@ -37,6 +37,7 @@ def test_the_published_table_is_internally_consistent():
 def test_saved_files_carry_the_caption(tmp_path):
     figures = pd.DataFrame({"mse_bits2": [0.5]})
     result = Result(
+        "demo",
         figures,
         pd.DataFrame({"MSE (bits²)": ["0.500 ± 0.100"]}),
         "First line.\nSecond: 95 % of it_all.",

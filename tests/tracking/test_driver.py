@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from infoscope.tracking import runs
+from infoscope.tracking.record import records
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -71,7 +72,11 @@ def test_failures_are_isolated_and_only_missing_cells_run_again(tmp_path, everyt
     assert code == 0 and "all 2 cells are already recorded" in output
     assert time.monotonic() - began < 60
     assert (everything(tmp_path)["start"] == first["start"]).all()
-    assert not list((tmp_path / "runs" / "records" / "toy").iterdir())  # everything has been sent
+    assert records(tmp_path / "runs" / "records" / "toy") == []  # everything has been sent
+    wider = finish(start(tmp_path, "--set", "kinds=plain steps=3"))[1].splitlines()
+    assert wider[-1] == "smoke steps=3" and set(everything(tmp_path).loc["plain", "profile"]) == {
+        "smoke; smoke steps=3"
+    }
 
 
 def wait_for(path, process):

@@ -2,13 +2,14 @@
 
 import math
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from infoscope.tracking import load_model, runs, table
-from infoscope.tracking.flush import Flusher, close, header_tags, send
+from infoscope.tracking.flush import Flusher, close, close_all, header_tags, send
 from infoscope.tracking.record import Record, records
 from infoscope.tracking.store import Store, StoreUnreachable
 
@@ -72,12 +73,14 @@ def test_a_later_attempt_goes_on_under_the_same_run(tmp_path, store):
     first.metrics({"level": 0.0}, 0)
     first.metrics({"level": 1.0}, 1)
     run_id = send(first, store)
-    assert close(first, store, otherwise="KILLED") == "KILLED" and not first.exists()
+    close(first, store, otherwise="KILLED")
+    assert store.run(run_id).info.status == "KILLED" and not first.exists()
     second = begun(tmp_path, "resumed", {"a": 2}, run_id)
     second.metrics({"level": 1.0}, 1)  # repeated after the checkpoint: the same point, not another one
     second.metrics({"level": 2.0}, 2)
     second.end("complete")
-    assert close(second, store, otherwise="KILLED") == "FINISHED"
+    close(second, store, otherwise="KILLED")
+    assert store.run(run_id).info.status == "FINISHED"
     assert history(store, run_id, "level") == [(0, 0.0), (1, 1.0), (2, 2.0)]
 
 
@@ -111,8 +114,9 @@ def test_a_run_lasts_as_long_as_its_cell_did_not_its_sending(tmp_path, store):
 def test_a_failed_cell_is_not_among_the_finished(tmp_path, store):
     record = begun(tmp_path, "failed", {"a": 3})
     record.end("failed", "RuntimeError: boom")
-    assert close(record, store, otherwise="KILLED") == "FAILED"
+    close(record, store, otherwise="KILLED")
     everything = runs("demo", finished=False).set_index("key")
+    assert everything.loc["failed", "status"] == "FAILED"
     assert everything.loc["failed"]["tags"]["infoscope.error"] == "RuntimeError: boom"
     with pytest.raises(LookupError, match="no finished runs.*profile 'paper'"):
         runs("demo", "paper")
@@ -145,6 +149,75 @@ def test_a_model_is_shown_at_every_cell_that_shares_it(tmp_path, store, monkeypa
     np.testing.assert_array_equal(logged.predict(example), expected.numpy())
     assert {column.name for column in logged.metadata.signature.inputs} == {"x", "y"}
     assert logged.input_example is not None
+
+
+def test_a_sharer_before_its_owner_is_closed_all_the_same(tmp_path, store):
+    """As after a crash, when only the order of the keys is left."""
+    from infoscope.estimators import make_critic
+    from infoscope.tracking.models import write_model
+
+    first, owner = begun(tmp_path, "aa", {"a": 8}), begun(tmp_path, "zz", {"a": 9})
+    lost = begun(tmp_path, "bb", {"a": 10})
+    write_model(make_critic("inner", 2, 2), {"x": np.ones((1, 2), np.float32), "y": np.ones((1, 2), np.float32)},
+                owner.model_folder("critic"))  # fmt: skip
+    for record in (first, owner):
+        record.append({"model": "critic", "owner": "zz"})
+        record.end("complete")
+    lost.append({"model": "critic", "owner": "never begun"})
+    failed = close_all(records(tmp_path), store, otherwise="KILLED")
+    assert [(record.key, type(error)) for record, error in failed] == [("bb", LookupError)]
+    assert not first.exists() and not owner.exists() and lost.exists()
+
+
+def test_a_record_sent_to_another_store_starts_afresh(tmp_path, store, monkeypatch):
+    record = begun(tmp_path, "moved", {"a": 11})
+    record.metrics({"level": 1.0}, 0)
+    send(record, store)
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    other = Store.open("demo", create=True)
+    run_id = send(record, other)
+    assert other.uri != store.uri and history(other, run_id, "level") == [(0, 1.0)]
+    other.client.delete_run(run_id)
+    again = send(record, other)
+    assert again != run_id and history(other, again, "level") == [(0, 1.0)]
+
+
+def test_what_follows_a_torn_line_stays_readable(tmp_path):
+    record = begun(tmp_path, "mended", {"a": 12})
+    with open(record.folder / "record.jsonl", "a") as file:
+        file.write('{"step": 1, "metr')
+    record.end("failed", "the worker died")
+    assert record.ending()["outcome"] == "failed"
+
+
+def test_an_old_store_is_upgraded(tmp_path, monkeypatch):
+    """The schema of an earlier MLflow: what `mlflow db upgrade` is for."""
+    import sqlite3
+    import subprocess
+
+    from mlflow.tracking._tracking_service.registry import TrackingStoreRegistry
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    path = Path(Store.open("demo", create=True).uri.removeprefix("sqlite:///"))
+    with sqlite3.connect(path) as database:
+        (current,) = database.execute("select version_num from alembic_version").fetchone()
+        database.execute("update alembic_version set version_num = '451aebb31d03'")
+    database.close()
+
+    TrackingStoreRegistry._get_store_with_resolved_uri.cache_clear()  # as in a new process
+    upgraded = []
+
+    def upgrade(command, **_):
+        upgraded.append(command[1:])
+        with sqlite3.connect(path) as database:
+            database.execute("update alembic_version set version_num = ?", (current,))
+        database.close()
+
+    monkeypatch.setattr(subprocess, "run", upgrade)
+    assert Store.open("demo").experiment == "demo"
+    assert upgraded == [["-m", "mlflow", "db", "upgrade", f"sqlite:///{path}"]]
 
 
 def test_only_classes_of_the_house_are_written_and_loaded(tmp_path):

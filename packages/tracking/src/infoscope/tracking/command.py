@@ -8,8 +8,10 @@ import os
 import sys
 from collections.abc import Sequence
 
+from mlflow.exceptions import MlflowException
+
 from infoscope.tracking.driver import Summary, SweepBusy, run
-from infoscope.tracking.store import StoreUnreachable, home, tracking_uri
+from infoscope.tracking.store import StoreUnreachable, first_line, home, tracking_uri
 from infoscope.tracking.sweep import Sweep
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
@@ -33,8 +35,15 @@ def main(sweep: Sweep, words: Sequence[str] | None = None) -> None:
     except (ValueError, FileNotFoundError, SweepBusy, StoreUnreachable) as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(BAD_INPUT)
+    except (MlflowException, ConnectionError) as error:
+        print(f"error: the tracking store or the Ray cluster failed: {first_line(error)}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    except KeyboardInterrupt:
+        print("interrupted: the same command goes on from here", file=sys.stderr)
+        sys.exit(INTERRUPTED)
     print(describe(summary), file=sys.stderr)
-    sys.exit(INTERRUPTED if summary.unfinished else FAILED if summary.failures else 0)
+    print(summary.profile)  # the label under which the runs are recorded: what an analysis asks for
+    sys.exit(INTERRUPTED if summary.unfinished else FAILED if summary.failures or summary.unsent else 0)
 
 
 def assignments(text: str) -> dict[str, str]:
@@ -78,7 +87,7 @@ def describe(summary: Summary) -> str:
         lines.append("interrupted: the same command goes on from here")
     if summary.unsent:
         where = home() / "records"
-        lines.append(f"{summary.unsent} cells are in {where} but not in MLflow yet: the same command sends them")
+        lines.append(f"{len(summary.unsent)} cells are in {where} but not in MLflow yet: the same command sends them")
     return "\n".join(lines)
 
 

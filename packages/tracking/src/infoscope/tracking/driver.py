@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import logging
 import os
 import platform
 import shutil
@@ -18,17 +19,19 @@ from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
-from mlflow.entities import Metric
+from mlflow.entities import Metric, Run
 from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME
 
 from infoscope.tracking.environment import code_tags
-from infoscope.tracking.flush import STATUS, close
+from infoscope.tracking.flush import STATUS, close_all
 from infoscope.tracking.progress import Progress
 from infoscope.tracking.record import FAILED, STOPPED, Record, records
-from infoscope.tracking.store import HOST, KEY, OUTCOME, PARENT, PROFILE, Store, home
+from infoscope.tracking.store import DRIVER, KEY, OUTCOME, PARENT, PROFILE, VERSION, Store, first_line, home, labels
 from infoscope.tracking.sweep import Cell, Sweep, names
 from infoscope.tracking.worker import Assignment, work
+
+log = logging.getLogger(__name__)
 
 DATA = "INFOSCOPE_DATA"
 QUIET = {
@@ -46,7 +49,8 @@ QUIET = {
 
 @dataclass
 class Summary:
-    """How an invocation went. Cells are counted; `failures` holds each failed cell with the last line of its error."""
+    """How an invocation went. Cells are counted; `failures` holds each failed cell with the last line of its error,
+    `unsent` the keys of cells that are recorded but that MLflow does not hold yet."""
 
     sweep: str
     profile: str
@@ -55,7 +59,7 @@ class Summary:
     completed: int = 0
     stopped: int = 0
     failures: list[tuple[Cell, str]] = field(default_factory=list)
-    unsent: int = 0
+    unsent: set[str] = field(default_factory=set)
     seconds: float = 0.0
     tracking_share: float | None = None
 
@@ -87,11 +91,14 @@ def run(sweep: Sweep, profile: str = "laptop", overrides: Mapping[str, str] | No
     try:
         with FileLock(folder.with_suffix(".lock"), timeout=0):
             store = Store.open(sweep.name, create=True)
-            _close_leftovers(store, folder)
+            left = _close_leftovers(store, folder)
             known = {run.data.tags[KEY]: run for run in store.cells()}
             done = {key for key, run in known.items() if run.info.status == "FINISHED"}
             missing = {key: cell for key, cell in plan.items() if key not in done}
-            summary = Summary(sweep.name, label, len(plan), len(plan) - len(missing))
+            summary = Summary(sweep.name, label, len(plan), len(plan) - len(missing), unsent=left)
+            for key in plan:
+                if key in done:
+                    _belongs_to(known[key], label, store)
             if missing:
                 run_ids = {key: known[key].info.run_id for key in missing if key in known}
                 _run_missing(sweep, label, missing, run_ids, store, folder, summary)
@@ -103,15 +110,27 @@ def run(sweep: Sweep, profile: str = "laptop", overrides: Mapping[str, str] | No
     return summary
 
 
-def _close_leftovers(store: Store, folder: Path) -> None:
+def _close_leftovers(store: Store, folder: Path) -> set[str]:
     """What a dead process left behind here: its records are sent, its runs closed. The lock says that no such process
-    lives.
+    lives. Returns the keys of records that could not be sent.
     """
-    for record in records(folder):
-        close(record, store, otherwise="KILLED")
-    for run in list(store.search("attributes.status = 'RUNNING'")):
-        if run.data.tags.get(HOST) == platform.node():
-            store.client.set_terminated(run.info.run_id, "KILLED")
+    left = close_all(records(folder), store, otherwise="KILLED")
+    for run in list(store.search(f"attributes.status = 'RUNNING' and tags.`{DRIVER}` = '{_driver()}'")):
+        store.client.set_terminated(run.info.run_id, "KILLED")
+    for record, error in left:
+        log.warning("not sent: the record of cell %s (%s)", record.key, first_line(error))
+    return {record.key for record, _ in left}
+
+
+def _driver() -> str:
+    return f"{platform.node()}:{home()}".replace("'", "")
+
+
+def _belongs_to(run: Run, label: str, store: Store) -> None:
+    """Notes that a finished cell is part of another profile, too."""
+    known = labels(run.data.tags.get(PROFILE, ""))
+    if label not in known:
+        store.client.set_tag(run.info.run_id, PROFILE, "; ".join([*known, label]))
 
 
 def _run_missing(
@@ -123,12 +142,13 @@ def _run_missing(
     folder: Path,
     summary: Summary,
 ) -> None:
-    with _ray(), _terminate_as_interrupt():
-        device = _device()
-        _check_reachable(store)
-        shared = code_tags() | {PROFILE: label}
-        parent = _begin(sweep, label, len(missing), shared, store)
-        try:
+    parent = None
+    try:
+        with _ray(), _terminate_as_interrupt():
+            device = _device()
+            _check_reachable(store)
+            shared = code_tags() | {PROFILE: label, DRIVER: _driver(), VERSION: str(sweep.version)}
+            parent = _begin(sweep, label, len(missing), shared, store)
             packs, title = sweep.packs(missing, device), names(missing)
             assignments = [
                 Assignment(
@@ -141,6 +161,7 @@ def _run_missing(
                     store=store,
                     records=folder,
                     device="cuda" if device == "gpu" else device,
+                    host=platform.node(),
                 )
                 for pack in packs
             ]
@@ -150,9 +171,10 @@ def _run_missing(
                 _fit(sweep, assignments, device, watch)
                 watch.finish()
             summary.tracking_share = watch.tracking_share()
-        finally:
+    finally:  # Ray's processes are gone now: nobody else writes the records
+        if parent:
             with contextlib.suppress(MlflowException):  # the store is down: the next invocation closes what is left
-                _close_unfinished(missing, parent, store, folder)
+                _close_unfinished(missing, parent, store, folder, summary)
                 _end(parent, store, summary)
 
 
@@ -161,7 +183,6 @@ def _begin(sweep: Sweep, label: str, cells: int, tags: Mapping[str, str], store:
     about = {
         "infoscope.cells": str(cells),
         "mlflow.note.content": inspect.getdoc(sys.modules[sweep.trial.__module__]) or "",
-        HOST: platform.node(),
     }
     run = store.client.create_run(store.experiment_id, run_name=f"{sweep.name} {label}", tags={**tags, **about})
     return run.info.run_id
@@ -285,22 +306,28 @@ class _Watch:
     def _close(self, assignment: Assignment, outcome: str, error: str | None, run_ids: Mapping[str, str]) -> None:
         """`outcome` is for a record that has none, because its worker could not write one."""
         began = time.thread_time()
-        for key in assignment.cells:
-            record = Record(assignment.records / key)
-            try:
-                if record.exists():
-                    if record.ending() is None:
-                        record.end(outcome, error)
-                    close(record, assignment.store, otherwise="FAILED")
-                elif key in run_ids:  # recorded on another machine's disk, and sent from there
-                    run = assignment.store.client.get_run(run_ids[key])
-                    assignment.store.client.set_terminated(
-                        run_ids[key], STATUS.get(run.data.tags.get(OUTCOME, ""), "FAILED")
-                    )
-            except Exception:  # the store is down: the record stays, and the next invocation sends it
-                self.summary.unsent += 1
+        here = [Record(assignment.records / key) for key in assignment.cells]
+        here = [record for record in here if record.exists()]
+        for record in here:
+            if record.ending() is None:
+                record.end(outcome, error)
+        self.summary.unsent |= {record.key for record, _ in close_all(here, assignment.store, otherwise="FAILED")}
+        for key in set(assignment.cells) - {record.key for record in here}:
+            if not self._close_remote(run_ids.get(key), assignment.store):
+                self.summary.unsent.add(key)
         self.tracking_seconds += time.thread_time() - began
         self.total_seconds += time.thread_time() - began
+
+    def _close_remote(self, run_id: str | None, store: Store) -> bool:
+        """Ends the run of a cell that was recorded on another machine's disk; False if it was not sent from there."""
+        try:
+            run = store.run(run_id)
+            if run is None or not run.data.tags.get(OUTCOME):
+                return False
+            store.client.set_terminated(run.info.run_id, STATUS[run.data.tags[OUTCOME]])
+        except MlflowException:
+            return False
+        return True
 
     def finish(self) -> None:
         self.closer.shutdown(wait=True)
@@ -310,12 +337,11 @@ class _Watch:
         return self.tracking_seconds / self.total_seconds if self.total_seconds else None
 
 
-def _close_unfinished(missing: Mapping[str, Cell], parent: str, store: Store, folder: Path) -> None:
-    """After an interruption: what was begun is closed as KILLED, and its checkpoint stays for the next invocation."""
-    for record in records(folder):
-        with contextlib.suppress(Exception):  # the store is down: as above
-            if record.key in missing:
-                close(record, store, otherwise="KILLED")
+def _close_unfinished(missing: Mapping[str, Cell], parent: str, store: Store, folder: Path, summary: Summary) -> None:
+    """What was begun and not ended is closed as KILLED; its checkpoint stays for the next invocation."""
+    mine = [record for record in records(folder) if record.key in missing]
+    failed = {record.key for record, _ in close_all(mine, store, otherwise="KILLED")}
+    summary.unsent = (summary.unsent - {record.key for record in mine}) | failed
     for run in list(store.cells(f"tags.`{PARENT}` = '{parent}' and attributes.status = 'RUNNING'")):
         store.client.set_terminated(run.info.run_id, "KILLED")
 
@@ -326,7 +352,7 @@ def _ray() -> Iterator[None]:
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     if os.environ.get(DATA):
-        os.environ[DATA] = str(Path(os.environ[DATA]).resolve())  # workers may be in another folder
+        os.environ[DATA] = str(Path(os.environ[DATA]).expanduser().resolve())  # workers may be in another folder
     import ray
 
     quiet: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}

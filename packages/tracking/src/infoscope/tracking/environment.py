@@ -8,7 +8,7 @@ import platform
 import subprocess
 import sys
 
-LIBRARIES = ("torch", "numpy", "scikit-learn", "ray", "mlflow")
+LIBRARIES = ("torch", "numpy", "ray", "mlflow")
 
 
 def code_tags() -> dict[str, str]:

@@ -1,7 +1,8 @@
 """Carries local records to MLflow: in batches, idempotently, from where the last attempt got to.
 
 A metric's time stamp is the run's start plus its step, so that sending an entry again changes nothing. What has been
-sent is noted after it was accepted; a crash in between repeats a batch and no more.
+sent is noted after it was accepted: a crash in between repeats a batch, and at worst a model, of which the newest
+counts.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from mlflow.entities import Metric, Param, RunTag
 
 from infoscope.tracking import models
 from infoscope.tracking.record import COMPLETE, FAILED, STOPPED, Record, storable
-from infoscope.tracking.store import CELL, ERROR, KEY, OUTCOME, Store
+from infoscope.tracking.store import CELL, ERROR, KEY, OUTCOME, Store, first_line
 from infoscope.tracking.sweep import text
 
 log = logging.getLogger(__name__)
@@ -29,10 +30,11 @@ STATUS = {COMPLETE: "FINISHED", STOPPED: "FINISHED", FAILED: "FAILED"}
 def send(record: Record, store: Store) -> str:
     """Sends everything new in a record to its run, which is created when the cell has none; returns the run's id.
 
-    Raises MLflow's exceptions when the store does not answer; nothing is lost then, a later call goes on.
+    Raises MLflow's exceptions when the store does not answer, LookupError when a model that the cell shares is not
+    there yet; nothing is lost then, a later call goes on.
     """
     with record.lock():
-        sent = _Sent.read(record)
+        sent = _Sent.read(record, store)
         batch: list[Metric] = []
         for entry, offset in record.entries(sent.offset):
             if "cell" in entry:
@@ -42,53 +44,79 @@ def send(record: Record, store: Store) -> str:
                 batch += [Metric(name, storable(value), at, step) for name, value in entry["metrics"].items()]
             elif "model" in entry:
                 _send_model(record, entry, sent.run_id, store)
+                if not batch:
+                    sent.write(record, offset)
             elif "outcome" in entry:
-                if any(record.files.iterdir()):
-                    store.client.log_artifacts(sent.run_id, str(record.files))
-                tags = {OUTCOME: entry["outcome"]} | ({ERROR: entry["error"][:4000]} if entry["error"] else {})
-                store.client.log_batch(sent.run_id, tags=[RunTag(*tag) for tag in tags.items()])
+                _send_ending(record, entry, sent.run_id, store)
             sent.offset = offset
         if batch:
             store.client.log_batch(sent.run_id, metrics=batch)
-        sent.write(record)
+        sent.write(record, sent.offset)
         return sent.run_id
 
 
-def close(record: Record, store: Store, otherwise: str) -> str:
-    """Sends the rest of a record, ends its run with the status of its outcome (`otherwise` if it has none), removes the
-    record.
+def _send_ending(record: Record, entry: Mapping[str, Any], run_id: str, store: Store) -> None:
+    if any(record.files.iterdir()):
+        store.client.log_artifacts(run_id, str(record.files))
+    tags = {OUTCOME: entry["outcome"]} | ({ERROR: entry["error"][:4000]} if entry["error"] else {})
+    store.client.log_batch(run_id, tags=[RunTag(*tag) for tag in tags.items()])
+
+
+def close(record: Record, store: Store, otherwise: str) -> None:
+    """Sends the rest of a record, ends its run with the status of its outcome (`otherwise` if it has none), removes
+    the record.
     """
     run_id = send(record, store)
     ending = record.ending()
     status = STATUS[ending["outcome"]] if ending else otherwise
     store.client.set_terminated(run_id, status, ending and ending["time"])
     record.remove()
-    return status
+
+
+def close_all(records: Iterable[Record], store: Store, otherwise: str) -> list[tuple[Record, Exception]]:
+    """Closes records in whatever order works (a cell that shares a model waits for the cell that owns it); returns
+    those that could not be closed, which stay as they are.
+    """
+    left = [(record, None) for record in records]
+    while True:
+        failed = []
+        for record, _ in left:
+            try:
+                close(record, store, otherwise)
+            except Exception as error:  # one bad record, or a store that is down, must not keep the others
+                failed.append((record, error))
+        if not failed or len(failed) == len(left):
+            return failed
+        left = failed
 
 
 class _Sent:
-    """How far a record has been carried: byte offset, the run, and the run's start (ms), on which time stamps are
-    based.
+    """How far a record has been carried: to which store, byte offset, run, and the run's start (ms), on which time
+    stamps are based.
     """
 
-    def __init__(self, offset: int = 0, run_id: str = "", start: int = 0):
-        self.offset, self.run_id, self.start = offset, run_id, start
+    def __init__(self, store: str, offset: int = 0, run_id: str = "", start: int = 0):
+        self.store, self.offset, self.run_id, self.start = store, offset, run_id, start
 
     @classmethod
-    def read(cls, record: Record) -> _Sent:
-        path = record.folder / "sent.json"
-        return cls(**json.loads(path.read_text())) if path.exists() else cls()
+    def read(cls, record: Record, store: Store) -> _Sent:
+        """What was sent to this store; nothing when it was another one, or when it has lost the run since."""
+        path, name = record.folder / "sent.json", f"{store.uri} {store.experiment_id}"
+        if path.exists():
+            sent = cls(**json.loads(path.read_text()))
+            if sent.store == name and store.run(sent.run_id):
+                return sent
+        return cls(name)
 
-    def write(self, record: Record) -> None:
+    def write(self, record: Record, offset: int) -> None:
         temporary = record.folder / "sent.tmp"
-        temporary.write_text(json.dumps(vars(self)))
+        temporary.write_text(json.dumps(vars(self) | {"offset": offset}))
         temporary.replace(record.folder / "sent.json")
 
     def open_run(self, entry: Mapping[str, Any], store: Store) -> None:
         """Finds or creates the run of an attempt's header."""
         cell, tags = entry["cell"], entry["tags"]
-        run_id = self.run_id or entry["run_id"]
-        known = store.client.get_run(run_id) if run_id else store.run_of(tags[KEY])
+        known = store.run(self.run_id or entry["run_id"]) or store.run_of(tags[KEY])
         if known is None:
             known = store.client.create_run(store.experiment_id, start_time=entry["time"], tags=tags)
             params = [Param(name, text(value)) for name, value in cell.items()]
@@ -115,11 +143,10 @@ def _send_model(record: Record, entry: Mapping[str, Any], run_id: str, store: St
         models.log_model(record.model_folder(name), name, run_id, store.experiment_id, store.uri)
         return
     run = store.run_of(owner)
-    shared = [store.client.get_logged_model(model) for model in (models.logged_models(run) if run else [])]
-    outputs = [LoggedModelOutput(model.model_id, step=0) for model in shared if model.name == name]
-    if not outputs:
+    model = models.newest(run, name, store.client) if run else None
+    if model is None:
         raise LookupError(f"the model {name} that cell {record.key} shares with cell {owner} is not logged yet")
-    store.client.log_outputs(run_id, models=outputs)
+    store.client.log_outputs(run_id, models=[LoggedModelOutput(model, step=0)])
 
 
 class Flusher:
@@ -172,7 +199,5 @@ class Flusher:
                 if record.exists():
                     sent[record.key] = send(record, self.store)
             except Exception as error:  # the store may be down for a while; the record keeps everything
-                log.warning(
-                    "not sent yet: cell %s (%s)", record.key, str(error).splitlines()[0] if str(error) else repr(error)
-                )
+                log.warning("not sent yet: cell %s (%s)", record.key, first_line(error))
         return sent

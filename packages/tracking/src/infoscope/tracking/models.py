@@ -120,19 +120,26 @@ def _model_uri(run_id: str, name: str | None) -> str:
     from mlflow.tracking import MlflowClient
 
     client = MlflowClient(tracking_uri())
-    ids = logged_models(client.get_run(run_id))
-    models = [model for model in map(client.get_logged_model, ids) if name in (None, model.name)]
-    if len(models) != 1:
-        found = ", ".join(model.name for model in models) or "none"
-        raise LookupError(
-            f"run {run_id} has {len(models)} models called {name or 'anything'} ({found}); name exactly one"
-        )
-    return f"models:/{models[0].model_id}"
+    run = client.get_run(run_id)
+    found = sorted({model.name for model in ready_models(run, client)})
+    if name is None and len(found) == 1:
+        name = found[0]
+    if name not in found:
+        raise LookupError(f"run {run_id} has the models {', '.join(found) or '(none)'}; give the name of one of them")
+    return f"models:/{newest(run, name, client)}"
 
 
-def logged_models(run: Any) -> list[str]:
-    """Ids of the models a run put out."""
-    return [model.model_id for model in run.outputs.model_outputs] if run.outputs else []
+def ready_models(run: Any, client: Any) -> list[Any]:
+    """The models that a run put out and that were uploaded whole."""
+    outputs = run.outputs.model_outputs if run.outputs else []
+    models = [client.get_logged_model(output.model_id) for output in outputs]
+    return [model for model in models if str(model.status) == "READY"]
+
+
+def newest(run: Any, name: str, client: Any) -> str | None:
+    """The id of the model of a name that a run put out last; None if there is none."""
+    models = [model for model in ready_models(run, client) if model.name == name]
+    return max(models, key=lambda model: model.creation_timestamp).model_id if models else None
 
 
 def log_model(folder: Path, name: str, run_id: str, experiment_id: str, uri: str) -> None:

@@ -10,6 +10,7 @@ A record is a folder named by the cell's key:
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import shutil
@@ -49,27 +50,43 @@ class Record:
     def begin(self, cell: Mapping[str, Any], tags: Mapping[str, str], run_id: str | None) -> None:
         """Starts an attempt. `run_id`: the cell's run when MLflow holds one from an earlier attempt."""
         self.files.mkdir(parents=True, exist_ok=True)
+        if not self.exists():
+            (self.folder / "sent.json").unlink(missing_ok=True)
+        self._mend()
         self.append({"cell": dict(cell), "tags": dict(tags), "run_id": run_id, "time": milliseconds()})
 
     def metrics(self, values: Mapping[str, float], step: int) -> None:
         self.append({"step": step, "metrics": {name: float(value) for name, value in values.items()}})
 
     def end(self, outcome: str, error: str | None = None) -> None:
+        self._mend()
         self.append({"outcome": outcome, "error": error, "time": milliseconds()})
 
     def append(self, entry: Mapping[str, Any]) -> None:
         with open(self.folder / "record.jsonl", "a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
 
+    def _mend(self) -> None:
+        """Ends the line at which an earlier writer died, so that what follows stays readable."""
+        path = self.folder / "record.jsonl"
+        if path.exists() and not path.read_bytes().endswith(b"\n"):
+            with open(path, "a", encoding="utf-8") as file:
+                file.write("\n")
+
     def entries(self, offset: int = 0) -> Iterator[tuple[dict[str, Any], int]]:
-        """The whole entries after a byte offset, each with the offset behind it. A torn last line is left for later."""
+        """The whole entries after a byte offset, each with the offset behind it.
+
+        A torn last line is left for later; a torn line that others follow was written by a process that died, and is
+        passed over.
+        """
         with open(self.folder / "record.jsonl", "rb") as file:
             file.seek(offset)
             for line in file:
                 if not line.endswith(b"\n"):
                     return
                 offset += len(line)
-                yield json.loads(line), offset
+                with contextlib.suppress(json.JSONDecodeError):
+                    yield json.loads(line), offset
 
     def ending(self) -> dict[str, Any] | None:
         """The entry of the last attempt's end (`outcome`, `time`); None while it has not ended."""
@@ -82,7 +99,9 @@ class Record:
         return ending
 
     def remove(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        with self.lock():
+            (self.folder / "record.jsonl").unlink(missing_ok=True)  # from here on it does not exist
+            shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.with_suffix(".lock").unlink(missing_ok=True)
 
 

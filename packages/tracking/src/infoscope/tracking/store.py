@@ -21,8 +21,9 @@ from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
 # tags of a cell's run
-KEY, CELL, PROFILE = "infoscope.key", "infoscope.cell", "infoscope.profile"
-OUTCOME, ERROR, HOST, PARENT = "infoscope.outcome", "infoscope.error", "infoscope.host", "mlflow.parentRunId"
+KEY, CELL, PROFILE, VERSION = "infoscope.key", "infoscope.cell", "infoscope.profile", "infoscope.version"
+OUTCOME, ERROR, PARENT = "infoscope.outcome", "infoscope.error", "mlflow.parentRunId"
+DRIVER = "infoscope.driver"  # the process's machine and folder, of which one at a time runs a sweep
 
 
 # the UI's page for trained models, not for language-model applications
@@ -40,6 +41,11 @@ def tracking_uri() -> str:
     if uri.startswith("sqlite:///") and not uri.startswith("sqlite:////"):
         uri = f"sqlite:///{Path(uri.removeprefix('sqlite:///')).resolve()}"
     return uri
+
+
+def first_line(error: BaseException) -> str:
+    """What an exception says, in one line."""
+    return (str(error).strip() or repr(error)).splitlines()[0][:300]
 
 
 class StoreUnreachable(RuntimeError):
@@ -71,6 +77,8 @@ class Store:
         try:
             client = _prepared(uri, create)
             found = client and client.get_experiment_by_name(experiment)
+            if found and found.lifecycle_stage == "deleted":
+                raise ValueError(f"the MLflow experiment {experiment!r} is deleted; restore it, or delete it for good")
             if found:
                 return cls(uri, experiment, found.experiment_id)
             if not create:
@@ -80,9 +88,7 @@ class Store:
             location = (home() / "artifacts" / experiment).as_uri() if uri.startswith("sqlite:") else None
             return cls(uri, experiment, client.create_experiment(experiment, location, EXPERIMENT_TAGS))
         except MlflowException as error:
-            raise StoreUnreachable(
-                f"the MLflow tracking store does not answer ({str(error).splitlines()[0][:200]})"
-            ) from error
+            raise StoreUnreachable(f"the MLflow tracking store does not answer ({first_line(error)})") from error
 
     def cells(self, extra: str = "") -> Iterator[Run]:
         """The runs of cells (not of invocations). `extra`: a further MLflow filter."""
@@ -98,6 +104,16 @@ class Store:
             if not token:
                 return
 
+    def run(self, run_id: str | None) -> Run | None:
+        """A run by its id; None when there is none, or it was deleted."""
+        try:
+            run = self.client.get_run(run_id) if run_id else None
+        except MlflowException as error:
+            if error.error_code == "RESOURCE_DOES_NOT_EXIST":
+                return None
+            raise
+        return run if run and run.info.lifecycle_stage == "active" else None
+
     def run_of(self, key: str) -> Run | None:
         """The run of a cell, or None."""
         return next(self.cells(f"tags.`{KEY}` = '{key}'"), None)
@@ -109,39 +125,52 @@ def _prepared(uri: str, create: bool) -> MlflowClient | None:
     logging.getLogger("mlflow.store.db.utils").setLevel(logging.WARNING)
     if not uri.startswith("sqlite:///"):
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
-        client = MlflowClient(uri)
-        client.search_experiments(max_results=1)
-        return client
+        return _answered(uri)
     path = Path(uri.removeprefix("sqlite:///"))
     if not path.exists() and not create:
         return None
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock")):
-        client = MlflowClient(uri)
         try:
-            client.search_experiments(max_results=1)
+            return _answered(uri)
         except MlflowException as error:
             if "out-of-date" not in str(error):
                 raise
             subprocess.run([sys.executable, "-m", "mlflow", "db", "upgrade", uri], check=True, capture_output=True)
-            client.search_experiments(max_results=1)
+            return _answered(uri)
+
+
+def _answered(uri: str) -> MlflowClient:
+    """A client whose store has answered."""
+    client = MlflowClient(uri)
+    client.search_experiments(max_results=1)
     return client
+
+
+def labels(profile: str) -> list[str]:
+    """The labels of a profile tag: a cell may belong to several profiles."""
+    return [label for label in profile.split("; ") if label]
 
 
 def runs(experiment: str, profile: str | None = None, finished: bool = True) -> pd.DataFrame:
     """The cells of an experiment, one row each: the cell's values, its metrics and what is known of the run.
 
-    Columns: run_id, key, profile, outcome, status, start (UTC), seconds, tags (a dict), then the fields of the cells
-    and the metrics by their own names (None where a cell has no such field). finished: only the cells that ran to their
-    end (not failed, killed or stopped early). One request for a thousand runs. Raises LookupError when the experiment
-    does not exist or the profile has no such runs.
+    Columns: run_id, key, profile (all of a cell's, joined by "; "), version, outcome, status, start (UTC), seconds
+    (from the first start to the end), tags (a dict), then the fields of the cells and the metrics by their own names
+    (None where a cell has no such field). finished: only the cells that ran to their end (not failed, killed or stopped
+    early). One request for a thousand runs. Raises LookupError when the experiment does not exist or the profile has no
+    such runs.
     """
     store = Store.open(experiment)
     everything = [_row(run) for run in store.cells()]
     rows = [row for row in everything if not finished or row["outcome"] == "complete"]
-    chosen = [row for row in rows if profile is None or row["profile"] == profile]
+    chosen = [row for row in rows if profile is None or profile in labels(row["profile"])]
+    if not chosen and any(profile is None or profile in labels(row["profile"]) for row in everything):
+        raise LookupError(
+            f"none of the runs of {experiment!r} under {profile or 'any profile'} has finished; MLflow holds why"
+        )
     if not chosen:
-        known = sorted({row["profile"] for row in rows})
+        known = sorted({label for row in rows for label in labels(row["profile"])})
         raise LookupError(
             f"no finished runs of {experiment!r}"
             + (f" under profile {profile!r}" if profile else "")
@@ -160,6 +189,7 @@ def _row(run: Run) -> dict[str, Any]:
         "run_id": info.run_id,
         "key": tags[KEY],
         "profile": tags.get(PROFILE, ""),
+        "version": tags.get(VERSION, ""),
         "outcome": tags.get(OUTCOME, ""),
         "status": info.status,
         "start": pd.Timestamp(info.start_time, unit="ms", tz="UTC"),

@@ -37,6 +37,8 @@ class Profile:
 
 def _parse(name: str, text: str, like: Any) -> Any:
     if isinstance(like, tuple):
+        if not text.strip(","):
+            raise ValueError(f"setting {name} is {text!r}; it must list at least one value")
         return tuple(_parse(name, part, like[0]) for part in text.split(",") if part)
     try:
         return type(like)(text)
