@@ -108,6 +108,19 @@ def test_without_the_variable(value, monkeypatch):
         imdb_embeddings()
 
 
+def test_a_download_that_fails_says_what_to_do(monkeypatch):
+    def offline(*_, **__):
+        raise RuntimeError("Error downloading train-images-idx3-ubyte.gz:\nTried several mirrors")
+
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+    datasets = ModuleType("torchvision.datasets")
+    datasets.MNIST = offline
+    monkeypatch.setitem(sys.modules, "torchvision", ModuleType("torchvision"))
+    monkeypatch.setitem(sys.modules, "torchvision.datasets", datasets)
+    with pytest.raises(FileNotFoundError, match="could not be downloaded; INFOSCOPE_DATA can name a folder"):
+        mnist()
+
+
 def test_without_the_variable_mnist_is_downloaded_by_torchvision(tmp_path, monkeypatch):
     """A stand-in for torchvision, which would need a network."""
     calls = []

@@ -102,5 +102,10 @@ def _root(root: Path | str | None) -> Path | None:
 def _downloaded_mnist(split: str) -> tuple[torch.Tensor, torch.Tensor]:
     from torchvision.datasets import MNIST  # only to download: it takes a second to import
 
-    stored = MNIST(_CACHE.expanduser(), train=split == "train", download=True)
+    try:
+        stored = MNIST(_CACHE.expanduser(), train=split == "train", download=True)
+    except (OSError, RuntimeError) as error:
+        raise FileNotFoundError(
+            f"MNIST could not be downloaded; {DATA_VARIABLE} can name a folder that holds MNIST/raw."
+        ) from error
     return stored.data, stored.targets
