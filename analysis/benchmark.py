@@ -24,9 +24,10 @@ def one_setting(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
     Runs of one profile differ in their setting when the profile, or the version of the sweep's science, has changed.
     """
-    of = runs[[name for name in SETTING if name in runs]].astype(str).agg(" ".join, axis=1)
-    latest = of.loc[runs.groupby(["domain", "pool"])["start"].idxmax()].to_numpy()
-    keep = of.isin(latest)
+    fields = [name for name in SETTING if name in runs]
+    of = runs[fields].astype(object).apply(lambda row: repr([*row]), axis=1)
+    latest = runs.groupby(["domain", "pool"])["start"].transform("idxmax")
+    keep = of == of.loc[latest].to_numpy()
     left_out = int((~keep).sum())
     return runs[keep], [f"Note: {left_out} older runs with other settings are left out."] if left_out else []
 

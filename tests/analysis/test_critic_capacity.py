@@ -26,7 +26,14 @@ def made_up(
         figures |= {"floor_mse_bits2": 0.08, "floor_mse_bits2_error": 0.003, "floor_batches": 2000}
         figures |= {"nonfinite_steps": 0.0}
         cell = {"domain": domain, "pool": POOLS[domain], "depth": depth, "bound": bound, "seed": seed, "steps": steps}
-        cell |= {"width": width, "batch": 64, "learning_rate": 5e-4, "sources": 10, "critic": "joint"}
+        cell |= {
+            "size": 64 if domain == "images" else None,
+            "width": width,
+            "batch": 64,
+            "learning_rate": 5e-4,
+            "sources": 10,
+            "critic": "joint",
+        }
         at = {f"at 2 bits/{name}": value for name, value in figures.items()}
         totals = {"mse_bits2": figures["mse_bits2"], "nonfinite_steps": 0.0}
         record = {
@@ -99,6 +106,13 @@ def test_only_the_latest_setting_is_shown():
     table = analyse(pd.concat([older, newer], ignore_index=True), ARGUMENTS)[0]
     assert set(table.figures["runs"]) == {2} and "800 steps" in table.caption
     assert f"Note: {len(older)} older runs with other settings are left out." in table.caption
+
+
+def test_the_latest_setting_is_that_of_each_domain():
+    """Only one domain was run again."""
+    older, newer = made_up(steps=600), made_up(steps=800, start="2026-02-01")
+    table = analyse(pd.concat([older, newer[newer["domain"] == "text"]], ignore_index=True), ARGUMENTS)[0]
+    assert set(table.figures["runs"]) == {2} and "600, 800 steps" in table.caption
 
 
 def test_one_domain_in_the_published_setting_is_comparable():
