@@ -28,8 +28,10 @@ def test_same_seed_same_sentences():
 
 def test_every_sentence_has_a_word_of_its_class_and_none_of_the_other():
     drawn, labels = sentences(2000, generator=generator())
-    used = [{word for text, label in zip(drawn, labels, strict=True) if label == side for word in text.split()}
-            for side in (0, 1)]
+    used = [
+        {word for text, label in zip(drawn, labels, strict=True) if label == side for word in text.split()}
+        for side in (0, 1)
+    ]
     for text, label in zip(drawn, labels.tolist(), strict=True):
         assert set(text.split()) & (used[label] - used[1 - label])
         assert set(text.split()) <= used[label]

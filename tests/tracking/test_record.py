@@ -236,7 +236,8 @@ def test_only_classes_of_the_house_are_written_and_loaded(tmp_path):
 
 
 def test_a_store_that_is_down_loses_nothing(tmp_path, store):
-    down = Store("sqlite:////nowhere/at/all.db", store.experiment, store.experiment_id)
+    (tmp_path / "file").touch()
+    down = Store(f"sqlite:///{tmp_path}/file/runs.db", store.experiment, store.experiment_id)
     record = begun(tmp_path, "patient", {"a": 6})
     record.metrics({"level": 1.0}, 0)
     flusher = Flusher(down)
