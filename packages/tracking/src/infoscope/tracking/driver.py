@@ -218,7 +218,7 @@ def _fit(sweep: Sweep, assignments: list[Assignment], device: str, watch: Any) -
     def trainable(config: dict[str, Any], assignments: list[Assignment]) -> None:
         work(trial, assignments[config["pack"]], tune.report, every_report)
 
-    search, folder = sweep.search, home() / "ray"
+    search, folder = sweep.search, home() / "ray" / sweep.name
     resources = {"cpu": sweep.resources.get("cpu", 1)} | (
         {"gpu": sweep.resources.get("gpu", 1)} if device == "gpu" else {}
     )
