@@ -29,8 +29,9 @@ def fifty_of_each() -> ImagePool:
     return ImagePool(pool.images[kept], pool.labels[kept], "digits")
 
 
-def composed(pool: ImagePool, grid: tuple[int, int, int], size: int, n: int) -> np.ndarray:
-    """The x and y images of n pairs composed and resized one by one with Pillow: uint8 [2 n, channels, size, size]."""
+def composed(pool: ImagePool, grid: tuple[int, int, int], size: int | tuple[int, int], n: int) -> np.ndarray:
+    """The images x, then y, of n pairs composed and resized one by one with Pillow: uint8 [2 n, channels, h, w]."""
+    height, width = size if isinstance(size, tuple) else (size, size)
     channels, rows, columns = grid
     numbers = ImagePool(torch.arange(100, dtype=torch.uint8).view(-1, 1, 1), pool.labels, "numbers")
     source = ImagePairs(numbers, grid=(channels * rows * columns, 1, 1), size=1)
@@ -38,20 +39,25 @@ def composed(pool: ImagePool, grid: tuple[int, int, int], size: int, n: int) -> 
     images = []
     for canvas in pool.images[items].numpy().reshape(-1, rows, columns, *pool.images.shape[1:]):
         canvas = np.concatenate([np.concatenate(list(row), axis=1) for row in canvas])
-        images.append(np.asarray(Image.fromarray(canvas).resize((size, size), Image.Resampling.BICUBIC)))
-    return np.stack(images).reshape(-1, channels, size, size)
+        images.append(np.asarray(Image.fromarray(canvas).resize((width, height), Image.Resampling.BICUBIC)))
+    return np.stack(images).reshape(-1, channels, height, width)
 
 
-def sampled(pool: ImagePool, grid: tuple[int, int, int], size: int, n: int) -> np.ndarray:
-    images = torch.cat(ImagePairs(pool, grid, size).sample(n, torch.Generator().manual_seed(0)))
-    return images.view(-1, grid[0], size, size).numpy() * 255.0
+def sampled(pool: ImagePool, grid: tuple[int, int, int], size: int | tuple[int, int], n: int) -> np.ndarray:
+    source = ImagePairs(pool, grid, size)
+    images = torch.cat(source.sample(n, torch.Generator().manual_seed(0)))
+    return images.view(-1, grid[0], *source.size).numpy() * 255.0
 
 
 @pytest.mark.parametrize(
     ("pool", "grid", "size"),
     [
         (noise(28, 28), (1, 2, 5), 64),
-        (noise(28, 28), (1, 10, 10), 60),
+        *((noise(28, 28), (1, side, side), 60) for side in range(1, 11)),
+        *((noise(28, 28), (1, 1, 1), side) for side in (10, 50, 100)),
+        (noise(28, 28), (1, 2, 5), (80, 96)),
+        (noise(28, 28), (1, 2, 5), (96, 80)),
+        (noise(9, 13), (3, 1, 2), (61, 5)),
         (noise(28, 28), (3, 1, 1), 20),
         (noise(9, 13), (2, 3, 4), 31),
         (noise(5, 3), (1, 1, 2), 50),
@@ -62,12 +68,12 @@ def sampled(pool: ImagePool, grid: tuple[int, int, int], size: int, n: int) -> n
     ids=lambda value: value.name if isinstance(value, ImagePool) else str(value),
 )
 def test_images_agree_with_pillow(pool, grid, size):
-    """At most one grey level, on fewer than one pixel in a thousand."""
+    """At most one grey level, on fewer than two pixels in a thousand (from 28 to 60 pixels near ties are common)."""
     ours, theirs = sampled(pool, grid, size, 32), composed(pool, grid, size, 32).astype(float)
     assert np.abs(ours - ours.round()).max() < 1e-4, "every value is a multiple of 1/255"
     off = np.abs(ours.round() - theirs)
     assert off.max() <= 1
-    assert off.mean() < 1e-3
+    assert off.mean() < 2e-3
 
 
 @pytest.mark.parametrize(("height", "width", "grid"), [(6, 6, (1, 1, 1)), (3, 2, (1, 2, 3)), (2, 6, (2, 3, 1))])
@@ -98,9 +104,17 @@ def test_values_lie_between_0_and_1():
         ({"grid": (1, 0, 5)}, "grid\\[1\\]"),
         ({"size": 0}, "size"),
         ({"size": 64.0}, "size"),
+        ({"size": (64,)}, "size"),
+        ({"size": (64, 0)}, "size\\[1\\]"),
         ({"crossover": 0.6}, "crossover"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, name):
     with pytest.raises(ValueError, match=f"^{name} must be"):
         ImagePairs(noise(2, 2), **arguments)
+
+
+def test_patches_in_colour_are_refused():
+    colour = ImagePool(torch.zeros(4, 2, 2, 3, dtype=torch.uint8), torch.tensor([0, 0, 1, 1]), "colour")
+    with pytest.raises(ValueError, match=r"pool must hold grey images \[n, h, w\], not \[4, 2, 2, 3\]"):
+        ImagePairs(colour)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral, Real
 
 
@@ -17,3 +18,21 @@ def check_crossover(value: float) -> float:
     if not isinstance(value, Real) or not 0.0 <= value <= 0.5:
         raise ValueError(f"crossover must be a probability in [0, 0.5], not {value!r}.")
     return float(value)
+
+
+def check_grid(grid: Sequence[int]) -> tuple[int, int, int]:
+    """Returns (channels, rows, columns); ValueError unless they are three positive whole numbers."""
+    if len(grid) != 3:
+        raise ValueError(f"grid must be (channels, rows, columns), not {tuple(grid)}.")
+    return tuple(check_count(f"grid[{axis}]", length) for axis, length in enumerate(grid))
+
+
+def check_size(size: int | Sequence[int]) -> tuple[int, int]:
+    """Returns (height, width), equal for a single number; ValueError unless they are positive whole numbers."""
+    if not isinstance(size, Sequence):
+        side = check_count("size", size)
+        return side, side
+    if len(size) != 2:
+        raise ValueError(f"size must be a side or (height, width), not {tuple(size)}.")
+    height, width = (check_count(f"size[{axis}]", length) for axis, length in enumerate(size))
+    return height, width

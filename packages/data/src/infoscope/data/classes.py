@@ -4,36 +4,40 @@ from __future__ import annotations
 
 import torch
 
-from .channel import draw_labels
-
 
 class TwoClasses:
     """The items of a pool of two classes, sorted by class and kept once on every device they were asked for.
 
-    values [n, ...], labels int64 [n]; the lower label is bit 0, the higher bit 1.
+    values [n, ...], labels int64 [n]; the lower label is bit 0, the higher bit 1. `name` is that of the pool in errors.
     Raises ValueError unless there are exactly two classes of at least two items each.
     """
 
-    def __init__(self, values: torch.Tensor, labels: torch.Tensor) -> None:
+    def __init__(self, values: torch.Tensor, labels: torch.Tensor, name: str = "pool") -> None:
         classes, counts = labels.unique(return_counts=True)
         if len(classes) != 2:
-            raise ValueError(f"pool must hold exactly two classes, not {classes.tolist()}; use pool.restrict((a, b)).")
+            raise ValueError(f"{name} must hold exactly two classes, not {classes.tolist()}; use its restrict((a, b)).")
         if int(counts.min()) < 2:
-            raise ValueError(f"pool must hold at least two items of each class, not {counts.tolist()}.")
+            raise ValueError(f"{name} must hold at least two items of each class, not {counts.tolist()}.")
         self.counts: tuple[int, int] = tuple(counts.tolist())
         in_order = bool((labels.diff() >= 0).all())
         self._values = values if in_order else values[labels.argsort(stable=True)]
         self._tables: dict[torch.device, torch.Tensor] = {}
 
-    def draw(
-        self, n: int, sources: int, crossover: float, generator: torch.Generator
+    def draw(self, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        """One item for each of the labels (bool), uniform in its class: int64 rows of `table`, on the generator's
+        device."""
+        of_0, of_1 = (self._any(label, labels.shape, generator) for label in (0, 1))
+        return torch.where(labels, of_1, of_0)
+
+    def draw_pairs(
+        self, x_labels: torch.Tensor, y_labels: torch.Tensor, generator: torch.Generator
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Draws the items of both sides: two int64 tensors [n, sources] of rows of `table`, on the generator's device.
+        """Draws the items of both sides, labels bool of one shape: two int64 tensors of that shape, rows of `table`,
+        on the generator's device.
 
         Given its label, an item is uniform in its class, except that no item ever meets itself: where both sides have
         the same label, the two are a uniform ordered pair of distinct items (the benchmark, section 4.4).
         """
-        x_labels, y_labels = draw_labels(n, sources, crossover, generator)
         first_0, second_0 = self._distinct(0, x_labels.shape, generator)
         first_1, second_1 = self._distinct(1, x_labels.shape, generator)
         x = torch.where(x_labels, first_1, first_0)
@@ -48,14 +52,15 @@ class TwoClasses:
             self._tables[device] = self._values.to(device)
         return self._tables[device]
 
-    def _distinct(
-        self, label: int, shape: torch.Size, generator: torch.Generator
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def _any(self, label: int, shape: torch.Size, generator: torch.Generator) -> torch.Tensor:
+        row = torch.randint(self.counts[label], shape, generator=generator, device=generator.device)
+        return row + label * self.counts[0]
+
+    def _distinct(self, label: int, shape: torch.Size, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
         """Ordered pairs of distinct rows of one class, uniform over all of them, without rejection: the second is
         drawn among the others and steps over the first."""
-        count = self.counts[label]
-        first = torch.randint(count, shape, generator=generator, device=generator.device)
-        second = torch.randint(count - 1, shape, generator=generator, device=generator.device)
+        first = self._any(label, shape, generator)
+        second = torch.randint(self.counts[label] - 1, shape, generator=generator, device=generator.device)
+        second += label * self.counts[0]
         second += second >= first
-        start = label * self.counts[0]
-        return first + start, second + start
+        return first, second

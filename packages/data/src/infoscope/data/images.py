@@ -3,84 +3,122 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 
 import torch
 
-from .channel import channel_information
-from .checks import check_count, check_crossover
+from .canvas import Canvas
+from .channel import channel_information, draw_labels
+from .checks import check_crossover, check_grid, check_size
 from .classes import TwoClasses
 from .pools import ImagePool
-from .resampling import Band, bands, round_to_uint8_
 
 
 class ImagePairs:
     """Images whose patches are random pool images of shared classes (the benchmark, sections 4.3 to 4.5 and figure 2).
 
-    Each of the sources = channels * rows * columns patches of x shows a random image of a fair class, and the same
+    Each of the sources = grid[0] * rows * columns patches of x shows a random image of a fair class, and the same
     patch of y another image of that class, or of the other class with the crossover probability. The canvas
-    [channels, rows * h, columns * w] is resized once, bicubic and antialiased, to size x size with Pillow's rounding to
+    [grid[0], rows * h, columns * w] is resized once, bicubic and antialiased, to `size` with Pillow's rounding to
     uint8, and divided by 255. The information sources * (ln 2 - H(crossover)) is exact as long as the class can be read
     off a patch.
 
-    Arguments: pool, of exactly two classes; grid, (channels, rows, columns); size, the side of the image; crossover.
-    Raises ValueError for a pool without two classes of at least two images each, a grid that is not three positive
-    whole numbers, a size that is not one, or a crossover outside [0, 1/2].
+    With a nuisance eta (section 5.6), eta times a random background, resized alike, is added to x, eta times another
+    to y, and both are clipped at 1. A composition of one channel is laid over all three channels of the background, and
+    their mean is taken afterwards if the images are to have one channel. The information is that of the channel as
+    long as the class can still be read off a patch, which a large eta puts in question. Backgrounds are drawn
+    apart: at every eta, 0 included, the same generator gives the same patches, call after call.
+
+    Arguments: pool, grey, of exactly two classes; grid, (channels, rows, columns) of patches; size, the side of the
+    image or its (height, width); crossover; nuisance, eta in [0, 1]; backgrounds, RGB images, needed where eta > 0;
+    channels of the images: those of the grid (None), or 3 for a grid of one, which repeats it.
+    dim_x = dim_y = channels * height * width.
+    Raises ValueError for a pool that is not grey or without two classes of at least two images each, a grid that is not
+    three positive whole numbers, a size that is not positive, a crossover outside [0, 1/2], a nuisance outside [0, 1],
+    backgrounds that are missing or not RGB, or channels that do not fit the grid or the backgrounds.
     """
 
     def __init__(
-        self, pool: ImagePool, grid: Sequence[int] = (1, 2, 5), size: int = 64, crossover: float = 0.0
+        self,
+        pool: ImagePool,
+        grid: Sequence[int] = (1, 2, 5),
+        size: int | Sequence[int] = 64,
+        crossover: float = 0.0,
+        nuisance: float = 0.0,
+        backgrounds: ImagePool | None = None,
+        channels: int | None = None,
     ) -> None:
-        if len(grid) != 3:
-            raise ValueError(f"grid must be (channels, rows, columns), not {tuple(grid)}.")
-        self.pool = pool
-        self.grid = tuple(check_count(f"grid[{axis}]", length) for axis, length in enumerate(grid))
-        self.size = check_count("size", size)
+        self.pool, self.backgrounds = pool, backgrounds
+        self.grid = check_grid(grid)
+        self.size = check_size(size)
         self.crossover = check_crossover(crossover)
-        channels, rows, columns = self.grid
-        self.sources = channels * rows * columns
-        self.dim_x = self.dim_y = channels * self.size**2
+        self.nuisance = _check_nuisance(nuisance, backgrounds)
+        self.channels = _check_channels(channels, self.grid[0], self.nuisance)
+        self.sources = self.grid[0] * self.grid[1] * self.grid[2]
+        self.dim_x = self.dim_y = self.channels * self.size[0] * self.size[1]
         self.mutual_information = channel_information(self.crossover, self.sources)
-        self._patch_height, self._patch_width = pool.images.shape[1:]
+        self._canvas = Canvas(patch_size(pool), self.grid, self.size)
         self._items = TwoClasses(pool.images.flatten(1), pool.labels)
-        self._across = bands(columns * self._patch_width, self.size, columns)
-        self._down = bands(rows * self._patch_height, self.size, rows)
-        self._weights: dict[torch.device, tuple[list[Band], list[Band]]] = {}
 
     def sample(
         self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Draws n pairs: x and y, float32 [n, channels * size * size], values in [0, 1].
+        """Draws n pairs: x and y, float32 [n, channels * height * width], values in [0, 1].
 
         An image is flattened channel by channel, row by row; its patches are numbered in the same order.
         """
-        items = torch.stack(self._items.draw(n, self.sources, self.crossover, generator)).to(device)
-        x, y = self._compose(items).view(2, n, self.dim_x)
-        return x, y
+        return self.sample_labelled(n, generator, device)[:2]
 
-    def _compose(self, items: torch.Tensor) -> torch.Tensor:
-        """Lays out pool items [..., sources] and resizes: float32 [images, channels * size * size]."""
-        channels, rows, columns = self.grid
-        height, width, size = self._patch_height, self._patch_width, self.size
-        table = self._items.table(items.device)
-        across, down = self._weights_on(items.device)
-        items = items.view(-1, columns)
-        wide = across[0].weights.new_zeros(len(items) * height, size)
-        for column, band in enumerate(across):
-            patches = table.index_select(0, items[:, column]).view(-1, width).to(wide.dtype)
-            wide[:, band.start : band.stop].addmm_(patches, band.weights)
-        wide = round_to_uint8_(wide).view(-1, rows * height, size)
-        images = wide.new_zeros(len(wide), size, size)
-        for row, band in enumerate(down):
-            images[:, band.start : band.stop] += band.weights.T @ wide[:, row * height : (row + 1) * height]
-        return round_to_uint8_(images).div_(255.0).float().view(-1, self.dim_x)
+    def sample_labelled(
+        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The pairs of `sample`, then the labels of x and of y: bool [n, sources], True for the higher class."""
+        x_labels, y_labels = draw_labels(n, self.sources, self.crossover, generator)
+        items = torch.stack(self._items.draw_pairs(x_labels, y_labels, generator)).to(device)
+        images = self._canvas.compose(self._items.table(items.device), items).div_(255.0)
+        if self.nuisance:
+            images = self._over_backgrounds(images, generator)
+        x, y = images.expand(-1, self.channels, -1, -1).reshape(2, n, self.dim_x)
+        return x, y, x_labels.to(device), y_labels.to(device)
 
-    def _weights_on(self, device: torch.device) -> tuple[list[Band], list[Band]]:
-        """The weights on `device`. In float32 a pixel in 100,000 is rounded the other way, which a CPU is better off
-        with; on a GPU float64 is cheap, exact, and out of reach of reduced-precision (TF32) products."""
-        if device not in self._weights:
-            dtype = torch.float64 if device.type == "cuda" else torch.float32
-            self._weights[device] = tuple(
-                [band._replace(weights=band.weights.to(device, dtype)) for band in side]
-                for side in (self._across, self._down)
-            )
-        return self._weights[device]
+    def _over_backgrounds(self, images: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        """Adds a background to each of the images [m, grid[0], height, width]: [m, channels, height, width]."""
+        branch = _branch_of(generator)
+        count = len(self.backgrounds.images)
+        chosen = torch.randint(count, (len(images),), generator=branch, device=branch.device).to(images.device)
+        scenes = self.backgrounds.resized(*self.size, images.device).index_select(0, chosen).float()
+        scenes.mul_(self.nuisance / 255.0).add_(images).clamp_(max=1.0)
+        return scenes if self.channels == 3 else scenes.mean(1, keepdim=True)
+
+
+def patch_size(pool: ImagePool, name: str = "pool") -> tuple[int, int]:
+    """Height and width of the images of a pool that serve as patches; ValueError, naming it, unless they are grey."""
+    if pool.images.ndim != 3:
+        raise ValueError(f"{name} must hold grey images [n, h, w], not {list(pool.images.shape)}.")
+    return tuple(pool.images.shape[1:])
+
+
+def _branch_of(generator: torch.Generator) -> torch.Generator:
+    """A stream of its own that the generator's state determines; the generator does not advance."""
+    copy = generator.clone_state()
+    seed = torch.randint(2**63 - 1, (), generator=copy, device=copy.device)
+    return torch.Generator(copy.device).manual_seed(seed.item())
+
+
+def _check_nuisance(nuisance: float, backgrounds: ImagePool | None) -> float:
+    if not isinstance(nuisance, Real) or not 0.0 <= nuisance <= 1.0:
+        raise ValueError(f"nuisance must be a weight in [0, 1], not {nuisance!r}.")
+    if nuisance > 0.0 and backgrounds is None:
+        raise ValueError(f"backgrounds must be given where nuisance is above 0 (it is {nuisance!r}), not None.")
+    if backgrounds is not None and backgrounds.images.ndim != 4:
+        raise ValueError(f"backgrounds must hold RGB images [n, h, w, 3], not {list(backgrounds.images.shape)}.")
+    return float(nuisance)
+
+
+def _check_channels(channels: int | None, of_grid: int, nuisance: float) -> int:
+    if nuisance > 0.0 and of_grid not in (1, 3):
+        raise ValueError(f"grid must have 1 or 3 channels where nuisance is above 0, not {of_grid}.")
+    valid = (1, 3) if of_grid == 1 else (of_grid,)
+    if channels is not None and channels not in valid:
+        raise ValueError(f"channels must be one of {list(valid)} for a grid of {of_grid}, not {channels!r}.")
+    return of_grid if channels is None else int(channels)

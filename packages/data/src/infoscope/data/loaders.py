@@ -1,4 +1,4 @@
-"""Loaders of pools: the bundled digits, MNIST, and the published sentence embeddings of IMDB.
+"""Loaders of pools: the bundled digits, MNIST, CIFAR-10, and the published sentence embeddings of IMDB.
 
 Real data is read from the folder that the environment variable INFOSCOPE_DATA names.
 """
@@ -18,7 +18,9 @@ from .pools import EmbeddingPool, ImagePool
 DATA_VARIABLE = "INFOSCOPE_DATA"
 ENCODERS = ("bert", "roberta")
 _CACHE = Path("~/.cache/infoscope")
+_SPLITS = ("train", "test")
 _MNIST_FILES = {"train": "train", "test": "t10k"}
+_CIFAR10_COUNT = {"train": 50_000, "test": 10_000}
 
 
 def data_root() -> Path | None:
@@ -54,17 +56,33 @@ def mnist(split: str = "train", root: Path | str | None = None) -> ImagePool:
     neither, torchvision downloads them into ~/.cache/infoscope. Raises ValueError for another split or a damaged file,
     FileNotFoundError when the folder or a file is not there.
     """
-    if split not in _MNIST_FILES:
-        raise ValueError(f"split must be one of {list(_MNIST_FILES)}, not {split!r}.")
-    name = f"mnist-{split}"
-    root = _root(root)
+    _check_split(split)
+    root = root_or_default(root)
     if root is None:
-        images, labels = _downloaded_mnist(split)
+        stored = _torchvision("MNIST", _CACHE.expanduser(), split, "MNIST/raw")
+        images, labels = stored.data, stored.targets
     else:
         stem = root / "MNIST" / "raw" / _MNIST_FILES[split]
         images = read_idx(stem.with_name(stem.name + "-images-idx3-ubyte"))
         labels = read_idx(stem.with_name(stem.name + "-labels-idx1-ubyte")).long()
-    return ImagePool(images, labels, name)
+    return ImagePool(images, labels, f"mnist-{split}")
+
+
+def cifar10(split: str = "train", root: Path | str | None = None) -> ImagePool:
+    """CIFAR-10: 50,000 (train) or 10,000 (test) photographs of 32 x 32 RGB pixels (Krizhevsky 2009).
+
+    Reads <root>/cifar-10-batches-py, the authors' files, which are unpacked only if their checksums are the published
+    ones, or else the first images in <root>/cifar10/cifar10_subset.npz (x_train, y_train, x_test, y_test), which the
+    name then says; root None is the folder of INFOSCOPE_DATA. With neither, torchvision downloads them into
+    ~/.cache/infoscope. Raises ValueError for another split, FileNotFoundError when the folder or the files are not
+    there or damaged.
+    """
+    _check_split(split)
+    root = root_or_default(root)
+    if root is not None and not (root / "cifar-10-batches-py").is_dir():
+        return _cifar10_subset(root / "cifar10" / "cifar10_subset.npz", split)
+    stored = _torchvision("CIFAR10", root or _CACHE.expanduser(), split, "cifar-10-batches-py", download=root is None)
+    return ImagePool(torch.from_numpy(stored.data.copy()), torch.tensor(stored.targets), f"cifar10-{split}")
 
 
 def imdb_embeddings(encoder: str = "bert", root: Path | str | None = None) -> EmbeddingPool:
@@ -75,7 +93,7 @@ def imdb_embeddings(encoder: str = "bert", root: Path | str | None = None) -> Em
     """
     if encoder not in ENCODERS:
         raise ValueError(f"encoder must be one of {list(ENCODERS)}, not {encoder!r}.")
-    root = _root(root)
+    root = root_or_default(root)
     if root is None:
         raise FileNotFoundError(
             f"the IMDB embeddings cannot be downloaded; {DATA_VARIABLE} must name the folder that holds "
@@ -90,7 +108,9 @@ def imdb_embeddings(encoder: str = "bert", root: Path | str | None = None) -> Em
     return EmbeddingPool(vectors, labels, f"imdb-{encoder}")
 
 
-def _root(root: Path | str | None) -> Path | None:
+def root_or_default(root: Path | str | None) -> Path | None:
+    """The folder a loader reads from: `root`, or that of INFOSCOPE_DATA where it is None. FileNotFoundError unless it
+    exists."""
     if root is None:
         return data_root()
     root = Path(root).expanduser()
@@ -99,13 +119,30 @@ def _root(root: Path | str | None) -> Path | None:
     return root
 
 
-def _downloaded_mnist(split: str) -> tuple[torch.Tensor, torch.Tensor]:
-    from torchvision.datasets import MNIST  # only to download: it takes a second to import
+def _check_split(split: str) -> None:
+    if split not in _SPLITS:
+        raise ValueError(f"split must be one of {list(_SPLITS)}, not {split!r}.")
+
+
+def _cifar10_subset(path: Path, split: str) -> ImagePool:
+    if not path.is_file():
+        raise FileNotFoundError(f"neither {path} nor the folder cifar-10-batches-py is there.")
+    with np.load(path, allow_pickle=False) as stored:
+        images = torch.from_numpy(stored[f"x_{split}"])
+        labels = torch.from_numpy(stored[f"y_{split}"].astype(np.int64))
+    first = f" first {len(images)}" if len(images) < _CIFAR10_COUNT[split] else ""
+    return ImagePool(images, labels, f"cifar10-{split}{first}")
+
+
+def _torchvision(name: str, folder: Path, split: str, content: str, download: bool = True):
+    """One of torchvision's data sets, read from `folder`, where `download` puts it first if it is not there."""
+    from torchvision import datasets  # only when it is needed: it takes a second to import
 
     try:
-        stored = MNIST(_CACHE.expanduser(), train=split == "train", download=True)
+        return getattr(datasets, name)(folder, train=split == "train", download=download)
     except (OSError, RuntimeError) as error:
+        if not download:
+            raise FileNotFoundError(f"{folder / content} must hold the whole {name}, but: {error}.") from error
         raise FileNotFoundError(
-            f"MNIST could not be downloaded; {DATA_VARIABLE} can name a folder that holds MNIST/raw."
+            f"{name} could not be downloaded; {DATA_VARIABLE} can name a folder that holds {content}."
         ) from error
-    return stored.data, stored.targets

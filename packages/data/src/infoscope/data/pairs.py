@@ -31,3 +31,15 @@ class PairSource(Protocol):
         Every random number comes from `generator`, on the generator's own device, and is moved to `device` afterwards:
         a CPU generator gives the same pairs on every device.
         """
+
+
+@runtime_checkable
+class LabelledSource(PairSource, Protocol):
+    """A source of pairs whose information is that of binary labels, and which tells the labels."""
+
+    def sample_labelled(
+        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Draws n pairs with their labels: x and y as `sample` draws them from the same generator, then the labels of
+        x and the labels of y, bool [n, sources], on `device`.
+        """

@@ -2,7 +2,8 @@
 
 Pillow resizes in two passes, along the rows and then along the columns; its weights are the cubic convolution kernel
 with a = -1/2 (Keys 1981), stretched by the scale when it shrinks, in fixed point with 22 fractional bits, and each pass
-rounds to uint8. In exact arithmetic the weights here give Pillow's pixels bit for bit.
+rounds halves up to uint8. In exact arithmetic the weights here give Pillow's pixels bit for bit. (Pillow 13 takes the
+columns first where an image shrinks in height and grows in width; here the rows always come first, as before.)
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _FRACTION = float(1 << 22)
 
 class Band(NamedTuple):
     """The outputs that one block of the inputs reaches, start <= output < stop, and their weights
-    [block length, stop - start], float64."""
+    [stop - start, block length], float64."""
 
     start: int
     stop: int
@@ -40,16 +41,11 @@ def resampling_weights(n_in: int, n_out: int) -> np.ndarray:
 def bands(n_in: int, n_out: int, blocks: int) -> list[Band]:
     """Cuts one pass into equal blocks of inputs: each reaches only its band of outputs, and the bands add up."""
     bands = []
-    for block in np.split(resampling_weights(n_in, n_out).T, blocks):
-        reached = np.flatnonzero(block.any(axis=0))
+    for block in np.split(resampling_weights(n_in, n_out), blocks, axis=1):
+        reached = np.flatnonzero(block.any(axis=1))
         start, stop = int(reached[0]), int(reached[-1]) + 1
-        bands.append(Band(start, stop, torch.from_numpy(block[:, start:stop].copy())))
+        bands.append(Band(start, stop, torch.from_numpy(block[start:stop].copy())))
     return bands
-
-
-def round_to_uint8_(values: torch.Tensor) -> torch.Tensor:
-    """Rounds halves up and clips to 0..255, in place, as Pillow does after each pass; the type stays floating."""
-    return values.add_(0.5).clamp_(0.0, 255.0).floor_()
 
 
 def _cubic(t: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from .channel import channel_information
+from .channel import channel_information, draw_labels
 from .checks import check_count, check_crossover
 from .classes import TwoClasses
 from .pools import EmbeddingPool
@@ -33,7 +33,13 @@ class TextPairs:
         self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Draws n pairs: x and y, float32 [n, sources * d], source after source."""
-        items = torch.stack(self._items.draw(n, self.sources, self.crossover, generator)).to(device)
-        vectors = self._items.table(items.device).index_select(0, items.flatten())
-        x, y = vectors.view(2, n, self.dim_x)
-        return x, y
+        return self.sample_labelled(n, generator, device)[:2]
+
+    def sample_labelled(
+        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The pairs of `sample`, then the labels of x and of y: bool [n, sources], True for the higher class."""
+        x_labels, y_labels = draw_labels(n, self.sources, self.crossover, generator)
+        items = torch.stack(self._items.draw_pairs(x_labels, y_labels, generator)).to(device)
+        x, y = self._items.table(items.device).index_select(0, items.flatten()).view(2, n, self.dim_x)
+        return x, y, x_labels.to(device), y_labels.to(device)

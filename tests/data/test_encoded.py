@@ -1,0 +1,124 @@
+"""Encoded pairs: the map of each side, its lengths, its device and its gradients."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from infoscope.data import EmbeddingPool, EncodedPairs, GaussianPairs, TextPairs
+
+SOURCE = GaussianPairs(4, mutual_information=1.0)
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def linear(width: int) -> nn.Linear:
+    layer = nn.Linear(4, width)
+    for parameter in layer.parameters():
+        nn.init.normal_(parameter, generator=generator(1))
+    return layer
+
+
+def test_each_side_goes_through_its_own_map():
+    first, second = linear(3), linear(5)
+    encoded = EncodedPairs(SOURCE, first, second)
+    assert (encoded.dim_x, encoded.dim_y) == (3, 5)
+    assert encoded.mutual_information == SOURCE.mutual_information
+    (x, y), (code_x, code_y) = SOURCE.sample(7, generator()), encoded.sample(7, generator())
+    assert torch.equal(code_x, first(x))
+    assert torch.equal(code_y, second(y))
+
+
+def test_one_map_serves_both_sides_without_gradients():
+    encoder = linear(3)
+    x, y = EncodedPairs(SOURCE, encoder).sample(7, generator())
+    assert x.shape == y.shape == (7, 3)
+    assert not x.requires_grad
+    assert torch.equal(y, encoder(SOURCE.sample(7, generator())[1]))
+
+
+def test_lengths_that_are_given_are_not_probed():
+    calls = []
+
+    def encoder(values: torch.Tensor) -> torch.Tensor:
+        calls.append(len(values))
+        return values[:, :2]
+
+    encoded = EncodedPairs(SOURCE, encoder, dim_x=2, dim_y=2)
+    assert calls == []
+    encoded.sample(5, generator())
+    assert calls == [5, 5]
+
+
+def test_a_map_of_batch_statistics_can_be_probed_and_keeps_its_mode():
+    encoder = nn.BatchNorm1d(4, affine=False)
+    encoded = EncodedPairs(SOURCE, encoder)
+    x, _ = encoded.sample(50, generator())
+    assert encoder.training
+    assert torch.allclose(x.mean(0), torch.zeros(4), atol=1e-5)
+    assert torch.allclose(x.var(0, correction=0), torch.ones(4), atol=1e-3)
+
+
+def test_codes_are_float32():
+    x, _ = EncodedPairs(SOURCE, torch.Tensor.double).sample(3, generator())
+    assert x.dtype == torch.float32
+
+
+class Scale(nn.Module):
+    """A module on a device without values, which stands for another one; moved, it gets its value."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.empty((), device="meta"))
+
+    def to(self, device: torch.device) -> Scale:
+        self.scale = nn.Parameter(torch.tensor(3.0, device=device))
+        return self
+
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        return self.scale * values
+
+
+def test_a_module_is_copied_to_another_device_once():
+    encoder = Scale()
+    encoded = EncodedPairs(SOURCE, encoder, dim_x=4, dim_y=4)
+    for _ in range(2):
+        x, _ = encoded.sample(6, generator())
+        assert torch.equal(x, 3 * SOURCE.sample(6, generator())[0])
+    assert encoder.scale.device.type == "meta", "the module itself stays where it is"
+    assert len(encoded._copies) == 1
+
+
+def test_labels_are_those_of_the_source():
+    text = TextPairs(EmbeddingPool(torch.eye(4), torch.tensor([0, 1, 0, 1]), "four"), 3, 0.2)
+    encoded = EncodedPairs(text, torch.neg)
+    x, y, *labels = encoded.sample_labelled(8, generator())
+    plain_x, plain_y, *plain_labels = text.sample_labelled(8, generator())
+    assert torch.equal(x, -plain_x)
+    assert torch.equal(y, -plain_y)
+    assert all(torch.equal(a, b) for a, b in zip(labels, plain_labels, strict=True))
+
+
+def test_a_source_without_labels_is_refused_where_they_are_asked_for():
+    with pytest.raises(ValueError, match="source must be one that tells its labels, not GaussianPairs"):
+        EncodedPairs(SOURCE, torch.neg).sample_labelled(3, generator())
+
+
+@pytest.mark.parametrize("encoder", [lambda values: values.sum(1), lambda values: values[:1], lambda v: v[..., None]])
+def test_a_map_to_another_shape_is_refused(encoder):
+    with pytest.raises(ValueError, match=r"encoder must map \[2, d\] to \[2, e\], not to shape"):
+        EncodedPairs(SOURCE, encoder)
+
+
+def test_a_wrong_length_is_refused():
+    with pytest.raises(
+        ValueError, match=r"code of x must be floating of shape \[3, 9\], not torch.float32 of shape \[3, 4\]"
+    ):
+        EncodedPairs(SOURCE, torch.neg, dim_x=9).sample(3, generator())
+    with pytest.raises(ValueError, match="code of x must be floating"):
+        EncodedPairs(SOURCE, torch.Tensor.long).sample(3, generator())
+    with pytest.raises(ValueError, match="dim_y must be a whole number of at least 1, not 0"):
+        EncodedPairs(SOURCE, torch.neg, dim_y=0)
