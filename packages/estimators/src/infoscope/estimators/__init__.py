@@ -3,6 +3,7 @@
     critics    make_critic(kind, dim_x, dim_y, ...): inner, bilinear, separable and joint critics, one or many members
     bounds     BOUNDS[name]: nwj, js, infonce, dv, mine, smile-<clip>, mine-one-step; objective and report kept apart
     training   fit_critic(source, critic, bound, steps, ...) -> Trace; Training: the same, interruptible
+    heldout    held_out(source, critic, bounds, batch, batches, generator) -> HeldOut of each bound, without training
     oracle     floor(source, bound, batch, batches, generator) -> Floor: what an exact critic would report
     sources    PairSource, ExactPairSource: the two shapes of object that are measured
 """
@@ -16,6 +17,7 @@ from infoscope.estimators.critics import (
     SeparableCritic,
     make_critic,
 )
+from infoscope.estimators.heldout import HeldOut, held_out
 from infoscope.estimators.oracle import Floor, floor
 from infoscope.estimators.sources import ExactPairSource, PairSource
 from infoscope.estimators.trace import Trace
@@ -28,6 +30,7 @@ __all__ = [
     "Critic",
     "ExactPairSource",
     "Floor",
+    "HeldOut",
     "InnerCritic",
     "JointCritic",
     "Objective",
@@ -38,6 +41,7 @@ __all__ = [
     "UnknownBound",
     "fit_critic",
     "floor",
+    "held_out",
     "make_critic",
     "share_training",
 ]

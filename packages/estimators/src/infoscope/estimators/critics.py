@@ -13,8 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from infoscope.estimators.blocked import PairwiseLayers
+from infoscope.estimators.blocked import PairwiseLayers, pairwise_scores
 from infoscope.estimators.checks import generator_per_member, whole
+from infoscope.estimators.products import linear
 
 Generators = torch.Generator | Sequence[torch.Generator] | None
 
@@ -26,9 +27,7 @@ class StackedLinear(nn.Module):
     map is a column block of a wider one.
     """
 
-    def __init__(
-        self, inputs: int, outputs: int, members: int, fan_in: int | None = None, bias: bool = True
-    ) -> None:
+    def __init__(self, inputs: int, outputs: int, members: int, fan_in: int | None = None, bias: bool = True) -> None:
         super().__init__()
         self.limit = (inputs if fan_in is None else fan_in) ** -0.5
         self.weight = nn.Parameter(torch.empty(members, outputs, inputs))
@@ -46,7 +45,7 @@ class StackedLinear(nn.Module):
         if h.dim() == 2:
             # All members at once are one wider map. Flattening is a view, so its gradient needs no zero-filled copy.
             bias = None if self.bias is None else self.bias.flatten()
-            h = functional.linear(h, self.weight.flatten(0, 1), bias)
+            h = linear(h, self.weight.flatten(0, 1), bias)
             return h if members == 1 else h.unflatten(-1, (members, outputs)).transpose(0, 1).contiguous()
         if self.bias is None:
             return torch.bmm(h, self.weight.transpose(1, 2))
@@ -214,7 +213,8 @@ class JointCritic(Critic):
         left, right = self.first_x(x), self.first_y(y)
         if left.dim() == 2 and left.device.type == "cpu":
             later = (p.squeeze(0) for layer in (*self.hidden, self.last) for p in (layer.weight, layer.bias))
-            return PairwiseLayers.apply(left, right, *later)
+            score = PairwiseLayers.apply if torch.is_grad_enabled() else pairwise_scores
+            return score(left, right, *later)
         n, m = x.shape[-2], y.shape[-2]
         # In place: these are the large arrays of a step, and the products before them do not need their own output.
         h = (left.unsqueeze(-2) + right.unsqueeze(-3)).relu_().flatten(-3, -2)  # [..., n m, width]
