@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
+
+from .checks import classes_of
+from .initialisation import draw_uniform
 
 _WORD = re.compile(r"[a-z0-9']+")
 
@@ -85,19 +87,12 @@ def fit_sentence_encoder(
     labels int64 [n] in 0..classes-1. Every draw, initial weights included, is from `generator`, a CPU generator.
     Raises ValueError when labels do not match the sentences or hold fewer than two classes.
     """
-    if labels.dtype != torch.int64 or labels.shape != (len(sentences),):
-        raise ValueError(
-            f"labels must be torch.int64 of shape [{len(sentences)}], one per sentence, "
-            f"not {labels.dtype} of shape {list(labels.shape)}."
-        )
-    classes = labels.unique()
-    if len(classes) < 2 or not torch.equal(classes, torch.arange(len(classes))):
-        raise ValueError(f"labels must be the whole numbers from 0 of at least two classes, not {classes.tolist()}.")
+    classes = classes_of(labels, len(sentences), "sentence")
     encoder = SentenceEncoder(sorted({word for sentence in sentences for word in words(sentence)}), width)
-    head = _zero_linear(width, len(classes))
+    head = _zero_linear(width, classes)
     nn.init.normal_(encoder.embedding.weight, generator=generator)
     for layer in (encoder.hidden, encoder.output, head):
-        _draw_weights(layer, generator)
+        draw_uniform(layer, generator)
     frequencies = encoder.frequencies(sentences)
     optimiser = torch.optim.Adam([*encoder.parameters(), *head.parameters()], lr=learning_rate)
     for _ in range(steps):
@@ -114,11 +109,3 @@ def _zero_linear(inputs: int, outputs: int, bias: bool = True) -> nn.Linear:
     for parameter in layer.parameters():
         nn.init.zeros_(parameter)
     return layer
-
-
-@torch.no_grad()
-def _draw_weights(layer: nn.Linear, generator: torch.Generator) -> None:
-    """torch's own default, U(-1, 1) / sqrt(inputs) for weight and bias, drawn from a given generator."""
-    bound = 1.0 / math.sqrt(layer.in_features)
-    for parameter in layer.parameters():
-        parameter.uniform_(-bound, bound, generator=generator)

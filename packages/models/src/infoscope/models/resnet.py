@@ -1,0 +1,238 @@
+"""Residual networks that read the patch labels off benchmark images, and their layers as encoders (section 5.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import adaptive_avg_pool2d, binary_cross_entropy_with_logits, cross_entropy
+from torchvision.models.resnet import BasicBlock, Bottleneck, conv1x1
+
+from .checks import one_of, whole, wholes
+from .initialisation import draw_uniform, generator_or_default
+
+_STAGES = {
+    18: (BasicBlock, (2, 2, 2, 2)),
+    34: (BasicBlock, (3, 4, 6, 3)),
+    50: (Bottleneck, (3, 4, 6, 3)),
+    101: (Bottleneck, (3, 4, 23, 3)),
+}
+TASKS = ("labels", "combinations")
+
+Sample = Callable[[int, torch.Generator], tuple[Tensor, Tensor]]
+
+
+class ResNet(nn.Module):
+    """A residual network (He et al. 2016, torchvision's form) from images to the logits of their binary labels.
+
+    Arguments: shape, of an image (channels 1 or 3, height, width); a grey image becomes three equal channels. labels,
+    how many binary labels an image has. task: "labels", one logit for each, or "combinations", one for each of the
+    2^labels combinations (1024 classes for the published 10 patches). depth: 18, 34, 50 or 101; width, channels of the
+    stem (64 as published; less is a thinner network). generator, of the weights (None: a fresh one with seed 0).
+    With width 64 the weights have torchvision's names and shapes. `config` and `load_state_dict` rebuild it.
+    Raises ValueError for another depth, task or number of channels, for sizes that are not positive whole numbers, and
+    for more than 16 labels of which every combination is a class.
+    """
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        labels: int = 10,
+        task: str = "labels",
+        depth: int = 50,
+        width: int = 64,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        shape = wholes("shape", shape, 3)
+        if shape[0] not in (1, 3):
+            raise ValueError(f"shape must begin with 1 or 3 channels, not {shape[0]}.")
+        if depth not in _STAGES:
+            raise ValueError(f"depth must be one of {', '.join(map(str, _STAGES))}, not {depth!r}.")
+        self.config = {"shape": shape, "labels": whole("labels", labels), "task": one_of("task", task, TASKS)}
+        self.config |= {"depth": depth, "width": whole("width", width)}
+        if task == "combinations" and labels > 16:
+            raise ValueError(f"labels must be at most 16 for the task of 2^labels combinations, not {labels}.")
+        block, blocks = _STAGES[depth]
+        with torch.device("meta"):  # shapes only: torchvision's blocks would draw from the global generator
+            self.conv1 = nn.Conv2d(3, width, 7, stride=2, padding=3, bias=False)
+            self.bn1 = nn.BatchNorm2d(width)
+            self.relu = nn.ReLU(inplace=True)
+            self.maxpool = nn.MaxPool2d(3, stride=2, padding=1)
+            inputs = width
+            for stage, count in enumerate(blocks):
+                planes = width * 2**stage
+                layers = []
+                for position in range(count):
+                    layers.append(_block(block, inputs, planes, stride=2 if stage and position == 0 else 1))
+                    inputs = planes * block.expansion
+                self.add_module(f"layer{stage + 1}", nn.Sequential(*layers))
+            self.fc = nn.Linear(inputs, labels if task == "labels" else 2**labels)
+        self.to_empty(device="cpu")
+        self._initialise(generator_or_default(generator))
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Logits [n, labels] or [n, 2^labels] of images [n, channels, height, width] or flat [n, dim]."""
+        return self.until("logits", images)
+
+    def layers(self) -> list[str]:
+        """The names of the layers in order: stem, every residual block, pooled (averaged features), logits."""
+        return [name for name, _ in self._steps()]
+
+    def until(self, layer: str, images: Tensor) -> Tensor:
+        """The output of one layer: [n, c, h, w], or [n, c] from `pooled` on. Images as in `forward`.
+
+        Raises ValueError for an unknown layer or images of another shape.
+        """
+        one_of("layer", layer, self.layers())
+        h = self._images(images)
+        for name, step in self._steps():
+            h = step(h)
+            if name == layer:
+                break
+        return h
+
+    def predict(self, images: Tensor) -> Tensor:
+        """The more probable labels: bool [n, labels]. Images as in `forward`; call it in evaluation mode."""
+        with torch.no_grad():
+            logits = self(images)
+        if self.config["task"] == "labels":
+            return logits > 0
+        places = torch.arange(self.config["labels"], device=logits.device)
+        return (logits.argmax(1, keepdim=True) >> places & 1).bool()
+
+    def loss(self, images: Tensor, labels: Tensor) -> Tensor:
+        """Mean cross entropy of labels bool [n, labels], in nats: per label, or of the combination (2^labels)."""
+        logits = self(images)
+        if self.config["task"] == "labels":
+            return binary_cross_entropy_with_logits(logits, labels.to(logits.dtype))
+        return cross_entropy(logits, (labels.long() << torch.arange(labels.shape[1], device=labels.device)).sum(1))
+
+    def _steps(self) -> Iterator[tuple[str, Callable[[Tensor], Tensor]]]:
+        yield "stem", lambda h: self.maxpool(self.relu(self.bn1(self.conv1(h))))
+        for stage in ("layer1", "layer2", "layer3", "layer4"):
+            for position, block in enumerate(getattr(self, stage)):
+                yield f"{stage}.{position}", block
+        yield "pooled", lambda h: h.mean((2, 3))
+        yield "logits", self.fc
+
+    def _images(self, images: Tensor) -> Tensor:
+        channels, height, width = shape = self.config["shape"]
+        size = channels * height * width
+        if images.shape[1:] not in (torch.Size(shape), torch.Size([size])):
+            raise ValueError(f"images must have shape [n, {size}] or [n, *{shape}], not {list(images.shape)}.")
+        return images.view(-1, *shape).expand(-1, 3, -1, -1)
+
+    def _initialise(self, generator: torch.Generator) -> None:
+        """As torchvision: normal convolutions of variance 2 / fan-out, batch norm at 1 and 0, torch's linear layer."""
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu", generator=generator)
+            elif isinstance(module, nn.BatchNorm2d):
+                module.reset_parameters()
+        draw_uniform(self.fc, generator)
+
+
+class LayerEncoder(nn.Module):
+    """One layer of a network as a fixed map: flat images [n, dim] to flat features [n, features], without gradients.
+
+    The network stays in evaluation mode, so a code depends on its own image only. It is shared, not copied.
+    Arguments: model, a ResNet or its config (then with first weights, to be loaded); layer, a name of
+    `model.layers()`; pool, what is averaged over places before flattening: None nothing, "mean" everything, a whole
+    number as little as leaves at most that many features. `features` is their number, `config` rebuilds the encoder.
+    Raises ValueError for an unknown layer or pool, or a pool of fewer features than the layer has channels.
+    """
+
+    def __init__(self, model: ResNet | Mapping[str, Any], layer: str, pool: str | int | None = None) -> None:
+        super().__init__()
+        self.model = model if isinstance(model, ResNet) else ResNet(**model)
+        self.config = {"model": self.model.config, "layer": layer, "pool": pool}
+        self.eval()
+        parameter = next(self.model.parameters())
+        with torch.no_grad():
+            output = self.model.until(layer, parameter.new_zeros(1, *self.model.config["shape"]))
+        self._grid = _grid(output, pool)
+        self.features = output.shape[1] * (self._grid[0] * self._grid[1] if self._grid else 1)
+
+    @torch.no_grad()
+    def forward(self, x: Tensor) -> Tensor:
+        """Features [n, features] of flat images x [n, dim] (or [n, channels, height, width])."""
+        h = self.model.until(self.config["layer"], x)
+        if self._grid and self._grid != tuple(h.shape[2:]):
+            h = adaptive_avg_pool2d(h, self._grid)
+        return h.flatten(1)
+
+    def train(self, mode: bool = True) -> LayerEncoder:
+        """Stays in evaluation mode whatever the mode."""
+        return super().train(False)
+
+
+def fit_resnet(
+    sample: Sample,
+    shape: Sequence[int],
+    generator: torch.Generator,
+    *,
+    labels: int = 10,
+    task: str = "labels",
+    depth: int = 50,
+    width: int = 64,
+    steps: int = 2000,
+    batch: int = 64,
+    learning_rate: float = 1e-3,
+    device: torch.device | str = "cpu",
+    progress: Callable[[int, float], None] | None = None,
+) -> ResNet:
+    """Trains a ResNet to tell the labels of fresh images (AdamW, rate falling linearly to 0); in evaluation mode.
+
+    sample(n, generator) draws images, float [n, channels, height, width] or flat [n, dim], and labels bool [n, labels].
+    Every draw, first weights included, is from `generator`, a CPU generator. progress(step, loss) is called after each
+    step, counted from 1, with the batch's mean cross entropy (nats); what it raises ends the training. The rest as in
+    `ResNet`. Raises ValueError for images or labels of another shape and for sizes out of range.
+    """
+    steps, batch = whole("steps", steps), whole("batch", batch, 2)
+    model = ResNet(shape, labels, task, depth, width, generator).to(device)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=learning_rate)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1.0 - step / steps)
+    for step in range(1, steps + 1):
+        images, truth = sample(batch, generator)
+        if truth.dtype != torch.bool or truth.shape != (batch, labels):
+            raise ValueError(
+                f"sample must return labels of torch.bool and shape [{batch}, {labels}], not {truth.dtype} and "
+                f"{list(truth.shape)}."
+            )
+        optimiser.zero_grad()
+        loss = model.loss(images.to(device), truth.to(device))
+        loss.backward()
+        optimiser.step()
+        schedule.step()
+        if progress is not None:
+            progress(step, loss.item())
+    return model.eval()
+
+
+def _block(block: type[BasicBlock | Bottleneck], inputs: int, planes: int, stride: int) -> nn.Module:
+    outputs = planes * block.expansion
+    shortcut = None
+    if stride != 1 or inputs != outputs:
+        shortcut = nn.Sequential(conv1x1(inputs, outputs, stride), nn.BatchNorm2d(outputs))
+    return block(inputs, planes, stride, shortcut)
+
+
+def _grid(output: Tensor, pool: str | int | None) -> tuple[int, int] | None:
+    """The places [rows, columns] that a pool leaves of a layer's output; None when the layer has no places."""
+    if not (pool is None or pool == "mean" or (isinstance(pool, int) and not isinstance(pool, bool))):
+        raise ValueError(f'pool must be None, "mean" or a whole number of features, not {pool!r}.')
+    channels = output.shape[1]
+    if isinstance(pool, int) and pool < channels:
+        raise ValueError(f"pool must be at least the layer's {channels} channels, not {pool}.")
+    if output.dim() == 2:
+        return None
+    height, width = output.shape[2:]
+    if pool is None:
+        return height, width
+    if pool == "mean":
+        return 1, 1
+    grids = [(rows, max(1, rows * width // height)) for rows in range(1, height + 1)]
+    return max(grid for grid in grids if grid == (1, 1) or channels * grid[0] * grid[1] <= pool)

@@ -1,0 +1,229 @@
+"""The residual networks: torchvision's function, learning to read labels, and layers as fixed maps."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+import torch
+import torchvision
+from torch.nn.functional import adaptive_avg_pool2d
+
+from infoscope.models import LayerEncoder, ResNet, fit_resnet
+
+GREY = (1, 32, 32)
+THIN = {"shape": GREY, "labels": 2, "depth": 18, "width": 4}
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def images(n: int, shape=GREY, seed: int = 1) -> torch.Tensor:
+    return torch.rand(n, *shape, generator=generator(seed))
+
+
+def halves(n: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    """Noisy grey images whose left and right halves are bright or dark, and the two labels."""
+    labels = torch.rand(n, 2, generator=generator) < 0.5
+    brightness = labels.float().repeat_interleave(16, 1)[:, None, None, :]
+    return (brightness + 0.3 * torch.randn(n, 1, 32, 32, generator=generator)).flatten(1), labels
+
+
+def warmed(**arguments) -> ResNet:
+    """A network whose batch norms have seen a few batches, in evaluation mode."""
+    model = ResNet(**(THIN | arguments), generator=generator())
+    with torch.no_grad():
+        for seed in range(5):
+            model(images(16, model.config["shape"], seed))
+    return model.eval()
+
+
+@pytest.mark.parametrize("depth", [18, 50])
+def test_width_64_is_torchvisions_network(depth):
+    """The same names, shapes and function, layer by layer."""
+    with torch.random.fork_rng(devices=[]):
+        theirs = getattr(torchvision.models, f"resnet{depth}")(weights=None, num_classes=10)
+    ours = ResNet((3, 32, 32), depth=depth, generator=generator())
+    theirs.load_state_dict(ours.state_dict())
+    x = images(4, (3, 32, 32))
+    theirs.train()
+    seen = {}
+    for stage in ("layer1", "layer3"):
+        getattr(theirs, stage)[-1].register_forward_hook(lambda m, i, output, stage=stage: seen.update({stage: output}))
+    with torch.no_grad():
+        assert torch.equal(ours(x), theirs(x))
+        for stage, output in seen.items():
+            last = [name for name in ours.layers() if name.startswith(stage)][-1]
+            assert torch.equal(ours.until(last, x), output)
+
+
+def test_weights_are_spread_as_torchvisions():
+    """Convolutions N(0, 2 / fan-out): the standard deviation of each weight matrix of 9,000 or more entries, which
+    varies by less than 1/sqrt(2 * 9000) = 0.75 %, within 5 of these (false alarm below 1e-5 over all layers)."""
+    model = ResNet(GREY, depth=18, generator=generator())
+    checked = 0
+    for module in model.modules():
+        if isinstance(module, torch.nn.Conv2d) and module.weight.numel() >= 9000:
+            fan_out = module.out_channels * module.kernel_size[0] ** 2
+            assert module.weight.std().item() == pytest.approx(math.sqrt(2 / fan_out), rel=0.0375)
+            checked += 1
+    assert checked >= 18
+
+
+def test_layers_of_resnet50():
+    names = ResNet(GREY, depth=50, width=1).layers()
+    assert len(names) == 1 + 16 + 2
+    assert names[:2] == ["stem", "layer1.0"] and names[-3:] == ["layer4.2", "pooled", "logits"]
+
+
+def test_flat_and_shaped_images_and_grey_and_colour_agree():
+    model, x = warmed(), images(3)
+    colour = ResNet(**(model.config | {"shape": (3, 32, 32)})).eval()
+    colour.load_state_dict(model.state_dict())
+    with torch.no_grad():
+        assert torch.equal(model(x), model(x.flatten(1)))
+        assert torch.equal(model(x), colour(x.repeat(1, 3, 1, 1)))
+
+
+def test_losses_of_equal_logits():
+    """With a last layer of zeros: ln 2 per label, labels * ln 2 for the combination."""
+    truth = torch.rand(6, 3, generator=generator()) < 0.5
+    for task, nats in (("labels", math.log(2)), ("combinations", 3 * math.log(2))):
+        model = ResNet(GREY, labels=3, task=task, depth=18, width=4)
+        torch.nn.init.zeros_(model.fc.weight)
+        torch.nn.init.zeros_(model.fc.bias)
+        assert model.loss(images(6), truth).item() == pytest.approx(nats, rel=1e-5)
+
+
+def test_a_combination_is_read_and_trained_as_the_same_number():
+    model = ResNet(GREY, labels=3, task="combinations", depth=18, width=4).eval()
+    torch.nn.init.zeros_(model.fc.weight)
+    for number in range(8):
+        truth = torch.tensor([[bool(number >> place & 1) for place in range(3)]])
+        model.fc.bias.data = 50.0 * torch.nn.functional.one_hot(torch.tensor(number), 8).float()
+        assert torch.equal(model.predict(images(1)), truth)
+        assert model.loss(images(1), truth).item() < 1e-6
+
+
+@pytest.mark.parametrize("task", ["labels", "combinations"])
+def test_it_learns_to_tell_the_labels(task):
+    """Guessing gets 85 % of 400 held-out labels right with a probability below 1e-40."""
+    model = fit_resnet(
+        halves, GREY, generator(), labels=2, task=task, depth=18, width=4, steps=60, batch=32, learning_rate=1e-2
+    )
+    x, truth = halves(200, generator(7))
+    assert not model.training
+    assert (model.predict(x) == truth).float().mean() > 0.85
+
+
+def test_same_seed_same_network_and_the_global_generator_is_left_alone():
+    before = torch.get_rng_state()
+    x = images(4)
+    first, again, other = (
+        fit_resnet(halves, GREY, generator(seed), labels=2, depth=18, width=4, steps=2, batch=4)(x)
+        for seed in (0, 0, 1)
+    )
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_progress_sees_every_step_and_may_end_the_training():
+    seen = []
+
+    def stop_at_three(step: int, loss: float) -> None:
+        seen.append((step, loss))
+        if step == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_resnet(halves, GREY, generator(), labels=2, depth=18, width=4, batch=4, progress=stop_at_three)
+    assert [step for step, _ in seen] == [1, 2, 3]
+    assert all(math.isfinite(loss) and loss > 0 for _, loss in seen)
+
+
+def test_pooling_of_layer_features():
+    """layer2.1 of the thin network: 8 channels on 4 x 4 places."""
+    model, x = warmed(), images(5)
+    with torch.no_grad():
+        places = model.until("layer2.1", x)
+    assert places.shape == (5, 8, 4, 4)
+    expected = {None: places, "mean": places.mean((2, 3)), 128: places, 127: adaptive_avg_pool2d(places, 3)}
+    expected |= {72: adaptive_avg_pool2d(places, 3), 71: adaptive_avg_pool2d(places, 2), 8: places.mean((2, 3))}
+    for pool, features in expected.items():
+        encoder = LayerEncoder(model, "layer2.1", pool)
+        torch.testing.assert_close(encoder(x.flatten(1)), features.flatten(1))
+        assert encoder.features == features.flatten(1).shape[1]
+
+
+def test_pooling_keeps_the_shape_of_wide_images():
+    encoder = LayerEncoder(warmed(shape=(1, 32, 64)), "layer1.0", 4 * 2 * 4)
+    assert encoder.features == 4 * 2 * 4
+
+
+def test_every_layer_encodes_to_the_number_of_features_it_names():
+    model, x = warmed(), images(2).flatten(1)
+    for layer in model.layers():
+        for pool in (None, "mean", 40):
+            encoder = LayerEncoder(model, layer, pool)
+            assert encoder(x).shape == (2, encoder.features)
+            assert pool != 40 or encoder.features <= 40
+
+
+def test_a_layer_is_a_fixed_map_without_gradients():
+    """Even when somebody asks for training mode: the statistics do not move, and a code depends on its image only."""
+    encoder = LayerEncoder(warmed(), "layer3.0", "mean")
+    x = images(16).flatten(1)
+    code = encoder(x)
+    encoder.train()
+    assert torch.equal(encoder(x), code)
+    assert not encoder.model.training and not code.requires_grad
+    torch.testing.assert_close(encoder(x[:3]), code[:3])
+
+
+def test_layer_encoder_is_rebuilt_from_config_and_weights():
+    encoder = LayerEncoder(warmed(), "layer2.0", 40)
+    rebuilt = LayerEncoder(**json.loads(json.dumps(encoder.config)))
+    rebuilt.load_state_dict(encoder.state_dict())
+    assert torch.equal(rebuilt(images(2)), encoder(images(2)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"shape": (2, 32, 32)}, "shape"),
+        ({"shape": (1, 32)}, "shape"),
+        ({"labels": 0}, "labels"),
+        ({"labels": 17, "task": "combinations"}, "labels"),
+        ({"depth": 20}, "depth"),
+        ({"width": 0}, "width"),
+        ({"task": "classes"}, "task"),
+    ],
+)
+def test_bad_architecture_is_refused(arguments, name):
+    with pytest.raises(ValueError, match=f"^{name} must "):
+        ResNet(**(THIN | arguments))
+
+
+@pytest.mark.parametrize(
+    ("layer", "pool", "name"),
+    [("layer9.0", None, "layer"), ("layer1.0", "max", "pool"), ("layer1.0", 3, "pool"), ("pooled", 1.5, "pool")],
+)
+def test_bad_layer_or_pool_is_refused(layer, pool, name):
+    with pytest.raises(ValueError, match=f"^{name} must be"):
+        LayerEncoder(ResNet(**THIN), layer, pool)
+
+
+def test_bad_samples_are_refused():
+    with pytest.raises(ValueError, match="^images must have shape"):
+        ResNet(**THIN)(torch.zeros(3, 1000))
+
+    def codes(n: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+        return halves(n, generator)[0], torch.zeros(n, dtype=torch.int64)
+
+    with pytest.raises(ValueError, match="^sample must return labels of torch.bool and shape"):
+        fit_resnet(codes, GREY, generator(), labels=2, depth=18, width=4)
+    with pytest.raises(ValueError, match="^steps must be"):
+        fit_resnet(halves, GREY, generator(), labels=2, depth=18, width=4, steps=0)

@@ -1,0 +1,258 @@
+"""The transformers of texts: what they learn, that their numbers repeat, and what loading one may execute."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import random
+
+import pytest
+import torch
+from tokenizers import Tokenizer
+from transformers import PreTrainedTokenizerFast
+
+from infoscope.models import TextEncoder, fine_tune, pretrained_encoder, small_encoder
+
+KINDS = (("bert", "pooler"), ("distilbert", "mean"), ("roberta", "cls"))
+SMALL = {"vocabulary": 300, "hidden": 32, "layers": 1, "heads": 2, "max_length": 32}
+ADJECTIVES = (("dull", "weak", "awful", "boring", "poor"), ("bright", "strong", "lovely", "moving", "fine"))
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def corpus(n: int, seed: int) -> tuple[list[str], torch.Tensor]:
+    """Sentences in which one word tells the class, among others that do not."""
+    draw = random.Random(seed)
+    texts = []
+    for position in range(n):
+        noun, adjective = draw.choice(("film", "play", "book", "song")), draw.choice(ADJECTIVES[position % 2])
+        words = f"The {noun} was {adjective} and {draw.choice(('old', 'new', 'long', 'short'))}"
+        texts.append(words + draw.choice((".", " today.", ", as they said in town.")))
+    return texts, torch.arange(n) % 2
+
+
+TEXTS, LABELS = corpus(160, 0)
+HELD_OUT, TRUTH = corpus(200, 1)
+
+
+def small(kind: str = "bert", pooling: str = "mean", seed: int = 0) -> TextEncoder:
+    return small_encoder(TEXTS, kind, generator(seed), pooling=pooling, **SMALL)
+
+
+def tuned(encoder: TextEncoder, seed: int = 0, epochs: int = 6, **arguments) -> TextEncoder:
+    return fine_tune(TEXTS, LABELS, encoder, generator(seed), epochs=epochs, batch=16, learning_rate=3e-3, **arguments)
+
+
+@pytest.fixture(scope="module", params=KINDS, ids=[kind for kind, _ in KINDS])
+def model(request) -> TextEncoder:
+    return tuned(small(*request.param))
+
+
+def test_embeddings_separate_the_classes_of_held_out_texts(model):
+    """Nearest class mean of the training texts. A guess is right on 150 of 200 texts with a probability of 5e-13."""
+    means = torch.stack([model.embed(TEXTS)[label == LABELS].mean(0) for label in (0, 1)])
+    guesses = torch.cdist(model.embed(HELD_OUT), means).argmin(1)
+    assert (guesses == TRUTH).sum() >= 150
+
+
+def test_probabilities_are_of_the_classes(model):
+    log_probabilities = model.log_probabilities(HELD_OUT)
+    torch.testing.assert_close(log_probabilities.exp().sum(1), torch.ones(200))
+    assert (log_probabilities.argmax(1) == TRUTH).sum() >= 150  # a guess: 5e-13
+
+
+def test_an_embedding_depends_on_its_text_only(model):
+    """Not on the order of the texts, the batch it is in, or the padding that takes."""
+    alone = torch.cat([model.embed([text]) for text in HELD_OUT[:8]])
+    torch.testing.assert_close(model.embed(HELD_OUT[:8], batch=8), alone, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(model.embed(HELD_OUT[7::-1], batch=3), alone.flip(0), rtol=1e-4, atol=1e-5)
+    assert alone.shape == (8, model.hidden) == (8, 32)
+    assert len(alone.unique(dim=0)) == len(set(HELD_OUT[:8]))
+
+
+def test_rebuilt_from_config_and_weights(model):
+    rebuilt = TextEncoder(**json.loads(json.dumps(model.config))).eval()
+    rebuilt.load_state_dict(model.state_dict())
+    assert torch.equal(rebuilt.embed(HELD_OUT[:20]), model.embed(HELD_OUT[:20]))
+    assert torch.equal(rebuilt.log_probabilities(HELD_OUT[:20]), model.log_probabilities(HELD_OUT[:20]))
+
+
+@pytest.mark.parametrize(("kind", "pooling"), KINDS)
+def test_same_seed_same_numbers_and_the_global_generator_is_left_alone(kind, pooling):
+    before = torch.get_rng_state()
+    first, again, other = (tuned(small(kind, pooling, seed), seed, epochs=1).embed(TEXTS[:5]) for seed in (0, 0, 1))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_fine_tuning_draws_do_not_depend_on_the_global_generator():
+    """Dropout included: the loss after two steps is the same whatever was drawn elsewhere."""
+    losses = []
+    for noise in range(2):
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(noise)
+            tuned(small(), epochs=1, progress=lambda step, loss: losses.append(loss))
+    assert losses[: len(losses) // 2] == losses[len(losses) // 2 :]
+
+
+def test_fine_tuning_leaves_the_given_encoder_as_it_was():
+    encoder = small()
+    before = copy.deepcopy(encoder.state_dict())
+    tuned(encoder, epochs=1)
+    assert encoder.config["classes"] == 0 and encoder.head is None
+    assert all(torch.equal(value, before[name]) for name, value in encoder.state_dict().items())
+
+
+def test_progress_sees_every_step_and_may_end_the_training():
+    seen = []
+
+    def stop_at_three(step: int, loss: float) -> None:
+        seen.append((step, loss))
+        if step == 3:
+            raise KeyboardInterrupt
+
+    state = torch.get_rng_state()
+    with pytest.raises(KeyboardInterrupt):
+        tuned(small(), progress=stop_at_three)
+    assert [step for step, _ in seen] == [1, 2, 3]
+    assert seen[0][1] == pytest.approx(math.log(2), abs=0.5)  # two classes, nothing learnt yet
+    assert torch.equal(state, torch.get_rng_state())
+
+
+def test_poolings_of_the_same_model():
+    mean, cls, pooler = (small(pooling=pooling) for pooling in ("mean", "cls", "pooler"))
+    tokens = mean.tokenize(["The film was dull.", "The old play was long and new today."])
+    with torch.no_grad():
+        states = mean.transformer(**tokens).last_hidden_state
+        length = int(tokens["attention_mask"][0].sum())
+        torch.testing.assert_close(mean(**tokens)[0], states[0, :length].mean(0))
+        torch.testing.assert_close(cls(**tokens), states[:, 0])
+        assert pooler(**tokens).abs().max() <= 1  # a tanh
+
+
+def test_tokens_are_padded_and_cut_off():
+    encoder = small()
+    tokens = encoder.tokenize(["a film", " ".join(["film"] * 100)])
+    assert all(values.shape == (2, 32) and values.dtype == torch.int64 for values in tokens.values())
+    assert tokens["attention_mask"].sum(1).tolist()[1] == 32
+    padding = tokens["attention_mask"][0] == 0
+    assert (tokens["input_ids"][0][padding] == encoder.config["padding"]).all() and padding.any()
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta"])
+def test_pairs_of_texts_are_read_in_order(kind):
+    encoder = small(kind)
+    there, back = encoder.embed([("a dull film", "a fine play"), ("a fine play", "a dull film")])
+    assert (there - back).abs().max() > 1e-3
+    segments = encoder.tokenize([("a dull film", "a fine play")])["token_type_ids"]
+    assert segments.max() == (1 if kind == "bert" else 0)
+
+
+def saved(encoder: TextEncoder, folder) -> str:
+    """Writes an encoder as a folder of the hub's format."""
+    encoder.transformer.save_pretrained(folder)
+    marks = {"bert": "[PAD]", "distilbert": "[PAD]", "roberta": "<pad>"}
+    tokenizer = Tokenizer.from_str(encoder.config["tokenizer"])
+    mark = marks[encoder.config["architecture"]["model_type"]]
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token=mark).save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.mark.parametrize(("kind", "pooling"), KINDS)
+def test_a_folder_of_the_hubs_format_is_loaded(tmp_path, kind, pooling):
+    encoder = small(kind, pooling)
+    loaded = pretrained_encoder(saved(encoder, tmp_path), pooling=pooling, max_length=32)
+    torch.testing.assert_close(loaded.embed(TEXTS[:6]), encoder.embed(TEXTS[:6]))
+    rebuilt = TextEncoder(**json.loads(json.dumps(loaded.config)))
+    rebuilt.load_state_dict(loaded.state_dict())
+
+
+def test_weights_missing_in_a_folder_are_drawn_from_the_generator(tmp_path):
+    encoder = small("bert", "pooler")
+    encoder.transformer.pooler = None
+    folder = saved(encoder, tmp_path)
+    before = torch.get_rng_state()
+    first, again, other = (
+        pretrained_encoder(folder, "pooler", 32, generator=generator(seed)).embed(TEXTS[:3]) for seed in (0, 0, 1)
+    )
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_no_pickle_is_read(tmp_path):
+    encoder = small()
+    folder = saved(encoder, tmp_path)
+    torch.save(encoder.transformer.state_dict(), tmp_path / "pytorch_model.bin")
+    (tmp_path / "model.safetensors").unlink()
+    with pytest.raises(ValueError, match="^name must be .* safetensors"):
+        pretrained_encoder(folder, max_length=32)
+
+
+def test_no_code_of_the_folder_is_executed(tmp_path):
+    folder = saved(small(), tmp_path)
+    proof = tmp_path / "executed"
+    (tmp_path / "modeling_own.py").write_text(f"open({str(proof)!r}, 'w')\nclass Own: pass\nclass OwnConfig: pass\n")
+    config = json.loads((tmp_path / "config.json").read_text())
+    config |= {
+        "model_type": "own",
+        "auto_map": {"AutoModel": "modeling_own.Own", "AutoConfig": "modeling_own.OwnConfig"},
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="^name must be"):
+        pretrained_encoder(folder, max_length=32)
+    assert not proof.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"architecture": "gpt2"}, "architecture"),
+        ({"architecture": "distilbert", "pooling": "pooler"}, "pooling"),
+        ({"pooling": "max"}, "pooling"),
+        ({"hidden": 30, "heads": 4}, "hidden"),
+        ({"layers": 0}, "layers"),
+        ({"vocabulary": 0}, "vocabulary"),
+        ({"max_length": 2}, "max_length"),
+        ({"texts": []}, "texts"),
+    ],
+)
+def test_bad_architecture_is_refused(arguments, name):
+    with pytest.raises(ValueError, match=f"^{name} must "):
+        small_encoder(**({"texts": TEXTS, "architecture": "bert", "generator": generator()} | SMALL | arguments))
+
+
+def test_more_tokens_than_positions_are_refused(tmp_path):
+    for kind in ("bert", "roberta"):
+        config = small(kind).config
+        assert TextEncoder(**config).embed([" ".join(["film"] * 100)]).isfinite().all()
+        with pytest.raises(ValueError, match="^max_length must be at most 32"):
+            TextEncoder(**(config | {"max_length": 33}))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"labels": torch.zeros(160)}, "labels"),
+        ({"labels": torch.zeros(160, dtype=torch.int64)}, "labels"),
+        ({"labels": LABELS[:9]}, "labels"),
+        ({"epochs": 0}, "epochs"),
+        ({"batch": 0}, "batch"),
+        ({"warm_up": 1.0}, "warm_up"),
+    ],
+)
+def test_bad_training_is_refused(arguments, name):
+    with pytest.raises(ValueError, match=f"^{name} must be"):
+        fine_tune(**({"texts": TEXTS, "labels": LABELS, "encoder": small(), "generator": generator()} | arguments))
+
+
+def test_nothing_to_read_is_refused():
+    encoder = small()
+    with pytest.raises(ValueError, match="^texts must hold"):
+        encoder.embed([])
+    with pytest.raises(ValueError, match="^classes must be at least 2"):
+        encoder.log_probabilities(TEXTS[:2])
