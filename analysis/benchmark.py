@@ -1,30 +1,38 @@
-"""What the tables of the neural benchmark share: the runs at one true MI, their setting in words, and their panels."""
+"""What the tables of the neural benchmark share: runs by true MI, both truths, their setting in words, and panels."""
 
 from __future__ import annotations
 
+import functools
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.report import plus_minus
+from analysis.report import Claim, Result, difference_claim, plus_minus, summarise
+from infoscope.metrics import Replicated, replicated
 
 EMBEDDED = {
     "digits": "the images are scikit-learn's digits (embedded default), not the published data",
     "generated-sentences": "the text is synthetic, sentences and encoder (embedded default), not the published data",
 }
-BITS_PER_SOURCE = {"imdb-bert": 0.89, "imdb-roberta": 0.83}  # what posteriors decode of one nominal bit
+POSTERIOR = "posterior"  # the bound of the runs that decode the labels
+GROUP = ["domain", "pool"]
 # what a cell is besides its place in a table
-SETTING = ("version", "schedule_bits", "steps", "critic", "width", "batch", "learning_rate", "sources", "size")
+SETTING = ("version", "schedule_bits", "steps", "critic", "depth", "width", "batch", "learning_rate", "sources", "size")
+FLOOR = ["floor_mean_bits", "floor_mse_bits2", "floor_mse_bits2_error"]
 
 
-def one_setting(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def one_setting(runs: pd.DataFrame, axes: Sequence[str] = ()) -> tuple[pd.DataFrame, list[str]]:
     """The runs of the setting that was started last, domain by domain, and a note on those left out.
 
     Runs of one profile differ in their setting when the profile, or the version of the sweep's science, has changed.
+    `axes`: fields in which the runs of a table are meant to differ.
     """
-    fields = [name for name in SETTING if name in runs]
+    fields = [name for name in SETTING if name in runs and name not in axes]
     of = runs[fields].astype(object).apply(lambda row: repr([*row]), axis=1)
     latest = runs.groupby(["domain", "pool"])["start"].transform("idxmax")
     keep = of == of.loc[latest].to_numpy()
@@ -48,6 +56,93 @@ def oracle_text(figures: pd.DataFrame) -> list[str]:
     return [plus_minus(*pair, missing="infinite") for pair in pairs]
 
 
+def trained_and_decoded(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The runs that trained a critic, and those that decoded the labels."""
+    decoding = runs["bound"] == POSTERIOR
+    return runs[~decoding], runs[decoding]
+
+
+def by_truth(runs: pd.DataFrame) -> pd.DataFrame:
+    """One row per run and true MI of its schedule: `true_bits`, and the figures at that truth as columns."""
+    levels = sorted({value for schedule in runs["schedule_bits"] for value in schedule})
+    parts = [
+        at(runs[[bits in schedule for schedule in runs["schedule_bits"]]], bits).assign(true_bits=bits)
+        for bits in levels
+    ]
+    others = [name for name in runs if name.startswith("at ")]
+    return pd.concat([part.drop(columns=others, errors="ignore") for part in parts], ignore_index=True)
+
+
+def with_decodable(rows: pd.DataFrame, decoded: pd.DataFrame, on: Sequence[str] = ()) -> pd.DataFrame:
+    """Rows by true MI with the decodable MI of their data (`decodable_bits`, its error) and the error against it.
+
+    Gaussian pairs have no labels: their truth is exact. Elsewhere it is missing where no labels were decoded.
+    """
+    keys = [*GROUP, "true_bits", *on]
+    known = ["decodable_bits", "decodable_bits_error"]
+    if decoded.empty:
+        rows = rows.assign(decodable_bits=np.nan, decodable_bits_error=np.nan)
+    else:
+        rows = rows.drop(columns=known, errors="ignore").merge(by_truth(decoded)[[*keys, *known]], on=keys, how="left")
+    exact = rows["domain"] == "gaussian"
+    rows.loc[exact, "decodable_bits"] = rows.loc[exact, "true_bits"]
+    rows.loc[exact, "decodable_bits_error"] = 0.0
+    off = rows["decodable_bits"] - rows["mean_bits"]
+    return rows.assign(decodable_mse_bits2=rows["variance_bits2"] + off**2)
+
+
+def paired(rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str) -> Replicated | None:
+    """The difference of a figure between two values of a field, over runs of one seed; None where one is missing."""
+    of = rows.pivot_table(index="seed", columns=field, values=figure, aggfunc="mean", dropna=False)
+    if first not in of or second not in of:
+        return None
+    difference = (of[first] - of[second]).to_numpy()
+    return replicated(difference) if len(difference) else None
+
+
+def paired_claim(statement: str, rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str = "mse_bits2"):
+    """A claim that a figure is lower at the first value of a field than at the second, by pairs of runs."""
+    difference = paired(rows, field, first, second, figure)
+    if difference is None:
+        return Claim(statement, "undecided", f"{first} and {second} were not both run.")
+    unit = "bits²" if figure.endswith("bits2") else "bits"
+    return difference_claim(statement, difference, f"{first} minus {second}", unit)
+
+
+def unseen(rows: pd.DataFrame, by: Sequence[str], words: Sequence[str]) -> Result:
+    """What the trained critics say of pairs of items they have never seen, and the gap to their training batches."""
+    columns = {
+        "settled_mean_bits": "training batches, 2nd half",
+        "held_out_same_batch_bits": "unseen, same batch size",
+        "held_out_bits": "unseen, batch 512",
+        "gap_bits": "gap",
+    }
+    figures = summarise(rows, by, columns)
+    text = figures[[*by, "runs"]].rename(columns={"pool": "data", "true_bits": "true MI (bits)", "bound": "estimator"})
+    for column, title in columns.items():
+        text[title] = [plus_minus(*pair) for pair in zip(figures[column], figures[column + "_error"])]
+    caption = [
+        "Estimates (bits) on training batches and, by the trained critic, on fresh pairs of items held out of the "
+        "training; gap = last tenth of the training batches minus unseen pairs at the same batch size: what the critic "
+        "owes to having seen the items. ± is one standard error over runs (seeds).",
+        *words,
+    ]
+    draw = functools.partial(panels, figures, draw_unseen, "estimate (bits)") if "true_bits" in by else None
+    return Result("unseen", figures, text, "\n".join(caption), draw)
+
+
+def draw_unseen(axis: Any, rows: pd.DataFrame) -> None:
+    """Training batches (solid) and unseen pairs (dashed) by true MI."""
+    for bound, line in rows.groupby("bound", sort=False):
+        drawn = axis.plot(line["true_bits"], line["settled_mean_bits"], marker="o", label=bound)
+        axis.errorbar(
+            line["true_bits"], line["held_out_bits"], line["held_out_bits_error"],
+            linestyle="--", marker="x", capsize=3, color=drawn[0].get_color(),
+        )  # fmt: skip
+    axis.axline((0, 0), slope=1, color="black", linewidth=0.8)
+    axis.set(xlabel="true MI (bits); dashed: unseen pairs")
+
+
 def at(runs: pd.DataFrame, bits: float) -> pd.DataFrame:
     """The runs with the figures of one true MI as columns (`mse_bits2`, ...). Raises ValueError when there are none."""
     prefix = f"at {bits:g} bits/"
@@ -63,7 +158,7 @@ def setting(runs: pd.DataFrame) -> str:
     """Profile, training, data and code of the runs, in two sentences."""
 
     def values(name: str) -> str:
-        return ", ".join(str(value) for value in sorted(set(runs[name])))
+        return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in sorted(set(runs[name])))
 
     versions = ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in runs["tags"]}))
     return (
@@ -74,15 +169,14 @@ def setting(runs: pd.DataFrame) -> str:
 
 
 def notes(runs: pd.DataFrame) -> list[str]:
-    """What a reader must not overlook: embedded data, a nominal truth, diverged steps."""
+    """What a reader of runs that trained a critic must not overlook: embedded data, a nominal truth, diverged steps."""
     pools = sorted(set(runs["pool"]))
     lines = [f"Note: {EMBEDDED[pool]}." for pool in pools if pool in EMBEDDED]
-    lines += [
-        f"Note: the true MI of {pool} is nominal; its labels are not decodable without error, and posteriors find "
-        f"about {BITS_PER_SOURCE[pool]} bits per source."
-        for pool in pools
-        if pool in BITS_PER_SOURCE
-    ]
+    if set(runs["domain"]) - {"gaussian"}:
+        lines.append(
+            "Note: the true MI of images and text is nominal, that of their labels; items whose labels cannot be told "
+            "without error share less. The decodable MI is what posteriors of unseen items find."
+        )
     if steps := int(runs["nonfinite_steps"].sum()):
         affected = int((runs["nonfinite_steps"] > 0).sum())
         lines.append(f"Note: {steps} steps of {affected} runs were not finite; their rows say diverged.")
@@ -109,4 +203,177 @@ def panels(figures: pd.DataFrame, draw: Any, ylabel: str, path: Path) -> None:
     axes[0][0].set_ylabel(ylabel)
     axes[0][-1].legend(fontsize="small")
     figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+PUBLISHED = {
+    "steps": {4000}, "width": {256}, "batch": {64}, "learning_rate": {5e-4}, "sources": {10}, "size": {64},
+    "pool": {"gaussian", "mnist", "imdb-bert"},
+}  # fmt: skip
+OFF_BY_DEFINITION = "js"  # reports NWJ's formula at the log density ratio, which is 1/e nat (0.53 bits) low even there
+REASONABLE = 0.25  # the relative error up to which an estimate is called reliable here; the paper gives no number
+
+
+def unlike_published(runs: pd.DataFrame, setting: Mapping[str, set] = PUBLISHED) -> list[str]:
+    """The note that the runs are not comparable with the paper's and in what they differ; nothing where they are."""
+    differing = []
+    for name, theirs in setting.items():
+        ours = set(runs[name].dropna()) if name in runs else set()
+        if ours and not ours & theirs:
+            differing.append(f"{name.replace('_', ' ')} {listed(ours)} (paper: {listed(theirs)})")
+    return [f"Note: not comparable with the paper: {'; '.join(differing)}."] if differing else []
+
+
+def listed(values: Iterable[Any]) -> str:
+    """Values in ascending order, in words."""
+    return ", ".join(str(value) if isinstance(value, str) else f"{value:,g}" for value in sorted(values))
+
+
+def relative_error(rows: pd.DataFrame, estimate: str = "settled_mean_bits", truth: str = "true_bits") -> pd.Series:
+    """|estimate / truth - 1|; infinite where the estimate diverged, missing where the truth is."""
+    error = (rows[estimate] / rows[truth] - 1).abs()
+    return error.mask(rows[estimate].isna(), np.inf).mask(rows[truth].isna())
+
+
+def verdict_below(values: Sequence[float], limit: float) -> str:
+    """Whether the mean of a figure over runs is below a limit: it holds where the 95 % interval is, does not where it
+    is above, and is undecided otherwise. Figures may be infinite (diverged): then all runs must agree.
+    """
+    values = np.asarray(values, dtype=float)
+    if len(values) < 2 or np.isnan(values).any():
+        return "undecided"
+    if np.isfinite(values).all():
+        over = replicated(values)
+        low, high = over.low, over.high
+    else:
+        low, high = values.min(), values.max()
+    return "holds" if high < limit else "does not hold" if low > limit else "undecided"
+
+
+def limit_claim(statement: str, values: Sequence[float], limit: float, what: str, shown: str = "{:.3f}") -> Claim:
+    """A claim that a figure, given once per run (seed), is below a limit."""
+    values = np.asarray(values, dtype=float)
+    if not len(values) or np.isnan(values).any():
+        return Claim(statement, "undecided", f"{what}: not run, or not finite on both sides, in some run.")
+    if np.isfinite(values).all():
+        over = replicated(values)
+        interval = "one run, no interval"
+        if over.runs > 1:
+            interval = f"95 % interval {shown.format(over.low)} to {shown.format(over.high)}, {over.runs} runs"
+        told = f"{shown.format(over.mean)} ({interval})"
+    else:
+        told = f"not finite in {int((~np.isfinite(values)).sum())} of {len(values)} runs"
+    return Claim(statement, verdict_below(values, limit), f"{what}: {told}; limit {shown.format(limit)}.")
+
+
+def log_ratios(
+    rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str, over: Sequence[str] = ("bound", "true_bits")
+) -> pd.Series:
+    """By seed, the median over cells of log10(figure at `first` / figure at `second` of a field).
+
+    A figure that diverged counts as infinite. Cells that were run at only one of the two, or diverged at both, are left
+    out; no cells give an empty series.
+    """
+    filled = rows.assign(**{figure: rows[figure].fillna(np.inf)})
+    of = filled.pivot_table(index=["seed", *over], columns=field, values=figure, aggfunc="mean")
+    if first not in of or second not in of:
+        return pd.Series(dtype=float)
+    both = of[[first, second]].dropna()
+    both = both[~np.isinf(both).all(axis=1)]
+    return (np.log10(both[first]) - np.log10(both[second])).groupby(level="seed").median()
+
+
+def ratio_claim(
+    statement: str,
+    rows: pd.DataFrame,
+    field: str,
+    first: Any,
+    second: Any,
+    figure: str,
+    over: Sequence[str] = ("bound", "true_bits"),
+    at_most: float = 1.0,
+) -> Claim:
+    """A claim that a figure at the first value of a field is below `at_most` times that at the second, in the median
+    over the cells of a seed.
+    """
+    ratios = log_ratios(rows, field, first, second, figure, over)
+    if ratios.empty:
+        return Claim(statement, "undecided", f"{first} and {second} were not both run, or both diverged.")
+    what = f"log10 of {figure.split('_bits')[0].replace('_', ' ')}, {first} over {second}, median over cells"
+    return limit_claim(statement, ratios, math.log10(at_most), what, "{:+.3f}")
+
+
+def every_claim(statement: str, rows: pd.DataFrame, cells: Sequence[str], figure: str, limit: float) -> Claim:
+    """A claim that a relative figure is below a limit in every cell: it holds where all cells' 95 % intervals over
+    runs are, and does not where one is above.
+    """
+    verdicts: dict[str, list[str]] = {"holds": [], "does not hold": [], "undecided": []}
+    for cell, part in rows.groupby(list(cells), sort=False):
+        values = part[figure].to_numpy(float)
+        mean = f"{values.mean():.0%}" if np.isfinite(values).all() else "diverged"
+        name = " ".join(_named(field, value) for field, value in zip(cells, cell))
+        verdicts[verdict_below(values, limit)].append(f"{name} ({mean})")
+    if not rows.size:
+        return Claim(statement, "undecided", "not run.")
+    verdict = "does not hold" if verdicts["does not hold"] else "undecided" if verdicts["undecided"] else "holds"
+    counts = ", ".join(f"{len(members)} {name}" for name, members in verdicts.items())
+    worst = "; ".join(verdicts["does not hold"][:4]) + ("; ..." if len(verdicts["does not hold"]) > 4 else "")
+    told = f"within {limit:.0%} by 95 % interval over runs, {sum(map(len, verdicts.values()))} cells: {counts}"
+    return Claim(statement, verdict, f"{told}{'; not: ' if worst else ''}{worst}.")
+
+
+def _named(field: str, value: Any) -> str:
+    """A value of a field, in words."""
+    if isinstance(value, str):
+        return value
+    return f"{value:g} bits" if field == "true_bits" else f"{field} {value:g}"
+
+
+def figures_text(figures: pd.DataFrame, by: Sequence[str], titles: Mapping[str, str]) -> pd.DataFrame:
+    """The table to read: the fields of a row, its runs, and figures with their standard errors under their titles."""
+    names = {"pool": "data", "true_bits": "true MI (bits)", "bound": "estimator"}
+    text = figures[[*by, "runs"]].rename(columns=names)
+    for column, title in titles.items():
+        missing = "not decoded" if "decodable" in column else "infinite" if "floor" in column else "diverged"
+        errors = figures[column + "_error"] if column + "_error" in figures else [math.nan] * len(figures)
+        text[title] = [plus_minus(*pair, missing) for pair in zip(figures[column], errors)]
+    return text
+
+
+def with_constants(figures: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], extra: Sequence[str] = ()):
+    """The figures with the oracle critic's, the decodable MI where there is one, and other columns that do not vary
+    over seeds.
+    """
+    known = [name for name in (*FLOOR, "decodable_bits", "decodable_bits_error", *extra) if name in rows]
+    figures = figures.drop(columns=known, errors="ignore")
+    return figures.merge(rows.groupby(list(by), as_index=False, sort=False)[known].first(), on=list(by), how="left")
+
+
+def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel: str, path: Path) -> None:
+    """A panel for every value of two fields, with one legend: `draw(axis, rows)` draws it. No runs: an empty place."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    rows, columns = list(dict.fromkeys(figures[row])), list(dict.fromkeys(figures[column]))
+    size = (2.6 * len(columns) + 1.6, 2.2 * len(rows) + 0.6)
+    figure, axes = plt.subplots(len(rows), len(columns), figsize=size, squeeze=False, layout="constrained")
+    lines: dict[str, Any] = {}
+    for (i, first), (j, second) in itertools.product(enumerate(rows), enumerate(columns)):
+        axis, part = axes[i][j], figures[(figures[row] == first) & (figures[column] == second)]
+        axis.set_title(f"{second}, {first}", fontsize="small")
+        axis.tick_params(labelsize="x-small")
+        if part.empty:
+            axis.set_axis_off()
+            continue
+        with plt.rc_context({"lines.markersize": 3, "lines.linewidth": 1.2}):
+            draw(axis, part)
+        axis.xaxis.label.set_fontsize("small")
+        handles, labels = axis.get_legend_handles_labels()
+        lines = dict(zip(labels, handles)) | lines
+    for i in range(len(rows)):
+        axes[i][0].set_ylabel(ylabel, fontsize="small")
+    figure.legend(lines.values(), lines.keys(), loc="outside right upper", fontsize="small")
+    figure.savefig(path, dpi=120)
     plt.close(figure)

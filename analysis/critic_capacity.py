@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.benchmark import at, notes, one_setting, oracle, oracle_text, panels, setting
-from analysis.report import Result, main, plus_minus, published, summarise
+from analysis.benchmark import FLOOR, GROUP, at, notes, one_setting, oracle, oracle_text, panels, setting
+from analysis.report import Analysis, Claim, Result, main, plus_minus, published, summarise
 from infoscope.metrics import correlation
 
 TITLES = {
@@ -30,29 +30,35 @@ PUBLISHED_SETTING = {
     "steps": {4000}, "width": {256}, "batch": {64}, "learning_rate": {5e-4}, "sources": {10}, "size": {64},
     "pool": {"gaussian", "mnist", "imdb-bert"},
 }  # fmt: skip
-FLOOR = ["floor_mse_bits2", "floor_mse_bits2_error"]
-GROUP = ["domain", "pool"]
 
 
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
-    """The published table for one estimator and true MI, and the MSE of all estimators at that MI."""
-    runs, left_out = one_setting(runs)
+    """By depth, for the joint and the separable critic, the published table of one estimator and the MSE of all; by
+    width, the MSE of all. Everything at one true MI.
+    """
     bits = arguments.bits or min(value for schedule in runs["schedule_bits"] for value in schedule)
-    runs = at(runs, bits).sort_values([*GROUP, "depth", "seed"], kind="stable")
     known = sorted(set(runs["bound"]))
     bound = arguments.bound or (PUBLISHED_BOUND if PUBLISHED_BOUND in known else known[0])
-    chosen = runs[runs["bound"] == bound]
-    if chosen.empty:
+    if bound not in known:
         raise ValueError(f"no runs of estimator {bound!r}; these runs have {', '.join(known)}")
-    return [by_depth(chosen, bound, bits, left_out), by_estimator(runs, bits, left_out)]
+    results = []
+    for study in dict.fromkeys(runs["study"]):
+        size = "width" if study == "width" else "depth"
+        chosen, left_out = one_setting(runs[runs["study"] == study], axes=(size, "critic"))
+        chosen = at(chosen, bits).sort_values([*GROUP, "critic", size, "seed"], kind="stable")
+        prefix = "" if study == "depth" else f"{study}-"
+        if size == "depth":
+            results.append(by_depth(chosen[chosen["bound"] == bound], bound, bits, left_out, prefix))
+        results.append(by_estimator(chosen, size, bits, left_out, prefix))
+    return results
 
 
-def by_depth(runs: pd.DataFrame, bound: str, bits: float, left_out: list[str]) -> Result:
+def by_depth(runs: pd.DataFrame, bound: str, bits: float, left_out: list[str], prefix: str) -> Result:
     """Table 2 with standard errors, the settled half, the oracle critic and the published figures."""
     figures = summarise(runs, [*GROUP, "depth"], TITLES)
     figures = figures.merge(runs.groupby(GROUP, as_index=False)[FLOOR].first(), on=GROUP)
     theirs = published("table2").rename(columns={name: f"published_{name}" for name in PRINTED})
-    comparable = bound == PUBLISHED_BOUND and bits == 2
+    comparable = bound == PUBLISHED_BOUND and bits == 2 and set(runs["critic"]) == {"joint"}
     figures = figures.merge(theirs if comparable else theirs.iloc[:0], on=["domain", "depth"], how="left")
 
     text = figures[[*GROUP, "depth", "runs"]].rename(columns={"pool": "data"})
@@ -70,12 +76,11 @@ def by_depth(runs: pd.DataFrame, bound: str, bits: float, left_out: list[str]) -
         "All steps count, the start from scratch included, as in the paper; the second half is the settled critic.",
         oracle(runs),
         *(comparison(runs) if comparable else []),
-        *correlations(runs),
         *notes(runs),
         *left_out,
     ]
     draw = functools.partial(panels, figures, draw_depths, "MSE (bits²)")
-    return Result(f"{bound}-{bits:g}bits", figures, text, "\n".join(caption), draw)
+    return Result(f"{prefix}{bound}-{bits:g}bits", figures, text, "\n".join(caption), draw, correlations(runs))
 
 
 def comparison(runs: pd.DataFrame) -> list[str]:
@@ -92,11 +97,13 @@ def comparison(runs: pd.DataFrame) -> list[str]:
     return lines
 
 
-def correlations(runs: pd.DataFrame) -> list[str]:
-    """Pearson correlation of depth and accuracy (-MSE), by domain, over seeds."""
-    lines = []
+def correlations(runs: pd.DataFrame) -> list[Claim]:
+    """What the Pearson correlation of depth and accuracy (-MSE) over seeds says of the paper's sentence, by domain."""
+    theirs = published("table2").groupby("domain")
+    of_theirs = {domain: np.corrcoef(rows["depth"], -rows["mse_bits2"])[0, 1] for domain, rows in theirs}
+    claims = []
     for (domain, pool), members in runs.groupby(GROUP, sort=False):
-        name = f"Correlation of depth and accuracy (-MSE), {domain} ({pool}):"
+        statement = f"No positive correlation of critic depth and accuracy (-MSE), {domain} ({pool})."
         wide = members.pivot(index="seed", columns="depth", values="mse_bits2")
         wide = wide.dropna(axis="columns", how="all")
         whole = wide.dropna()
@@ -104,36 +111,37 @@ def correlations(runs: pd.DataFrame) -> list[str]:
             len(whole) < len(wide)
         )
         if whole.empty or whole.shape[1] < 3:
-            lines.append(f"{name} needs three depths with finite MSE{short}.")
+            claims.append(Claim(statement, "undecided", f"it needs three depths with finite MSE{short}."))
             continue
         r = correlation(whole.columns.to_numpy(float), -whole.to_numpy())
         interval = f"95 % interval {r.low:+.2f} to {r.high:+.2f}" if r.runs > 1 else "no interval from one run"
-        lines.append(f"{name} {r.mean:+.2f} ({interval}, {r.runs} runs of {whole.shape[1]} depths{short}).")
-    theirs = published("table2").groupby("domain")
-    told = [f"{domain} {np.corrcoef(rows['depth'], -rows['mse_bits2'])[0, 1]:+.2f}" for domain, rows in theirs]
-    return [*lines, f"The same from the paper's table (one run of 5 depths, no interval): {', '.join(told)}."]
+        verdict = "holds" if r.high < 0 else "does not hold" if r.low > 0 else "undecided"
+        told = f"r = {r.mean:+.2f} ({interval}, {r.runs} runs of {whole.shape[1]} depths{short})"
+        paper = f"; from the paper's own table (joint critic, one run) {of_theirs[domain]:+.2f}"
+        claims.append(Claim(statement, verdict, told + paper * (domain in of_theirs) + "."))
+    return claims
 
 
-def by_estimator(runs: pd.DataFrame, bits: float, left_out: list[str]) -> Result:
-    """The MSE of every estimator by depth, with the oracle critic's."""
-    rows = [*GROUP, "bound"]
-    figures = summarise(runs, [*rows, "depth"], ["mse_bits2"])
+def by_estimator(runs: pd.DataFrame, size: str, bits: float, left_out: list[str], prefix: str) -> Result:
+    """The MSE of every estimator by the size of the critic (depth or width), with the oracle critic's."""
+    rows = [*GROUP, "critic", "bound"]
+    figures = summarise(runs, [*rows, size], ["mse_bits2"])
     floors = runs.groupby(rows, as_index=False, sort=False)[FLOOR].first()
     shown = [plus_minus(*pair) for pair in zip(figures["mse_bits2"], figures["mse_bits2_error"])]
-    wide = figures.assign(shown=shown).pivot(index=rows, columns="depth", values="shown").fillna("not run")
-    wide.columns = [f"depth {depth}" for depth in wide.columns]
+    wide = figures.assign(shown=shown).pivot(index=rows, columns=size, values="shown").fillna("not run")
+    wide.columns = [f"{size} {value}" for value in wide.columns]
     text = floors[rows].merge(wide.reset_index(), on=rows).rename(columns={"pool": "data", "bound": "estimator"})
     text["oracle critic"] = oracle_text(floors)
     counts = " to ".join(str(count) for count in sorted({figures["runs"].min(), figures["runs"].max()}))
     caption = [
-        f"MSE (bits²) of every estimator by critic depth at a true MI of {bits:g} bits, all steps. "
+        f"MSE (bits²) of every estimator by critic {size} at a true MI of {bits:g} bits, all steps. "
         f"± is one standard error over runs (seeds), {counts} per figure.",
         setting(runs),
         *notes(runs),
         *left_out,
     ]
-    draw = functools.partial(panels, figures, draw_estimators, "MSE (bits²)")
-    return Result(f"all-{bits:g}bits", figures.merge(floors, on=rows), text, "\n".join(caption), draw)
+    draw = functools.partial(panels, figures, functools.partial(draw_estimators, size), "MSE (bits²)")
+    return Result(f"{prefix}all-{bits:g}bits", figures.merge(floors, on=rows), text, "\n".join(caption), draw)
 
 
 def draw_depths(axis: Any, rows: pd.DataFrame) -> None:
@@ -142,23 +150,27 @@ def draw_depths(axis: Any, rows: pd.DataFrame) -> None:
         axis.errorbar(rows["depth"], rows[column], rows[column + "_error"], marker=marker, capsize=3, label=label)
     if rows["published_mse_bits2"].notna().any():
         axis.plot(rows["depth"], rows["published_mse_bits2"], "k--", marker="x", label="paper (one run)")
-    axis.axhline(rows[FLOOR[0]].iloc[0], color="grey", linestyle=":", label="oracle critic")
+    axis.axhline(rows["floor_mse_bits2"].iloc[0], color="grey", linestyle=":", label="oracle critic")
     axis.set(xlabel="critic depth", xticks=rows["depth"])
 
 
-def draw_estimators(axis: Any, rows: pd.DataFrame) -> None:
-    """MSE by depth, one line per estimator, on a logarithmic axis."""
-    for bound, line in rows.groupby("bound", sort=False):
-        axis.errorbar(line["depth"], line["mse_bits2"], line["mse_bits2_error"], marker="o", capsize=3, label=bound)
-    axis.set(xlabel="critic depth", xticks=sorted(set(rows["depth"])), yscale="log")
+def draw_estimators(size: str, axis: Any, rows: pd.DataFrame) -> None:
+    """MSE by size, one line per critic and estimator, on a logarithmic axis."""
+    for (critic, bound), line in rows.groupby(["critic", "bound"], sort=False):
+        name = bound if rows["critic"].nunique() == 1 else f"{critic} {bound}"
+        axis.errorbar(line[size], line["mse_bits2"], line["mse_bits2_error"], marker="o", capsize=3, label=name)
+    axis.set(xlabel=f"critic {size}", yscale="log", xscale="log" if size == "width" else "linear")
+    axis.set_xticks(sorted(set(rows[size])), labels=sorted(set(rows[size])), minor=False)
 
+
+ANALYSIS = Analysis(
+    "critic-capacity",
+    analyse,
+    {
+        "bound": {"help": "estimator of the first table (default: smile-inf, the paper's)"},
+        "bits": {"type": float, "help": "true MI, in bits (default: the lowest of the runs)"},
+    },
+)
 
 if __name__ == "__main__":
-    main(
-        "critic-capacity",
-        analyse,
-        {
-            "bound": {"help": "estimator of the first table (default: smile-inf, the paper's)"},
-            "bits": {"type": float, "help": "true MI, in bits (default: the lowest of the runs)"},
-        },
-    )
+    main(ANALYSIS)

@@ -1,4 +1,4 @@
-"""What every analysis does with its table: choose the runs, print it with its caption, save it as CSV, LaTeX and a
+"""What every analysis does with its tables: choose the runs, print them with captions, save them as CSV, LaTeX and a
 plot.
 """
 
@@ -7,8 +7,8 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
@@ -16,7 +16,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from infoscope.metrics import replicated
+from infoscope.metrics import Replicated, replicated
 from infoscope.tracking import StoreUnreachable, runs
 
 FOLDER = Path("runs") / "tables"
@@ -24,42 +24,75 @@ ERROR = "_error"  # suffix of the column that holds a column's standard error
 
 
 @dataclass(frozen=True)
+class Claim:
+    """A sentence of a paper, whether our figures bear it out, and those figures."""
+
+    statement: str
+    verdict: str  # one of holds, does not hold, undecided
+    evidence: str
+
+    def __str__(self) -> str:
+        return f"Claim: {self.statement} {self.verdict.capitalize()}: {self.evidence}"
+
+
+@dataclass(frozen=True)
 class Result:
     """One table of an analysis: its name, the figures (with `NAME_error` columns), the same as text to read, a caption,
-    and a function that draws it.
+    a function that draws it, and what it says of the paper's claims.
     """
 
     name: str
     figures: pd.DataFrame
     text: pd.DataFrame
     caption: str
-    draw: Callable[[Path], None]
+    draw: Callable[[Path], None] | None = None
+    claims: Sequence[Claim] = ()
 
 
-def main(
-    experiment: str, analyse: Callable[[pd.DataFrame, argparse.Namespace], Sequence[Result]], options: dict[str, dict]
-) -> None:
-    """Prints and saves the results of an analysis. Exits with 2 when there is nothing to analyse or an option is wrong.
+@dataclass(frozen=True)
+class Analysis:
+    """The tables of one experiment.
 
+    analyse: (runs, options) -> results; raises ValueError or LookupError when there is nothing to show.
     options: further command-line options, name -> arguments of `argparse.add_argument`.
     """
-    parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
-    parser.add_argument(
-        "--profile", default="laptop", help="the profile whose runs to read, as recorded (default: laptop)"
-    )
-    for name, settings in options.items():
-        parser.add_argument(f"--{name}", **settings)
-    arguments = parser.parse_args()
+
+    experiment: str
+    analyse: Callable[[pd.DataFrame, argparse.Namespace], Sequence[Result]]
+    options: Mapping[str, dict] = field(default_factory=dict)
+
+    def arguments(self, words: Sequence[str] | None = None, description: str | None = None) -> argparse.Namespace:
+        """The command line, or `words`; no words give every option's default."""
+        parser = argparse.ArgumentParser(description=description)
+        parser.add_argument(
+            "--profile", default="laptop", help="the profile whose runs to read, as recorded (default: laptop)"
+        )
+        for name, settings in self.options.items():
+            parser.add_argument(f"--{name}", **settings)
+        return parser.parse_args(words)
+
+    def stem(self, profile: str, result: Result) -> str:
+        """What the files of a result are called."""
+        return "-".join([self.experiment, *profile.replace("=", " ").split(), result.name])
+
+
+def main(analysis: Analysis) -> None:
+    """Prints and saves the results of an analysis. Exits with 2 when there is nothing to analyse or an option is
+    wrong.
+    """
+    arguments = analysis.arguments(description=sys.modules["__main__"].__doc__)
     try:
-        results = analyse(runs(experiment, arguments.profile), arguments)
+        results = analysis.analyse(runs(analysis.experiment, arguments.profile), arguments)
     except (LookupError, ValueError, StoreUnreachable) as error:
         print(f"error: {error.args[0]}", file=sys.stderr)
         sys.exit(2)
     for result in results:
-        stem = "-".join([experiment, *arguments.profile.replace("=", " ").split(), result.name])
         show(result.text)
-        print(result.caption, end="\n\n")
-        print("saved:", ", ".join(str(path) for path in save(result, FOLDER / stem)), end="\n\n")
+        print(result.caption)
+        for claim in result.claims:
+            print(claim)
+        paths = save(result, FOLDER / analysis.stem(arguments.profile, result))
+        print("\nsaved:", ", ".join(str(path) for path in paths), end="\n\n")
 
 
 def show(text: pd.DataFrame) -> None:
@@ -71,13 +104,15 @@ def show(text: pd.DataFrame) -> None:
 
 
 def save(result: Result, stem: Path) -> list[Path]:
-    """Writes STEM.csv, STEM.tex and STEM.png; returns their paths."""
+    """Writes STEM.csv, STEM.tex and, of a result that can be drawn, STEM.png; returns their paths."""
     stem.parent.mkdir(parents=True, exist_ok=True)
     paths = [stem.parent / (stem.name + suffix) for suffix in (".csv", ".tex", ".png")]
-    comment = "".join(f"# {line}\n" for line in result.caption.splitlines())
+    comment = "".join(f"# {line}\n" for line in [*result.caption.splitlines(), *map(str, result.claims)])
     paths[0].write_text(comment + result.figures.to_csv(index=False), encoding="utf-8")
     text = result.text.astype(str).map(_latex).rename(columns=_latex)
     paths[1].write_text(text.to_latex(index=False, escape=False, caption=_latex(result.caption)), encoding="utf-8")
+    if result.draw is None:
+        return paths[:2]
     result.draw(paths[2])
     return paths
 
@@ -103,6 +138,20 @@ def summarise(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) ->
 def published(name: str) -> pd.DataFrame:
     """A published table, as committed with its source under analysis/published."""
     return pd.read_csv(Path(__file__).parent / "published" / f"{name}.csv", comment="#")
+
+
+def difference_claim(statement: str, difference: Replicated, what: str, unit: str) -> Claim:
+    """A claim that a paired difference is negative: it holds where its 95 % interval is below zero, does not where it
+    is above, and is undecided between.
+    """
+    if not math.isfinite(difference.mean):
+        return Claim(statement, "undecided", f"{what} is not finite in some run.")
+    if not math.isfinite(difference.low):
+        interval, verdict = "one run, no interval", "undecided"
+    else:
+        interval = f"95 % interval {difference.low:+.3f} to {difference.high:+.3f}, {difference.runs} paired runs"
+        verdict = "holds" if difference.high < 0 else "does not hold" if difference.low > 0 else "undecided"
+    return Claim(statement, verdict, f"{what} {difference.mean:+.3f} {unit} ({interval}).")
 
 
 def plus_minus(value: float, error: float, missing: str = "diverged") -> str:

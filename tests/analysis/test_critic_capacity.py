@@ -23,7 +23,12 @@ def made_up(
     for domain, depth, bound, seed in itertools.product(POOLS, depths, bounds, seeds):
         figures = dict.fromkeys(("bias_bits", "variance_bits2", "settled_mse_bits2", "settled_mse_bits2_error"), 0.1)
         figures |= {"mse_bits2": 0.2 + slope * depth + 0.001 * seed * depth**2}
-        figures |= {"floor_mse_bits2": 0.08, "floor_mse_bits2_error": 0.003, "floor_batches": 2000}
+        figures |= {
+            "floor_mean_bits": 2.0,
+            "floor_mse_bits2": 0.08,
+            "floor_mse_bits2_error": 0.003,
+            "floor_batches": 2000,
+        }
         figures |= {"nonfinite_steps": 0.0}
         cell = {"domain": domain, "pool": POOLS[domain], "depth": depth, "bound": bound, "seed": seed, "steps": steps}
         cell |= {
@@ -33,6 +38,7 @@ def made_up(
             "learning_rate": 5e-4,
             "sources": 10,
             "critic": "joint",
+            "study": "depth",
         }
         at = {f"at 2 bits/{name}": value for name, value in figures.items()}
         totals = {"mse_bits2": figures["mse_bits2"], "nonfinite_steps": 0.0}
@@ -56,11 +62,20 @@ def test_figures_errors_and_published_columns():
 
 
 def test_correlation_is_of_accuracy_and_over_seeds():
-    caption = analyse(made_up(seeds=(0,), slope=-0.01), ARGUMENTS)[0].caption
+    result = analyse(made_up(seeds=(0,), slope=-0.01), ARGUMENTS)[0]
+    of_images = next(claim for claim in result.claims if "images (mnist)" in claim.statement)
+    assert "r = +1.00 (no interval from one run, 1 runs of 3 depths)" in of_images.evidence  # MSE falls: accuracy rises
     assert (
-        "images (mnist): +1.00 (no interval from one run, 1 runs of 3 depths)" in caption
-    )  # MSE falls: accuracy rises
-    assert "there is one run per row, so it cannot be given" in caption
+        of_images.verdict == "undecided"
+        and "from the paper's own table (joint critic, one run) -0.75" in of_images.evidence
+    )
+    assert "there is one run per row, so it cannot be given" in result.caption
+
+
+@pytest.mark.parametrize(("slope", "verdict"), [(-0.1, "does not hold"), (0.1, "holds")])
+def test_a_claim_is_decided_by_its_interval(slope, verdict):
+    claims = analyse(made_up(seeds=(1, 2, 3, 4), slope=slope), ARGUMENTS)[0].claims
+    assert [claim.verdict for claim in claims] == [verdict] * 3
 
 
 @pytest.mark.parametrize(("setting", "comparable"), [({}, True), ({"steps": 800}, False), ({"width": 64}, False)])
@@ -97,8 +112,8 @@ def test_diverged_depths_leave_the_correlation_of_the_others():
     figure = "at 2 bits/mse_bits2"
     runs.loc[runs["depth"] == 4, figure] = math.nan
     runs.loc[(runs["depth"] == 2) & (runs["seed"] == 1), figure] = math.nan
-    caption = analyse(runs, ARGUMENTS)[0].caption
-    assert "2 runs of 3 depths, 1 runs left out, diverged or not run at some depth)" in caption
+    claims = analyse(runs, ARGUMENTS)[0].claims
+    assert all("2 runs of 3 depths, 1 runs left out, diverged or not run at some depth)" in str(c) for c in claims)
 
 
 def test_only_the_latest_setting_is_shown():

@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 
 import pytest
 
 from analysis.report import published
 from infoscope.tracking import Pack
-from sweeps.critic_capacity import PROFILES, SWEEP, trial
+from sweeps.benchmark import trial
+from sweeps.critic_capacity import PROFILES, SWEEP
 from sweeps.pairs import DOMAINS
+from tests.sweeps.recorder import Recorder
 
 pytestmark = pytest.mark.slow
-
-
-@dataclass
-class Finals:
-    """Stands in for a Report and keeps the last value of every metric."""
-
-    values: dict = field(default_factory=dict)
-
-    def metrics(self, cell, values, step=0):
-        self.values.update(values)
-
-    def restore(self):
-        return None
-
-    def table(self, *_):
-        pass
-
-    save = progress = model = table
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
@@ -40,7 +23,7 @@ def test_depth_two_is_within_a_quarter_of_table_2(domain):
         pytest.skip("INFOSCOPE_DATA names no folder of the published data")
     profile = PROFILES["paper-2bits"].override({"domains": domain, "depths": "2", "bounds": "smile-inf", "seeds": "0"})
     (cell,) = SWEEP.plan(profile).values()
-    finals = Finals()
-    trial(Pack((cell,)), finals)
+    recorder = Recorder()
+    trial(Pack((cell,)), recorder)
     expected = published("table2").set_index(["domain", "depth"]).loc[(domain, 2), "mse_bits2"]
-    assert finals.values["at 2 bits/mse_bits2"] == pytest.approx(expected, rel=0.25)
+    assert recorder.finals[()]["at 2 bits/mse_bits2"] == pytest.approx(expected, rel=0.25)

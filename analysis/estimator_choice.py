@@ -1,0 +1,177 @@
+"""Table 3: MSE (bits²) by estimator, domain and true mutual information, beside the paper's and the oracle critic's;
+then the same against the decodable truth, and the estimates on unseen pairs.
+
+Reads the runs of the sweep estimator-choice from MLflow. Errors are standard errors over seeds; comparisons are of runs
+that share their seed, hence their data and initial weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from analysis.benchmark import (
+    FLOOR,
+    GROUP,
+    by_truth,
+    notes,
+    one_setting,
+    oracle,
+    paired,
+    paired_claim,
+    panels,
+    setting,
+    trained_and_decoded,
+    unseen,
+    with_decodable,
+)
+from analysis.report import Analysis, Claim, Result, main, plus_minus, published, summarise
+
+PLACE = [*GROUP, "true_bits", "bound"]
+
+
+def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+    """Table 3; the same against what can be decoded; and the estimates on unseen pairs."""
+    trained, decoded = trained_and_decoded(runs)
+    trained, left_out = one_setting(trained)
+    rows = with_decodable(by_truth(trained), decoded)
+    words = [setting(trained), *notes(trained), *left_out]
+    return [table_3(rows, words), both_truths(rows, words), unseen(rows, PLACE, words)]
+
+
+def table_3(rows: pd.DataFrame, words: list[str]) -> Result:
+    """MSE by estimator: ours, the oracle critic's, the paper's."""
+    figures = summarise(rows, PLACE, ["bias_bits", "variance_bits2", "mse_bits2", "settled_mse_bits2"])
+    figures = figures.merge(rows.groupby(PLACE, as_index=False)[[*FLOOR, "floor_batches"]].first(), on=PLACE)
+    theirs = published("table3").rename(columns={name: f"published_{name}" for name in published("table3").columns[3:]})
+    figures = figures.merge(theirs, on=["domain", "true_bits", "bound"], how="left")
+
+    said = {
+        "ours": [plus_minus(*pair) for pair in zip(figures["mse_bits2"], figures["mse_bits2_error"])],
+        "oracle critic": [plus_minus(value, float("nan"), "infinite") for value in figures["floor_mse_bits2"]],
+        "paper": [plus_minus(value, float("nan"), "-") for value in figures["published_mse_bits2"]],
+    }
+    index = [*GROUP, "true_bits", "of"]
+    long = pd.concat([figures[PLACE].assign(of=name, said=text) for name, text in said.items()])
+    bounds = list(dict.fromkeys(rows["bound"]))
+    text = long.pivot(index=index, columns="bound", values="said").fillna("-")[bounds]
+    order = pd.MultiIndex.from_frame(long[index].drop_duplicates().sort_values(index[:3], kind="stable"))
+    text = text.reindex(order).reset_index().rename(columns={"pool": "data", "true_bits": "true MI (bits)", "of": ""})
+    caption = [
+        "MSE (bits²) over all steps of a segment, by estimator; ± is one standard error over runs (seeds), "
+        f"{rows['seed'].nunique()} per figure; the paper's are one run each.",
+        oracle(rows),
+        *words,
+    ]
+    draw = functools.partial(panels, figures, draw_mse, "MSE (bits²)")
+    return Result("mse", figures, text, "\n".join(caption), draw, claims(rows))
+
+
+def both_truths(rows: pd.DataFrame, words: list[str]) -> Result:
+    """The second half of every segment against the nominal and against the decodable truth."""
+    columns = ["decodable_bits", "mean_bits", "mse_bits2", "decodable_mse_bits2"]
+    figures = summarise(rows, PLACE, columns)
+    known = rows.groupby(PLACE, as_index=False, sort=False)["decodable_bits_error"].first()
+    figures = figures.drop(columns="decodable_bits_error").merge(known, on=PLACE)
+    text = figures[[*PLACE, "runs"]].rename(columns={"pool": "data", "true_bits": "true MI (bits)"})
+    titles = ("decodable MI (bits)", "mean estimate (bits)", "MSE, nominal", "MSE, decodable")
+    for column, title in zip(columns, titles):
+        missing = "not decoded" if "decodable" in column else "diverged"
+        text[title] = [plus_minus(*pair, missing) for pair in zip(figures[column], figures[column + "_error"])]
+    caption = [
+        "The estimates scored against the nominal true MI and against the decodable one; ± is one standard error, over "
+        "runs (seeds), and of the decodable MI over folds of the items.",
+        *words,
+    ]
+    draw = functools.partial(panels, figures, draw_truths, "estimate (bits)")
+    return Result("both-truths", figures, text, "\n".join(caption), draw, truth_claims(rows))
+
+
+def claims(rows: pd.DataFrame) -> list[Claim]:
+    """Section 5.3's sentences."""
+    high = rows["true_bits"].max()
+    at_high = {domain: part for domain, part in rows[rows["true_bits"] == high].groupby("domain", sort=False)}
+    found = [no_universal_winner(rows)]
+    if "images" in at_high:
+        found += [
+            paired_claim(
+                f"In images at a large MI ({high:g} bits), {bound} is more accurate than SMILE-inf.",
+                at_high["images"], "bound", bound, "smile-inf",
+            )
+            for bound in ("nwj", "mine")
+        ]  # fmt: skip
+    if "gaussian" in at_high:
+        statement = f"SMILE-inf is more accurate than DV for Gaussian pairs at {high:g} bits."
+        found.append(paired_claim(statement, at_high["gaussian"], "bound", "smile-inf", "dv"))
+    return found
+
+
+def truth_claims(rows: pd.DataFrame) -> list[Claim]:
+    """Is SMILE the best for text, and does that survive the truth that can be found?"""
+    text = rows[(rows["domain"] == "text") & (rows["true_bits"] == rows["true_bits"].max())]
+    if text.empty:
+        return []
+    statement = (
+        f"For text at {text['true_bits'].iloc[0]:g} bits, {{}} is more accurate than DV, scored against the {{}} MI."
+    )
+    return [
+        paired_claim(statement.format(bound, truth), text, "bound", bound, "dv", figure)
+        for bound in ("smile-1", "smile-5")
+        for truth, figure in (("nominal", "mse_bits2"), ("decodable", "decodable_mse_bits2"))
+    ]
+
+
+def no_universal_winner(rows: pd.DataFrame) -> Claim:
+    """Whether the most accurate estimator, over all true MI, is another one in another domain, beyond chance."""
+    statement = "No estimator is the most accurate in every domain."
+    over = rows.groupby(["domain", "bound", "seed"], as_index=False, sort=False)["mse_bits2"].agg(
+        lambda x: x.mean(skipna=False)
+    )
+    mean = over.groupby(["domain", "bound"])["mse_bits2"].agg(lambda x: x.mean(skipna=False)).dropna()
+    if mean.empty:
+        return Claim(statement, "undecided", "every estimator diverged somewhere.")
+    winners = {domain: part.droplevel(0).idxmin() for domain, part in mean.groupby(level=0)}
+    told = ", ".join(f"{domain} {bound} ({mean[domain, bound]:.3f} bits²)" for domain, bound in winners.items())
+    evidence = f"lowest mean MSE over the true MI: {told}"
+    if len(set(winners.values())) == 1:
+        return Claim(statement, "does not hold", evidence + ".")
+    for domain, winner in winners.items():
+        for other in set(winners.values()) - {winner}:
+            difference = paired(over[over["domain"] == domain], "bound", winner, other, "mse_bits2")
+            if not difference.high < 0:
+                return Claim(
+                    statement, "undecided", f"{evidence}; in {domain}, {winner} and {other} cannot be told apart."
+                )
+    return Claim(
+        statement, "holds", f"{evidence}; each beats the others' winners in its domain (95 % paired intervals)."
+    )
+
+
+def draw_mse(axis: Any, rows: pd.DataFrame) -> None:
+    """MSE by true MI, one line per estimator, ours solid and the paper's dashed, on a logarithmic axis."""
+    for bound, line in rows.groupby("bound", sort=False):
+        drawn = axis.errorbar(
+            line["true_bits"], line["mse_bits2"], line["mse_bits2_error"], marker="o", capsize=3, label=bound
+        )
+        axis.plot(line["true_bits"], line["published_mse_bits2"], "--", color=drawn[0].get_color(), alpha=0.5)
+    axis.set(xlabel="true MI (bits); dashed: paper", yscale="log")
+
+
+def draw_truths(axis: Any, rows: pd.DataFrame) -> None:
+    """Mean estimates by true MI, with both truths."""
+    for bound, line in rows.groupby("bound", sort=False):
+        axis.errorbar(line["true_bits"], line["mean_bits"], line["mean_bits_error"], marker="o", capsize=3, label=bound)
+    truth = rows.drop_duplicates("true_bits")
+    axis.plot(truth["true_bits"], truth["true_bits"], "k-", label="nominal MI")
+    axis.plot(truth["true_bits"], truth["decodable_bits"], "k:", label="decodable MI")
+    axis.set(xlabel="true MI (bits)")
+
+
+ANALYSIS = Analysis("estimator-choice", analyse)
+
+if __name__ == "__main__":
+    main(ANALYSIS)

@@ -1,0 +1,58 @@
+"""Pools of sentence vectors made here: an encoder is fine-tuned to tell the classes of texts, then embeds them."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import torch
+from filelock import FileLock
+from safetensors.torch import load_file, save_file
+
+from infoscope import data, models
+from infoscope.tracking.store import home
+from sweeps.streams import stream
+
+TRANSFORMERS = ("small-bert", "small-roberta", "small-distilbert")  # built from a configuration, nothing downloaded
+SENTENCES = 1000  # generated, per class
+HUB = "hub:"  # then a name on the Hugging Face hub, or a folder
+
+
+def embed(pool: str) -> data.EmbeddingPool:
+    """The vectors of a pool named small-<architecture> (of generated sentences) or hub:<model> (of IMDB reviews).
+
+    Made once per working tree: whoever comes first fine-tunes, the others wait. Raises ValueError for another name,
+    FileNotFoundError when the reviews are not there.
+    """
+    path = home() / "encoders" / f"{pool.replace(':', '-').replace('/', '-')}-{digest(pool)}.safetensors"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_suffix(".lock")):
+        if not path.exists():
+            vectors, labels = fine_tuned(pool)
+            save_file({"vectors": vectors, "labels": labels}, path.with_suffix(".tmp"))
+            path.with_suffix(".tmp").replace(path)
+    stored = load_file(path)
+    return data.EmbeddingPool(stored["vectors"], stored["labels"], pool, synthetic=not pool.startswith(HUB))
+
+
+def digest(pool: str) -> str:
+    """Tells pools apart whose names differ only in signs that a file name cannot have."""
+    return sha256(pool.encode()).hexdigest()[:8]
+
+
+def fine_tuned(pool: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """The vectors [n, d] and labels [n] of a pool."""
+    generator = stream(0, f"embedding {pool}")
+    if pool in TRANSFORMERS:
+        texts, labels = data.sentences(SENTENCES, generator=generator)
+        encoder = models.small_encoder(texts, pool.removeprefix("small-"), generator)
+        settings = dict(epochs=1, learning_rate=1e-3)
+    elif pool.startswith(HUB):
+        reviews = data.imdb()
+        texts, labels = reviews.texts, reviews.labels
+        encoder = models.pretrained_encoder(pool.removeprefix(HUB), generator=generator)
+        settings = {}
+    else:
+        raise ValueError(f"unknown pool {pool!r} of texts; valid are {', '.join(TRANSFORMERS)}, {HUB}<model>")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    trained = models.fine_tune(texts, labels, encoder, generator, device=device, **settings)
+    return trained.embed(texts).float(), labels
