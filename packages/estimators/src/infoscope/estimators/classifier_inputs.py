@@ -1,0 +1,135 @@
+"""What a cross-fitted classifier is given: blocks, labels coded as joint classes, groups, and folds that keep groups
+whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from infoscope.estimators.variables import categorical
+
+LEAST_FOLDS = 3  # one is evaluated, one calibrates, at least one trains
+
+
+@dataclass(frozen=True, eq=False)
+class JointLabels:
+    """Label variables and the classes of their observed product, numbered by first appearance.
+
+    Numbering by first appearance makes every result independent of how labels are called.
+
+    values   name -> int64 [classes], the value (a code) of that variable in every joint class
+    classes  int64 [n], the joint class of every row
+    """
+
+    values: dict[str, np.ndarray]
+    classes: np.ndarray
+
+    @property
+    def count(self) -> int:
+        """Number of joint classes."""
+        return int(self.classes.max()) + 1
+
+
+def as_blocks(blocks: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
+    """Blocks by name as float64 [n, d]; a single array is the block "z".
+
+    Raises ValueError for no block, a block that is not [n, d], unequal lengths, or a value that is not finite.
+    """
+    named = blocks if isinstance(blocks, Mapping) else {"z": blocks}
+    if not named:
+        raise ValueError("blocks is empty; it must name at least one array [n, d].")
+    arrays = {name: np.asarray(block, dtype=np.float64) for name, block in named.items()}
+    for name, block in arrays.items():
+        if block.ndim != 2 or block.size == 0:
+            raise ValueError(f"block {name!r} has shape {list(block.shape)}; it must be [n, d], and not empty.")
+        bad = int((~np.isfinite(block)).any(axis=1).sum())
+        if bad:
+            raise ValueError(f"block {name!r} must be finite, but {bad} of its {len(block)} rows are not.")
+    lengths = {name: len(block) for name, block in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"blocks must be equally long, got lengths {lengths}.")
+    return arrays
+
+
+def as_joint_labels(labels: ArrayLike | Mapping[str, ArrayLike], n: int) -> JointLabels:
+    """Codes label variables, each [n] and discrete; a single array is the variable "y".
+
+    Raises ValueError for no variable, a wrong length, missing values, or only one class.
+    """
+    named = labels if isinstance(labels, Mapping) else {"y": labels}
+    if not named:
+        raise ValueError("labels is empty; it must name at least one discrete variable [n].")
+    codes = {name: coded(f"labels[{name!r}]", values, n) for name, values in named.items()}
+    for name, code in codes.items():
+        if code.max() == 0:
+            raise ValueError(f"labels[{name!r}] has one class only; it must take at least two values.")
+    classes = combined(list(codes.values()))
+    _, first = np.unique(classes, return_index=True)
+    return JointLabels({name: code[first] for name, code in codes.items()}, classes)
+
+
+def coded(name: str, values: ArrayLike, n: int) -> np.ndarray:
+    """Categories [n] as codes 0, 1, ... by first appearance, int64. ValueError for another length or missing values."""
+    values = np.asarray(values)
+    if values.shape != (n,):
+        raise ValueError(f"{name} must have shape [{n}], one category for each row, got {list(values.shape)}.")
+    return by_first_appearance(categorical(name, values))
+
+
+def by_first_appearance(values: np.ndarray) -> np.ndarray:
+    """Codes 0, 1, ... of values [n], in the order in which they first appear, int64."""
+    _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse]
+
+
+def combined(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """One code for each combination of the codes in several columns [n], by first appearance, int64 [n]."""
+    code = columns[0]
+    for column in columns[1:]:
+        code = by_first_appearance(code * (int(column.max()) + 1) + column)
+    return by_first_appearance(code)
+
+
+def assign_folds(classes: np.ndarray, groups: np.ndarray, folds: int, generator: np.random.Generator) -> np.ndarray:
+    """The fold of every row, int64 [n]: groups stay whole, and every class is spread as evenly as its groups allow.
+
+    Classes are dealt from the rarest to the commonest, each one's groups in random order to the folds that have the
+    fewest of it. Raises ValueError for folds outside 3..groups, and for a class that would be missing from a training
+    set: one that lies in a single group, or all of whose groups fell into one fold.
+    """
+    group_count = int(groups.max()) + 1
+    if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or not LEAST_FOLDS <= folds <= group_count:
+        raise ValueError(
+            f"folds must be a whole number from {LEAST_FOLDS} to the number of groups, {group_count}, got {folds!r}."
+        )
+    members = np.unique(np.stack([classes, groups]), axis=1)  # every (class, group) that occurs
+    groups_of = np.bincount(members[0])
+    if groups_of.min() < 2:
+        raise ValueError(
+            f"{int((groups_of < 2).sum())} of the {len(groups_of)} joint classes of labels lie in a single group "
+            f"(or row); each must be in at least 2, and better in {folds}, to be in every training set: merge or drop "
+            "them."
+        )
+    fold_of = np.full(group_count, -1)
+    for rare in np.argsort(groups_of, kind="stable"):
+        holding = members[1, members[0] == rare]
+        placed = fold_of[holding]
+        has = np.bincount(placed[placed >= 0], minlength=folds)
+        sizes = np.bincount(fold_of[fold_of >= 0], minlength=folds)
+        order = np.lexsort((sizes, has))
+        waiting = generator.permutation(holding[placed < 0])
+        fold_of[waiting] = order[np.arange(len(waiting)) % folds]
+    folds_with = np.zeros((len(groups_of), folds), dtype=bool)
+    folds_with[members[0], fold_of[members[1]]] = True
+    if folds_with.sum(axis=1).min() < 2:
+        raise ValueError(
+            f"all groups of a joint class of labels fell into one of {folds} folds; merge or drop classes of few "
+            "groups, or draw other folds with another generator."
+        )
+    return fold_of[groups]

@@ -1,0 +1,280 @@
+"""Typed variables: which columns of a sample are numbers and which are categories.
+
+A nearest-neighbour estimate needs to know, because distances between category codes mean nothing. Types are given per
+column by wrapping (`Continuous`, `Discrete`) or inferred: floats are continuous; integers, booleans, strings and pandas
+categories are discrete.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+FEW_REPEATS = 2  # values that repeat this often on average are ties by design; whole ones look like labels
+OFF_LATTICE = 1e-4  # of a step: the rounding of decimals in float32
+
+
+class LabelsAsNumbers(UserWarning):
+    """A continuous column holds what looks like class labels, whose numeric distances mean nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Continuous:
+    """Every column of `values` [n] or [n, d] is a number; ties are allowed."""
+
+    values: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Discrete:
+    """Every column of `values` [n] or [n, d] is a category; only equality counts, never order or distance."""
+
+    values: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """A checked sample of one (possibly multivariate, possibly mixed) variable.
+
+    continuous  float64 [n, c], the numeric columns, finite; c may be 0
+    codes       intp [n] in 0..categories-1, the joint category of all discrete columns; None if there are none
+    categories  how many joint categories occur; 1 if there are no discrete columns
+    """
+
+    continuous: np.ndarray
+    codes: np.ndarray | None
+    categories: int
+
+    @property
+    def n(self) -> int:
+        return len(self.continuous)
+
+    @property
+    def dim(self) -> int:
+        """Number of continuous columns."""
+        return self.continuous.shape[1]
+
+    @property
+    def kind(self) -> str:
+        """continuous, discrete or mixed."""
+        if self.codes is None:
+            return "continuous"
+        return "mixed" if self.dim else "discrete"
+
+    def scales(self) -> np.ndarray:
+        """Standard deviation of every continuous column [c], in the column's unit."""
+        centred = self.continuous - self.continuous.mean(axis=0)
+        largest = np.abs(centred).max(axis=0)  # divided out, so that squares neither overflow nor underflow
+        return largest * np.sqrt(np.mean((centred / largest) ** 2, axis=0))
+
+    def standardised(self) -> Variable:
+        """The same with every continuous column at standard deviation 1 and its mean near 0.
+
+        Values on a lattice, such as rounded ones, stay on one: steps that were equal remain equal, and so do ties.
+        """
+        scales = self.scales()
+        centred = (self.continuous - self.continuous.mean(axis=0)) / scales
+        for place, column in enumerate(self.continuous.T):
+            steps = lattice(column)
+            if steps is not None:
+                centred[:, place] = (steps - np.round(steps.mean())) * short(centred[:, place].std() / steps.std())
+        return Variable(centred, self.codes, self.categories)
+
+    def take(self, rows: np.ndarray) -> Variable:
+        """The sample at `rows` (indices or a mask)."""
+        codes, categories = (None, 1) if self.codes is None else factorise(self.codes[rows])
+        return Variable(self.continuous[rows], codes, categories)
+
+
+def as_variable(name: str, value: Any) -> Variable:
+    """`value` as a Variable; `name` is what errors call it.
+
+    Taken: an array, tensor, list or Series of [n] or [n, d]; a DataFrame (typed column by column); a `Continuous` or
+    `Discrete` wrapper around one of these; a list or tuple of blocks, at least one of them wrapped, whose columns are
+    put side by side; a Variable, returned as it is.
+
+    ValueError: no rows, more than two axes, missing or infinite values, a constant continuous column, or a column type
+    that is neither numbers nor categories. LabelsAsNumbers is warned about continuous columns that look like labels.
+    """
+    if isinstance(value, Variable):
+        return value
+    found = columns(name, value)
+    lengths = {len(column) for _, column in found}
+    if len(lengths) != 1 or 0 in lengths:
+        raise ValueError(
+            f"{name} must have at least one row, and columns of one length, got lengths {sorted(lengths)}."
+        )
+    numbers, labels = [], []
+    for place, (typed, column) in enumerate(found):
+        if typed is Discrete:
+            labels.append(factorise(categorical(name, column))[0])
+        else:
+            numbers.append(as_numbers(name, column))
+            warn_of_labels(name, place, numbers[-1])
+    codes, categories = joint_codes(labels)
+    stacked = np.column_stack(numbers) if numbers else np.empty((lengths.pop(), 0))
+    return Variable(np.ascontiguousarray(stacked), codes, categories)
+
+
+def single_columns(name: str, value: Any) -> list[Variable]:
+    """Every column of `value` as a Variable of its own."""
+    return [
+        as_variable(f"{name}[{number}]", typed(column)) for number, (typed, column) in enumerate(columns(name, value))
+    ]
+
+
+def join(*variables: Variable) -> Variable:
+    """The variables side by side, as one: numeric columns stacked, categories joined."""
+    codes, categories = joint_codes([variable.codes for variable in variables if variable.codes is not None])
+    return Variable(np.hstack([variable.continuous for variable in variables]), codes, categories)
+
+
+def same_length(**variables: Variable) -> int:
+    """The common number of rows; ValueError if there is none."""
+    lengths = {name: variable.n for name, variable in variables.items()}
+    if len(set(lengths.values())) != 1:
+        raise ValueError(f"{' and '.join(lengths)} must have the same number of rows, got {lengths}.")
+    return next(iter(lengths.values()))
+
+
+def jitter(values: np.ndarray, generator: np.random.Generator, relative: float = 1e-10) -> np.ndarray:
+    """`values` [n] or [n, d] plus uniform noise of width `relative` standard deviations of its column: breaks ties.
+
+    Relative to the spread, because noise of a fixed width destroys data of a small scale and vanishes beside a large
+    one. ValueError: a width below the resolution of the numbers themselves, which would break no tie.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    numbers = np.column_stack([as_numbers("values", column) for column in bare_columns("values", values)])
+    spread = Variable(numbers, None, 1).scales().reshape(values.shape[1:])
+    width = relative * spread
+    if np.any(width < 4 * np.spacing(np.abs(values).max(axis=0))):
+        raise ValueError(
+            f"relative must exceed the resolution of the numbers, got {relative!r}: centre the values first."
+        )
+    return values + width * generator.uniform(-0.5, 0.5, values.shape)
+
+
+def lattice(column: np.ndarray) -> np.ndarray | None:
+    """The column [n] in whole steps from its least value, if its values repeat and are equally spaced; else None."""
+    first = column[:1000]
+    if len(np.unique(first)) == len(first):  # of values that repeat, some would have
+        return None
+    distinct = np.unique(column)
+    if len(column) < FEW_REPEATS * len(distinct):
+        return None
+    step = np.diff(distinct).min()
+    step = (distinct[-1] - distinct[0]) / np.round((distinct[-1] - distinct[0]) / step)
+    steps = (column - distinct[0]) / step
+    whole = np.round(steps)
+    return whole if np.abs(steps - whole).max() < OFF_LATTICE and whole.max() < 2**30 else None
+
+
+def short(value: float) -> float:
+    """The value to 20 binary digits, so that whole multiples of it, and their differences, are exact."""
+    digits, exponent = np.frexp(value)
+    return float(np.ldexp(np.round(np.ldexp(digits, 20)), exponent - 20))
+
+
+def factorise(labels: np.ndarray) -> tuple[np.ndarray, int]:
+    """Codes 0..m-1 [n] of the distinct labels, and m."""
+    distinct, codes = np.unique(labels, return_inverse=True)
+    return codes.reshape(-1).astype(np.intp), len(distinct)
+
+
+def joint_codes(codes: Sequence[np.ndarray]) -> tuple[np.ndarray | None, int]:
+    """One code for each combination that occurs, and how many occur; (None, 1) of nothing."""
+    if not codes:
+        return None, 1
+    joint, count = factorise(codes[0])
+    for more in codes[1:]:
+        joint, count = factorise(joint * (int(more.max()) + 1) + more)
+    return joint, count
+
+
+def columns(name: str, value: Any) -> list[tuple[type, np.ndarray]]:
+    """(Continuous or Discrete, values [n]) of every column."""
+    if isinstance(value, (list, tuple)) and any(isinstance(block, (Continuous, Discrete)) for block in value):
+        return [column for block in value for column in columns(name, block)]
+    if isinstance(value, (Continuous, Discrete)):
+        typed = type(value)
+        return [(typed, column) for column in bare_columns(name, value.values)]
+    return [(inferred(name, column), column) for column in bare_columns(name, value)]
+
+
+def bare_columns(name: str, value: Any) -> list[np.ndarray]:
+    """Every column [n] of an untyped array-like of one or two axes."""
+    if isinstance(value, pd.DataFrame):
+        return [value.iloc[:, place].to_numpy() for place in range(value.shape[1])]
+    if isinstance(value, torch.Tensor):
+        value = value.detach().cpu()
+        value = (value.double() if value.is_floating_point() else value).numpy()
+    array = np.asarray(value)
+    if array.ndim not in (1, 2):
+        raise ValueError(f"{name} must be [n] or [n, d], got shape {array.shape}.")
+    if array.ndim == 1:
+        return [array]
+    if array.shape[1] == 0:
+        raise ValueError(f"{name} must have at least one column, got shape {array.shape}.")
+    return list(array.T)
+
+
+def inferred(name: str, column: np.ndarray) -> type:
+    """Continuous or Discrete, from the column's type."""
+    if column.dtype.kind == "f":
+        return Continuous
+    if column.dtype.kind in "iubUS":
+        return Discrete
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    if kind in ("floating", "mixed-integer-float", "decimal"):
+        return Continuous
+    if kind in ("string", "boolean", "integer", "categorical", "bytes"):
+        return Discrete
+    raise ValueError(
+        f"{name} must hold numbers (continuous) or integers, booleans and strings (discrete), got a column of {kind}; "
+        "wrap it in Continuous or Discrete."
+    )
+
+
+def as_numbers(name: str, column: np.ndarray) -> np.ndarray:
+    """float64 [n], finite and not constant."""
+    try:
+        numbers = column.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be numbers to be continuous, got {column.dtype}: {error}.") from None
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"{name} must be finite, got {(~np.isfinite(numbers)).sum()} NaN or infinite values.")
+    if numbers.min() == numbers.max():
+        raise ValueError(
+            f"{name} must vary in every continuous column, got one that is {numbers[0]!r} in all {len(numbers)} rows; "
+            "drop it or wrap it in Discrete."
+        )
+    return numbers
+
+
+def categorical(name: str, column: np.ndarray) -> np.ndarray:
+    """The column with nothing missing; values of mixed types become strings with their type, so that they sort."""
+    if pd.isna(column).any():
+        raise ValueError(f"{name} must have no missing categories, got {pd.isna(column).sum()} of {len(column)}.")
+    if column.dtype.kind == "O" and len({type(label) for label in column}) > 1:
+        return np.array([f"{type(label).__name__}:{label}" for label in column])
+    return column
+
+
+def warn_of_labels(name: str, place: int, numbers: np.ndarray) -> None:
+    """Warns when a continuous column [n] is all whole numbers that repeat."""
+    if np.mod(numbers[:100], 1).any() or np.mod(numbers, 1).any():  # the first few mostly tell
+        return
+    distinct = len(np.unique(numbers))
+    if len(numbers) >= FEW_REPEATS * distinct:
+        warnings.warn(
+            f"{name} is taken as continuous, but column {place} has only {distinct} distinct whole numbers in "
+            f"{len(numbers)} rows: if they are class labels, their distances mean nothing; wrap them in Discrete.",
+            LabelsAsNumbers,
+            stacklevel=4,
+        )

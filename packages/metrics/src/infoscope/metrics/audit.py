@@ -1,0 +1,195 @@
+"""What must hold for any estimator of mutual information, whatever it is given: a metamorphic audit.
+
+Mutual information does not change when a variable is rescaled, its labels renamed or its columns reordered; it is
+symmetric, at most H(y), zero for independent variables, and obeys data processing and the chain rule. An estimator can
+be checked for each without knowing the truth of any data. How far it is off is measured in nats on fresh data, several
+times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infoscope.estimators.checks import whole
+
+Estimator = Callable[[NDArray, NDArray], float]
+HOLDS, FAILS, NOT_OFFERED = "holds", "fails", "not offered"
+# nats. What is the same number for every data set may differ by rounding and jitter only; what holds in expectation may
+# differ by the bias one would put up with.
+EXACT, STATISTICAL = 0.01, 0.1
+CLASSES, DIM = 4, 6
+
+
+@dataclass(frozen=True)
+class Check:
+    """One property, as an estimator keeps it.
+
+    name       the property; y: `labels` (integers) or `numbers`
+    violation  how far it is from holding, nats: the largest over the data sets of what must be the same number, the
+               mean of what holds in expectation; NaN where the estimator gives no number
+    error      standard error of the mean; NaN for a largest value
+    tolerance  nats
+    verdict    holds, fails (beyond the tolerance, a mean by two standard errors), or not offered
+    note       what the estimator said instead of a number
+    """
+
+    name: str
+    y: str
+    violation: float
+    error: float
+    tolerance: float
+    verdict: str
+    note: str = ""
+
+
+def audit(
+    estimator: Estimator,
+    y: Iterable[str] = ("labels", "numbers"),
+    n: int = 600,
+    repeats: int = 5,
+    generator: np.random.Generator | None = None,
+) -> tuple[Check, ...]:
+    """Every check of `estimator`, a function (x [n, d] float64, y) -> nats.
+
+    y        what to give it as y: `labels`, int64 [n] (or [n, m], several labels side by side), and `numbers`, float64
+             [n, d]; what it does not take (it raises) is reported as not offered
+    n, repeats  rows of each data set, and how many data sets of each kind
+    generator   draws them; None is a fresh one with seed 0
+    ValueError: an unknown kind of y, n < 100, repeats < 2.
+    """
+    whole("n", n, 100)
+    whole("repeats", repeats, 2)
+    kinds = list(y)
+    if not kinds or not set(kinds) <= set(CHECKS):
+        raise ValueError(f"y must be some of {', '.join(CHECKS)}, got {kinds}.")
+    generator = np.random.default_rng(0) if generator is None else generator
+    return tuple(
+        measured(name, kind, check, tolerance, estimator, n, repeats, generator)
+        for kind in kinds
+        for name, (check, tolerance) in CHECKS[kind].items()
+    )
+
+
+def measured(
+    name: str, kind: str, check: Callable, tolerance: float, estimator: Estimator, n: int, repeats: int,
+    generator: np.random.Generator,
+) -> Check:  # fmt: skip
+    """One check over its data sets, with everything the estimator may raise taken as its answer."""
+
+    def number(x: NDArray, y: NDArray) -> float:
+        value = float(estimator(np.ascontiguousarray(x), np.ascontiguousarray(y)))
+        if not np.isfinite(value):
+            raise ArithmeticError(f"the estimate is {value}")
+        return value
+
+    draws = generator.spawn(repeats)
+    try:
+        violations = np.array([check(number, DATA[kind](n, draw), draw) for draw in draws])
+    except Exception as error:  # noqa: BLE001
+        said = (str(error).splitlines() or [""])[0]
+        return Check(name, kind, np.nan, np.nan, tolerance, NOT_OFFERED, f"{type(error).__name__}: {said}")
+    if tolerance == EXACT:
+        largest = float(violations.max())
+        return Check(name, kind, largest, np.nan, tolerance, FAILS if largest > tolerance else HOLDS)
+    mean, error = float(violations.mean()), float(violations.std(ddof=1) / np.sqrt(repeats))
+    return Check(name, kind, mean, error, tolerance, FAILS if mean - 2 * error > tolerance else HOLDS)
+
+
+def labelled(n: int, g: np.random.Generator) -> tuple[NDArray, NDArray]:
+    """Four Gaussian classes in six dimensions, three of which tell them apart: I(x; y) is about 0.9 of 1.39 nats."""
+    y = g.integers(0, CLASSES, n)
+    x = g.normal(size=(n, DIM))
+    x[:, :3] += 2 * np.eye(CLASSES, 3)[y]
+    return x, y
+
+
+def paired(n: int, g: np.random.Generator) -> tuple[NDArray, NDArray]:
+    """Two numbers beside one, jointly Gaussian: I(x; y) is 0.83 nats."""
+    x = g.normal(size=(n, 2))
+    return x, 0.9 * x[:, :1] + np.sqrt(0.19) * g.normal(size=(n, 1))
+
+
+DATA = {"labels": labelled, "numbers": paired}
+
+
+def same(transform: Callable) -> Callable:
+    """The check that the estimate does not move when `transform` changes (x, y)."""
+
+    def check(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator) -> float:
+        return abs(estimate(*transform(*data, g)) - estimate(*data))
+
+    return check
+
+
+def rows(x: NDArray, y: NDArray, g: np.random.Generator) -> tuple[NDArray, NDArray]:
+    order = g.permutation(len(x))
+    return x[order], y[order]
+
+
+def renamed(x: NDArray, y: NDArray, g: np.random.Generator) -> tuple[NDArray, NDArray]:
+    return x, 3 + 7 * g.permutation(CLASSES)[y]
+
+
+def one_hot(x: NDArray, y: NDArray, g: np.random.Generator) -> tuple[NDArray, NDArray]:
+    return x, np.eye(CLASSES, dtype=np.int64)[y]
+
+
+def with_noise_columns(x: NDArray, y: NDArray, g: np.random.Generator) -> tuple[NDArray, NDArray]:
+    return np.hstack([x, g.normal(size=(len(x), DIM))]), y
+
+
+def twice(x: NDArray, y: NDArray, g: np.random.Generator) -> tuple[NDArray, NDArray]:
+    return np.repeat(x, 2, axis=0), np.repeat(y, 2, axis=0)
+
+
+def independence(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator) -> float:
+    x, y = data
+    return abs(estimate(x, y[g.permutation(len(y))]))
+
+
+def below_entropy(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator) -> float:
+    """Classes that are far apart: the estimate may reach H(y), not exceed it."""
+    x, y = data
+    counts = np.bincount(y)
+    entropy = -np.sum(counts / len(y) * np.log(counts / len(y)))
+    return max(0.0, estimate(x + 20 * np.eye(CLASSES, DIM)[y], y) - entropy)
+
+
+def processing(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator) -> float:
+    """Noise on x cannot add information."""
+    x, y = data
+    return max(0.0, estimate(x + 0.5 * g.normal(size=x.shape), y) - estimate(x, y))
+
+
+def chain_rule(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator) -> float:
+    """I(x; y, d) = I(x; y) + sum over y of p(y) I(x; d | y), for a second label d that shifts x."""
+    x, y = data
+    d = g.integers(0, 3, len(y))
+    x = x + 1.5 * np.eye(DIM)[-3:][d]
+    given = sum(np.mean(y == label) * estimate(x[y == label], d[y == label]) for label in range(CLASSES))
+    return abs(estimate(x, np.column_stack([y, d])) - estimate(x, y) - given)
+
+
+ANY = {
+    "permute rows": (same(rows), EXACT),
+    "rescale x and y": (same(lambda x, y, g: (1000 * x, 1000 * y)), EXACT),
+    "rescale x alone": (same(lambda x, y, g: (100 * x, y)), EXACT),
+    "rescale one column": (same(lambda x, y, g: (x * np.r_[100.0, np.ones(x.shape[1] - 1)], y)), EXACT),
+    "permute columns": (same(lambda x, y, g: (x[:, ::-1], y)), EXACT),
+    "swap x and y": (lambda estimate, data, g: abs(estimate(*data) - estimate(*data[::-1])), EXACT),
+    "duplicate rows": (same(twice), STATISTICAL),
+    "add noise columns": (same(with_noise_columns), STATISTICAL),
+    "independence": (independence, STATISTICAL),
+    "data processing": (processing, STATISTICAL),
+}  # name -> (check, tolerance in nats)
+LABELS = {
+    "rename labels": (same(renamed), EXACT),
+    "one-hot labels": (same(one_hot), EXACT),
+    "at most H(y)": (below_entropy, STATISTICAL),
+    "chain rule": (chain_rule, STATISTICAL),
+}
+CHECKS = {"labels": ANY | LABELS, "numbers": ANY}

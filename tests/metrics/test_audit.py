@@ -1,0 +1,78 @@
+"""The audit finds what is wrong with estimators that are wrong in a known way, and nothing with one that is right."""
+
+import numpy as np
+import pytest
+
+from infoscope.metrics.audit import audit
+
+
+def gaussian(x, y):
+    """I of jointly Gaussian variables from their covariance: right for numbers, up to its bias."""
+    x, y = (np.asarray(v, float).reshape(len(v), -1) for v in (x, y))
+    both = np.corrcoef(np.hstack([x, y]), rowvar=False)
+    d = x.shape[1]
+    logs = [np.linalg.slogdet(block)[1] for block in (both[:d, :d], both[d:, d:], both)]
+    return 0.5 * (logs[0] + logs[1] - logs[2])
+
+
+def verdicts(estimator, **settings):
+    return {(check.y, check.name): check.verdict for check in audit(estimator, n=200, repeats=3, **settings)}
+
+
+def test_the_right_estimator_passes():
+    assert set(verdicts(gaussian, y=["numbers"]).values()) == {"holds"}
+
+
+@pytest.mark.parametrize(("wrong", "fails"), [
+    (lambda x, y: gaussian(x, y) * np.std(x[:, 0]), {"rescale x and y", "rescale x alone", "rescale one column",
+                                                     "permute columns", "swap x and y"}),
+    (lambda x, y: gaussian(x, y) + 0.2, {"independence"}),
+    (lambda x, y: gaussian(x, y) + 0.3 * x[0, 0], {"permute rows", "rescale x and y", "rescale x alone",
+                                                   "rescale one column", "permute columns", "swap x and y"}),
+    (lambda x, y: gaussian(x, y) + 0.001 * len(x), {"duplicate rows", "independence"}),
+    (lambda x, y: gaussian(x, y) / x.shape[1], {"add noise columns", "swap x and y"}),
+    (lambda x, y: -gaussian(x, y), {"data processing"}),
+])  # fmt: skip
+def test_each_fault_is_found_by_its_checks(wrong, fails):
+    found = verdicts(wrong, y=["numbers"])
+    assert fails <= {name for (_, name), verdict in found.items() if verdict == "fails"}
+    assert found["numbers", "independence"] == ("fails" if "independence" in fails else "holds") or "permute rows" in fails
+
+
+def test_labels_taken_as_numbers_are_found():
+    found = verdicts(gaussian, y=["labels"])
+    assert found["labels", "rename labels"] == found["labels", "one-hot labels"] == "fails"
+
+
+def test_more_than_the_entropy_and_a_broken_chain_are_found():
+    def entropy_twice(x, y):
+        counts = np.unique(y, axis=0, return_counts=True)[1] / len(y)
+        return -2 * np.sum(counts * np.log(counts)) if len(counts) > 3 else 0.0
+
+    found = verdicts(entropy_twice, y=["labels"])
+    assert found["labels", "at most H(y)"] == found["labels", "chain rule"] == "fails"
+
+
+def test_what_is_not_offered_is_said():
+    def refuses(x, y):
+        raise TypeError("labels only\nsecond line")
+
+    checks = audit(refuses, y=["numbers"], n=100, repeats=2)
+    assert {(check.verdict, check.note) for check in checks} == {("not offered", "TypeError: labels only")}
+    checks = audit(lambda x, y: float("nan"), y=["numbers"], n=100, repeats=2)
+    assert {check.note for check in checks} == {"ArithmeticError: the estimate is nan"}
+
+
+def test_the_same_generator_gives_the_same_audit():
+    first, second = (audit(gaussian, n=100, repeats=2, generator=np.random.default_rng(3)) for _ in range(2))
+    assert [check.violation for check in first] == [check.violation for check in second]
+
+
+@pytest.mark.parametrize(("settings", "words"), [
+    ({"y": ["images"]}, "y must be some of labels, numbers"),
+    ({"n": 10}, "n must be a whole number of at least 100"),
+    ({"repeats": 1}, "repeats must be a whole number of at least 2"),
+])  # fmt: skip
+def test_bad_settings_are_one_sentence(settings, words):
+    with pytest.raises(ValueError, match=words):
+        audit(gaussian, **settings)
