@@ -83,7 +83,8 @@ def with_decodable(rows: pd.DataFrame, decoded: pd.DataFrame, on: Sequence[str] 
     if decoded.empty:
         rows = rows.assign(decodable_bits=np.nan, decodable_bits_error=np.nan)
     else:
-        rows = rows.drop(columns=known, errors="ignore").merge(by_truth(decoded)[[*keys, *known]], on=keys, how="left")
+        found = by_truth(one_setting(decoded, on)[0])[[*keys, *known]]
+        rows = rows.drop(columns=known, errors="ignore").merge(found, on=keys, how="left")
     exact = rows["domain"] == "gaussian"
     rows.loc[exact, "decodable_bits"] = rows.loc[exact, "true_bits"]
     rows.loc[exact, "decodable_bits_error"] = 0.0
@@ -298,7 +299,7 @@ def ratio_claim(
     """
     ratios = log_ratios(rows, field, first, second, figure, over)
     if ratios.empty:
-        return Claim(statement, "undecided", f"{first} and {second} were not both run, or both diverged.")
+        return Claim(statement, "undecided", f"there is nothing to compare {first} and {second} in.")
     what = f"log10 of {figure.split('_bits')[0].replace('_', ' ')}, {first} over {second}, median over cells"
     return limit_claim(statement, ratios, math.log10(at_most), what, "{:+.3f}")
 

@@ -26,6 +26,7 @@ from analysis.benchmark import (
     panels,
     setting,
     trained_and_decoded,
+    unlike_published,
     unseen,
     with_decodable,
 )
@@ -39,7 +40,7 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
     trained, decoded = trained_and_decoded(runs)
     trained, left_out = one_setting(trained)
     rows = with_decodable(by_truth(trained), decoded)
-    words = [setting(trained), *notes(trained), *left_out]
+    words = [setting(trained), *unlike_published(trained), *notes(trained), *left_out]
     return [table_3(rows, words), both_truths(rows, words), unseen(rows, PLACE, words)]
 
 

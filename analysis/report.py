@@ -20,6 +20,7 @@ from infoscope.metrics import Replicated, replicated
 from infoscope.tracking import StoreUnreachable, runs
 
 FOLDER = Path("runs") / "tables"
+LONGEST = 1e5  # from here on figures are printed with an exponent
 ERROR = "_error"  # suffix of the column that holds a column's standard error
 
 
@@ -158,4 +159,5 @@ def plus_minus(value: float, error: float, missing: str = "diverged") -> str:
     """A figure with its standard error; `missing` if it is not a number, and no error where one run gives none."""
     if not math.isfinite(value):
         return missing
-    return f"{value:.3f} ± {error:.3f}" if math.isfinite(error) else f"{value:.3f}"
+    form = ".3f" if abs(value) < LONGEST else ".2e"
+    return f"{value:{form}} ± {error:{form}}" if math.isfinite(error) else f"{value:{form}}"

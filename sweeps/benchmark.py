@@ -48,8 +48,8 @@ PUBLISHED = dict(
     decoder_steps=2000,
 )
 # a narrower critic, fewer and cheaper steps, real data where there is some
-LAPTOP = PUBLISHED | dict(steps=800, width=64, size=32, seeds=(0, 1), images="auto", text="auto")
-SMOKE = LAPTOP | dict(steps=30, width=16, size=16, decoder_steps=30)
+LAPTOP = PUBLISHED | dict(steps=800, width=64, size=32, images="auto", text="auto")
+SMOKE = LAPTOP | dict(steps=30, seeds=(0, 1), width=16, size=16, decoder_steps=30)
 
 
 def profiles(

@@ -1,0 +1,229 @@
+"""The report: one page with every analysis of the neural benchmark that has runs under a profile.
+
+Every table with its caption, figure and claims, and at the top all claims with their verdicts. Where figures differ
+from the published ones by more than sampling error, the page says so and why. It needs nothing but itself: pictures
+are inside, and whatever comes from the store is escaped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import math
+import re
+import shlex
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+from jinja2 import Environment, FileSystemLoader
+from mlflow.exceptions import MlflowException
+
+from analysis import (
+    critic_architecture,
+    critic_capacity,
+    embedding_networks,
+    estimator_choice,
+    information_sources,
+    layer_dependency,
+    nuisance,
+    representation_dimension,
+    tune_critic,
+)
+from analysis.benchmark import PUBLISHED, one_setting, trained_and_decoded, unlike_published
+from analysis.report import ERROR, Result, plus_minus
+from infoscope.tracking import StoreUnreachable, attach, runs
+
+ORDER = (  # the paper's
+    critic_architecture, critic_capacity, estimator_choice, information_sources, representation_dimension, nuisance,
+    layer_dependency, embedding_networks, tune_critic,
+)  # fmt: skip
+FOLDER = Path("runs")
+PAPERS = "published_"  # prefix of the column that holds the paper's figure of a column
+APART, LARGE = 2.0, 0.25  # standard errors, and part of the paper's figure, beyond which a difference is told
+LISTED = 12  # differences that are listed one by one
+LONG = 40  # rows beyond which a table is folded
+WORDS = {"diverged", "infinite", "not run", "not decoded", "stopped or diverged", "too few trials", "-", "nan"}
+NUMBER = re.compile(r"[-+]?[\d,.]+(e[-+]?\d+)?( ± [\d.]+(e[-+]?\d+)?)?( ?%)?( \(.*\))?")
+AXES = ("critic", "depth", "width", "sources", "size", "schedule_bits", "batch", "learning_rate")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A result as the page shows it: the table as text with the alignment of its columns, and the figure as PNG."""
+
+    result: Result
+    header: Sequence[tuple[str, bool]]  # title, right-aligned
+    rows: Sequence[Sequence[str]]
+    image: str  # base64, or empty
+    differences: Sequence[str] = ()
+
+    @property
+    def long(self) -> bool:
+        return len(self.rows) > LONG
+
+
+@dataclass(frozen=True)
+class Section:
+    """An analysis on the page: what it shows, or why it shows nothing and what to run."""
+
+    experiment: str
+    title: str
+    pictures: Sequence[Picture] = field(default_factory=list)
+    problem: str = ""
+    command: str = ""
+
+
+def section(module: ModuleType, profile: str) -> Section:
+    """One analysis of the runs under a profile's label."""
+    analysis = module.ANALYSIS
+    title = " ".join(module.__doc__.split("\n\n")[0].split())
+    try:
+        found = runs(analysis.experiment, profile)
+    except LookupError as error:
+        return Section(analysis.experiment, title, problem=error.args[0], command=command(analysis.experiment, profile))
+    try:
+        results = analysis.analyse(found, analysis.arguments(["--profile", profile]))
+        pictures = [picture(result, module, found) for result in results]
+    except (ValueError, LookupError, MlflowException, OSError) as error:
+        return Section(analysis.experiment, title, problem=f"the analysis failed: {error}")
+    return Section(analysis.experiment, title, pictures)
+
+
+def command(experiment: str, profile: str) -> str:
+    """What makes the runs of an experiment under a profile's label: the profile's name and replaced settings."""
+    name, *settings = profile.split()
+    return f"make sweep-{experiment} PROFILE={shlex.quote(name)}" + (f' SET="{" ".join(settings)}"' if settings else "")
+
+
+def picture(result: Result, module: ModuleType, found: pd.DataFrame) -> Picture:
+    """A result with its figure drawn."""
+    text = result.text.astype(str)
+    header = [(str(name), _numeric(text.iloc[:, place])) for place, name in enumerate(text.columns)]
+    image = ""
+    if result.draw is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            result.draw(Path(folder) / "figure.png")
+            image = base64.b64encode((Path(folder) / "figure.png").read_bytes()).decode("ascii")
+    return Picture(result, header, text.values.tolist(), image, differences(result, module, found))
+
+
+def _numeric(values: pd.Series) -> bool:
+    """Whether a column of text holds numbers, or words in place of numbers."""
+    return all(value in WORDS or NUMBER.fullmatch(value) for value in values)
+
+
+def differences(result: Result, module: ModuleType, found: pd.DataFrame) -> list[str]:
+    """Where our figures differ from the paper's by more than sampling error and a quarter, and the known reasons.
+
+    The paper's figures are one run each, whose scatter is taken to be that of one of ours.
+    """
+    figures = result.figures
+    columns = [name for name in figures if PAPERS + name in figures and name + ERROR in figures]
+    compared, unknown, diverged, told, apart = 0, 0, 0, [], set()
+    for name in columns:
+        both = figures[np.isfinite(figures[PAPERS + name])]
+        diverged += int((~np.isfinite(both[name])).sum())
+        both = both[np.isfinite(both[name])]
+        of_difference = both[name + ERROR] * np.sqrt(1 + both["runs"])
+        off = both[name] - both[PAPERS + name]
+        large = off.abs() > LARGE * both[PAPERS + name].abs()
+        sure = off.abs() > APART * of_difference
+        compared, unknown = compared + len(both), unknown + int(of_difference.isna().sum())
+        for index in both.index[large & sure]:
+            row = both.loc[index]
+            ours = plus_minus(row[name], row[name + ERROR])
+            told.append(f"{_place(row)}: {_spoken(name)} {ours}, paper {row[PAPERS + name]:.3f}")
+            apart.add(index)
+    if not compared + diverged:
+        return []
+    first = (
+        f"{len(told)} of {compared} figures differ from the paper's by more than {APART:g} standard errors of the "
+        f"difference and {LARGE:.0%}; the paper's are one run each, published without error, whose scatter is taken to "
+        "be that of one of our runs."
+    )
+    first += f" Of {unknown} it cannot be told: one run has no error." if unknown else ""
+    first += f" {diverged} further figures diverged here, and not in the paper." if diverged else ""
+    listed = told[:LISTED] + ([f"and {len(told) - LISTED} more"] if len(told) > LISTED else [])
+    return [first, *reasons(figures.loc[sorted(apart)], module, found), *listed] if told else [first]
+
+
+def _place(row: pd.Series) -> str:
+    """Which figure a row is of, in words."""
+    names = [name for name in ("domain", "pool", "critic", "depth", "size", "bound") if name in row.index]
+    place = dict.fromkeys(str(row[name]) if isinstance(row[name], str) else f"{name} {row[name]:g}" for name in names)
+    return " ".join(place) + (f" at {row['true_bits']:g} bits" if "true_bits" in row.index else "")
+
+
+def _spoken(name: str) -> str:
+    return {"mse_bits2": "MSE"}.get(name, name.replace("_bits2", "").replace("_bits", ""))
+
+
+def reasons(rows: pd.DataFrame, module: ModuleType, found: pd.DataFrame) -> Iterator[str]:
+    """What is known to make the figures of these rows differ."""
+    trained, _ = one_setting(trained_and_decoded(found)[0], axes=AXES)
+    of_rows = trained[trained["pool"].isin(rows["pool"])]
+    yield from unlike_published(of_rows, getattr(module, "PUBLISHED_SETTING", PUBLISHED))
+    if "text" in set(rows["domain"]):
+        yield (
+            "Text: both score a nominal truth, that of the labels; how much of it there is to find depends on the "
+            "embeddings."
+        )
+    if {"mse_bits2", "floor_mse_bits2"} <= set(rows):
+        share = (rows["floor_mse_bits2"] / rows["mse_bits2"]).median()
+        if math.isfinite(share):
+            yield (
+                f"Of our MSE in these rows, the oracle critic alone scores {share:.0%} (median): that much is the "
+                "batch estimator's own noise, not the critic's."
+            )
+
+
+def render(sections: Sequence[Section], profile: str) -> str:
+    """The page."""
+    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True)
+    claims = [claim for part in sections for shown in part.pictures for claim in shown.result.claims]
+    counts = Counter(claim.verdict for claim in claims)
+    return environment.get_template("page.html").render(sections=sections, profile=profile, counts=counts)
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Writes the page, prints its path, and adds it to the newest run of every sweep shown. Exits with 1 when an
+    analysis failed, with 2 when there is nothing to show.
+    """
+    parser = argparse.ArgumentParser(description=sys.modules[__name__].__doc__)
+    parser.add_argument("--profile", default="laptop", help="the profile whose runs to show (default: laptop)")
+    profile = parser.parse_args(words).profile
+    try:
+        sections = [section(module, profile) for module in ORDER]
+    except StoreUnreachable as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    if not any(part.pictures for part in sections):
+        print(f"error: nothing to show under profile {profile!r}:", file=sys.stderr)
+        for part in sections:
+            print(f"  {part.experiment}: {part.problem}", file=sys.stderr)
+        sys.exit(2)
+    path = FOLDER / f"report-{re.sub(r'[^A-Za-z0-9.,-]+', '-', profile)}.html"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(render(sections, profile), encoding="utf-8")
+    print(path)
+    for part in sections:
+        if part.pictures:
+            try:
+                attach(part.experiment, profile, [path])
+            except (LookupError, MlflowException, OSError) as error:
+                print(f"not attached to {part.experiment}: {error}", file=sys.stderr)
+    failed = [part for part in sections if part.problem and not part.command]
+    for part in failed:
+        print(f"error: {part.experiment}: {part.problem}", file=sys.stderr)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""The report on made-up runs: everything that is there is on it, what is not is said, and markup is escaped."""
+
+import base64
+import itertools
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from analysis import estimator_choice, page, representation_dimension
+
+
+class Tags(HTMLParser):
+    """The tags of a page, with the attributes of each, and whether they are balanced."""
+
+    VOID = {"meta", "img", "br", "link"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.seen, self.open = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.fixture
+def store(made_up, monkeypatch, tmp_path):
+    """A record with made-up runs of two sweeps, in an empty folder; gives what was attached."""
+    monkeypatch.chdir(tmp_path)
+    table_3 = [
+        dict(domain=domain, bound=bound, seed=seed, schedule_bits=[2.0, 10.0])
+        for domain, bound, seed in itertools.product(("gaussian", "text"), ("dv", "smile-inf"), (0, 1, 2))
+    ]
+    table_4 = [
+        dict(domain="images", size=side, bound="dv", seed=seed, sources=1, schedule_bits=[1.0], steps=20_000)
+        for side, seed in itertools.product((10, 100), (0, 1, 2))
+    ]
+    known = {"estimator-choice": made_up(table_3), "representation-dimension": made_up(table_4)}
+
+    def runs(experiment, profile):
+        if experiment not in known or profile != "laptop":
+            raise LookupError(f"no finished runs of {experiment!r} under profile {profile!r}")
+        return known[experiment]
+
+    attached = []
+
+    def attach(experiment, profile, paths):
+        if experiment == "representation-dimension":
+            raise LookupError("no invocation has finished")
+        attached.append((experiment, profile, [path.exists() for path in paths]))
+
+    monkeypatch.setattr(page, "runs", runs)
+    monkeypatch.setattr(page, "attach", attach)
+    return known, attached
+
+
+def written(capsys, status=0):
+    with pytest.raises(SystemExit) as ended:
+        page.main(["--profile", "laptop"])
+    assert ended.value.code == status
+    output = capsys.readouterr()
+    with open(output.out.strip(), encoding="utf-8") as file:
+        return file.read(), output.err
+
+
+def test_the_page_has_every_table_picture_claim_and_gap(store, capsys):
+    text, warnings = written(capsys)
+    tags = Tags(text)
+    assert not tags.open
+    results = [
+        result
+        for module in (estimator_choice, representation_dimension)
+        for result in module.ANALYSIS.analyse(
+            page.runs(module.ANALYSIS.experiment, "laptop"), module.ANALYSIS.arguments([])
+        )
+    ]
+    images = [attributes["src"] for tag, attributes in tags.seen if tag == "img"]
+    assert len(images) == sum(result.draw is not None for result in results) > 3
+    for source in images:
+        assert base64.b64decode(source.removeprefix("data:image/png;base64,")).startswith(b"\x89PNG")
+    assert text.count("<tbody>") == 1 + len(results) + sum(bool(result.claims) for result in results)
+    assert text.count('class="verdict ') == 2 * sum(len(result.claims) for result in results)
+    assert [attributes["id"] for tag, attributes in tags.seen if tag == "section"] == [
+        "critic-architecture", "critic-capacity", "estimator-choice", "information-sources",
+        "representation-dimension", "nuisance", "layer-dependency", "embedding-networks", "tune-critic",
+    ]  # fmt: skip
+    assert text.count("To make these runs") == 7 and "make sweep-nuisance PROFILE=laptop</code>" in text
+    assert not [attributes for tag, attributes in tags.seen if tag in ("link", "script")]
+    assert not re.search(r'(src|href)="(?!data:|#)', text)
+    assert store[1] == [("estimator-choice", "laptop", [True])]
+    assert "not attached to representation-dimension: no invocation has finished" in warnings
+
+
+def test_what_comes_from_the_store_is_escaped(store, capsys):
+    runs = store[0]["estimator-choice"]
+    store[0]["estimator-choice"] = runs.assign(
+        pool="<script>alert(1)</script>", tags=[{"infoscope.code": "<img src=x onerror=alert(2)>"}] * len(runs)
+    )
+    text, _ = written(capsys)
+    assert "<script" not in text and "onerror=alert(2)&gt;" in text and "<img src=x" not in text
+    assert "&lt;script&gt;alert(1)" in text
+
+
+def test_an_analysis_that_fails_is_a_sentence_on_the_page(store, capsys):
+    store[0]["representation-dimension"] = store[0]["representation-dimension"].drop(columns="at 1 bits/mse_bits2")
+    text, errors = written(capsys, status=1)
+    assert "error: representation-dimension: the analysis failed" in errors
+    assert "the analysis failed: no runs at 1 bits" in text and not Tags(text).open
+
+
+def test_nothing_to_show(store, capsys):
+    with pytest.raises(SystemExit) as ended:
+        page.main(["--profile", "paper"])
+    assert ended.value.code == 2 and "nothing to show under profile 'paper'" in capsys.readouterr().err
+
+
+def test_the_command_of_a_label_with_settings():
+    assert page.command("nuisance", "laptop seeds=1 steps=40") == (
+        'make sweep-nuisance PROFILE=laptop SET="seeds=1 steps=40"'
+    )
+
+
+def test_differences_from_the_paper_are_counted_and_explained(made_up):
+    """Table 3, DV at 2 bits: 0.117 (Gaussian), 0.143 (text) are printed."""
+    cells = [
+        dict(domain=domain, bound="dv", seed=seed, schedule_bits=[2.0], steps=800)
+        for domain, seed in itertools.product(("gaussian", "text"), range(4))
+    ]
+    runs = made_up(cells, lambda cell, bits: (bits - 0.1053, 0.1059 if cell["domain"] == "gaussian" else 0.4))
+    result = estimator_choice.ANALYSIS.analyse(runs, estimator_choice.ANALYSIS.arguments([]))[0]
+    first, *others = page.differences(result, estimator_choice, runs)
+    assert first.startswith("3 of 6 figures differ")  # all of text: bias, variance and MSE
+    assert any("steps 800 (paper: 4,000)" in line for line in others)
+    assert any(line.startswith("Text: both score a nominal truth") for line in others)
+    assert any("oracle critic alone scores 19%" in line for line in others)  # 0.08 of 0.41
+    assert any(line.startswith("text imdb-bert dv at 2 bits: MSE 0.4") and "paper 0.143" in line for line in others)
+    assert not any(line.startswith("gaussian dv at 2 bits: MSE") for line in others)
+
+
+def test_one_run_cannot_differ_beyond_its_error(made_up):
+    runs = made_up([dict(domain="gaussian", bound="dv", schedule_bits=[2.0])], lambda cell, bits: (1.0, 0.1))
+    result = estimator_choice.ANALYSIS.analyse(runs, estimator_choice.ANALYSIS.arguments([]))[0]
+    (only,) = page.differences(result, estimator_choice, runs)
+    assert only.startswith("0 of 3") and "Of 3 it cannot be told: one run has no error." in only
+
+
+def test_figures_that_diverged_are_counted_apart(made_up):
+    cells = [dict(domain="gaussian", bound="dv", seed=seed, schedule_bits=[2.0]) for seed in (0, 1)]
+    runs = made_up(cells, lambda cell, bits: (float("nan"), float("nan")))
+    result = estimator_choice.ANALYSIS.analyse(runs, estimator_choice.ANALYSIS.arguments([]))[0]
+    (only,) = page.differences(result, estimator_choice, runs)
+    assert only.startswith("0 of 0") and "3 further figures diverged here" in only
