@@ -14,7 +14,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-slow test-gpu bench ui clean
+.PHONY: help setup sweep-all report audit test test-slow test-gpu bench ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -30,13 +30,29 @@ $(READY): requirements.txt constraints.txt $(wildcard packages/*/pyproject.toml)
 	@touch $@
 
 # a sweep prints on its standard output the label under which its runs are recorded
-sweep-%: $(READY) ## run a sweep, record it in MLflow, print its table (PROFILE=laptop SET=)
-	@label=$$($(PYTHON) -m sweeps.$(subst -,_,$*) --profile "$(PROFILE)" --set "$(SET)"); status=$$?; \
+sweep-%: $(READY) ## run a sweep, record it in MLflow, print its table (PROFILE=laptop SET= ARGS="--gpus-per-pack 0.25")
+	@label=$$($(PYTHON) -m sweeps.$(subst -,_,$*) --profile "$(PROFILE)" --set "$(SET)" $(ARGS)); status=$$?; \
 	if [ -n "$$label" ] && [ $$status -le 1 ] && [ -f analysis/$(subst -,_,$*).py ]; then \
 	  $(PYTHON) -m analysis.$(subst -,_,$*) --profile "$$label" || status=1; fi; exit $$status
 
-table-%: $(READY) ## print and save the table of a sweep from what MLflow holds (PROFILE=laptop ARGS="--bits 4")
+# one after another; a failure does not keep the others from running
+sweep-all: $(READY) ## run every sweep and print its table, then a line for each (PROFILE=laptop SET=)
+	@trap 'exit 130' INT; failed=0; summary=; \
+	for name in $(subst _,-,$(SWEEPS)); do \
+	  echo; echo "== $$name"; began=$$(date +%s); \
+	  if $(MAKE) --no-print-directory "sweep-$$name"; then how="done  "; else how=FAILED; failed=1; fi; \
+	  summary="$$summary$$how  $$name, $$(($$(date +%s) - began)) s|"; \
+	done; \
+	echo; printf '%s' "$$summary" | tr '|' '\n'; exit $$failed
+
+table-%: $(READY) ## print and save a table, of a sweep from what MLflow holds (PROFILE=laptop ARGS="--bits 4")
 	@$(PYTHON) -m analysis.$(subst -,_,$*) --profile "$(PROFILE)" $(ARGS)
+
+report: $(READY) ## one page of every table and figure of a profile (PROFILE=laptop)
+	@$(PYTHON) -m analysis.page --profile "$(PROFILE)" $(ARGS)
+
+audit: $(READY) ## put estimators of MI, ours and installed ones, through what must not change an estimate
+	@$(PYTHON) -m analysis.audit $(ARGS)
 
 ui: $(READY) ## open the MLflow UI on the runs, on this machine only (PORT=5000)
 	@$(PYTHON) -m infoscope.tracking ui --port "$(PORT)"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from infoscope.tracking import runs
+from infoscope.tracking import parents, runs
 from infoscope.tracking.record import records
 
 REPOSITORY = Path(__file__).parents[2]
@@ -32,7 +32,7 @@ def start(folder, *arguments, module="toy_sweep", **variables):
     )
 
 
-def finish(process, timeout=150):
+def finish(process, timeout=300):
     output, _ = process.communicate(timeout=timeout)
     return process.returncode, output
 
@@ -50,7 +50,7 @@ def everything(monkeypatch):
 
 
 def test_failures_are_isolated_and_only_missing_cells_run_again(tmp_path, everything):
-    """One kind completes, one raises, one loses its worker once and is tried again."""
+    """One kind completes, one raises, one loses its worker once and is tried again. From an empty folder."""
     code, output = finish(start(tmp_path, "--set", "kinds=plain,fails,dies"))
     assert code == 1, output
     assert "4 completed, 2 failed of 6 cells" in output and "this kind cannot be measured" in output
@@ -73,6 +73,9 @@ def test_failures_are_isolated_and_only_missing_cells_run_again(tmp_path, everyt
     assert time.monotonic() - began < 60
     assert (everything(tmp_path)["start"] == first["start"]).all()
     assert records(tmp_path / "runs" / "records" / "toy") == []  # everything has been sent
+    invocations = parents("toy", "smoke")
+    assert [run.info.status for run in invocations] == ["FAILED", "FAILED"]  # the third had nothing to do
+    assert "measures nothing" in invocations[0].data.tags["mlflow.note.content"]
     wider = finish(start(tmp_path, "--set", "kinds=plain steps=3"))[1].splitlines()
     assert wider[-1] == "smoke steps=3" and set(everything(tmp_path).loc["plain", "profile"]) == {
         "smoke; smoke steps=3"
@@ -90,10 +93,11 @@ def wait_for(path, process):
     pytest.fail(f"{path.name} did not appear within two minutes")
 
 
-def test_interrupted_and_killed_sweeps_go_on_from_their_checkpoint(tmp_path, everything, monkeypatch):
+def test_interrupted_and_killed_sweeps_go_on_from_their_checkpoint(tmp_path, everything, empty_store):
     """Ctrl-C leaves no run RUNNING; after kill -9 the next invocation closes and resumes; the curve has every step
     once.
     """
+    empty_store(tmp_path)
     settings, variables = ("--set", "kinds=slow seeds=0 steps=400"), {"INFOSCOPE_CHECKPOINT_SECONDS": "1"}
     process = start(tmp_path, *settings, **variables)
     wait_for(tmp_path / "started-0", process)
@@ -129,12 +133,50 @@ def test_interrupted_and_killed_sweeps_go_on_from_their_checkpoint(tmp_path, eve
     assert not [run for run in store.client.search_runs([store.experiment_id], "attributes.status = 'RUNNING'")]
 
 
-def test_cells_stopped_early_by_a_scheduler_are_closed(tmp_path, everything):
+def test_cells_stopped_early_by_a_scheduler_are_closed(tmp_path, everything, empty_store):
+    empty_store(tmp_path)
     code, output = finish(start(tmp_path, "--set", "kinds=slow steps=400", TOY_SEARCH="1"))
     assert code == 0, output
     assert "2 stopped early of 2 cells" in output
     stopped = everything(tmp_path)
     assert stopped["status"].tolist() == ["FINISHED"] * 2 and stopped["outcome"].tolist() == ["stopped"] * 2
+    assert not list((tmp_path / "runs" / "records" / "toy").iterdir())  # no checkpoint either: nobody goes on from it
+
+
+OUTCOMES = {"complete": "completed", "stopped": "stopped early", "failed": "failed"}
+
+
+def searched(folder, monkeypatch):
+    """All cells of the toy search there, by key."""
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.chdir(folder)
+    return runs("toy-search", finished=False).set_index("key").sort_index()
+
+
+def test_a_search_stops_the_worse_and_goes_on_with_more_trials(tmp_path, monkeypatch, empty_store):
+    """A third of the space fails. The first ten suggestions of a search are the same in every run, and these have some
+    of each outcome, whichever of two workers is the faster.
+    """
+    empty_store(tmp_path)
+    code, output = finish(start(tmp_path, "--set", "trials=6", module="toy_search"))
+    first = searched(tmp_path, monkeypatch)
+    counts = first["outcome"].value_counts()
+    assert code == 1 and len(first) == 6 and set(counts.index) == {"stopped", "complete", "failed"}, output
+    told = ", ".join(f"{counts[outcome]} {words}" for outcome, words in OUTCOMES.items())
+    assert f"{told} of 6 cells" in output
+    assert set(first["profile"]) == {"smoke"} and set(first.loc[first["outcome"] == "failed", "kind"]) == {"broken"}
+    stopped, complete = (first[first["outcome"] == outcome] for outcome in ("stopped", "complete"))
+    assert (stopped["progress/fraction"] < 1).all() and stopped["final_loss"].isna().all()
+    assert (complete["progress/fraction"] == 1).all()  # none is stopped when it has everything
+    assert (complete["progress/loss"] == complete["final_loss"] + 1 / 30).all()
+
+    code, output = finish(start(tmp_path, "--set", "trials=8", module="toy_search"))
+    assert f"{6 - counts['failed']} already recorded of 8 cells" in output, output  # the failed ones are run again
+    second = searched(tmp_path, monkeypatch)
+    assert len(second) == 8 and second["run_id"].is_unique and not second[["rate", "width", "kind"]].duplicated().any()
+    assert second.loc[first.index, "run_id"].equals(first["run_id"])
+    finished = first.index[first["outcome"] != "failed"]
+    assert second.loc[finished, ["start", "seconds"]].equals(first.loc[finished, ["start", "seconds"]])
 
 
 @pytest.mark.parametrize(
@@ -144,6 +186,8 @@ def test_cells_stopped_early_by_a_scheduler_are_closed(tmp_path, everything):
         (("--set", "steps=0"), "steps is 0; it must be at least 1"),
         (("--set", "speed=1"), "unknown setting 'speed'"),
         (("--set", "steps"), "not of the form name=value"),
+        (("--gpus-per-pack", "0"), "gpus_per_pack is 0.0; it must be a fraction"),
+        (("--gpus-per-pack", "1.5"), "gpus_per_pack is 1.5; it must be a fraction"),
     ],
 )
 def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path, arguments, words, monkeypatch, capsys):

@@ -8,15 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from infoscope.tracking import load_model, runs, table
+from infoscope.tracking import attach, load_model, parents, runs, table
 from infoscope.tracking.flush import Flusher, close, close_all, header_tags, send
 from infoscope.tracking.record import Record, records
 from infoscope.tracking.store import Store, StoreUnreachable
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("store")
+def folder(tmp_path_factory, empty_store):
+    folder = tmp_path_factory.mktemp("store")
+    empty_store(folder)
+    return folder
 
 
 @pytest.fixture
@@ -218,6 +220,70 @@ def test_an_old_store_is_upgraded(tmp_path, monkeypatch):
     monkeypatch.setattr(subprocess, "run", upgrade)
     assert Store.open("demo").experiment == "demo"
     assert upgraded == [["-m", "mlflow", "db", "upgrade", f"sqlite:///{path}"]]
+
+
+def invocation(store, label, start, status):
+    """The run of an invocation, as a driver makes it."""
+    tags = {"infoscope.cells": "2", "infoscope.profile": label}
+    run_id = store.client.create_run(store.experiment_id, start_time=start, tags=tags).info.run_id
+    if status != "RUNNING":
+        store.client.set_terminated(run_id, status)
+    return run_id
+
+
+def test_files_are_attached_to_the_newest_finished_invocation(tmp_path, monkeypatch, empty_store):
+    empty_store(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    store = Store.open("demo", create=True)
+    older, newer = (invocation(store, "laptop", start, "FINISHED") for start in (1000, 2000))
+    failed, running = invocation(store, "laptop", 3000, "FAILED"), invocation(store, "laptop", 4000, "RUNNING")
+    other = invocation(store, "laptop steps=5", 5000, "FINISHED")
+    begun(tmp_path / "records", "cell", {"a": 1})
+    send(Record(tmp_path / "records" / "cell"), store)  # a cell is no invocation
+    assert [run.info.run_id for run in parents("demo", "laptop")] == [running, failed, newer, older]
+    assert [run.info.run_id for run in parents("demo")][0] == other
+
+    (tmp_path / "report.html").write_text("<p>first</p>")
+    (tmp_path / "figure.png").write_bytes(b"png")
+    paths = [tmp_path / "report.html", str(tmp_path / "figure.png")]
+    assert attach("demo", "laptop", paths) == newer
+    (tmp_path / "report.html").write_text("<p>second</p>")
+    attach("demo", "laptop", paths[:1])
+    names = {file.path for file in store.client.list_artifacts(newer, "analysis")}
+    assert names == {"analysis/report.html", "analysis/figure.png"} and not store.client.list_artifacts(older)
+    found = store.client.download_artifacts(newer, "analysis/report.html", str(tmp_path))
+    assert Path(found).read_text() == "<p>second</p>"
+    with pytest.raises(ValueError, match="nothing.csv is not a file"):
+        attach("demo", "laptop", [*paths, "nothing.csv"])
+    with pytest.raises(LookupError, match="no invocation of 'demo' under profile 'paper' has finished"):
+        attach("demo", "paper", paths)
+
+
+def test_a_model_is_sent_after_the_metrics_before_it_and_not_twice(tmp_path, store, monkeypatch):
+    """What is noted as sent with a model covers the metrics, and a crash behind it does not send the model again."""
+    from infoscope.estimators import make_critic
+    from infoscope.tracking import flush
+    from infoscope.tracking.models import write_model
+
+    record = begun(tmp_path, "ordered", {"a": 12})
+    record.metrics({"level": 1.0}, 0)
+    row = np.ones((1, 2), np.float32)
+    write_model(make_critic("inner", 2, 2), {"x": row, "y": row}, record.model_folder("critic"))
+    record.append({"model": "critic", "owner": "ordered"})
+    record.end("complete")
+
+    def crash(*arguments):
+        raise ConnectionError("gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(flush, "_send_ending", crash)
+        with pytest.raises(ConnectionError):
+            send(record, store)
+    run_id = store.run_of("ordered").info.run_id
+    assert history(store, run_id, "level") == [(0, 1.0)]
+    assert send(record, store) == run_id
+    assert len(store.client.get_run(run_id).outputs.model_outputs) == 1
 
 
 def test_only_classes_of_the_house_are_written_and_loaded(tmp_path):

@@ -79,6 +79,13 @@ def test_overrides_are_parsed_as_the_type_they_replace():
     assert label == "laptop rate=0.25 steps=20"  # seeds are an axis: more of them is the same profile
 
 
+def test_a_boolean_setting_is_true_or_false():
+    profile = Profile(cubic=True)
+    assert profile.override({"cubic": "False"}).cubic is False and profile.override({"cubic": "true"}).cubic is True
+    with pytest.raises(ValueError, match="cubic is '0'; it must be true or false"):
+        profile.override({"cubic": "0"})
+
+
 @pytest.mark.parametrize(
     ("name", "overrides", "words"),
     [

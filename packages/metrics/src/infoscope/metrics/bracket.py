@@ -87,9 +87,7 @@ def found(neighbours: uncertainty.Uncertain, usable: classifier.Estimate, ceilin
     return "neighbours low" if neighbours.value < usable.value else "neighbours high"
 
 
-def meaning(
-    finding: str, neighbours: uncertainty.Uncertain, usable: classifier.Estimate, ceiling: knn.Estimate
-) -> str:
+def meaning(finding: str, neighbours: uncertainty.Uncertain, usable: classifier.Estimate, ceiling: knn.Estimate) -> str:
     """The sentence for a finding, with its numbers."""
     gap, verdict = abs(neighbours.value - usable.value), neighbours.verdict
     least = f"{usable.family} finds {usable.value:.3f} ± {usable.standard_error:.3f} nats on held-out rows"
@@ -97,7 +95,8 @@ def meaning(
     share = f"H(y) is {float(ceiling):.3f} ± {ceiling.standard_error:.3f}"
     match finding:
         case "above ceiling":
-            said = f"no more than H(y) is possible, so the neighbour estimate is too high by {neighbours.value - ceiling:.3f}"
+            above = neighbours.value - ceiling
+            said = f"no more than H(y) is possible, so the neighbour estimate is at least {above:.3f} too high"
         case "agree":
             said = f"the two agree within {SURE:g} standard errors of their difference"
             if verdict != uncertainty.RELIABLE:

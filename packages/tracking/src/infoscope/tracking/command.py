@@ -10,16 +10,17 @@ from collections.abc import Sequence
 
 from mlflow.exceptions import MlflowException
 
-from infoscope.tracking.driver import Summary, SweepBusy, run
+from infoscope.tracking.driver import SweepBusy, run
 from infoscope.tracking.store import StoreUnreachable, first_line, home, tracking_uri
 from infoscope.tracking.sweep import Sweep
+from infoscope.tracking.watch import Summary
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 
 def main(sweep: Sweep, words: Sequence[str] | None = None) -> None:
-    """`python -m sweeps.NAME [--profile P] [--set "name=value ..."]`; exits 0, 1 (cells failed), 2 (bad input) or 130
-    (interrupted).
+    """`python -m sweeps.NAME [--profile P] [--set "name=value ..."] [--gpus-per-pack F]`; exits 0, 1 (cells failed),
+    2 (bad input) or 130 (interrupted).
     """
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("--profile", default="laptop", help=f"one of {', '.join(sweep.profiles)} (default: laptop)")
@@ -29,9 +30,16 @@ def main(sweep: Sweep, words: Sequence[str] | None = None) -> None:
         metavar="'NAME=VALUE ...'",
         help="settings of the profile to replace, such as 'depths=1,2 seeds=0,1'",
     )
+    parser.add_argument(
+        "--gpus-per-pack",
+        type=float,
+        metavar="F",
+        help="of every trial on a GPU: a fraction or a whole number (default: measured before the sweep begins)",
+    )
     arguments = parser.parse_args(words)
     try:
-        summary = run(_importable(sweep), arguments.profile, assignments(arguments.set))
+        settings = assignments(arguments.set)
+        summary = run(_importable(sweep), arguments.profile, settings, arguments.gpus_per_pack)
     except (ValueError, FileNotFoundError, SweepBusy, StoreUnreachable) as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(BAD_INPUT)

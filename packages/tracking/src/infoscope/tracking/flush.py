@@ -43,16 +43,21 @@ def send(record: Record, store: Store) -> str:
                 at, step = sent.start + entry["step"], entry["step"]
                 batch += [Metric(name, storable(value), at, step) for name, value in entry["metrics"].items()]
             elif "model" in entry:
+                _send_metrics(batch, sent.run_id, store)
                 _send_model(record, entry, sent.run_id, store)
-                if not batch:
-                    sent.write(record, offset)
+                sent.write(record, offset)  # a model that is sent again would be another one
             elif "outcome" in entry:
                 _send_ending(record, entry, sent.run_id, store)
             sent.offset = offset
-        if batch:
-            store.client.log_batch(sent.run_id, metrics=batch)
+        _send_metrics(batch, sent.run_id, store)
         sent.write(record, sent.offset)
         return sent.run_id
+
+
+def _send_metrics(batch: list[Metric], run_id: str, store: Store) -> None:
+    if batch:
+        store.client.log_batch(run_id, metrics=batch)
+        batch.clear()
 
 
 def _send_ending(record: Record, entry: Mapping[str, Any], run_id: str, store: Store) -> None:
@@ -152,7 +157,7 @@ def _send_model(record: Record, entry: Mapping[str, Any], run_id: str, store: St
 class Flusher:
     """A background thread that sends a set of records now and then; failures are kept for the next round.
 
-    seconds: the processor time that the thread has used so far.
+    seconds: the processor time that sending has taken so far, on that thread and in `drain`.
     """
 
     def __init__(self, store: Store, every: float = 15.0):
@@ -190,14 +195,15 @@ class Flusher:
             with self._lock:
                 records = list(self._records.values())
             self._send(records)
-            self.seconds = time.thread_time()
 
     def _send(self, records: list[Record]) -> dict[str, str]:
-        sent = {}
+        sent, began = {}, time.thread_time()
         for record in records:
             try:
                 if record.exists():
                     sent[record.key] = send(record, self.store)
             except Exception as error:  # the store may be down for a while; the record keeps everything
                 log.warning("not sent yet: cell %s (%s)", record.key, first_line(error))
+        with self._lock:
+            self.seconds += time.thread_time() - began
         return sent

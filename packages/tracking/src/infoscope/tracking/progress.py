@@ -47,10 +47,10 @@ class Progress:
         self._parts[trial] = fraction * cost
         self._show()
 
-    def ended(self, cells: Mapping[str, Cell], final: Mapping[str, Mapping[str, float]], failed: bool) -> None:
-        """Some cells have ended, with their last metrics."""
+    def ended(self, cells: Mapping[str, Cell], final: Mapping[str, Mapping[str, float]], failed: int) -> None:
+        """Some cells have ended, with their last metrics; so many of them have failed."""
         self.done += len(cells)
-        self.failed += len(cells) if failed else 0
+        self.failed += failed
         for key, metrics in final.items():
             self._consider(cells[key], metrics)
         self._show()

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,7 @@ from mlflow.tracking import MlflowClient
 # tags of a cell's run
 KEY, CELL, PROFILE, VERSION = "infoscope.key", "infoscope.cell", "infoscope.profile", "infoscope.version"
 OUTCOME, ERROR, PARENT = "infoscope.outcome", "infoscope.error", "mlflow.parentRunId"
+CELLS = "infoscope.cells"  # of an invocation's run, the parent of its cells: how many it set out to run
 DRIVER = "infoscope.driver"  # the process's machine and folder, of which one at a time runs a sweep
 
 
@@ -183,6 +184,11 @@ def runs(experiment: str, profile: str | None = None, finished: bool = True) -> 
     return frame
 
 
+def values(run: Run) -> dict[str, Any]:
+    """The values of a run's cell, with their types (tuples as lists)."""
+    return json.loads(run.data.tags[CELL])
+
+
 def _row(run: Run) -> dict[str, Any]:
     tags, info = run.data.tags, run.info
     return {
@@ -195,7 +201,7 @@ def _row(run: Run) -> dict[str, Any]:
         "start": pd.Timestamp(info.start_time, unit="ms", tz="UTC"),
         "seconds": ((info.end_time or info.start_time) - info.start_time) / 1000,
         "tags": dict(tags),
-        **json.loads(tags[CELL]),
+        **values(run),
         **run.data.metrics,
     }
 
@@ -205,3 +211,32 @@ def table(run_id: str, name: str) -> pd.DataFrame:
     client = MlflowClient(tracking_uri())
     with tempfile.TemporaryDirectory() as folder:
         return pd.read_parquet(client.download_artifacts(run_id, f"{name}.parquet", folder))
+
+
+def parents(experiment: str, profile: str | None = None) -> list[Run]:
+    """The runs of a sweep's invocations, the parents of its cells, newest first; `profile`: those under this label.
+
+    Raises LookupError when the experiment does not exist.
+    """
+    found = Store.open(experiment).search(f"tags.`{CELLS}` != ''")
+    chosen = [run for run in found if profile is None or run.data.tags.get(PROFILE) == profile]
+    return sorted(chosen, key=lambda run: run.info.start_time, reverse=True)
+
+
+def attach(experiment: str, profile: str, paths: Iterable[str | Path], folder: str = "analysis") -> str:
+    """Adds files, such as a report or a figure, to the newest finished invocation of a sweep under a profile's label,
+    as artifacts in `folder`; returns the id of that run. A file attached before is replaced.
+
+    Raises ValueError for a path that is not a file, LookupError when no invocation has finished.
+    """
+    paths = [Path(path) for path in paths]
+    for path in paths:
+        if not path.is_file():
+            raise ValueError(f"{path} is not a file; only files can be attached to a run")
+    finished = [run.info.run_id for run in parents(experiment, profile) if run.info.status == "FINISHED"]
+    if not finished:
+        raise LookupError(f"no invocation of {experiment!r} under profile {profile!r} has finished without a failure")
+    client = MlflowClient(tracking_uri())
+    for path in paths:
+        client.log_artifact(finished[0], str(path), folder)
+    return finished[0]

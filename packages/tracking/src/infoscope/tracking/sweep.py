@@ -40,6 +40,10 @@ def _parse(name: str, text: str, like: Any) -> Any:
         if not text.strip(","):
             raise ValueError(f"setting {name} is {text!r}; it must list at least one value")
         return tuple(_parse(name, part, like[0]) for part in text.split(",") if part)
+    if isinstance(like, bool):
+        if text.lower() not in ("true", "false"):
+            raise ValueError(f"setting {name} is {text!r}; it must be true or false")
+        return text.lower() == "true"
     try:
         return type(like)(text)
     except ValueError:
@@ -48,15 +52,36 @@ def _parse(name: str, text: str, like: Any) -> Any:
 
 @dataclass(frozen=True)
 class Search:
-    """Early stopping over the cells of a sweep: a Ray Tune scheduler fed by every `report.progress(fraction,
-    metric=...)`.
+    """Early stopping over the cells of a sweep, fed by `report.progress(fraction, metric=...)`; with a space, also the
+    choice of the cells.
 
-    scheduler: makes a fresh Ray Tune scheduler; it is told `metric` and `mode` ("min" or "max") by the tuner.
+    metric: the name under which `report.progress` gives what decides; mode: "min" or "max".
+    scheduler: makes a fresh Ray Tune scheduler, such as `asha` (it sees `fraction` and the metrics); it is told
+    `metric` and `mode` by the tuner.
+    space: profile -> name -> distribution, of optuna.distributions or ray.tune (uniform, loguniform, randint, choice).
+    The sweep's `cells` give the fixed values then, exactly one dict; every suggestion with them is one cell.
+    trials: how many configurations, or profile -> how many; put the setting's name in the sweep's `axes`, so that more
+    of them is the same search. Those already recorded under the profile count.
+    seed: of the suggestions.
     """
 
     metric: str
     mode: str
     scheduler: Callable[[], Any]
+    space: Callable[[Profile], Mapping[str, Any]] | None = None
+    trials: int | Callable[[Profile], int] = 20
+    seed: int = 0
+
+
+def asha(grace: float = 0.1, reduction: float = 3) -> Any:
+    """Asynchronous successive halving (Li et al. 2020) over the fraction that a trial has done: from `grace` on, at
+    every `reduction`-fold of it, only the best 1/`reduction` of what got that far goes on.
+
+    On a restarted search it compares with the trials that run since.
+    """
+    from ray.tune.schedulers import ASHAScheduler
+
+    return ASHAScheduler(time_attr="fraction", grace_period=grace, max_t=1.0, reduction_factor=reduction)
 
 
 @dataclass(frozen=True)
@@ -70,8 +95,8 @@ class Sweep:
     axes: the settings that only choose which cells there are; overriding another one renames the profile in the record.
     pack_by: names of the cell fields that the members of one trial share, by device ("cpu", "gpu"); None: one cell per
     trial.
-    resources: what one trial asks of Ray on a CPU; a GPU trial asks for one GPU besides (or the fraction `gpu` given
-    here).
+    resources: what one trial asks of Ray: `cpu`, and on a GPU `gpu`, a fraction or a whole number. Without `gpu` a
+    trial asks for what a probe of its memory finds (see `placement`), a trial of a search for a whole GPU.
     tags: cell -> further tags of its run, such as the data set.
     check: cell -> None, raises ValueError on a cell that cannot be run, before anything starts.
     cost: cell -> relative work, for the remaining-time estimate and to start the longest trials first.
@@ -128,7 +153,7 @@ class Sweep:
         fields = (self.pack_by or {}).get(device)
         groups: dict[Any, dict[str, Cell]] = {}
         for key, cell in cells.items():
-            group = key if fields is None else tuple(canonical({name: cell[name]}) for name in fields)
+            group = key if fields is None else tuple(canonical({name: cell.get(name)}) for name in fields)
             groups.setdefault(group, {})[key] = cell
         return sorted(groups.values(), key=self.pack_cost, reverse=True)
 
@@ -166,6 +191,12 @@ def names(cells: Mapping[str, Cell]) -> dict[str, str]:
         )
         for key, cell in cells.items()
     }
+
+
+def title(cell: Cell, space: Iterable[str]) -> str:
+    """A short name of a suggested cell: the values that were searched."""
+    shown = {name: f"{cell[name]:.3g}" if isinstance(cell[name], float) else text(cell[name]) for name in space}
+    return " ".join(f"{name}={value}" for name, value in shown.items())
 
 
 def text(value: Any) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
 import platform
 import time
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,11 +27,14 @@ from infoscope.tracking.sweep import Cell, Pack
 
 CHECKPOINT_SECONDS = float(os.environ.get("INFOSCOPE_CHECKPOINT_SECONDS", 20))
 SEND_PATIENCE_SECONDS = 60.0
+FRACTION, METRIC = "progress/fraction", "progress/{}"  # under a search: how far a run got, and what it is judged by
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """What the driver hands to a trial: by key the cells, their earlier runs and their tags; where to record."""
+    """What the driver hands to a trial: by key the cells, their earlier runs and their tags; where to record; what part
+    of the work it is.
+    """
 
     cells: Mapping[str, Cell]
     run_ids: Mapping[str, str]
@@ -39,6 +43,7 @@ class Assignment:
     records: Path
     device: str
     host: str  # the driver's machine
+    cost: float
 
     @property
     def checkpoint(self) -> Path:
@@ -50,14 +55,19 @@ class Assignment:
 class Report:
     """How a trial reports. Everything goes to the local record of the cell first; a thread carries it to MLflow from
     there.
+
+    seconds: how long the trial has waited for its reports. final: by key, the last value of every metric. errors: by
+    key, of the cells that failed on their own. last: what the last report of progress told.
     """
 
-    def __init__(self, assignment: Assignment, tell: Callable[[dict[str, float]], None], every_report: bool):
-        self._assignment, self._tell, self._every_report = assignment, tell, every_report
+    def __init__(self, assignment: Assignment, tell: Callable[[dict[str, float]], None], metric: str | None = None):
+        self._assignment, self._tell, self._metric = assignment, tell, metric
         self._records = {_identity(cell): Record(assignment.records / key) for key, cell in assignment.cells.items()}
         self._told = self._saved = time.monotonic()
         self.seconds = 0.0
         self.final: dict[str, dict[str, float]] = {}
+        self.errors: dict[str, str] = {}
+        self.last: dict[str, float] = {}
 
     @property
     def records(self) -> list[Record]:
@@ -92,12 +102,36 @@ class Report:
 
     def progress(self, fraction: float, **metrics: float) -> None:
         """How much of the pack is done, in [0, 1], with the metrics a scheduler decides by. Returns quickly; call it
-        often.
+        often. Under a search, a scheduler hears of every hundredth of the work, and may end the trial in this call.
+
+        Raises ValueError when the search's metric is not among the metrics.
         """
-        now = time.monotonic()
-        if self._every_report or now - self._told > 1.0:
-            self._told = now
-            self._tell({"fraction": fraction, **metrics})
+        now, before = time.monotonic(), self.last.get("fraction", -1.0)
+        if self._metric is None:
+            if now - self._told > 1.0:
+                self._told = now
+                self._tell({"fraction": fraction, **metrics})
+            return
+        if self._metric not in metrics:
+            raise ValueError(f"report.progress is given {sorted(metrics)}; the search decides by {self._metric!r}")
+        if fraction < 1 and fraction - before < 0.01:
+            return
+        self.last = {"fraction": fraction, **metrics}
+        judged = {FRACTION: fraction, METRIC.format(self._metric): metrics[self._metric]}
+        for record in self.records:
+            record.metrics(judged, round(1000 * fraction))
+        if fraction < 1:  # what is done shall not be stopped: `work` tells the end when everything is recorded
+            self._tell(self.last)
+
+    @contextlib.contextmanager
+    def member(self, cell: Cell) -> Iterator[None]:
+        """What is done for one cell of the pack only: an exception inside fails this cell, and the others go on."""
+        try:
+            yield
+        except Exception as raised:
+            record = self._records[_identity(cell)]
+            self.errors[record.key] = f"{type(raised).__name__}: {raised}"
+            _write_traceback([record])
 
     def save(self, state: Callable[[], Mapping[str, Any]]) -> None:
         """Keeps what `state()` gives, tensors and plain values, from which `restore` continues; now and then, not at
@@ -132,14 +166,16 @@ def work(
     trial: Callable[[Pack, Report], None],
     assignment: Assignment,
     tell: Callable[[dict[str, Any]], None],
-    every_report: bool = False,
+    metric: str | None = None,
 ) -> None:
-    """Runs one trial and tells the driver how it went. An exception of the trial is an outcome, not a crash."""
-    began = time.perf_counter()
+    """Runs one trial and tells the driver how it went. An exception of the trial is an outcome, not a crash.
+
+    metric: by which a search decides, of those that `Report.progress` is given.
+    """
     if assignment.device == "cpu":
         torch.set_num_threads(1)  # two trials with two threads each wait for one another on two cores
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
-    report = Report(assignment, tell, every_report)
+    report = Report(assignment, tell, metric)
     machine = machine_tags(assignment.device)
     for record, (key, cell) in zip(report.records, assignment.cells.items(), strict=True):
         record.begin(cell, header_tags(key, cell, assignment.tags[key] | machine), assignment.run_ids.get(key))
@@ -147,33 +183,47 @@ def work(
     sending = flusher.seconds
     flusher.add(report.records)
 
-    error = None
-    try:
-        trial(Pack(tuple(assignment.cells.values()), assignment.device), report)
-    except Exception as raised:
-        error = f"{type(raised).__name__}: {raised}"
-        _write_traceback(report.records)
+    began = time.perf_counter()
+    errors = _attempt(trial, assignment, report)
+    if metric and not report.last:
+        missed = f"ValueError: the trial never called report.progress, by whose {metric!r} the search decides"
+        errors = {key: missed for key in assignment.cells} | errors
+    seconds = time.perf_counter() - began
     for record in report.records:
+        error = errors.get(record.key)
         record.end(FAILED if error else COMPLETE, error)
     assignment.checkpoint.unlink(missing_ok=True)
 
-    draining = time.perf_counter()
     run_ids = flusher.drain(SEND_PATIENCE_SECONDS)
     if platform.node() != assignment.host:  # the driver cannot see these records; it closes the runs by their ids
         for record in report.records:
             if record.key in run_ids:
                 record.remove()
-    now = time.perf_counter()
     tell(
         {
+            **report.last,
             "fraction": 1.0,
-            "error": error,
+            "failed": bool(errors),
+            "errors": errors,
             "final": report.final,
             "run_ids": run_ids,
-            "tracking_seconds": report.seconds + (flusher.seconds - sending) + now - draining,
-            "trial_seconds": now - began,
+            "recording_seconds": report.seconds + flusher.seconds - sending,
+            "own_seconds": seconds - report.seconds,
         }
     )
+
+
+def _attempt(trial: Callable[[Pack, Report], None], assignment: Assignment, report: Report) -> dict[str, str]:
+    """Runs the trial; by key, the errors of the cells that failed: their own, or the one that ended the trial."""
+    try:
+        trial(Pack(tuple(assignment.cells.values()), assignment.device), report)
+    except Exception as raised:
+        others = [record for record in report.records if record.key not in report.errors]
+        _write_traceback(others)
+        error, shared = f"{type(raised).__name__}: {raised}", len(assignment.cells)
+        error += f" (in a trial that {shared} cells share)" if shared > 1 else ""
+        return {record.key: error for record in others} | report.errors
+    return report.errors
 
 
 def _write_traceback(records: Iterable[Record]) -> None:

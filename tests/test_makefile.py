@@ -1,0 +1,71 @@
+"""What `make` does with many sweeps, with a stand-in for Python that only says what it was asked to run."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[1]
+STAND_IN = """#!/bin/sh
+echo "ran $*" >&2
+case "$2" in
+  sweeps.second) exit 1;;
+  sweeps.*) echo label;;
+  analysis.third) exit 2;;
+esac
+"""
+
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+
+
+@pytest.fixture
+def make(tmp_path):
+    """(arguments) -> exit status and output of make in a folder with four sweeps and three tables."""
+    shutil.copy(REPOSITORY / "Makefile", tmp_path)
+    for folder, names in {
+        "sweeps": ("first_one", "second", "third", "fourth"),
+        "analysis": ("first_one", "third"),
+    }.items():
+        (tmp_path / folder).mkdir()
+        for name in names:
+            (tmp_path / folder / f"{name}.py").write_text("SWEEP = 1\n")
+    (tmp_path / "sweeps" / "pairs.py").write_text("not_a_sweep = 1\n")
+    stand_in = tmp_path / "python"
+    stand_in.write_text(STAND_IN)
+    stand_in.chmod(0o755)
+
+    def run(*arguments):
+        command = ["make", *arguments, "READY=", f"PYTHON={stand_in}"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stdout + done.stderr
+
+    return run
+
+
+def test_every_sweep_runs_though_some_fail(make):
+    """One sweep fails, one table does, and one sweep has no table."""
+    code, output = make("sweep-all", "PROFILE=smoke")
+    ran = [line for line in output.splitlines() if line.startswith("ran ")]
+    assert [line.split()[2] for line in ran] == [
+        "sweeps.first_one", "analysis.first_one", "sweeps.fourth", "sweeps.second", "sweeps.third", "analysis.third",
+    ]  # fmt: skip
+    assert "ran -m sweeps.first_one --profile smoke --set " in output
+    assert "ran -m analysis.first_one --profile label" in output
+    last = [line.split(",")[0].split() for line in output.splitlines() if line.startswith(("done ", "FAILED "))]
+    assert last == [["done", "first-one"], ["done", "fourth"], ["FAILED", "second"], ["FAILED", "third"]]
+    assert code != 0
+
+
+def test_a_table_needs_no_sweep(make):
+    code, output = make("table-measures", "PROFILE=paper", "ARGS=--bits 4")
+    assert code == 0 and "ran -m analysis.measures --profile paper --bits 4" in output
+
+
+@pytest.mark.parametrize(
+    ("task", "asked"),
+    [("report", "-m analysis.page --profile smoke"), ("audit", "-m analysis.audit")],
+)
+def test_the_page_and_the_audit(make, task, asked):
+    code, output = make(task, "PROFILE=smoke")
+    assert code == 0 and f"ran {asked}" in output

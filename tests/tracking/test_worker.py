@@ -1,0 +1,136 @@
+"""One pack on a worker, without Ray: outcomes cell by cell, and what a scheduler is told."""
+
+import dataclasses
+import time
+
+import pytest
+
+from infoscope.tracking import runs
+from infoscope.tracking.store import Store
+from infoscope.tracking.worker import Assignment, Report, work
+
+
+@pytest.fixture
+def assignment(tmp_path, monkeypatch, empty_store):
+    """Two cells in one trial, their records in the folder `records`, on the driver's own machine."""
+    import platform
+
+    empty_store(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    cells = {"one": {"seed": 0}, "two": {"seed": 1}}
+    (tmp_path / "records").mkdir()
+    return Assignment(
+        cells=cells,
+        run_ids={},
+        tags={key: {"infoscope.profile": "smoke", "mlflow.runName": key} for key in cells},
+        store=Store.open("worked", create=True),
+        records=tmp_path / "records",
+        device="cpu",
+        host=platform.node(),
+        cost=1.0,
+    )
+
+
+def outcomes():
+    """By key, the outcome and the error of every cell in the store."""
+    frame = runs("worked", finished=False).set_index("key")
+    return {key: (row["outcome"], row["tags"].get("infoscope.error")) for key, row in frame.iterrows()}
+
+
+def test_a_cell_that_fails_on_its_own_leaves_the_others(assignment):
+    def trial(pack, report):
+        for cell in pack.cells:
+            with report.member(cell):
+                if cell["seed"] == 1:
+                    raise ArithmeticError("this seed has no result")
+                report.metrics(cell, {"level": 1.0})
+
+    told = []
+    work(trial, assignment, told.append)
+    assert outcomes() == {"one": ("complete", None), "two": ("failed", "ArithmeticError: this seed has no result")}
+    assert told[-1]["failed"] and told[-1]["errors"] == {"two": "ArithmeticError: this seed has no result"}
+    assert "level" not in told[-1]["final"].get("two", {}) and told[-1]["final"]["one"] == {"level": 1.0}
+    traces = list(assignment.records.rglob("traceback.txt"))
+    assert [path.parts[-3] for path in traces] == ["two"] and "ArithmeticError" in traces[0].read_text()
+
+
+def test_an_error_outside_of_any_cell_fails_all_and_says_so(assignment):
+    def trial(pack, report):
+        with report.member(pack.cells[1]):
+            raise ArithmeticError("this seed has no result")
+        raise RuntimeError("out of memory")
+
+    work(trial, assignment, lambda result: None)
+    assert outcomes() == {
+        "one": ("failed", "RuntimeError: out of memory (in a trial that 2 cells share)"),
+        "two": ("failed", "ArithmeticError: this seed has no result"),
+    }
+
+
+def test_a_search_hears_of_every_hundredth_but_not_of_the_end(assignment):
+    """At the end nothing may stop the trial any more: its last metrics go with the final result."""
+
+    def trial(pack, report):
+        for step in range(1, 1001):
+            report.progress(step / 1000, loss=1 / step, other=2.0)
+
+    told = []
+    work(trial, assignment, told.append, "loss")
+    heard = [result["fraction"] for result in told[:-1]]
+    assert 90 <= len(heard) <= 100 and all(fraction < 1 for fraction in heard)
+    assert all(later - earlier >= 0.01 for earlier, later in zip(heard, heard[1:]))
+    assert (told[-1]["fraction"], told[-1]["loss"], told[-1]["failed"]) == (1.0, 1 / 1000, False)
+    frame = runs("worked")
+    assert frame["progress/loss"].tolist() == [1 / 1000] * 2 and frame["progress/fraction"].tolist() == [1.0] * 2
+
+
+@pytest.mark.parametrize(
+    ("trial", "words"),
+    [
+        (lambda pack, report: report.progress(0.5, level=1.0), r"given \['level'\]; the search decides by 'loss'"),
+        (lambda pack, report: None, "never called report.progress, by whose 'loss' the search decides"),
+    ],
+)
+def test_a_trial_that_does_not_report_what_the_search_needs_fails(assignment, trial, words):
+    told = []
+    work(trial, assignment, told.append, "loss")
+    assert told[-1]["failed"]
+    with pytest.raises(AssertionError, match=words):
+        raise AssertionError(told[-1]["errors"]["one"])
+
+
+def test_what_recording_takes_is_counted_once(assignment):
+    """At most the trial's waits for its reports and the processor time of sending; the rest is the trial's own."""
+    waited = []
+
+    def idle(pack, report):
+        time.sleep(1)
+        report.metrics(pack.cells[0], {"level": 1.0})
+
+    def busy(pack, report):
+        began = time.perf_counter()
+        for step in range(300):
+            report.metrics(pack.cells[0], {"level": 1.0}, step)
+        waited.append(time.perf_counter() - began)
+
+    told = []
+    work(idle, assignment, told.append)
+    again = dataclasses.replace(assignment, records=assignment.records.parent / "others")
+    again.records.mkdir()
+    before = time.process_time()
+    work(busy, again, told.append)
+    processor = time.process_time() - before
+    first, second = (result for result in told if "recording_seconds" in result)
+    assert first["own_seconds"] >= 1.0
+    assert 0 < second["recording_seconds"] <= waited[0] + processor
+    assert second["own_seconds"] < second["recording_seconds"]
+
+
+def test_a_report_of_a_plain_sweep_needs_no_metrics(assignment):
+    told = []
+    report = Report(assignment, told.append)
+    report._told -= 2.0
+    report.progress(0.5)
+    report.progress(0.6)
+    assert told == [{"fraction": 0.5}]  # one a second
