@@ -40,6 +40,14 @@ def one_setting(runs: pd.DataFrame, axes: Sequence[str] = ()) -> tuple[pd.DataFr
     return runs[keep], [f"Note: {left_out} older runs with other settings are left out."] if left_out else []
 
 
+def over_seeds(rows: pd.DataFrame) -> str:
+    """What ± is, and how many runs stand behind a figure."""
+    seeds = rows["seed"].nunique()
+    if seeds == 1:
+        return "One run (seed) per figure: its scatter is unknown, and no standard error can be given."
+    return f"± is one standard error over runs (seeds), {seeds} per figure."
+
+
 def oracle(runs: pd.DataFrame) -> str:
     """What the column of the oracle critic is."""
     batches = ", ".join(f"{count:,.0f}" for count in sorted(set(runs["floor_batches"])))
@@ -125,7 +133,8 @@ def unseen(rows: pd.DataFrame, by: Sequence[str], words: Sequence[str]) -> Resul
     caption = [
         "Estimates (bits) on training batches and, by the trained critic, on fresh pairs of items held out of the "
         "training; gap = last tenth of the training batches minus unseen pairs at the same batch size: what the critic "
-        "owes to having seen the items. ± is one standard error over runs (seeds).",
+        "owes to having seen the items.",
+        over_seeds(rows),
         *words,
     ]
     draw = functools.partial(panels, figures, draw_unseen, "estimate (bits)") if "true_bits" in by else None
