@@ -78,13 +78,12 @@ class Variable:
 
         Values on a lattice, such as rounded ones, stay on one: steps that were equal remain equal, and so do ties.
         """
-        scales = self.scales()
-        centred = (self.continuous - self.continuous.mean(axis=0)) / scales
+        moved = (self.continuous - self.continuous.mean(axis=0)) / self.scales()
         for place, column in enumerate(self.continuous.T):
             steps = lattice(column)
             if steps is not None:
-                centred[:, place] = (steps - np.round(steps.mean())) * short(centred[:, place].std() / steps.std())
-        return Variable(centred, self.codes, self.categories)
+                moved[:, place] = (steps - np.round(steps.mean())) * short(1 / steps.std())
+        return Variable(moved, self.codes, self.categories)
 
     def take(self, rows: np.ndarray) -> Variable:
         """The sample at `rows` (indices or a mask)."""

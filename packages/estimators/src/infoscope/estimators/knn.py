@@ -1,0 +1,409 @@
+"""Information measures from nearest neighbours, for continuous, discrete and mixed variables in any combination.
+
+    entropy                         Kozachenko & Leonenko 1987, as in Kraskov et al. 2004, eq. 20
+    mutual_information              KSG 1 and 2 (Kraskov et al. 2004, eqs. 8 and 9); Ross 2014 if one side is discrete
+    conditional_mutual_information  Frenzel & Pompe 2007; stratified where the condition is discrete
+    total_correlation               Kraskov et al. 2004, eq. 23
+    co_information                  I(a; t) + I(b; t) - I(a, b; t): positive is redundancy, negative is synergy
+
+They are one formula. The k nearest neighbours of a sample, among the samples of the same categories, span a radius; the
+samples within it are counted in every margin, again among those of the same categories, and every count enters by its
+digamma. Categories are only ever compared, so their names carry nothing. If all variables are discrete the counts are
+those of the categories (Grassberger 1988). If distances are tied (more than `TIED_SHARE` of the samples), counts are
+those of Mesner & Shalizi 2019: up to and including the radius. Values are in nats and never clipped: an estimate of a
+small information is often negative.
+
+These estimates are biased low in many dimensions; their error is not only sampling error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import log, sqrt
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.special import digamma
+
+from infoscope.estimators.checks import whole
+from infoscope.estimators.neighbours import count_within, nearest
+from infoscope.estimators.variables import (
+    Continuous,
+    Discrete,
+    Variable,
+    as_variable,
+    join,
+    same_length,
+    single_columns,
+)
+
+__all__ = [
+    "Continuous",
+    "Discrete",
+    "Estimate",
+    "co_information",
+    "conditional_mutual_information",
+    "entropy",
+    "mutual_information",
+    "total_correlation",
+]
+
+TIED_SHARE = 0.01  # rarer ties are accidents of rounding: then only the tied samples are counted the other way
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate(float):
+    """An estimate in nats: a float that knows where it comes from.
+
+    value           nats
+    k               neighbours; None where none were used (all variables discrete)
+    n               samples it is the mean of
+    method          the estimator, by its authors' names
+    standardised    whether continuous columns were first brought to standard deviation 1
+    standard_error  standard deviation of the local values / sqrt(n), nats. It takes samples for independent and knows
+                    nothing of the bias: about right in few dimensions, too small in many
+    local           nats [rows], whose mean is the estimate: nan at rows left out; None unless asked for
+    notes           what had to be done differently, one sentence each
+    """
+
+    value: float
+    k: int | None
+    n: int
+    method: str
+    standardised: bool
+    standard_error: float
+    local: np.ndarray | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
+
+    def __new__(cls, value: float, *_, **__) -> Estimate:
+        return super().__new__(cls, value)
+
+    @property
+    def bits(self) -> float:
+        return self.value / log(2)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to count: neighbours, scaling, engine (see `neighbours`) and its threads."""
+
+    k: int
+    standardise: bool
+    engine: str
+    workers: int
+
+
+@dataclass(frozen=True, eq=False)
+class Spheres:
+    """What surrounds each sample [n]: a radius, how many neighbours it holds, and whether those on it count.
+
+    ids [n, k] are the neighbours, -1 where a class has fewer; notes as in Estimate.
+    """
+
+    radius: np.ndarray
+    neighbours: np.ndarray
+    closed: np.ndarray
+    ids: np.ndarray
+    notes: tuple[str, ...]
+
+
+def mutual_information(
+    x: Any,
+    y: Any,
+    k: int = 5,
+    *,
+    method: str = "ksg1",
+    standardise: bool = True,
+    local: bool = False,
+    engine: str = "auto",
+    workers: int = 1,
+) -> Estimate:
+    """I(x; y), nats.
+
+    x, y         [n] or [n, d] arrays, tensors, lists or data frames, typed per column (see `variables`): floats are
+                 continuous, integers, booleans and strings discrete; `Continuous`, `Discrete` or a list of them decide
+    k            neighbours; a class with fewer others uses those it has, one with none is left out (both are noted)
+    method       ksg1 or ksg2; the second only where both sides are continuous
+    standardise  brings every continuous column to standard deviation 1 first: neighbours depend on relative scales
+    local        also returns the local values, whose mean is the estimate
+    engine       auto, numba, sklearn or a torch device (see `neighbours`); tensors on a GPU are measured there
+    workers      threads of the numba engine
+
+    ValueError: k < 1 or k >= n, different lengths, missing or infinite values, a constant column, one class only, an
+    unknown method or engine, or only classes of one sample.
+    """
+    left, right = as_variable("x", x), as_variable("y", y)
+    n = same_length(x=left, y=right)
+    require_classes(x=left, y=right)
+    settings = checked(k, n, standardise, engine, workers, x, y)
+    if method not in ("ksg1", "ksg2") or (method == "ksg2" and not left.kind == right.kind == "continuous"):
+        raise ValueError(f"method must be ksg1, or ksg2 for two continuous variables, got {method!r}.")
+    return pair(left, right, settings, local, rectangles=method == "ksg2")
+
+
+def conditional_mutual_information(
+    x: Any,
+    y: Any,
+    z: Any,
+    k: int = 5,
+    *,
+    standardise: bool = True,
+    local: bool = False,
+    engine: str = "auto",
+    workers: int = 1,
+) -> Estimate:
+    """I(x; y | z), nats. Arguments and errors as in `mutual_information`; a discrete z may have one class."""
+    variables = [as_variable(name, value) for name, value in (("x", x), ("y", y), ("z", z))]
+    n = same_length(**dict(zip("xyz", variables)))
+    require_classes(x=variables[0], y=variables[1])
+    settings = checked(k, n, standardise, engine, workers, x, y, z)
+    kinds = [variable.kind for variable in variables]
+    if kinds == ["continuous"] * 3:
+        name = "Frenzel-Pompe"
+    elif kinds[2] == "discrete":
+        name = "stratified Ross" if set(kinds[:2]) == {"continuous", "discrete"} else "stratified KSG"
+    else:
+        name = "stratified Frenzel-Pompe"
+    margins = [(-1, (0, 2)), (-1, (1, 2)), (1, (2,))]
+    return combined(variables, margins, name, settings, local)
+
+
+def total_correlation(
+    columns: Any,
+    k: int = 5,
+    *,
+    standardise: bool = True,
+    local: bool = False,
+    engine: str = "auto",
+    workers: int = 1,
+) -> Estimate:
+    """sum of H(column) - H(all columns), nats: what the columns share beyond what each has.
+
+    columns is an array [n, m] or data frame, every column a variable, or a list or tuple of variables, each of them as
+    x in `mutual_information`. ValueError as there, and with fewer than two variables.
+    """
+    if isinstance(columns, (list, tuple)):
+        variables = [as_variable(f"columns[{number}]", value) for number, value in enumerate(columns)]
+    else:
+        variables = single_columns("columns", columns)
+    if len(variables) < 2:
+        raise ValueError(f"columns must be at least two variables, got {len(variables)}.")
+    n = same_length(**{f"columns[{number}]": variable for number, variable in enumerate(variables)})
+    require_classes(**{f"columns[{number}]": variable for number, variable in enumerate(variables)})
+    inputs = columns if isinstance(columns, (list, tuple)) else [columns]
+    settings = checked(k, n, standardise, engine, workers, *inputs)
+    margins = [(-1, (number,)) for number in range(len(variables))] + [(len(variables) - 1, ())]
+    name = "KSG 1" if all(variable.kind == "continuous" for variable in variables) else "stratified KSG"
+    return combined(variables, margins, name, settings, local)
+
+
+def co_information(
+    a: Any,
+    b: Any,
+    target: Any,
+    k: int = 5,
+    *,
+    standardise: bool = True,
+    local: bool = False,
+    engine: str = "auto",
+    workers: int = 1,
+) -> Estimate:
+    """I(a; t) + I(b; t) - I(a, b; t), nats: positive is redundancy, negative is synergy.
+
+    The sum of three estimates whose biases differ (the last has the most dimensions), so in many dimensions a weak
+    redundancy may be bias. Arguments and errors as in `mutual_information`.
+    """
+    sides = {name: as_variable(name, value) for name, value in (("a", a), ("b", b), ("target", target))}
+    n = same_length(**sides)
+    require_classes(**sides)
+    settings = checked(k, n, standardise, engine, workers, a, b, target)
+    terms = [
+        (sign, pair(side, sides["target"], settings, local=True))
+        for sign, side in ((1, sides["a"]), (1, sides["b"]), (-1, join(sides["a"], sides["b"])))
+    ]
+    locals_ = sum(sign * term.local for sign, term in terms)
+    there = np.isfinite(locals_)
+    return Estimate(
+        sum(sign * term.value for sign, term in terms),
+        k=settings.k if any(term.k for _, term in terms) else None,
+        n=int(there.sum()),
+        method=" + ".join(dict.fromkeys(term.method for _, term in terms)),
+        standardised=standardise,
+        standard_error=float(locals_[there].std(ddof=1) / sqrt(there.sum())),
+        local=locals_ if local else None,
+        notes=tuple(dict.fromkeys(note for _, term in terms for note in term.notes)),
+    )
+
+
+def entropy(
+    x: Any, k: int = 5, *, standardise: bool = True, local: bool = False, engine: str = "auto", workers: int = 1
+) -> Estimate:
+    """H(x), nats; differential in the continuous columns, in their own units whether standardised or not.
+
+    Arguments and errors as in `mutual_information`, except that one class is a fair answer of 0. ValueError also if a
+    value repeats so often that neighbours are at distance 0: the differential entropy is minus infinity there.
+    """
+    variable = as_variable("x", x)
+    settings = checked(k, variable.n, standardise, engine, workers, x)
+    if variable.kind == "discrete":
+        values = digamma(variable.n) - digamma(class_sizes(variable))
+        return finished(values, np.ones(variable.n, bool), None, "Grassberger", settings, local, ())
+    kept, notes = without_singletons(variable)
+    units = np.log(variable.scales()).sum() if standardise else 0.0
+    sample = scaled(variable, settings).take(kept)
+    around = spheres(sample, settings)
+    if not around.radius.all():
+        raise ValueError(
+            f"x must not repeat a value more than k = {k} times where it is continuous (its entropy is minus infinity "
+            f"there), got {np.sum(around.radius == 0)} such rows; wrap it in Discrete, or break ties with "
+            "variables.jitter."
+        )
+    values = digamma(sample.n) - digamma(around.neighbours) + sample.dim * np.log(2 * around.radius) + units
+    return finished(values, kept, settings.k, "Kozachenko-Leonenko", settings, local, notes + around.notes)
+
+
+def pair(left: Variable, right: Variable, settings: Settings, local: bool, rectangles: bool = False) -> Estimate:
+    """I(left; right)."""
+    kinds = {left.kind, right.kind}
+    if kinds == {"continuous"}:
+        name = "KSG 2" if rectangles else "KSG 1"
+    else:
+        name = "Ross" if kinds == {"continuous", "discrete"} else "stratified KSG"
+    margins = [(-1, (0,)), (-1, (1,)), (1, ())]
+    return combined([left, right], margins, name, settings, local, rectangles)
+
+
+def combined(
+    variables: Sequence[Variable],
+    margins: Sequence[tuple[int, tuple[int, ...]]],
+    name: str,
+    settings: Settings,
+    local: bool,
+    rectangles: bool = False,
+) -> Estimate:
+    """digamma(neighbours) + sum of factor * digamma(count in the margin), averaged over the samples.
+
+    A margin is (factor, numbers of its variables); without variables it holds all samples. With `rectangles`, every
+    margin has its own radius, the farthest of the k neighbours in it (KSG 2).
+    """
+    joint = join(*variables)
+    if joint.kind == "discrete":
+        values = digamma(class_sizes(joint)).astype(float)
+        for factor, members in margins:
+            values += factor * digamma(class_sizes(join(*(variables[m] for m in members))) if members else joint.n)
+        return finished(values, np.ones(joint.n, bool), None, "Grassberger", settings, local, ())
+    kept, notes = without_singletons(joint)
+    variables = [scaled(variable, settings).take(kept) for variable in variables]
+    around = spheres(join(*variables), settings)
+    values = digamma(around.neighbours)
+    if rectangles:
+        values = values - np.where(around.closed, 0, 1 / around.neighbours)
+    for factor, members in margins:
+        margin = join(*(variables[m] for m in members)) if members else None
+        if margin is None or margin.kind == "discrete":
+            values = values + factor * digamma(len(values) if margin is None else class_sizes(margin))
+        else:
+            values = values + factor * digamma(counts(margin, around, settings, rectangles))
+    if around.closed.mean() > TIED_SHARE:
+        name = "Mesner-Shalizi"
+    return finished(values, kept, settings.k, name, settings, local, notes + around.notes)
+
+
+def spheres(joint: Variable, settings: Settings) -> Spheres:
+    """The spheres around the samples of a variable whose every category holds at least two."""
+    found = nearest(joint.continuous, settings.k, joint.codes, settings.engine, settings.workers)
+    sizes = class_sizes(joint)
+    own = np.minimum(settings.k, sizes - 1)
+    radius = np.take_along_axis(found.distances, own[:, None] - 1, axis=1)[:, 0]
+    tied = (found.ties > 0) | (radius == 0)
+    neighbours = own + np.where(tied, found.ties, 0)
+    notes = []
+    if (own < settings.k).any():
+        small = joint.codes[own < settings.k]
+        notes.append(
+            f"{len(np.unique(small))} classes have at most k = {settings.k} samples ({len(small)} in all): "
+            "k is their size - 1 there."
+        )
+    if tied.mean() > TIED_SHARE:
+        tied[:] = True
+    elif tied.any():
+        notes.append(f"Distances are tied at {tied.sum()} samples: Mesner-Shalizi counts there.")
+    return Spheres(radius, neighbours, tied, found.ids, tuple(notes))
+
+
+def counts(margin: Variable, around: Spheres, settings: Settings, rectangles: bool) -> np.ndarray:
+    """The number [n] whose digamma enters for a margin.
+
+    Open spheres: 1 + how many others are inside. Closed ones: how many others are inside or on them.
+    """
+    radius, closed = around.radius, around.closed
+    if rectangles:
+        sides = np.abs(margin.continuous[:, None] - margin.continuous[around.ids]).max(axis=(1, 2))
+        radius, closed = np.where(closed, radius, sides), np.ones_like(closed)
+    limit = np.where(closed, np.nextafter(radius, np.inf), radius)
+    inside = count_within(margin.continuous, limit, margin.codes, settings.engine, settings.workers)
+    return inside + ~closed
+
+
+def scaled(variable: Variable, settings: Settings) -> Variable:
+    return variable.standardised() if settings.standardise and variable.dim else variable
+
+
+def class_sizes(variable: Variable) -> np.ndarray:
+    """How many samples share the category of each, itself included [n]."""
+    if variable.codes is None:
+        return np.full(variable.n, variable.n)
+    return np.bincount(variable.codes)[variable.codes]
+
+
+def without_singletons(joint: Variable) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Which samples [n] share their category with another; a note if some do not (left out, as by Ross 2014)."""
+    kept = class_sizes(joint) > 1
+    if not kept.any():
+        raise ValueError(f"discrete columns must share categories, got {joint.n} rows that are all different.")
+    left_out = np.sum(~kept)
+    return kept, (f"{left_out} samples are alone in their class and left out.",) if left_out else ()
+
+
+def finished(
+    values: np.ndarray,
+    kept: np.ndarray,
+    k: int | None,
+    method: str,
+    settings: Settings,
+    local: bool,
+    notes: tuple[str, ...],
+) -> Estimate:
+    """The estimate from the local values of the rows that were kept."""
+    everywhere = np.full(len(kept), np.nan)
+    everywhere[kept] = values
+    return Estimate(
+        float(values.mean()),
+        k=k,
+        n=len(values),
+        method=method,
+        standardised=settings.standardise,
+        standard_error=float(values.std(ddof=1) / sqrt(len(values))),
+        local=everywhere if local else None,
+        notes=notes,
+    )
+
+
+def checked(k: int, n: int, standardise: bool, engine: str, workers: int, *inputs: Any) -> Settings:
+    """The settings, with the engine of tensors on a GPU."""
+    if whole("k", k, 1) >= n:
+        raise ValueError(f"k must be below the number of rows, {n}, got {k}.")
+    if engine == "auto":
+        bare = (value.values if isinstance(value, (Continuous, Discrete)) else value for value in inputs)
+        engine = str(
+            next((value.device for value in bare if isinstance(value, torch.Tensor) and value.is_cuda), "auto")
+        )
+    return Settings(int(k), standardise, engine, whole("workers", workers, 1))
+
+
+def require_classes(**variables: Variable) -> None:
+    for name, variable in variables.items():
+        if variable.kind == "discrete" and variable.categories == 1:
+            raise ValueError(f"{name} must have at least two classes, got one in all {variable.n} rows.")
