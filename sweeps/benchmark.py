@@ -87,15 +87,16 @@ def training_cells(profile: Profile, domain: str, **fields: Any) -> list[dict]:
     `fields`, which add to the common settings or replace them.
     """
     training = dict(
-        bound=[BOUNDS[name].name for name in profile.bounds],
-        seed=list(profile.seeds),
         steps=profile.steps,
         critic="joint",
         depth=2,
         width=profile.width,
         learning_rate=profile.learning_rate,
+        bound=[BOUNDS[name].name for name in profile.bounds],
+        seed=list(profile.seeds),
     )
-    return grid(**data_fields(profile, domain) | training | fields)
+    # twice: what is added stands before the estimator and the seed, in the names of runs as well
+    return grid(**data_fields(profile, domain) | fields | training | fields)
 
 
 def check(cell: dict) -> None:

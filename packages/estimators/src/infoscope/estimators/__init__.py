@@ -6,6 +6,13 @@
     heldout    held_out(source, critic, bounds, batch, batches, generator) -> HeldOut of each bound, without training
     oracle     floor(source, bound, batch, batches, generator) -> Floor: what an exact critic would report
     sources    PairSource, ExactPairSource: the two shapes of object that are measured
+
+Of samples, imported by name (`from infoscope.estimators import knn`):
+    knn          nearest neighbours: entropy, (conditional) mutual information, total correlation, co-information
+    npeet        the same under NPEET's names, in bits
+    classifier   cross_fit: every term of one coherent decomposition from calibrated classifiers
+    uncertainty  intervals for neighbour estimates, a verdict on their bias, permutation tests
+    variables    Continuous, Discrete: what a column is
 """
 
 from infoscope.estimators.bounds import BOUNDS, Bound, Objective, UnknownBound, share_training

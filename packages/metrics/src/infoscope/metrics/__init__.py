@@ -18,7 +18,7 @@ from typing import Any
 from infoscope.metrics.accuracy import Errors, Replicated, batch_means_error, correlation, errors, replicated
 
 # scikit-learn and numba take seconds to import: only for those who use them.
-_LATE = {"bracket": "bracket", "Bracket": "bracket", "audit": "audit", "Check": "audit"}
+_LATE = {"bracket": "bracketing", "Bracket": "bracketing", "audit": "metamorphic", "Check": "metamorphic"}
 _LATE |= {name: "decodable" for name in ("Decoding", "decodable_information", "decodable_information_of_items")}
 
 __all__ = [

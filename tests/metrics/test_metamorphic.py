@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from infoscope.metrics.audit import audit
+from infoscope.metrics.metamorphic import audit
 
 
 def gaussian(x, y):
@@ -36,7 +36,9 @@ def test_the_right_estimator_passes():
 def test_each_fault_is_found_by_its_checks(wrong, fails):
     found = verdicts(wrong, y=["numbers"])
     assert fails <= {name for (_, name), verdict in found.items() if verdict == "fails"}
-    assert found["numbers", "independence"] == ("fails" if "independence" in fails else "holds") or "permute rows" in fails
+    assert (
+        found["numbers", "independence"] == ("fails" if "independence" in fails else "holds") or "permute rows" in fails
+    )
 
 
 def test_labels_taken_as_numbers_are_found():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from infoscope.metrics.bracket import bracket
+from infoscope.metrics.bracketing import bracket
 
 
 def draws(seed=0):
@@ -30,7 +30,7 @@ def test_in_many_dimensions_the_classifier_shows_what_neighbours_miss():
 
 
 def test_in_two_dimensions_they_agree():
-    """A logistic classifier is the right family for equal Gaussians; 500 rows per class, so that neighbours are right."""
+    """A logistic classifier is the right family for equal Gaussians; 500 rows per class, so neighbours are too."""
     x, y, truth = mixture(1500, 2, 1.5, classes=3)
     found = bracket(x, y)
     assert found.finding == "agree" and "the two agree" in found.meaning

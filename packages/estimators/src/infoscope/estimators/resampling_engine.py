@@ -1,0 +1,234 @@
+"""Nearest-neighbour estimates of many subsamples of one data set at once; each has the number it would have alone.
+
+Weights [n, B] of 0 or 1 say which rows are in which of B subsamples. The distances between the rows are computed once
+for all of them; columns are standardised once, by the whole sample, so that all are measured in the same geometry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma
+
+from infoscope.estimators import knn
+from infoscope.estimators import neighbours_numba as neighbours
+from infoscope.estimators import resampling_kernels as kernels
+from infoscope.estimators.checks import whole
+from infoscope.estimators.variables import Variable, as_variable, join, same_length
+
+Weights = NDArray[np.uint8]
+AT_ONCE = 128  # subsamples that are counted together: bounds the memory
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Checked, standardised variables: (x, y) of I(x; y), or (x, y, z) of I(x; y | z)."""
+
+    variables: tuple[Variable, ...]
+
+    @classmethod
+    def of(cls, x: Any, y: Any, z: Any = None) -> Sample:
+        """ValueError as `knn.mutual_information`."""
+        given = {} if z is None else {"z": as_variable("z", z)}
+        variables = {"x": as_variable("x", x), "y": as_variable("y", y)} | given
+        same_length(**variables)
+        knn.require_classes(x=variables["x"], y=variables["y"])
+        if np.bincount(codes_of(join(*variables.values()))).max() == 1:
+            raise ValueError(
+                "The discrete variables must share categories among rows, got rows that are all different."
+            )
+        return cls(tuple(v.standardised() if v.dim else v for v in variables.values()))
+
+    @property
+    def n(self) -> int:
+        return self.variables[0].n
+
+    @property
+    def typical_rows(self) -> float:
+        """Median over rows of how many are in the same class, among which neighbours are sought; NaN if nothing is
+        continuous.
+        """
+        joint = join(*self.variables)
+        codes = codes_of(joint)
+        return float(np.median(np.bincount(codes)[codes])) if joint.dim else float("nan")
+
+    def alone(self, rows: NDArray[np.bool_], k: int) -> float:
+        """The estimate on some of the rows, by itself."""
+        measure = knn.mutual_information if len(self.variables) == 2 else knn.conditional_mutual_information
+        return float(measure(*(v.take(rows) for v in self.variables), k=k, standardise=False))
+
+
+def resampled(sample: Sample, weights: Weights, k: int | NDArray[np.int64]) -> NDArray[np.float64]:
+    """The estimate of every subsample [B], nats, with k neighbours, or k [B] of them.
+
+    ValueError: k < 1, or not below the size of the smallest subsample.
+    """
+    k = np.broadcast_to(np.asarray(k), weights.shape[1:])
+    smallest = int(weights.sum(axis=0, dtype=np.int64).min())
+    if whole("k", int(k.min()), 1) and k.max() >= smallest:
+        raise ValueError(f"k must be below the size of the smallest subsample, {smallest}, got {k.max()}.")
+    if join(*sample.variables).kind == "discrete":
+        return np.array([sample.alone(member > 0, int(of)) for member, of in zip(weights.T, k)])
+    sums, sizes, tied = Engine(sample).sums(weights, k)
+    values = sums / sizes
+    for b in np.flatnonzero(tied > knn.TIED_SHARE * sizes):  # then `knn` counts all rows the other way
+        values[b] = sample.alone(weights[:, b] > 0, int(k[b]))
+    return values
+
+
+class Engine:
+    """The formula of `knn`, digamma(neighbours) + sum of factor * digamma(count in the margin), for many subsamples."""
+
+    def __init__(self, sample: Sample):
+        x, y, *z = sample.variables
+        self.joint = join(*sample.variables)
+        if z:
+            margins = [(-1, join(x, *z)), (-1, join(y, *z)), (1, z[0])]
+        else:
+            margins = [(-1, x), (-1, y), (1, Variable(np.empty((sample.n, 0)), None, 1))]
+        self.margins = [Margin(factor, variable) for factor, variable in margins]
+        self.codes = codes_of(self.joint)
+        self.table = np.concatenate([[np.nan], digamma(np.arange(1, sample.n + 1))])
+
+    def sums(self, weights: Weights, k: NDArray[np.int64]) -> tuple[NDArray, NDArray, NDArray]:
+        """Sum of the local values, number of rows that count (none alone in its class), and of tied ones, each [B]."""
+        n, classes = len(weights), self.joint.categories
+        sizes, counts = np.bincount(self.codes), class_counts(self.codes, classes, weights)
+        if (counts == 1).any():
+            weights = weights * (counts > 1).astype(np.uint8)[self.codes]
+            counts = np.where(counts > 1, counts, 0)
+        wanted = np.clip(counts - 1, 0, k)
+        found = neighbours.nearest(self.joint.continuous, list_length(wanted, counts, sizes), self.joint.codes)
+        distances, ids = found[0], found[1]
+        small = np.uint16 if n < 2**16 else np.int32
+        clean = ~ties(distances, found[2])
+        sums, tied = np.zeros(weights.shape[1]), np.zeros(weights.shape[1], np.int64)
+        if clean.mean() < 1 - knn.TIED_SHARE:  # no row by row, then: every subsample by itself
+            return sums, counts.sum(axis=0), counts.sum(axis=0)
+        for start in range(0, weights.shape[1], AT_ONCE):
+            some = slice(start, start + AT_ONCE)
+            member, goal = np.ascontiguousarray(weights[:, some]), np.ascontiguousarray(wanted[:, some])
+            position, own = np.empty(member.shape, small), np.empty(member.shape, np.uint8)
+            kernels.walk(ids, self.codes, member, goal.astype(small), clean, position, own)
+            reach = Reach(distances, position, *kernels.extremes(position, own), own, member)
+            measured = class_counts(self.codes, classes, own)
+            total = (measured * self.table[np.maximum(goal, 1)]).sum(axis=0)
+            for margin in self.margins:
+                total += margin.factor * margin.sums(reach, self.table)
+            sums[some] = total
+            for i in np.flatnonzero((member > own).any(axis=1)):
+                self.full_row(i, member, goal, member[i] > own[i], sums[some], tied[some])
+        return sums, counts.sum(axis=0), tied
+
+    def full_row(self, i: int, member: Weights, wanted: NDArray, affected: NDArray, sums: NDArray, tied: NDArray):
+        """Adds what row i contributes to the `affected` subsamples, from all its distances: its list was too short, or
+        holds ties.
+        """
+        within = np.stack([margin.distances(i) for margin in self.margins])
+        joint = np.where(self.codes == self.codes[i], kernels.row_distances(self.joint.continuous, i), np.inf)
+        joint[i] = np.inf
+        order = np.argsort(joint)
+        goals = wanted[self.codes[i]]
+        for b in np.flatnonzero(affected):
+            in_order = joint[order[member[order, b] > 0]]
+            radius = in_order[goals[b] - 1]
+            beyond = int((in_order == radius).sum() - (in_order[: goals[b]] == radius).sum())
+            closed = beyond > 0 or radius == 0
+            tied[b] += closed
+            sums[b] += self.table[goals[b] + beyond]
+            for margin, distances in zip(self.margins, within):
+                inside = distances <= radius if closed else distances < radius
+                count = int(member[inside, b].sum()) - (closed and margin.columns > 0)
+                sums[b] += margin.factor * self.table[count]
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """How far each row reaches in each subsample.
+
+    distances [n, K] of the nearest rows; position [n, B]: which of them is a subsample's k-th neighbour; least and
+    greatest [n]: the positions that occur; own [n, B]: whose counts are summed; member [n, B]: who is counted
+    """
+
+    distances: NDArray[np.float64]
+    position: NDArray
+    least: NDArray[np.int64]
+    greatest: NDArray[np.int64]
+    own: Weights
+    member: Weights
+
+
+class Margin:
+    """A variable in which neighbours are counted, with the factor of its digamma.
+
+    Categories alone are counted by class; one column is sorted within its categories; several are kept in a tree.
+    """
+
+    def __init__(self, factor: int, variable: Variable):
+        self.factor, self.variable, self.columns = factor, variable, variable.dim
+        self.codes = codes_of(variable)
+        if self.columns == 1:
+            self.order = np.lexsort((variable.continuous[:, 0], self.codes))
+            self.values = variable.continuous[self.order, 0]
+            self.bounds = np.concatenate([[0], np.cumsum(np.bincount(self.codes))])
+        elif self.columns > 1:
+            self.tree = neighbours.build(variable.continuous, variable.codes)
+            self.order = self.tree.order
+
+    def sums(self, reach: Reach, table: NDArray) -> NDArray[np.float64]:
+        """Sum [B] over the rows of each subsample of digamma(rows strictly within reach, the row itself included)."""
+        if self.columns == 0:
+            counts = class_counts(self.codes, self.variable.categories, reach.member)
+            own = class_counts(self.codes, self.variable.categories, reach.own)
+            return (own * table[np.maximum(counts, 1)]).sum(axis=0)
+        o = self.order
+        own, member, least, greatest = reach.own[o], reach.member[o], reach.least[o], reach.greatest[o]
+        if self.columns == 1:
+            before = np.zeros((len(o) + 1, own.shape[1]), np.int32)
+            np.cumsum(member, axis=0, dtype=np.int32, out=before[1:])
+            return kernels.sorted_sums(
+                self.values, self.codes[o], self.bounds, o, reach.distances, reach.position, least, greatest, own,
+                before, table,
+            )  # fmt: skip
+        totals = np.add.reduceat(member, self.tree.bounds[:-1], axis=0, dtype=reach.position.dtype)
+        return kernels.tree_sums(
+            o, *self.tree.arrays, reach.distances, reach.position, least, greatest, own, member, totals, table
+        )
+
+    def distances(self, i: int) -> NDArray[np.float64]:
+        """Distances of row i to all rows [n]: 0 without columns, infinite in other categories."""
+        return np.where(self.codes == self.codes[i], kernels.row_distances(self.variable.continuous, i), np.inf)
+
+
+def codes_of(variable: Variable) -> NDArray[np.intp]:
+    return np.zeros(variable.n, np.intp) if variable.codes is None else variable.codes
+
+
+def class_counts(codes: NDArray, classes: int, weights: Weights) -> NDArray[np.int64]:
+    """How many rows of each class are in each subsample [classes, B]."""
+    if classes == 1:
+        return weights.sum(axis=0, dtype=np.int64)[None]
+    counts = np.zeros((classes, weights.shape[1]), np.int64)
+    kernels.add_by_class(codes, weights, counts)
+    return counts
+
+
+def list_length(k: NDArray, counts: NDArray, sizes: NDArray) -> int:
+    """How many neighbours to keep so that nearly every subsample finds its k-th among them.
+
+    k and counts [classes, B]; sizes [classes]: the rows of each class in all. Four standard deviations of what a
+    subsample passes over, and no more than there are.
+    """
+    share = np.where(counts > 0, counts / sizes[:, None], 1.0)
+    wanted = np.ceil((k + (4 * np.sqrt(k) + 3) * np.sqrt(1 - share)) / share).max(axis=1)
+    return int(max(1, np.minimum(wanted, sizes - 1).max()))
+
+
+def ties(distances: NDArray, beyond: NDArray) -> NDArray[np.bool_]:
+    """Whether a sorted list [n, K] holds a distance twice, or 0, or its last one has equals `beyond` it."""
+    finite = np.isfinite(distances)
+    repeated = (distances[:, 1:] == distances[:, :-1]) & finite[:, 1:]
+    return repeated.any(axis=1) | (distances[:, 0] == 0) | ((beyond > 0) & finite[:, -1])

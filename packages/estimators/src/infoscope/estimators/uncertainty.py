@@ -1,0 +1,306 @@
+"""How sure a nearest-neighbour estimate of mutual information is: a sampling interval, and a separate verdict on bias.
+
+The two are different questions. The interval says how far the estimate would move with another sample of the same size;
+it is an interval for the estimator's expectation. The verdict (`infoscope.estimators.uncertainty_drift`) says whether
+that expectation still moves with the sample size, and so whether it can be taken for the truth. A narrow interval of a
+drifting estimate is narrow around the wrong value.
+
+    subsample         half-subsamples (Politis & Romano 1994), the default
+    jackknife         one block of rows, or of groups, left out at a time (Shao & Wu 1989)
+    holmes_nemenman   variance in partitions of 2 to 10 parts (Holmes & Nemenman 2019)
+    group_bootstrap   the same for dependent rows; of pointwise values a bootstrap of whole groups
+    permutation_test  is there any information at all?
+    combine, difference  errors of sums and differences of estimates on shared resamples
+
+Nothing here is the bootstrap with replacement of a neighbour estimate: see `resampling`. All values are in nats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from infoscope.estimators.checks import whole
+from infoscope.estimators.resampling import (
+    FEWEST_UNITS,
+    HALVES,
+    JACKKNIFE,
+    PARTITIONS,
+    Resamples,
+    generator_or_default,
+    group_codes,
+    halves,
+    leave_one_out,
+    partitions,
+)
+from infoscope.estimators.resampling_engine import Sample, resampled
+from infoscope.estimators.uncertainty_drift import AGAIN, DRIFTING, RELIABLE, UNRELIABLE, Drift, judge
+from infoscope.estimators.uncertainty_permutation import PermutationTest, permutation_test
+
+__all__ = [
+    "DRIFTING",
+    "RELIABLE",
+    "UNRELIABLE",
+    "Drift",
+    "PermutationTest",
+    "Resamples",
+    "Uncertain",
+    "combine",
+    "difference",
+    "generator_or_default",
+    "group_bootstrap",
+    "halves",
+    "holmes_nemenman",
+    "jackknife",
+    "leave_one_out",
+    "partitions",
+    "permutation_test",
+    "subsample",
+]
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertain:
+    """An estimate with a 95 % interval for its expectation at this sample size, nats.
+
+    value           the estimate on the whole sample, as it is: nothing is clipped
+    standard_error  of the estimate over new samples of this size
+    low, high       Student t interval
+    degrees         its degrees of freedom
+    n, units        rows, and what was drawn of them: rows or groups
+    k               neighbours; 0 where there are none
+    method          what was estimated, and how the error was
+    drift           the verdict on the bias; None where it was not asked for
+    estimates [B], resamples: the estimate of every subsample, and which rows they held
+    """
+
+    value: float
+    standard_error: float
+    low: float
+    high: float
+    degrees: int
+    n: int
+    units: int
+    k: int
+    method: str
+    drift: Drift | None
+    estimates: NDArray[np.float64] = field(repr=False)
+    resamples: Resamples | None = field(repr=False)
+
+    def __float__(self) -> float:
+        return self.value
+
+    @property
+    def verdict(self) -> str:
+        """reliable, drifting or unreliable: whether the estimate can be taken for the truth, within its interval."""
+        if self.drift is None:
+            raise ValueError("drift was not measured for this estimate; call subsample with drift=True.")
+        return self.drift.verdict
+
+
+def subsample(
+    x: Any,
+    y: Any,
+    z: Any = None,
+    k: int = 5,
+    resamples: int | Resamples = 100,
+    groups: ArrayLike | None = None,
+    generator: np.random.Generator | None = None,
+    drift: bool = True,
+) -> Uncertain:
+    """I(x; y) or I(x; y | z), nats, with an interval from random halves drawn without replacement, and a verdict.
+
+    x, y, z    [n] or [n, d], typed as `knn` types them; the same estimators as there
+    resamples  how many halves, or the Resamples that other estimates share (then groups must be None)
+    groups     [n], rows that depend on one another and are drawn together
+    generator  draws the halves; None is a fresh one with seed 0
+    drift      whether to judge the bias too, for about a third more time
+
+    Drawn from one sample without replacement, estimates on m of its n rows vary by (n - m) / m times the variance of an
+    estimate on n rows: the standard error is their standard deviation times sqrt(m / (n - m)).
+
+    ValueError: as `knn.mutual_information`; fewer than 8 rows or groups; fewer than 10 resamples.
+    """
+    sample = Sample.of(x, y, z)
+    plan = shared(resamples, HALVES, sample.n, groups)
+    if plan is None:
+        plan = halves(sample.n, resamples, generator_or_default(generator), groups)
+    rows = sample.typical_rows
+    again = min(plan.count, AGAIN) if drift and k > 1 and np.isfinite(rows) else 0
+    weights = np.hstack([whole_sample(plan), plan.weights, plan.weights[:, :again]])
+    values = resampled(sample, weights, np.repeat([k, 1], [1 + plan.count, again]))
+    value, estimates, fewer = float(values[0]), values[1 : 1 + plan.count], values[1 + plan.count :]
+    error = standard_error(estimates, plan)
+    verdict = judge(value, error, estimates, fewer, k, rows) if drift else None
+    return uncertain(value, error, k, HALVES, estimates, plan, verdict)
+
+
+def jackknife(
+    x: Any,
+    y: Any,
+    z: Any = None,
+    k: int = 5,
+    resamples: int | Resamples = 20,
+    groups: ArrayLike | None = None,
+    generator: np.random.Generator | None = None,
+) -> Uncertain:
+    """The same estimate, with the error of leaving out each of `resamples` random blocks of rows in turn.
+
+    With groups [n], blocks of whole groups; as many blocks as groups is the delete-one-group jackknife. The standard
+    error is sqrt((B - 1) / B sum (estimate without block - their mean)^2), with B - 1 degrees of freedom.
+    """
+    sample = Sample.of(x, y, z)
+    plan = shared(resamples, JACKKNIFE, sample.n, groups)
+    if plan is None:
+        plan = leave_one_out(sample.n, resamples, generator_or_default(generator), groups)
+    value, *estimates = resampled(sample, np.hstack([whole_sample(plan), plan.weights]), k)
+    estimates = np.array(estimates)
+    return uncertain(value, standard_error(estimates, plan), k, JACKKNIFE, estimates, plan)
+
+
+def holmes_nemenman(
+    x: Any,
+    y: Any,
+    z: Any = None,
+    k: int = 5,
+    parts: Sequence[int] = tuple(range(2, 11)),
+    groups: ArrayLike | None = None,
+    generator: np.random.Generator | None = None,
+) -> Uncertain:
+    """The same estimate, with the error of Holmes & Nemenman 2019: variance = B / n, fitted over partitions.
+
+    The sample is divided at random into each number of equal `parts`; the variance of the estimates within a partition
+    into p parts is that of an estimate on n / p rows, B p / n. B is the average of variance * n / p over the partitions
+    weighted by their degrees of freedom, p - 1 (the maximum of the chi-square likelihood).
+    """
+    sample = Sample.of(x, y, z)
+    plan = partitions(sample.n, parts, generator_or_default(generator), groups)
+    value, *estimates = resampled(sample, np.hstack([whole_sample(plan), plan.weights]), k)
+    estimates = np.array(estimates)
+    return uncertain(value, standard_error(estimates, plan), k, PARTITIONS, estimates, plan)
+
+
+def group_bootstrap(
+    *variables: Any,
+    groups: ArrayLike,
+    k: int = 5,
+    resamples: int | Resamples = 200,
+    generator: np.random.Generator | None = None,
+) -> Uncertain:
+    """Error of an estimate from rows that depend on one another within `groups` [n], and are independent across them.
+
+    group_bootstrap(x, y, groups=g) or (x, y, z, groups=g): the nearest-neighbour estimate, with half of the groups at a
+    time, drawn without replacement (`subsample`): a group drawn twice would be its own nearest neighbour.
+    group_bootstrap(values, groups=g): the mean of pointwise values [n], such as the terms of a classifier or local
+    mutual information, by the bootstrap proper: as many groups as there are, drawn with replacement. Nothing about a
+    row's value depends on which others were drawn, so repeating it does no harm.
+
+    ValueError: none, or more than three variables; fewer than 8 groups; values that are not finite; see `subsample`.
+    """
+    if len(variables) in (2, 3):
+        return subsample(*variables, k=k, resamples=resamples, groups=groups, generator=generator)
+    if len(variables) != 1:
+        raise ValueError(f"group_bootstrap takes values, or x, y, or x, y, z, got {len(variables)} arrays.")
+    values = np.asarray(variables[0], dtype=np.float64)
+    if values.ndim != 1 or not np.isfinite(values).all():
+        raise ValueError(f"values must be finite numbers [n], got shape {values.shape} or values that are not finite.")
+    units, codes = group_codes(len(values), groups)
+    if units < FEWEST_UNITS:
+        raise ValueError(f"groups must be at least {FEWEST_UNITS}, got {units}.")
+    count = whole("resamples", resamples, 10)
+    draws = generator_or_default(generator).multinomial(units, np.full(units, 1 / units), count)
+    estimates = (draws @ np.bincount(codes, weights=values)) / (draws @ np.bincount(codes))
+    error = float(estimates.std(ddof=1) * np.sqrt(units / (units - 1)))
+    margin = float(stats.t.ppf(0.975, units - 1)) * error
+    mean = float(values.mean())
+    return Uncertain(
+        mean, error, mean - margin, mean + margin, units - 1, len(values), units, 0, "bootstrap of groups", None,
+        estimates, None,
+    )  # fmt: skip
+
+
+def combine(terms: Sequence[Uncertain], coefficients: Sequence[float]) -> Uncertain:
+    """sum of coefficient * term, with the error of the sum: for differences of models, co-information, chain rules.
+
+    The terms must be estimated on the same Resamples. What they have in common then cancels as it does in the sum. The
+    sum has no verdict: biases do not cancel as sampling errors do. ValueError: different resamples or lengths.
+    """
+    if len(terms) != len(coefficients) or not terms:
+        raise ValueError(f"terms and coefficients must be equally many, got {len(terms)} and {len(coefficients)}.")
+    plan = terms[0].resamples
+    for term in terms:
+        own = term.resamples
+        if own is None or plan is None or not (own is plan or np.array_equal(own.weights, plan.weights)):
+            raise ValueError("terms must share one Resamples, got different ones; pass the same `resamples` to each.")
+    value = float(np.dot(coefficients, [term.value for term in terms]))
+    sums = np.tensordot(np.asarray(coefficients, float), np.stack([term.estimates for term in terms]), 1)
+    return uncertain(value, standard_error(sums, plan), terms[0].k, f"{plan.scheme}, sum of {len(terms)}", sums, plan)
+
+
+def difference(a: Uncertain, b: Uncertain) -> Uncertain:
+    """a - b with its paired error; see `combine`."""
+    return combine((a, b), (1.0, -1.0))
+
+
+def shared(resamples: Any, scheme: str, n: int, groups: ArrayLike | None) -> Resamples | None:
+    """The Resamples given; None if it is a number. ValueError if they do not fit."""
+    if not isinstance(resamples, Resamples):
+        return None
+    if groups is not None:
+        raise ValueError("groups must be None where resamples are given; they were drawn with their own groups.")
+    if resamples.scheme != scheme or resamples.n != n:
+        raise ValueError(
+            f"resamples must be {scheme} of {n} rows, got {resamples.scheme} of {resamples.n}; see `resampling`."
+        )
+    return resamples
+
+
+def whole_sample(plan: Resamples) -> NDArray[np.uint8]:
+    return np.ones((plan.n, 1), np.uint8)
+
+
+def standard_error(estimates: NDArray[np.float64], plan: Resamples) -> float:
+    """Standard error of the estimate on all rows from those of the subsamples [B], by the plan's scheme."""
+    if plan.scheme == HALVES:
+        drawn = plan.units // 2
+        return float(estimates.std(ddof=1) * np.sqrt(drawn / (plan.units - drawn)))
+    if plan.scheme == JACKKNIFE:
+        return float(np.sqrt((plan.count - 1) * estimates.var()))
+    squares = 0.0
+    for number, of_partition in by_partition(estimates, plan):
+        squares += (number - 1) * of_partition.var(ddof=1) / number
+    return float(np.sqrt(squares / degrees_of_freedom(plan)))
+
+
+def by_partition(estimates: NDArray[np.float64], plan: Resamples) -> list[tuple[int, NDArray[np.float64]]]:
+    """(number of parts, their estimates) of every partition."""
+    starts, start = [], 0
+    while start < plan.count:
+        starts.append(start)
+        start += int(plan.parts[start])
+    return [(int(plan.parts[s]), part) for s, part in zip(starts, np.split(estimates, starts[1:]))]
+
+
+def degrees_of_freedom(plan: Resamples) -> int:
+    if plan.scheme == PARTITIONS:
+        return sum(number - 1 for number, _ in by_partition(np.zeros(plan.count), plan))
+    return min(plan.count, plan.units) - 1
+
+
+def uncertain(
+    value: float, error: float, k: int, method: str, estimates: NDArray, plan: Resamples, drift: Drift | None = None
+) -> Uncertain:
+    """The estimate with its Student t interval."""
+    degrees = degrees_of_freedom(plan)
+    margin = float(stats.t.ppf((1 + LEVEL) / 2, degrees)) * error
+    return Uncertain(
+        float(value), error, float(value) - margin, float(value) + margin, degrees, plan.n, plan.units, k, method,
+        drift, estimates, plan,
+    )  # fmt: skip
