@@ -41,9 +41,7 @@ class Floor:
     nonfinite: int
 
 
-def floor(
-    source: ExactPairSource, bound: str | Bound, batch: int, batches: int, generator: torch.Generator
-) -> Floor:
+def floor(source: ExactPairSource, bound: str | Bound, batch: int, batches: int, generator: torch.Generator) -> Floor:
     """Summary of what `bound` reports on `batches` batches of `batch` pairs when the critic is its objective's optimum.
 
     The optimum is the exact log density ratio, plus 1 for nwj. (js reports nwj's formula at the log ratio itself, so

@@ -74,7 +74,7 @@ def batch_means_error(values: np.ndarray, batches: int = BATCHES) -> float:
 
 @dataclass(frozen=True)
 class Replicated:
-    """A figure over independent runs: mean, standard error, and a Student t interval (95 %). One run has no error: NaN."""
+    """A figure over independent runs: mean, standard error, 95 % Student t interval. One run has no error: NaN."""
 
     mean: float
     standard_error: float
