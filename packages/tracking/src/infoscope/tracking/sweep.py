@@ -186,7 +186,7 @@ def names(cells: Mapping[str, Cell]) -> dict[str, str]:
             dict.fromkeys(
                 cell[field] if isinstance(cell[field], str) else f"{field}={text(cell[field])}"
                 for field in varying
-                if field in cell
+                if cell.get(field, "") != ""
             )
         )
         for key, cell in cells.items()
