@@ -73,12 +73,12 @@ def trained_and_decoded(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]
 def by_truth(runs: pd.DataFrame) -> pd.DataFrame:
     """One row per run and true MI of its schedule: `true_bits`, and the figures at that truth as columns."""
     levels = sorted({value for schedule in runs["schedule_bits"] for value in schedule})
-    parts = [
-        at(runs[[bits in schedule for schedule in runs["schedule_bits"]]], bits).assign(true_bits=bits)
-        for bits in levels
-    ]
     others = [name for name in runs if name.startswith("at ")]
-    return pd.concat([part.drop(columns=others, errors="ignore") for part in parts], ignore_index=True)
+    parts = []
+    for bits in levels:
+        chosen = at(runs[[bits in schedule for schedule in runs["schedule_bits"]]], bits)
+        parts.append(chosen.drop(columns=others, errors="ignore").copy().assign(true_bits=bits))
+    return pd.concat(parts, ignore_index=True)
 
 
 def with_decodable(rows: pd.DataFrame, decoded: pd.DataFrame, on: Sequence[str] = ()) -> pd.DataFrame:
