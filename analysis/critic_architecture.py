@@ -31,6 +31,7 @@ from analysis.benchmark import (
     one_setting,
     oracle,
     oracle_text,
+    over_seeds,
     ratio_claim,
     relative_error,
     setting,
@@ -88,9 +89,10 @@ def all_critics(rows: pd.DataFrame, words: list[str]) -> Result:
     text = wide.reindex(order).reset_index()
     names = {"place": "domain", "pool": "data", "true_bits": "true MI (bits)"}
     caption = [
-        "MSE (bits²) over all steps of a segment, by critic and estimator; ± is one standard error over runs (seeds), "
-        f"{rows['seed'].nunique()} per figure. Reliable here: within {REASONABLE:.0%} of the true MI in the second "
-        f"half of the segment; {OFF_BY_DEFINITION} is left out of that, being 0.53 bits low by definition.",
+        "MSE (bits²) over all steps of a segment, by critic and estimator. "
+        f"Reliable here: within {REASONABLE:.0%} of the true MI in the second half of the segment; {OFF_BY_DEFINITION} "
+        "is left out of that, being 0.53 bits low by definition.",
+        over_seeds(rows),
         oracle(rows),
         *words,
     ]
@@ -112,9 +114,10 @@ def one_domain(place: str, rows: pd.DataFrame, words: list[str]) -> Result:
     figures = figures.sort_values(["critic", "bound"], key=lambda names: names.map(list(dict.fromkeys(names)).index))
     chosen = rows[rows["seed"] == rows["seed"].min()].drop_duplicates("run_id")
     caption = [
-        f"{place}: all steps of a segment; bias = truth - mean; ± is one standard error over runs (seeds), of the "
-        f"decodable MI over folds of the items. Curves: seed {chosen['seed'].iloc[0]}, every step (faint) and its "
-        f"exponential moving average of span {SPAN}; an axis ends at 1.5 times the largest true MI.",
+        f"{place}: all steps of a segment; bias = truth - mean; ± of the decodable MI is that of decoding. Curves: "
+        f"seed {chosen['seed'].iloc[0]}, every step (faint) and its exponential moving average of span {SPAN}; an axis "
+        "ends at 1.5 times the largest true MI.",
+        over_seeds(rows),
         oracle(rows),
         *words,
     ]

@@ -29,6 +29,7 @@ from analysis.benchmark import (
     notes,
     one_setting,
     oracle,
+    over_seeds,
     relative_error,
     setting,
     trained_and_decoded,
@@ -83,13 +84,14 @@ def relative_estimates(rows: pd.DataFrame, words: list[str]) -> Result:
     averaged = [name for name in TITLES if not name.startswith("floor")]
     figures = with_constants(summarise(rows, PLACE, averaged), rows, PLACE)
     caption = [
-        "Estimates over all steps by the number of sources; ± is one standard error over runs (seeds). The first three "
+        "Estimates over all steps by the number of sources. The first three "
         "panels have the same true MI in every domain. The panel 'as published' is the paper's figure, three different "
         "tasks: Gaussian pairs at one nat (1.44 bits) per source, images at 1 bit in all, text at one bit per source; "
         "its domains cannot be compared.",
         f"Reliable here: the estimators' median of |mean / truth - 1| is below {REASONABLE:.0%} (the paper gives no "
         f"number); {OFF_BY_DEFINITION} is left out, being 0.53 bits low by definition, and infonce cannot exceed "
         "log2 of the batch size.",
+        over_seeds(rows),
         oracle(rows),
         *words,
     ]

@@ -29,6 +29,7 @@ from analysis.benchmark import (
     notes,
     one_setting,
     oracle,
+    over_seeds,
     relative_error,
     setting,
     trained_and_decoded,
@@ -100,7 +101,8 @@ def invertible(rows: pd.DataFrame, words: list[str]) -> Result:
         "Estimates behind random invertible networks, which leave the MI as it is; change = estimate behind the "
         "network minus that for the data in the same seed, second half of a segment. Statistics 'batch': as published, "
         "normalised by the current batch, so that the code of a sample depends on its batch and the map is invertible "
-        "only given that; 'fixed': one map for all. ± is one standard error over runs (seeds).",
+        "only given that; 'fixed': one map for all.",
+        over_seeds(rows),
         oracle(rows),
         *words,
     ]
@@ -140,7 +142,8 @@ def layer_by_layer(rows: pd.DataFrame, words: list[str]) -> Result:
         f"Estimates by layer of the network, lowest first; (data): the images. No layer can carry more than the one "
         f"before it, so where an estimate is below the greatest of the layers above it, one of the two is wrong: "
         f"{violated.sum()} of {figures['least_bits'].notna().sum()} estimates are (before allowing for their errors), "
-        "shaded in the figure. ± is one standard error over runs (seeds).",
+        "shaded in the figure.",
+        over_seeds(rows),
         oracle(rows),
         *words,
     ]

@@ -30,6 +30,7 @@ from analysis.benchmark import (
     notes,
     one_setting,
     oracle,
+    over_seeds,
     ratio_claim,
     relative_error,
     setting,
@@ -86,9 +87,10 @@ def by_strength(rows: pd.DataFrame, decoded: pd.DataFrame, words: list[str]) -> 
     figures = with_constants(summarise(rows, PLACE, averaged), rows, PLACE, extra=("accuracy", "accuracy_error"))
     figures = figures.assign(truth=figures["true_bits"].map("{:g} bits".format))
     caption = [
-        "Estimates by the strength eta of the background; ± is one standard error over runs (seeds), and of the "
-        "decodable MI over folds of the items. The decodable MI is a lower bound of what the pictures still share: a "
+        "Estimates by the strength eta of the background; ± of the decodable MI is that of decoding. "
+        "The decodable MI is a lower bound of what the pictures still share: a "
         "loss of it says that the labels are harder to find, not that a perfect decoder could not.",
+        over_seeds(rows),
         oracle(rows),
         *words,
     ]

@@ -29,6 +29,7 @@ from analysis.benchmark import (
     notes,
     one_setting,
     oracle,
+    over_seeds,
     panels,
     setting,
     trained_and_decoded,
@@ -75,9 +76,10 @@ def table_4(rows: pd.DataFrame, words: list[str]) -> Result:
         figures["published_mean_bits"].map("{:.3f}".format).where(figures["published_mean_bits"].notna(), "-")
     )
     caption = [
-        "Mean estimate over all steps by the side of the images; dimension = side²; ± is one standard error over runs "
-        "(seeds); the paper's are one run each, and its files hold none of side 50. The largest difference between any "
+        "Mean estimate over all steps by the side of the images; dimension = side². "
+        "The paper's are one run each, and its files hold none of side 50. The largest difference between any "
         f"two sides of a run is called none below {MARGIN:.0%} of the true MI.",
+        over_seeds(rows),
         oracle(rows),
         *words,
     ]

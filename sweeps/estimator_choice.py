@@ -16,6 +16,7 @@ from sweeps.decoding import decoding_cells
 PROFILES = profiles(
     {},
     smoke=dict(bounds=("js", "infonce", "smile-inf"), schedule_bits=(2.0, 6.0)),
+    laptop=dict(schedule_bits=(2.0, 6.0, 10.0)),
     paper=dict(seeds=(0, 1, 2, 3)),
 ) | {"paper-4bits": Profile(**PUBLISHED | dict(schedule_bits=(2.0, 4.0), seeds=(0, 1)))}
 
