@@ -21,13 +21,16 @@ from infoscope.estimators import BOUNDS, Bound, Critic, Training, floor, held_ou
 from infoscope.metrics import batch_means_error, errors
 from infoscope.tracking import Pack, Profile, Report, Search, Sweep, grid
 from sweeps.decoding import POSTERIOR, decode
+from sweeps.embedding import made_here
+from sweeps.encoders import check_encoder
 from sweeps.pairs import DOMAINS, HELD_OUT, TRAINING, data_set, labels, pool_of, source_of
 from sweeps.streams import stream
 
 ESTIMATORS = ("nwj", "js", "infonce", "dv", "mine", "smile-1", "smile-5", "smile-inf")
 CURVE_POINTS = 200
 FLOOR_BATCHES = 2000
-LARGE_BATCH, LARGE_BATCHES, SAME_BATCHES = 512, 10, 200  # of the held-out estimates
+LARGE_BATCH, LARGE_BATCHES, SAME_PER_LARGE = 512, 10, 20  # of the held-out estimates
+STEPS_PER_LARGE = 80  # at least so many steps of training for each large batch
 LATEST = 0.1  # the share of a segment with which a held-out estimate is compared
 LEAST = {"steps": 1, "batch": 2, "width": 1, "depth": 0, "sources": 1, "size": 1, "rows": 1, "seed": 0}
 BITS = math.log(2)  # nats in a bit
@@ -108,14 +111,17 @@ def check(cell: dict) -> None:
             raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
     if len(set(cell["schedule_bits"])) < len(cell["schedule_bits"]):
         raise ValueError(f"schedule_bits is {cell['schedule_bits']}; every true MI can occur only once")
-    plain = {name: value for name, value in cell.items() if name != "encoder"}
-    source = schedule(plain)[0]
+    check_encoder(cell)
+    if any(map(made_here, cell["pool"].split("+"))):  # the fine-tuning is left to the trial
+        source = [labels(cell["domain"], bits, cell["sources"]) for bits in cell["schedule_bits"]][0]
+    else:
+        source = schedule({name: value for name, value in cell.items() if name != "encoder"})[0]
     if cell["bound"] == POSTERIOR:
         return
     if not 0 < cell["learning_rate"] < math.inf:
         raise ValueError(f"learning_rate is {cell['learning_rate']}; it must be positive and finite")
-    sides = (source.dim_x, source.dim_y) if cell["critic"] == "inner" else (1, 1)
-    make_critic(cell["critic"], *sides, cell["depth"], 1, 1)
+    dims = (source.dim_x, source.dim_y) if cell["critic"] == "inner" else (1, 1)
+    make_critic(cell["critic"], *dims, cell["depth"], 1, 1)
 
 
 def schedule(cell: Mapping[str, Any], part: str = TRAINING) -> list:
@@ -126,7 +132,7 @@ def schedule(cell: Mapping[str, Any], part: str = TRAINING) -> list:
 def cost(cell: dict) -> float:
     """Multiplications of one training, up to a factor: the critic over the pairs of a batch, and its first layer."""
     side = {"gaussian": 0.0, "images": cell.get("size", 0) ** 2, "text": 768.0 * cell["sources"]}
-    inputs = 2.0 * side.get(cell["domain"], 7680.0)
+    inputs = 2.0 * side.get(cell["domain"], 7680.0) * cell.get("channels", 1)
     if cell["bound"] == POSTERIOR:
         return 1e9 * len(cell["schedule_bits"])
     batch, width = cell["batch"], cell["width"]
@@ -178,6 +184,8 @@ def train(pack: Pack, report: Report) -> None:
     if state := report.restore():
         training.load_state_dict(state)
 
+    if pack.device == "cuda":  # the large batch first, so that a measurement of the memory includes it
+        on_unseen(critic.member(0), members[0][1], sources[0], stream(0, "warm up"), pack.batch)
     owners = [(member, cell) for member, (_, group) in enumerate(members) for cell in group]
     stride = max(1, training.total // CURVE_POINTS)
     while training.done < training.total:
@@ -189,7 +197,7 @@ def train(pack: Pack, report: Report) -> None:
             report.metrics(cell, {"estimate_bits": estimates.mean() / BITS}, training.done)
         if training.done % pack.steps == 0:
             segment = training.done // pack.steps - 1
-            unseen = schedule(first, HELD_OUT)[segment]
+            unseen = source_of(first, first["schedule_bits"][segment], HELD_OUT)
             for member, (seed, group) in enumerate(members):
                 generator = stream(seed, f"held out {segment}")
                 asked = on_unseen(critic.member(member), group, unseen, generator, pack.batch)
@@ -228,8 +236,9 @@ def on_unseen(critic: Critic, group: Sequence[dict], source: Any, generator: Any
     of the training, which tells what is owed to the items from what is owed to the size of the batch.
     """
     bounds: list[Bound] = [BOUNDS[cell["bound"]] for cell in group]
-    large = held_out(source, critic, bounds, LARGE_BATCH, LARGE_BATCHES, generator)
-    same = held_out(source, critic, bounds, batch, SAME_BATCHES, generator)
+    batches = min(LARGE_BATCHES, max(2, group[0]["steps"] // STEPS_PER_LARGE))
+    large = held_out(source, critic, bounds, LARGE_BATCH, batches, generator)
+    same = held_out(source, critic, bounds, batch, SAME_PER_LARGE * batches, generator)
     return {
         bound.name: {
             "held_out_bits": large[bound.name].mean / BITS,

@@ -30,13 +30,14 @@ def decoding_cells(profile: Profile, fields: dict[str, Any], **more: Any) -> lis
     """
     if fields["domain"] == "gaussian":
         return []
-    decoder = "logistic" if fields["domain"] == "text" else "mlp" if "nuisance" in more else "linear"
+    decoder = "logistic" if fields["domain"] == "text" else "mlp"
     fields = {name: value for name, value in fields.items() if name != "batch"}
     return grid(**fields | dict(bound=POSTERIOR, decoder=decoder, decoder_steps=profile.decoder_steps, seed=0) | more)
 
 
 def decode(cell: dict, report: Report) -> None:
     """The decodable information at every true mutual information of the cell's schedule, from one set of decoders."""
+    report.progress(0.0)
     decoding = decoded(cell)
     for bits, found in zip(cell["schedule_bits"], decoding.information):
         figures = {

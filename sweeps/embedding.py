@@ -14,13 +14,16 @@ from sweeps.streams import stream
 
 TRANSFORMERS = ("small-bert", "small-roberta", "small-distilbert")  # built from a configuration, nothing downloaded
 SENTENCES = 1000  # generated, per class
+VERSION = 1  # of how they are made; a new one makes them again
 HUB = "hub:"  # then a name on the Hugging Face hub, or a folder
 
 
 def embed(pool: str) -> data.EmbeddingPool:
     """The vectors of a pool named small-<architecture> (of generated sentences) or hub:<model> (of IMDB reviews).
 
-    Made once per working tree: whoever comes first fine-tunes, the others wait. Raises ValueError for another name,
+    Made once per working tree, on every node of a cluster for itself: whoever comes first fine-tunes, the others wait.
+    The encoder learns from the labels of all reviews or sentences, those that a critic or a decoder is later kept from
+    included. Raises ValueError for another name,
     FileNotFoundError when the reviews are not there.
     """
     path = home() / "encoders" / f"{pool.replace(':', '-').replace('/', '-')}-{digest(pool)}.safetensors"
@@ -35,8 +38,13 @@ def embed(pool: str) -> data.EmbeddingPool:
 
 
 def digest(pool: str) -> str:
-    """Tells pools apart whose names differ only in signs that a file name cannot have."""
-    return sha256(pool.encode()).hexdigest()[:8]
+    """Tells pools apart whose names differ only in signs that a file name cannot have, and versions of one."""
+    return sha256(f"{pool}|{VERSION}".encode()).hexdigest()[:8]
+
+
+def made_here(pool: str) -> bool:
+    """Whether a pool is of vectors that take a fine-tuning."""
+    return pool in TRANSFORMERS or pool.startswith(HUB)
 
 
 def fine_tuned(pool: str) -> tuple[torch.Tensor, torch.Tensor]:

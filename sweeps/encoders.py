@@ -6,6 +6,7 @@ import functools
 import json
 from collections.abc import Mapping
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,38 +19,39 @@ from infoscope.tracking.store import home
 from sweeps.streams import stream
 
 INVERTIBLE = ("maf", "realnvp", "irevnet")
+SIZES = {"published": 512, "small": 64}  # hidden units of the flows
 CALIBRATION = 1024  # samples that set the statistics of a fixed map
-LARGEST = 4096  # features of a layer, by averaging over places: the benchmark's images have as many
+VERSION = 1  # of how the networks are trained; a new one trains them again
 
 
-def encoded(source: data.LabelledSource, cell: Mapping[str, Any]) -> data.PairSource:
-    """The pairs of a cell's source as its encoder shows them to the critic."""
+def encoded(source: data.LabelledSource, cell: Mapping[str, Any], training: data.LabelledSource) -> data.PairSource:
+    """The pairs of a source as the cell's encoder shows them to the critic. Whatever the encoder learns or is
+    calibrated on are pairs of `training`, so that unseen pairs go through the same map.
+    """
     name = cell["encoder"]
     if name == "identity":
         return source
     if name == "resnet":
         shape = (cell.get("channels", 1), cell["size"], cell["size"])
-        network = resnet(source, shape, cell["network_depth"], cell["network_width"], cell["network_steps"])
-        layer = models.LayerEncoder(network, cell["layer"], pool=largest(network, cell["layer"]))
-        return data.EncodedPairs(source, layer)
-    return data.EncodedPairs(source, invertible(name, source, cell["statistics"], cell["encoder_size"]))
+        network = resnet(training, shape, cell["network_depth"], cell["network_width"], cell["network_steps"])
+        return data.EncodedPairs(source, models.LayerEncoder(network, cell["layer"]))
+    return data.EncodedPairs(source, invertible(name, training, cell["pool"], cell["statistics"], cell["encoder_size"]))
 
 
-def invertible(name: str, source: data.PairSource, statistics: str, size: str) -> nn.Module:
-    """A random invertible network; with fixed statistics, those of both sides of the source's pairs."""
-    network = untrained(name, source.dim_x, statistics, size)
-    if statistics == "fixed" and not network.calibrated:
-        network.calibrate(torch.cat(source.sample(CALIBRATION // 2, stream(0, "calibration"))))
-    return network
+def check_encoder(cell: Mapping[str, Any]) -> None:
+    """Raises ValueError for an unknown encoder, use of its statistics or size, without building it."""
+    known = {
+        "encoder": (*INVERTIBLE, "identity", "resnet"),
+        "statistics": ("batch", "fixed", "none"),
+        "encoder_size": tuple(SIZES),
+    }
+    for name, valid in known.items():
+        if name in cell and cell[name] not in valid:
+            raise ValueError(f"{name} is {cell[name]!r}; it must be one of {', '.join(valid)}")
 
 
 @functools.lru_cache(maxsize=2)
-def untrained(name: str, features: int, statistics: str, size: str) -> nn.Module:
-    """An encoder of "published" or "small" size. Raises ValueError for an unknown name or size."""
-    sizes = {"published": 512, "small": 64}
-    if name not in INVERTIBLE or size not in sizes:
-        valid = f"{', '.join(INVERTIBLE)} and {' or '.join(sizes)}"
-        raise ValueError(f"unknown encoder {name!r} of size {size!r}; valid are {valid}")
+def _untrained(name: str, features: int, pool: str, statistics: str, size: str) -> nn.Module:
     generator = stream(0, f"encoder {name}")
     if name == "irevnet":
         blocks = models.IREVNET_BLOCKS[size]
@@ -58,42 +60,44 @@ def untrained(name: str, features: int, statistics: str, size: str) -> nn.Module
             side *= 2
         return models.IRevNet(features, (3, side, side), blocks, statistics=statistics, generator=generator)
     flow = models.MaskedAutoregressiveFlow if name == "maf" else models.RealNVP
-    return flow(features, hidden=sizes[size], statistics=statistics, generator=generator)
+    return flow(features, hidden=SIZES[size], statistics=statistics, generator=generator)
 
 
-def largest(network: models.ResNet, layer: str) -> int | None:
-    """To how many features a layer is averaged: none of the benchmark's critics takes more than its images have."""
-    channels = models.LayerEncoder(network, layer, pool="mean").features
-    return max(LARGEST, channels)
+def invertible(name: str, training: data.PairSource, pool: str, statistics: str, size: str) -> nn.Module:
+    """A random invertible network; with fixed statistics, those of both sides of the training pairs of its pool."""
+    network = _untrained(name, training.dim_x, pool, statistics, size)
+    if statistics == "fixed" and not network.calibrated:
+        network.calibrate(torch.cat(training.sample(CALIBRATION // 2, stream(0, "calibration"))))
+    return network
 
 
-def resnet(source: data.LabelledSource, shape: tuple[int, ...], depth: int, width: int, steps: int) -> models.ResNet:
-    """A residual network that tells the patch labels of the source's images, trained once per working tree: whoever
+def resnet(training: data.LabelledSource, shape: tuple[int, ...], depth: int, width: int, steps: int) -> models.ResNet:
+    """A residual network that tells the patch labels of the training images, trained once per working tree: whoever
     comes first trains it, the others wait.
     """
     # the labels of x do not depend on the crossover, nor do the images
-    asked = [source.pool.name, list(source.grid), list(shape), depth, width, steps]
-    return _resnet(json.dumps(asked), source)
-
-
-@functools.lru_cache(maxsize=1)
-def _resnet(asked: str, source: data.LabelledSource) -> models.ResNet:
-    _, _, shape, depth, width, steps = json.loads(asked)
-    path = home() / "encoders" / f"resnet-{sha256(asked.encode()).hexdigest()[:16]}.safetensors"
+    asked = [training.pool.name, training.grid, shape, depth, width, steps, VERSION]
+    path = home() / "encoders" / f"resnet-{sha256(json.dumps(asked).encode()).hexdigest()[:16]}.safetensors"
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock")):
         if not path.exists():
             network = models.fit_resnet(
-                lambda n, generator: source.sample_labelled(n, generator)[::2],
+                lambda n, generator: training.sample_labelled(n, generator)[::2],
                 shape,
                 stream(0, "resnet"),
-                labels=source.sources,
+                labels=training.sources,
                 depth=depth,
                 width=width,
                 steps=steps,
+                device="cuda" if torch.cuda.is_available() else "cpu",
             )
-            save_file(network.state_dict(), path.with_suffix(".tmp"))
+            save_file(network.cpu().state_dict(), path.with_suffix(".tmp"))
             path.with_suffix(".tmp").replace(path)
-    network = models.ResNet(shape, source.sources, depth=depth, width=width)
+    return _stored(path, shape, training.sources, depth, width)
+
+
+@functools.lru_cache(maxsize=1)
+def _stored(path: Path, shape: tuple[int, ...], labels: int, depth: int, width: int) -> models.ResNet:
+    network = models.ResNet(shape, labels, depth=depth, width=width)
     network.load_state_dict(load_file(path))
     return network.eval()

@@ -11,7 +11,8 @@ import math
 from collections.abc import Iterator
 
 from infoscope.tracking import Profile, main
-from sweeps.benchmark import profiles, sweep, training_cells
+from sweeps.benchmark import data_fields, profiles, sweep, training_cells
+from sweeps.decoding import decoding_cells
 
 SOURCES = (1, 2, 3, 4, 9, 16, 25, 36, 49, 64, 81, 100)
 
@@ -24,15 +25,18 @@ PROFILES = profiles(
 
 
 def cells(profile: Profile) -> Iterator[dict]:
-    """One cell per domain, number of sources, true MI, estimator and seed."""
+    """One cell per domain, number of sources, true MI, estimator and seed; one per number that decodes the labels."""
     for domain in profile.domains:
         for number in profile.numbers:
             square = math.isqrt(number) ** 2 == number
             image = dict(rows=math.isqrt(number), size=profile.side) if domain == "images" else {}
             if domain == "images" and not square:
                 continue
-            for bits in sorted(informations(profile.panels, number, domain)):
+            levels = sorted(informations(profile.panels, number, domain))
+            for bits in levels:
                 yield from training_cells(profile, domain, sources=number, schedule_bits=(bits,), **image)
+            fields = data_fields(profile, domain) | image
+            yield from decoding_cells(profile, fields, sources=number, schedule_bits=tuple(levels))
 
 
 def informations(panels: tuple[str, ...], number: int, domain: str) -> set[float]:

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 from infoscope.models import ResNet
 from infoscope.tracking import Profile, main
-from sweeps.benchmark import profiles, sweep, training_cells
+from sweeps.benchmark import data_fields, profiles, sweep, training_cells
+from sweeps.decoding import decoding_cells
 from sweeps.encoders import INVERTIBLE
 
 PROFILES = profiles(
@@ -53,6 +54,7 @@ def cells(profile: Profile) -> Iterator[dict]:
     whole = dict(layer="", layer_index=0)
     for domain in profile.domains:
         yield from training_cells(profile, domain, encoder="identity", statistics="none", **whole)
+        yield from decoding_cells(profile, data_fields(profile, domain))
         size = dict(encoder_size=profile.encoder_size)
         yield from training_cells(
             profile, domain, encoder=list(profile.encoders), statistics=list(profile.statistics), **size, **whole

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from infoscope import data, models
-from sweeps.embedding import TRANSFORMERS, embed
+from sweeps.embedding import HUB, TRANSFORMERS, embed, made_here
 from sweeps.encoders import encoded
 from sweeps.streams import stream
 
@@ -58,7 +58,7 @@ def backgrounds_of(name: str) -> str:
 def _chosen(what: str, name: str, valid: Sequence[str], embedded: int) -> str:
     if name == "auto":
         return valid[0 if data.data_root() is not None else embedded]
-    if name not in valid and not (what == "text" and name.startswith("hub:")):
+    if name not in valid and not (what == "text" and name.startswith(HUB)):
         raise ValueError(f"unknown pool {name!r} for {what}; valid are auto, {', '.join(valid)}")
     return name
 
@@ -67,9 +67,15 @@ def data_set(domain: str, pool: str) -> str:
     """What a run records as its data set."""
     if domain == "gaussian":
         return "gaussian (generated)"
-    names = pool.split("+")
-    pools = [whole(name) for name in names]
-    return " + ".join(items.name + (" (synthetic)" if items.synthetic else "") for items in pools)
+    return " + ".join(map(_described, pool.split("+")))
+
+
+def _described(pool: str) -> str:
+    """The name of a pool, without fine-tuning anything for it."""
+    if made_here(pool):
+        return pool if pool.startswith(HUB) else f"{pool} (synthetic)"
+    items = whole(pool)
+    return items.name + (" (synthetic)" if items.synthetic else "")
 
 
 class Fold(NamedTuple):
@@ -85,8 +91,9 @@ def source_of(cell: Mapping[str, Any], bits: float, part: str | Fold = TRAINING)
 
     Raises ValueError when `bits` exceeds the sources, FileNotFoundError when the data is not there.
     """
-    source = pairs(bits=bits, part=part, **{name: cell[name] for name in WHAT if name in cell})
-    return encoded(source, cell) if "encoder" in cell else source
+    what = {name: cell[name] for name in WHAT if name in cell}
+    source = pairs(bits=bits, part=part, **what)
+    return encoded(source, cell, pairs(bits=bits, part=TRAINING, **what)) if "encoder" in cell else source
 
 
 def folds_of(cell: Mapping[str, Any], count: int) -> list[tuple[data.LabelledSource, data.LabelledSource]]:

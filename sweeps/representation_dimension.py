@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from infoscope.tracking import Profile, main
-from sweeps.benchmark import profiles, sweep, training_cells
+from sweeps.benchmark import data_fields, profiles, sweep, training_cells
+from sweeps.decoding import decoding_cells
 
 PROFILES = profiles(
     dict(domains=("images",), sides=(10, 20, 50, 100), sources=1, schedule_bits=(1.0,)),
@@ -20,9 +21,11 @@ PROFILES = profiles(
 
 
 def cells(profile: Profile) -> Iterator[dict]:
-    """One cell per side, estimator and seed."""
+    """One cell per side, estimator and seed, and one per side that decodes the labels."""
     for domain in profile.domains:
-        yield from training_cells(profile, domain, size=list(profile.sides), rows=1)
+        image = dict(size=list(profile.sides), rows=1)
+        yield from training_cells(profile, domain, **image)
+        yield from decoding_cells(profile, data_fields(profile, domain), **image)
 
 
 SWEEP = sweep("representation-dimension", cells, PROFILES, axes=("sides",), share=("size",))

@@ -4,8 +4,10 @@ import importlib
 import math
 
 import pytest
+import torch
 
 from infoscope.tracking import Pack
+from sweeps.pairs import HELD_OUT, source_of
 from tests.sweeps.recorder import Recorder
 
 NAMES = (
@@ -101,7 +103,8 @@ def test_nuisance_decodes_at_every_eta():
 
 
 def test_layers_are_those_of_a_resnet_50():
-    found = cells("layer_dependency", bounds="dv", seeds="0", images="digits", text="generated-sentences")
+    every = cells("layer_dependency", bounds="dv", seeds="0", images="digits", text="generated-sentences")
+    found = [cell for cell in every if cell["bound"] == "dv"]
     layers = [c["layer"] for c in found if c["encoder"] == "resnet"]
     assert len(layers) == len(set(layers)) >= 18  # the stem, 16 blocks, the pooled features
     invertible = {(c["encoder"], c["statistics"]) for c in found} - {("resnet", "none")}
@@ -127,3 +130,29 @@ def test_the_smallest_packs_of_a_study_run(name, embedded):
     for key, final in recorder.finals.items():
         figure = "at 2 bits/decodable_bits" if key[0] == "posterior" else "mse_bits2"
         assert math.isfinite(final[figure]), key
+
+
+def test_unseen_pairs_go_through_the_encoder_of_the_training(embedded):
+    """Networks and fixed statistics come from the training items only, whoever asks first."""
+    module = sweep("layer_dependency")
+    found = list(module.cells(module.PROFILES["smoke"].override({"network_steps": "2", "size": "16"})))
+    for kind in (("resnet", "none"), ("realnvp", "fixed")):
+        cell = next(cell for cell in found if (cell.get("encoder"), cell.get("statistics")) == kind)
+        unseen, training = source_of(cell, 2.0, HELD_OUT), source_of(cell, 2.0)
+        x, _ = training.source.sample(4, torch.Generator().manual_seed(0))
+        assert torch.equal(training.encoder_x(x), unseen.encoder_x(x))
+        assert unseen.source.pool.name != training.source.pool.name
+
+
+@pytest.mark.parametrize("wrong", [{"encoders": "vae"}, {"statistics": "running"}, {"encoder_size": "huge"}])
+def test_an_unknown_encoder_is_found_before_anything_starts(wrong, embedded):
+    module = sweep("layer_dependency")
+    with pytest.raises(ValueError, match="must be one of"):
+        module.SWEEP.plan(module.PROFILES["smoke"].override(wrong))
+
+
+def test_planning_fine_tunes_nothing(embedded, tmp_path):
+    module = sweep("embedding_networks")
+    plan = module.SWEEP.plan(module.PROFILES["smoke"])
+    assert {module.SWEEP.tags(cell)["infoscope.data"] for cell in plan.values()} == {"small-distilbert (synthetic)"}
+    assert not (tmp_path / "runs" / "encoders").exists()
