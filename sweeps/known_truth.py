@@ -116,6 +116,16 @@ def discrete_information(joint: NDArray) -> float:
     return float((joint[there] * np.log(joint[there] / product[there])).sum())
 
 
+def numbered_cells(levels: int = 6) -> Case:
+    """Two independent categories, given as numbers: nearly every row has k others at distance 0."""
+
+    def sample(n: int, g: Generator) -> tuple[NDArray, NDArray]:
+        x, y = g.integers(0, levels, (2, n)) + 0.5
+        return x, y
+
+    return Case("mi", "numbers", sample, lambda: (0.0, 0.0))
+
+
 def uniform_beside_label(classes: int = 5) -> Case:
     """x uniform on [y, y + 2] for a label y: log m - (m - 1) / m log 2 (Gao et al. 2017)."""
 
@@ -184,6 +194,7 @@ CASES = {
     **{f"gaussian-given-{dim}": gaussian_given(dim) for dim in (1, 3)},
     **{f"mixture-given-{dim}": mixture(dim, DOMAINS) for dim in (2, 12)},
     "rounded-gaussian": rounded_gaussian(),
+    "numbered-cells": numbered_cells(),
     "uniform-beside-label": uniform_beside_label(),
     "zero-inflated-poisson": zero_inflated_poisson(),
     "xor": gate(np.bitwise_xor),

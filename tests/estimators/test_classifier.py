@@ -1,6 +1,7 @@
 """Cross-fitted classifiers against gates, Gaussian mixtures, and the identities that a coherent decomposition obeys."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy import integrate, stats
@@ -14,10 +15,11 @@ from infoscope.estimators.classifier import (
     calibrating_slope,
     cross_fit,
     exchange,
+    p_value,
     permutation_test,
 )
 from infoscope.estimators.classifier_families import log_softmax
-from infoscope.estimators.classifier_inputs import assign_folds
+from infoscope.estimators.classifier_inputs import as_blocks, as_joint_labels, assign_folds
 from infoscope.estimators.classifier_terms import clustered_error
 
 LN2 = np.log(2.0)
@@ -292,16 +294,48 @@ def test_what_is_exchanged():
     groups = np.repeat(np.arange(20), 3)
     strata = np.repeat(rng.integers(2, size=20), 3)
     within, kind = exchange(np.tile([0, 1, 2], 20), strata, groups)
-    drawn = within(rng).reshape(20, 3)
+    drawn = np.tile([0, 1, 2], 20)[within(rng)].reshape(20, 3)
     assert kind == "rows within a group" and (np.sort(drawn, axis=1) == [0, 1, 2]).all() and (drawn != [0, 1, 2]).any()
     target = np.repeat(rng.integers(2, size=20), 3)
     whole, kind = exchange(target, strata, groups)
-    drawn = whole(rng)
+    drawn = target[whole(rng)]
     assert kind == "whole groups" and (drawn.reshape(20, 3) == drawn[::3, None]).all() and (drawn != target).any()
     for stratum in (0, 1):
         assert drawn[strata == stratum].sum() == target[strata == stratum].sum()
     with pytest.raises(ValueError, match="no exchange would change anything"):
         exchange(strata, strata, None)
+
+
+def test_groups_are_exchanged_with_those_of_the_same_shares_of_given():
+    """A third and two thirds of the rows at given = 1 are different conditions; twice as many rows are not."""
+    strata = np.array([0, 0, 1] * 10 + [0, 1, 1] * 10 + [0, 0, 0, 0, 1, 1] * 5)
+    groups = np.repeat(np.arange(25), [3] * 20 + [6] * 5)
+    target = np.random.default_rng(15).permutation(25)[groups]
+    draw, kind = exchange(target, strata, groups)
+    drawn = target[draw(np.random.default_rng(16))]
+    alike = np.isin(groups, [*range(10), *range(20, 25)])
+    assert kind == "whole groups" and set(drawn[alike]) == set(target[alike]) and set(drawn) == set(target)
+    assert all(len(set(drawn[groups == group])) == 1 for group in range(25))
+    assert (drawn[alike] != target[alike]).any()
+
+
+def test_ties_with_the_observed_estimate_count_up_to_rounding():
+    null = np.array([0.3 - 1e-15, 0.3, 0.3 + 1e-15, 0.2, 0.3 - 1e-9])
+    assert p_value(0.3, null) == 4 / 6 and p_value(1e6, np.array([1e6 - 1e-7, 1e6 - 1e-3])) == 2 / 3
+
+
+def test_inputs_of_any_container_are_the_same(fitted):
+    blocks, labels, _ = mixture(600, np.random.default_rng(0))
+    as_tensors = {name: torch.tensor(block).requires_grad_() for name, block in blocks.items()}
+    frame = pd.DataFrame(labels)
+    for found in (as_joint_labels(frame, 600), as_joint_labels({n: c[:, None] for n, c in labels.items()}, 600)):
+        assert np.array_equal(found.classes, as_joint_labels(labels, 600).classes) and list(found.values) == ["y", "d"]
+    for name, block in as_blocks(as_tensors).items():
+        assert np.array_equal(block, blocks[name])
+    z = torch.randn(20, 3, generator=torch.Generator().manual_seed(0)).bfloat16()
+    assert np.array_equal(as_blocks(z)["z"], z.double().numpy()) and as_blocks(z[:, 0])["z"].shape == (20, 1)
+    constant = as_blocks(pd.DataFrame({"u": np.ones(20), "v": np.arange(20)}))["z"]
+    assert constant.shape == (20, 2) and constant.dtype == np.float64
 
 
 def test_every_family_is_named():
@@ -318,7 +352,12 @@ Z, Y = np.random.default_rng(14).normal(size=(30, 2)), np.arange(30) % 3
     [
         (dict(blocks={}, labels=Y), "blocks is empty"),
         (dict(blocks=Z, labels={}), "labels is empty"),
-        (dict(blocks=Z[:, 0], labels=Y), r"block 'z' has shape \[30\]"),
+        (dict(blocks=Z[None], labels=Y), r"block 'z' must be \[n\] or \[n, d\]"),
+        (dict(blocks=Z[:0], labels=Y), "block 'z' must hold at least one row"),
+        (dict(blocks=np.full((30, 1), "1.5"), labels=Y), "block 'z' must be numbers .* got a column of string"),
+        (dict(blocks=Z, labels=["a"] * 15 + [float("nan")] * 15), "no missing categories, got 15 of 30"),
+        (dict(blocks=Z, labels=np.stack([Y, Y], axis=1)), "one column of categories, got 2 columns"),
+        (dict(blocks=Z, labels=Y, generator=3), "generator must be a numpy.random.Generator, got int"),
         (dict(blocks=np.where(Z > 1, np.nan, Z), labels=Y), "must be finite"),
         (dict(blocks={"a": Z, "b": Z[1:]}, labels=Y), "equally long"),
         (dict(blocks=Z, labels=Y[1:]), r"must have shape \[30\]"),

@@ -15,6 +15,7 @@ from infoscope.estimators import knn, neighbours
 from infoscope.estimators.knn import (
     Continuous,
     Discrete,
+    co_information,
     conditional_mutual_information,
     entropy,
     mutual_information,
@@ -159,7 +160,7 @@ def test_small_classes_use_the_neighbours_they_have():
     estimate = mutual_information(z, labels, local=True)
     assert estimate.n == 56 and np.isnan(estimate.local[-1]) and np.isfinite(estimate.local[:-1]).all()
     assert estimate.notes == (
-        "1 samples are alone in their class and left out.",
+        "1 sample is alone in its class and left out.",
         "2 classes have at most k = 5 samples (6 in all): k is their size - 1 there.",
     )
     assert float(estimate) == float(mutual_information(z[:-1], labels[:-1]))
@@ -178,6 +179,10 @@ NUMBERS = np.arange(10.0) ** 1.5
         (lambda: mutual_information(NUMBERS, np.full(10, 2.5)), "y must vary in every continuous column, got one"),
         (lambda: mutual_information(NUMBERS, np.zeros(10, int)), "y must have at least two classes, got one"),
         (lambda: mutual_information(NUMBERS, np.arange(10)), "must share categories, got 10 rows that are all"),
+        (lambda: mutual_information(NUMBERS, [0] * 9 + [1]), "y must have at least two classes, got one in all 9 rows"),
+        (lambda: conditional_mutual_information(NUMBERS, [0] * 9 + [1], [0] * 10), "y must have at least two classes"),
+        (lambda: total_correlation([NUMBERS, [0] * 9 + [1]]), r"columns\[1\] must have at least two classes"),
+        (lambda: co_information(NUMBERS, NUMBERS, [0] * 9 + [1]), "target must have at least two classes"),
         (lambda: mutual_information(NUMBERS, ["a"] * 9 + [None]), "y must have no missing categories, got 1 of 10"),
         (lambda: mutual_information(NUMBERS, np.zeros((10, 2, 2))), r"y must be \[n\] or \[n, d\], got shape"),
         (lambda: mutual_information([], []), "x must have at least one row"),

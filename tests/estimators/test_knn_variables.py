@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from infoscope.estimators.variables import Continuous, Discrete, LabelsAsNumbers, as_variable, jitter, join
+from infoscope.estimators.variables import Continuous, Discrete, LabelsAsNumbers, as_codes, as_variable, jitter, join
 
 FLOATS = np.array([0.5, 1.5, -2.0, 3.25])
 
@@ -24,6 +24,12 @@ FLOATS = np.array([0.5, 1.5, -2.0, 3.25])
         (["a", "b", "a", "a"], "discrete"),
         (torch.tensor([1, 0, 0, 1]), "discrete"),
         (pd.Series(["a", "b", "a", "a"], dtype="category"), "discrete"),
+        (pd.Series([0.5, 1.5, 0.5, 2.5], dtype="category"), "discrete"),
+        (pd.Categorical([1, 2, 1, 2]), "discrete"),
+        (pd.cut(FLOATS, 2), "discrete"),
+        (pd.DataFrame({"x": FLOATS, "c": pd.cut(FLOATS, 2)}), "mixed"),
+        (Continuous(pd.Series(FLOATS, dtype="category")), "continuous"),
+        ([[0.5, "a"], [1.5, "b"], [2.5, "a"], [1.0, "a"]], "mixed"),
         (pd.DataFrame({"x": FLOATS, "c": ["u", "v", "u", "u"]}), "mixed"),
         (Discrete(FLOATS), "discrete"),
         (Continuous([1, 5, 2, 9]), "continuous"),
@@ -50,6 +56,38 @@ def test_categories_of_several_columns_are_joined():
 def test_mixed_labels_are_compared_with_their_types():
     variable = as_variable("x", Discrete(np.array([1, "1", 1, "1"], dtype=object)))
     assert variable.categories == 2
+
+
+def test_one_label_has_one_code_whoever_made_it():
+    names = [np.str_("a"), "a", np.str_("b"), "b"]
+    numbers = [np.int64(1), 1, np.int32(2), 2]
+    for labels in (names, numbers, [*names, *numbers]):
+        codes = as_variable("x", Discrete(np.array(labels, dtype=object))).codes
+        assert np.array_equal(codes[::2], codes[1::2]) and len(set(codes)) == len(labels) // 2
+
+
+def test_categories_of_pandas_are_those_that_occur():
+    cut = pd.cut(FLOATS, [-3, 0, 1, 2, 9])  # codes 1, 2, 0, 3
+    assert as_variable("x", cut).categories == 4 == as_variable("x", pd.DataFrame({"c": cut})).categories
+    assert as_variable("x", cut[:2]).categories == 2
+    assert list(as_variable("x", Continuous(pd.Series(FLOATS, dtype="category"))).continuous[:, 0]) == list(FLOATS)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [["a", float("nan"), "b"], ["a", None, "b"], pd.cut([0.5, 5.0, 0.7], [0, 0.6, 1]), pd.Series(["a", None, "b"])],
+)
+def test_missing_labels_are_never_a_label(labels):
+    for call in (as_codes, as_variable):
+        with pytest.raises(ValueError, match="x must have no missing categories, got 1 of 3"):
+            call("x", labels)
+
+
+def test_numbers_among_strings_are_neither():
+    with pytest.raises(ValueError, match="got a column of mixed-integer; wrap it in Continuous or Discrete"):
+        as_variable("x", ["a", 1, "b"])
+    with pytest.raises(ValueError, match="x must be numbers to be continuous, got a column of string"):
+        as_variable("x", Continuous(["1.5", "2"]))
 
 
 def test_standardised_columns_at_any_scale():

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from scipy.special import digamma
 
-from infoscope.estimators import knn
+from infoscope.estimators import knn, resampling_engine
 from infoscope.estimators.resampling import halves, leave_one_out, partitions
 from infoscope.estimators.resampling_engine import Sample, resampled
+from infoscope.estimators.resampling_kernels import quantised
+from infoscope.estimators.resampling_lists import sorted_lists
 from infoscope.estimators.variables import Continuous, Discrete
 
 N = 250
@@ -98,6 +100,7 @@ def typed(data):
         "labels given numbers": (data["labels"], data["x"], data["z"]),
         "labels given both": (data["labels"], data["x"], [Continuous(data["z"]), Discrete(data["domain"])]),
         "tied everywhere": (rounded, np.round(data["y1"], 1)),
+        "heavy tails": (np.tan(data["x"]) ** 3, np.tan(data["y"])),
         "a few ties": (few_ties, data["y1"]),
         "a few ties in classes": (few_ties, data["labels"]),
         "single precision": (data["x1"].astype(np.float32), data["y1"].astype(np.float32)),
@@ -106,7 +109,7 @@ def typed(data):
 
 @pytest.mark.parametrize("case", [
     "stratified Ross", "one column", "stratified KSG", "discrete", "mixed columns", "labels given numbers",
-    "labels given both", "tied everywhere", "a few ties", "a few ties in classes", "single precision",
+    "labels given both", "tied everywhere", "heavy tails", "a few ties", "a few ties in classes", "single precision",
 ])  # fmt: skip
 def test_every_mixture_of_types_is_exact(data, weights, case):
     sample = Sample.of(*typed(data)[case])
@@ -115,6 +118,17 @@ def test_every_mixture_of_types_is_exact(data, weights, case):
     np.testing.assert_allclose(together, alone, rtol=0, atol=1e-12)
     measure = knn.mutual_information if len(sample.variables) == 2 else knn.conditional_mutual_information
     assert together[0] == pytest.approx(float(measure(*typed(data)[case], k=5)), abs=1e-12)
+
+
+def test_lists_that_are_too_short_are_told_and_made_up_for(data, weights, monkeypatch):
+    sample = Sample.of(data["x"], data["y1"])
+    alone = [sample.alone(member > 0, 5) for member in weights.T]
+    calls = []
+    full_row = resampling_engine.Engine.full_row
+    monkeypatch.setattr(resampling_engine, "list_length", lambda *counts: 8)
+    monkeypatch.setattr(resampling_engine.Engine, "full_row", lambda *a: (calls.append(a), full_row(*a))[1])
+    np.testing.assert_allclose(resampled(sample, weights, 5), alone, rtol=0, atol=1e-12)
+    assert len(calls) == N  # in 8 others, one of 100 halves lacks 5 for every row
 
 
 def test_every_subsample_may_have_its_own_number_of_neighbours(data, weights):
@@ -135,6 +149,67 @@ def test_more_rows_than_sixteen_bits_can_count():
     together = resampled(sample, weights, 3)
     for b in range(2):
         assert together[b] == pytest.approx(sample.alone(weights[:, b] > 0, 3), abs=1e-11)
+
+
+def test_more_points_within_reach_than_a_byte_can_count():
+    """2 + 2 independent columns, one row in ten: several hundred rows are within the widest reach in each margin."""
+    g = draws(3)
+    sample = Sample.of(g.normal(size=(3000, 2)), g.normal(size=(3000, 2)))
+    weights = (g.random((3000, 12)) < 0.1).astype(np.uint8)
+    together = resampled(sample, weights, 5)
+    alone = [sample.alone(member > 0, 5) for member in weights.T]
+    np.testing.assert_allclose(together, alone, rtol=0, atol=1e-12)
+
+
+def points_of(kind, n, dim, g):
+    points = g.normal(size=(n, dim))
+    match kind:
+        case "grid":
+            return np.round(2 * points) / 3
+        case "a few ties":
+            points[3], points[9] = points[4], points[8] + 1e-300
+            return points
+        case "heavy tails":
+            return g.standard_cauchy((n, dim)) ** 3
+        case "far away":
+            return points * 1e-6 + 1e6
+        case "one value and others":
+            return np.where(g.random((n, 1)) < 0.5, 0.0, points)
+        case _:
+            return points
+
+
+KINDS = ["normal", "grid", "a few ties", "heavy tails", "far away", "one value and others"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lists_are_those_of_the_distance_matrix(kind):
+    g = draws(4)
+    for n, dim, k, classes in ((900, 3, 5, 1), (700, 1, 40, 3), (700, 13, 40, 2), (600, 26, 1, 1), (20, 2, 5, 8)):
+        points, codes = points_of(kind, n, dim, g), g.integers(0, classes, n)
+        distances, ids, clean = sorted_lists(points, k, None if classes == 1 else codes)
+        apart = chebyshev(points)
+        np.fill_diagonal(apart, np.inf)
+        apart[codes[:, None] != codes] = np.inf
+        expected = np.hstack([np.zeros((n, 1)), np.sort(apart, axis=1), np.full((n, k), np.inf)])[:, : k + 2]
+        finite = np.isfinite(expected)
+        ascending = (expected[:, 1:] > expected[:, :-1]) | ~finite[:, 1:]
+        assert np.array_equal(clean, ascending.all(axis=1))
+        assert np.array_equal(distances[clean], expected[clean, 1:-1])
+        assert np.array_equal(ids[clean] >= 0, finite[clean, 1:-1])
+        rows, places = np.nonzero((ids >= 0) & clean[:, None])
+        assert np.array_equal(apart[rows, ids[rows, places]], distances[rows, places])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_point_within_a_radius_is_lost_by_rounding_to_sixteen_bits(kind):
+    points = points_of(kind, 400, 4, draws(5))
+    apart = chebyshev(points)
+    for radius in np.quantile(apart[apart > 0], (0.1, 0.5, 0.9)):
+        quanta, quantum = quantised(points, np.full(400, radius))
+        assert quanta.max() <= 32_766
+        steps = np.abs(quanta.T[:, None].astype(int) - quanta.T).max(axis=-1)
+        assert (steps[apart <= radius] <= radius / quantum * (1 + 1e-9) + 2).all()
 
 
 def test_k_must_be_below_the_smallest_subsample(data, weights):

@@ -258,7 +258,71 @@ def test_groups_are_exchanged_as_wholes_or_within():
     assert (within.exchanged, wholes.exchanged) == ("rows within a group", "whole groups")
 
 
+def test_numbers_that_are_constant_in_each_group_are_exchanged_among_groups():
+    """30 groups of 4 rows, x of a group follows its y: within groups nothing can be exchanged, whole ones tell."""
+    g, groups = draws(21), np.repeat(np.arange(30), 4)
+    y = g.normal(size=30)
+    y, x = y[groups], (y + 0.3 * g.normal(size=30))[groups] + 0.1 * g.normal(size=120)
+    for sides in ((x, y), (y, x)):
+        found = permutation_test(*sides, permutations=39, groups=groups, generator=draws(22))
+        assert found.exchanged == "whole groups" and found.p_value == 1 / 40
+    useless = permutation_test(x, g.normal(size=30)[groups], permutations=39, groups=groups)
+    assert useless.p_value > 1 / 40 and len(np.unique(useless.null)) > 30
+    both = permutation_test(x, y + 0.1 * g.normal(size=120), permutations=9, groups=groups)
+    assert both.exchanged == "rows within a group"
+
+
+def test_labels_that_vary_within_groups_leave_the_constant_side_to_be_exchanged():
+    g, groups = draws(23), np.repeat(np.arange(30), 4)
+    x = g.normal(size=(30, 2))[groups]
+    found = permutation_test(x, np.where(x[:, 0] > 0, 0, 2) + g.integers(0, 2, 120), permutations=19, groups=groups)
+    assert found.exchanged == "whole groups" and found.p_value == 1 / 20
+
+
+def test_an_estimate_knows_its_estimator_and_what_was_done_differently():
+    z, labels = mixture(300, 24)
+    labels[:4], labels[4] = 7, 9
+    plain = knn.mutual_information(z, labels)
+    for method in METHODS:
+        found = method(z, labels)
+        assert found.estimator == plain.method == "Ross" and found.notes == plain.notes and len(found.notes) == 2
+        assert found.method in ("half-subsamples", "delete-group jackknife", "partitions") and found.k == 5
+    plan = halves(300, 20, draws())
+    total = difference(subsample(z, labels, resamples=plan), subsample(z[:, :1], z[:, 1:], resamples=plan))
+    assert total.estimator == "Ross + KSG 1" and total.notes == plain.notes and total.k == 5
+    of_bits = subsample(draws(25).integers(0, 2, 100), draws(26).integers(0, 2, 100))
+    assert of_bits.estimator == "Grassberger" and of_bits.k == 0 and of_bits.notes == ()
+
+
+def test_a_subsample_that_loses_a_class_is_refused():
+    """Three rows of the second class: half of the halves hold at most one; every jackknife sample all but one."""
+    x, labels = draws(27).normal(size=60), np.repeat([0, 1], [57, 3])
+    with pytest.raises(ValueError, match="y must have at least two classes in every subsample, .* use jackknife"):
+        subsample(x, labels, drift=False)
+    assert jackknife(x, labels, resamples=60).value == pytest.approx(float(knn.mutual_information(x, labels)))
+    plan = halves(60, 100, draws())
+    lost = int((plan.weights[57:].sum(axis=0) < 2).sum())
+    with pytest.raises(ValueError, match=f"the rarest is missing from {lost} of 100"):
+        subsample(labels, x, resamples=plan, drift=False)
+    none = int((plan.weights[57:].sum(axis=0) == 0).sum())
+    with pytest.raises(ValueError, match=f"the rarest is missing from {none} of 100"):
+        subsample(draws(28).integers(0, 2, 60), labels, resamples=plan, drift=False)
+    with pytest.raises(ValueError, match="y must have at least two classes, got one in all 59 rows"):
+        jackknife(x, np.repeat([0, 1], [59, 1]))
+
+
+def test_groups_may_have_names_of_any_type():
+    x, y = gaussian(100, 29)
+    numbers = np.arange(100) // 5
+    names = [f"patient {number}" if number % 2 else int(number) for number in numbers]
+    assert subsample(x, y, groups=names).units == subsample(x, y, groups=numbers).units == 20
+
+
 @pytest.mark.parametrize(("call", "words"), [
+    (lambda x, y: permutation_test(x, np.r_[np.repeat(np.sqrt(2 * np.arange(9)), 10), [5.5] * 10],
+                                   groups=np.r_[np.repeat(np.arange(9), 10), [9] * 5, [10] * 5]),
+     "groups must be of one size .* got sizes from 5 to 10"),
+    (lambda x, y: subsample(x, y, groups=[float("nan"), *range(99)]), "groups must have no missing categories"),
     (lambda x, y: subsample(x, y, resamples=halves(50, 20, draws())), "half-subsamples of 100 rows, got .* of 50"),
     (lambda x, y: subsample(x, y, resamples=leave_one_out(100, 20, draws())), "must be half-subsamples"),
     (lambda x, y: subsample(x, y, resamples=halves(100, 20, draws()), groups=np.arange(100)), "groups must be None"),

@@ -65,6 +65,26 @@ def test_what_is_not_offered_is_said():
     assert {check.note for check in checks} == {"ArithmeticError: the estimate is nan"}
 
 
+def test_no_number_for_transformed_data_is_a_failure():
+    """Crashes at repeated rows, gives NaN at large ones; labels in the place of x it may refuse."""
+
+    def fragile(x, y):
+        if len(np.unique(x, axis=0)) < len(x):
+            raise RuntimeError("repeated rows")
+        if not np.issubdtype(x.dtype, np.floating) or y.ndim > 1 and y.dtype == np.int64:
+            raise TypeError("numbers and one label")
+        return float("nan") if np.abs(x).max() > 50 else gaussian(x, y)
+
+    checks = {(check.y, check.name): check for check in audit(fragile, n=100, repeats=2)}
+    for kind in ("labels", "numbers"):
+        crashed, not_a_number = checks[kind, "duplicate rows"], checks[kind, "rescale x alone"]
+        assert (crashed.verdict, crashed.note) == ("fails", "RuntimeError: repeated rows")
+        assert (not_a_number.verdict, not_a_number.note) == ("fails", "ArithmeticError: the estimate is nan")
+        assert np.isnan(crashed.violation) and np.isnan(not_a_number.violation)
+    for name in ("one-hot labels", "chain rule"):
+        assert checks["labels", name].verdict == "not offered", checks["labels", name]
+
+
 def test_the_same_generator_gives_the_same_audit():
     first, second = (audit(gaussian, n=100, repeats=2, generator=np.random.default_rng(3)) for _ in range(2))
     assert [check.violation for check in first] == [check.violation for check in second]
@@ -73,6 +93,7 @@ def test_the_same_generator_gives_the_same_audit():
 @pytest.mark.parametrize(("settings", "words"), [
     ({"y": ["images"]}, "y must be some of labels, numbers"),
     ({"n": 10}, "n must be a whole number of at least 100"),
+    ({"generator": 1}, "generator must be a numpy.random.Generator, got int"),
     ({"repeats": 1}, "repeats must be a whole number of at least 2"),
 ])  # fmt: skip
 def test_bad_settings_are_one_sentence(settings, words):

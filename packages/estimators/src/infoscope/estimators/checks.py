@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from numbers import Integral
 
+import numpy as np
 import torch
 
 
@@ -13,6 +14,15 @@ def whole(name: str, value: int, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
     return int(value)
+
+
+def generator_or_default(generator: np.random.Generator | None) -> np.random.Generator:
+    """The generator given; None is a fresh one with seed 0. ValueError for anything else."""
+    if generator is None:
+        return np.random.default_rng(0)
+    if not isinstance(generator, np.random.Generator):
+        raise ValueError(f"generator must be a numpy.random.Generator, got {type(generator).__name__}.")
+    return generator
 
 
 def generator_per_member(

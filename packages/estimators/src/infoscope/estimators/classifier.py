@@ -3,8 +3,9 @@
 For each set of blocks one classifier of all labels jointly is trained on all folds but one and evaluated on that one.
 Its table q(labels | blocks) gives every entropy and every mutual information of the decomposition, so that the terms
 add up exactly. The numbers are predictive V-information (Xu et al. 2020): what one named family of classifiers can use.
-They are a lower bound on Shannon information up to sampling error, because the log loss of held-out rows is never
-below the conditional entropy in expectation.
+I(blocks; labels | labels) is a lower bound on Shannon information, up to sampling error and the error of the class
+frequencies, because the log loss of held-out rows is never below the conditional entropy in expectation. Terms given
+blocks, and co-information, are differences of two usable informations: they bound nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
-from infoscope.estimators.checks import whole
+from infoscope.estimators.checks import generator_or_default, whole
 from infoscope.estimators.classifier_families import (
     FAMILIES,
     Family,
@@ -64,6 +65,7 @@ __all__ = [
 
 SLOPE_LIMITS = (-1.0, 10.0)  # of the calibration; separable labels would let it grow without end
 CALIBRATION_BINS = 15
+ROUNDING = 1e-12  # by which equal estimates of permuted data differ, relative
 
 
 def cross_fit(
@@ -108,7 +110,7 @@ def cross_fit(
         raise ValueError(f"floor must be between 0 and 1 / {joint.count} (joint classes), got {floor!r}.")
     families = as_families(family)
     row_groups = np.arange(n) if groups is None else coded("groups", groups, n)
-    generator = np.random.default_rng(0) if generator is None else generator
+    generator = generator_or_default(generator)
     fold_of = assign_folds(joint.classes, row_groups, folds, generator)
     seed = int(generator.integers(2**63))
     wanted = [frozenset(as_tuple(s)) for s in (default_subsets(blocks) if subsets is None else subsets)]
@@ -278,16 +280,16 @@ def calibration_figures(
 class PermutationTest:
     """Is there any information at all?
 
-    observed  the estimate, nats
-    null      its values [permutations] after permuting the target, nats
-    p_value   (1 + number of null values at least as large as the observed one) / (1 + permutations)
-    permuted  what was exchanged: rows, rows within a group, or whole groups
+    observed   the estimate, nats: of a classifier with its error, of neighbours a float
+    null       its values [permutations] after permuting one side, nats
+    p_value    (1 + how many null values are at least the observed one) / (1 + permutations): never 0
+    exchanged  what was permuted: rows, rows within a group, or whole groups
     """
 
-    observed: Estimate
+    observed: Estimate | float
     null: np.ndarray
     p_value: float
-    permuted: str
+    exchanged: str
 
 
 def permutation_test(
@@ -305,17 +307,17 @@ def permutation_test(
     All classifiers are fitted again for every permutation: with fixed ones, folds would depend on one another through
     the training sets and the level would not hold. Under the null at most a share alpha of tests has p_value <= alpha,
     provided that what is exchanged is exchangeable: rows; with groups, rows of the same group if the target varies
-    within groups, else whole groups with the same values of `given`.
+    within groups, else whole groups in which the values of `given` have the same shares.
 
     Raises ValueError as `cross_fit`, for permutations < 1, and when no exchange would change anything.
     """
     whole("permutations", permutations, 1)
     z = as_blocks(z)["z"]
-    generator = np.random.default_rng(0) if generator is None else generator
+    generator = generator_or_default(generator)
     target = coded("target", target, len(z))
     strata = np.zeros(len(z), dtype=np.int64) if given is None else coded("given", given, len(z))
     row_groups = None if groups is None else coded("groups", groups, len(z))
-    permute, permuted = exchange(target, strata, row_groups)
+    permute, exchanged = exchange(target, strata, row_groups)
 
     def measured(values: np.ndarray) -> Estimate:
         labels = {"target": values} if given is None else {"target": values, "given": strata}
@@ -323,40 +325,57 @@ def permutation_test(
         return found.information("z", "target", given=() if given is None else "given")
 
     observed = measured(target)
-    null = np.array([measured(permute(generator)).value for _ in range(permutations)])
-    p_value = (1 + int((null >= observed.value).sum())) / (1 + permutations)
-    return PermutationTest(observed, null, p_value, permuted)
+    null = np.array([measured(target[permute(generator)]).value for _ in range(permutations)])
+    return PermutationTest(observed, null, p_value(observed.value, null), exchanged)
+
+
+def p_value(observed: float, null: np.ndarray) -> float:
+    """(1 + how many null values are at least the observed one, up to rounding) / (1 + their number)."""
+    return (1 + int((null >= observed - ROUNDING * max(1.0, abs(observed))).sum())) / (1 + len(null))
 
 
 def exchange(
     target: np.ndarray, strata: np.ndarray, groups: np.ndarray | None
 ) -> tuple[Callable[[np.random.Generator], np.ndarray], str]:
-    """A function that draws a permuted target [n], and what it exchanges."""
+    """A function that draws rows [n] whose values take the place of a target's (codes [n]), and what it exchanges.
+
+    Where whole groups are, the target is constant in each, and a row of the other group stands for all of it.
+    """
     if groups is None:
         return permutation_within(target, strata), "rows"
-    order = np.argsort(groups, kind="stable")
-    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
-    constant = np.array_equal(np.maximum.reduceat(target[order], starts), np.minimum.reduceat(target[order], starts))
-    if not constant:
+    if not constant_within(target, groups):
         return permutation_within(target, combined([groups, strata])), "rows within a group"
-    held = np.array([str(np.unique(values).tolist()) for values in np.split(strata[order], starts[1:])])
-    of_groups = permutation_within(target[order][starts], by_first_appearance(held))
-    return (lambda generator: of_groups(generator)[groups]), "whole groups"
+    _, first = np.unique(groups, return_index=True)
+    by_group = np.split(strata[np.argsort(groups, kind="stable")], np.cumsum(np.bincount(groups))[:-1])
+    held = np.array([shares(values) for values in by_group])
+    of_groups = permutation_within(target[first], by_first_appearance(held))
+    return (lambda generator: first[of_groups(generator)][groups]), "whole groups"
+
+
+def constant_within(values: np.ndarray, groups: np.ndarray) -> bool:
+    """Whether codes [n] are the same in all rows of each group [n]."""
+    return len(np.unique(groups * (int(values.max()) + 1) + values)) == len(np.unique(groups))
+
+
+def shares(values: np.ndarray) -> str:
+    """A name for the values that occur and the shares they have."""
+    distinct, counts = np.unique(values, return_counts=True)
+    return str(np.stack([distinct, counts // np.gcd.reduce(counts)]).tolist())
 
 
 def permutation_within(values: np.ndarray, strata: np.ndarray) -> Callable[[np.random.Generator], np.ndarray]:
-    """A function that permutes values [n] within strata [n]. ValueError if all values of every stratum are equal."""
+    """A function that draws a permutation of rows within strata [n]. ValueError if it would never change values [n]."""
     by_stratum = np.argsort(strata, kind="stable")
     same = np.diff(strata[by_stratum]) == 0
     if not (same & (np.diff(values[by_stratum]) != 0)).any():
         raise ValueError(
-            "target must vary among rows of equal given (and, where it varies within groups, of the same group); "
-            "no exchange would change anything."
+            "the permuted side must vary among rows of equal condition (and, where it varies within groups, of the "
+            "same group); no exchange would change anything."
         )
 
     def permute(generator: np.random.Generator) -> np.ndarray:
-        drawn = np.empty_like(values)
-        drawn[by_stratum] = values[np.lexsort((generator.random(len(values)), strata))]
+        drawn = np.empty(len(values), dtype=np.int64)
+        drawn[by_stratum] = np.lexsort((generator.random(len(values)), strata))
         return drawn
 
     return permute

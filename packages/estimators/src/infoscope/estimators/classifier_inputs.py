@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
-from infoscope.estimators.variables import categorical
+from infoscope.estimators.variables import as_codes, as_floats, bare_columns
 
 LEAST_FOLDS = 3  # one is evaluated, one calibrates, at least one trains
 
@@ -35,17 +36,16 @@ class JointLabels:
 
 
 def as_blocks(blocks: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
-    """Blocks by name as float64 [n, d]; a single array is the block "z".
+    """Blocks by name as float64 [n, d]; a single array is the block "z". One of [n] is one column.
 
-    Raises ValueError for no block, a block that is not [n, d], unequal lengths, or a value that is not finite.
+    Raises ValueError for no block, a block that is not [n] or [n, d] numbers, unequal lengths, or a value that is not
+    finite.
     """
     named = blocks if isinstance(blocks, Mapping) else {"z": blocks}
     if not named:
         raise ValueError("blocks is empty; it must name at least one array [n, d].")
-    arrays = {name: np.asarray(block, dtype=np.float64) for name, block in named.items()}
+    arrays = {name: as_block(f"block {name!r}", block) for name, block in named.items()}
     for name, block in arrays.items():
-        if block.ndim != 2 or block.size == 0:
-            raise ValueError(f"block {name!r} has shape {list(block.shape)}; it must be [n, d], and not empty.")
         bad = int((~np.isfinite(block)).any(axis=1).sum())
         if bad:
             raise ValueError(f"block {name!r} must be finite, but {bad} of its {len(block)} rows are not.")
@@ -55,13 +55,22 @@ def as_blocks(blocks: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, np.ndarr
     return arrays
 
 
-def as_joint_labels(labels: ArrayLike | Mapping[str, ArrayLike], n: int) -> JointLabels:
-    """Codes label variables, each [n] and discrete; a single array is the variable "y".
+def as_block(name: str, values: ArrayLike) -> np.ndarray:
+    """Numbers [n] or [n, d] (an array, tensor or data frame) as float64 [n, d]."""
+    found = [as_floats(name, column) for column in bare_columns(name, values)]
+    if len({len(column) for column in found}) != 1 or not len(found[0]):
+        raise ValueError(f"{name} must hold at least one row and column, got {len(found)} columns.")
+    return np.column_stack(found)
 
-    Raises ValueError for no variable, a wrong length, missing values, or only one class.
+
+def as_joint_labels(labels: ArrayLike | Mapping[str, ArrayLike], n: int) -> JointLabels:
+    """Codes label variables, each [n] or [n, 1] and discrete; a single array is the variable "y".
+
+    The columns of a DataFrame are variables of their own names. Raises ValueError for no variable, a wrong length,
+    missing values, or only one class.
     """
-    named = labels if isinstance(labels, Mapping) else {"y": labels}
-    if not named:
+    named = labels if isinstance(labels, Mapping | pd.DataFrame) else {"y": labels}
+    if not len(named.keys()):
         raise ValueError("labels is empty; it must name at least one discrete variable [n].")
     codes = {name: coded(f"labels[{name!r}]", values, n) for name, values in named.items()}
     for name, code in codes.items():
@@ -74,10 +83,10 @@ def as_joint_labels(labels: ArrayLike | Mapping[str, ArrayLike], n: int) -> Join
 
 def coded(name: str, values: ArrayLike, n: int) -> np.ndarray:
     """Categories [n] as codes 0, 1, ... by first appearance, int64. ValueError for another length or missing values."""
-    values = np.asarray(values)
-    if values.shape != (n,):
-        raise ValueError(f"{name} must have shape [{n}], one category for each row, got {list(values.shape)}.")
-    return by_first_appearance(categorical(name, values))
+    codes = as_codes(name, values)
+    if len(codes) != n:
+        raise ValueError(f"{name} must have shape [{n}], one category for each row, got {list(codes.shape)}.")
+    return by_first_appearance(codes)
 
 
 def by_first_appearance(values: np.ndarray) -> np.ndarray:

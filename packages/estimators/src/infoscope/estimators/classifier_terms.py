@@ -100,13 +100,18 @@ class Information:
         return self.estimate(self.pointwise_entropy(target, given))
 
     def information(self, a: Names, b: Names, given: Names = ()) -> Estimate:
-        """I(a; b | given). At least one of a and b must be labels only; a and b may change places."""
+        """I(a; b | given). At least one of a and b must be labels only; a and b may change places.
+
+        A lower bound up to sampling error, and that of the class frequencies, unless blocks are given: then it is a
+        difference of two usable informations and bounds nothing.
+        """
         return self.estimate(self.pointwise(a, b, given))
 
     def co_information(self, a: Names, b: Names, target: Names, given: Names = ()) -> Estimate:
         """I(a; target) + I(b; target) - I(a, b; target), all given `given`: positive = redundancy, negative = synergy.
 
-        The same as I(a; target) - I(a; target | b), and for labels the same whichever of the three is the target.
+        The same as I(a; target) - I(a; target | b), and for labels the same whichever of the three is the target. A
+        difference of usable informations: no bound on that of Shannon.
         """
         return self.estimate(self.pointwise_co_information(a, b, target, given))
 

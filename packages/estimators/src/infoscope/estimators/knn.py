@@ -9,17 +9,20 @@
 They are one formula. The k nearest neighbours of a sample, among the samples of the same categories, span a radius; the
 samples within it are counted in every margin, again among those of the same categories, and every count enters by its
 digamma. Categories are only ever compared, so their names carry nothing. If all variables are discrete the counts are
-those of the categories (Grassberger 1988). If distances are tied (more than `TIED_SHARE` of the samples), counts are
-those of Mesner & Shalizi 2019: up to and including the radius. Values are in nats and never clipped: an estimate of a
-small information is often negative.
+those of the categories, corrected by their digamma (after Grassberger 1988, without its alternating term). If
+distances are tied (more than `TIED_SHARE` of the samples), counts are those of Mesner & Shalizi 2019: up to and
+including the radius. Values are in nats and never clipped: an estimate of a small information is often negative.
 
-These estimates are biased low in many dimensions; their error is not only sampling error.
+These estimates are biased low in many dimensions; their error is not only sampling error. Where nearly all samples
+have k others at distance 0, Mesner-Shalizi counts are those of cells without the sample itself: with a and b values of
+x and y, estimates are low by about (1 - 1/a - 1/b) / (rows per cell). Such columns are categories: as `Discrete` that
+bias is gone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import log, sqrt
 from typing import Any
 
@@ -50,6 +53,7 @@ __all__ = [
     "total_correlation",
 ]
 
+CROWDED_SHARE = 0.5  # of samples with k others at distance 0, beyond which the bias of such counts is noted
 TIED_SHARE = 0.01  # rarer ties are accidents of rounding: then only the tied samples are counted the other way
 
 
@@ -132,7 +136,7 @@ def mutual_information(
     workers      threads of the numba engine
 
     ValueError: k < 1 or k >= n, different lengths, missing or infinite values, a constant column, one class only, an
-    unknown method or engine, or only classes of one sample.
+    unknown method or engine, only classes of one sample, or one class only among the rows that are not left out.
     """
     left, right = as_variable("x", x), as_variable("y", y)
     n = same_length(x=left, y=right)
@@ -159,15 +163,8 @@ def conditional_mutual_information(
     n = same_length(**dict(zip("xyz", variables)))
     require_classes(x=variables[0], y=variables[1])
     settings = checked(k, n, standardise, engine, workers, x, y, z)
-    kinds = [variable.kind for variable in variables]
-    if kinds == ["continuous"] * 3:
-        name = "Frenzel-Pompe"
-    elif kinds[2] == "discrete":
-        name = "stratified Ross" if set(kinds[:2]) == {"continuous", "discrete"} else "stratified KSG"
-    else:
-        name = "stratified Frenzel-Pompe"
     margins = [(-1, (0, 2)), (-1, (1, 2)), (1, (2,))]
-    return combined(variables, margins, name, settings, local)
+    return combined(dict(zip("xyz", variables)), margins, method_of(*variables), settings, local)
 
 
 def total_correlation(
@@ -190,13 +187,14 @@ def total_correlation(
         variables = single_columns("columns", columns)
     if len(variables) < 2:
         raise ValueError(f"columns must be at least two variables, got {len(variables)}.")
-    n = same_length(**{f"columns[{number}]": variable for number, variable in enumerate(variables)})
-    require_classes(**{f"columns[{number}]": variable for number, variable in enumerate(variables)})
+    named = {f"columns[{number}]": variable for number, variable in enumerate(variables)}
+    n = same_length(**named)
+    require_classes(**named)
     inputs = columns if isinstance(columns, (list, tuple)) else [columns]
     settings = checked(k, n, standardise, engine, workers, *inputs)
     margins = [(-1, (number,)) for number in range(len(variables))] + [(len(variables) - 1, ())]
     name = "KSG 1" if all(variable.kind == "continuous" for variable in variables) else "stratified KSG"
-    return combined(variables, margins, name, settings, local)
+    return combined(named, margins, name, settings, local)
 
 
 def co_information(
@@ -213,27 +211,27 @@ def co_information(
     """I(a; t) + I(b; t) - I(a, b; t), nats: positive is redundancy, negative is synergy.
 
     The sum of three estimates whose biases differ (the last has the most dimensions), so in many dimensions a weak
-    redundancy may be bias. Arguments and errors as in `mutual_information`.
+    redundancy may be bias. All three are of the same rows: those that share their class of a, b and target with another
+    where anything is continuous. Arguments and errors as in `mutual_information`.
     """
     sides = {name: as_variable(name, value) for name, value in (("a", a), ("b", b), ("target", target))}
     n = same_length(**sides)
     require_classes(**sides)
     settings = checked(k, n, standardise, engine, workers, a, b, target)
-    terms = [
-        (sign, pair(side, sides["target"], settings, local=True))
-        for sign, side in ((1, sides["a"]), (1, sides["b"]), (-1, join(sides["a"], sides["b"])))
-    ]
-    locals_ = sum(sign * term.local for sign, term in terms)
-    there = np.isfinite(locals_)
-    return Estimate(
-        sum(sign * term.value for sign, term in terms),
-        k=settings.k if any(term.k for _, term in terms) else None,
-        n=int(there.sum()),
-        method=" + ".join(dict.fromkeys(term.method for _, term in terms)),
-        standardised=standardise,
-        standard_error=float(locals_[there].std(ddof=1) / sqrt(there.sum())),
-        local=locals_ if local else None,
-        notes=tuple(dict.fromkeys(note for _, term in terms for note in term.notes)),
+    kept, notes = without_singletons(join(*sides.values()))
+    sides = {name: scaled(side, settings).take(kept) for name, side in sides.items()}
+    require_classes(kept, **sides)
+    a, b, target = sides.values()
+    unscaled = replace(settings, standardise=False)
+    terms = [(sign, pair(side, target, unscaled, local=True)) for sign, side in ((1, a), (1, b), (-1, join(a, b)))]
+    return finished(
+        sum(sign * term.local for sign, term in terms),
+        kept,
+        settings.k if any(term.k for _, term in terms) else None,
+        " + ".join(dict.fromkeys(term.method for _, term in terms)),
+        settings,
+        local,
+        tuple(dict.fromkeys([*notes, *(note for _, term in terms for note in term.notes)])),
     )
 
 
@@ -266,17 +264,36 @@ def entropy(
 
 def pair(left: Variable, right: Variable, settings: Settings, local: bool, rectangles: bool = False) -> Estimate:
     """I(left; right)."""
-    kinds = {left.kind, right.kind}
-    if kinds == {"continuous"}:
-        name = "KSG 2" if rectangles else "KSG 1"
-    else:
-        name = "Ross" if kinds == {"continuous", "discrete"} else "stratified KSG"
+    name = "KSG 2" if rectangles else method_of(left, right)
     margins = [(-1, (0,)), (-1, (1,)), (1, ())]
-    return combined([left, right], margins, name, settings, local, rectangles)
+    return combined({"x": left, "y": right}, margins, name, settings, local, rectangles)
+
+
+def method_of(x: Variable, y: Variable, z: Variable | None = None) -> str:
+    """The estimator of I(x; y), or I(x; y | z), by its authors' names."""
+    kinds = {x.kind, y.kind}
+    if z is None:
+        if kinds == {"continuous"}:
+            return "KSG 1"
+        return "Ross" if kinds == {"continuous", "discrete"} else "stratified KSG"
+    if z.kind == "discrete":
+        return "stratified Ross" if kinds == {"continuous", "discrete"} else "stratified KSG"
+    return "Frenzel-Pompe" if kinds | {z.kind} == {"continuous"} else "stratified Frenzel-Pompe"
+
+
+def treatment(variables: Sequence[Variable], k: int) -> tuple[str, int | None, tuple[str, ...]]:
+    """Method, k and notes of the Estimate of I(x; y), or I(x; y | z), without its value: the counts are left out."""
+    joint = join(*variables)
+    if joint.kind == "discrete":
+        return "Grassberger", None, ()
+    kept, notes = without_singletons(joint)
+    around = spheres(joint.take(kept), Settings(k, False, "auto", 1))
+    tied = around.closed.mean() > TIED_SHARE
+    return "Mesner-Shalizi" if tied else method_of(*variables), k, notes + around.notes
 
 
 def combined(
-    variables: Sequence[Variable],
+    named: Mapping[str, Variable],
     margins: Sequence[tuple[int, tuple[int, ...]]],
     name: str,
     settings: Settings,
@@ -286,8 +303,9 @@ def combined(
     """digamma(neighbours) + sum of factor * digamma(count in the margin), averaged over the samples.
 
     A margin is (factor, numbers of its variables); without variables it holds all samples. With `rectangles`, every
-    margin has its own radius, the farthest of the k neighbours in it (KSG 2).
+    margin has its own radius, the farthest of the k neighbours in it (KSG 2). The variable z is a condition.
     """
+    variables = list(named.values())
     joint = join(*variables)
     if joint.kind == "discrete":
         values = digamma(class_sizes(joint)).astype(float)
@@ -296,6 +314,7 @@ def combined(
         return finished(values, np.ones(joint.n, bool), None, "Grassberger", settings, local, ())
     kept, notes = without_singletons(joint)
     variables = [scaled(variable, settings).take(kept) for variable in variables]
+    require_classes(kept, **{name: variable for name, variable in zip(named, variables) if name != "z"})
     around = spheres(join(*variables), settings)
     values = digamma(around.neighbours)
     if rectangles:
@@ -322,14 +341,22 @@ def spheres(joint: Variable, settings: Settings) -> Spheres:
     notes = []
     if (own < settings.k).any():
         small = joint.codes[own < settings.k]
+        number = len(np.unique(small))
+        have, their = ("class has", "its") if number == 1 else ("classes have", "their")
         notes.append(
-            f"{len(np.unique(small))} classes have at most k = {settings.k} samples ({len(small)} in all): "
-            "k is their size - 1 there."
+            f"{number} {have} at most k = {settings.k} samples ({len(small)} in all): k is {their} size - 1 there."
+        )
+    crowded = np.mean(radius == 0)
+    if crowded > CROWDED_SHARE:
+        notes.append(
+            f"{100 * crowded:.0f} % of the samples have k = {settings.k} others at distance 0: the estimate is biased "
+            "low by up to about 1 / (rows per cell); wrap such columns in Discrete."
         )
     if tied.mean() > TIED_SHARE:
         tied[:] = True
     elif tied.any():
-        notes.append(f"Distances are tied at {tied.sum()} samples: Mesner-Shalizi counts there.")
+        where = "1 sample" if tied.sum() == 1 else f"{tied.sum()} samples"
+        notes.append(f"Distances are tied at {where}: Mesner-Shalizi counts there.")
     return Spheres(radius, neighbours, tied, found.ids, tuple(notes))
 
 
@@ -359,12 +386,16 @@ def class_sizes(variable: Variable) -> np.ndarray:
 
 
 def without_singletons(joint: Variable) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Which samples [n] share their category with another; a note if some do not (left out, as by Ross 2014)."""
-    kept = class_sizes(joint) > 1
+    """Which samples [n] are used, and a note if some are not: those that share their category with no other.
+
+    They are left out as by Ross 2014; where nothing is continuous all count.
+    """
+    kept = (class_sizes(joint) > 1) | (joint.kind == "discrete")
     if not kept.any():
         raise ValueError(f"discrete columns must share categories, got {joint.n} rows that are all different.")
-    left_out = np.sum(~kept)
-    return kept, (f"{left_out} samples are alone in their class and left out.",) if left_out else ()
+    left_out = int(np.sum(~kept))
+    alone = "sample is alone in its" if left_out == 1 else "samples are alone in their"
+    return kept, (f"{left_out} {alone} class and left out.",) if left_out else ()
 
 
 def finished(
@@ -403,7 +434,11 @@ def checked(k: int, n: int, standardise: bool, engine: str, workers: int, *input
     return Settings(int(k), standardise, engine, whole("workers", workers, 1))
 
 
-def require_classes(**variables: Variable) -> None:
+def require_classes(kept: np.ndarray | None = None, /, **variables: Variable) -> None:
+    """ValueError for a discrete variable of one class, among the rows [n] that are kept if some are not."""
     for name, variable in variables.items():
         if variable.kind == "discrete" and variable.categories == 1:
-            raise ValueError(f"{name} must have at least two classes, got one in all {variable.n} rows.")
+            rows = f"all {variable.n} rows"
+            if kept is not None and not kept.all():
+                rows += " that are not alone in their class; merge or drop rare classes"
+            raise ValueError(f"{name} must have at least two classes, got one in {rows}.")

@@ -7,8 +7,8 @@ tie-breaking noise (NPEET: Ver Steeg, MIT licence). Where the default differs:
                   categories; NPEET takes their codes as numbers. A name with c or d says what the columns are
     micd, midc    Ross 2014, which may be slightly negative; NPEET takes the absolute value of a difference of two
                   entropies whose errors differ
-    discrete      digamma-corrected counts (Grassberger 1988); NPEET plugs in frequencies, biased by about
-                  (cells - 1) / 2n
+    discrete      digamma-corrected counts (after Grassberger 1988, without its alternating term); NPEET plugs in
+                  frequencies, biased by about (cells - 1) / 2n
     centropy      H(x) - I(x; y); NPEET subtracts two entropies of different dimension
     centropycd    NPEET takes the base for k; centropydc: NPEET returns H(y | x) instead of H(x | y)
     tc            one neighbourhood for all columns (Kraskov et al. 2004, eq. 23); NPEET subtracts entropies
@@ -17,7 +17,8 @@ tie-breaking noise (NPEET: Ver Steeg, MIT licence). Where the default differs:
     shuffle_test  takes a generator, and shuffles within the classes of a discrete z
 
 Arguments: x, y, z, xs, ys [n] or [n, d] or lists of lists; k neighbours; base of the logarithm; compat; generator of
-the noise and shuffles, a fresh one with seed 0 if None. Results are floats. Errors are those of `knn`.
+the noise and shuffles, a fresh one with seed 0 if None. Results are floats. Errors are those of `knn`; ValueError also
+for a base that is not a positive number other than 1.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from sklearn.neighbors import KDTree
 
 from infoscope.estimators import knn
 from infoscope.estimators import npeet_formulas as original
-from infoscope.estimators.checks import whole
+from infoscope.estimators.checks import generator_or_default, whole
 from infoscope.estimators.knn import Continuous, Discrete, Estimate
 from infoscope.estimators.neighbours import nearest
 from infoscope.estimators.variables import Variable, as_variable, join, same_length, single_columns
@@ -52,9 +53,9 @@ def mi(
 ) -> float:
     """I(x; y), or I(x; y | z); alpha > 0 adds the local non-uniformity correction of Gao et al. 2015 to I(x; y)."""
     if compat:
-        return original.mi(x, y, z, k, alpha, fresh(generator)) / log(base)
+        return original.mi(x, y, z, k, alpha, generator_or_default(generator)) / units(base)
     if z is not None:
-        return float(knn.conditional_mutual_information(x, y, z, k)) / log(base)
+        return float(knn.conditional_mutual_information(x, y, z, k)) / units(base)
     value = float(knn.mutual_information(x, y, k))
     if alpha > 0:
         joint = join(as_variable("x", x), as_variable("y", y)).standardised()  # fewer than dim points span no volume
@@ -63,7 +64,7 @@ def mi(
                 f"alpha must be 0 unless x and y are continuous and k >= {joint.dim} columns, got {alpha!r}."
             )
         value += original.non_uniformity(joint.continuous, nearest(joint.continuous, k).ids, alpha)
-    return value / log(base)
+    return value / units(base)
 
 
 def cmi(
@@ -76,8 +77,8 @@ def cmi(
 def entropy(x: Any, k: int = 3, base: float = 2, *, compat: bool = False, generator: Generator | None = None) -> float:
     """H(x)."""
     if compat:
-        return original.entropy(x, k, fresh(generator)) / log(base)
-    return float(knn.entropy(x, k)) / log(base)
+        return original.entropy(x, k, generator_or_default(generator)) / units(base)
+    return float(knn.entropy(x, k)) / units(base)
 
 
 def centropy(
@@ -85,17 +86,18 @@ def centropy(
 ) -> float:
     """H(x | y)."""
     if compat:
-        generator = fresh(generator)
+        generator = generator_or_default(generator)
+        original.same_rows(x=x, y=y)
         both = np.column_stack([np.asarray(x), np.asarray(y)])
-        return (original.entropy(both, k, generator) - original.entropy(y, k, generator)) / log(base)
-    return (knn.entropy(x, k) - knn.mutual_information(x, y, k)) / log(base)
+        return (original.entropy(both, k, generator) - original.entropy(y, k, generator)) / units(base)
+    return (knn.entropy(x, k) - knn.mutual_information(x, y, k)) / units(base)
 
 
 def tc(xs: Any, k: int = 3, base: float = 2, *, compat: bool = False, generator: Generator | None = None) -> float:
     """Total correlation of the columns of xs."""
     if compat:
         return original.total(lambda part: entropy(part, k, base, compat=True, generator=generator), xs)
-    return float(knn.total_correlation(single_columns("xs", xs), k)) / log(base)
+    return float(knn.total_correlation(single_columns("xs", xs), k)) / units(base)
 
 
 def ctc(
@@ -117,14 +119,17 @@ def corex(
 
 
 def kldiv(x: Any, xp: Any, k: int = 3, base: float = 2, *, compat: bool = False) -> float:
-    """Kullback-Leibler divergence of the density of x [n, d] from that of xp [m, d] (Wang et al. 2009, eq. 5).
+    """D(p || q), the mean of log p / q over p, for p the density of x [n, d] and q that of xp [m, d].
 
-    ValueError: different dimensions, discrete columns, k >= n, k > m, or values so often repeated that their
+    Wang et al. 2009, eq. 5: the distance to the k-th other of x against that to the k-th of xp. Columns enter in their
+    own units, with compat or without: the divergence does not depend on them, its estimate does.
+
+    ValueError: different numbers of columns, discrete columns, k >= n, k > m, or values so often repeated that their
     neighbours are at distance 0 (with compat, that divergence is infinite or nan).
     """
     first, second = as_variable("x", x), as_variable("xp", xp)
     if first.kind != "continuous" or second.kind != "continuous" or first.dim != second.dim:
-        raise ValueError(f"x and xp must be continuous and of one dimension, got {first.dim} and {second.dim} columns.")
+        raise ValueError(f"x and xp must be continuous and have as many columns, got {first.dim} and {second.dim}.")
     if whole("k", k, 1) >= first.n or k > second.n:
         raise ValueError(f"k must be below {first.n} and at most {second.n}, the numbers of rows, got {k}.")
     within = nearest(first.continuous, k).distances[:, -1]
@@ -132,43 +137,43 @@ def kldiv(x: Any, xp: Any, k: int = 3, base: float = 2, *, compat: bool = False)
     if not compat and not (within.all() and across.all()):
         raise ValueError(f"x must not repeat a value of x or xp k = {k} times or more; break ties with jitter.")
     ratios = first.dim * (np.log(across) - np.log(within))
-    return (log(second.n / (first.n - 1)) + float(ratios.mean())) / log(base)
+    return (log(second.n / (first.n - 1)) + float(ratios.mean())) / units(base)
 
 
 def entropyd(sx: Any, base: float = 2, *, compat: bool = False) -> float:
     """H(sx) of categories."""
     if compat:
-        return original.plug_in(sx) / log(base)
-    return float(knn.entropy(Discrete(sx), 1)) / log(base)
+        return original.plug_in(sx) / units(base)
+    return float(knn.entropy(Discrete(sx), 1)) / units(base)
 
 
 def centropyd(x: Any, y: Any, base: float = 2, *, compat: bool = False) -> float:
     """H(x | y) of categories."""
     if compat:
-        return (original.plug_in(x, y) - original.plug_in(y)) / log(base)
+        return (original.plug_in(x, y) - original.plug_in(y)) / units(base)
     return entropyd(x, base) - midd(x, y, base)
 
 
 def midd(x: Any, y: Any, base: float = 2, *, compat: bool = False) -> float:
     """I(x; y) of categories."""
     if compat:
-        return (original.plug_in(x) + original.plug_in(y) - original.plug_in(x, y)) / log(base)
-    return float(knn.mutual_information(Discrete(x), Discrete(y), 1)) / log(base)
+        return (original.plug_in(x) + original.plug_in(y) - original.plug_in(x, y)) / units(base)
+    return float(knn.mutual_information(Discrete(x), Discrete(y), 1)) / units(base)
 
 
 def cmidd(x: Any, y: Any, z: Any, base: float = 2, *, compat: bool = False) -> float:
     """I(x; y | z) of categories."""
     if compat:
         pairs = original.plug_in(x, z) + original.plug_in(y, z)
-        return (pairs - original.plug_in(x, y, z) - original.plug_in(z)) / log(base)
-    return float(knn.conditional_mutual_information(Discrete(x), Discrete(y), Discrete(z), 1)) / log(base)
+        return (pairs - original.plug_in(x, y, z) - original.plug_in(z)) / units(base)
+    return float(knn.conditional_mutual_information(Discrete(x), Discrete(y), Discrete(z), 1)) / units(base)
 
 
 def tcd(xs: Any, base: float = 2, *, compat: bool = False) -> float:
     """Total correlation of the columns of xs, which are categories."""
     if compat:
         return original.total(lambda part: entropyd(part, base, compat=True), xs)
-    return float(knn.total_correlation(single_columns("xs", Discrete(xs)), 1)) / log(base)
+    return float(knn.total_correlation(single_columns("xs", Discrete(xs)), 1)) / units(base)
 
 
 def ctcd(xs: Any, y: Any, base: float = 2, *, compat: bool = False) -> float:
@@ -197,8 +202,8 @@ def micd(
 ) -> float:
     """I(x; y), x numbers and y categories; `warning` warns of classes with too few samples."""
     if compat:
-        return original.micd(x, y, k, warning, fresh(generator)) / log(base)
-    return told(knn.mutual_information(Continuous(x), Discrete(y), k), warning) / log(base)
+        return original.micd(x, y, k, warning, generator_or_default(generator)) / units(base)
+    return told(knn.mutual_information(Continuous(x), Discrete(y), k), warning) / units(base)
 
 
 def midc(
@@ -227,9 +232,10 @@ def centropycd(
 ) -> float:
     """H(x | y), x numbers and y categories."""
     if compat:
-        unconditional = original.entropy(x, int(base), fresh(generator)) / log(2)  # NPEET hands the base over as k
+        # NPEET hands the base over as k.
+        unconditional = original.entropy(x, int(base), generator_or_default(generator)) / log(2)
         return unconditional - micd(x, y, k, base, warning, compat=True, generator=generator)
-    return float(knn.entropy(Continuous(x), k)) / log(base) - micd(x, y, k, base, warning)
+    return float(knn.entropy(Continuous(x), k)) / units(base) - micd(x, y, k, base, warning)
 
 
 def centropydc(
@@ -278,7 +284,7 @@ def ctccd(
     if compat:
         return ctcdc(y, xs, k, base, warning, compat=True, generator=generator)
     total = knn.total_correlation(single_columns("xs", Continuous(xs)), k)
-    return float(total) / log(base) - corexcd(xs, y, k, base, warning)
+    return float(total) / units(base) - corexcd(xs, y, k, base, warning)
 
 
 def corexcd(
@@ -332,7 +338,7 @@ def shuffle_test(
     whole("ns", ns, 2)
     if not 0 < ci < 1:
         raise ValueError(f"ci must be between 0 and 1, got {ci!r}.")
-    generator, rows = fresh(generator), np.asarray(x)
+    generator, rows = generator_or_default(generator), np.asarray(x)
     given = () if z is None or z is False else (z,)
     strata = as_variable("z", z) if given else None
     same_length(x=as_variable("x", x), y=as_variable("y", y), **({"z": strata} if given else {}))
@@ -353,7 +359,7 @@ def shuffled(n: int, strata: Variable | None, generator: Generator) -> np.ndarra
 def explained(columns: list[Variable], ys: Variable, k: int, base: float) -> float:
     """sum of I(column; ys) - I(columns; ys)."""
     alone = sum(knn.mutual_information(column, ys, k) for column in columns)
-    return (alone - knn.mutual_information(join(*columns), ys, k)) / log(base)
+    return (alone - knn.mutual_information(join(*columns), ys, k)) / units(base)
 
 
 def told(estimate: Estimate, warning: bool) -> float:
@@ -364,5 +370,8 @@ def told(estimate: Estimate, warning: bool) -> float:
     return float(estimate)
 
 
-def fresh(generator: Generator | None) -> Generator:
-    return np.random.default_rng(0) if generator is None else generator
+def units(base: float) -> float:
+    """Nats in a unit of this base."""
+    if not 0 < base < np.inf or base == 1:
+        raise ValueError(f"base must be a positive number other than 1, got {base!r}.")
+    return log(base)

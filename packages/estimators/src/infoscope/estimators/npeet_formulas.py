@@ -22,9 +22,8 @@ NOISE, STRICTNESS = 1e-10, 1e-15
 
 def mi(x: Any, y: Any, z: Any, k: int, alpha: float, generator: Generator) -> float:
     """KSG 1, or Frenzel-Pompe given z; with the correction of Gao et al. 2015 if alpha > 0."""
+    same_rows(x=x, y=y, **({} if z is None else {"z": z}))
     x, y = (noisy(rows(side), generator) for side in (x, y))
-    if len(x) != len(y):
-        raise ValueError(f"x and y must have the same number of rows, got {len(x)} and {len(y)}.")
     if z is None:
         joint = np.hstack([x, y])
         found = neighbours_of(joint, k)
@@ -47,6 +46,7 @@ def entropy(x: Any, k: int, generator: Generator) -> float:
 
 def micd(x: Any, y: Any, k: int, warning: bool, generator: Generator) -> float:
     """|H(x) - sum p(y) H(x | y)|; a class of at most k samples counts with H(x)."""
+    same_rows(x=x, y=y)
     x, labels = rows(x), categories(y)
     whole_entropy = entropy(x, k, generator)
     conditional = 0.0
@@ -57,12 +57,14 @@ def micd(x: Any, y: Any, k: int, warning: bool, generator: Generator) -> float:
         else:
             conditional += members.mean() * whole_entropy
             if warning:
-                warnings.warn(f"y has a class of {members.sum()} samples, too few for k = {k}.", stacklevel=4)
+                size = "1 sample" if members.sum() == 1 else f"{members.sum()} samples"
+                warnings.warn(f"y has a class of {size}, too few for k = {k}.", stacklevel=4)
     return abs(whole_entropy - conditional)
 
 
 def plug_in(*columns: Any) -> float:
     """Entropy of the joint frequencies of categories."""
+    same_rows(**dict(zip("xyz", columns)))
     shares = np.bincount(categories(*columns)) / len(columns[0])
     return float(-(shares * np.log(shares)).sum())
 
@@ -95,6 +97,12 @@ def neighbours_of(points: np.ndarray, k: int) -> Neighbours:
     if whole("k", k, 1) >= len(points):
         raise ValueError(f"k must be below the number of rows, {len(points)}, got {k}.")
     return nearest(np.ascontiguousarray(points), k)
+
+
+def same_rows(**variables: Any) -> None:
+    lengths = {name: len(values) for name, values in variables.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"{' and '.join(lengths)} must have the same number of rows, got {lengths}.")
 
 
 def noisy(points: np.ndarray, generator: Generator) -> np.ndarray:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from infoscope.estimators.checks import whole
+from infoscope.estimators.variables import as_codes
 
 FEWEST_UNITS = 8  # of which subsamples are drawn: fewer say next to nothing about a variance
 HALVES, JACKKNIFE, PARTITIONS = "half-subsamples", "delete-group jackknife", "partitions"
@@ -79,22 +80,12 @@ def leave_one_out(n: int, blocks: int, generator: np.random.Generator, groups: A
     return Resamples(weights, JACKKNIFE, np.full(blocks, blocks), units)
 
 
-def generator_or_default(generator: np.random.Generator | None) -> np.random.Generator:
-    """The generator given; None is a fresh one with seed 0. ValueError for anything else."""
-    if generator is None:
-        return np.random.default_rng(0)
-    if not isinstance(generator, np.random.Generator):
-        raise ValueError(f"generator must be a numpy.random.Generator, got {type(generator).__name__}.")
-    return generator
-
-
 def group_codes(n: int, groups: ArrayLike) -> tuple[int, NDArray[np.int64]]:
-    """How many groups there are, and the number of each row's [n]."""
-    groups = np.asarray(groups)
-    if groups.shape != (n,):
-        raise ValueError(f"groups must have one entry for each of the {n} rows, got shape {groups.shape}.")
-    names, codes = np.unique(groups, return_inverse=True)
-    return len(names), codes.reshape(-1)
+    """How many groups there are, and the number of each row's [n]. ValueError: another length, or missing names."""
+    codes = as_codes("groups", groups)
+    if codes.shape != (n,):
+        raise ValueError(f"groups must have one entry for each of the {n} rows, got shape {codes.shape}.")
+    return int(codes.max()) + 1, codes.astype(np.int64)
 
 
 def _units(n: int, groups: ArrayLike | None) -> tuple[int, NDArray[np.int64] | None]:

@@ -17,10 +17,11 @@ from infoscope.estimators import knn
 from infoscope.estimators import neighbours_numba as neighbours
 from infoscope.estimators import resampling_kernels as kernels
 from infoscope.estimators.checks import whole
+from infoscope.estimators.resampling_lists import sorted_lists
 from infoscope.estimators.variables import Variable, as_variable, join, same_length
 
 Weights = NDArray[np.uint8]
-AT_ONCE = 128  # subsamples that are counted together: bounds the memory
+AT_ONCE = 192  # subsamples that are counted together: bounds the memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,22 +96,21 @@ class Engine:
 
     def sums(self, weights: Weights, k: NDArray[np.int64]) -> tuple[NDArray, NDArray, NDArray]:
         """Sum of the local values, number of rows that count (none alone in its class), and of tied ones, each [B]."""
-        n, classes = len(weights), self.joint.categories
+        classes = self.joint.categories
         sizes, counts = np.bincount(self.codes), class_counts(self.codes, classes, weights)
         if (counts == 1).any():
             weights = weights * (counts > 1).astype(np.uint8)[self.codes]
             counts = np.where(counts > 1, counts, 0)
         wanted = np.clip(counts - 1, 0, k)
-        found = neighbours.nearest(self.joint.continuous, list_length(wanted, counts, sizes), self.joint.codes)
-        distances, ids = found[0], found[1]
-        small = np.uint16 if n < 2**16 else np.int32
-        clean = ~ties(distances, found[2])
+        longest = list_length(wanted, counts, sizes)
+        distances, ids, clean = sorted_lists(self.joint.continuous, longest, self.joint.codes)
+        small = np.min_scalar_type(longest)
         sums, tied = np.zeros(weights.shape[1]), np.zeros(weights.shape[1], np.int64)
         if clean.mean() < 1 - knn.TIED_SHARE:  # no row by row, then: every subsample by itself
             return sums, counts.sum(axis=0), counts.sum(axis=0)
         for start in range(0, weights.shape[1], AT_ONCE):
             some = slice(start, start + AT_ONCE)
-            member, goal = np.ascontiguousarray(weights[:, some]), np.ascontiguousarray(wanted[:, some])
+            member, goal = padded(weights[:, some]), padded(wanted[:, some])
             position, own = np.empty(member.shape, small), np.empty(member.shape, np.uint8)
             kernels.walk(ids, self.codes, member, goal.astype(small), clean, position, own)
             reach = Reach(distances, position, *kernels.extremes(position, own), own, member)
@@ -118,7 +118,7 @@ class Engine:
             total = (measured * self.table[np.maximum(goal, 1)]).sum(axis=0)
             for margin in self.margins:
                 total += margin.factor * margin.sums(reach, self.table)
-            sums[some] = total
+            sums[some] = total[: sums[some].size]
             for i in np.flatnonzero((member > own).any(axis=1)):
                 self.full_row(i, member, goal, member[i] > own[i], sums[some], tied[some])
         return sums, counts.sum(axis=0), tied
@@ -193,9 +193,12 @@ class Margin:
                 self.values, self.codes[o], self.bounds, o, reach.distances, reach.position, least, greatest, own,
                 before, table,
             )  # fmt: skip
-        totals = np.add.reduceat(member, self.tree.bounds[:-1], axis=0, dtype=reach.position.dtype)
+        totals = np.add.reduceat(member, self.tree.bounds[:-1], axis=0, dtype=np.uint32)
+        if greatest.max() < 0:
+            return np.zeros(own.shape[1])
+        quanta = kernels.quantised(self.tree.exact, np.where(greatest < 0, 0, reach.distances[o, greatest]))
         return kernels.tree_sums(
-            o, *self.tree.arrays, reach.distances, reach.position, least, greatest, own, member, totals, table
+            o, *self.tree.arrays, *quanta, reach.distances, reach.position, least, greatest, own, member, totals, table
         )
 
     def distances(self, i: int) -> NDArray[np.float64]:
@@ -216,19 +219,18 @@ def class_counts(codes: NDArray, classes: int, weights: Weights) -> NDArray[np.i
     return counts
 
 
+def padded(columns: NDArray) -> NDArray:
+    """The columns and as many of zeros as make whole vectors of them."""
+    rows, count = columns.shape
+    return np.hstack([columns, np.zeros((rows, -count % kernels.LANES), columns.dtype)])
+
+
 def list_length(k: NDArray, counts: NDArray, sizes: NDArray) -> int:
     """How many neighbours to keep so that nearly every subsample finds its k-th among them.
 
-    k and counts [classes, B]; sizes [classes]: the rows of each class in all. Four standard deviations of what a
-    subsample passes over, and no more than there are.
+    k and counts [classes, B]; sizes [classes]: the rows of each class in all. Five standard deviations of what a
+    subsample passes over, or all there are; a multiple of 8, for whole vectors.
     """
     share = np.where(counts > 0, counts / sizes[:, None], 1.0)
-    wanted = np.ceil((k + (4 * np.sqrt(k) + 3) * np.sqrt(1 - share)) / share).max(axis=1)
-    return int(max(1, np.minimum(wanted, sizes - 1).max()))
-
-
-def ties(distances: NDArray, beyond: NDArray) -> NDArray[np.bool_]:
-    """Whether a sorted list [n, K] holds a distance twice, or 0, or its last one has equals `beyond` it."""
-    finite = np.isfinite(distances)
-    repeated = (distances[:, 1:] == distances[:, :-1]) & finite[:, 1:]
-    return repeated.any(axis=1) | (distances[:, 0] == 0) | ((beyond > 0) & finite[:, -1])
+    wanted = np.ceil((k + (5 * np.sqrt(k) + 3) * np.sqrt(1 - share)) / share).max(axis=1)
+    return int(-(-max(1, np.minimum(wanted, sizes - 1).max()) // 8) * 8)

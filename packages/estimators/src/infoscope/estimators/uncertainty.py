@@ -25,22 +25,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from infoscope.estimators.checks import whole
+from infoscope.estimators import knn
+from infoscope.estimators.checks import generator_or_default, whole
 from infoscope.estimators.resampling import (
     FEWEST_UNITS,
     HALVES,
     JACKKNIFE,
     PARTITIONS,
     Resamples,
-    generator_or_default,
     group_codes,
     halves,
     leave_one_out,
     partitions,
 )
-from infoscope.estimators.resampling_engine import Sample, resampled
+from infoscope.estimators.resampling_engine import Sample, Weights, class_counts, codes_of, resampled
 from infoscope.estimators.uncertainty_drift import AGAIN, DRIFTING, RELIABLE, UNRELIABLE, Drift, judge
 from infoscope.estimators.uncertainty_permutation import PermutationTest, permutation_test
+from infoscope.estimators.variables import join
 
 __all__ = [
     "DRIFTING",
@@ -52,7 +53,6 @@ __all__ = [
     "Uncertain",
     "combine",
     "difference",
-    "generator_or_default",
     "group_bootstrap",
     "halves",
     "holmes_nemenman",
@@ -76,7 +76,9 @@ class Uncertain:
     degrees         its degrees of freedom
     n, units        rows, and what was drawn of them: rows or groups
     k               neighbours; 0 where there are none
-    method          what was estimated, and how the error was
+    estimator       what the value is, by its authors' names, as `knn.Estimate.method`
+    method          how the error was estimated
+    notes           what had to be done differently for the value, as `knn.Estimate.notes`
     drift           the verdict on the bias; None where it was not asked for
     estimates [B], resamples: the estimate of every subsample, and which rows they held
     """
@@ -89,7 +91,9 @@ class Uncertain:
     n: int
     units: int
     k: int
+    estimator: str
     method: str
+    notes: tuple[str, ...]
     drift: Drift | None
     estimates: NDArray[np.float64] = field(repr=False)
     resamples: Resamples | None = field(repr=False)
@@ -126,7 +130,8 @@ def subsample(
     Drawn from one sample without replacement, estimates on m of its n rows vary by (n - m) / m times the variance of an
     estimate on n rows: the standard error is their standard deviation times sqrt(m / (n - m)).
 
-    ValueError: as `knn.mutual_information`; fewer than 8 rows or groups; fewer than 10 resamples.
+    ValueError: as `knn.mutual_information`; fewer than 8 rows or groups; fewer than 10 resamples; a subsample in which
+    x or y has one class only.
     """
     sample = Sample.of(x, y, z)
     plan = shared(resamples, HALVES, sample.n, groups)
@@ -134,12 +139,11 @@ def subsample(
         plan = halves(sample.n, resamples, generator_or_default(generator), groups)
     rows = sample.typical_rows
     again = min(plan.count, AGAIN) if drift and k > 1 and np.isfinite(rows) else 0
-    weights = np.hstack([whole_sample(plan), plan.weights, plan.weights[:, :again]])
-    values = resampled(sample, weights, np.repeat([k, 1], [1 + plan.count, again]))
-    value, estimates, fewer = float(values[0]), values[1 : 1 + plan.count], values[1 + plan.count :]
-    error = standard_error(estimates, plan)
-    verdict = judge(value, error, estimates, fewer, k, rows) if drift else None
-    return uncertain(value, error, k, HALVES, estimates, plan, verdict)
+    weights = np.hstack([plan.weights, plan.weights[:, :again]])
+    value, values = measured(sample, weights, np.repeat([k, 1], [plan.count, again]))
+    estimates, fewer = values[: plan.count], values[plan.count :]
+    verdict = judge(value, standard_error(estimates, plan), estimates, fewer, k, rows) if drift else None
+    return of_sample(sample, k, value, estimates, plan, verdict)
 
 
 def jackknife(
@@ -160,9 +164,7 @@ def jackknife(
     plan = shared(resamples, JACKKNIFE, sample.n, groups)
     if plan is None:
         plan = leave_one_out(sample.n, resamples, generator_or_default(generator), groups)
-    value, *estimates = resampled(sample, np.hstack([whole_sample(plan), plan.weights]), k)
-    estimates = np.array(estimates)
-    return uncertain(value, standard_error(estimates, plan), k, JACKKNIFE, estimates, plan)
+    return of_sample(sample, k, *measured(sample, plan.weights, np.full(plan.count, k)), plan)
 
 
 def holmes_nemenman(
@@ -182,9 +184,7 @@ def holmes_nemenman(
     """
     sample = Sample.of(x, y, z)
     plan = partitions(sample.n, parts, generator_or_default(generator), groups)
-    value, *estimates = resampled(sample, np.hstack([whole_sample(plan), plan.weights]), k)
-    estimates = np.array(estimates)
-    return uncertain(value, standard_error(estimates, plan), k, PARTITIONS, estimates, plan)
+    return of_sample(sample, k, *measured(sample, plan.weights, np.full(plan.count, k)), plan)
 
 
 def group_bootstrap(
@@ -221,8 +221,8 @@ def group_bootstrap(
     margin = float(stats.t.ppf(0.975, units - 1)) * error
     mean = float(values.mean())
     return Uncertain(
-        mean, error, mean - margin, mean + margin, units - 1, len(values), units, 0, "bootstrap of groups", None,
-        estimates, None,
+        mean, error, mean - margin, mean + margin, units - 1, len(values), units, 0, "mean of pointwise values",
+        "bootstrap of groups", (), None, estimates, None,
     )  # fmt: skip
 
 
@@ -241,7 +241,10 @@ def combine(terms: Sequence[Uncertain], coefficients: Sequence[float]) -> Uncert
             raise ValueError("terms must share one Resamples, got different ones; pass the same `resamples` to each.")
     value = float(np.dot(coefficients, [term.value for term in terms]))
     sums = np.tensordot(np.asarray(coefficients, float), np.stack([term.estimates for term in terms]), 1)
-    return uncertain(value, standard_error(sums, plan), terms[0].k, f"{plan.scheme}, sum of {len(terms)}", sums, plan)
+    estimator = " + ".join(dict.fromkeys(term.estimator for term in terms))
+    notes = tuple(dict.fromkeys(note for term in terms for note in term.notes))
+    k = max(term.k for term in terms)
+    return uncertain(value, k, estimator, f"{plan.scheme}, sum of {len(terms)}", notes, sums, plan)
 
 
 def difference(a: Uncertain, b: Uncertain) -> Uncertain:
@@ -262,8 +265,32 @@ def shared(resamples: Any, scheme: str, n: int, groups: ArrayLike | None) -> Res
     return resamples
 
 
-def whole_sample(plan: Resamples) -> NDArray[np.uint8]:
-    return np.ones((plan.n, 1), np.uint8)
+def measured(sample: Sample, weights: Weights, k: NDArray[np.int64]) -> tuple[float, NDArray[np.float64]]:
+    """The estimate on the whole sample with k[0] neighbours, and those of the subsamples [B] with k [B] of them."""
+    require_classes_in_each(sample, weights)
+    value, *values = resampled(sample, np.hstack([np.ones((sample.n, 1), np.uint8), weights]), np.r_[k[0], k])
+    return float(value), np.array(values)
+
+
+def require_classes_in_each(sample: Sample, weights: Weights) -> None:
+    """ValueError if x or y has one class only in the sample or a subsample: the estimate there would always be 0."""
+    joint = join(*sample.variables)
+    kept, _ = knn.without_singletons(joint)
+    knn.require_classes(kept, **{name: side.take(kept) for name, side in zip("xy", sample.variables)})
+    codes = codes_of(joint)
+    # Where neighbours are sought, rows that are alone in their class are left out.
+    present = class_counts(codes, joint.categories, weights) > (1 if joint.dim else 0)
+    _, first = np.unique(codes, return_index=True)
+    for name, side in zip("xy", sample.variables):
+        if side.kind == "discrete":
+            there = np.zeros((side.categories, weights.shape[1]), bool)
+            np.logical_or.at(there, side.codes[first], present)
+            lost = int((there.sum(axis=0) < 2).sum())
+            if lost:
+                raise ValueError(
+                    f"{name} must have at least two classes in every subsample, but the rarest is missing from {lost} "
+                    f"of {weights.shape[1]} (or alone there): merge or drop it, or use jackknife."
+                )
 
 
 def standard_error(estimates: NDArray[np.float64], plan: Resamples) -> float:
@@ -294,13 +321,22 @@ def degrees_of_freedom(plan: Resamples) -> int:
     return min(plan.count, plan.units) - 1
 
 
-def uncertain(
-    value: float, error: float, k: int, method: str, estimates: NDArray, plan: Resamples, drift: Drift | None = None
+def of_sample(
+    sample: Sample, k: int, value: float, estimates: NDArray, plan: Resamples, drift: Drift | None = None
 ) -> Uncertain:
-    """The estimate with its Student t interval."""
-    degrees = degrees_of_freedom(plan)
+    """The estimate on the whole sample with the error from its subsamples."""
+    estimator, neighbours, notes = knn.treatment(sample.variables, k)
+    return uncertain(value, neighbours or 0, estimator, plan.scheme, notes, estimates, plan, drift)
+
+
+def uncertain(
+    value: float, k: int, estimator: str, method: str, notes: tuple[str, ...], estimates: NDArray, plan: Resamples,
+    drift: Drift | None = None,
+) -> Uncertain:  # fmt: skip
+    """The estimate with its standard error and Student t interval."""
+    degrees, error = degrees_of_freedom(plan), standard_error(estimates, plan)
     margin = float(stats.t.ppf((1 + LEVEL) / 2, degrees)) * error
     return Uncertain(
-        float(value), error, float(value) - margin, float(value) + margin, degrees, plan.n, plan.units, k, method,
-        drift, estimates, plan,
+        value, error, value - margin, value + margin, degrees, plan.n, plan.units, k, estimator, method, notes, drift,
+        estimates, plan,
     )  # fmt: skip

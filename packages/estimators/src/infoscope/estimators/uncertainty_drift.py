@@ -8,11 +8,12 @@ I(n) = I + c (k / n)^a, and their mean is taken. The exponent is fixed at 0.4, t
 What to expect of it: biases of more than about five standard errors were predicted with the right sign, at 0.3 to 1.2
 times their size (Gaussians and mixtures of 1 to 24 dimensions, 1,000 to 4,000 rows). Smaller ones are not resolved: the
 prediction is itself off by 0.7 to 1.6 standard errors of the estimate, and its sign can be wrong. The constants below
-were chosen on those data. On other settings (gaussian-2, gaussian-given-1 and -3, uniform-beside-label,
-zero-inflated-poisson and independent-12 of sweeps/known_truth.py, 1,000 to 2,000 rows, 150 data sets each) intervals
-called reliable held the truth in 83 to 100 % of data sets by setting; on mixture-2 with 5,000 rows, where the bias is
-1.3 standard errors, in 55 % of the 22 that were called so. All eight together: 94 % of 397. It is a diagnostic, not a
-correction, and cannot see a bias that does not change with k / n.
+were chosen on those data, which hold a case nearly the same as independent-12 of sweeps/known_truth.py: that one is no
+test of them. On it and other settings (gaussian-2, gaussian-given-1 and -3, uniform-beside-label and
+zero-inflated-poisson of the same file, 1,000 to 2,000 rows, 150 data sets each) intervals called reliable held the
+truth in 83 to 100 % of data sets by setting; on mixture-2 with 5,000 rows, where the bias is 1.3 standard errors, in
+55 % of the 22 that were called so. All eight together: 94 % of 397. It is a diagnostic, not a correction, and cannot
+see a bias that does not change with k / n.
 """
 
 from __future__ import annotations

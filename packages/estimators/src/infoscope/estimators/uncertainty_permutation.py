@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
-from infoscope.estimators import neighbours_numba as neighbours
 from infoscope.estimators import resampling_kernels as kernels
-from infoscope.estimators.checks import whole
-from infoscope.estimators.classifier import exchange
-from infoscope.estimators.resampling import generator_or_default, group_codes
-from infoscope.estimators.resampling_engine import Sample, list_length, ties
-from infoscope.estimators.variables import Variable
-
-
-@dataclass(frozen=True, eq=False)
-class PermutationTest:
-    """Is there any information at all?
-
-    observed   the estimate, nats
-    null       [permutations]: its values after permuting one side, nats
-    p_value    (1 + how many null values are at least the observed one) / (1 + permutations): never 0
-    exchanged  what was permuted: rows, rows within a group, or whole groups
-    """
-
-    observed: float
-    null: NDArray[np.float64]
-    p_value: float
-    exchanged: str
+from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.classifier import PermutationTest, constant_within, exchange, p_value
+from infoscope.estimators.resampling import group_codes
+from infoscope.estimators.resampling_engine import Sample, list_length
+from infoscope.estimators.resampling_lists import sorted_lists
+from infoscope.estimators.variables import Variable, factorise, joint_codes
 
 
 def permutation_test(
@@ -47,11 +30,13 @@ def permutation_test(
     """Tests I(x; y) = 0, or I(x; y | z) = 0 for discrete z, by permuting one side among rows of equal z.
 
     If rows of equal z are exchangeable and there is no information, at most a share alpha of tests has p_value at most
-    alpha. With groups [n], rows of one group are exchanged if the permuted side varies within groups, else whole ones.
-    The discrete side is permuted if there is one; all permutations then share the distances.
+    alpha. With groups [n], rows of one group are exchanged if both sides vary within groups, else whole groups: the
+    side that is constant in each is permuted among them. Else the discrete side is permuted if there is one; all
+    permutations then share the distances.
 
     ValueError: as `knn.mutual_information`; permutations < 1; a z that is not discrete, so that hardly any rows share
-    its value; nothing to exchange.
+    its value; nothing to exchange; groups of different sizes where whole ones are exchanged and the permuted side is
+    not discrete (its values would change their frequencies, and with them its scale).
     """
     sample, generator = Sample.of(x, y, z), generator_or_default(generator)
     whole("permutations", permutations, 1)
@@ -62,16 +47,36 @@ def permutation_test(
         first, second = second, first
     strata = given[0].codes if given else np.zeros(sample.n, np.intp)
     row_groups = None if groups is None else group_codes(sample.n, groups)[1]
-    values = first.codes if first.kind == "discrete" else np.arange(sample.n)
-    permute, exchanged = exchange(values, strata, row_groups)
-    drawn = np.stack([values, *(permute(generator) for _ in range(permutations))])
+    if row_groups is not None:
+        first_constant, second_constant = (constant_within(contents(side), row_groups) for side in (first, second))
+        if second_constant and not first_constant:
+            first, second = second, first
+    permute, exchanged = exchange(contents(first), strata, row_groups)
+    if exchanged == "whole groups" and first.kind != "discrete":
+        require_equal_sizes(np.bincount(row_groups))
+    rows = np.stack([np.arange(sample.n), *(permute(generator) for _ in range(permutations))])
+    drawn = first.codes[rows] if first.kind == "discrete" else rows
     null = None
     if first.kind == "discrete" and second.kind == "continuous":
         null = relabelled(second, drawn, given, k)
     if null is None:
         null = np.array([alone(first, row, second, given, k) for row in drawn])
     observed, null = float(null[0]), null[1:]
-    return PermutationTest(observed, null, (1 + int((null >= observed).sum())) / (1 + permutations), exchanged)
+    return PermutationTest(observed, null, p_value(observed, null), exchanged)
+
+
+def contents(variable: Variable) -> NDArray[np.intp]:
+    """One code for each distinct row [n]."""
+    numbers = [factorise(column)[0] for column in variable.continuous.T]
+    return joint_codes(numbers if variable.codes is None else [variable.codes, *numbers])[0]
+
+
+def require_equal_sizes(sizes: NDArray[np.int64]) -> None:
+    if sizes.min() != sizes.max():
+        raise ValueError(
+            f"groups must be of one size where whole ones are exchanged and the permuted side is not discrete, got "
+            f"sizes from {sizes.min()} to {sizes.max()}; bin that side."
+        )
 
 
 def alone(first: Variable, row: NDArray, second: Variable, given: Sequence[Variable], k: int) -> float:
@@ -100,8 +105,8 @@ def relabelled(
         return None
     wanted = np.clip(counts - 1, 0, k)
     longest = list_length(wanted, counts, np.repeat(of_stratum, classes))
-    distances, ids, beyond = neighbours.nearest(points.continuous, longest, strata)
-    if ties(distances, beyond).any():
+    _, ids, clean = sorted_lists(points.continuous, longest, strata)
+    if not clean.all():
         return None
     small = np.uint16 if max(longest, len(counts)) < 2**16 else np.int32
     position = np.empty(joint.shape, small)

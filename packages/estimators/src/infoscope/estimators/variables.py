@@ -20,6 +20,10 @@ FEW_REPEATS = 2  # values that repeat this often on average are ties by design; 
 OFF_LATTICE = 1e-4  # of a step: the rounding of decimals in float32
 
 
+NUMPY_LABELS = (np.str_, np.bytes_, np.bool_, np.integer, np.floating)  # the same labels as Python's own types
+Column = np.ndarray | pd.Categorical
+
+
 class LabelsAsNumbers(UserWarning):
     """A continuous column holds what looks like class labels, whose numeric distances mean nothing."""
 
@@ -121,6 +125,17 @@ def as_variable(name: str, value: Any) -> Variable:
     return Variable(np.ascontiguousarray(stacked), codes, categories)
 
 
+def as_codes(name: str, value: Any) -> np.ndarray:
+    """Codes 0..m-1 [n] of one column of categories, [n] or [n, 1], typed as `Discrete` types them.
+
+    ValueError: several columns, or missing values.
+    """
+    found = bare_columns(name, value)
+    if len(found) != 1:
+        raise ValueError(f"{name} must be one column of categories, got {len(found)} columns.")
+    return factorise(categorical(name, found[0]))[0]
+
+
 def single_columns(name: str, value: Any) -> list[Variable]:
     """Every column of `value` as a Variable of its own."""
     return [
@@ -196,7 +211,7 @@ def joint_codes(codes: Sequence[np.ndarray]) -> tuple[np.ndarray | None, int]:
     return joint, count
 
 
-def columns(name: str, value: Any) -> list[tuple[type, np.ndarray]]:
+def columns(name: str, value: Any) -> list[tuple[type, Column]]:
     """(Continuous or Discrete, values [n]) of every column."""
     if isinstance(value, (list, tuple)) and any(isinstance(block, (Continuous, Discrete)) for block in value):
         return [column for block in value for column in columns(name, block)]
@@ -206,14 +221,18 @@ def columns(name: str, value: Any) -> list[tuple[type, np.ndarray]]:
     return [(inferred(name, column), column) for column in bare_columns(name, value)]
 
 
-def bare_columns(name: str, value: Any) -> list[np.ndarray]:
+def bare_columns(name: str, value: Any) -> list[Column]:
     """Every column [n] of an untyped array-like of one or two axes."""
     if isinstance(value, pd.DataFrame):
-        return [value.iloc[:, place].to_numpy() for place in range(value.shape[1])]
+        return [column for place in range(value.shape[1]) for column in bare_columns(name, value.iloc[:, place])]
+    if isinstance(getattr(value, "dtype", None), pd.CategoricalDtype):
+        return [pd.Categorical(value)]
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu()
         value = (value.double() if value.is_floating_point() else value).numpy()
     array = np.asarray(value)
+    if isinstance(value, (list, tuple)) and array.dtype.kind in "US":  # numpy made strings of numbers and NaN too
+        array = np.array(value, dtype=object)
     if array.ndim not in (1, 2):
         raise ValueError(f"{name} must be [n] or [n, d], got shape {array.shape}.")
     if array.ndim == 1:
@@ -223,8 +242,10 @@ def bare_columns(name: str, value: Any) -> list[np.ndarray]:
     return list(array.T)
 
 
-def inferred(name: str, column: np.ndarray) -> type:
+def inferred(name: str, column: Column) -> type:
     """Continuous or Discrete, from the column's type."""
+    if isinstance(column, pd.Categorical):
+        return Discrete
     if column.dtype.kind == "f":
         return Continuous
     if column.dtype.kind in "iubUS":
@@ -232,7 +253,7 @@ def inferred(name: str, column: np.ndarray) -> type:
     kind = pd.api.types.infer_dtype(column, skipna=True)
     if kind in ("floating", "mixed-integer-float", "decimal"):
         return Continuous
-    if kind in ("string", "boolean", "integer", "categorical", "bytes"):
+    if kind in ("string", "boolean", "integer", "bytes"):
         return Discrete
     raise ValueError(
         f"{name} must hold numbers (continuous) or integers, booleans and strings (discrete), got a column of {kind}; "
@@ -240,12 +261,21 @@ def inferred(name: str, column: np.ndarray) -> type:
     )
 
 
-def as_numbers(name: str, column: np.ndarray) -> np.ndarray:
-    """float64 [n], finite and not constant."""
+def as_floats(name: str, column: Column) -> np.ndarray:
+    """float64 [n]; ValueError for what is no number, such as strings, even of digits."""
+    values = np.asarray(column)
+    if values.dtype.kind in "USMm" or (values.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in values)):
+        kind = pd.api.types.infer_dtype(values)
+        raise ValueError(f"{name} must be numbers to be continuous, got a column of {kind}.")
     try:
-        numbers = column.astype(np.float64)
+        return values.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be numbers to be continuous, got {column.dtype}: {error}.") from None
+        raise ValueError(f"{name} must be numbers to be continuous, got {values.dtype}: {error}.") from None
+
+
+def as_numbers(name: str, column: Column) -> np.ndarray:
+    """float64 [n], finite and not constant."""
+    numbers = as_floats(name, column)
     if not np.isfinite(numbers).all():
         raise ValueError(f"{name} must be finite, got {(~np.isfinite(numbers)).sum()} NaN or infinite values.")
     if numbers.min() == numbers.max():
@@ -256,12 +286,17 @@ def as_numbers(name: str, column: np.ndarray) -> np.ndarray:
     return numbers
 
 
-def categorical(name: str, column: np.ndarray) -> np.ndarray:
+def categorical(name: str, column: Column) -> np.ndarray:
     """The column with nothing missing; values of mixed types become strings with their type, so that they sort."""
     if pd.isna(column).any():
         raise ValueError(f"{name} must have no missing categories, got {pd.isna(column).sum()} of {len(column)}.")
-    if column.dtype.kind == "O" and len({type(label) for label in column}) > 1:
-        return np.array([f"{type(label).__name__}:{label}" for label in column])
+    if isinstance(column, pd.Categorical):
+        return column.codes
+    if column.dtype.kind != "O":
+        return column
+    labels = [label.item() if isinstance(label, NUMPY_LABELS) else label for label in column]
+    if len({type(label) for label in labels}) > 1:
+        return np.array([f"{type(label).__name__}:{label}" for label in labels])
     return column
 
 

@@ -7,7 +7,7 @@ H(y) is a ceiling for any of them. No one of the three can be trusted alone; the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import hypot
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from infoscope.estimators import classifier, knn, uncertainty
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.variables import Variable, as_variable, same_length
 
 SURE = 2.0  # standard errors that two estimates must differ by to disagree
@@ -26,7 +27,7 @@ class Bracket:
 
     neighbours  the nearest-neighbour estimate, its interval, and the verdict on its bias
     usable      the held-out classifier's: a lower bound, up to its interval
-    ceiling     H(y), which I(x; y) cannot exceed, with its standard error
+    ceiling     H(y), which I(x; y) cannot exceed, with its standard error, robust to groups
     finding     agree, neighbours low, neighbours high, above ceiling
     meaning     what follows, in words and numbers
     """
@@ -64,10 +65,11 @@ def bracket(
     same_length(x=features, y=labels)
     if labels.kind != "discrete":
         raise ValueError(f"y must be discrete (integers, booleans, strings or Discrete), got a {labels.kind} variable.")
-    generator = uncertainty.generator_or_default(generator)
+    generator = generator_or_default(generator)
     neighbours = uncertainty.subsample(features, labels, k=k, resamples=resamples, groups=groups, generator=generator)
     fitted = classifier.cross_fit(as_numbers(features), labels.codes, groups, family, folds, generator=generator)
-    usable, ceiling = fitted.information("z", "y"), knn.entropy(labels)
+    usable, ceiling = fitted.information("z", "y"), knn.entropy(labels, local=True)
+    ceiling = replace(ceiling, standard_error=fitted.estimate(ceiling.local).standard_error)
     finding = found(neighbours, usable, ceiling)
     return Bracket(neighbours, usable, ceiling, finding, meaning(finding, neighbours, usable, ceiling))
 

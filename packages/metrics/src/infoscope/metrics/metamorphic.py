@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from infoscope.estimators.checks import whole
+from infoscope.estimators.checks import generator_or_default, whole
 
 Estimator = Callable[[NDArray, NDArray], float]
 HOLDS, FAILS, NOT_OFFERED = "holds", "fails", "not offered"
@@ -33,7 +33,8 @@ class Check:
                mean of what holds in expectation; NaN where the estimator gives no number
     error      standard error of the mean; NaN for a largest value
     tolerance  nats
-    verdict    holds, fails (beyond the tolerance, a mean by two standard errors), or not offered
+    verdict    holds, fails (beyond the tolerance, a mean by two standard errors; or no number although the data as they
+               are give one), or not offered
     note       what the estimator said instead of a number
     """
 
@@ -56,7 +57,8 @@ def audit(
     """Every check of `estimator`, a function (x [n, d] float64, y) -> nats.
 
     y        what to give it as y: `labels`, int64 [n] (or [n, m], several labels side by side), and `numbers`, float64
-             [n, d]; what it does not take (it raises) is reported as not offered
+             [n, d]; what it does not take (it raises on the data as they are, or on `ANOTHER_INPUT`) is reported as not
+             offered
     n, repeats  rows of each data set, and how many data sets of each kind
     generator   draws them; None is a fresh one with seed 0
     ValueError: an unknown kind of y, n < 100, repeats < 2.
@@ -66,7 +68,7 @@ def audit(
     kinds = list(y)
     if not kinds or not set(kinds) <= set(CHECKS):
         raise ValueError(f"y must be some of {', '.join(CHECKS)}, got {kinds}.")
-    generator = np.random.default_rng(0) if generator is None else generator
+    generator = generator_or_default(generator)
     return tuple(
         measured(name, kind, check, tolerance, estimator, n, repeats, generator)
         for kind in kinds
@@ -78,7 +80,10 @@ def measured(
     name: str, kind: str, check: Callable, tolerance: float, estimator: Estimator, n: int, repeats: int,
     generator: np.random.Generator,
 ) -> Check:  # fmt: skip
-    """One check over its data sets, with everything the estimator may raise taken as its answer."""
+    """One check over its data sets, with everything the estimator may raise taken as its answer.
+
+    No number for data that are transformed but of the same types is a failure, if there is one for the data themselves.
+    """
 
     def number(x: NDArray, y: NDArray) -> float:
         value = float(estimator(np.ascontiguousarray(x), np.ascontiguousarray(y)))
@@ -86,12 +91,20 @@ def measured(
             raise ArithmeticError(f"the estimate is {value}")
         return value
 
-    draws = generator.spawn(repeats)
+    violations, failing = [], NOT_OFFERED
     try:
-        violations = np.array([check(number, DATA[kind](n, draw), draw) for draw in draws])
+        for draw in generator.spawn(repeats):
+            data = DATA[kind](n, draw)
+            if not violations:
+                number(*data)
+                failing = FAILS
+            violations.append(check(number, data, draw))
     except Exception as error:  # noqa: BLE001
+        refused = (kind, name) in ANOTHER_INPUT and not isinstance(error, ArithmeticError)
         said = (str(error).splitlines() or [""])[0]
-        return Check(name, kind, np.nan, np.nan, tolerance, NOT_OFFERED, f"{type(error).__name__}: {said}")
+        verdict = NOT_OFFERED if refused else failing
+        return Check(name, kind, np.nan, np.nan, tolerance, verdict, f"{type(error).__name__}: {said}")
+    violations = np.array(violations)
     if tolerance == EXACT:
         largest = float(violations.max())
         return Check(name, kind, largest, np.nan, tolerance, FAILS if largest > tolerance else HOLDS)
@@ -193,3 +206,5 @@ LABELS = {
     "chain rule": (chain_rule, STATISTICAL),
 }
 CHECKS = {"labels": ANY | LABELS, "numbers": ANY}
+# Labels in the place of x, and several columns of labels: types of input that an estimator need not take.
+ANOTHER_INPUT = {("labels", "swap x and y"), ("labels", "one-hot labels"), ("labels", "chain rule")}
