@@ -1,17 +1,17 @@
-"""What the tables of the neural benchmark share: runs by true MI, both truths, their setting in words, and panels."""
+"""What the tables of the neural benchmark share: runs by true MI, both truths, their setting in words, and verdicts."""
 
 from __future__ import annotations
 
 import functools
-import itertools
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from analysis.panels import draw_unseen, panels
 from analysis.report import Claim, Result, difference_claim, plus_minus, summarise
 from infoscope.metrics import Replicated, replicated
 
@@ -19,33 +19,63 @@ EMBEDDED = {
     "digits": "the images are scikit-learn's digits (embedded default), not the published data",
     "generated-sentences": "the text is synthetic, sentences and encoder (embedded default), not the published data",
 }
+# what the items of a pool of texts went through: a pattern in its name, and a note
+TEXT_POOLS = (
+    (
+        re.compile("imdb-(bert|roberta)"),
+        "20 % of the published embeddings are held out of the training; the paper trains on all of them",
+    ),
+    (
+        re.compile("generated-sentences|small-|hub:"),
+        "the encoder of the texts was fine-tuned on the labels of all items, so 'unseen' means unseen by the critic "
+        "and by the decoder",
+    ),
+)
+CURVES_ONLY = "The paper prints curves only, no figures that could stand beside ours."
+DECODED = "The decodable MI is a lower bound of what a critic can find; its ± is the standard error of decoding."
 POSTERIOR = "posterior"  # the bound of the runs that decode the labels
 GROUP = ["domain", "pool"]
+KIND = (*GROUP, "encoder", "statistics", "study")  # cells that differ in these need not have each other's fields
 # what a cell is besides its place in a table
-SETTING = ("version", "schedule_bits", "steps", "critic", "depth", "width", "batch", "learning_rate", "sources", "size")
+SETTING = (
+    "version", "schedule_bits", "steps", "critic", "depth", "width", "batch", "learning_rate", "sources", "size",
+    "rows", "backgrounds", "channels", "encoder_size", "network_depth", "network_width", "network_steps", "decoder",
+    "decoder_steps",
+)  # fmt: skip
 FLOOR = ["floor_mean_bits", "floor_mse_bits2", "floor_mse_bits2_error"]
 
 
 def one_setting(runs: pd.DataFrame, axes: Sequence[str] = ()) -> tuple[pd.DataFrame, list[str]]:
-    """The runs of the setting that was started last, domain by domain, and a note on those left out.
+    """The runs of the setting that was started last, kind of cell by kind of cell, and a note on those left out.
 
     Runs of one profile differ in their setting when the profile, or the version of the sweep's science, has changed.
     `axes`: fields in which the runs of a table are meant to differ.
     """
-    fields = [name for name in SETTING if name in runs and name not in axes]
-    of = runs[fields].astype(object).apply(lambda row: repr([*row]), axis=1)
-    latest = runs.groupby(["domain", "pool"])["start"].transform("idxmax")
+    if runs.empty:
+        return runs, []
+    of, kinds = values_of(runs, [name for name in SETTING if name not in axes]), values_of(runs, KIND)
+    latest = runs["start"].groupby(kinds).transform("idxmax")
     keep = of == of.loc[latest].to_numpy()
     left_out = int((~keep).sum())
     return runs[keep], [f"Note: {left_out} older runs with other settings are left out."] if left_out else []
 
 
-def over_seeds(rows: pd.DataFrame) -> str:
-    """What ± is, and how many runs stand behind a figure."""
-    seeds = rows["seed"].nunique()
-    if seeds == 1:
+def values_of(runs: pd.DataFrame, names: Sequence[str]) -> pd.Series:
+    """The values of those fields that the runs have, as one text per run."""
+    fields = runs[[name for name in names if name in runs]]
+    values = fields.astype(object).where(fields.notna(), None)
+    return pd.Series(map(repr, values.itertuples(index=False, name=None)), runs.index)
+
+
+def over_seeds(figures: pd.DataFrame) -> str:
+    """What ± is, and how many runs stand behind each of the figures (their column `runs`)."""
+    least, most = figures["runs"].min(), figures["runs"].max()
+    if most == 1:
         return "One run (seed) per figure: its scatter is unknown, and no standard error can be given."
-    return f"± is one standard error over runs (seeds), {seeds} per figure."
+    if least == most:
+        return f"± is one standard error over runs (seeds), {most} per figure."
+    alone = "; where it is missing, there is one run" if least == 1 else ""
+    return f"± is one standard error over runs (seeds), {least} to {most} per figure{alone}."
 
 
 def oracle(runs: pd.DataFrame) -> str:
@@ -64,10 +94,15 @@ def oracle_text(figures: pd.DataFrame) -> list[str]:
     return [plus_minus(*pair, missing="infinite") for pair in pairs]
 
 
-def trained_and_decoded(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The runs that trained a critic, and those that decoded the labels."""
+def trained_and_decoded(runs: pd.DataFrame, axes: Sequence[str] = ()) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
+    """The runs that trained a critic and those that decoded the labels, both of the setting that was started last, and
+    a note on those left out. `axes` as in `one_setting`. Raises ValueError when no run trained a critic.
+    """
     decoding = runs["bound"] == POSTERIOR
-    return runs[~decoding], runs[decoding]
+    if decoding.all():
+        raise ValueError(f"bound is {POSTERIOR!r} in all {len(runs)} runs; some must have trained a critic")
+    trained, left_out = one_setting(runs[~decoding], axes)
+    return trained, one_setting(runs[decoding], axes)[0], left_out
 
 
 def by_truth(runs: pd.DataFrame) -> pd.DataFrame:
@@ -84,14 +119,15 @@ def by_truth(runs: pd.DataFrame) -> pd.DataFrame:
 def with_decodable(rows: pd.DataFrame, decoded: pd.DataFrame, on: Sequence[str] = ()) -> pd.DataFrame:
     """Rows by true MI with the decodable MI of their data (`decodable_bits`, its error) and the error against it.
 
-    Gaussian pairs have no labels: their truth is exact. Elsewhere it is missing where no labels were decoded.
+    `on`: fields, besides domain, pool and true MI, by which the labels were decoded. Gaussian pairs have no labels:
+    their truth is exact. Elsewhere it is missing where no labels were decoded.
     """
     keys = [*GROUP, "true_bits", *on]
     known = ["decodable_bits", "decodable_bits_error"]
     if decoded.empty:
         rows = rows.assign(decodable_bits=np.nan, decodable_bits_error=np.nan)
     else:
-        found = by_truth(one_setting(decoded, on)[0])[[*keys, *known]]
+        found = by_truth(decoded).sort_values("start").drop_duplicates(keys, keep="last")[[*keys, *known]]
         rows = rows.drop(columns=known, errors="ignore").merge(found, on=keys, how="left")
     exact = rows["domain"] == "gaussian"
     rows.loc[exact, "decodable_bits"] = rows.loc[exact, "true_bits"]
@@ -101,19 +137,24 @@ def with_decodable(rows: pd.DataFrame, decoded: pd.DataFrame, on: Sequence[str] 
 
 
 def paired(rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str) -> Replicated | None:
-    """The difference of a figure between two values of a field, over runs of one seed; None where one is missing."""
-    of = rows.pivot_table(index="seed", columns=field, values=figure, aggfunc="mean", dropna=False)
-    if first not in of or second not in of:
-        return None
-    difference = (of[first] - of[second]).to_numpy()
-    return replicated(difference) if len(difference) else None
+    """The difference of a figure between two values of a field, over the seeds that were run at both, those included
+    where it diverged; None where there is no such seed.
+    """
+    sides = [
+        rows[rows[field] == value].groupby("seed")[figure].agg(lambda figures: figures.mean(skipna=False))
+        for value in (first, second)
+    ]
+    both = pd.concat(sides, axis=1, join="inner", keys=["first", "second"])
+    return None if both.empty else replicated((both["first"] - both["second"]).to_numpy())
 
 
 def paired_claim(statement: str, rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str = "mse_bits2"):
     """A claim that a figure is lower at the first value of a field than at the second, by pairs of runs."""
+    if figure.startswith("decodable") and rows["decodable_bits"].isna().all():
+        return Claim(statement, "undecided", "no labels were decoded.")
     difference = paired(rows, field, first, second, figure)
     if difference is None:
-        return Claim(statement, "undecided", f"{first} and {second} were not both run.")
+        return Claim(statement, "undecided", f"{first} and {second} were not both run with the same seed.")
     unit = "bits²" if figure.endswith("bits2") else "bits"
     return difference_claim(statement, difference, f"{first} minus {second}", unit)
 
@@ -134,32 +175,20 @@ def unseen(rows: pd.DataFrame, by: Sequence[str], words: Sequence[str]) -> Resul
         "Estimates (bits) on training batches and, by the trained critic, on fresh pairs of items held out of the "
         "training; gap = last tenth of the training batches minus unseen pairs at the same batch size: what the critic "
         "owes to having seen the items.",
-        over_seeds(rows),
+        over_seeds(figures),
         *words,
     ]
     draw = functools.partial(panels, figures, draw_unseen, "estimate (bits)") if "true_bits" in by else None
     return Result("unseen", figures, text, "\n".join(caption), draw)
 
 
-def draw_unseen(axis: Any, rows: pd.DataFrame) -> None:
-    """Training batches (solid) and unseen pairs (dashed) by true MI."""
-    for bound, line in rows.groupby("bound", sort=False):
-        drawn = axis.plot(line["true_bits"], line["settled_mean_bits"], marker="o", label=bound)
-        axis.errorbar(
-            line["true_bits"], line["held_out_bits"], line["held_out_bits_error"],
-            linestyle="--", marker="x", capsize=3, color=drawn[0].get_color(),
-        )  # fmt: skip
-    axis.axline((0, 0), slope=1, color="black", linewidth=0.8)
-    axis.set(xlabel="true MI (bits); dashed: unseen pairs")
-
-
 def at(runs: pd.DataFrame, bits: float) -> pd.DataFrame:
     """The runs with the figures of one true MI as columns (`mse_bits2`, ...). Raises ValueError when there are none."""
     prefix = f"at {bits:g} bits/"
-    if prefix + "mse_bits2" not in runs:
+    figures = [name for name in runs if name.startswith(prefix)]
+    if not figures:
         known = sorted({value for schedule in runs["schedule_bits"] for value in schedule})
         raise ValueError(f"no runs at {bits:g} bits; these runs have {', '.join(f'{value:g}' for value in known)} bits")
-    figures = [name for name in runs if name.startswith(prefix)]
     plain = runs.drop(columns=[name.removeprefix(prefix) for name in figures if name.removeprefix(prefix) in runs])
     return plain.rename(columns=lambda name: name.removeprefix(prefix))
 
@@ -185,58 +214,49 @@ def notes(runs: pd.DataFrame) -> list[str]:
     if set(runs["domain"]) - {"gaussian"}:
         lines.append(
             "Note: the true MI of images and text is nominal, that of their labels; items whose labels cannot be told "
-            "without error share less. The decodable MI is what posteriors of unseen items find."
+            "without error share less. The decodable MI, which posteriors of unseen items find, is a lower bound of "
+            "what a critic can find."
         )
+    for where, what in TEXT_POOLS:
+        if any(where.search(pool) for pool in pools):
+            lines.append(f"Note: {what}.")
     if steps := int(runs["nonfinite_steps"].sum()):
         affected = int((runs["nonfinite_steps"] > 0).sum())
         lines.append(f"Note: {steps} steps of {affected} runs were not finite; their rows say diverged.")
     return lines
 
 
-def panels(figures: pd.DataFrame, draw: Any, ylabel: str, path: Path) -> None:
-    """One panel per domain and pool: `draw(axis, rows)` draws it."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    groups = list(figures.groupby(["domain", "pool"], sort=False))
-    figure, axes = plt.subplots(1, len(groups), figsize=(4.2 * len(groups), 3.6), squeeze=False, layout="constrained")
-    for axis, ((domain, pool), rows) in zip(axes[0], groups):
-        draw(axis, rows)
-        axis.set(title=f"{domain} ({pool})" if domain != pool else domain)
-        if not any(np.isfinite(np.asarray(line.get_ydata(), float)).any() for line in axis.lines):
-            axis.set_yscale("linear")
-            axis.text(0.5, 0.5, "diverged", transform=axis.transAxes, ha="center")
-        if axis.get_yscale() == "linear":
-            axis.set_ylim(bottom=0)
-    axes[0][0].set_ylabel(ylabel)
-    axes[0][-1].legend(fontsize="small")
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
-
-
 PUBLISHED = {
     "steps": {4000}, "width": {256}, "batch": {64}, "learning_rate": {5e-4}, "sources": {10}, "size": {64},
-    "pool": {"gaussian", "mnist", "imdb-bert"},
+    "pool": {"gaussian", "mnist", "imdb-bert"}, "schedule_bits": {(2.0, 4.0, 6.0, 8.0, 10.0)},
 }  # fmt: skip
 OFF_BY_DEFINITION = "js"  # reports NWJ's formula at the log density ratio, which is 1/e nat (0.53 bits) low even there
 REASONABLE = 0.25  # the relative error up to which an estimate is called reliable here; the paper gives no number
 
 
 def unlike_published(runs: pd.DataFrame, setting: Mapping[str, set] = PUBLISHED) -> list[str]:
-    """The note that the runs are not comparable with the paper's and in what they differ; nothing where they are."""
+    """The note that the runs are not comparable with the paper's and in what they differ; nothing where they are. A
+    schedule may be the beginning of a published one: what comes later changes nothing before it.
+    """
     differing = []
     for name, theirs in setting.items():
-        ours = set(runs[name].dropna()) if name in runs else set()
-        if ours and not ours & theirs:
-            differing.append(f"{name.replace('_', ' ')} {listed(ours)} (paper: {listed(theirs)})")
+        found = runs[name].dropna() if name in runs else []
+        ours = {tuple(value) if isinstance(value, list) else value for value in found}
+        valid = theirs | {whole[:end] for whole in theirs if isinstance(whole, tuple) for end in range(1, len(whole))}
+        if ours - valid:
+            differing.append(f"{name.replace('_', ' ')} {listed(ours - valid)} (paper: {listed(theirs)})")
     return [f"Note: not comparable with the paper: {'; '.join(differing)}."] if differing else []
 
 
 def listed(values: Iterable[Any]) -> str:
-    """Values in ascending order, in words."""
-    return ", ".join(str(value) if isinstance(value, str) else f"{value:,g}" for value in sorted(values))
+    """Values in ascending order, in words; a schedule as its steps."""
+
+    def said(value: Any) -> str:
+        if isinstance(value, tuple):
+            return "-".join(f"{bits:g}" for bits in value)
+        return value if isinstance(value, str) else f"{value:,g}"
+
+    return ", ".join(map(said, sorted(values)))
 
 
 def relative_error(rows: pd.DataFrame, estimate: str = "settled_mean_bits", truth: str = "true_bits") -> pd.Series:
@@ -357,33 +377,3 @@ def with_constants(figures: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str],
     known = [name for name in (*FLOOR, "decodable_bits", "decodable_bits_error", *extra) if name in rows]
     figures = figures.drop(columns=known, errors="ignore")
     return figures.merge(rows.groupby(list(by), as_index=False, sort=False)[known].first(), on=list(by), how="left")
-
-
-def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel: str, path: Path) -> None:
-    """A panel for every value of two fields, with one legend: `draw(axis, rows)` draws it. No runs: an empty place."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    rows, columns = list(dict.fromkeys(figures[row])), list(dict.fromkeys(figures[column]))
-    size = (2.6 * len(columns) + 1.6, 2.2 * len(rows) + 0.6)
-    figure, axes = plt.subplots(len(rows), len(columns), figsize=size, squeeze=False, layout="constrained")
-    lines: dict[str, Any] = {}
-    for (i, first), (j, second) in itertools.product(enumerate(rows), enumerate(columns)):
-        axis, part = axes[i][j], figures[(figures[row] == first) & (figures[column] == second)]
-        axis.set_title(f"{second}, {first}", fontsize="small")
-        axis.tick_params(labelsize="x-small")
-        if part.empty:
-            axis.set_axis_off()
-            continue
-        with plt.rc_context({"lines.markersize": 3, "lines.linewidth": 1.2}):
-            draw(axis, part)
-        axis.xaxis.label.set_fontsize("small")
-        handles, labels = axis.get_legend_handles_labels()
-        lines = dict(zip(labels, handles)) | lines
-    for i in range(len(rows)):
-        axes[i][0].set_ylabel(ylabel, fontsize="small")
-    figure.legend(lines.values(), lines.keys(), loc="outside right upper", fontsize="small")
-    figure.savefig(path, dpi=120)
-    plt.close(figure)

@@ -17,18 +17,17 @@ import numpy as np
 import pandas as pd
 
 from analysis.benchmark import (
+    CURVES_ONLY,
+    DECODED,
     FLOOR,
     GROUP,
     OFF_BY_DEFINITION,
     PUBLISHED,
     REASONABLE,
     by_truth,
-    draw_unseen,
     every_claim,
     figures_text,
-    grid_panels,
     notes,
-    one_setting,
     oracle,
     oracle_text,
     over_seeds,
@@ -41,13 +40,14 @@ from analysis.benchmark import (
     with_constants,
     with_decodable,
 )  # fmt: skip
+from analysis.panels import draw_unseen, grid_panels
 from analysis.report import Analysis, Claim, Result, main, plus_minus, summarise
 from infoscope import tracking
 
 CRITICS = ("inner", "bilinear", "separable", "joint")
 UNSTRUCTURED = ("images", "text", "mixture")
 PLACE = [*GROUP, "sources", "place", "true_bits", "critic", "bound"]
-PUBLISHED_SETTING = PUBLISHED | {"sources": {10, 20}}
+PUBLISHED_SETTING = PUBLISHED | {"sources": {10, 20}, "pool": PUBLISHED["pool"] | {"mnist+imdb-bert"}}
 SPAN = 200  # of the exponential moving average, as in the paper
 TITLES = {
     "bias_bits": "bias (bits)",
@@ -61,9 +61,8 @@ TITLES = {
 
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
     """The MSE of all; for each domain, the figures and curves; and the estimates on unseen pairs."""
-    trained, decoded = trained_and_decoded(runs)
-    trained, left_out = one_setting(trained, axes=("critic", "sources"))
-    rows = with_decodable(by_truth(trained), decoded)
+    trained, decoded, left_out = trained_and_decoded(runs, axes=("critic", "sources"))
+    rows = with_decodable(by_truth(trained), decoded, on=("sources",))
     several = rows.groupby("domain")["sources"].transform("nunique") > 1
     named = rows["domain"] + " (" + rows["sources"].astype(str) + " sources)"
     rows = rows.assign(place=rows["domain"].mask(several, named))
@@ -89,10 +88,10 @@ def all_critics(rows: pd.DataFrame, words: list[str]) -> Result:
     text = wide.reindex(order).reset_index()
     names = {"place": "domain", "pool": "data", "true_bits": "true MI (bits)"}
     caption = [
-        "MSE (bits²) over all steps of a segment, by critic and estimator. "
+        f"MSE (bits²) over all steps of a segment, by critic and estimator. {CURVES_ONLY} "
         f"Reliable here: within {REASONABLE:.0%} of the true MI in the second half of the segment; {OFF_BY_DEFINITION} "
         "is left out of that, being 0.53 bits low by definition.",
-        over_seeds(rows),
+        over_seeds(figures),
         oracle(rows),
         *words,
     ]
@@ -114,10 +113,10 @@ def one_domain(place: str, rows: pd.DataFrame, words: list[str]) -> Result:
     figures = figures.sort_values(["critic", "bound"], key=lambda names: names.map(list(dict.fromkeys(names)).index))
     chosen = rows[rows["seed"] == rows["seed"].min()].drop_duplicates("run_id")
     caption = [
-        f"{place}: all steps of a segment; bias = truth - mean; ± of the decodable MI is that of decoding. Curves: "
+        f"{place}: all steps of a segment; bias = truth - mean. {DECODED} {CURVES_ONLY} Curves: "
         f"seed {chosen['seed'].iloc[0]}, every step (faint) and its exponential moving average of span {SPAN}; an axis "
         "ends at 1.5 times the largest true MI.",
-        over_seeds(rows),
+        over_seeds(figures),
         oracle(rows),
         *words,
     ]

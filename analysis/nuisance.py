@@ -18,17 +18,16 @@ import numpy as np
 import pandas as pd
 
 from analysis.benchmark import (
+    CURVES_ONLY,
+    DECODED,
     GROUP,
     OFF_BY_DEFINITION,
     PUBLISHED,
     REASONABLE,
     by_truth,
-    draw_unseen,
     every_claim,
     figures_text,
-    grid_panels,
     notes,
-    one_setting,
     oracle,
     over_seeds,
     ratio_claim,
@@ -40,12 +39,14 @@ from analysis.benchmark import (
     with_constants,
     with_decodable,
 )
+from analysis.panels import draw_unseen, grid_panels
 from analysis.report import Analysis, Claim, Result, main, plus_minus, summarise
 
 THRESHOLD = 0.4  # the eta beyond which the paper sees accuracy fall
 MODERATE, LARGE = 0.7, 6.0  # eta, and true MI in bits, up to and from which it calls MINE and SMILE-inf reliable
 MARGIN = 0.05  # of the nominal MI: a smaller loss of decodable MI is called none
 PLACE = [*GROUP, "true_bits", "nuisance", "bound"]
+PUBLISHED_SETTING = PUBLISHED | {"backgrounds": {"cifar10"}}
 TITLES = {
     "mean_bits": "mean (bits)",
     "settled_mean_bits": "mean, 2nd half",
@@ -59,8 +60,7 @@ TITLES = {
 
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
     """Estimates and errors by eta, and the estimates on unseen pairs."""
-    trained, decoded = trained_and_decoded(runs)
-    trained, left_out = one_setting(trained)
+    trained, decoded, left_out = trained_and_decoded(runs)
     rows = with_decodable(by_truth(trained), decoded, on=("nuisance",))
     rows = rows.drop(columns=["accuracy", "accuracy_error"], errors="ignore")
     if "accuracy" in decoded:
@@ -71,7 +71,7 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
         rows = rows.assign(accuracy=math.nan, accuracy_error=math.nan)
     rows = rows.sort_values([*GROUP, "true_bits", "nuisance", "bound"], kind="stable")
     backgrounds = ", ".join(sorted(set(trained["backgrounds"].dropna())))
-    words = [setting(trained), f"Backgrounds {backgrounds}.", *unlike_published(trained, PUBLISHED)]
+    words = [setting(trained), f"Backgrounds {backgrounds}.", *unlike_published(trained, PUBLISHED_SETTING)]
     words += [*notes(trained), *left_out]
     new = unseen(rows, PLACE, words)
     draw = functools.partial(grid_panels, new.figures, "pool", "nuisance", draw_unseen, "estimate (bits)")
@@ -87,10 +87,9 @@ def by_strength(rows: pd.DataFrame, decoded: pd.DataFrame, words: list[str]) -> 
     figures = with_constants(summarise(rows, PLACE, averaged), rows, PLACE, extra=("accuracy", "accuracy_error"))
     figures = figures.assign(truth=figures["true_bits"].map("{:g} bits".format))
     caption = [
-        "Estimates by the strength eta of the background; ± of the decodable MI is that of decoding. "
-        "The decodable MI is a lower bound of what the pictures still share: a "
-        "loss of it says that the labels are harder to find, not that a perfect decoder could not.",
-        over_seeds(rows),
+        f"Estimates by the strength eta of the background. {CURVES_ONLY} {DECODED} A loss of it says that the labels "
+        "are harder to find, not that a perfect decoder could not.",
+        over_seeds(figures),
         oracle(rows),
         *words,
     ]

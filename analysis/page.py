@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader
 from mlflow.exceptions import MlflowException
+from scipy import stats
 
 from analysis import (
     critic_architecture,
@@ -36,7 +37,7 @@ from analysis import (
     representation_dimension,
     tune_critic,
 )
-from analysis.benchmark import PUBLISHED, one_setting, trained_and_decoded, unlike_published
+from analysis.benchmark import PUBLISHED, trained_and_decoded, unlike_published
 from analysis.report import ERROR, Result, plus_minus
 from infoscope.tracking import StoreUnreachable, attach, runs
 
@@ -46,12 +47,14 @@ ORDER = (  # the paper's
 )  # fmt: skip
 FOLDER = Path("runs")
 PAPERS = "published_"  # prefix of the column that holds the paper's figure of a column
-APART, LARGE = 2.0, 0.25  # standard errors, and part of the paper's figure, beyond which a difference is told
+LARGE = 0.25  # part of the paper's figure, beyond which a difference beyond sampling error is listed
+COMMON = ("smoke", "laptop", "paper")  # the profiles that every sweep has
 LISTED = 12  # differences that are listed one by one
 LONG = 40  # rows beyond which a table is folded
 WORDS = {"diverged", "infinite", "not run", "not decoded", "stopped or diverged", "too few trials", "-", "nan"}
 NUMBER = re.compile(r"[-+]?[\d,.]+(e[-+]?\d+)?( ± [\d.]+(e[-+]?\d+)?)?( ?%)?( \(.*\))?")
-AXES = ("critic", "depth", "width", "sources", "size", "schedule_bits", "batch", "learning_rate")
+AXES = ("critic", "depth", "width", "sources", "size", "schedule_bits", "batch", "learning_rate", "rows")
+BROKEN = (ValueError, LookupError, TypeError, AttributeError, MlflowException, OSError)  # what one analysis may raise
 
 
 @dataclass(frozen=True)
@@ -71,13 +74,14 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """An analysis on the page: what it shows, or why it shows nothing and what to run."""
+    """An analysis on the page: what it shows, or why it shows nothing and what to run; `failed`: it raised an error."""
 
     experiment: str
     title: str
     pictures: Sequence[Picture] = field(default_factory=list)
     problem: str = ""
     command: str = ""
+    failed: bool = False
 
 
 def section(module: ModuleType, profile: str) -> Section:
@@ -87,13 +91,23 @@ def section(module: ModuleType, profile: str) -> Section:
     try:
         found = runs(analysis.experiment, profile)
     except LookupError as error:
-        return Section(analysis.experiment, title, problem=error.args[0], command=command(analysis.experiment, profile))
+        return missing(analysis.experiment, title, profile, error.args[0])
     try:
         results = analysis.analyse(found, analysis.arguments(["--profile", profile]))
         pictures = [picture(result, module, found) for result in results]
-    except (ValueError, LookupError, MlflowException, OSError) as error:
-        return Section(analysis.experiment, title, problem=f"the analysis failed: {error}")
+    except BROKEN as error:
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        return Section(analysis.experiment, title, problem=f"the analysis failed: {kind}{error}", failed=True)
     return Section(analysis.experiment, title, pictures)
+
+
+def missing(experiment: str, title: str, profile: str, problem: str) -> Section:
+    """An analysis without runs, with the command that makes them where the sweep surely has the profile."""
+    name = profile.split(" ")[0]
+    if name in COMMON:
+        return Section(experiment, title, problem=problem, command=command(experiment, profile))
+    only = f"{name!r} is a profile of other sweeps; the profiles that every sweep has are {', '.join(COMMON)}"
+    return Section(experiment, title, problem=f"{problem}; {only}")
 
 
 def command(experiment: str, profile: str) -> str:
@@ -120,23 +134,24 @@ def _numeric(values: pd.Series) -> bool:
 
 
 def differences(result: Result, module: ModuleType, found: pd.DataFrame) -> list[str]:
-    """Where our figures differ from the paper's by more than sampling error and a quarter, and the known reasons.
+    """Where our figures differ from the paper's: how many beyond sampling error (95 %), those of them by more than a
+    quarter one by one, and the known reasons.
 
-    The paper's figures are one run each, whose scatter is taken to be that of one of ours.
+    The paper's figures are one run each, whose scatter is taken to be that of one of ours: the difference over its
+    standard error then has Student's t distribution with runs - 1 degrees of freedom.
     """
     figures = result.figures
     columns = [name for name in figures if PAPERS + name in figures and name + ERROR in figures]
-    compared, unknown, diverged, told, apart = 0, 0, 0, [], set()
+    compared, alone, sure, diverged, told, apart = 0, 0, 0, 0, [], set()
     for name in columns:
         both = figures[np.isfinite(figures[PAPERS + name])]
         diverged += int((~np.isfinite(both[name])).sum())
         both = both[np.isfinite(both[name])]
         of_difference = both[name + ERROR] * np.sqrt(1 + both["runs"])
         off = both[name] - both[PAPERS + name]
-        large = off.abs() > LARGE * both[PAPERS + name].abs()
-        sure = off.abs() > APART * of_difference
-        compared, unknown = compared + len(both), unknown + int(of_difference.isna().sum())
-        for index in both.index[large & sure]:
+        beyond = off.abs() > stats.t.ppf(0.975, np.maximum(both["runs"] - 1, 1)) * of_difference
+        compared, alone, sure = compared + len(both), alone + int(of_difference.isna().sum()), sure + int(beyond.sum())
+        for index in both.index[beyond & (off.abs() > LARGE * both[PAPERS + name].abs())]:
             row = both.loc[index]
             ours = plus_minus(row[name], row[name + ERROR])
             told.append(f"{_place(row)}: {_spoken(name)} {ours}, paper {row[PAPERS + name]:.3f}")
@@ -144,11 +159,11 @@ def differences(result: Result, module: ModuleType, found: pd.DataFrame) -> list
     if not compared + diverged:
         return []
     first = (
-        f"{len(told)} of {compared} figures differ from the paper's by more than {APART:g} standard errors of the "
-        f"difference and {LARGE:.0%}; the paper's are one run each, published without error, whose scatter is taken to "
-        "be that of one of our runs."
+        f"{sure} of {compared} figures differ from the paper's beyond sampling error (95 %, Student's t), {len(told)} "
+        f"of these by more than {LARGE:.0%}{', listed below' if told else ''}; the paper's are one run each, published "
+        "without error, whose scatter is taken to be that of one of our runs."
     )
-    first += f" Of {unknown} it cannot be told: one run has no error." if unknown else ""
+    first += f" Of {alone} it cannot be told: one run, its scatter is unknown." if alone else ""
     first += f" {diverged} further figures diverged here, and not in the paper." if diverged else ""
     listed = told[:LISTED] + ([f"and {len(told) - LISTED} more"] if len(told) > LISTED else [])
     return [first, *reasons(figures.loc[sorted(apart)], module, found), *listed] if told else [first]
@@ -167,8 +182,9 @@ def _spoken(name: str) -> str:
 
 def reasons(rows: pd.DataFrame, module: ModuleType, found: pd.DataFrame) -> Iterator[str]:
     """What is known to make the figures of these rows differ."""
-    trained, _ = one_setting(trained_and_decoded(found)[0], axes=AXES)
-    of_rows = trained[trained["pool"].isin(rows["pool"])]
+    trained, _, _ = trained_and_decoded(found, axes=AXES)
+    same = [name for name in ("domain", "pool", "study") if name in rows]
+    of_rows = trained.merge(rows[same].drop_duplicates(), on=same)
     yield from unlike_published(of_rows, getattr(module, "PUBLISHED_SETTING", PUBLISHED))
     if "text" in set(rows["domain"]):
         yield (
@@ -219,7 +235,7 @@ def main(words: Sequence[str] | None = None) -> None:
                 attach(part.experiment, profile, [path])
             except (LookupError, MlflowException, OSError) as error:
                 print(f"not attached to {part.experiment}: {error}", file=sys.stderr)
-    failed = [part for part in sections if part.problem and not part.command]
+    failed = [part for part in sections if part.failed]
     for part in failed:
         print(f"error: {part.experiment}: {part.problem}", file=sys.stderr)
     sys.exit(1 if failed else 0)

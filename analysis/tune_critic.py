@@ -94,7 +94,9 @@ def answer(ranked: pd.DataFrame) -> str:
     best, rivals = complete.iloc[0], _rivals(complete)
     depth, width, batch = int(best["depth"]), int(best["width"]), int(best["batch"])
     place = f"{best['domain']} ({best['pool']}) at {best['true_bits']:g} bits"
-    others = f"; not told apart from it: {', '.join(rivals)}" if rivals else "; every other estimator tried is worse"
+    others = "; every other estimator tried is worse by the errors within these runs, of one seed"
+    if rivals:
+        others = f"; not told apart from it: {', '.join(rivals)}"
     if not best["unseen_bias_bits"] <= REASONABLE * best["true_bits"]:
         others += f". That is not within {REASONABLE:.0%} of the truth: train longer or wider before using any of them"
     return (
@@ -119,7 +121,9 @@ def _rivals(complete: pd.DataFrame) -> list[str]:
 
 
 def told_apart(ranked: pd.DataFrame) -> Claim:
-    """Whether one estimator is the best one here, beyond sampling error within its run."""
+    """Which estimators are behind the best one by more than the errors within their runs. That decides nothing: a
+    search trains every setting once, with one seed, and errors within a run do not hold the scatter between runs.
+    """
     statement = "One estimator is the most accurate for these data."
     complete = _finite(ranked)
     tried = list(dict.fromkeys(complete["bound"]))
@@ -130,10 +134,11 @@ def told_apart(ranked: pd.DataFrame) -> Claim:
         f"{row['bound']} {plus_minus(row['settled_mse_bits2'], row['settled_mse_bits2_error'])}"
         for _, row in complete.drop_duplicates("bound").iterrows()
     )
-    told = f"least MSE (bits²) of each: {errors}"
-    if rivals:
-        return Claim(statement, "undecided", f"{told}; {best['bound']} is not told from {', '.join(rivals)}.")
-    return Claim(statement, "holds", f"{told}; {best['bound']} is {APART:g} standard errors below all others.")
+    apart = f"{best['bound']} is not told from {', '.join(rivals)}"
+    if not rivals:
+        apart = f"{best['bound']} is {APART:g} standard errors below all others"
+    within = "the errors are those within one run each, its scatter over seeds is unknown"
+    return Claim(statement, "undecided", f"least MSE (bits²) of each: {errors}; {apart}; {within}.")
 
 
 def importance(trials: pd.DataFrame, words: list[str]) -> Result:

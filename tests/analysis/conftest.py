@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-POOLS = {"gaussian": "gaussian", "images": "mnist", "text": "imdb-bert", "mixture": "mnist-imdb-bert"}
+POOLS = {"gaussian": "gaussian", "images": "mnist", "text": "imdb-bert", "mixture": "mnist+imdb-bert"}
 TRAINING = dict(batch=64, sources=10, steps=4000, critic="joint", depth=2, width=256, learning_rate=5e-4)
 
 

@@ -7,14 +7,20 @@ import pandas as pd
 import pytest
 
 from analysis.benchmark import (
+    by_truth,
     every_claim,
-    grid_panels,
     limit_claim,
     log_ratios,
+    notes,
+    one_setting,
+    paired,
+    paired_claim,
     ratio_claim,
     relative_error,
+    trained_and_decoded,
     unlike_published,
     verdict_below,
+    with_decodable,
 )
 
 INF, NAN = math.inf, math.nan
@@ -109,13 +115,94 @@ def test_what_differs_from_the_published_setting():
     assert unlike_published(runs, {"steps": {800}, "depth": {2}}) == []
 
 
-def test_a_grid_leaves_the_place_of_what_was_not_run_empty(tmp_path):
-    drawn = []
-    figures = pd.DataFrame({"critic": ["a", "b"], "bound": ["dv", "js"], "mse": [1.0, 2.0]})
+@pytest.mark.parametrize(("schedule", "comparable"), [
+    ([2.0], True), ([2.0, 4.0], True), ([2.0, 4.0, 6.0, 8.0, 10.0], True),
+    ([2.0, 6.0, 10.0], False), ([4.0], False), ([1.0], False),
+])  # fmt: skip
+def test_a_schedule_may_be_the_beginning_of_the_published_one(schedule, comparable):
+    runs = pd.DataFrame({"schedule_bits": [schedule] * 2, "steps": 4000})
+    notes = unlike_published(runs)
+    assert (notes == []) == comparable
+    assert comparable or f"{'-'.join(f'{bits:g}' for bits in schedule)} (paper: 2-4-6-8-10)" in notes[0]
 
-    def draw(axis, rows):
-        drawn.append(rows["mse"].tolist())
-        axis.plot([0, 1], [0, 1], label="line")
 
-    grid_panels(figures, "critic", "bound", draw, "MSE", tmp_path / "grid.png")
-    assert drawn == [[1.0], [2.0]] and (tmp_path / "grid.png").stat().st_size > 0
+def test_one_value_that_is_not_published_is_enough():
+    assert unlike_published(pd.DataFrame({"steps": [4000, 800]})) == [
+        "Note: not comparable with the paper: steps 800 (paper: 4,000)."
+    ]
+
+
+def runs_of(start, **fields):
+    """Two runs, of two seeds."""
+    fields = {"domain": "images", "pool": "mnist"} | fields
+    return pd.DataFrame([fields | {"seed": seed, "start": pd.Timestamp(start)} for seed in (0, 1)])
+
+
+@pytest.mark.parametrize("field", [
+    "rows", "backgrounds", "channels", "encoder_size", "network_depth", "network_width", "network_steps", "decoder",
+    "decoder_steps",
+])  # fmt: skip
+def test_older_runs_of_another_setting_are_no_replicates(field):
+    runs = pd.concat([runs_of("2025-01-01", **{field: 1}), runs_of("2026-01-01", **{field: 2})], ignore_index=True)
+    kept, note = one_setting(runs)
+    assert list(kept[field]) == [2, 2] and note == ["Note: 2 older runs with other settings are left out."]
+    assert len(one_setting(runs, axes=(field,))[0]) == 4
+
+
+def test_kinds_of_cells_do_not_drop_each_other():
+    """Each kind of cell has fields that the others lack; only the network was changed and run again."""
+    runs = pd.concat([
+        runs_of("2026-01-01", encoder="identity", statistics="none"),
+        runs_of("2026-01-02", encoder="maf", statistics="batch", encoder_size="small"),
+        runs_of("2026-01-03", encoder="resnet", statistics="none", network_depth=18),
+        runs_of("2026-01-04", encoder="resnet", statistics="none", network_depth=50),
+        runs_of("2026-01-05", domain="text", pool="imdb-bert"),
+    ], ignore_index=True)  # fmt: skip
+    kept, _ = one_setting(runs)
+    assert kept["encoder"].fillna("").value_counts().to_dict() == {"identity": 2, "maf": 2, "resnet": 2, "": 2}
+    assert set(kept["network_depth"].dropna()) == {50}
+    assert one_setting(runs.iloc[:0])[0].empty
+
+
+def test_pairs_are_of_seeds_that_were_run_at_both():
+    rows = pd.DataFrame({"seed": [0, 1, 2, 0, 1], "bound": [*"aaabb"], "mse_bits2": [1.0, 2.0, 3.0, 4.0, 6.0]})
+    difference = paired(rows, "bound", "a", "b", "mse_bits2")
+    assert (difference.mean, difference.runs) == (-3.5, 2)
+    diverged = paired(rows.assign(mse_bits2=[1.0, NAN, 3.0, 4.0, 6.0]), "bound", "a", "b", "mse_bits2")
+    assert math.isnan(diverged.mean)
+    assert paired(rows.iloc[[2, 3]], "bound", "a", "b", "mse_bits2") is None
+    claim = paired_claim("a is better.", rows.iloc[[2, 3]], "bound", "a", "b")
+    assert claim.verdict == "undecided" and "not both run with the same seed" in claim.evidence
+
+
+def test_runs_that_only_decode_are_no_training(made_up):
+    runs = made_up([dict(domain="text", bound="posterior")])
+    with pytest.raises(ValueError, match="some must have trained a critic"):
+        trained_and_decoded(runs)
+
+
+def test_a_true_mi_decoded_twice_gives_the_latest(made_up):
+    """Two schedules that both hold 2 bits, the second decoded later."""
+    runs = made_up([
+        dict(domain="text", bound="dv", schedule_bits=[2.0]),
+        dict(domain="text", bound="posterior", schedule_bits=[2.0, 4.0]),
+        dict(domain="text", bound="posterior", schedule_bits=[2.0]),
+    ], decodes=lambda cell: 0.5 if len(cell["schedule_bits"]) == 2 else 0.9)  # fmt: skip
+    runs["start"] = pd.to_datetime(["2026-01-01", "2026-01-02", "2026-01-03"])
+    trained, decoded, _ = trained_and_decoded(runs, axes=("schedule_bits",))
+    assert with_decodable(by_truth(trained), decoded)["decodable_bits"].tolist() == [pytest.approx(1.8)]
+
+
+@pytest.mark.parametrize(("domain", "pool", "words"), [
+    ("text", "imdb-bert", "20 % of the published embeddings are held out"),
+    ("mixture", "mnist+imdb-roberta", "20 % of the published embeddings are held out"),
+    ("text", "generated-sentences", "fine-tuned on the labels of all items"),
+    ("text", "small-bert", "fine-tuned on the labels of all items"),
+    ("text", "hub:distilbert-base-uncased", "fine-tuned on the labels of all items"),
+    ("images", "mnist", None),
+])  # fmt: skip
+def test_what_the_items_of_a_text_pool_went_through_is_said(made_up, domain, pool, words):
+    told = " ".join(notes(made_up([dict(domain=domain, pool=pool, bound="dv")])))
+    assert words is None or words in told
+    assert ("20 %" in told) + ("fine-tuned" in told) == (words is not None)
+    assert "a lower bound of what a critic can find" in told

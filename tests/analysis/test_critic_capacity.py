@@ -69,7 +69,7 @@ def test_correlation_is_of_accuracy_and_over_seeds():
         of_images.verdict == "undecided"
         and "from the paper's own table (joint critic, one run) -0.75" in of_images.evidence
     )
-    assert "there is one run per row, so it cannot be given" in result.caption
+    assert "no standard error can be given" in result.caption
 
 
 @pytest.mark.parametrize(("slope", "verdict"), [(-0.1, "does not hold"), (0.1, "holds")])
@@ -81,6 +81,22 @@ def test_a_claim_is_decided_by_its_interval(slope, verdict):
 @pytest.mark.parametrize(("setting", "comparable"), [({}, True), ({"steps": 800}, False), ({"width": 64}, False)])
 def test_only_the_published_setting_is_comparable(setting, comparable):
     assert ("not comparable" not in analyse(made_up(**setting), ARGUMENTS)[0].caption) == comparable
+
+
+@pytest.mark.parametrize(("schedule", "comparable"), [([2.0, 6.0], True), ([1.0, 2.0], False)])
+def test_what_comes_after_a_true_mi_is_of_no_matter_and_what_comes_before_it_is(schedule, comparable):
+    runs = made_up()
+    runs["schedule_bits"] = [schedule] * len(runs)
+    caption = analyse(runs, argparse.Namespace(bound=None, bits=2.0))[0].caption
+    assert ("schedule bits 1-2 (paper: 2-4-6-8-10)" not in caption) == comparable
+
+
+def test_the_number_of_runs_per_figure_is_a_range_where_it_differs():
+    runs = made_up(seeds=(0, 1, 2))
+    some = runs[~((runs["domain"] == "text") & (runs["seed"] > 0) & (runs["depth"] == 1))]
+    captions = [result.caption for result in analyse(some, ARGUMENTS)]
+    assert all("1 to 3 per figure; where it is missing, there is one run." in caption for caption in captions)
+    assert all("(seeds), 3 per figure." in result.caption for result in analyse(runs, ARGUMENTS))
 
 
 def test_diverged_runs_are_shown_and_counted(tmp_path):

@@ -72,3 +72,32 @@ def test_diverged_runs_are_shown_and_decide_nothing(made_up, tmp_path):
     shown = results[0].text.set_index(["domain", "true MI (bits)", ""])["dv"]
     assert shown["images", 10.0, "ours"] == "diverged" and shown["images", 2.0, "ours"] != "diverged"
     assert all(path.exists() for result in results for path in save(result, tmp_path / result.name))
+
+
+WINNER = "No estimator is the most accurate in every domain."
+
+
+def test_one_domain_has_no_other_to_differ_from(made_up):
+    runs = made_up(cells(), lambda cell, bits: (bits * (0.99 if cell["bound"] == "dv" else 0.8), 0.05))
+    results = ANALYSIS.analyse(runs[runs["domain"] == "gaussian"], ARGUMENTS)
+    claim = next(claim for claim in results[0].claims if claim.statement == WINNER)
+    assert (claim.verdict, claim.evidence) == ("undecided", "fewer than two domains were run.")
+
+
+def test_domains_with_different_estimators_cannot_be_compared(made_up):
+    """Of each domain, the best estimator was not run in the other."""
+    runs = made_up(cells(), lambda cell, bits: (bits * (0.99 if cell["bound"] in ("dv", "nwj") else 0.8), 0.05))
+    runs = runs[((runs["domain"] == "gaussian") & (runs["bound"] != "nwj")) | (
+        (runs["domain"] == "images") & (runs["bound"] != "dv")
+    )]  # fmt: skip
+    claim = next(claim for claim in ANALYSIS.analyse(runs, ARGUMENTS)[0].claims if claim.statement == WINNER)
+    assert claim.verdict == "undecided"
+    assert "in gaussian, dv and nwj were not both run with the same seed" in claim.evidence
+
+
+def test_without_decoding_nothing_is_claimed_of_that_truth(made_up):
+    runs = made_up(cells())
+    _, both, _ = ANALYSIS.analyse(runs[runs["bound"] != "posterior"], ARGUMENTS)
+    told = {claim.evidence for claim in both.claims if "decodable" in claim.statement}
+    assert told == {"no labels were decoded."}
+    assert set(both.text.set_index("domain").loc["text", "decodable MI (bits)"]) == {"not decoded"}

@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import pandas as pd
 import pytest
 
 from analysis.nuisance import ANALYSIS
@@ -83,3 +84,24 @@ def test_without_decoding_or_with_broken_runs_nothing_is_claimed_of_the_truth(ma
     assert set(result.text["decodable MI (bits)"]) == {"not decoded"}
     assert set(result.text.loc[result.text["nuisance"] == 1, "mean (bits)"]) == {"diverged"}
     assert len(save(result, tmp_path / "strength")) == 3
+
+
+def test_accuracy_and_decodable_mi_are_of_the_latest_decoding(made_up, verdicts):
+    """An older decoding with fewer steps, which lost the labels at every eta but 0."""
+    older = made_up(
+        [cell | {"decoder_steps": 30} for cell in cells() if cell["bound"] == "posterior"],
+        decodes=lambda cell: 0.99 if cell["nuisance"] == 0 else 0.2,
+        accuracy=0.5,
+    ).assign(start=pd.Timestamp("2025-01-01"))
+    newer = made_up([cell | {"decoder_steps": 2000} for cell in cells()], falling, decodes=0.995)
+    newer.loc[newer["bound"] != "posterior", "decoder_steps"] = None
+    result = ANALYSIS.analyse(pd.concat([older, newer], ignore_index=True), ARGUMENTS)[0]
+    assert set(result.text["decoding accuracy"]) == {"0.990 ± 0.001"} and set(result.figures["runs"]) == {3}
+    assert next(verdict for text, verdict in verdicts([result]).items() if "change the true MI" in text) == "holds"
+
+
+def test_the_published_backgrounds_are_photographs(made_up):
+    whole = [cell | {"schedule_bits": [2.0, 4.0]} for cell in cells()]
+    assert "not comparable" not in ANALYSIS.analyse(made_up(whole), ARGUMENTS)[0].caption
+    runs = made_up([cell | {"backgrounds": "generated-textures"} for cell in whole])
+    assert "backgrounds generated-textures (paper: cifar10)" in ANALYSIS.analyse(runs, ARGUMENTS)[0].caption

@@ -20,6 +20,11 @@ def cells(sides=(10, 20, 100), bounds=("dv", "js"), seeds=(0, 1, 2)):
         yield dict(domain="images", size=side, bound=bound, seed=seed, sources=1, schedule_bits=[1.0], steps=20_000)
 
 
+DECODING = [
+    dict(domain="images", size=side, bound="posterior", sources=1, schedule_bits=[1.0]) for side in (10, 20, 100)
+]
+
+
 def right(cell, bits):
     return (0.465 if cell["bound"] == "js" else 0.997), 0.05
 
@@ -39,11 +44,39 @@ def test_ours_beside_the_papers(made_up, tmp_path):
 
 
 def test_equal_sides_hold(made_up, verdicts):
-    assert set(verdicts(ANALYSIS.analyse(made_up(cells(), right), ARGUMENTS)).values()) == {"holds"}
+    runs = made_up([*cells(), *DECODING], right, decodes=0.99)
+    assert set(verdicts(ANALYSIS.analyse(runs, ARGUMENTS)).values()) == {"holds"}
+
+
+def test_accuracy_is_scored_against_both_truths(made_up, verdicts):
+    """At the largest side 0.8 bits can be decoded, and 0.8 bits are estimated."""
+    cells_of_dv = [*cells(bounds=("dv",)), *DECODING]
+
+    def large(cell):
+        return 0.8 if cell["size"] == 100 else 0.99
+
+    results = ANALYSIS.analyse(made_up(cells_of_dv, lambda cell, bits: (large(cell), 0.05), decodes=large), ARGUMENTS)
+    found = {text: verdict for text, verdict in verdicts(results).items() if "accurate" in text}
+    assert {text.split()[-2]: verdict for text, verdict in found.items()} == {
+        "nominal": "does not hold", "decodable": "holds"
+    }  # fmt: skip
+    shown = results[0].text.set_index("size")["decodable MI (bits)"]
+    assert shown[10] == "0.990 ± 0.010" and shown[100] == "0.800 ± 0.010"
+
+
+def test_where_nothing_was_decoded_that_is_said(made_up):
+    result = ANALYSIS.analyse(made_up(cells(), right), ARGUMENTS)[0]
+    assert set(result.text["decodable MI (bits)"]) == {"not decoded"}
+    told = [claim for claim in result.claims if claim.statement.endswith("against the decodable MI.")]
+    assert [(claim.verdict, claim.evidence) for claim in told] == [("undecided", "no labels were decoded.")]
 
 
 def test_one_estimator_that_depends_on_the_side_is_enough(made_up, verdicts):
-    runs = made_up(cells(), lambda cell, bits: (0.8 if cell["size"] == 100 and cell["bound"] == "dv" else 0.997, 0.05))
+    runs = made_up(
+        [*cells(), *DECODING],
+        lambda cell, bits: (0.8 if cell["size"] == 100 and cell["bound"] == "dv" else 0.997, 0.05),
+        decodes=0.99,
+    )
     results = ANALYSIS.analyse(runs, ARGUMENTS)
     assert set(verdicts(results).values()) == {"does not hold"}
     assert "of any estimator, greatest for dv: 0.19" in results[0].claims[0].evidence

@@ -1,0 +1,75 @@
+"""Figures of several panels, and what is drawn in more than one analysis."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+
+def panels(figures: pd.DataFrame, draw: Any, ylabel: str, path: Path) -> None:
+    """One panel per domain and pool: `draw(axis, rows)` draws it."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    groups = list(figures.groupby(["domain", "pool"], sort=False))
+    figure, axes = plt.subplots(1, len(groups), figsize=(4.2 * len(groups), 3.6), squeeze=False, layout="constrained")
+    for axis, ((domain, pool), rows) in zip(axes[0], groups):
+        draw(axis, rows)
+        axis.set(title=f"{domain} ({pool})" if domain != pool else domain)
+        if not any(np.isfinite(np.asarray(line.get_ydata(), float)).any() for line in axis.lines):
+            axis.set_yscale("linear")
+            axis.text(0.5, 0.5, "diverged", transform=axis.transAxes, ha="center")
+        if axis.get_yscale() == "linear":
+            axis.set_ylim(bottom=0)
+    axes[0][0].set_ylabel(ylabel)
+    axes[0][-1].legend(fontsize="small")
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel: str, path: Path) -> None:
+    """A panel for every value of two fields, with one legend: `draw(axis, rows)` draws it. No runs: an empty place."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    rows, columns = list(dict.fromkeys(figures[row])), list(dict.fromkeys(figures[column]))
+    size = (2.6 * len(columns) + 1.6, 2.2 * len(rows) + 0.6)
+    figure, axes = plt.subplots(len(rows), len(columns), figsize=size, squeeze=False, layout="constrained")
+    lines: dict[str, Any] = {}
+    for (i, first), (j, second) in itertools.product(enumerate(rows), enumerate(columns)):
+        axis, part = axes[i][j], figures[(figures[row] == first) & (figures[column] == second)]
+        axis.set_title(f"{second}, {first}", fontsize="small")
+        axis.tick_params(labelsize="x-small")
+        if part.empty:
+            axis.set_axis_off()
+            continue
+        with plt.rc_context({"lines.markersize": 3, "lines.linewidth": 1.2}):
+            draw(axis, part)
+        axis.xaxis.label.set_fontsize("small")
+        handles, labels = axis.get_legend_handles_labels()
+        lines = dict(zip(labels, handles)) | lines
+    for i in range(len(rows)):
+        axes[i][0].set_ylabel(ylabel, fontsize="small")
+    figure.legend(lines.values(), lines.keys(), loc="outside right upper", fontsize="small")
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
+
+
+def draw_unseen(axis: Any, rows: pd.DataFrame, column: str = "held_out_bits") -> None:
+    """Training batches (solid) and unseen pairs (dashed: their column) by true MI."""
+    for bound, line in rows.groupby("bound", sort=False):
+        drawn = axis.plot(line["true_bits"], line["settled_mean_bits"], marker="o", label=bound)
+        axis.errorbar(
+            line["true_bits"], line[column], line[column + "_error"],
+            linestyle="--", marker="x", capsize=3, color=drawn[0].get_color(),
+        )  # fmt: skip
+    axis.axline((0, 0), slope=1, color="black", linewidth=0.8)
+    axis.set(xlabel="true MI (bits); dashed: unseen pairs")
