@@ -364,7 +364,8 @@ def figures_text(figures: pd.DataFrame, by: Sequence[str], titles: Mapping[str, 
     names = {"pool": "data", "true_bits": "true MI (bits)", "bound": "estimator"}
     text = figures[[*by, "runs"]].rename(columns=names)
     for column, title in titles.items():
-        missing = "not decoded" if "decodable" in column else "infinite" if "floor" in column else "diverged"
+        decoding = "decodable" in column or column == "accuracy"
+        missing = "not decoded" if decoding else "infinite" if "floor" in column else "diverged"
         errors = figures[column + "_error"] if column + "_error" in figures else [math.nan] * len(figures)
         text[title] = [plus_minus(*pair, missing) for pair in zip(figures[column], errors)]
     return text
