@@ -51,7 +51,7 @@ PUBLISHED = dict(
     decoder_steps=2000,
 )
 # a narrower critic, fewer and cheaper steps, real data where there is some
-LAPTOP = PUBLISHED | dict(steps=800, width=64, size=32, images="auto", text="auto")
+LAPTOP = PUBLISHED | dict(steps=800, width=64, size=32, images="auto", text="auto", decoder_steps=1000)
 SMOKE = LAPTOP | dict(steps=30, seeds=(0, 1), width=16, size=16, decoder_steps=30)
 
 
@@ -130,11 +130,13 @@ def schedule(cell: Mapping[str, Any], part: str = TRAINING) -> list:
 
 
 def cost(cell: dict) -> float:
-    """Multiplications of one training, up to a factor: the critic over the pairs of a batch, and its first layer."""
+    """Multiplications of one training, up to a factor: the critic over the pairs of a batch, and its first layer; of
+    decoding, the decoder's first layer.
+    """
     side = {"gaussian": 0.0, "images": cell.get("size", 0) ** 2, "text": 768.0 * cell["sources"]}
     inputs = 2.0 * side.get(cell["domain"], 7680.0) * cell.get("channels", 1)
     if cell["bound"] == POSTERIOR:
-        return 1e9 * len(cell["schedule_bits"])
+        return cell["decoder_steps"] * inputs * 1e5  # three folds, batches of 128, 256 units
     batch, width = cell["batch"], cell["width"]
     step = {
         "joint": batch**2 * width * (cell["depth"] * width + 8) + batch * inputs * width,
@@ -149,10 +151,11 @@ def trial(pack: Pack, report: Report) -> None:
     """Trains one critic per seed and objective of the pack on the same stream of pairs and reports every cell's
     estimates; decodes the labels for the cells that ask for that.
     """
-    decoded = [cell for cell in pack.cells if cell["bound"] == POSTERIOR]
-    for cell in decoded:
-        decode(cell, report)
-    if trained := tuple(cell for cell in pack.cells if cell["bound"] != POSTERIOR):
+    trained = tuple(cell for cell in pack.cells if cell["bound"] != POSTERIOR)
+    for cell in pack.cells:
+        if cell["bound"] == POSTERIOR:
+            decode(cell, report)
+    if trained:
         train(Pack(trained, pack.device), report)
 
 
