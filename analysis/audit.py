@@ -149,7 +149,8 @@ def table(found: Mapping[str, tuple[Check, ...]], missing: list[str], n: int, re
     text = text.loc[rows, list(found)].reset_index().rename(columns={"name": "check"})
     failures = figures[figures["verdict"] == FAILS].groupby("estimator").size()
     counts = ", ".join(f"{name} {failures.get(name, 0)} of {len(checks)}" for name, checks in found.items())
-    refused = figures[figures["verdict"] == NOT_OFFERED].drop_duplicates(["estimator", "note"])
+    noted = figures[figures["verdict"].isin([FAILS, NOT_OFFERED]) & (figures["note"] != "")]
+    noted = noted.drop_duplicates(["estimator", "verdict", "note"])
     caption = [
         f"Violations in nats on {repeats} generated data sets of {n} rows, k = {K}; generated data only. What must be "
         f"the same number: the largest of the data sets, tolerance {EXACT:g}. What holds in expectation (duplicate "
@@ -157,7 +158,7 @@ def table(found: Mapping[str, tuple[Check, ...]], missing: list[str], n: int, re
         f"sets, tolerance {STATISTICAL:g}. Failures are in capitals: FAILS.",
         f"Failed: {counts}.",
         "not offered: the estimator raises an error when it is asked so; not asked: it does not take such a y.",
-        *(f"Not offered, {row.estimator}, {row.name}: {row.note[:140]}" for row in refused.itertuples(index=False)),
+        *(f"{row.verdict.capitalize()}, {row.estimator}, {row.name}: {row.note[:140]}" for row in noted.itertuples(index=False)),
         f"Not installed: {', '.join(missing)}." if missing else "All packages of the list are installed.",
     ]
     return Result("audit", figures, text, "\n".join(caption))

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.panels import draw_unseen, panels
-from analysis.report import Claim, Result, difference_claim, plus_minus, summarise
+from analysis.panels import draw_unseen, grid_panels, panels
+from analysis.report import Claim, Result, difference_claim, plus_minus, summarise, verdict
 from infoscope.metrics import Replicated, replicated
 
 EMBEDDED = {
@@ -159,8 +159,11 @@ def paired_claim(statement: str, rows: pd.DataFrame, field: str, first: Any, sec
     return difference_claim(statement, difference, f"{first} minus {second}", unit)
 
 
-def unseen(rows: pd.DataFrame, by: Sequence[str], words: Sequence[str]) -> Result:
-    """What the trained critics say of pairs of items they have never seen, and the gap to their training batches."""
+def unseen(rows: pd.DataFrame, by: Sequence[str], words: Sequence[str], grid: tuple[str, str] | None = None) -> Result:
+    """What the trained critics say of pairs of items they have never seen, and the gap to their training batches.
+
+    Drawn by true MI if that is among `by`: a panel for every domain, or for the values of the two fields of `grid`.
+    """
     columns = {
         "settled_mean_bits": "training batches, 2nd half",
         "held_out_same_batch_bits": "unseen, same batch size",
@@ -178,7 +181,8 @@ def unseen(rows: pd.DataFrame, by: Sequence[str], words: Sequence[str]) -> Resul
         over_seeds(figures),
         *words,
     ]
-    draw = functools.partial(panels, figures, draw_unseen, "estimate (bits)") if "true_bits" in by else None
+    arranged = functools.partial(grid_panels, figures, *grid) if grid else functools.partial(panels, figures)
+    draw = functools.partial(arranged, draw_unseen, "estimate (bits)") if "true_bits" in by else None
     return Result("unseen", figures, text, "\n".join(caption), draw)
 
 
@@ -277,7 +281,7 @@ def verdict_below(values: Sequence[float], limit: float) -> str:
         low, high = over.low, over.high
     else:
         low, high = values.min(), values.max()
-    return "holds" if high < limit else "does not hold" if low > limit else "undecided"
+    return verdict(low, high, limit)
 
 
 def limit_claim(statement: str, values: Sequence[float], limit: float, what: str, shown: str = "{:.3f}") -> Claim:
@@ -345,11 +349,11 @@ def every_claim(statement: str, rows: pd.DataFrame, cells: Sequence[str], figure
         verdicts[verdict_below(values, limit)].append(f"{name} ({mean})")
     if not rows.size:
         return Claim(statement, "undecided", "not run.")
-    verdict = "does not hold" if verdicts["does not hold"] else "undecided" if verdicts["undecided"] else "holds"
+    overall = "does not hold" if verdicts["does not hold"] else "undecided" if verdicts["undecided"] else "holds"
     counts = ", ".join(f"{len(members)} {name}" for name, members in verdicts.items())
     worst = "; ".join(verdicts["does not hold"][:4]) + ("; ..." if len(verdicts["does not hold"]) > 4 else "")
     told = f"within {limit:.0%} by 95 % interval over runs, {sum(map(len, verdicts.values()))} cells: {counts}"
-    return Claim(statement, verdict, f"{told}{'; not: ' if worst else ''}{worst}.")
+    return Claim(statement, overall, f"{told}{'; not: ' if worst else ''}{worst}.")
 
 
 def _named(field: str, value: Any) -> str:

@@ -7,7 +7,6 @@ runs that share their seed. The inner critic has no parameters and is evaluated 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import functools
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,7 +39,7 @@ from analysis.benchmark import (
     with_constants,
     with_decodable,
 )  # fmt: skip
-from analysis.panels import draw_unseen, grid_panels
+from analysis.panels import grid_panels
 from analysis.report import Analysis, Claim, Result, main, plus_minus, summarise
 from infoscope import tracking
 
@@ -70,9 +69,7 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
     rows = rows.sort_values([*GROUP, "sources", "true_bits"], kind="stable")
     words = [setting(trained), *unlike_published(trained, PUBLISHED_SETTING), *notes(trained), *left_out]
     domains = [one_domain(place, part, words) for place, part in rows.groupby("place", sort=False)]
-    new = unseen(rows, PLACE, words)
-    draw = functools.partial(grid_panels, new.figures, "place", "critic", draw_unseen, "estimate (bits)")
-    return [all_critics(rows, words), *domains, dataclasses.replace(new, draw=draw)]
+    return [all_critics(rows, words), *domains, unseen(rows, PLACE, words, grid=("place", "critic"))]
 
 
 def all_critics(rows: pd.DataFrame, words: list[str]) -> Result:

@@ -27,7 +27,7 @@ from analysis.benchmark import (
     unlike_published,
 )
 from analysis.panels import panels
-from analysis.report import Analysis, Claim, Result, main, plus_minus, published, summarise
+from analysis.report import Analysis, Claim, Result, main, plus_minus, published, summarise, verdict
 from infoscope.metrics import correlation
 
 TITLES = {
@@ -116,10 +116,9 @@ def correlations(runs: pd.DataFrame) -> list[Claim]:
             continue
         r = correlation(whole.columns.to_numpy(float), -whole.to_numpy())
         interval = f"95 % interval {r.low:+.2f} to {r.high:+.2f}" if r.runs > 1 else "no interval from one run"
-        verdict = "holds" if r.high < 0 else "does not hold" if r.low > 0 else "undecided"
         told = f"r = {r.mean:+.2f} ({interval}, {r.runs} runs of {whole.shape[1]} depths{short})"
         paper = f"; from the paper's own table (joint critic, one run) {of_theirs[domain]:+.2f}"
-        claims.append(Claim(statement, verdict, told + paper * (domain in of_theirs) + "."))
+        claims.append(Claim(statement, verdict(r.low, r.high), told + paper * (domain in of_theirs) + "."))
     return claims
 
 

@@ -8,7 +8,6 @@ over folds of the items; networks are compared within a seed.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import functools
 from collections.abc import Sequence
 from typing import Any
@@ -38,7 +37,7 @@ from analysis.benchmark import (
     with_constants,
     with_decodable,
 )
-from analysis.panels import draw_unseen, grid_panels
+from analysis.panels import grid_panels
 from analysis.report import Analysis, Claim, Result, main, summarise
 
 REFERENCE = "imdb-bert"
@@ -62,9 +61,7 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
         [*GROUP, "critic", "true_bits", "bound"], kind="stable"
     )
     words = [setting(trained), *unlike_published(trained, PUBLISHED_SETTING), *notes(trained), *left_out]
-    new = unseen(rows, PLACE, words)
-    draw = functools.partial(grid_panels, new.figures, "pool", "critic", draw_unseen, "estimate (bits)")
-    return [by_network(rows, words), dataclasses.replace(new, draw=draw)]
+    return [by_network(rows, words), unseen(rows, PLACE, words, grid=("pool", "critic"))]
 
 
 def by_network(rows: pd.DataFrame, words: list[str]) -> Result:

@@ -38,7 +38,7 @@ from analysis.benchmark import (
     with_decodable,
 )
 from analysis.panels import draw_unseen, grid_panels
-from analysis.report import Analysis, Claim, Result, main, summarise
+from analysis.report import Analysis, Claim, Result, main, summarise, verdict
 from infoscope.metrics import correlation
 
 INVERTIBLE = {"batch": "batch statistics, as published", "fixed": "one fixed map"}
@@ -199,10 +199,9 @@ def upper_more_accurate(place: str, rows: pd.DataFrame, truth: str, column: str)
     if len(whole) < 2 or whole.shape[1] < 3:
         return Claim(statement, "undecided", "it needs three layers with finite estimates, in two runs.")
     r = correlation(whole.columns.to_numpy(float), whole.to_numpy())
-    verdict = "holds" if r.high < 0 else "does not hold" if r.low > 0 else "undecided"
     short = f", {len(errors) - len(whole)} runs left out, diverged" * (len(errors) > len(whole))
     told = f"correlation of layer and median relative error {r.mean:+.2f} (95 % interval {r.low:+.2f} to {r.high:+.2f}"
-    return Claim(statement, verdict, f"{told}, {r.runs} runs of {whole.shape[1]} layers{short}).")
+    return Claim(statement, verdict(r.low, r.high), f"{told}, {r.runs} runs of {whole.shape[1]} layers{short}).")
 
 
 def lower_estimated_less(place: str, rows: pd.DataFrame) -> Claim:

@@ -8,7 +8,6 @@ of the items; strengths and estimators are compared within a seed.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import functools
 import math
 from collections.abc import Sequence
@@ -39,7 +38,7 @@ from analysis.benchmark import (
     with_constants,
     with_decodable,
 )
-from analysis.panels import draw_unseen, grid_panels
+from analysis.panels import grid_panels
 from analysis.report import Analysis, Claim, Result, main, plus_minus, summarise
 
 THRESHOLD = 0.4  # the eta beyond which the paper sees accuracy fall
@@ -73,11 +72,9 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
     backgrounds = ", ".join(sorted(set(trained["backgrounds"].dropna())))
     words = [setting(trained), f"Backgrounds {backgrounds}.", *unlike_published(trained, PUBLISHED_SETTING)]
     words += [*notes(trained), *left_out]
-    new = unseen(rows, PLACE, words)
-    draw = functools.partial(grid_panels, new.figures, "pool", "nuisance", draw_unseen, "estimate (bits)")
     return [
         by_strength(rows, by_truth(decoded) if len(decoded) else decoded, words),
-        dataclasses.replace(new, draw=draw),
+        unseen(rows, PLACE, words, grid=("pool", "nuisance")),
     ]
 
 

@@ -141,18 +141,24 @@ def published(name: str) -> pd.DataFrame:
     return pd.read_csv(Path(__file__).parent / "published" / f"{name}.csv", comment="#")
 
 
+def verdict(low: float, high: float, limit: float = 0.0) -> str:
+    """Whether a figure is below a limit: it holds where its interval is, does not where it is above, and is undecided
+    between, and where there is no interval (NaN).
+    """
+    return "holds" if high < limit else "does not hold" if low > limit else "undecided"
+
+
 def difference_claim(statement: str, difference: Replicated, what: str, unit: str) -> Claim:
     """A claim that a paired difference is negative: it holds where its 95 % interval is below zero, does not where it
     is above, and is undecided between.
     """
     if not math.isfinite(difference.mean):
         return Claim(statement, "undecided", f"{what} is not finite in some run.")
-    if not math.isfinite(difference.low):
-        interval, verdict = "one run, no interval", "undecided"
-    else:
+    interval = "one run, no interval"
+    if math.isfinite(difference.low):
         interval = f"95 % interval {difference.low:+.3f} to {difference.high:+.3f}, {difference.runs} paired runs"
-        verdict = "holds" if difference.high < 0 else "does not hold" if difference.low > 0 else "undecided"
-    return Claim(statement, verdict, f"{what} {difference.mean:+.3f} {unit} ({interval}).")
+    said = f"{what} {difference.mean:+.3f} {unit} ({interval})."
+    return Claim(statement, verdict(difference.low, difference.high), said)
 
 
 def plus_minus(value: float, error: float, missing: str = "diverged") -> str:

@@ -8,7 +8,6 @@ compared within a seed.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import functools
 from collections.abc import Sequence
 from typing import Any
@@ -36,7 +35,7 @@ from analysis.benchmark import (
     with_constants,
     with_decodable,
 )
-from analysis.panels import draw_unseen, grid_panels, panels
+from analysis.panels import panels
 from analysis.report import Analysis, Claim, Result, main, published, summarise
 
 MARGIN = 0.05  # of the truth: differences below it are called none
@@ -66,9 +65,7 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
     rows = rows.assign(dimension=rows["size"] ** 2)
     rows = rows.sort_values([*GROUP, "true_bits", "size", "bound"], kind="stable")
     words = [setting(trained), *unlike_published(trained, PUBLISHED_SETTING), *notes(trained), *left_out]
-    new = unseen(rows, PLACE, words)
-    draw = functools.partial(grid_panels, new.figures, "pool", "size", draw_unseen, "estimate (bits)")
-    return [table_4(rows, words), dataclasses.replace(new, draw=draw)]
+    return [table_4(rows, words), unseen(rows, PLACE, words, grid=("pool", "size"))]
 
 
 def table_4(rows: pd.DataFrame, words: list[str]) -> Result:
