@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from infoscope.tracking import attach, load_model, parents, runs, table
+from infoscope.tracking import arrays, attach, load_model, log_results, parents, runs, table
 from infoscope.tracking.flush import Flusher, close, close_all, header_tags, send
 from infoscope.tracking.record import Record, records
 from infoscope.tracking.store import Store, StoreUnreachable
+from infoscope.tracking.worker import Assignment, Report
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +103,47 @@ def test_a_finished_cell_is_read_back_with_its_values_metrics_and_table(tmp_path
     assert (row["kind"], row["depth"], row["schedule"], row["mse_bits2"]) == ("10", 3, [2.0], 0.25)  # types are kept
     assert math.isnan(row["infinite"])  # not the largest double
     assert table(row["run_id"], "trace")["estimate_bits"].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_arrays_are_read_back_without_a_pickle(tmp_path, store):
+    cell = {"a": 8}
+    assignment = Assignment({"items": cell}, {}, {"items": {}}, store, tmp_path, "cpu", "here", 1.0)
+    report = Report(assignment, lambda told: None)
+    report.records[0].begin(cell, header_tags("items", cell, {"infoscope.profile": "laptop"}), None)
+    report.arrays(cell, "items", {"x": np.arange(6, dtype=np.uint8).reshape(2, 3), "name": np.array(["a", "b"])})
+    with pytest.raises(TypeError, match="'y' of more holds Python objects"):
+        report.arrays(cell, "more", {"y": np.array([None])})
+    report.records[0].end("complete")
+    np.savez(report.records[0].files / "pickled.npz", x=np.array([{}]))
+    (report.records[0].files / "corrupt.npz").write_bytes(b"nothing")
+    close(report.records[0], store, otherwise="KILLED")
+    run_id = runs("demo").set_index("key").loc["items", "run_id"]
+    found = arrays(run_id, "items")
+    assert found["x"].tolist() == [[0, 1, 2], [3, 4, 5]] and found["x"].dtype == np.uint8
+    assert found["name"].tolist() == ["a", "b"]
+    with pytest.raises(LookupError, match="no arrays 'absent'"):
+        arrays(run_id, "absent")
+    for name in ("pickled", "corrupt"):
+        with pytest.raises(ValueError, match=f"{name}.npz of run .* cannot be read"):
+            arrays(run_id, name)
+
+
+def test_results_of_a_later_evaluation_replace_earlier_ones(tmp_path, store):
+    record = begun(tmp_path, "evaluated", {"a": 9})
+    record.end("complete")
+    close(record, store, otherwise="KILLED")
+    run_id = runs("demo").set_index("key").loc["evaluated", "run_id"]
+    (tmp_path / "report.json").write_text("1")
+    log_results(run_id, {"unique": 0.25, "seed": math.inf}, [tmp_path / "report.json"], "partition")
+    time.sleep(0.002)
+    (tmp_path / "report.json").write_text("2")
+    log_results(run_id, {"unique": 0.5}, [tmp_path / "report.json"], "partition")
+    row = runs("demo").set_index("key").loc["evaluated"]
+    assert row["unique"] == 0.5 and math.isnan(row["seed"]) and row["status"] == "FINISHED"
+    assert Path(store.client.download_artifacts(run_id, "partition/report.json", str(tmp_path))).read_text() == "2"
+    with pytest.raises(ValueError, match="absent.json is not a file"):
+        log_results(run_id, {"unique": 0.75}, [tmp_path / "absent.json"], "partition")
+    assert runs("demo").set_index("key").loc["evaluated", "unique"] == 0.5
 
 
 def test_a_run_lasts_as_long_as_its_cell_did_not_its_sending(tmp_path, store):

@@ -8,17 +8,21 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from filelock import FileLock
-from mlflow.entities import Run
+from mlflow.entities import Metric, Run
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
+
+from infoscope.tracking.record import milliseconds, storable
 
 # tags of a cell's run
 KEY, CELL, PROFILE, VERSION = "infoscope.key", "infoscope.cell", "infoscope.profile", "infoscope.version"
@@ -213,6 +217,23 @@ def table(run_id: str, name: str) -> pd.DataFrame:
         return pd.read_parquet(client.download_artifacts(run_id, f"{name}.parquet", folder))
 
 
+def arrays(run_id: str, name: str) -> dict[str, np.ndarray]:
+    """The arrays that a trial reported with `report.arrays`, by their name. No pickle is read.
+
+    Raises LookupError when the run has no such arrays, ValueError when the file is not what `report.arrays` writes.
+    """
+    client = MlflowClient(tracking_uri())
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            path = client.download_artifacts(run_id, f"{name}.npz", folder)
+            with np.load(path, allow_pickle=False) as file:
+                return dict(file)
+    except (MlflowException, FileNotFoundError) as error:
+        raise LookupError(f"run {run_id} has no arrays {name!r}: {first_line(error)}") from None
+    except (zipfile.BadZipFile, EOFError, ValueError) as error:
+        raise ValueError(f"{name}.npz of run {run_id} cannot be read: {first_line(error)}") from None
+
+
 def parents(experiment: str, profile: str | None = None) -> list[Run]:
     """The runs of a sweep's invocations, the parents of its cells, newest first; `profile`: those under this label.
 
@@ -223,16 +244,36 @@ def parents(experiment: str, profile: str | None = None) -> list[Run]:
     return sorted(chosen, key=lambda run: run.info.start_time, reverse=True)
 
 
+def log_results(run_id: str, metrics: Mapping[str, float], paths: Iterable[str | Path], folder: str) -> None:
+    """Adds what a later evaluation found to a cell's run: metrics, and files as artifacts in `folder`. The same names
+    of an earlier evaluation are replaced.
+
+    Raises ValueError for a path that is not a file.
+    """
+    paths = _files(paths)
+    client, now = MlflowClient(tracking_uri()), milliseconds()
+    found = [Metric(name, storable(float(value)), now, 0) for name, value in metrics.items()]
+    for begin in range(0, len(found), 1000):  # as many as MLflow takes in a request
+        client.log_batch(run_id, metrics=found[begin : begin + 1000])
+    for path in paths:
+        client.log_artifact(run_id, str(path), folder)
+
+
+def _files(paths: Iterable[str | Path]) -> list[Path]:
+    paths = [Path(path) for path in paths]
+    for path in paths:
+        if not path.is_file():
+            raise ValueError(f"{path} is not a file; only files can be attached to a run")
+    return paths
+
+
 def attach(experiment: str, profile: str, paths: Iterable[str | Path], folder: str = "analysis") -> str:
     """Adds files, such as a report or a figure, to the newest finished invocation of a sweep under a profile's label,
     as artifacts in `folder`; returns the id of that run. A file attached before is replaced.
 
     Raises ValueError for a path that is not a file, LookupError when no invocation has finished.
     """
-    paths = [Path(path) for path in paths]
-    for path in paths:
-        if not path.is_file():
-            raise ValueError(f"{path} is not a file; only files can be attached to a run")
+    paths = _files(paths)
     finished = [run.info.run_id for run in parents(experiment, profile) if run.info.status == "FINISHED"]
     if not finished:
         raise LookupError(f"no invocation of {experiment!r} under profile {profile!r} has finished without a failure")

@@ -89,6 +89,17 @@ class Report:
         pd.DataFrame(columns).to_parquet(self._records[_identity(cell)].files / f"{name}.parquet", index=False)
         self.seconds += time.perf_counter() - began
 
+    def arrays(self, cell: Cell, name: str, arrays: Mapping[str, np.ndarray]) -> None:
+        """Arrays of a cell, such as the items a model is to be evaluated on, as the artifact NAME.npz (compressed).
+        Raises TypeError for an array of Python objects, which could only be stored as a pickle.
+        """
+        began = time.perf_counter()
+        for key, array in arrays.items():
+            if np.asarray(array).dtype.hasobject:
+                raise TypeError(f"array {key!r} of {name} holds Python objects; give numbers or fixed-width strings")
+        np.savez_compressed(self._records[_identity(cell)].files / f"{name}.npz", **arrays)
+        self.seconds += time.perf_counter() - began
+
     def model(
         self, cells: Sequence[Cell], name: str, module: torch.nn.Module, example: Mapping[str, np.ndarray]
     ) -> None:
