@@ -21,12 +21,29 @@ Pools of labelled items, and where they come from:
 Labelled texts, to be embedded:
     sentences        a generated corpus of film reviews (synthetic)
     imdb             the reviews of IMDB, as LabelledTexts
+Images with known factors:
+    FactorDataset    images and their discrete factors, your own or of a loader; grids, `thinned`, `resized`
+    dsprites         dSprites, whole or in part
+    sprites          the same grid of sprites, generated at any resolution (synthetic), which needs no download
+    factor_data      dSprites where it is there, else the generated sprites
+Items of a class, a domain and a group, which may be held out by domain and never split within a group:
+    DomainDataset, DomainSplit   your own arrays (`of_arrays`) or those of a loader; `split`, `resized`, `in_memory`
+    crmnist          digits coloured and rotated by domain, after MNIST or the bundled digits
+    rotated_mnist    digits rotated by domain, in the protocol of DIVA or of DomainBed
+    camelyon17       patches of lymph nodes from five hospitals, as WILDS cuts them
+    image_folder     image files in folders by domain and class, or listed in a table
 Where they are:
     data_root        the folder of real data, named by INFOSCOPE_DATA
 """
 
+from .camelyon17 import camelyon17
 from .channel import ChannelPairs, channel_information, crossover_for
+from .crmnist import crmnist
+from .domain_files import image_folder
+from .domains import DomainDataset, DomainSplit
+from .dsprites import dsprites, factor_data
 from .encoded import EncodedPairs
+from .factors import FactorDataset
 from .gaussian import GaussianPairs
 from .grammar import sentences
 from .images import ImagePairs
@@ -35,13 +52,18 @@ from .loaders import cifar10, data_root, digits, imdb_embeddings, mnist
 from .mixed import MixedPairs
 from .pairs import LabelledSource, PairSource
 from .pools import EmbeddingPool, ImagePool
+from .rotated_mnist import rotated_mnist
+from .sprites import sprites
 from .text import TextPairs
 from .textures import textures
 
 __all__ = [
     "ChannelPairs",
+    "DomainDataset",
+    "DomainSplit",
     "EmbeddingPool",
     "EncodedPairs",
+    "FactorDataset",
     "GaussianPairs",
     "ImagePairs",
     "ImagePool",
@@ -50,14 +72,21 @@ __all__ = [
     "MixedPairs",
     "PairSource",
     "TextPairs",
+    "camelyon17",
     "channel_information",
     "cifar10",
+    "crmnist",
     "crossover_for",
     "data_root",
     "digits",
+    "dsprites",
+    "factor_data",
+    "image_folder",
     "imdb",
     "imdb_embeddings",
     "mnist",
+    "rotated_mnist",
     "sentences",
+    "sprites",
     "textures",
 ]

@@ -1,0 +1,85 @@
+"""Where the images of a domain data set come from: an array in memory, files read when they are asked for, a rendering.
+
+Each is a callable that takes row numbers, int64 [b], and gives uint8 (0 to 255) or float32 (0 to 1) [b, C, H, W].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image, UnidentifiedImageError
+
+Images = Callable[[np.ndarray], torch.Tensor]
+_MODES = {1: "L", 3: "RGB"}
+
+
+@dataclass(frozen=True, eq=False)
+class ImagesInMemory:
+    """The rows of an array: uint8 or float32 [n, C, H, W], or features, float32 [n, p]."""
+
+    values: torch.Tensor
+
+    def __call__(self, rows: np.ndarray) -> torch.Tensor:
+        return self.values[torch.from_numpy(rows)]
+
+
+@dataclass(frozen=True, eq=False)
+class ImageFiles:
+    """Image files under a folder, read with Pillow on every call and made grey (1 channel) or RGB (3).
+
+    size is the (height, width) of every image: files of another size are resized to it, bicubic and antialiased, where
+    `resize` is set; without it they raise ValueError, and so does a file that is no image. A file that is not there
+    raises FileNotFoundError.
+    """
+
+    root: Path
+    paths: Sequence[str]
+    channels: int
+    size: tuple[int, int]
+    resize: bool
+
+    def __call__(self, rows: np.ndarray) -> torch.Tensor:
+        images = np.empty((len(rows), *self.size, self.channels), np.uint8)
+        for image, row in zip(images, rows):
+            image[:] = self._read(self.paths[row])
+        return torch.from_numpy(images).movedim(3, 1)
+
+    def _read(self, path: str) -> np.ndarray:
+        with open_image(self.root / path) as stored:
+            image = stored.convert(_MODES[self.channels])
+        height, width = self.size
+        if image.size != (width, height):
+            if not self.resize:
+                raise ValueError(
+                    f"{self.root / path} is {image.height} x {image.width} pixels, but the first image is "
+                    f"{height} x {width}; size must be given to bring them to one."
+                )
+            image = image.resize((width, height), Image.Resampling.BICUBIC)
+        return np.asarray(image).reshape(height, width, self.channels)
+
+
+@dataclass(frozen=True, eq=False)
+class ResizedImages:
+    """The images of another source, resized bicubic and antialiased to (height, width)."""
+
+    of: Images
+    size: tuple[int, int]
+
+    def __call__(self, rows: np.ndarray) -> torch.Tensor:
+        images = self.of(rows)
+        resized = torch.nn.functional.interpolate(images, self.size, mode="bicubic", antialias=True)
+        return resized if images.dtype == torch.uint8 else resized.clamp_(0.0, 1.0)  # bicubic overshoots
+
+
+def open_image(path: Path) -> Image.Image:
+    """Opens an image file; FileNotFoundError when it is not there, ValueError when it is no image."""
+    try:
+        return Image.open(path)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"the image {path} is not there.") from error
+    except UnidentifiedImageError as error:
+        raise ValueError(f"{path} must be an image that Pillow can read.") from error

@@ -1,0 +1,112 @@
+"""Image files by domain and class, and by a table: a small tree of each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from infoscope.data import image_folder
+
+RNG = np.random.default_rng(0)
+FILES = ["photo/cat/1.png", "photo/dog/2.png", "sketch/cat/3.png", "sketch/dog/10.png", "sketch/dog/9.png"]
+PIXELS = RNG.integers(0, 256, (5, 4, 6, 3), dtype=np.uint8)
+
+
+@pytest.fixture
+def tree(tmp_path) -> Path:
+    for path, pixels in zip(FILES, PIXELS):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels).save(tmp_path / path)
+    (tmp_path / "photo" / "cat" / "notes.txt").write_text("no image")
+    return tmp_path
+
+
+def table(tree: Path, *rows: str) -> Path:
+    path = tree / "table.csv"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_folders_are_domains_and_classes(tree):
+    data = image_folder(tree)
+    assert data.domain_names == ("photo", "sketch") and data.class_names == ("cat", "dog")
+    assert data.d.tolist() == [0, 0, 1, 1, 1] and data.y.tolist() == [0, 1, 0, 1, 1]
+    assert data.groups.tolist() == [0, 1, 2, 3, 4]
+    assert data.image_shape == (3, 4, 6) and data.name == tree.name
+    expected = torch.from_numpy(PIXELS).permute(0, 3, 1, 2) / 255.0
+    assert torch.equal(data.images([4, 0]), expected[[4, 0]])
+
+
+def test_files_are_read_when_they_are_asked_for_and_kept_in_memory_on_request(tree):
+    data = image_folder(tree)
+    kept = data.in_memory()
+    (tree / FILES[0]).unlink()
+    with pytest.raises(FileNotFoundError, match="the image .*1.png is not there"):
+        data.images([0])
+    assert kept.images([0]).shape == (1, 3, 4, 6)
+
+
+def test_grey_images_of_another_size(tree):
+    data = image_folder(tree, size=(2, 3), channels=1)
+    grey = Image.fromarray(PIXELS[1]).convert("L").resize((3, 2), Image.Resampling.BICUBIC)
+    assert torch.equal((data.images([1])[0, 0] * 255).round().byte(), torch.from_numpy(np.array(grey)))
+
+
+def test_files_of_several_sizes_need_a_size(tree):
+    Image.fromarray(PIXELS[0, :3]).save(tree / FILES[2])
+    with pytest.raises(ValueError, match="3.png is 3 x 6 pixels, but the first image is 4 x 6; size must be given"):
+        image_folder(tree).images([2])
+    assert image_folder(tree, size=5).images([0, 2]).shape == (2, 3, 5, 5)
+
+
+def test_a_table_names_labels_domains_groups_and_more(tree):
+    rows = [f"{path},{y},{d},{g},{s}" for path, y, d, g, s in zip(FILES, [10, 9, 10, 9, 9], "aabbb", "pqqrr", "uvuvu")]
+    data = image_folder(tree, table(tree, "path,label,domain,group,set", *rows), extra=["set"], name="mine")
+    assert data.name == "mine"
+    assert data.class_names == ("9", "10")  # as numbers, not as text
+    assert data.y.tolist() == [1, 0, 1, 0, 0] and data.d.tolist() == [0, 0, 1, 1, 1]
+    assert data.groups.tolist() == [0, 1, 1, 2, 2]
+    assert data.extra["set"].tolist() == [0, 1, 0, 1, 0] and data.extra_names["set"] == ("u", "v")
+    assert torch.equal(data.images([3])[0], torch.from_numpy(PIXELS[3]).permute(2, 0, 1) / 255.0)
+
+
+def test_a_table_with_columns_of_other_names_and_without_groups(tree):
+    path = table(tree, ",filename,y,region", *(f"{i},{path},{i % 2},{i // 3}" for i, path in enumerate(FILES)))
+    data = image_folder(tree, path, columns={"path": "filename", "label": "y", "domain": "region"})
+    assert data.d.tolist() == [0, 0, 0, 1, 1] and data.groups.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_what_is_not_there_is_named(tree, tmp_path):
+    with pytest.raises(FileNotFoundError, match="root names the folder '.*nowhere', which does not exist"):
+        image_folder(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError, match="photo holds no images .* in folders <domain>/<class>"):
+        image_folder(tree / "photo")
+    with pytest.raises(FileNotFoundError, match="the table .*nothing.csv is not there"):
+        image_folder(tree, tree / "nothing.csv")
+    with pytest.raises(FileNotFoundError, match="the image .*gone.png is not there"):
+        image_folder(tree, table(tree, "path,label,domain", "gone.png,1,1"))
+
+
+def test_damaged_tables_and_images_are_refused(tree):
+    with pytest.raises(ValueError, match=r"must have the columns \['domain'\], but has \['path', 'label'\]"):
+        image_folder(tree, table(tree, "path,label", f"{FILES[0]},1"))
+    with pytest.raises(ValueError, match="must have rows of 3 cells, but row 2 has 2"):
+        image_folder(tree, table(tree, "path,label,domain", f"{FILES[0]},1,1", f"{FILES[1]},1"))
+    with pytest.raises(ValueError, match="must have at least one row"):
+        image_folder(tree, table(tree, "path,label,domain"))
+    (tree / FILES[0]).write_text("no image")
+    with pytest.raises(ValueError, match="1.png must be an image that Pillow can read"):
+        image_folder(tree)
+
+
+def test_other_arguments_are_refused(tree):
+    with pytest.raises(ValueError, match=r"channels must be 1 \(grey\) or 3 \(RGB\), not 4"):
+        image_folder(tree, channels=4)
+    with pytest.raises(ValueError, match="columns and extra must be left out without a table"):
+        image_folder(tree, extra=["set"])
+    with pytest.raises(ValueError, match=r"columns must rename some of .*not \['y'\]"):
+        image_folder(tree, table(tree, "path,label,domain", f"{FILES[0]},1,1"), columns={"y": "label"})

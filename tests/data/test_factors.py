@@ -1,0 +1,261 @@
+"""Factor data sets: the user's own arrays, grids, subsets, thinning and resizing."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from infoscope.data import FactorDataset
+
+NAMES = ("colour", "size", "side")
+LABELS = {"colour": ["red", "blue"], "size": [2.5, 0.5, 1.0], "side": [7, -1]}
+N = 12
+
+
+def rows() -> np.ndarray:
+    """The complete factorial of LABELS, in an order that is neither sorted nor row-major."""
+    grid = list(itertools.product(*LABELS.values()))
+    order = np.random.default_rng(3).permutation(len(grid))
+    return np.array([grid[place] for place in order], dtype=object)
+
+
+def grey(n: int = N, height: int = 4, width: int = 6) -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 256, (n, height, width), dtype=np.uint8)
+
+
+@pytest.fixture
+def dataset() -> FactorDataset:
+    return FactorDataset(grey(), rows(), NAMES, name="mine")
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def test_labels_of_any_kind_become_codes(dataset):
+    assert dataset.factor_names == NAMES
+    assert dataset.factor_sizes == (2, 3, 2)
+    assert dataset.factors.dtype == np.int64 and dataset.factors.shape == (N, 3)
+    for k, name in enumerate(NAMES):
+        assert list(dataset.factor_values[k]) == sorted(LABELS[name])
+        assert list(dataset.factor_values[k][dataset.factors[:, k]]) == list(rows()[:, k])
+    assert (dataset.name, dataset.synthetic, len(dataset)) == ("mine", False, N)
+
+
+@pytest.mark.parametrize("channels", [(), (1,), (3,)])
+def test_grey_values_become_fractions(channels):
+    stored = np.random.default_rng(1).integers(0, 256, (N, *channels, 4, 6), dtype=np.uint8)
+    dataset = FactorDataset(stored, rows(), NAMES)
+    assert dataset.image_shape == (*(channels or (1,)), 4, 6)
+    images = dataset.images([3, 0, 3])
+    assert images.dtype == torch.float32 and images.shape == (3, *dataset.image_shape)
+    assert torch.equal(images[0], images[2])
+    assert np.array_equal(np.rint(images.numpy() * 255), stored[[3, 0, 3]].reshape(images.shape))
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.bool_, np.float32, np.float64])
+def test_zeros_and_ones_stay_what_they_are(kind):
+    stored = np.random.default_rng(2).integers(0, 2, (N, 3, 3)).astype(kind)
+    images = FactorDataset(stored, rows(), NAMES).images(np.arange(N))
+    assert np.array_equal(images[:, 0].numpy(), stored.astype(np.float32))
+
+
+def test_tensors_are_taken_as_arrays_are():
+    images, codes = torch.from_numpy(grey()), torch.arange(N)[:, None] % 4
+    dataset = FactorDataset(images, codes, ["phase"])
+    assert torch.allclose(dataset.images(torch.tensor([5]))[0, 0], images[5] / 255)
+    assert dataset.subset("phase", 1).tolist() == [1, 5, 9]
+
+
+def test_reading_leaves_the_array_alone():
+    stored = np.random.default_rng(0).random((N, 3, 3), dtype=np.float32)
+    before = stored.copy()
+    FactorDataset(stored, rows(), NAMES).images([0, 1]).mul_(0)
+    assert np.array_equal(stored, before)
+
+
+def test_a_function_renders_only_what_is_asked_for():
+    asked = []
+
+    def render(index: np.ndarray) -> torch.Tensor:
+        asked.extend(index.tolist())
+        return torch.from_numpy(index).float().view(-1, 1, 1, 1).expand(-1, 3, 2, 5) / N
+
+    dataset = FactorDataset(render, rows(), NAMES)
+    del asked[:]
+    assert torch.allclose(dataset.images([7, 2])[:, 2, 1, 4], torch.tensor([7 / N, 2 / N]))
+    assert asked == [7, 2]
+    assert dataset.image_shape == (3, 2, 5)
+
+
+def test_subsets_of_a_factor_are_a_partition(dataset):
+    for k, name in enumerate(NAMES):
+        parts = [dataset.subset(name, value) for value in range(dataset.factor_sizes[k])]
+        assert sorted(np.concatenate(parts).tolist()) == list(range(N))
+        for value, part in enumerate(parts):
+            assert (dataset.factors[part, k] == value).all() and (np.diff(part) > 0).all()
+            assert np.array_equal(part, dataset.subset(k, value))
+
+
+def test_a_grid_is_one_in_any_order(dataset):
+    assert dataset.is_grid
+    assert dataset.index_of(dataset.factors).tolist() == list(range(N))
+    wanted = np.array([[1, 2, 0], [0, 0, 1], [1, 2, 0]])
+    assert np.array_equal(dataset.factors[dataset.index_of(wanted)], wanted)
+
+
+def test_what_is_no_grid():
+    """One image short of a grid, one too many, and as many images with one combination twice and one never."""
+    whole = rows()
+    for some in (whole[:-1], np.vstack([whole, whole[:1]]), np.vstack([whole[:-1], whole[:1]])):
+        dataset = FactorDataset(grey(len(some)), some, NAMES, name="holey")
+        assert dataset.factor_sizes == (2, 3, 2)
+        assert not dataset.is_grid
+        with pytest.raises(ValueError, match="index_of needs a grid, but 'holey'"):
+            dataset.index_of([[0, 0, 0]])
+
+
+def test_many_factors_of_many_values_are_no_grid():
+    """The number of their combinations, 50^12, is beyond 64 bits."""
+    factors = np.stack([np.random.default_rng(k).permutation(50) for k in range(12)], 1)
+    assert not FactorDataset(grey(50), factors, [f"f{k}" for k in range(12)]).is_grid
+
+
+def test_samples_are_uniform_and_repeatable(dataset):
+    """Chi-squared of 12 cells over 24,000 draws: beyond 42.1 (11 degrees of freedom) in 1.6e-5 of seeds."""
+    drawn = dataset.sample(24_000, generator())
+    assert drawn.dtype == np.int64
+    counts = np.bincount(drawn, minlength=N)
+    assert len(counts) == N and ((counts - 2000) ** 2 / 2000).sum() < 42.1
+    assert np.array_equal(drawn, dataset.sample(24_000, generator()))
+    assert not np.array_equal(drawn, dataset.sample(24_000, generator(1)))
+
+
+def test_thinning_keeps_every_so_many_values(dataset):
+    thin = dataset.thinned({"size": 2, 0: 2})
+    assert thin.factor_sizes == (1, 2, 2) and thin.is_grid and len(thin) == 4
+    assert [list(values) for values in thin.factor_values] == [["blue"], [0.5, 2.5], [-1, 7]]
+    assert thin.name == "mine colour/2 size/2"
+    same = dataset.index_of(thin.factors * [2, 2, 1])
+    assert torch.equal(thin.images(np.arange(4)), dataset.images(same))
+
+
+def test_resizing_averages_over_areas(dataset):
+    small = dataset.resized((2, 3))
+    images = dataset.images(np.arange(N))
+    assert small.image_shape == (1, 2, 3)
+    assert torch.allclose(small.images(np.arange(N)), torch.nn.functional.avg_pool2d(images, 2), atol=1e-6)
+    assert small.name == "mine at 2 x 3"
+    assert np.array_equal(small.factors, dataset.factors) and small.factor_values == dataset.factor_values
+
+
+@pytest.mark.parametrize("size", [(3, 5), (1, 1), (4, 6), 3])
+def test_resizing_by_a_fraction_keeps_the_mean_brightness(dataset, size):
+    images, small = dataset.images(np.arange(N)), dataset.resized(size).images(np.arange(N))
+    assert torch.allclose(small.mean((1, 2, 3)), images.mean((1, 2, 3)), atol=1e-6)
+    assert small.min() >= 0 and small.max() <= 1
+
+
+def test_a_pixel_that_two_share_is_split_between_them():
+    """Three pixels to two: each new one is a whole old one and half of the middle."""
+    dataset = FactorDataset(np.array([[[1.0, 0.5, 0.0]]]), [[0]], ["only"])
+    assert dataset.resized((1, 2)).images([0]).flatten().tolist() == pytest.approx([5 / 6, 1 / 6])
+
+
+def test_white_stays_white():
+    """Weights that add up to one only within rounding must not leave [0, 1], which losses of Bernoulli pixels need."""
+    white = FactorDataset(np.ones((1, 37, 37)), [[0]], ["only"])
+    for size in range(1, 38):
+        images = white.resized(size).images([0])
+        assert images.max() <= 1 and images.min() > 1 - 1e-6
+
+
+@pytest.mark.parametrize(
+    ("images", "message"),
+    [
+        (grey(N - 1), r"images must be non-empty \[N, H, W\] or .* with N = 12"),
+        (grey()[0], "images must be non-empty .* with N = 12"),
+        (np.zeros((N, 4, 6, 3), np.uint8), "images must be .* 3 channels before the pixels"),
+        (np.zeros((N, 4, 6), np.int32), "images must be uint8, bool or floating, not int32"),
+        (np.full((N, 4, 6), 1.5), r"images must be in \[0, 1\] where they are floating, not from 1.5 to 1.5"),
+        (np.full((N, 4, 6), math.nan), r"images must be in \[0, 1\]"),
+        (np.zeros((N, 0, 6), np.float32), "images must be non-empty"),
+        (lambda index: torch.zeros(len(index), 4, 6), "images must be .* not"),
+        (lambda index: torch.full((len(index), 1, 4, 6), 2.0), r"images must be float32 in \[0, 1\]"),
+        (lambda index: torch.zeros(len(index), 1, 4, 6, dtype=torch.uint8), "images must be float32"),
+    ],
+)
+def test_bad_images_are_refused(images, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        FactorDataset(images, rows(), NAMES)
+
+
+def test_a_function_that_changes_its_mind_is_refused():
+    dataset = FactorDataset(lambda index: torch.zeros(1, 1, 2, 2), rows(), NAMES)
+    with pytest.raises(ValueError, match=r"images must give float32 of shape \[3, 1, 2, 2\] for 3 indices"):
+        dataset.images([0, 1, 2])
+
+
+NAN_ROWS = np.where(np.arange(N)[:, None] == 5, np.nan, np.zeros((N, 3)))
+MIXED_ROWS = np.array([[k if k % 2 else str(k)] * 3 for k in range(N)], dtype=object)
+
+
+@pytest.mark.parametrize(
+    ("factors", "names", "message"),
+    [
+        (rows()[:, 0], NAMES, r"factors must be non-empty \[N, K\]"),
+        (np.zeros((0, 3), int), NAMES, "factors must be non-empty"),
+        (rows(), ("a", "b"), "factor_names must be 3 different names"),
+        (rows(), ("a", "b", "a"), "factor_names must be 3 different names"),
+        (NAN_ROWS, NAMES, "factors must have a label for every image, but 'colour' has NaN"),
+        (MIXED_ROWS, NAMES, "factors must have labels of one kind per factor, but those of 'colour' differ"),
+    ],
+)
+def test_bad_factors_are_refused(factors, names, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        FactorDataset(grey(), factors, names)
+
+
+@pytest.mark.parametrize(
+    ("codes", "values", "message"),
+    [
+        ([[0], [2]], [["a", "b"]], "factors must be codes 0..1 of 'f', which has 2 factor_values, not from 0 to 2"),
+        ([[-1], [0]], [["a", "b"]], "factors must be codes 0..1"),
+        ([[0.0], [1.0]], [["a", "b"]], "factors must be codes, whole numbers, where there are factor_values"),
+        ([[0], [1]], [["a"], ["b"]], "factor_values must be 1 sequences, not 2"),
+    ],
+)
+def test_bad_codes_are_refused(codes, values, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        FactorDataset(grey(2), codes, ["f"], factor_values=values)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda d: d.images([0, N]), "index must be in 0..11, not from 0 to 12"),
+        (lambda d: d.images([-1]), "index must be in 0..11"),
+        (lambda d: d.images([0.5]), r"index must be whole numbers \[b\]"),
+        (lambda d: d.images(np.ones(N, bool)), r"index must be whole numbers \[b\], not bool"),
+        (lambda d: d.images(3), r"index must be whole numbers \[b\]"),
+        (lambda d: d.subset("hue", 0), "factor must be one of .* not 'hue'"),
+        (lambda d: d.subset(3, 0), "factor must be one of .* not 3"),
+        (lambda d: d.subset("size", 3), "value must be a code 0..2 of 'size', not 3"),
+        (lambda d: d.subset("size", 0.5), "value must be a code 0..2 of 'size', not 0.5"),
+        (lambda d: d.index_of([[0, 3, 0]]), r"values must be codes below \[2, 3, 2\], not \[0, 3, 0\]"),
+        (lambda d: d.index_of([[0, -1, 0]]), "values must be codes below"),
+        (lambda d: d.index_of([0, 0, 0]), r"values must be whole numbers \[b, 3\]"),
+        (lambda d: d.sample(0, generator()), "n must be a whole number"),
+        (lambda d: d.thinned({"size": 0}), r"every\['size'\] must be a whole number"),
+        (lambda d: d.thinned({"hue": 2}), "factor must be one of"),
+        (lambda d: d.resized(5), r"size must be at most \(4, 6\), the size of the images, not 5"),
+        (lambda d: d.resized(0), "size must be a whole number"),
+    ],
+)
+def test_bad_arguments_are_refused(dataset, call, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        call(dataset)
