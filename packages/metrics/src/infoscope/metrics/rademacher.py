@@ -1,0 +1,185 @@
+"""How far an in-sample estimate of V-information may be from the truth: Rademacher complexity and the PAC bound.
+
+With g(x, y) = log f[x](y) for f in V, |g| <= B, Xu et al. 2020 (theorem 1) bound, with probability 1 - 2 delta,
+
+    |I_V - estimate| <= 4 R_n(G) + 2 B sqrt(2 ln(1 / delta) / n).
+
+R_n(G) is the expected supremum over the class of the mean of g times random signs. It is bounded in closed form for
+linear classes of bounded norm, or found on the sample by Monte Carlo where the supremum has a closed form. On the
+sample it is itself random: a change of one pair moves it by at most 2 B / n, so by McDiarmid's inequality
+
+    R_n(G) <= R_sample(G) + B sqrt(2 ln(1 / delta) / n)   with probability 1 - delta,
+
+and the bound then holds with probability 1 - 3 delta (Bartlett & Mendelson 2002, theorem 11).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from infoscope.estimators.checks import whole
+
+DRAWS = 200
+
+
+@dataclass(frozen=True)
+class Complexity:
+    """The Rademacher complexity of a class of log densities; nats.
+
+    value           R_n, or an upper bound of it
+    standard_error  of the Monte Carlo over signs; 0 in closed form
+    magnitude       B, the largest |log density|
+    on_sample       whether the value is of this very sample, so that the bound needs McDiarmid's term as well
+    source          where the value is from, in words
+    """
+
+    value: float
+    standard_error: float
+    magnitude: float
+    on_sample: bool
+    source: str
+
+
+@dataclass(frozen=True)
+class PacBound:
+    """With this confidence the in-sample estimate is within `width` (nats) of the V-information.
+
+    complexity  what entered; its value + 2 standard errors is used
+    """
+
+    width: float
+    confidence: float
+    delta: float
+    complexity: Complexity
+
+
+def pac_bound(complexity: Complexity, n: int, delta: float = 0.05) -> PacBound:
+    """The PAC bound for n pairs. ValueError: n < 1, delta outside (0, 0.5), or complexity or magnitude not finite."""
+    n = whole("n", n, 1)
+    if not 0.0 < delta < 0.5:
+        raise ValueError(f"delta must be between 0 and 0.5, got {delta!r}.")
+    if not (math.isfinite(complexity.value) and math.isfinite(complexity.magnitude)):
+        raise ValueError(f"complexity must have a finite value and magnitude, got {complexity!r}.")
+    deviation = complexity.magnitude * math.sqrt(2.0 * math.log(1.0 / delta) / n)
+    expected = complexity.value + 2.0 * complexity.standard_error + (deviation if complexity.on_sample else 0.0)
+    confidence = 1.0 - (3.0 if complexity.on_sample else 2.0) * delta
+    return PacBound(4.0 * expected + 2.0 * deviation, confidence, delta, complexity)
+
+
+def linear(radius: float, largest_input: float, n: int) -> float:
+    """Upper bound radius * largest_input / sqrt(n) of R_n of the maps x -> <w, x>, |w| <= radius, |x| <= largest_input.
+
+    Bartlett & Mendelson 2002, lemma 22. A class made of it by an L-Lipschitz function has at most L times as much
+    (theorem 12, Ledoux & Talagrand's contraction).
+    """
+    return radius * largest_input / math.sqrt(n)
+
+
+def table_on_sample(
+    cells: np.ndarray, classes: int, floor: float, generator: np.random.Generator, draws: int = DRAWS
+) -> tuple[float, float]:
+    """R on the sample of all conditional tables with probabilities of at least `floor`, and its Monte Carlo error.
+
+    cells int64 [n] numbers every pair: input code * classes + class. The supremum of the sum of s(x, y) log p(y | x), s
+    the sum of a cell's signs, separates over inputs: each p is the least possible where s <= 0, and in proportion to s
+    (but no less than the floor) elsewhere.
+    """
+    if not 0.0 < floor < 1.0 / classes:
+        raise ValueError(f"floor must be between 0 and 1 / {classes} (classes) for a bound, got {floor!r}.")
+    inputs = int(cells.max()) // classes + 1
+
+    def supremum(signs: np.ndarray) -> float:
+        sums = np.bincount(cells, weights=signs, minlength=inputs * classes).reshape(inputs, classes)
+        return float((sums * np.log(best_rows(sums, floor))).sum()) / len(cells)
+
+    return over_signs(supremum, len(cells), generator, draws)
+
+
+def best_rows(sums: np.ndarray, floor: float) -> np.ndarray:
+    """Probabilities [inputs, classes] >= floor that maximise sum of sums * log p in every row."""
+    weights = np.maximum(sums, 0.0)
+    at_floor = weights <= 0.0
+    # Nothing to gain in a row: all but its least harmful class at the floor.
+    hopeless = np.flatnonzero(at_floor.all(axis=1))
+    at_floor[hopeless, sums[hopeless].argmax(axis=1)] = False
+    weights[hopeless, sums[hopeless].argmax(axis=1)] = 1.0
+    while True:
+        left = 1.0 - floor * at_floor.sum(axis=1, keepdims=True)
+        shares = np.where(at_floor, 0.0, weights)
+        rows = np.where(at_floor, floor, left * shares / shares.sum(axis=1, keepdims=True))
+        low = ~at_floor & (rows < floor)
+        if not low.any():
+            return rows
+        at_floor |= low
+
+
+def squared_error_on_sample(
+    x: np.ndarray,
+    y: np.ndarray,
+    variance: float,
+    radius: float,
+    generator: np.random.Generator,
+    draws: int = DRAWS,
+) -> tuple[float, float]:
+    """R on the sample of the log densities of N(W x, variance I), |W| <= radius (Frobenius), and its error.
+
+    x [n, p], y [n, q]. The supremum is that of an indefinite quadratic over a ball, whose solution is known (More &
+    Sorensen 1983): after diagonalisation, one equation in one unknown.
+    """
+    n, q = len(x), y.shape[1]
+    constant = -0.5 * q * math.log(2.0 * math.pi * variance)
+
+    def supremum(signs: np.ndarray) -> float:
+        signed = x * signs[:, None]
+        values, vectors = np.linalg.eigh(x.T @ signed)
+        pull = vectors.T @ (signed.T @ y)
+        weights = in_ball(np.repeat(values[:, None], q, axis=1).ravel(), pull.ravel(), radius)
+        least = 0.5 * float(np.repeat(values, q) @ weights**2) - float(pull.ravel() @ weights)
+        squares = 0.5 * float(signs @ (y**2).sum(axis=1))
+        return (constant * float(signs.sum()) - (least + squares) / variance) / n
+
+    return over_signs(supremum, n, generator, draws)
+
+
+def in_ball(values: np.ndarray, pull: np.ndarray, radius: float) -> np.ndarray:
+    """The w [p] of least 1/2 sum values w^2 - sum pull w with |w| <= radius; values of either sign.
+
+    w = pull / (values + m) with the least m >= 0 that makes values + m >= 0 and |w| <= radius. If the least value has
+    no pull, w is completed along it (the "hard case").
+    """
+    least = float(values.min())
+    scale = max(1.0, float(np.abs(values).max()))
+    start = max(0.0, -least)
+
+    def solution(m: float) -> np.ndarray:
+        shifted = values + m
+        flat = shifted <= 1e-13 * scale
+        return np.where(flat, 0.0, pull / np.where(flat, 1.0, shifted))
+
+    pulled = np.abs(pull[values + start <= 1e-13 * scale]).max(initial=0.0) > 1e-13 * float(np.abs(pull).max())
+    if not pulled:
+        found = solution(start)
+        length = float(np.linalg.norm(found))
+        if length <= radius:
+            if least < 0.0:
+                found[np.argmin(values)] += math.sqrt(radius**2 - length**2)
+            return found
+    above = start + float(np.linalg.norm(pull)) / radius + 1e-12 * scale
+    below = start + 1e-12 * scale
+    if np.linalg.norm(solution(below)) <= radius:
+        return solution(below)
+    return solution(brentq(lambda m: float(np.linalg.norm(solution(m))) - radius, below, above, xtol=1e-14 * scale))
+
+
+def over_signs(
+    supremum: Callable[[np.ndarray], float], n: int, generator: np.random.Generator, draws: int
+) -> tuple[float, float]:
+    """The mean of `supremum` (of n signs) over random signs, and its standard error."""
+    draws = whole("draws", draws, 2)
+    found = np.array([supremum(generator.choice((-1.0, 1.0), n)) for _ in range(draws)])
+    return float(found.mean()), float(found.std(ddof=1)) / math.sqrt(draws)
