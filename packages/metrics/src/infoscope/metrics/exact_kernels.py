@@ -1,0 +1,288 @@
+"""One sweep over a data set for the densities of every subset of latents, as vectors of float32 over rows of data.
+
+For a draw and a row of data, every density is divided by its value at the row that the draw came from: that row itself
+contributes 1, so no sum can vanish. Latents that are independent given the row take one exponential each; what is left
+when one of them is removed is a product of prefixes and suffixes. Differences of means are taken from float32 pairs
+(high and low part), so that sharp posteriors lose nothing; sums over a block of rows are float32, over blocks float64.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+WIDTH = 1024  # rows of data taken together: what is computed from them stays in the second-level cache (measured)
+PRODUCT, REDUNDANT, SYNERGISTIC, FULL = range(4)
+
+# 2^f for |f| <= 1/2 as a Taylor polynomial, error 1.2e-7; adding ROUND leaves the nearest integer in the low bits.
+C0, C1, C2, C3, C4, C5, C6 = (np.float32(np.log(2) ** k / np.prod(np.arange(1.0, k + 1))) for k in range(7))
+ROUND, LOWEST, HIGHEST = np.float32(1.5 * 2**23), np.float32(-126), np.float32(127)
+HALF_LOG2_E = 0.5 / np.log(2)
+
+
+class Plan(NamedTuple):
+    """A posterior as arrays over the n rows of data, and the factors.
+
+    Base rows are densities whose product is that of all latents: the first `block` of them belong to a correlated part.
+    Gaussian rows (one number each) come in the order base, alone, multipliers; then categorical ones.
+
+    kind          PRODUCT, REDUNDANT, SYNERGISTIC or FULL: the structure of the correlated part (none for PRODUCT)
+    block, bases, alones   how many base rows are the correlated part's; all base rows; further rows of single latents
+    mean_high, mean_low, rate, level   float32 [g, n]: a Gaussian row is 2^(level - ((z - mean) rate)^2)
+    probability   float32 [categories of all categorical latents, n]
+    quadratic_mean, _matrix, _gain, _level, mixing   float64, of the quadratic forms of a SYNERGISTIC or FULL part
+    codes         int32 [K, n]: factors; least, greatest [blocks, K]: their range in each WIDTH rows
+    """
+
+    kind: int
+    block: int
+    bases: int
+    alones: int
+    mean_high: np.ndarray
+    mean_low: np.ndarray
+    rate: np.ndarray
+    level: np.ndarray
+    probability: np.ndarray
+    quadratic_mean: np.ndarray
+    quadratic_matrix: np.ndarray
+    quadratic_gain: np.ndarray
+    quadratic_level: np.ndarray
+    mixing: np.ndarray
+    codes: np.ndarray
+    least: np.ndarray
+    greatest: np.ndarray
+
+
+class Draws(NamedTuple):
+    """Drawn latents and their densities at the row each was drawn from (`own`, base 2 logarithms).
+
+    high, low, own           float32 [m, g], for the Gaussian rows
+    category, category_own   [m, c]: row of Plan.probability, and one over its value at the own row
+    quadratic, shift, quadratic_own   float64 [m, d], [m, d], [m, d + 1], for the quadratic forms
+    codes                    int32 [m, K]: factors of the own row
+    """
+
+    high: np.ndarray
+    low: np.ndarray
+    own: np.ndarray
+    category: np.ndarray
+    category_own: np.ndarray
+    quadratic: np.ndarray
+    shift: np.ndarray
+    quadratic_own: np.ndarray
+    codes: np.ndarray
+
+
+@intrinsic
+def times_power(context, mantissa, rounded):
+    """mantissa times 2^k, k being the integer in the low bits of `rounded`; float32."""
+
+    def generate(_, builder, signature, arguments):
+        integer = ir.IntType(32)
+        exponent = builder.shl(builder.bitcast(arguments[1], integer), ir.Constant(integer, 23))
+        bits = builder.add(builder.bitcast(arguments[0], integer), exponent)
+        return builder.bitcast(bits, ir.FloatType())
+
+    return types.float32(types.float32, types.float32), generate
+
+
+@numba.njit(fastmath={"contract"}, inline="always")
+def power_of_two(x):
+    """2^x in float32, relative error below 3e-7; below 2^-126 it is 2^-126, nothing beside an own density of 1."""
+    x = min(max(x, LOWEST), HIGHEST)
+    rounded = x + ROUND
+    f = x - (rounded - ROUND)
+    return times_power(C0 + f * (C1 + f * (C2 + f * (C3 + f * (C4 + f * (C5 + f * C6))))), rounded)
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
+def fill_gaussian(row, high, low, own, mean_high, mean_low, rate, level):
+    """row[j] = density of one Gaussian row at one draw, over its own."""
+    for j in range(len(mean_high)):
+        t = ((high - mean_high[j]) + (low - mean_low[j])) * rate[j]
+        row[j] = power_of_two((level[j] - own) - t * t)
+
+
+@numba.njit(cache=True, nogil=True)
+def multiply(one, other, into, width):
+    for j in range(width):
+        into[j] = one[j] * other[j]
+
+
+@numba.njit(cache=True, nogil=True)
+def leave_one_out(rows, rest, joint, suffix, width):
+    """rest[l] = product of all rows but l, joint = product of all; suffix: two rows to work with."""
+    last = len(rows) - 1
+    rest[0, :width] = 1
+    for i in range(last):
+        multiply(rest[i], rows[i], rest[i + 1], width)
+    multiply(rest[last], rows[last], joint, width)
+    suffix[last % 2, :width] = rows[last, :width]
+    for i in range(last - 1, -1, -1):
+        multiply(rest[i], suffix[(i + 1) % 2], rest[i], width)
+        multiply(rows[i], suffix[(i + 1) % 2], suffix[i % 2], width)
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
+def fill_full(plan, draws, m, start, width, joint, rests, work):
+    """Density ratios of a Gaussian part with covariance S: all of it, and all but one latent.
+
+    With r = z - mean and v = S^-1 r: r' S^-1 r = r' v, and without latent l it is less by v_l^2 / (S^-1)_ll.
+    work: float64 [d + 2, width].
+    """
+    dim = len(plan.quadratic_mean)
+    square, r = work[dim], work[dim + 1]
+    for i in range(dim + 1):
+        work[i, :width] = 0
+    for i in range(dim):
+        z, mean = draws.quadratic[m, i], plan.quadratic_mean[i, start : start + width]
+        for j in range(width):
+            r[j] = z - mean[j]
+        for k in range(dim):
+            at = i * (i + 1) // 2 + k if k <= i else k * (k + 1) // 2 + i
+            v, entry = work[k], plan.quadratic_matrix[at, start : start + width]
+            for j in range(width):
+                v[j] += entry[j] * r[j]
+    for i in range(dim):
+        z, mean, v = draws.quadratic[m, i], plan.quadratic_mean[i, start : start + width], work[i]
+        for j in range(width):
+            square[j] += (z - mean[j]) * v[j]
+    fill_powers(plan, draws, m, start, width, rests, work)
+    level, own = plan.quadratic_level[dim, start : start + width], draws.quadratic_own[m, dim]
+    for j in range(width):
+        joint[j] = power_of_two(np.float32(level[j] - own - HALF_LOG2_E * square[j]))
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
+def fill_synergistic(plan, draws, m, start, width, rests, work):
+    """Density ratios of (z + mixing e, e) without element l of e, for every l.
+
+    In terms of r = z - mean, which the draw of e makes known, and y = r / variance: v = e - mixing' y. work as above.
+    """
+    dim = len(plan.quadratic_mean)
+    square, y = work[dim], work[dim + 1]
+    square[:width] = 0
+    for i in range(dim):
+        work[i, :width] = draws.shift[m, i]
+    for i in range(dim):
+        z, mean = draws.quadratic[m, i], plan.quadratic_mean[i, start : start + width]
+        precision = plan.quadratic_matrix[i, start : start + width]
+        for j in range(width):
+            r = z - mean[j]
+            y[j] = r * precision[j]
+            square[j] += r * y[j]
+        for k in range(dim):
+            v, weight = work[k], plan.mixing[i, k]
+            for j in range(width):
+                v[j] -= weight * y[j]
+    fill_powers(plan, draws, m, start, width, rests, work)
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
+def fill_powers(plan, draws, m, start, width, rests, work):
+    """rests[l] = 2^(level_l - own_l - square / (2 ln 2) + gain_l v_l^2), v being work[:d] and square work[d]."""
+    dim = len(plan.quadratic_mean)
+    square = work[dim]
+    for i in range(dim):
+        row, v, own = rests[i], work[i], draws.quadratic_own[m, i]
+        level, gain = plan.quadratic_level[i, start : start + width], plan.quadratic_gain[i, start : start + width]
+        for j in range(width):
+            row[j] = power_of_two(np.float32(level[j] - own - HALF_LOG2_E * square[j] + gain[j] * v[j] * v[j]))
+
+
+@numba.njit(cache=True, nogil=True)
+def fill_terms(plan, draws, m, start, width, terms, multipliers, spare, work):
+    """terms [u, width]: base rows, further single latents, all base rows but one, their product, quadratic forms."""
+    bases, alones, block = plan.bases, plan.alones, plan.block
+    first = 1 if plan.kind == FULL else 0
+    categories = draws.category.shape[1]
+    gaussians = bases - categories - first
+    for g in range(len(plan.rate)):
+        row = multipliers[max(g - gaussians - alones, 0)]
+        if g < gaussians:
+            row = terms[first + g]
+        elif g < gaussians + alones:
+            row = terms[bases + g - gaussians]
+        stop = start + width
+        fill_gaussian(
+            row, draws.high[m, g], draws.low[m, g], draws.own[m, g], plan.mean_high[g, start:stop],
+            plan.mean_low[g, start:stop], plan.rate[g, start:stop], plan.level[g, start:stop],
+        )  # fmt: skip
+    for c in range(categories):
+        row, factor = terms[bases - categories + c], draws.category_own[m, c]
+        probability = plan.probability[draws.category[m, c], start : start + width]
+        for j in range(width):
+            row[j] = probability[j] * factor
+    rest, joint, quadratic = (
+        terms[bases + alones : 2 * bases + alones],
+        terms[2 * bases + alones],
+        2 * bases + alones + 1,
+    )
+    if plan.kind == FULL:
+        fill_full(plan, draws, m, start, width, terms[0], terms[quadratic:], work)
+    elif plan.kind == SYNERGISTIC:
+        fill_synergistic(plan, draws, m, start, width, terms[quadratic:], work)
+    leave_one_out(terms[:bases], rest, joint, spare, width)
+    if plan.kind == REDUNDANT:
+        for i in range(block):
+            multiply(rest[i], multipliers[i], rest[i], width)
+    for i in range(quadratic, len(terms)):
+        for other in range(block, bases):
+            multiply(terms[i], terms[other], terms[i], width)
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def row_sum(row, width):
+    total = np.float32(0)
+    for j in range(width):
+        total += row[j]
+    return total
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def masked_sum(row, mask, width):
+    total = np.float32(0)
+    for j in range(width):
+        total += row[j] * mask[j]
+    return total
+
+
+@numba.njit(cache=True, nogil=True)
+def sweep(plan, draws, begin, end, terms_count, sums):
+    """sums [m, 1 + K, u] += terms summed over all rows of data, then over those that share factor k with the draw, for
+    the draws begin..end.
+
+    A block of rows in which a factor is constant adds its whole sum or nothing: rows sorted by factors go faster.
+    """
+    factors, n = plan.codes.shape
+    terms = np.empty((terms_count, WIDTH), np.float32)
+    multipliers = np.empty((max(plan.block, 1), WIDTH), np.float32)
+    spare, mask = np.empty((2, WIDTH), np.float32), np.empty(WIDTH, np.float32)
+    work = np.empty((len(plan.quadratic_mean) + 2, WIDTH))
+    whole = np.empty(terms_count)
+    for block in range(len(plan.least)):
+        start = block * WIDTH
+        width = min(WIDTH, n - start)
+        for m in range(begin, end):
+            fill_terms(plan, draws, m, start, width, terms, multipliers, spare, work)
+            for u in range(terms_count):
+                whole[u] = row_sum(terms[u], width)
+                sums[m, 0, u] += whole[u]
+            for k in range(factors):
+                code = draws.codes[m, k]
+                if code < plan.least[block, k] or code > plan.greatest[block, k]:
+                    continue
+                if plan.least[block, k] == plan.greatest[block, k]:
+                    for u in range(terms_count):
+                        sums[m, 1 + k, u] += whole[u]
+                    continue
+                codes = plan.codes[k, start : start + width]
+                for j in range(width):
+                    mask[j] = np.float32(1) if codes[j] == code else np.float32(0)
+                for u in range(terms_count):
+                    sums[m, 1 + k, u] += masked_sum(terms[u], mask, width)

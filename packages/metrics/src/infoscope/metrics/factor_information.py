@@ -1,0 +1,291 @@
+"""What each latent, the other latents and all of them tell about each factor; PID bounds, MIG and UniBound from that.
+
+However the mutual informations were estimated, the scores are the same arithmetic on them; it is here, with the
+standard errors that pointwise values allow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from infoscope.metrics.pid import BRANCHES, Bounds, finite, is_low
+
+SHARED_LATENTS = ("alone", "unique_low")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Figures and their standard errors, of one shape (float for a single figure).
+
+    n draws or rows stand behind them. standard_error is 0 for a closed form (n is None), NaN where nothing pointwise is
+    known.
+    """
+
+    value: np.ndarray | float
+    standard_error: np.ndarray | float
+    n: int | None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FactorInformation:
+    """Mutual informations of K factors y and L latents z, nats.
+
+    entropy    [K]      H(y_k); NaN where there is none to normalise by (a continuous factor)
+    alone      [K, L]   a = I(y_k; z_l)
+    rest       [K, L]   b = I(y_k; all latents but z_l)
+    joint      [K]      t = I(y_k; z)
+    method     how they were found, in words; n: draws or rows behind them, None for a closed form
+    pointwise  [n, K, 2 L + 1]  local values whose means are alone (L), rest (L) and joint (1): the source of every
+                        standard error, also of differences
+    surprisal  [n, K]   -log p(y_k) whose mean is entropy; None where the entropy is known and not estimated
+    clusters   [n]      labels of draws or rows that depend on one another; None where all are independent
+
+    ValueError: shapes that do not fit, values that are not finite, means of pointwise that are not the values.
+    """
+
+    factors: tuple[str, ...]
+    latents: tuple[str, ...]
+    entropy: np.ndarray
+    alone: np.ndarray
+    rest: np.ndarray
+    joint: np.ndarray
+    n: int | None
+    method: str
+    pointwise: np.ndarray | None = None
+    surprisal: np.ndarray | None = None
+    clusters: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        k, count = len(self.factors), len(self.latents)
+        if not k or not count:
+            raise ValueError(f"factors and latents must not be empty, got {k} factors and {count} latents.")
+        shapes = {"entropy": (k,), "alone": (k, count), "rest": (k, count), "joint": (k,)}
+        if self.pointwise is not None:
+            shapes |= {"pointwise": (self.n, k, 2 * count + 1)}
+            shapes |= {"surprisal": (self.n, k)} if self.surprisal is not None else {}
+            shapes |= {"clusters": (self.n,)} if self.clusters is not None else {}
+        for name, shape in shapes.items():
+            if np.shape(getattr(self, name)) != shape:
+                raise ValueError(f"{name} has shape {np.shape(getattr(self, name))}; it must be {shape}.")
+        finite(alone=self.alone, rest=self.rest, joint=self.joint)
+        if self.pointwise is None and (self.surprisal is not None or self.clusters is not None):
+            raise ValueError("surprisal and clusters say how sure pointwise values are; pointwise is missing.")
+        if self.pointwise is not None and not np.allclose(self.pointwise.mean(axis=0), self.parts, atol=1e-6):
+            raise ValueError("pointwise must have alone, rest and joint as its means over the first axis.")
+
+    @classmethod
+    def from_pointwise(
+        cls,
+        factors: tuple[str, ...],
+        latents: tuple[str, ...],
+        entropy: np.ndarray,
+        pointwise: np.ndarray,
+        method: str,
+        surprisal: np.ndarray | None = None,
+        clusters: np.ndarray | None = None,
+    ) -> FactorInformation:
+        """From pointwise [n, K, 2 L + 1] alone: the three parts are its means."""
+        means, count = pointwise.mean(axis=0), len(latents)
+        return cls(
+            factors=factors,
+            latents=latents,
+            entropy=np.asarray(entropy, dtype=np.float64),
+            alone=means[:, :count],
+            rest=means[:, count : 2 * count],
+            joint=means[:, 2 * count],
+            n=len(pointwise),
+            method=method,
+            pointwise=pointwise,
+            surprisal=surprisal,
+            clusters=clusters,
+        )
+
+    @property
+    def parts(self) -> np.ndarray:
+        """alone, rest and joint side by side, nats [K, 2 L + 1]."""
+        return np.concatenate([self.alone, self.rest, np.asarray(self.joint)[:, None]], axis=1)
+
+    def standard_errors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of alone [K, L], rest [K, L] and joint [K], nats."""
+        errors, count = length(self.deviations), len(self.latents)
+        return errors[:, :count], errors[:, count : 2 * count], errors[:, 2 * count]
+
+    def combination(self, weights: np.ndarray) -> Estimate:
+        """A linear combination, weights [K, 2 L + 1] ordered as `parts`; nats, with its standard error."""
+        weights = np.asarray(weights, dtype=np.float64)
+        if weights.shape != self.parts.shape:
+            raise ValueError(f"weights has shape {weights.shape}; it must be {self.parts.shape}.")
+        return self._figure(np.sum(weights * self.parts), (self.deviations * weights).sum(axis=(1, 2)))
+
+    def bounds(self, normalised: bool = False) -> Bounds:
+        """The six PID bounds [K, L] of a latent against all others (Tokui & Sato 2021, Eq. 7), nats or shares of H.
+
+        Each is an Estimate; nothing is clipped but by the max(0, .) of the definitions. A bound is the larger or the
+        smaller of two estimates, and its standard error that of the larger or smaller of two correlated normal
+        variables (Clark 1961): far from a kink the error of the active branch, and small at 0 only where the other
+        branch is clearly below. It is a spread: near a kink a bound is also biased outwards (lower bounds up, upper
+        bounds down), by at most 0.4 standard errors of the difference of its branches.
+        """
+        return Bounds(*[Estimate(*self._bound(name, normalised)[:2], self.n) for name in Bounds._fields])
+
+    def aggregated(self, latent: str | None = None, normalised: bool = True) -> Bounds:
+        """Each bound's mean over factors, as an Estimate.
+
+        latent None takes the maximum over latents for every bound by itself, as published (Eq. 6): unique, redundant
+        and synergistic then come from different latents and do not add up. "alone" takes all six of a factor at the
+        latent with the largest I(y_k; z_l), "unique_low" at the one with the largest lower bound of the unique
+        information. The standard error takes the latent as given; where two are tied, a maximum is biased upwards.
+        Where a lower bound is 0 at every latent, the one nearest to being above it counts.
+        """
+        if latent is not None and latent not in SHARED_LATENTS:
+            raise ValueError(f"latent must be None, 'alone' or 'unique_low', got {latent!r}.")
+        scores = []
+        for name in Bounds._fields:
+            value, _, deviation = self._bound(name, normalised)
+            if latent is not None:
+                best = self.best_latent(latent)
+            elif is_low(name):
+                best = self._branch(getattr(BRANCHES, name)[1], self.parts).argmax(axis=1)
+            else:
+                best = value.argmax(axis=1)
+            scores.append(self._mean_over_factors(value, deviation, best))
+        return Bounds(*scores)
+
+    def best_latent(self, by: str = "alone") -> np.ndarray:
+        """For each factor [K] the index of the latent with the largest I(y_k; z_l), or by="unique_low" the largest
+        difference alone - rest (whose positive part is that bound, so it also ranks latents where all bounds are 0).
+        """
+        if by not in SHARED_LATENTS:
+            raise ValueError(f"by must be 'alone' or 'unique_low', got {by!r}.")
+        return np.argmax(self.alone if by == "alone" else self.alone - self.rest, axis=1)
+
+    def unibound(self, normalised: bool = True) -> Estimate:
+        """Mean over factors of the largest lower bound of unique information (Tokui & Sato 2021, Eq. 6)."""
+        return self.aggregated(normalised=normalised).unique_low
+
+    def mig(self, normalised: bool = True) -> Estimate:
+        """Mutual information gap: mean over factors of the largest minus the second largest I(y_k; z_l) (Chen et al.
+        2018). ValueError for a single latent.
+        """
+        if len(self.latents) < 2:
+            raise ValueError(f"mig compares two latents; there is only {self.latents[0]!r}.")
+        second, first = np.argsort(self.alone, axis=1)[:, -2:].T
+        k = np.arange(len(self.factors))
+        gap = self.alone[k, first] - self.alone[k, second]
+        deviation = self.deviations[:, k, first] - self.deviations[:, k, second]
+        if normalised:
+            gap, deviation = self._normalised(gap, deviation)
+        return self._figure(gap.mean(), deviation.mean(axis=1))
+
+    def informativeness(self) -> Estimate:
+        """Mean over factors of I(y_k; z) / H(y_k)."""
+        value, deviation = self._normalised(self.joint, self.deviations[:, :, -1])
+        return self._figure(value.mean(), deviation.mean(axis=1))
+
+    def table(self, normalised: bool = False) -> pd.DataFrame:
+        """One row per factor and latent: alone, rest, joint and six bounds, each with its standard error; nats, or
+        shares of H(y_k).
+        """
+        k, count = self.alone.shape
+        rows = {"factor": np.repeat(self.factors, count), "latent": np.tile(self.latents, k)}
+        rows["entropy"] = np.repeat(self.entropy, count)
+        repeated = np.repeat(self.deviations[:, :, -1:], count, axis=2)
+        columns = {
+            "alone": (self.alone, self.deviations[:, :, :count]),
+            "rest": (self.rest, self.deviations[:, :, count:-1]),
+            "joint": (np.repeat(np.asarray(self.joint)[:, None], count, axis=1), repeated),
+        }
+        for name, (value, deviation) in columns.items():
+            value, deviation = self._normalised(value, deviation) if normalised else (value, deviation)
+            rows[name], rows[f"{name}_error"] = value.ravel(), length(deviation).ravel()
+        for name, estimate in self.bounds(normalised)._asdict().items():
+            rows[name], rows[f"{name}_error"] = estimate.value.ravel(), estimate.standard_error.ravel()
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def deviations(self) -> np.ndarray:
+        """[g, K, 2 L + 1]: one row per independent group of pointwise values, scaled so that the products of columns,
+        summed over rows, are the covariances of the parts.
+        """
+        return self._deviations(self.pointwise, self.parts)
+
+    def _deviations(self, pointwise: np.ndarray | None, mean: np.ndarray) -> np.ndarray:
+        if pointwise is None:  # a closed form has no error, anything else an unknown one
+            return np.full((1, *mean.shape), 0.0 if self.n is None else np.nan)
+        sums = pointwise - mean
+        if self.clusters is not None:
+            labels, codes = np.unique(self.clusters, return_inverse=True)
+            by_cluster = np.zeros((len(labels), *mean.shape))
+            np.add.at(by_cluster, codes, sums)
+            sums = by_cluster
+        groups = len(sums)
+        # The sandwich variance of a mean over clusters (Liang & Zeger 1986); one group alone says nothing.
+        return sums * (np.sqrt(groups / (groups - 1.0)) / self.n if groups > 1 else np.nan)
+
+    def _figure(self, value: float, deviation: np.ndarray) -> Estimate:
+        return Estimate(float(value), float(length(deviation)), self.n)
+
+    def _mean_over_factors(self, value: np.ndarray, deviation: np.ndarray, latent: np.ndarray) -> Estimate:
+        k = np.arange(len(self.factors))
+        return self._figure(value[k, latent].mean(), deviation[:, k, latent].mean(axis=1))
+
+    def _bound(self, name: str, normalised: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Value, standard error [K, L] and deviations [g, K, L] of one bound."""
+        branches = []
+        for coefficients in getattr(BRANCHES, name):
+            value, deviation = [self._branch(coefficients, x) for x in (self.parts, self.deviations)]
+            branches.append(self._normalised(value, deviation) if normalised else (value, deviation))
+        sign = 1.0 if is_low(name) else -1.0
+        return larger(*[(sign * value, sign * deviation) for value, deviation in branches], sign=sign)
+
+    def _branch(self, coefficients: tuple[int, int, int], parts: np.ndarray) -> np.ndarray:
+        """A linear term in (a, b, t) of parts [..., K, 2 L + 1]: [..., K, L]."""
+        (a, b, t), count = coefficients, len(self.latents)
+        return a * parts[..., :count] + b * parts[..., count:-1] + t * parts[..., -1:]
+
+    def _normalised(self, value: np.ndarray, deviation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Shares of H(y_k), first axis of value [K, ...]; the error of an estimated entropy goes with them."""
+        for name, entropy in zip(self.factors, self.entropy, strict=True):
+            if not entropy > 0:
+                raise ValueError(
+                    f"factor {name!r} has entropy {entropy:g}: nothing can be a share of it; ask for nats."
+                )
+        wide = (..., *[None] * (value.ndim - 1))
+        share = value / self.entropy[wide]
+        if self.surprisal is None:
+            return share, deviation / self.entropy[wide]
+        of_entropy = self._deviations(self.surprisal, self.entropy)[wide]
+        return share, (deviation - share * of_entropy) / self.entropy[wide]
+
+
+def length(deviations: np.ndarray) -> np.ndarray:
+    """Standard errors: root sum of squares over the first axis."""
+    return np.sqrt(np.square(deviations).sum(axis=0))
+
+
+def larger(
+    one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray], sign: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The elementwise maximum of two estimates (value [...], deviations [g, ...]) times sign, its standard error and
+    deviations.
+
+    Moments of the maximum of two correlated normals: Clark 1961, Eq. 2-4. The deviations are those of the larger
+    estimate (of the other where the larger is the constant 0), scaled to the standard error.
+    """
+    (x, dx), (y, dy) = one, other
+    sx, sy, apart = length(dx), length(dy), length(dx - dy)
+    gap = np.divide(x - y, apart, out=np.where(x >= y, np.inf, -np.inf), where=apart > 0)
+    over, density = norm.cdf(gap), np.where(np.isfinite(gap), norm.pdf(gap), 0.0)
+    best = np.maximum(x, y)
+    x0, y0 = x - best, y - best  # relative to the larger, so that no large number is subtracted from another
+    mean = x0 * over + y0 * (1 - over) + apart * density
+    square = (x0**2 + sx**2) * over + (y0**2 + sy**2) * (1 - over) + (x0 + y0) * apart * density
+    error = np.sqrt(np.maximum(square - mean**2, 0.0))
+    active = np.where((x >= y) & (sx > 0) | (sy == 0), dx, dy)
+    size = length(active)
+    return sign * best, error, sign * active * np.divide(error, size, out=np.zeros_like(error), where=size > 0)

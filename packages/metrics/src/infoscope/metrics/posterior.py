@@ -1,0 +1,262 @@
+"""Posteriors q(z | x) of a whole data set as arrays, whose marginals over subsets of latents have a density.
+
+Each class gives, for any numbers z and any rows of data, three logarithms of densities (nats): of every latent alone,
+of all but it, and of all. That is all that exact informations need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from math import log, pi
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from infoscope.estimators.checks import generator_or_default
+from infoscope.metrics.pid import finite
+
+LOG_2_PI = log(2 * pi)
+
+
+class LogTerms(NamedTuple):
+    """Log densities, nats: of every latent alone [..., L], of all latents but it [..., L], of all [...]."""
+
+    alone: Tensor
+    rest: Tensor
+    joint: Tensor
+
+
+class Posterior(Protocol):
+    """q(z | x) for every row x of a data set, over latents that are numbers or categories (0, 1, ... as floats).
+
+    log_terms(z, rows): z float64 [..., L] is broadcast against the parameters of `rows` (an index into the rows of
+    data, [...]); computed where z lies. log_prior(z): of every latent by itself [..., L], standard normal or uniform.
+    """
+
+    latents: tuple[str, ...]
+
+    @property
+    def n(self) -> int: ...
+    def draw(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray: ...
+    def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms: ...
+    def log_prior(self, z: Tensor) -> Tensor: ...
+
+
+class GaussianPosterior:
+    """Independent Gaussian latents: mean and scale (standard deviation) [n, L].
+
+    ValueError: shapes differ, a value is not finite, a scale is not above 0.
+    """
+
+    def __init__(self, mean: np.ndarray, scale: np.ndarray, latents: Sequence[str] | None = None) -> None:
+        self.mean, self.scale = matrix("mean", mean), matrix("scale", scale)
+        if self.mean.shape != self.scale.shape:
+            raise ValueError(f"scale has shape {self.scale.shape}; it must have that of mean, {self.mean.shape}.")
+        if not (self.scale > 0).all():
+            raise ValueError(
+                f"scale has {np.sum(self.scale <= 0)} values that are not above 0 (least {self.scale.min():g}): a "
+                "deterministic code has no density, measure it as an array with "
+                "infoscope.metrics.disentanglement instead."
+            )
+        self.latents = names(latents, self.mean.shape[1])
+
+    @property
+    def n(self) -> int:
+        return len(self.mean)
+
+    def draw(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
+        """One z for each of `rows` [m]: [m, L]."""
+        noise = generator_or_default(generator).standard_normal((len(rows), self.mean.shape[1]))
+        return self.mean[rows] + self.scale[rows] * noise
+
+    def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
+        """See Posterior."""
+        alone = log_normal(z, like(z, self.mean[rows]), like(z, self.scale[rows]))
+        joint = alone.sum(-1)
+        return LogTerms(alone, joint[..., None] - alone, joint)
+
+    def log_prior(self, z: Tensor) -> Tensor:
+        """See Posterior."""
+        return log_normal(z, 0.0, torch.ones((), dtype=z.dtype, device=z.device))
+
+
+class CategoricalPosterior:
+    """One latent with C categories: probability [n, C]. A draw is a category 0..C-1, as a float.
+
+    ValueError: negative entries, rows that do not sum to 1 (to 1e-5), fewer than 2 categories.
+    """
+
+    def __init__(self, probability: np.ndarray, latent: str = "category") -> None:
+        self.probability, self.latents = matrix("probability", probability), (latent,)
+        total = self.probability.sum(axis=1)
+        if self.probability.shape[1] < 2:
+            raise ValueError(
+                f"probability has {self.probability.shape[1]} column; a latent needs 2 categories or more."
+            )
+        if (self.probability < 0).any() or np.abs(total - 1).max() > 1e-5:
+            raise ValueError(
+                "probability must have rows that are not negative and sum to 1; the least entry is "
+                f"{self.probability.min():g}, row sums are {total.min():g} to {total.max():g}."
+            )
+        self.probability = self.probability / total[:, None]
+
+    @property
+    def n(self) -> int:
+        return len(self.probability)
+
+    def draw(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
+        """One category for each of `rows` [m]: [m, 1]."""
+        cumulative = self.probability[rows].cumsum(axis=1)
+        level = generator_or_default(generator).random((len(rows), 1)) * cumulative[:, -1:]
+        return (cumulative <= level).sum(axis=1, keepdims=True).astype(np.float64)
+
+    def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
+        """See Posterior."""
+        probability = like(z, self.probability[rows])
+        shape = torch.broadcast_shapes(z.shape[:-1], probability.shape[:-1])
+        codes = z.long().expand(*shape, 1)
+        alone = probability.expand(*shape, -1).gather(-1, codes).log()
+        return LogTerms(alone, torch.zeros_like(alone), alone[..., 0])
+
+    def log_prior(self, z: Tensor) -> Tensor:
+        """See Posterior."""
+        return torch.full_like(z, -log(self.probability.shape[1]))
+
+
+class FullGaussianPosterior:
+    """Gaussian latents that depend on one another given x: mean [n, L], covariance [n, L, L].
+
+    Subsets follow from the inverse: leaving out latent l multiplies the determinant by (S^-1)_ll and takes
+    (S^-1 r)_l^2 / (S^-1)_ll off the quadratic form of r = z - mean.
+
+    ValueError: shapes that do not fit, values that are not finite, a covariance that is not symmetric and positive
+    definite.
+    """
+
+    def __init__(self, mean: np.ndarray, covariance: np.ndarray, latents: Sequence[str] | None = None) -> None:
+        self.mean = matrix("mean", mean)
+        (self.covariance,) = finite(covariance=covariance)
+        n, dim = self.mean.shape
+        if self.covariance.shape != (n, dim, dim):
+            raise ValueError(f"covariance has shape {self.covariance.shape}; it must be {(n, dim, dim)}.")
+        if not np.allclose(self.covariance, self.covariance.swapaxes(1, 2), rtol=1e-6, atol=0):
+            raise ValueError("covariance must be symmetric for every row.")
+        try:
+            self.factor = np.linalg.cholesky(self.covariance)
+        except np.linalg.LinAlgError:
+            raise ValueError("covariance must be positive definite for every row.") from None
+        self.latents = names(latents, dim)
+
+    @property
+    def n(self) -> int:
+        return len(self.mean)
+
+    @cached_property
+    def precision(self) -> np.ndarray:
+        """Inverse covariances [n, L, L]."""
+        return np.linalg.inv(self.covariance)
+
+    @cached_property
+    def log_determinant(self) -> np.ndarray:
+        """Of the covariances [n], nats."""
+        return 2 * np.log(np.diagonal(self.factor, axis1=1, axis2=2)).sum(axis=1)
+
+    def draw(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
+        """One z for each of `rows` [m]: [m, L]."""
+        noise = generator_or_default(generator).standard_normal((len(rows), self.mean.shape[1]))
+        return self.mean[rows] + np.einsum("mij,mj->mi", self.factor[rows], noise)
+
+    def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
+        """See Posterior."""
+        mean, precision = like(z, self.mean[rows]), like(z, self.precision[rows])
+        variance = like(z, np.diagonal(self.covariance[rows], axis1=-2, axis2=-1))
+        r = z - mean
+        v = torch.einsum("...ij,...j->...i", precision, r)
+        constant = like(z, self.log_determinant[rows]) + mean.shape[-1] * LOG_2_PI
+        joint = -0.5 * ((r * v).sum(-1) + constant)
+        rest = without(joint, v, torch.diagonal(precision, dim1=-2, dim2=-1))
+        return LogTerms(log_normal(z, mean, variance.sqrt()), rest, joint)
+
+    def log_prior(self, z: Tensor) -> Tensor:
+        """See Posterior."""
+        return log_normal(z, 0.0, torch.ones((), dtype=z.dtype, device=z.device))
+
+
+class ProductPosterior:
+    """Parts that are independent of one another given x, their latents side by side.
+
+    ValueError: no part, parts of different data sets, the same latent name twice.
+    """
+
+    def __init__(self, *parts: Posterior) -> None:
+        self.parts = tuple(q for part in parts for q in (part.parts if isinstance(part, ProductPosterior) else [part]))
+        sizes = [part.n for part in self.parts]
+        if not sizes or len(set(sizes)) > 1:
+            raise ValueError(f"parts must be posteriors of one data set, got {sizes} rows.")
+        self.latents = names([name for part in self.parts for name in part.latents], None)
+        self.ends = np.cumsum([len(part.latents) for part in self.parts])
+
+    @property
+    def n(self) -> int:
+        return self.parts[0].n
+
+    def split(self, z: np.ndarray | Tensor) -> list:
+        """The columns of z [..., L] that belong to each part."""
+        return [z[..., end - len(part.latents) : end] for part, end in zip(self.parts, self.ends, strict=True)]
+
+    def draw(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
+        """One z for each of `rows` [m]: [m, L]."""
+        generator = generator_or_default(generator)
+        return np.concatenate([part.draw(rows, generator) for part in self.parts], axis=1)
+
+    def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
+        """See Posterior."""
+        terms = [part.log_terms(own, rows) for part, own in zip(self.parts, self.split(z), strict=True)]
+        rest = []
+        for i, term in enumerate(terms):  # sums, not differences: a density of 0 has no finite logarithm to take off
+            others = sum((other.joint for j, other in enumerate(terms) if j != i), torch.zeros_like(term.joint))
+            rest.append(term.rest + others[..., None])
+        alone = torch.cat([term.alone for term in terms], -1)
+        return LogTerms(alone, torch.cat(rest, -1), sum(term.joint for term in terms))
+
+    def log_prior(self, z: Tensor) -> Tensor:
+        """See Posterior."""
+        return torch.cat([part.log_prior(own) for part, own in zip(self.parts, self.split(z), strict=True)], -1)
+
+
+def log_normal(z: Tensor, mean: Tensor | float, scale: Tensor) -> Tensor:
+    """log N(z; mean, scale^2), nats."""
+    return -0.5 * (((z - mean) / scale) ** 2 + LOG_2_PI) - scale.log()
+
+
+def without(joint: Tensor, v: Tensor, diagonal: Tensor) -> Tensor:
+    """Log density of all Gaussian latents but one [..., L]: from that of all [...], v = S^-1 (z - mean), diag S^-1."""
+    return joint[..., None] + 0.5 * (v**2 / diagonal + LOG_2_PI - diagonal.log())
+
+
+def like(z: Tensor, array: np.ndarray) -> Tensor:
+    """An array as a tensor of the type and at the place of z."""
+    return torch.as_tensor(np.ascontiguousarray(array), dtype=z.dtype, device=z.device)
+
+
+def matrix(name: str, values: np.ndarray) -> np.ndarray:
+    """float64 [n, width]; ValueError for another shape, no rows or columns, values that are not finite."""
+    if isinstance(values, Tensor):
+        values = values.detach().cpu().numpy()
+    (array,) = finite(**{name: values})
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(f"{name} has shape {array.shape}; it must be [rows of data, columns].")
+    return array
+
+
+def names(given: Sequence[str] | None, width: int | None) -> tuple[str, ...]:
+    """Names of latents, z0, z1, ... if none are given; ValueError for the wrong number or a repeated one."""
+    chosen = tuple(given) if given is not None else tuple(f"z{i}" for i in range(width or 0))
+    if width is not None and len(chosen) != width:
+        raise ValueError(f"latents has {len(chosen)} names; there are {width} latents.")
+    if len(set(chosen)) < len(chosen):
+        raise ValueError(f"latents must have different names, got {chosen}.")
+    return chosen

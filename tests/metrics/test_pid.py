@@ -1,0 +1,146 @@
+"""Bounds of partial information, and two decompositions that must lie within them."""
+
+import numpy as np
+import pytest
+
+from infoscope.metrics.pid import Decomposition, bounds, broja, co_information, discrete_information, williams_beer
+
+BIT = np.log(2)
+
+
+def gate(of):
+    """p(target, a, b) of a function of two fair bits."""
+    values = sorted({of(a, b) for a in (0, 1) for b in (0, 1)})
+    table = np.zeros((len(values), 2, 2))
+    for a in (0, 1):
+        for b in (0, 1):
+            table[values.index(of(a, b)), a, b] = 0.25
+    return table
+
+
+XOR, AND, COPY, BOTH = (gate(f) for f in (lambda a, b: a ^ b, lambda a, b: a & b, lambda a, b: a, lambda a, b: (a, b)))
+SAME = np.zeros((2, 2, 2))
+SAME[0, 0, 0] = SAME[1, 1, 1] = 0.5
+
+
+def random_tables(seed, count=20):
+    g = np.random.default_rng(seed)
+    for i in range(count):
+        shape = g.integers(2, 5, 3)
+        yield g.dirichlet(np.full(shape.prod(), (1.0, 0.2)[i % 2])).reshape(shape)
+
+
+def test_identities_of_the_bounds():
+    """For any three informations that are possible: t is at least a and b, and no more is needed."""
+    g = np.random.default_rng(0)
+    a, b, more = g.exponential(size=(3, 1000))
+    t = np.maximum(a, b) + more * g.integers(0, 2, 1000)
+    found = bounds(a, b, t)
+    width = np.minimum.reduce([a, b, t - a, t - b])
+    for low, high in (found[:2], found[2:4], found[4:]):
+        np.testing.assert_allclose(high - low, width, atol=1e-12)
+        assert (low >= 0).all()
+    np.testing.assert_allclose(found.unique_low + found.redundant_high, a, atol=1e-12)
+    np.testing.assert_allclose(found.redundant_low + found.unique_high, a, atol=1e-12)
+    np.testing.assert_allclose(found.synergistic_high + np.maximum(a, b), t, atol=1e-12)
+
+
+def test_bounds_broadcast_and_are_not_clipped():
+    assert bounds([[1.0], [2.0]], [0.5, 1.0, 1.5], 3.0).unique_low.shape == (2, 3)
+    contradictory = bounds(1.0, 0.2, 0.9)  # estimates in which the whole tells less than a part
+    assert contradictory[:2] == pytest.approx((0.8, 0.7))
+    with pytest.raises(ValueError, match="i_target_b has 1 values that are not finite"):
+        bounds(1.0, np.nan, 2.0)
+
+
+@pytest.mark.parametrize(
+    "table, informations, co",
+    [
+        (XOR, (0, 0, 1), -1),
+        (COPY, (1, 0, 1), 0),
+        (SAME, (1, 1, 1), 1),
+        (AND, (0.311278, 0.311278, 0.811278), -0.188722),
+    ],
+)
+def test_gates(table, informations, co):
+    found = discrete_information(table)
+    np.testing.assert_allclose(found, np.array(informations) * BIT, atol=1e-6)
+    assert co_information(*found) == pytest.approx(co * BIT, abs=1e-6)
+
+
+def test_gates_leave_no_choice_or_little():
+    """XOR is synergy, a copied bit redundancy, whatever the definition."""
+    unique, redundant, synergistic = bounds(*discrete_information(XOR))[::2]
+    assert (unique, redundant, synergistic) == pytest.approx((0, 0, BIT), abs=1e-12)
+    high = bounds(*discrete_information(SAME))[1::2]
+    assert high == pytest.approx((0, BIT, 0), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "table, expected",
+    [
+        (AND, (0, 0, 0.311278, 0.5)),
+        (XOR, (0, 0, 0, 1)),
+        (COPY, (1, 0, 0, 0)),
+        (SAME, (0, 0, 1, 0)),
+        (BOTH, (1, 1, 0, 0)),
+        (gate(lambda a, b: a + b), (0, 0, 0.5, 1)),
+    ],
+)
+def test_broja_of_published_gates(table, expected):
+    """Bertschinger et al. 2014, table 1 (AND, XOR, copies) and Griffith & Koch 2014 (sum), bits."""
+    np.testing.assert_allclose(broja(table)[:4], np.array(expected) * BIT, atol=1e-6)
+
+
+def test_williams_beer_calls_two_separate_bits_redundant():
+    """The known objection to I_min: two independent copied bits, of which each source knows its own."""
+    np.testing.assert_allclose(williams_beer(BOTH)[:4], np.array([0, 0, 1, 1]) * BIT, atol=1e-12)
+    np.testing.assert_allclose(williams_beer(AND)[:4], np.array([0, 0, 0.311278, 0.5]) * BIT, atol=1e-6)
+
+
+@pytest.mark.parametrize("decompose", (broja, williams_beer))
+def test_decompositions_lie_within_the_bounds(decompose):
+    for table in random_tables(1):
+        a, b, t = discrete_information(table)
+        found = decompose(table)
+        assert isinstance(found, Decomposition) and sum(found[:4]) == pytest.approx(t)
+        assert found.unique_a + found.redundant == pytest.approx(a)
+        assert found.unique_b + found.redundant == pytest.approx(b)
+        low, high = bounds(a, b, t)[::2], bounds(a, b, t)[1::2]
+        terms = np.array([found.unique_a, found.redundant, found.synergistic])
+        assert (terms >= np.array(low) - 1e-7).all() and (terms <= np.array(high) + 1e-7).all()
+
+
+def test_broja_is_a_minimum():
+    """Two binary sources and a binary target have two free parameters: nothing on a grid of both is lower."""
+    for table in [t for t in random_tables(5, 60) if t.shape == (2, 2, 2)]:
+        least = discrete_information(table)[2] - broja(table).synergistic
+        move = np.array([[1.0, -1.0], [-1.0, 1.0]])
+        ranges = []
+        for one in table:  # how far a step along `move` may go before a cell is negative
+            ranges.append(np.linspace(-min(one[0, 0], one[1, 1]), min(one[0, 1], one[1, 0]), 101))
+        values = [
+            discrete_information(np.maximum(table + np.array([i, j])[:, None, None] * move, 0))[2]
+            for i in ranges[0]
+            for j in ranges[1]
+        ]
+        assert least <= min(values) + 1e-8 and min(values) - least < 2e-3
+
+
+def test_the_terms_do_not_depend_on_order_and_the_gap_is_kept():
+    for table in random_tables(3, 4):
+        found, swapped = broja(table), broja(table.swapaxes(1, 2)[::-1])
+        assert found.unique_a == pytest.approx(swapped.unique_b, abs=1e-7)
+        assert 0 <= found.gap <= 1e-8
+    impossible = np.zeros((3, 2, 2))
+    impossible[:2] = SAME  # a value of the target that does not occur
+    assert broja(impossible).redundant == pytest.approx(BIT)
+
+
+def test_requirements():
+    with pytest.raises(ValueError, match=r"table has shape \(2, 2\); it must be \[target, a, b\]"):
+        discrete_information(np.full((2, 2), 0.25))
+    with pytest.raises(ValueError, match="sums to 2"):
+        broja(SAME * 2)
+    with pytest.raises(ValueError, match="tolerance must be at least 1e-10 nats"):
+        broja(AND, tolerance=1e-40)
