@@ -7,7 +7,9 @@ PORT ?= 5000
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 READY := $(VENV)/.ready
-SWEEPS := $(patsubst sweeps/%.py,%,$(shell grep -l '^SWEEP = ' sweeps/*.py))
+DECLARED := $(patsubst sweeps/%.py,%,$(shell grep -l '^SWEEP = ' sweeps/*.py))
+ON_LOGGED_MODELS := entanglement_attacks usable_leakage # of other sweeps, which must have run
+SWEEPS := $(filter-out $(ON_LOGGED_MODELS),$(DECLARED)) $(filter $(ON_LOGGED_MODELS),$(DECLARED))
 
 export MLFLOW_DISABLE_TELEMETRY ?= true
 export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false

@@ -16,9 +16,9 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize_scalar
 
 from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.classifier_calibration import calibrating_slope, calibrating_slopes, evidence
 from infoscope.estimators.classifier_families import (
     FAMILIES,
     Family,
@@ -59,11 +59,11 @@ __all__ = [
     "Mlp",
     "NearestNeighbours",
     "PermutationTest",
+    "calibrating_slope",
     "cross_fit",
     "permutation_test",
 ]
 
-SLOPE_LIMITS = (-1.0, 10.0)  # of the calibration; separable labels would let it grow without end
 CALIBRATION_BINS = 15
 ROUNDING = 1e-12  # by which equal estimates of permuted data differ, relative
 
@@ -77,6 +77,7 @@ def cross_fit(
     subsets: Iterable[Names] | None = None,
     floor: float = 1e-6,
     generator: np.random.Generator | None = None,
+    progress: Callable[[float, str], None] | None = None,
 ) -> Information:
     """Fits one calibrated joint classifier of all labels for each set of blocks; reads every term off their tables.
 
@@ -90,12 +91,13 @@ def cross_fit(
     subsets  the sets of blocks to fit; None: each block alone, each block's complement, and all together
     floor    the least probability of a joint class; every table is mixed with the uniform law to keep to it
     generator  draws the folds and whatever the family draws; None is a fresh one with seed 0
+    progress   called after each set of blocks with the share of them that is done, and its name
 
     All sets of blocks share the folds. The calibration of fold f never sees fold f: it is fitted on what classifiers
-    trained without f and g say about g, for every other fold g. It is one factor on the log odds against the class
-    frequencies: temperature scaling (Guo et al. 2017) around the class frequencies instead of the uniform law, so that
-    a useless input is scaled back to the frequencies. Then the classifier of f is trained on all other folds. So each
-    set of blocks costs folds (folds + 1) / 2 trainings.
+    trained without f and g say about g, for every other fold g. It scales the log odds against the class frequencies,
+    with one factor for each set of labels (see `classifier_calibration`), so that what is useless is scaled back to the
+    frequencies. Then the classifier of f is trained on all other folds. So each set of blocks costs
+    folds (folds + 1) / 2 trainings.
 
     Raises ValueError for blocks or labels that do not fit together, are not finite or have one class only, a joint
     class in fewer than two groups, folds outside 3..groups, a floor outside (0, 1 / classes), unknown names.
@@ -118,13 +120,16 @@ def cross_fit(
     task = Task(joint, row_groups, fold_of, families, floor)
     log_marginals = {frozenset(): row_marginals(task.priors(), joint)}
     calibration = {}
-    for subset in dict.fromkeys(wanted):
+    distinct = list(dict.fromkeys(wanted))
+    for done, subset in enumerate(distinct):
         if not subset or not subset <= set(blocks):
             raise ValueError(f"subsets must be non-empty sets of {list(blocks)}, got {sorted(subset)}.")
         x = np.hstack([block for name, block in blocks.items() if name in subset])
         before, after, chosen = task.posteriors(x, np.random.default_rng(seed))
         log_marginals[subset] = row_marginals(after, joint)
         calibration[subset] = calibration_figures(before, after, chosen, joint.classes, row_groups)
+        if progress is not None:
+            progress((done + 1) / len(distinct), f"classifier: {', '.join(sorted(subset))}")
     return Information(
         family=" or ".join(family.name for family in families),
         blocks=tuple(blocks),
@@ -164,35 +169,38 @@ class Task:
 
     def posteriors(
         self, x: np.ndarray, generator: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray, list[tuple[Family, float]]]:
-        """Held-out log q(class | x) [n, classes] before and after calibration; the family and slope of every fold."""
+    ) -> tuple[np.ndarray, np.ndarray, list[tuple[Family, np.ndarray]]]:
+        """Held-out log q(class | x) [n, classes] before and after calibration; the family and slopes of every fold."""
         calibrations = self.calibrations(x, generator)
         before = np.empty((len(x), self.joint.count))
         after = np.empty_like(before)
-        for fold, (family, slope) in enumerate(calibrations):
+        for fold, (family, slopes) in enumerate(calibrations):
             held = self.folds == fold
             prior = self.log_frequencies(~held)
             before[held] = floored(self.fit(family, x, ~held, generator)(x[held]), self.floor)
-            after[held] = floored(log_softmax(prior + slope * (before[held] - prior)), self.floor)
+            odds = np.tensordot(slopes, evidence(before[held], prior, self.joint), 1)
+            after[held] = floored(log_softmax(prior + odds), self.floor)
         return before, after, calibrations
 
-    def calibrations(self, x: np.ndarray, generator: np.random.Generator) -> list[tuple[Family, float]]:
-        """For every fold the best family and its slope, from predictions of each other fold without both of the two."""
+    def calibrations(self, x: np.ndarray, generator: np.random.Generator) -> list[tuple[Family, np.ndarray]]:
+        """For every fold the best family and its slopes, from what each other fold is predicted without both."""
         count = int(self.folds.max()) + 1
-        tries: list[list[tuple[float, float]]] = [[] for _ in range(count)]
+        tries: list[list[tuple[np.ndarray, float]]] = [[] for _ in range(count)]
         for family in self.families:
-            logs = np.empty((count, len(x), self.joint.count))
-            priors = np.empty_like(logs)
+            parts = np.empty((count, 2 ** len(self.joint.values) - 1, len(x), self.joint.count), np.float32)
+            priors = np.empty((count, len(x), self.joint.count), np.float32)
             for pair in combinations(range(count), 2):
                 trained = ~np.isin(self.folds, pair)
                 predict = self.fit(family, x, trained, generator)
                 for fold, other in (pair, pair[::-1]):
                     aside = self.folds == other
-                    logs[fold, aside] = floored(predict(x[aside]), self.floor)
-                    priors[fold, aside] = self.log_frequencies(trained)
+                    prior = self.log_frequencies(trained)
+                    parts[fold][:, aside] = evidence(floored(predict(x[aside]), self.floor), prior, self.joint)
+                    priors[fold, aside] = prior
             for fold in range(count):
                 rest = self.folds != fold
-                tries[fold].append(calibrating_slope(logs[fold, rest], priors[fold, rest], self.joint.classes[rest]))
+                found = calibrating_slopes(parts[fold][:, rest], priors[fold, rest], self.joint.classes[rest])
+                tries[fold].append(found)
         best = [min(range(len(tried)), key=lambda choice: tried[choice][1]) for tried in tries]
         return [(self.families[choice], tried[choice][0]) for choice, tried in zip(best, tries)]
 
@@ -226,21 +234,6 @@ def floored(logs: np.ndarray, floor: float) -> np.ndarray:
     return np.log((1.0 - logs.shape[-1] * floor) * np.exp(logs) + floor)
 
 
-def calibrating_slope(logs: np.ndarray, prior: np.ndarray, classes: np.ndarray) -> tuple[float, float]:
-    """The slope b that minimises the log loss of q ~ prior * (q0 / prior)^b on rows whose log q0 is [m, classes].
-
-    Also that loss, nats. The loss is convex in b. It may be negative, by chance, where the input is useless.
-    """
-    evidence = logs - prior
-    rows = np.arange(len(classes))
-
-    def loss(slope: float) -> float:
-        return -log_softmax(prior + slope * evidence)[rows, classes].mean()
-
-    least = minimize_scalar(loss, bounds=SLOPE_LIMITS, method="bounded", options={"xatol": 1e-4})
-    return float(least.x), float(least.fun)
-
-
 def row_marginals(logs: np.ndarray, joint: JointLabels) -> dict[frozenset[str], np.ndarray]:
     """log of the probability of each row's own values, for every set of labels [n], from log q(class) [n, classes]."""
     table = np.exp(logs)
@@ -256,7 +249,7 @@ def row_marginals(logs: np.ndarray, joint: JointLabels) -> dict[frozenset[str], 
 def calibration_figures(
     before: np.ndarray,
     after: np.ndarray,
-    chosen: Sequence[tuple[Family, float]],
+    chosen: Sequence[tuple[Family, np.ndarray]],
     classes: np.ndarray,
     groups: np.ndarray,
 ) -> Calibration:
@@ -271,7 +264,7 @@ def calibration_figures(
         log_loss_after=float(-after[rows, classes].mean()),
         log_loss_standard_error=clustered_error(after[rows, classes], groups),
         expected_calibration_error=float(sum(abs(gap[members].sum()) for members in bins) / len(rows)),
-        slopes=tuple(slope for _, slope in chosen),
+        slopes=tuple(float(slope) for _, slopes in chosen for slope in slopes),
         families=tuple(family.name for family, _ in chosen),
     )
 

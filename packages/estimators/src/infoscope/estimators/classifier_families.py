@@ -13,10 +13,11 @@ from typing import Protocol
 import numpy as np
 import torch
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestNeighbors
 from torch import nn
 from torch.nn import functional
+
+from infoscope.estimators.classifier_logistic import fit_logistic
 
 Predictor = Callable[[np.ndarray], np.ndarray]
 """Inputs [m, d] -> log probabilities of every class [m, classes], nats."""
@@ -49,16 +50,8 @@ class Logistic:
         return f"logistic(penalty={self.penalty:g})"
 
     def fit(self, x: np.ndarray, classes: np.ndarray, groups: np.ndarray, generator: np.random.Generator) -> Predictor:
-        # In single precision the fit is about twice as fast, and its log loss the same to four digits.
-        model = LogisticRegression(C=1.0 / self.penalty, max_iter=2000).fit(x.astype(np.float32), classes)
-
-        def predict(inputs: np.ndarray) -> np.ndarray:
-            scores = inputs @ model.coef_.T.astype(np.float64) + model.intercept_
-            if scores.shape[1] == 1:  # two classes: scikit-learn keeps the log odds of the second
-                scores = np.hstack([np.zeros_like(scores), scores])
-            return log_softmax(scores)
-
-        return predict
+        weights, intercepts = fit_logistic(x, classes, self.penalty)
+        return lambda inputs: log_softmax(inputs @ weights + intercepts)
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,9 @@ class Calibration:
     log_loss_standard_error     of log_loss_after, robust to groups, nats
     expected_calibration_error  mean |share right - top probability| over up to 15 bins of equally many rows (Guo et al.
                                 2017); about sqrt(bins / n) of it is noise
-    slopes                      the factor on the log odds against the class frequencies, one for each fold: below 1
-                                where the family was overconfident, near 0 where it found nothing
+    slopes                      the factors on the log odds against the class frequencies, fold after fold: below 1
+                                where the family was overconfident, near 0 where it found nothing. With two labels
+                                three in each fold: of the first alone, of the second, of both beyond that
     families                    the family of each fold, where there was a choice of several
     """
 
