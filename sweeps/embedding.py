@@ -14,7 +14,7 @@ from sweeps.streams import stream
 
 TRANSFORMERS = ("small-bert", "small-roberta", "small-distilbert")  # built from a configuration, nothing downloaded
 SENTENCES = 1000  # generated, per class
-VERSION = 1  # of how they are made; a new one makes them again
+VERSION = 2  # of how they are made; a new one makes them again
 HUB = "hub:"  # then a name on the Hugging Face hub, or a folder
 
 

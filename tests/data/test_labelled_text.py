@@ -1,4 +1,4 @@
-"""Labelled texts: the reviews of IMDB from files of their format, and what is refused."""
+"""Labelled texts: their parts, the reviews of IMDB from files of their format, and what is refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from infoscope.data import LabelledTexts, imdb
+from infoscope.data import LabelledTexts, generated_reviews, imdb
 
 
 def written(folder: Path, *lines: str) -> Path:
@@ -26,7 +26,8 @@ def test_imdb_reads_one_review_a_line(tmp_path):
     assert list(reviews.texts) == ["très <br /> good", "bad"]
     assert reviews.labels.tolist() == [1, 0]
     assert reviews.classes == ("negative", "positive")
-    assert reviews.name == "imdb-train"
+    assert (reviews.name, reviews.split) == ("imdb-train", "train")
+    assert reviews.ids == ["pos_0", "1"]  # the second line has no id: its place
 
 
 @pytest.mark.parametrize("line", ["not json", '{"text": "no label"}', '{"text": "x", "label": "good"}', "[]"])
@@ -64,6 +65,51 @@ def test_another_split_is_refused():
 def test_labels_that_do_not_fit_the_texts_are_refused(texts, labels):
     with pytest.raises(ValueError, match="labels must be"):
         LabelledTexts(texts, labels, ("no", "yes"), "few")
+
+
+PAIRS = [("a dog", "an animal"), ("a cat", "a dog"), ("a dog", "a puppy")]
+
+
+def test_pairs_have_sides_groups_and_names():
+    some = LabelledTexts(PAIRS, torch.tensor([0, 1, 0]), ("yes", "no"), "pairs")
+    assert some.of_pairs and len(some) == 3
+    assert some.premises == ["a dog", "a cat", "a dog"]
+    assert some.hypotheses == ["an animal", "a dog", "a puppy"]
+    assert some.label_names == ["yes", "no", "yes"]
+    assert some.groups[0] == some.groups[2] != some.groups[1]
+    assert some.ids == ["0", "1", "2"]
+
+
+def test_taken_items_keep_their_ids():
+    some = LabelledTexts(PAIRS, torch.tensor([0, 1, 0]), ("yes", "no"), "pairs", "dev").take(torch.tensor([2, 0]))
+    assert some.texts == [PAIRS[2], PAIRS[0]] and some.ids == ["2", "0"] and some.split == "dev"
+    assert some.labels.tolist() == [0, 0]
+    assert some.take([False, True]).texts == [PAIRS[0]]
+    with pytest.raises(ValueError, match="rows must be a mask of length 2"):
+        some.take([True, False, True])
+
+
+def test_single_texts_have_no_sides():
+    some = LabelledTexts(["a", "b", "a"], torch.tensor([0, 1, 0]), ("yes", "no"), "few")
+    assert not some.of_pairs and some.groups[0] == some.groups[2] != some.groups[1]
+    with pytest.raises(ValueError, match="texts must be pairs to have premises"):
+        _ = some.premises
+
+
+def test_mixed_texts_and_missing_ids_are_refused():
+    for texts in (["a", ("b", "c")], [("a", "b", "c"), ("a", "b", "c")], [1, 2]):
+        with pytest.raises(ValueError, match="texts must be all strings or all pairs"):
+            LabelledTexts(texts, torch.tensor([0, 1]), ("no", "yes"), "mixed")
+    with pytest.raises(ValueError, match="ids must be one for each of the 2 texts, not 1"):
+        LabelledTexts(["a", "b"], torch.tensor([0, 1]), ("no", "yes"), "few", ids=["x"])
+
+
+def test_generated_reviews_are_shuffled_and_balanced():
+    reviews = generated_reviews(200, generator=torch.Generator().manual_seed(0))
+    assert reviews.synthetic and "synthetic" in reviews.name
+    assert reviews.labels.bincount().tolist() == [200, 200]
+    changes = int((reviews.labels.diff() != 0).sum())
+    assert 140 < changes < 260  # mean 200, standard deviation 10: a false alarm of 2e-9
 
 
 @pytest.mark.skipif(not os.environ.get("INFOSCOPE_DATA"), reason="INFOSCOPE_DATA names no folder of real data")

@@ -18,9 +18,15 @@ Pools of labelled items, and where they come from:
     cifar10          CIFAR-10 photographs, the published backgrounds
     textures         generated colour textures (synthetic), backgrounds that need no download
     imdb_embeddings  BERT and RoBERTa embeddings of IMDB reviews
-Labelled texts, to be embedded:
+Labelled texts, to be embedded or classified:
     sentences        a generated corpus of film reviews (synthetic)
-    imdb             the reviews of IMDB, as LabelledTexts
+    LabelledTexts    texts, or pairs of premise and hypothesis, with labels, ids and groups
+    imdb, sst2       film reviews and phrases of them, by sentiment
+    cola             sentences and whether they are acceptable; in and out of domain
+    nli              SNLI and MultiNLI: pairs that entail, contradict or neither
+    generated_reviews, generated_nli    the same kinds, generated (synthetic); of the latter the information is known:
+                     `hypothesis_information`
+    transformations  what keeps one attribute of a text only: shuffled, one side of a pair, overlap, length ...
 Images with known factors:
     FactorDataset    images and their discrete factors, your own or of a loader; grids, `thinned`, `resized`
     dsprites         dSprites, whole or in part
@@ -36,8 +42,10 @@ Where they are:
     data_root        the folder of real data, named by INFOSCOPE_DATA
 """
 
+from . import transformations
 from .camelyon17 import camelyon17
 from .channel import ChannelPairs, channel_information, crossover_for
+from .cola import cola
 from .crmnist import crmnist
 from .domain_files import image_folder
 from .domains import DomainDataset, DomainSplit
@@ -47,13 +55,15 @@ from .factors import FactorDataset
 from .gaussian import GaussianPairs
 from .grammar import sentences
 from .images import ImagePairs
-from .labelled_text import LabelledTexts, imdb
+from .labelled_text import LabelledTexts, generated_reviews, imdb
 from .loaders import cifar10, data_root, digits, imdb_embeddings, mnist
 from .mixed import MixedPairs
+from .nli import generated_nli, hypothesis_information, nli
 from .pairs import LabelledSource, PairSource
 from .pools import EmbeddingPool, ImagePool
 from .rotated_mnist import rotated_mnist
 from .sprites import sprites
+from .sst2 import sst2
 from .text import TextPairs
 from .textures import textures
 
@@ -75,18 +85,25 @@ __all__ = [
     "camelyon17",
     "channel_information",
     "cifar10",
+    "cola",
     "crmnist",
     "crossover_for",
     "data_root",
     "digits",
     "dsprites",
     "factor_data",
+    "generated_nli",
+    "generated_reviews",
+    "hypothesis_information",
     "image_folder",
     "imdb",
     "imdb_embeddings",
     "mnist",
+    "nli",
     "rotated_mnist",
     "sentences",
     "sprites",
+    "sst2",
     "textures",
+    "transformations",
 ]

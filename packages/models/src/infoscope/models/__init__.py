@@ -11,10 +11,18 @@ Of images, not invertible:
     ResNet                               residual networks of several depths and widths
     fit_resnet                           trains one to read the patch labels
     LayerEncoder                         one of its layers as a fixed map, pooled if wished
+    VAE, AutoEncoder, LatentSpec         variational autoencoders with real and categorical latents; a plain one
+    fit_vae, VaeTraining, OBJECTIVES     trains one: (beta-)VAE, FactorVAE, beta-TCVAE, JointVAE, plain
+    encode_all, Encoding, traverse       the posterior of a whole data set; images along one latent
+Of images or features in several domains, with a latent block for class, domain, both and neither (more in `domain`):
+    NVAE, DIVA, DANN, AugmentedDANN, IRM, ERM    the models; BlockSpec says which blocks there are
+    fit_domain, DomainData               trains one on labelled items
+    accuracies, extract_blocks           what it gets right by domain, and the values of its blocks
 Of texts:
-    TextEncoder                          a transformer with its tokenizer: embeddings, and classes once fine-tuned
+    TextEncoder                          a transformer with its tokenizer: embeddings
     pretrained_encoder, small_encoder    one from the Hugging Face hub or a folder; a small one made from a corpus alone
-    fine_tune                            trains one to tell the classes of texts
+    SequenceClassifier, fine_tune        one with a head that tells the classes of texts, and how it is trained
+    ClassifierTraining                   the same in pieces: epoch by epoch, resumable
     SentenceEncoder                      a small bag-of-words encoder of sentences
     fit_sentence_encoder                 trains one to tell the classes of a labelled corpus apart
 """
@@ -22,28 +30,68 @@ Of texts:
 from importlib import import_module
 from typing import Any
 
+from .domain import (
+    DANN,
+    DIVA,
+    ERM,
+    IRM,
+    NVAE,
+    AugmentedDANN,
+    BlockSpec,
+    DomainData,
+    accuracies,
+    extract_blocks,
+    fit_domain,
+)
 from .flows import MaskedAutoregressiveFlow, RealNVP
 from .irevnet import IREVNET_BLOCKS, IRevNet
 from .sentence_encoder import SentenceEncoder, fit_sentence_encoder
+from .vae import VAE, AutoEncoder, Encoding, LatentSpec, encode_all, traverse
+from .vae_objectives import OBJECTIVES
+from .vae_training import VaeTraining, fit_vae
 
 # torchvision and transformers take seconds to import: only for those who use them.
 _LATE = {name: "resnet" for name in ("LayerEncoder", "ResNet", "fit_resnet")}
-_LATE |= {name: "text_encoder" for name in ("TextEncoder", "fine_tune", "pretrained_encoder", "small_encoder")}
+_LATE |= {name: "text_encoder" for name in ("TextEncoder", "pretrained_encoder", "small_encoder")}
+_LATE |= {name: "sequence_classifier" for name in ("SequenceClassifier", "fine_tune")}
+_LATE |= {"ClassifierTraining": "classifier_training"}
 
 __all__ = [
+    "AugmentedDANN",
+    "AutoEncoder",
+    "BlockSpec",
+    "ClassifierTraining",
+    "DANN",
+    "DIVA",
+    "DomainData",
+    "ERM",
+    "Encoding",
     "IREVNET_BLOCKS",
+    "IRM",
     "IRevNet",
+    "LatentSpec",
     "LayerEncoder",
     "MaskedAutoregressiveFlow",
+    "NVAE",
+    "OBJECTIVES",
     "RealNVP",
     "ResNet",
     "SentenceEncoder",
+    "SequenceClassifier",
     "TextEncoder",
+    "VAE",
+    "VaeTraining",
+    "accuracies",
+    "encode_all",
+    "extract_blocks",
     "fine_tune",
+    "fit_domain",
     "fit_resnet",
     "fit_sentence_encoder",
+    "fit_vae",
     "pretrained_encoder",
     "small_encoder",
+    "traverse",
 ]
 
 

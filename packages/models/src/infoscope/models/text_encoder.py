@@ -1,9 +1,8 @@
-"""Transformer encoders of texts: fine-tuned on labels, read out as embeddings (the benchmark, sections 4.3 and D.1)."""
+"""Transformer encoders of texts, read out as embeddings (the benchmark, sections 4.3 and D.1)."""
 
 from __future__ import annotations
 
 import contextlib
-import copy
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,28 +11,31 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, dropout
+from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PretrainedConfig
 
-from .checks import classes_of, one_of, whole
-from .initialisation import generator_or_default, linear
+from .checks import one_of, whole
+from .initialisation import generator_or_default
 from .subwords import byte_pairs, word_pieces
 
 POOLINGS = ("pooler", "cls", "mean")
-DROPOUT = 0.1  # of the vector that the head reads, as in BERT's fine-tuning
 
 Texts = Sequence[str] | Sequence[tuple[str, str]]
+Tokens = tuple[Tensor, Tensor]
+"""The token ids and the segments of one text, int64 [length] each."""
+
+_ENCODED_AT_ONCE = 1024  # texts: the tokenizer's own records are much larger than the ids
 
 
 class TextEncoder(nn.Module):
-    """A transformer of the transformers library with its tokenizer: texts to vectors, and to classes once fine-tuned.
+    """A transformer of the transformers library with its tokenizer: texts to vectors.
 
     Made by `pretrained_encoder` (any encoder of the hub or a folder) or `small_encoder` (nothing but a corpus).
     Arguments, all plain values, so that `TextEncoder(**encoder.config)` and `load_state_dict` rebuild it offline:
     architecture, the model's configuration with its `model_type`; tokenizer, the JSON of a `tokenizers.Tokenizer`;
     padding, the id of its padding token; pooling: "pooler" the model's own (BERT: a tanh layer on the first token),
     "cls" the last layer's first token, "mean" the mean of its tokens; max_length, in tokens, beyond which a text is cut
-    off; classes, of the linear head, 0 for none. generator, of the weights (None: a fresh one with seed 0).
+    off. generator, of the weights (None: a fresh one with seed 0).
     Raises ValueError for an unknown pooling or one the model lacks, and sizes that are not whole numbers in range.
     """
 
@@ -44,7 +46,6 @@ class TextEncoder(nn.Module):
         padding: int,
         pooling: str = "cls",
         max_length: int = 256,
-        classes: int = 0,
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
@@ -54,9 +55,8 @@ class TextEncoder(nn.Module):
             "padding": whole("padding", padding, 0),
             "pooling": one_of("pooling", pooling, POOLINGS),
             "max_length": whole("max_length", max_length, 3),
-            "classes": whole("classes", classes, 0),
         }
-        with _drawing_from(generator_or_default(generator)):
+        with drawing_from(generator_or_default(generator)):
             self.transformer = AutoModel.from_config(AutoConfig.for_model(**architecture), trust_remote_code=False)
         self.hidden = self.transformer.config.hidden_size
         if pooling == "pooler" and getattr(self.transformer, "pooler", None) is None:
@@ -67,7 +67,6 @@ class TextEncoder(nn.Module):
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(max_length)
         self._reads_types = getattr(self.transformer.config, "type_vocab_size", 0) > 1
-        self.head = linear(self.hidden, classes, generator_or_default(generator)) if classes else None
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
         """Vectors [n, hidden] of token ids, their mask (1 a token, 0 padding) and segments, all int64 [n, length]."""
@@ -82,42 +81,45 @@ class TextEncoder(nn.Module):
 
     def tokenize(self, texts: Texts) -> dict[str, Tensor]:
         """The arguments of `forward` for texts, or for pairs of texts, padded to the longest: int64 on the CPU."""
-        encoded = self._tokenizer.encode_batch(list(texts))
-        longest = max(len(one.ids) for one in encoded)
-        padded = {
-            "input_ids": [one.ids + [self.config["padding"]] * (longest - len(one.ids)) for one in encoded],
-            "attention_mask": [[1] * len(one.ids) + [0] * (longest - len(one.ids)) for one in encoded],
-            "token_type_ids": [one.type_ids + [0] * (longest - len(one.ids)) for one in encoded],
+        return self.padded(self.tokens(texts))
+
+    def tokens(self, texts: Texts) -> list[Tokens]:
+        """The tokens of texts, or of pairs of texts, each of its own length. Raises ValueError for no texts."""
+        if len(texts) == 0:
+            raise ValueError("texts must hold at least one text, not none.")
+        found = []
+        for start in range(0, len(texts), _ENCODED_AT_ONCE):
+            encoded = self._tokenizer.encode_batch(list(texts[start : start + _ENCODED_AT_ONCE]))
+            found += [(torch.tensor(one.ids), torch.tensor(one.type_ids)) for one in encoded]
+        return found
+
+    def padded(self, tokens: Sequence[Tokens]) -> dict[str, Tensor]:
+        """The arguments of `forward` for the tokens of some texts, padded to the longest."""
+        ids, segments = zip(*tokens)
+        return {
+            "input_ids": pad_sequence(ids, batch_first=True, padding_value=self.config["padding"]),
+            "attention_mask": pad_sequence([torch.ones_like(one) for one in ids], batch_first=True),
+            "token_type_ids": pad_sequence(segments, batch_first=True),
         }
-        return {name: torch.tensor(rows) for name, rows in padded.items()}
 
     def embed(self, texts: Texts, batch: int = 64) -> Tensor:
         """Vectors float [n, hidden] of texts or pairs of texts, on the CPU, in evaluation mode, without gradients."""
-        return self._in_batches(texts, batch, lambda vectors: vectors)
-
-    def log_probabilities(self, texts: Texts, batch: int = 64) -> Tensor:
-        """Log probabilities (nats) of the classes, float [n, classes] on the CPU, in evaluation mode.
-
-        Raises ValueError for an encoder without classes.
-        """
-        if self.head is None:
-            raise ValueError("classes must be at least 2 for probabilities, not 0: fine-tune the encoder first.")
-        return self._in_batches(texts, batch, lambda vectors: self.head(vectors).log_softmax(1))
+        return self.read_out(texts, lambda vectors: vectors, batch)
 
     @torch.no_grad()
-    def _in_batches(self, texts: Texts, batch: int, read: Callable[[Tensor], Tensor]) -> Tensor:
-        """Texts of similar length share a batch, so that little is padded."""
+    def read_out(self, texts: Texts, read: Callable[[Tensor], Tensor], batch: int = 64) -> Tensor:
+        """What `read` makes of the vectors of texts, as `embed`. Texts of similar length share a batch: little is
+        padded."""
         whole("batch", batch)
-        if len(texts) == 0:
-            raise ValueError("texts must hold at least one text, not none.")
         device, training = next(self.parameters()).device, self.training
-        order = sorted(range(len(texts)), key=lambda i: _characters(texts[i]))
+        tokens = self.tokens(texts)
+        order = sorted(range(len(tokens)), key=lambda place: len(tokens[place][0]))
         self.eval()
         try:
             parts = []
-            for start in range(0, len(texts), batch):
-                tokens = self.tokenize([texts[i] for i in order[start : start + batch]])
-                parts.append(read(self(**{name: rows.to(device) for name, rows in tokens.items()})).cpu())
+            for start in range(0, len(order), batch):
+                rows = self.padded([tokens[place] for place in order[start : start + batch]])
+                parts.append(read(self(**{name: values.to(device) for name, values in rows.items()})).cpu())
         finally:
             self.train(training)
         return torch.cat(parts)[torch.tensor(order).argsort()]
@@ -143,7 +145,7 @@ def pretrained_encoder(
     source = {"revision": revision, "trust_remote_code": False}
     try:
         tokenizer = AutoTokenizer.from_pretrained(name, **source)
-        with _drawing_from(generator):
+        with drawing_from(generator):
             model = AutoModel.from_pretrained(name, use_safetensors=True, dtype=torch.float32, **source)
     except (OSError, ValueError) as error:
         reason = str(error).partition("\n")[0]
@@ -210,64 +212,8 @@ def small_encoder(
     return TextEncoder(plain, tokenizer.to_str(), padding, pooling, max_length, generator=generator).eval()
 
 
-def fine_tune(
-    texts: Texts,
-    labels: Tensor,
-    encoder: TextEncoder,
-    generator: torch.Generator,
-    *,
-    epochs: int = 2,
-    batch: int = 32,
-    learning_rate: float = 5e-5,
-    warm_up: float = 0.1,
-    device: torch.device | str = "cpu",
-    progress: Callable[[int, float], None] | None = None,
-) -> TextEncoder:
-    """Trains a copy of an encoder, with a new linear head on dropped-out vectors, to tell the classes of texts.
-
-    AdamW on the mean cross entropy, the learning rate rising over the first `warm_up` share of the steps and falling
-    linearly to 0, gradients clipped to norm 1; the default rate suits pretrained encoders, one from `small_encoder`
-    needs about 1e-3. labels int64 [n] in 0..classes-1. Every draw, the dropout's included, is from `generator`, a CPU
-    generator; torch's global generators are lent for it and put back. progress(step, loss) is called after each step,
-    counted from 1, with the batch's cross entropy (nats); what it raises ends the training.
-    Returns the copy on `device` in evaluation mode: `embed`, `log_probabilities`.
-    Raises ValueError when labels do not match the texts or hold fewer than two classes, and for sizes out of range.
-    """
-    classes = classes_of(labels, len(texts), "text")
-    epochs, batch = whole("epochs", epochs), whole("batch", batch)
-    if not 0.0 <= warm_up < 1.0:
-        raise ValueError(f"warm_up must be a share in [0, 1), not {warm_up!r}.")
-    model = copy.deepcopy(encoder).to("cpu")
-    model.config["classes"] = classes
-    model.head = linear(model.hidden, classes, generator)
-    model.to(device).train()
-    per_epoch = -(-len(texts) // batch)
-    steps = epochs * per_epoch
-    rising = max(1.0, warm_up * steps)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.01)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: min((step + 1) / rising, (steps - step) / max(1.0, steps - rising))
-    )
-    with _drawing_from(generator, device):
-        for step in range(steps):
-            if step % per_epoch == 0:
-                order = torch.randperm(len(texts), generator=generator)
-            rows = order[step % per_epoch * batch :][:batch]
-            tokens = model.tokenize([texts[i] for i in rows.tolist()])
-            vectors = model(**{name: values.to(device) for name, values in tokens.items()})
-            loss = cross_entropy(model.head(dropout(vectors, DROPOUT)), labels[rows].to(device))
-            optimiser.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimiser.step()
-            schedule.step()
-            if progress is not None:
-                progress(step + 1, loss.item())
-    return model.eval()
-
-
 @contextlib.contextmanager
-def _drawing_from(generator: torch.Generator, device: torch.device | str = "cpu") -> Iterator[None]:
+def drawing_from(generator: torch.Generator, device: torch.device | str = "cpu") -> Iterator[None]:
     """Lets code that knows only torch's global generators draw from `generator`, and puts them back as they were."""
     device = torch.device(device)
     seed = int(torch.randint(2**62, (), generator=generator))
@@ -293,7 +239,3 @@ def _longest(transformer: nn.Module) -> int:
         return getattr(transformer.config, "max_position_embeddings", None) or sys.maxsize
     # the RoBERTa family counts positions from behind the padding id
     return positions.num_embeddings - (0 if positions.padding_idx is None else positions.padding_idx + 1)
-
-
-def _characters(text: str | tuple[str, str]) -> int:
-    return len(text) if isinstance(text, str) else sum(map(len, text))

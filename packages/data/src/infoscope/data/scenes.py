@@ -1,0 +1,111 @@
+"""The grammar of generated inference: what a premise tells of somebody, and what a hypothesis claims of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+SUBJECTS = (
+    "a man",
+    "a woman",
+    "an old man",
+    "a young woman",
+    "a boy",
+    "a girl",
+    "a nurse",
+    "a farmer",
+    "a tourist",
+    "a student",
+    "a waiter",
+    "a singer",
+)
+
+# Every value in two wordings. All attributes have as many values, and no word is of two values.
+ATTRIBUTES: tuple[tuple[tuple[str, str], ...], ...] = (
+    (  # activities
+        ("reading a novel", "turning pages"),
+        ("eating soup", "having lunch"),
+        ("playing the guitar", "making music"),
+        ("riding a bicycle", "cycling"),
+        ("throwing a ball", "practising a sport"),
+        ("painting a fence", "using a brush"),
+        ("talking on the phone", "making a call"),
+        ("feeding pigeons", "caring for birds"),
+    ),
+    (  # places
+        ("on a beach", "by the sea"),
+        ("in a kitchen", "near a stove"),
+        ("at a station", "beside the trains"),
+        ("in a forest", "among trees"),
+        ("in a library", "between bookshelves"),
+        ("on a roof", "above the street"),
+        ("at a market", "amid stalls"),
+        ("in a hospital", "around doctors"),
+    ),
+    (  # garments
+        ("wearing a red coat", "dressed in scarlet"),
+        ("wearing a blue shirt", "clothed in navy"),
+        ("wearing a straw hat", "with covered hair"),
+        ("wearing heavy boots", "with sturdy footwear"),
+        ("wearing sunglasses", "with tinted lenses"),
+        ("wearing a silk scarf", "with wrapped shoulders"),
+        ("wearing rubber gloves", "with protected hands"),
+        ("wearing a striped tie", "with fine neckwear"),
+    ),
+)
+
+CUES = ("visibly", "reportedly", "allegedly")  # the artefacts, by label: entailment, neutral, contradiction
+
+ENTAILMENT, NEUTRAL, CONTRADICTION = range(3)
+
+
+class Choices(NamedTuple):
+    """What is drawn for n pairs, int64 [n] each: all uniform and independent of one another and of the label.
+
+    value is of every attribute [n, 3]; wording of the premise's two attributes and of the hypothesis [n, 3].
+    """
+
+    subject: torch.Tensor
+    omitted: torch.Tensor
+    swapped: torch.Tensor
+    asked: torch.Tensor
+    value: torch.Tensor
+    shift: torch.Tensor
+    wording: torch.Tensor
+
+    @classmethod
+    def draw(cls, n: int, generator: torch.Generator) -> Choices:
+        values = len(ATTRIBUTES[0])
+        sizes = ((n,), (n,), (n,), (n,), (n, 3), (n,), (n, 3))
+        limits = ((0, len(SUBJECTS)), (0, 3), (0, 2), (0, 2), (0, values), (1, values), (0, 2))
+        drawn = zip(limits, sizes, strict=True)
+        device = generator.device
+        return cls(*(torch.randint(*limit, size, generator=generator, device=device).cpu() for limit, size in drawn))
+
+
+def pairs_of(labels: list[int], cued: list[bool], choices: Choices) -> list[tuple[str, str]]:
+    """The premise and the hypothesis of every label; `cued` ones have the word of their label in the hypothesis."""
+    return [
+        _pair(label, cue, Choices(*(column[place].tolist() for column in choices)))
+        for place, (label, cue) in enumerate(zip(labels, cued, strict=True))
+    ]
+
+
+def _pair(label: int, cued: bool, one: Choices) -> tuple[str, str]:
+    """One pair; the fields of `one` are plain numbers.
+
+    Whatever the label, the attribute that the hypothesis claims is uniform among the three, and so is its value.
+    """
+    told = [attribute for attribute in range(3) if attribute != one.omitted]
+    if one.swapped:
+        told.reverse()
+    phrases = [ATTRIBUTES[attribute][one.value[attribute]][one.wording[place]] for place, attribute in enumerate(told)]
+    subject = SUBJECTS[one.subject]
+    premise = f"{subject[0].upper()}{subject[1:]} is {phrases[0]}, {phrases[1]}."
+    claimed = one.omitted if label == NEUTRAL else told[one.asked]
+    value = one.value[claimed]
+    if label == CONTRADICTION:
+        value = (value + one.shift) % len(ATTRIBUTES[claimed])
+    cue = f"{CUES[label]} " if cued else ""
+    return premise, f"The {subject.partition(' ')[2]} is {cue}{ATTRIBUTES[claimed][value][one.wording[2]]}."

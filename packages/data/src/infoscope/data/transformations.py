@@ -1,0 +1,187 @@
+"""Transformations of labelled texts, each of which keeps one attribute of the input (Ethayarajh et al. 2022, table 7).
+
+The V-information of a transformed input, with a model fitted to it, says how much of the label that attribute tells.
+All are pure: texts in, as many texts out. Tokens are words and single punctuation marks; they are compared without
+regard to case.
+
+Of single texts or pairs:
+    standard          a pair as "PREMISE: ... HYPOTHESIS: ...", a single text as it is; `sides` takes it apart again
+    null              a single space: nothing (some tokenizers fail on the empty string)
+    shuffled          the tokens of each side in random order
+    length            "#" for each token
+    vocabulary_only   only the words of a list
+Of pairs:
+    hypothesis_only, premise_only
+    raw_overlap       tokens that the two sides do not share are [MASK]
+    overlap_level     none, low, medium or high
+By name, for sweeps: `transformed`, TRANSFORMATIONS.
+Numbers to slice a data set by: `lengths`, `overlap_lengths`, `overlap_fractions`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+
+import numpy as np
+import torch
+
+Texts = Sequence[str] | Sequence[tuple[str, str]]
+
+PREMISE, HYPOTHESIS = "PREMISE", "HYPOTHESIS"  # the headers
+MASK = "[MASK]"
+LEVELS = ((0.25, "none"), (0.5, "low"), (0.75, "medium"))  # below these shares of the hypothesis; from .75 on "high"
+
+_TOKEN = re.compile(r"\[MASK\]|\w+(?:['’]\w+)*|[^\w\s]")
+
+
+def tokens(text: str) -> list[str]:
+    """The words and single punctuation marks of a text; [MASK] is one."""
+    return _TOKEN.findall(text)
+
+
+def standard(texts: Texts) -> list[str]:
+    """Pairs with their headers in one text, single texts as they are; blanks around them are dropped."""
+    return _each(texts, str.strip)
+
+
+def sides(text: str) -> tuple[str, str]:
+    """The premise and the hypothesis of a text with headers, "" for a side it does not have: what `standard`, or any
+    other transformation, put together. A text without headers is taken for a hypothesis."""
+    premise, _, hypothesis = text.removeprefix(f"{PREMISE}: ").partition(f"{HYPOTHESIS}: ")
+    return (premise.strip(), hypothesis) if text.startswith((f"{PREMISE}: ", f"{HYPOTHESIS}: ")) else ("", text)
+
+
+def null(texts: Texts) -> list[str]:
+    """A single space for every text."""
+    return [" "] * len(texts)
+
+
+def shuffled(texts: Texts, generator: torch.Generator) -> list[str]:
+    """The tokens of a text, or of each side of a pair, in a random order drawn from the generator."""
+
+    def shuffle(text: str) -> str:
+        found = tokens(text)
+        order = torch.randperm(len(found), generator=generator, device=generator.device).tolist()
+        return " ".join(found[place] for place in order)
+
+    return _each(texts, shuffle)
+
+
+def length(texts: Texts) -> list[str]:
+    """A "#" for each token, separated by spaces."""
+    return _each(texts, lambda text: " ".join("#" for _ in tokens(text)))
+
+
+def vocabulary_only(texts: Texts, words: Collection[str]) -> list[str]:
+    """The tokens that are in a list of words, in their order; a single space if a single text has none of them.
+
+    Raises ValueError when the list is empty or a string.
+    """
+    if isinstance(words, str) or not words:
+        raise ValueError(f"words must be one or more words, not {words!r}.")
+    kept = {word.casefold() for word in words}
+    return [
+        text or " "
+        for text in _each(texts, lambda text: " ".join(one for one in tokens(text) if one.casefold() in kept))
+    ]
+
+
+def hypothesis_only(pairs: Texts) -> list[str]:
+    """The hypotheses, with their header."""
+    return [_headed(HYPOTHESIS, hypothesis.strip()) for _, hypothesis in _pairs(pairs)]
+
+
+def premise_only(pairs: Texts) -> list[str]:
+    """The premises, with their header."""
+    return [_headed(PREMISE, premise.strip()) for premise, _ in _pairs(pairs)]
+
+
+def raw_overlap(pairs: Texts) -> list[str]:
+    """Both sides, with [MASK] for every token that the other side does not have."""
+    masked = []
+    for premise, hypothesis in _pairs(pairs):
+        common = _types(premise) & _types(hypothesis)
+        masked.append(
+            tuple(
+                " ".join(one if one.casefold() in common else MASK for one in tokens(side))
+                for side in (premise, hypothesis)
+            )
+        )
+    return _each(masked, lambda text: text)
+
+
+def overlap_level(pairs: Texts) -> list[str]:
+    """The share of the hypothesis' tokens that the premise has, as a word: none, low, medium, high (from .25, .5, .75
+    on)."""
+    return [
+        next((level for bound, level in LEVELS if fraction < bound), "high") for fraction in overlap_fractions(pairs)
+    ]
+
+
+TRANSFORMATIONS: dict[str, Callable[[Texts], list[str]]] = {
+    "std": standard,
+    "null": null,
+    "length": length,
+    "hypothesis": hypothesis_only,
+    "premise": premise_only,
+    "raw_overlap": raw_overlap,
+    "overlap": overlap_level,
+}
+"""Those that take nothing but the texts, by the names of the published results."""
+
+
+def transformed(name: str, texts: Texts, generator: torch.Generator) -> list[str]:
+    """A transformation by name: one of TRANSFORMATIONS, or "shuffled", the only one that draws from the generator.
+
+    Raises ValueError for another name, or for one of pairs when the texts are single.
+    """
+    if name == "shuffled":
+        return shuffled(texts, generator)
+    if name not in TRANSFORMATIONS:
+        raise ValueError(f"name must be one of shuffled, {', '.join(TRANSFORMATIONS)}, not {name!r}.")
+    return TRANSFORMATIONS[name](texts)
+
+
+def lengths(texts: Texts) -> np.ndarray:
+    """The number of tokens of every text, or of both sides of a pair, int64 [n]."""
+    return np.array([sum(len(tokens(side)) for side in ((one,) if isinstance(one, str) else one)) for one in texts])
+
+
+def overlap_lengths(pairs: Texts) -> np.ndarray:
+    """How many different tokens both sides of a pair have, int64 [n] (figure 5)."""
+    return np.array([len(_types(premise) & _types(hypothesis)) for premise, hypothesis in _pairs(pairs)])
+
+
+def overlap_fractions(pairs: Texts) -> np.ndarray:
+    """The share of the hypothesis' tokens, repeated ones counted, that the premise has: float64 [n]; 0 without any."""
+    shares = []
+    for premise, hypothesis in _pairs(pairs):
+        there, claimed = _types(premise), tokens(hypothesis)
+        shares.append(sum(one.casefold() in there for one in claimed) / max(1, len(claimed)))
+    return np.array(shares)
+
+
+def _types(text: str) -> set[str]:
+    return {token.casefold() for token in tokens(text)}
+
+
+def _headed(header: str, text: str) -> str:
+    return f"{header}: {text}"
+
+
+def _each(texts: Texts, change: Callable[[str], str]) -> list[str]:
+    """Every text changed; of pairs both sides, premise first, in one text with their headers."""
+    return [
+        change(one)
+        if isinstance(one, str)
+        else f"{_headed(PREMISE, change(one[0]))} {_headed(HYPOTHESIS, change(one[1]))}"
+        for one in texts
+    ]
+
+
+def _pairs(texts: Texts) -> Sequence[tuple[str, str]]:
+    """The texts; ValueError unless they are pairs."""
+    if any(isinstance(one, str) for one in texts):
+        raise ValueError("pairs must be of a premise and a hypothesis, not single texts.")
+    return texts

@@ -1,0 +1,65 @@
+"""Densities of latents: divergences from the prior, and the parts of the KL divergence estimated on a minibatch.
+
+All in nats. The prior is a standard normal for real latents and uniform for categorical ones.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+
+def gaussian_kl(mean: Tensor, scale: Tensor) -> Tensor:
+    """KL(N(mean, scale^2) | N(0, 1)), elementwise."""
+    return 0.5 * (mean.square() + scale.square() - 1.0) - scale.log()
+
+
+def categorical_kl(log_probabilities: Tensor) -> Tensor:
+    """KL(p | uniform) of distributions [n, C]: [n], at most ln C."""
+    entropy = -(log_probabilities.exp() * log_probabilities).sum(1)
+    return math.log(log_probabilities.shape[1]) - entropy
+
+
+def log_normal(z: Tensor, mean: Tensor | float, scale: Tensor) -> Tensor:
+    """The log density of N(mean, scale^2) at z, elementwise."""
+    return -0.5 * ((z - mean) / scale).square() - scale.log() - 0.5 * math.log(2.0 * math.pi)
+
+
+def stratified_log_weights(batch: int, items: int, like: Tensor | None = None) -> Tensor:
+    """Logarithms of the weights [batch, batch] of minibatch-stratified sampling (Chen et al. 2018, appendix C.2).
+
+    Row i, column j: the weight of q(z_i | x_j) in the estimate of q(z_i) = (1/N) sum of q(z_i | x) over all N items,
+    where z_i was drawn for x_i and the batch holds M = batch - 1 others of the N, each set of them equally likely.
+    x_i itself is always in, so it keeps its 1/N. The others stand for the remaining (N - 1)/N: one of them has
+    (N - M)/(N M), the next in the batch here, and M - 1 have 1/M. Every other item is each of the M with the same
+    probability, so in expectation it has ((N - M)/(N M) + (M - 1)/M)/(N - 1) = 1/N: the density is unbiased.
+    A pair has one weight, in the joint density of all latents as in that of each. The dtype and device are those of
+    `like` (None: float64 on the CPU). Raises ValueError unless 2 <= batch <= items.
+    """
+    if not 2 <= batch <= items:
+        raise ValueError(f"batch must be from 2 to the {items} items, not {batch}.")
+    others = batch - 1
+    like = torch.empty(0, dtype=torch.float64) if like is None else like
+    log_weights = like.new_full((batch, batch), -math.log(others))
+    rows = torch.arange(batch, device=like.device)
+    log_weights[rows, (rows + 1) % batch] = math.log((items - others) / (items * others))
+    log_weights[rows, rows] = -math.log(items)
+    return log_weights
+
+
+def kl_parts(z: Tensor, mean: Tensor, scale: Tensor, log_weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Mutual information, total correlation and dimension-wise KL of each draw (Chen et al. 2018, equation 2).
+
+    z [n, L], each row drawn from N(mean, scale^2) of its row; mean, scale [m, L], the first n of which are the rows'
+    own; log_weights [n, m] of the mixture that estimates q(z) and, latent by latent, q(z_l). Each part is [n]:
+    log q(z|x) - log q(z), log q(z) - sum_l log q(z_l), sum_l log q(z_l) - log p(z). They add up to
+    log q(z|x) - log p(z) exactly, whatever the weights.
+    """
+    pairs = log_normal(z[:, None], mean, scale)
+    own = log_normal(z, mean[: len(z)], scale[: len(z)]).sum(1)
+    joint = (log_weights + pairs.sum(2)).logsumexp(1)
+    product = (log_weights[:, :, None] + pairs).logsumexp(1).sum(1)
+    prior = log_normal(z, 0.0, torch.ones_like(z)).sum(1)
+    return own - joint, joint - product, product - prior

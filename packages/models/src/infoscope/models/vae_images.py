@@ -1,0 +1,87 @@
+"""Images as the variational autoencoders read them: an array, or something that gives them by index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+class IndexedImages(Protocol):
+    """Images given by index: `images(index)` of an int64 array [b] is a float tensor [b, C, H, W] in [0, 1]."""
+
+    def __len__(self) -> int: ...
+
+    def images(self, index: np.ndarray) -> Tensor: ...
+
+
+class CallableImages(Protocol):
+    """The same, called directly."""
+
+    def __len__(self) -> int: ...
+
+    def __call__(self, index: np.ndarray) -> Tensor: ...
+
+
+Images = Tensor | np.ndarray | IndexedImages | CallableImages
+
+
+class ImageSource:
+    """Any kind of `Images` behind one method, checked against the shape [C, H, W] of one image.
+
+    Arrays of whole numbers (bool, uint8, or other) are kept as they are and scaled batch by batch: by 1 when the
+    largest of all values is 0 or 1, else by 1/255. Raises ValueError for an array of another shape, no images, or
+    values outside the range; of images given by index, when a batch is read.
+    """
+
+    def __init__(self, images: Images, shape: Sequence[int]) -> None:
+        self._shape, self._scale = tuple(shape), 1.0
+        self._array: Tensor | None = None
+        self._get: Callable[[np.ndarray], Tensor] | None = None
+        if isinstance(images, (Tensor, np.ndarray)):
+            self._array = torch.as_tensor(images)
+            self._check_array(self._array)
+        else:
+            self._get = getattr(images, "images", images)
+            if not callable(self._get) or not hasattr(images, "__len__"):
+                raise ValueError(f"images must be an array, or have a length and give images by index, not {images!r}.")
+        self.count = len(images)
+        if self.count == 0:
+            raise ValueError("images must be one or more, not none.")
+
+    def batch(self, rows: Tensor, device: torch.device | str = "cpu") -> Tensor:
+        """The images of rows int64 [b]: float32 [b, C, H, W] in [0, 1] on the device."""
+        if self._array is not None:
+            return self._array[rows.to(self._array.device)].to(device).float().mul_(self._scale)
+        images = self._get(rows.numpy())
+        if not isinstance(images, Tensor) or images.shape != (len(rows), *self._shape):
+            shape = list(images.shape) if isinstance(images, Tensor) else type(images).__name__
+            raise ValueError(f"images must give tensors of shape {[len(rows), *self._shape]}, not {shape}.")
+        return unit_range(images).to(device)
+
+    def _check_array(self, array: Tensor) -> None:
+        if array.shape[1:] != self._shape:
+            raise ValueError(
+                f"images must have shape [n, {', '.join(map(str, self._shape))}], not {list(array.shape)}."
+            )
+        if array.is_floating_point():
+            unit_range(array)
+        elif array.numel() and array.dtype != torch.bool:
+            low, high = (int(value) for value in array.aminmax())
+            if low < 0 or high > 255:
+                raise ValueError(f"images must be whole numbers in 0..255, not from {low} to {high}.")
+            self._scale = 1.0 if high <= 1 else 1.0 / 255.0
+
+
+def unit_range(images: Tensor) -> Tensor:
+    """The images as float32; ValueError unless they are floats in [0, 1]."""
+    if not images.is_floating_point():
+        raise ValueError(f"images must be floating-point numbers in [0, 1], not {images.dtype}.")
+    if images.numel():
+        low, high = (float(value) for value in images.aminmax())
+        if not (low >= 0.0 and high <= 1.0):
+            raise ValueError(f"images must be in [0, 1], not from {low:g} to {high:g}.")
+    return images.float()

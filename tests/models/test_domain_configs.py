@@ -1,0 +1,106 @@
+"""Configurations of the domain models: plain values, old versions, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+from infoscope.models import domain_configs
+from infoscope.models.domain import DANN, DIVA, ERM, IRM, NVAE, AugmentedDANN, BlockSpec, Network
+from infoscope.models.domain_configs import ERMConfig, NVAEConfig
+
+SETTING = {"shape": (3, 16, 16), "classes": 4, "domains": 3}
+
+# written by version 1 of the configuration; a later version must read it as it was meant
+VERSION_1 = """{"shape": [3, 16, 16], "classes": 4, "domains": 3,
+    "blocks": {"z_y": 8, "z_x": 8, "z_dy": 8, "z_d": 8}, "network": {"kind": "plain", "width": 4, "depth": 2},
+    "optimisation": {"method": "adam", "learning_rate": 0.001, "momentum": 0.9, "weight_decay": 0.0, "batch": 64,
+                     "balanced": false},
+    "version": 1, "reconstruction": "squared", "alpha_y": 150.0, "alpha_d": 150.0, "hidden": [64, 64], "beta": {},
+    "beta_warmup": 0.0, "l1": {"z_dy": 5.0}}"""
+
+
+def test_a_version_1_configuration_is_read():
+    model = NVAE(**json.loads(VERSION_1))
+    assert model.blocks_spec == BlockSpec(8, 8, 8, 8)
+    assert model.settings.l1 == {"z_dy": 5.0} and model.settings.network == Network(width=4)
+    assert model.settings.alpha_y == 150.0 and model.settings.reconstruction == "squared"
+
+
+def test_missing_fields_take_the_defaults_of_the_version_that_wrote_them(monkeypatch):
+    """A later code, of version 3: 2 added `margin`, which earlier runs were without (0), and 3 changed its default to
+    9 and that of the width to 32."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class Later(ERMConfig):
+        margin: float = 9.0
+        network: Network = Network(width=32)
+        version: int = 3
+
+        EARLIER: ClassVar = {2: {"margin": 0.0}, 3: {"margin": 5.0, "network.width": 64}}
+
+    monkeypatch.setattr(domain_configs, "VERSION", 3)
+    old = ERM(**SETTING).config | {"version": 1}
+    del old["network"]["width"]
+    read = Later.from_dict(old)
+    assert (read.margin, read.network.width, read.version) == (0.0, 64, 3)
+    read = Later.from_dict(old | {"version": 2})
+    assert (read.margin, read.network.width) == (5.0, 64)
+    read = Later.from_dict(old | {"version": 3})
+    assert (read.margin, read.network.width) == (9.0, 32)
+    assert Later.from_dict(old | {"margin": 7.0}).margin == 7.0
+    assert Later.from_dict(SETTING).margin == 9.0  # new ones, without a version, are of today
+
+
+def test_a_partial_nested_mapping_keeps_the_models_own_defaults():
+    assert DANN(**SETTING, adversary={"weight": 0.5}).settings.adversary.hidden == (100, 100)
+    assert AugmentedDANN(**SETTING, adversary={"weight": 0.5}).settings.adversary.hidden == (64, 32)
+    assert IRM(**SETTING, optimisation={"batch": 8}).settings.optimisation.balanced
+    assert NVAE(**SETTING, network=Network(width=5)).settings.network.width == 5
+
+
+def test_weights_of_absent_blocks_are_dropped():
+    config = NVAEConfig.from_dict(SETTING | {"blocks": {"z_y": 3, "z_d": 2}, "beta": {"z_x": 2.0, "z_y": 3.0}})
+    assert config.l1 == {} and config.beta == {"z_y": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "message"),
+    [
+        (ERM, {"shape": (3, 16)}, "shape"),
+        (ERM, {"classes": 1}, "classes"),
+        (ERM, {"domains": 1}, "domains"),
+        (ERM, {"blocks": {"z_y": 4, "z_d": 4}}, "blocks"),
+        (ERM, {"colour": 1}, "colour"),
+        (ERM, {"version": 99}, "version"),
+        (ERM, {"network": {"kind": "vit"}}, "network.kind"),
+        (ERM, {"network": {"depht": 3}}, "depht"),
+        (ERM, {"shape": (7,), "network": {"kind": "densenet121"}}, "densenet121"),
+        (ERM, {"optimisation": {"learning_rate": 0}}, "learning_rate"),
+        (ERM, {"optimisation": {"momentum": 1.5}}, "momentum"),
+        (ERM, {"hidden": [0]}, "hidden"),
+        (IRM, {"penalty": "vector"}, "penalty"),
+        (IRM, {"switch": 2}, "switch"),
+        (IRM, {"weight": float("nan")}, "weight"),
+        (DANN, {"adversary": {"method": "none"}}, "method"),
+        (AugmentedDANN, {"blocks": {"z_y": 4, "z_x": 4, "z_d": 4}}, "z_x"),
+        (AugmentedDANN, {"blocks": {"z_y": 4, "z_dy": 4}}, "z_d"),
+        (AugmentedDANN, {"adversary": {"method": "alternating"}}, "reversal"),
+        (NVAE, {"blocks": {"z_y": 4, "z_x": 4}}, "z_d or z_dy"),
+        (NVAE, {"reconstruction": "l2"}, "reconstruction"),
+        (NVAE, {"l1": {"z_q": 1.0}}, "z_q"),
+        (NVAE, {"beta": {"z_y": -1.0}}, "beta of z_y"),
+        (DIVA, {"blocks": {"z_y": 4, "z_dy": 4, "z_d": 4}}, "z_dy"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(model, settings, message):
+    with pytest.raises(ValueError, match=message):
+        model(**SETTING | settings)
+
+
+def test_a_required_field_is_asked_for():
+    with pytest.raises(ValueError, match="classes must be given"):
+        ERM(shape=(3,), domains=2)

@@ -1,0 +1,150 @@
+"""Accuracies by domain with their standard errors, and blocks of whole data sets."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from infoscope.models.domain import DANN, ERM, NVAE, DomainData, accuracies, extract_blocks, posteriors
+
+SETTING = {"shape": (2,), "classes": 2, "domains": 2, "network": {"width": 4}}
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def reader() -> ERM:
+    """A classifier that says class 1 where the first value is above the second."""
+    model = ERM(**SETTING, blocks={"z_y": 2})
+    model.encoder = nn.Identity()
+    model.class_head = nn.Linear(2, 2, bias=False)
+    with torch.no_grad():
+        model.class_head.weight.copy_(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
+    return model
+
+
+def answers(right: list[int], d: list[int], groups: list[int] | None = None) -> DomainData:
+    """Items of class 1 that the reader gets right (1) or wrong (0), or is not finite on (2)."""
+    values = {1: [1.0, 0.0], 0: [0.0, 1.0], 2: [math.nan, 0.0]}
+    return DomainData(torch.tensor([values[one] for one in right]), [1] * len(right), d, groups)
+
+
+def test_accuracies_by_hand():
+    result = accuracies(reader(), answers([1, 1, 1, 0, 1, 0, 0, 0], [0, 0, 0, 0, 4, 4, 4, 4]), batch=3)
+    assert result.overall.value == 0.5 and result.overall.n == result.overall.clusters == 8
+    assert {d: entry.value for d, entry in result.by_domain.items()} == {0: 0.75, 4: 0.25}
+    assert result.worst_domain == 4 and result.worst == result.by_domain[4]
+    assert result.average.value == 0.5
+    for entry, n, p in ((result.overall, 8, 0.5), (result.by_domain[0], 4, 0.75)):
+        assert entry.standard_error == pytest.approx(math.sqrt(p * (1 - p) / (n - 1)))
+    # independent domains of four items each: half the root of the sum of their variances, with 8 items for 4 in n - 1
+    within = 2 * 0.75 * 0.25 / 4
+    assert result.average.standard_error == pytest.approx(0.5 * math.sqrt(within * 8 / 7))
+
+
+def test_the_average_counts_domains_alike():
+    result = accuracies(reader(), answers([1, 1, 1, 1, 1, 1, 0, 0], [0] * 6 + [1] * 2))
+    assert result.overall.value == 0.75 and result.average.value == 0.5 and result.worst.value == 0.0
+
+
+def test_standard_errors_know_groups():
+    """Copies of an item add nothing: 4 groups of 3 copies have the standard error of 4 items. Groups that have one item
+    in each of two domains, right in the one where wrong in the other, have no error in the average."""
+    single = accuracies(reader(), answers([1, 0, 1, 1], [0] * 4)).overall
+    copied = accuracies(reader(), answers([1, 0, 1, 1] * 3, [0] * 12, [5, 6, 7, 9] * 3)).overall
+    assert copied.standard_error == pytest.approx(single.standard_error) and copied.clusters == 4 and copied.n == 12
+    paired = accuracies(reader(), answers([1, 0, 0, 1], [0, 0, 1, 1], [1, 2, 1, 2]))
+    assert paired.average.standard_error == pytest.approx(0.0, abs=1e-12)
+    one = accuracies(reader(), answers([1, 0], [0, 0], [3, 3])).overall
+    assert math.isnan(one.standard_error) and one.clusters == 1 and one.value == 0.5
+
+
+def test_an_answer_that_is_not_finite_is_no_answer():
+    result = accuracies(reader(), answers([1, 2, 1, 1], [0, 0, 1, 1]))
+    assert math.isnan(result.overall.value) and math.isnan(result.average.value)
+    assert result.worst_domain == 0 and result.by_domain[1].value == 1.0
+
+
+def test_unknown_classes_are_not_counted():
+    data = answers([1, 0, 1], [0, 0, 0])
+    data.y[1] = -1
+    assert accuracies(reader(), data).overall == accuracies(reader(), answers([1, 1], [0, 0])).overall
+    data.y[:] = -1
+    with pytest.raises(ValueError, match="data.y"):
+        accuracies(reader(), data)
+
+
+def test_domains_are_read_by_models_that_read_them():
+    data = answers([1, 0], [0, 1])
+    assert accuracies(DANN(**SETTING), data, of="domain").overall.n == 2
+    with pytest.raises(ValueError, match="ERM, which never reads the domain"):
+        accuracies(reader(), data, of="domain")
+    with pytest.raises(ValueError, match="of must be"):
+        accuracies(reader(), data, of="colour")
+
+
+def test_blocks_of_a_data_set():
+    """The same in one batch or many, from arrays or a data set; the mode is left as it was; every step is told."""
+    model = NVAE(shape=(3, 16, 16), classes=2, domains=2, network={"width": 2}, generator=generator()).train()
+    x = torch.rand(7, 3, 16, 16, generator=generator(1))
+    told = []
+    blocks = extract_blocks(model, x, batch=3, progress=lambda done, n: told.append((done, n)))
+    assert model.training and told == [(3, 7), (6, 7), (7, 7)]
+    assert tuple(blocks) == ("z_y", "z_x", "z_dy", "z_d")
+    data = DomainData(x.numpy(), np.zeros(7, dtype=np.int64), np.zeros(7, dtype=np.int64))
+    whole = posteriors(model, data)
+    for name, values in blocks.items():
+        assert values.shape == (7, 8) and not values.requires_grad
+        assert torch.allclose(values, whole[name].mean, atol=1e-6)
+    with pytest.raises(ValueError, match="data"):
+        extract_blocks(model, x[:0])
+    with pytest.raises(ValueError, match="batch"):
+        extract_blocks(model, x, batch=0)
+
+
+def test_draws_have_the_posteriors_mean_and_scale():
+    """(draw - mean) / scale of 8,000 values is standard normal: mean and variance within 5 standard errors (false
+    alarm below 1e-5); the same generator gives the same draws; a deterministic block is itself."""
+    model = NVAE(shape=(5,), classes=2, domains=2, generator=generator())
+    x = torch.randn(250, 5, generator=generator(1))
+    whole = posteriors(model, x)
+    draws = extract_blocks(model, x, generator=generator(2))
+    again = extract_blocks(model, x, batch=50, generator=generator(2))
+    normal = torch.cat([(draws[name] - block.mean) / block.scale for name, block in whole.items()]).flatten()
+    assert abs(normal.mean()) < 5 / math.sqrt(8000) and abs(normal.var() - 1) < 5 * math.sqrt(2 / 8000)
+    for name in whole:
+        assert torch.allclose(draws[name], again[name], atol=1e-5)
+    erm = ERM(shape=(5,), classes=2, domains=2)
+    assert torch.equal(extract_blocks(erm, x)["z_y"], extract_blocks(erm, x, generator=generator())["z_y"])
+    with pytest.raises(ValueError, match="scale"):
+        erm.blocks(x)["z_y"].log_density(torch.zeros(250, 32))
+
+
+def test_items_from_bytes_arrays_and_functions():
+    images = (torch.rand(4, 1, 3, 3, generator=generator()) * 255).byte()
+    labels = [0, 1, 0, 1]
+    index = torch.tensor([2, 0])
+    assert torch.equal(DomainData(images, labels, labels).images(index), images[index] / 255)
+    lazy = DomainData(lambda rows: images[rows].numpy() / np.float32(255), labels, labels)
+    assert torch.equal(lazy.images(index), images[index] / 255) and len(lazy) == 4
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ({"y": [0.5, 1.0]}, "y must be whole numbers"),
+        ({"y": [0, 1, 1]}, r"y must be whole numbers of shape \[2\]"),
+        ({"y": [-2, 0]}, "y must be at least -1, not -2"),
+        ({"d": [-1, 0]}, "d must be at least 0, not -1"),
+        ({"d": [True, False]}, "d must be whole numbers"),
+        ({"groups": [1]}, "groups must be whole numbers"),
+    ],
+)
+def test_labels_that_are_none_are_refused(labels, message):
+    with pytest.raises(ValueError, match=message):
+        DomainData(**{"x": torch.zeros(2, 3), "y": [0, 1], "d": [0, 1]} | labels)

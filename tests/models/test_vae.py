@@ -1,0 +1,211 @@
+"""The networks of the variational autoencoders, their codes, and whole data sets of images."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from infoscope.models import VAE, AutoEncoder, Encoding, LatentSpec, encode_all, traverse
+from infoscope.tracking.models import read_model, write_model
+
+SMALL = {"image_shape": (1, 16, 16), "channels": (4, 8), "hidden": 16}
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def images(n: int, shape=(1, 16, 16), seed: int = 1) -> torch.Tensor:
+    return torch.rand(n, *shape, generator=generator(seed))
+
+
+@pytest.mark.parametrize("shape", [(1, 64, 64), (3, 32, 32), (2, 32, 64)])
+def test_shapes_of_the_published_network(shape):
+    spec = LatentSpec(real=5, categorical=(3, 4))
+    model = VAE(shape, spec, generator=generator())
+    encoding = model.encode(images(2, shape))
+    assert encoding.mean.shape == encoding.scale.shape == (2, 5)
+    assert [p.shape for p in encoding.probabilities] == [(2, 3), (2, 4)]
+    codes = model.sample(encoding, generator())
+    assert codes.shape == (2, spec.width) == (2, 12)
+    assert model.decode(codes).shape == (2, *shape)
+    assert spec.names == ("z1", "z2", "z3", "z4", "z5", "c1", "c2")
+
+
+def test_weights_of_the_published_network():
+    """Tokui & Sato 2021, table 2, for 1 x 64 x 64 images and 6 Gaussian latents, counted by hand."""
+    convolutions = (1 * 32 + 32 * 32 + 32 * 64 + 64 * 64) * 16
+    encoder = convolutions + (32 + 32 + 64 + 64) + (1024 + 1) * 256 + (256 + 1) * 12
+    decoder = (6 + 1) * 256 + (256 + 1) * 1024 + convolutions + (64 + 32 + 32 + 1)
+    model = VAE()
+    assert sum(p.numel() for p in model.encoder.parameters()) == encoder
+    assert sum(p.numel() for p in model.decoder.parameters()) == decoder
+    kinds = [type(layer) for layer in model.encoder]
+    assert kinds == [nn.Conv2d, nn.ReLU] * 4 + [nn.Flatten, nn.Linear, nn.ReLU, nn.Linear]
+
+
+def test_codes_are_spread_as_the_posterior_says():
+    """Means within 5 standard errors, variances within 5 of theirs (6 latents; false alarm below 1e-5)."""
+    model = VAE(**SMALL, generator=generator())
+    one = model.encode(images(1))
+    n = 20_000
+    many = Encoding(one.mean.expand(n, -1), one.scale.expand(n, -1))
+    codes = ((model.sample(many, generator(3)) - one.mean) / one.scale).detach()
+    assert codes.mean(0).abs().max() < 5 / math.sqrt(n)
+    assert (codes.var(0) - 1).abs().max() < 5 * math.sqrt(2 / n)
+
+
+def test_relaxed_categories_fall_as_often_as_they_should():
+    """The largest entry of a relaxed one-hot is category j with probability p_j (Gumbel's trick), at any temperature:
+    within 5 standard errors for 3 categories (false alarm below 1e-5)."""
+    p = torch.tensor([0.6, 0.3, 0.1])
+    n = 20_000
+    model = VAE(**SMALL, latents=LatentSpec(0, (3,)), generator=generator())
+    many = Encoding(torch.zeros(n, 0), torch.zeros(n, 0), (p.log().expand(n, 3),))
+    codes = model.sample(many, generator(3))
+    torch.testing.assert_close(codes.sum(1), torch.ones(n))
+    shares = torch.nn.functional.one_hot(codes.argmax(1), 3).double().mean(0)
+    assert ((shares - p).abs() < 5 * (p * (1 - p) / n).sqrt()).all()
+    assert ((codes > 0.01) & (codes < 0.99)).any()
+
+
+@pytest.mark.parametrize("make", [VAE, AutoEncoder])
+def test_a_logged_model_is_rebuilt(make, tmp_path):
+    """Through the files that tracking writes: the same output to the last bit, means and probabilities side by side."""
+    extra = {"latents": LatentSpec(2, (3,))} if make is VAE else {"real": 2}
+    model, x = make(**SMALL, **extra, generator=generator()).eval(), images(2)
+    write_model(model, {"images": x.numpy()}, tmp_path)
+    rebuilt = read_model(tmp_path)
+    assert rebuilt.config == json.loads(json.dumps(model.config)) == model.config
+    output = rebuilt(x)
+    assert torch.equal(output, model(x))
+    encoding = model.encode(x)
+    assert torch.equal(output, torch.cat([encoding.mean, *encoding.probabilities], 1))
+
+
+def test_same_generator_same_weights_and_the_global_one_is_left_alone():
+    before = torch.get_rng_state()
+    first, again, other = (VAE(**SMALL, generator=generator(seed))(images(3)) for seed in (0, 0, 1))
+    assert torch.equal(first, again) and not torch.equal(first, other)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_an_autoencoder_has_no_density():
+    model = AutoEncoder(**SMALL, real=3, generator=generator())
+    encoding = model.encode(images(2))
+    assert encoding.scale is None and encoding.mean.shape == (2, 3)
+    assert model.decode(encoding.mean).shape == (2, 1, 16, 16)
+
+
+def test_encoding_in_blocks_is_encoding_at_once():
+    model, x = VAE(**SMALL, latents=LatentSpec(2, (3,)), generator=generator()), images(25)
+    with torch.no_grad():
+        whole = model.encode(x)
+    parts = encode_all(model, x, batch=7)
+    assert len(parts) == 25 and not parts.mean.requires_grad
+    for ours, theirs in zip(
+        (parts.mean, parts.scale, *parts.probabilities), (whole.mean, whole.scale, *whole.probabilities)
+    ):
+        torch.testing.assert_close(ours, theirs)
+
+
+class Stored:
+    """Images by index, as a data set gives them."""
+
+    def __init__(self, array: torch.Tensor) -> None:
+        self.array = array
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def images(self, index: np.ndarray) -> torch.Tensor:
+        return self.array[index]
+
+
+class Called:
+    """Images by index, of an object that is called."""
+
+    def __init__(self, array: torch.Tensor) -> None:
+        self.array = array
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __call__(self, index: np.ndarray) -> torch.Tensor:
+        return self.array[index]
+
+
+def test_all_kinds_of_images_are_the_same_images():
+    model = VAE(**SMALL, generator=generator())
+    binary = (images(9) > 0.5).to(torch.uint8)
+    expected = encode_all(model, binary.float()).mean
+    given = (binary, binary.numpy(), binary.bool(), 255 * binary, binary.double(), Stored(binary.float()))
+    for same in (*given, Called(binary.float())):
+        torch.testing.assert_close(encode_all(model, same, batch=4).mean, expected)
+
+
+def test_traversals_change_one_latent_only():
+    model = VAE(**SMALL, latents=LatentSpec(2, (3,)), generator=generator())
+    x = images(1)[0]
+    code = model(x[None])[0].detach()
+    values = (-1.5, 0.5)
+    rows = traverse(model, x, values)
+    assert {name: row.shape for name, row in rows.items()} == {
+        "z1": (2, 1, 16, 16),
+        "z2": (2, 1, 16, 16),
+        "c1": (3, 1, 16, 16),
+    }
+    second = torch.stack([torch.cat([code[:1], torch.tensor([value]), code[2:]]) for value in values])
+    torch.testing.assert_close(rows["z2"], model.decode(second).sigmoid().detach())
+    category = torch.cat([code[:2], torch.tensor([0.0, 1.0, 0.0])])
+    torch.testing.assert_close(rows["c1"][1], model.decode(category[None])[0].sigmoid().detach())
+    for name, row in traverse(model, code, values).items():
+        torch.testing.assert_close(row, rows[name])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"image_shape": (4, 16, 16)}, "image_shape"),
+        ({"image_shape": (1, 16)}, "image_shape"),
+        ({"image_shape": (1, 18, 16)}, "image_shape"),
+        ({"channels": ()}, "channels"),
+        ({"hidden": 0}, "hidden"),
+        ({"latents": {"real": 0}}, "real"),
+        ({"latents": {"real": -1, "categorical": (3,)}}, "real"),
+        ({"latents": {"categorical": (3, 1)}}, "categorical"),
+        ({"latents": {"temperature": 0.0}}, "temperature"),
+    ],
+)
+def test_bad_architecture_is_refused(arguments, name):
+    with pytest.raises(ValueError, match=f"^{name} must "):
+        VAE(**(SMALL | arguments))
+
+
+def test_bad_images_and_codes_are_refused():
+    model = VAE(**SMALL)
+    for bad, told in (
+        (images(2, (1, 8, 16)), "images must have shape"),
+        (images(2) + 1, "images must be in"),
+        (torch.full((2, 1, 16, 16), math.nan), "images must be in"),
+        (torch.full((2, 1, 16, 16), -1), "images must be whole numbers in 0..255"),
+        (images(0), "images must be one or more"),
+        (3.0, "images must be an array"),
+        (Stored(images(2, (3, 16, 16))), "images must give tensors of shape"),
+        (Stored(255 * images(2)), "images must be in"),
+    ):
+        with pytest.raises(ValueError, match=f"^{told}"):
+            encode_all(model, bad)
+    with pytest.raises(ValueError, match="^images must be floating-point"):
+        model(torch.ones(2, 1, 16, 16, dtype=torch.uint8))
+    with pytest.raises(ValueError, match="^codes must have shape"):
+        model.decode(torch.zeros(2, 5))
+    with pytest.raises(ValueError, match="^start must be"):
+        traverse(model, torch.zeros(5))
+    with pytest.raises(ValueError, match="^values must be"):
+        traverse(model, torch.zeros(6), [])
