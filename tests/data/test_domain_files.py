@@ -110,3 +110,14 @@ def test_other_arguments_are_refused(tree):
         image_folder(tree, extra=["set"])
     with pytest.raises(ValueError, match=r"columns must rename some of .*not \['y'\]"):
         image_folder(tree, table(tree, "path,label,domain", f"{FILES[0]},1,1"), columns={"y": "label"})
+
+
+def test_numbers_are_in_order_and_names_of_digits_stay_apart(tree):
+    """10 comes after 9; but 7, 007 and 1_0 are names."""
+    rows = [
+        f"{path},{label},{domain}"
+        for path, label, domain in zip(FILES, (9, 10, 9, 10, 9), ("7", "007", "7", "007", "1_0"))
+    ]
+    data = image_folder(tree, table(tree, "path,label,domain", *rows))
+    assert data.class_names == ("9", "10") and data.y.tolist() == [0, 1, 0, 1, 0]
+    assert data.domain_names == ("007", "1_0", "7") and data.d.tolist() == [2, 0, 2, 0, 1]

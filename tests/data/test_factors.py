@@ -201,6 +201,7 @@ def test_a_function_that_changes_its_mind_is_refused():
 
 
 NAN_ROWS = np.where(np.arange(N)[:, None] == 5, np.nan, np.zeros((N, 3)))
+MISSING_ROWS = [np.where(np.arange(N)[:, None] == 5, np.array(none, object), rows()) for none in (None, np.nan)]
 MIXED_ROWS = np.array([[k if k % 2 else str(k)] * 3 for k in range(N)], dtype=object)
 
 
@@ -212,6 +213,10 @@ MIXED_ROWS = np.array([[k if k % 2 else str(k)] * 3 for k in range(N)], dtype=ob
         (rows(), ("a", "b"), "factor_names must be 3 different names"),
         (rows(), ("a", "b", "a"), "factor_names must be 3 different names"),
         (NAN_ROWS, NAMES, "factors must have a label for every image, but 'colour' has NaN"),
+        *(
+            (missing, NAMES, "factors must have a label for every image, but .* has None or NaN")
+            for missing in MISSING_ROWS
+        ),
         (MIXED_ROWS, NAMES, "factors must have labels of one kind per factor, but those of 'colour' differ"),
     ],
 )

@@ -131,16 +131,17 @@ def test_latents_in_another_order_give_the_same_figures():
 
 
 def test_contradictions_are_listed_by_their_size():
-    """a above t by 0.1 nats with an error of 0.1 / sqrt(100), t above H by 0.05, b below t."""
+    """a above t by 0.1 nats with an error of 0.1 / sqrt(100), t above H by 0.05, b below t and 0."""
     rng = np.random.default_rng(0)
     noise = rng.standard_normal((100, 1, 1))
     noise = 0.1 * (noise - noise.mean()) / noise.std(ddof=1)
-    pointwise = np.zeros((100, 1, 3)) + np.array([0.85, 0.2, 0.75])
+    pointwise = np.zeros((100, 1, 3)) + np.array([0.85, -0.2, 0.75])
     pointwise[:, :, :1] += noise
     information = FactorInformation.from_pointwise(("y",), ("z",), np.array([0.7]), pointwise, "made up")
     table = contradictions(information)
     found = table.set_index("inequality")
-    assert set(found.index) == {"alone > joint", "joint > entropy"}
+    assert set(found.index) == {"alone > joint", "joint > entropy", "rest < 0"}
+    assert found.loc["rest < 0", ["latent", "excess"]].tolist() == ["z", pytest.approx(0.2)]
     assert found.loc["alone > joint", "excess"] == pytest.approx(0.1)
     assert found.loc["alone > joint", "standard_error"] == pytest.approx(0.01)
     assert found.loc["alone > joint", "in_errors"] == pytest.approx(10.0)

@@ -153,6 +153,8 @@ def test_requirements():
     category = CategoricalPosterior(np.full((4, 2), 0.5))
     with pytest.raises(ValueError, match="alpha must be a finite number of at least 0, got -1"):
         redundancy_attack(posterior, -1)
+    with pytest.raises(ValueError, match="alpha must be a finite number of at least 0, got 'strong'"):
+        redundancy_attack(posterior, "strong")
     with pytest.raises(ValueError, match="mixing must be an orthogonal matrix of shape"):
         synergy_attack(np.ones((4, 3)), 1.0, mixing=np.ones((3, 3)))
     with pytest.raises(ValueError, match="z has 0 Gaussian parts"):

@@ -44,7 +44,7 @@ def test_dci_errors_are_those_of_new_samples():
     twice that is off by chance in 1 of 1,000 cases (chi-square of 11 degrees); errors are 1.3 to 2 times it.
     """
     samples = [factors_and_code(400, seed, 0.5) for seed in range(12)]
-    found = [dci(codes, factors, halvings=3) for factors, codes in samples]
+    found = [dci(codes, factors, halvings=2) for factors, codes in samples]
     for name in ("disentanglement", "completeness", "informativeness"):
         scores = [getattr(one, name) for one in found]
         spread = np.std([score.value for score in scores], ddof=1)

@@ -83,7 +83,12 @@ def test_collapsed_latents(preset):
 
 def test_no_active_latent_is_said_and_is_not_0(factors):
     found = factor_vae_score(0.01 * factors, factors, SMALL)
-    assert np.isnan(found.value) and found.active_dims == 0 and "No latent is active" in found.notes[0]
+    assert (
+        np.isnan(found.value)
+        and found.active == (False, False)
+        and found.active_dims == 0
+        and "No latent is active" in found.notes[0]
+    )
 
 
 def test_a_category_counts_by_disagreement(factors):
@@ -144,10 +149,14 @@ def test_errors(factors):
         beta_vae_score(codes, factors, "mine")
     with pytest.raises(ValueError, match="2 factors"):
         factor_vae_score(codes, factors[:, :1])
-    with pytest.raises(ValueError, match="at least two values each, got one of factor 1"):
+    with pytest.raises(ValueError, match="at least two values each, but factor 1 has one"):
         factor_vae_score(codes, np.column_stack([factors[:, 0], np.ones(600, int)]))
-    with pytest.raises(ValueError, match="factors must be integers"):
+    with pytest.raises(ValueError, match="factors must be integers .*, got float64. Other labels are coded"):
         factor_vae_score(codes, codes)
+    with pytest.raises(ValueError, match="factors must be integers .*, got <U.*.*numpy.unique"):
+        factor_vae_score(codes, factors.astype(str))
+    with pytest.raises(ValueError, match="factors must be integers .*, got None"):
+        factor_vae_score(codes, None)
     with pytest.raises(ValueError, match="representation must be finite, got 1"):
         beta_vae_score(np.where(np.arange(600)[:, None] == 5, [np.nan, 1.0], codes), factors)
     with pytest.raises(ValueError, match="representation must be numbers"):

@@ -182,6 +182,16 @@ def test_sharp_posteriors_lose_nothing():
     np.testing.assert_allclose(sums, exact_torch.sweep(posterior, sample[2], sample[1], y), rtol=1e-5)
 
 
+def test_scales_and_means_beyond_float32_are_refused():
+    """At 1e-37 three separate values are still told apart; at 1e-39 the own row would be lost, and log 3 with it."""
+    mean, y = np.array([[0.0], [1], [0.5], [1.5], [2], [3]]), np.repeat(np.arange(3), 2)[:, None]
+    found = exact.factor_information(GaussianPosterior(mean, np.full((6, 1), 1e-37)), y, 60, generator())
+    assert found.alone[0, 0] == pytest.approx(np.log(3), abs=1e-6)
+    for factor, scale in ((1, 1e-39), (1e38, 1.0)):
+        with pytest.raises(ValueError, match="on a CPU scales must be at least 1e-37 and means at most 1e\\+37"):
+            exact.factor_information(GaussianPosterior(factor * mean, np.full((6, 1), scale)), y, 60, generator())
+
+
 def test_what_float32_cannot_hold_is_summed_in_float64():
     """Twelve latents, of which some rows are 10^4 times as sure as others: products of densities reach 10^48."""
     mean, scale = np.zeros((50, 12)), np.full((50, 12), 1e-4)
@@ -226,11 +236,18 @@ def test_names_entropy_and_progress():
     np.testing.assert_array_equal(found.parts, again.parts)  # the default generator has a fixed seed
 
 
+def test_a_constant_factor_has_nothing_to_tell():
+    found = exact.factor_information(gaussian(5), np.column_stack([np.arange(5) > 2, np.ones(5, bool)]), 20)
+    assert found.joint[1] == found.entropy[1] == 0 and found.table()["entropy"].min() == 0
+    with pytest.raises(ValueError, match="factor 'y1' has entropy 0: nothing can be a share of it"):
+        found.unibound()
+
+
 def test_requirements():
     posterior = gaussian(5)
     with pytest.raises(ValueError, match=r"factors has shape \(5,\); it must be \[5, factors\]"):
         exact.factor_information(posterior, np.zeros(5, int))
-    with pytest.raises(ValueError, match="factors is of type float64; factors must be whole numbers"):
+    with pytest.raises(ValueError, match="factors is of type float64; factors must be whole numbers. .*numpy.unique"):
         exact.factor_information(posterior, np.zeros((5, 1)))
     with pytest.raises(ValueError, match="factor_names has 2 names; there are 1 factors"):
         exact.factor_information(posterior, np.zeros((5, 1), int), factor_names=("a", "b"))
@@ -260,7 +277,8 @@ def test_a_posterior_the_kernels_do_not_know_is_refused():
         exact.factor_information(Other(), np.zeros((5, 1), int), 10)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("name", POSTERIORS)
 def test_a_gpu_gives_the_same(name):
     posterior, y = POSTERIORS[name](), factors()

@@ -289,6 +289,27 @@ def test_conditional_adversaries_are_told_the_other_label():
         assert terms["objective"].item() == pytest.approx(total.item(), rel=1e-5)
 
 
+@pytest.mark.parametrize("gamma", [4.0, None])
+def test_augmented_dann_turns_each_adversary_against_its_own_block(gamma):
+    """Encoder gradient = that of the cross entropies - weight x ramp x those of the adversaries', which each read one
+    block; the adversaries descend their own losses."""
+    adversary = {"weight": 0.6, "gamma": gamma}
+    model = AugmentedDANN(**FLAT, adversary=adversary, l1={}, generator=generator())
+    items, ramp = batch(12, (5,)), 1.0 if gamma is None else math.tanh(2.0 * 0.3)
+    z = {name: block.mean for name, block in model.blocks(items.x).items()}
+    heads = cross_entropy(model.class_logits(items.x), items.y) + cross_entropy(model.domain_logits(items.x), items.d)
+    read_d = cross_entropy(model.domain_adversary(torch.cat([z["z_y"], one_hot(items.y, 4)], 1)), items.d)
+    read_y = cross_entropy(model.class_adversary(torch.cat([z["z_d"], one_hot(items.d, 3)], 1)), items.y)
+    first = next(model.encoder.parameters())
+    by_heads, by_readers = (torch.autograd.grad(loss, first, retain_graph=True)[0] for loss in (heads, read_d + read_y))
+    readers = [model.domain_adversary[0].weight, model.class_adversary[0].weight]
+    own = torch.autograd.grad(read_d + read_y, readers)
+    model.losses(items, 0.3, generator())["objective"].backward()
+    assert torch.allclose(first.grad, by_heads - 0.6 * ramp * by_readers, atol=1e-6)
+    for weight, expected in zip(readers, own):
+        assert torch.allclose(weight.grad, 0.6 * expected, atol=1e-7)
+
+
 def test_decorrelation_is_the_mean_squared_correlation():
     z = {name: torch.randn(50, dim, generator=generator(dim)) for name, dim in (("z_y", 2), ("z_d", 3), ("z_dy", 1))}
     together = torch.corrcoef(torch.cat(list(z.values()), 1).T)

@@ -179,6 +179,7 @@ def test_traversals_change_one_latent_only():
         ({"latents": {"real": 0}}, "real"),
         ({"latents": {"real": -1, "categorical": (3,)}}, "real"),
         ({"latents": {"categorical": (3, 1)}}, "categorical"),
+        ({"latents": {"categorical": 3}}, "categorical"),
         ({"latents": {"temperature": 0.0}}, "temperature"),
     ],
 )

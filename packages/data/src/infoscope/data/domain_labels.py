@@ -43,11 +43,16 @@ def group_numbers(groups: Sequence, n: int) -> np.ndarray:
 
 
 def numbers_or_text(values: Sequence[str]) -> np.ndarray:
-    """The cells of a column, as whole numbers where all of them are, so that 10 comes after 9; else as text."""
+    """The cells of a column, as whole numbers where all of them are, so that 10 comes after 9; else as text.
+
+    Numbers are those that are written as Python writes them: 7 and 007 are two names, and text.
+    """
+    text = np.array(values, dtype=str)
     try:
-        return np.array(values, dtype=np.int64)
+        numbers = text.astype(np.int64)
     except (ValueError, OverflowError):
-        return np.array(values, dtype=str)
+        return text
+    return numbers if (numbers.astype(str) == text).all() else text
 
 
 def as_array(values: Sequence) -> np.ndarray:

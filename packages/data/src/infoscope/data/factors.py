@@ -210,6 +210,8 @@ class FactorDataset:
 def _recoded(name: str, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Codes int64 [N] and the label of each code."""
     try:
+        if labels.dtype == object and any(label is None or label != label for label in labels):
+            raise ValueError(f"factors must have a label for every image, but {name!r} has None or NaN.")
         values, codes = np.unique(labels, return_inverse=True)
     except TypeError as error:
         raise ValueError(f"factors must have labels of one kind per factor, but those of {name!r} differ.") from error

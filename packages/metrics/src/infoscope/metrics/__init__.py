@@ -16,6 +16,9 @@ Of benchmark pairs, whose labels are known:
 Of representations and factors of variation, as modules to import from:
     disentanglement            beta_vae_score, factor_vae_score, mig, unibound, dci, sap; report: all in one table
     array_information          from_arrays: what latents tell about factors, from arrays alone -> FactorInformation
+    exact, posterior           the same from posteriors, by exact log-marginals: factor_information, measure
+    factor_information, pid    FactorInformation and its scores; the six bounds, concrete decompositions of small tables
+    attacks, toy               redundancy_attack, synergy_attack; the toy model in closed form
 Of what a family of predictors can use (V-information), as modules to import from:
     v_information, families*   I_V(x -> y) in three estimators; predictive families as plug-ins
     pvi, difficulty            how hard an item is; slices, token artefacts, mislabelled items

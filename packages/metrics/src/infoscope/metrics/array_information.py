@@ -220,22 +220,27 @@ def classifier_terms(
 def contradictions(information: FactorInformation) -> pd.DataFrame:
     """Where estimates break what is true of every information, nothing being clipped.
 
-    One row for every factor (and latent) with I(y; z_l) > I(y; z), I(y; rest) > I(y; z) or I(y; z) > H(y), beyond
-    rounding: factor, latent (None for the last), inequality, excess and its standard_error (nats), and their ratio
-    in_errors, largest first. H(y) is taken for given. Small ratios are sampling error, large ones bias: bounds from
-    such estimates are off by about the excess.
+    One row for every factor and latent with I(y; z_l) > I(y; z), I(y; rest) > I(y; z) or one of the two below 0, and
+    every factor (latent None) with I(y; z) > H(y) or below 0, beyond rounding: factor, latent, inequality, excess and
+    its standard_error (nats), and their ratio in_errors, largest first. H(y) is taken for given. Small ratios are
+    sampling error, large ones bias: bounds from such estimates are off by about the excess.
     """
     count = len(information.latents)
     errors, rows = information.deviations, []
+    alone, rest, joint = information.alone, information.rest, np.asarray(information.joint)[:, None]
+    of_alone, of_rest, of_joint = errors[..., :count], errors[..., count:-1], errors[..., -1:]
     broken = {
-        "alone > joint": (information.alone - information.joint[:, None], errors[..., :count] - errors[..., -1:]),
-        "rest > joint": (information.rest - information.joint[:, None], errors[..., count:-1] - errors[..., -1:]),
-        "joint > entropy": ((information.joint - information.entropy)[:, None], errors[..., -1:]),
+        "alone > joint": (alone - joint, of_alone - of_joint),
+        "rest > joint": (rest - joint, of_rest - of_joint),
+        "joint > entropy": (joint - information.entropy[:, None], of_joint),
+        "alone < 0": (-alone, of_alone),
+        "rest < 0": (-rest, of_rest),
+        "joint < 0": (-joint, of_joint),
     }
     for inequality, (excess, deviations) in broken.items():
         spread = length(deviations)
         for factor, latent in np.argwhere(excess > ROUNDING):
-            of = information.latents[latent] if inequality != "joint > entropy" else None
+            of = None if inequality.startswith("joint") else information.latents[latent]
             rows.append((information.factors[factor], of, inequality, excess[factor, latent], spread[factor, latent]))
     table = pd.DataFrame(rows, columns=["factor", "latent", "inequality", "excess", "standard_error"])
     table["in_errors"] = table["excess"] / table["standard_error"]

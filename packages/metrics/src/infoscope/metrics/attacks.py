@@ -6,6 +6,7 @@ latents together stays what it was. A Gaussian posterior becomes the exact poste
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -207,7 +208,7 @@ def cat_last(one: Tensor, other: Tensor) -> Tensor:
 
 def checked(alpha: float, mixing: np.ndarray | None, dim: int) -> tuple[float, np.ndarray]:
     """Strength and mixing of an attack on `dim` latents."""
-    if not (np.isscalar(alpha) and np.isfinite(alpha) and alpha >= 0):
+    if not (isinstance(alpha, Real) and np.isfinite(alpha) and alpha >= 0):
         raise ValueError(f"alpha must be a finite number of at least 0, got {alpha!r}.")
     if mixing is None:
         return float(alpha), np.eye(dim) - 2 / dim

@@ -8,7 +8,9 @@
     report      all of them in one table, with PID bounds, informativeness and total correlation
 
 All but report return a Score: value, standard error, interval, unit, n and how. Of redundant copies, and of
-information that is spread over several latents, only UniBound and the PID bounds know.
+information that is spread over several latents, only UniBound and the PID bounds know. Posteriors of your own are made
+in infoscope.metrics.posterior (means and scales of n items, probabilities of categories); infoscope.metrics.attacks
+entangles posteriors and arrays.
 """
 
 from infoscope.metrics.disentanglement_gaps import mig, unibound

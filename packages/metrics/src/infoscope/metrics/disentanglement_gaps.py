@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
 
 from infoscope.estimators.checks import generator_or_default, whole
 from infoscope.metrics import exact
@@ -22,7 +23,7 @@ from infoscope.metrics.disentanglement_inputs import (
 )
 from infoscope.metrics.factor_information import Estimate, FactorInformation
 
-SURE = 2.0  # standard errors by which estimates must contradict one another to be called biased
+FALSE_ALARM = 0.01  # how often estimates without bias may be called biased, over all their inequalities
 SHARE = "share of H(y)"
 
 
@@ -93,7 +94,8 @@ def unibound(
     factors         integers [N, K]; None with a FactorInformation
     categorical     numbers of an array's latents that are categories
 
-    Errors as `FactorInformation.aggregated`. ValueError: as there, `from_arrays` and the exact estimate.
+    Errors as `FactorInformation.aggregated`. Estimates of an array are a little below 0 where there is nothing to tell,
+    and the score then a little above 1. ValueError: as there, `from_arrays` and the exact estimate.
     """
     if has_density(representation):
         information = known_information(representation, factors, draws, generator)
@@ -128,13 +130,15 @@ def as_score(estimate: Estimate, information: FactorInformation) -> Score:
     """A share of H(y) with its interval, and a note where what it was made from contradicts itself; n is 0 for a closed
     form.
     """
+    inequalities = len(information.factors) * (4 * len(information.latents) + 2)
+    sure = float(norm.isf(FALSE_ALARM / inequalities))
     broken = contradictions(information)
-    broken = broken[broken["in_errors"] > SURE]
+    broken = broken[broken["in_errors"] > sure]
     notes = ()
     if len(broken):
         worst = broken.iloc[0]
         notes = (
-            f"{len(broken)} pairs of estimates contradict each other by more than {SURE:g} standard errors (worst: "
+            f"{len(broken)} estimates are impossible by more than {sure:.1f} standard errors (worst: "
             f"{worst['inequality']} by {worst['excess']:.3f} nats, {worst['factor']}): this is biased.",
         )
     value, error = float(estimate.value), float(estimate.standard_error)

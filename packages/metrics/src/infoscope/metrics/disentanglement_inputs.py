@@ -17,6 +17,7 @@ from infoscope.metrics.posterior import CategoricalPosterior, ProductPosterior
 
 LEVEL = 0.95
 NUMBERS_AT_ONCE = 1 << 20  # of a representation, in float64: 8 MiB
+CODING = "Other labels are coded, column by column, by numpy.unique(labels, return_inverse=True)[1]."
 
 Draws = Callable[[NDArray[np.int64]], Any]
 """Item numbers [m] -> one draw of each item's representation [m, L]; an item asked for twice is drawn twice."""
@@ -108,13 +109,17 @@ def as_factors(factors: ArrayLike, names: Sequence[str] | None = None, least: in
     """Integers [N, K] or [N]; ValueError for other types, a factor of one value, fewer than `least` factors, or names
     that do not fit.
     """
+    if factors is None:
+        raise ValueError("factors must be integers [items, factors], got None, which goes with a FactorInformation.")
     values = numbers_of(factors)
     values = values[:, None] if values.ndim == 1 else values
-    if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < least or values.dtype.kind not in "iub":
+    if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < least:
         raise ValueError(
             f"factors must be integers [items, factors] with at least 2 items and {least} factors, got "
             f"{values.dtype} {list(values.shape)}."
         )
+    if values.dtype.kind not in "iub":
+        raise ValueError(f"factors must be integers [items, factors], got {values.dtype}. {CODING}")
     names = tuple(names) if names is not None else tuple(f"factor {k}" for k in range(values.shape[1]))
     if len(set(names)) != values.shape[1]:
         raise ValueError(
@@ -122,7 +127,8 @@ def as_factors(factors: ArrayLike, names: Sequence[str] | None = None, least: in
         )
     codes = np.stack([np.unique(column, return_inverse=True)[1] for column in values.T], axis=1).astype(np.int64)
     if codes.max(axis=0).min() < 1:
-        raise ValueError(f"factors must take at least two values each, got one of {names[codes.max(axis=0).argmin()]}.")
+        name = names[codes.max(axis=0).argmin()]
+        raise ValueError(f"factors must take at least two values each, but {name} has one; leave it out.")
     order = np.argsort(codes.T, axis=1, kind="stable")
     place = np.argsort(order, axis=1)
     alike = np.stack([np.bincount(column)[column] for column in codes.T])

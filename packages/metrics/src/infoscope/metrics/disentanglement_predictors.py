@@ -161,7 +161,8 @@ def sap(
            classes balanced, as in disentanglement_lib). It reaches 1 - chance at best, because the second latent may
            guess; and only outer values of a factor lie on one side of a threshold, so more than two ordered values in
            one latent score low though nothing is entangled.
-           "continuous": R2 of a linear regression, with factors as numbers, on all items used; 0 for a constant latent
+           "continuous": R2 of a linear regression on all items used, with a factor's values as 0, 1, ... in rising
+           order, whatever their distances; 0 for a constant latent
     items  how many random items are used; None: all
 
     The standard error is over (test) items, with the machines and the choice of the two best latents as given.

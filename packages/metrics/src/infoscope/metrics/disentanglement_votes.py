@@ -172,7 +172,7 @@ def factor_vae_score(
     if not active.any():
         note = f"No latent is active: every global standard deviation is 0 or below {protocol.least_deviation:g}."
         return VoteScore(
-            *[np.nan] * 4, "share of test votes", sizes.test, how, (note,), 1 / known.count, np.nan, tuple(active)
+            *[np.nan] * 4, "share of test votes", sizes.test, how, (note,), 1 / known.count, np.nan, (False,) * latents
         )
 
     def votes(count: int) -> Labelled:

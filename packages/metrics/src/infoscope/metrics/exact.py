@@ -16,6 +16,7 @@ import torch
 
 from infoscope.estimators.checks import generator_or_default, whole
 from infoscope.metrics import exact_kernels, exact_torch
+from infoscope.metrics.disentanglement_inputs import CODING
 from infoscope.metrics.exact_plan import NOTHING, draws_of, layout, plan_of
 from infoscope.metrics.factor_information import Estimate, FactorInformation
 from infoscope.metrics.posterior import Posterior
@@ -66,8 +67,9 @@ def factor_information(
 
     draws       in total, shared by all factors and by both terms of every difference. Row floor((i + u_i) n / draws) in
                 the order of the factors, u_i uniform in [0, 1), gives draw i: every row is equally likely, and every
-                stretch of the data has its share. Standard errors take draws for independent, so they are slightly
-                too large.
+                stretch of the data has its share. Standard errors take draws for independent, so they are too
+                large: by 5 to 20 % for factors, by up to 60 % for what varies between rows as the divergence does
+                (`latent_information`), in a data set of 240 rows.
     generator   None is a fresh one with seed 0
     device      "cpu" sweeps in float32 (sums are good to about 1e-6 of themselves) on `threads` threads, anything else
                 is a torch device, in float64
@@ -117,7 +119,7 @@ def measure(
     share = np.stack([count[column[rows]] for count, column in zip(counts, codes.T, strict=True)], axis=1) / len(codes)
     pointwise = np.log(sums[:, 1:]) - np.log(sums[:, :1]) - np.log(share)[:, :, None]
     frequencies = [count / len(codes) for count in counts]
-    entropy = np.array([-np.sum(p * np.log(p)) for p in frequencies])
+    entropy = np.array([np.sum(p * np.log(1 / p)) for p in frequencies])
     method = f"exact log-marginals over {len(codes):,} rows, {len(z):,} draws"
     return Measured(
         FactorInformation.from_pointwise(labels, posterior.latents, entropy, pointwise, method),
@@ -139,8 +141,8 @@ def codes_of(factors: np.ndarray, n: int) -> np.ndarray:
     factors = np.asarray(factors)
     if factors.ndim != 2 or factors.shape[0] != n or not factors.shape[1]:
         raise ValueError(f"factors has shape {factors.shape}; it must be [{n}, factors], a row for each posterior.")
-    if not np.issubdtype(factors.dtype, np.integer):
-        raise ValueError(f"factors is of type {factors.dtype}; factors must be whole numbers.")
+    if factors.dtype.kind not in "iub":
+        raise ValueError(f"factors is of type {factors.dtype}; factors must be whole numbers. {CODING}")
     return np.stack([np.unique(column, return_inverse=True)[1] for column in factors.T], axis=1)
 
 

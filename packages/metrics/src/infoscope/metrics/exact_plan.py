@@ -28,6 +28,7 @@ KINDS = (
     (FullGaussianPosterior, FULL),
     ((GaussianPosterior, CategoricalPosterior), PRODUCT),
 )
+SMALLEST, LARGEST = 1e-37, 1e37  # scale and mean that float32 holds with room to spare
 NOTHING = -1  # the column of a density that does not depend on the row of data
 
 
@@ -156,12 +157,23 @@ def columns_of(parts: list[tuple[Posterior, slice]], kind: int, alones: int) -> 
     return np.r_[single, rest, joint], joint + 1 + quadratic
 
 
+def require_range(rows: Rows) -> None:
+    """ValueError for densities that float32 cannot hold: their sums would lose the own row without a sign."""
+    least, most = rows.scale.min(), np.abs(rows.mean).max()
+    if least < SMALLEST or most > LARGEST:
+        raise ValueError(
+            f"posterior has scales down to {least:.3g} and means up to {most:.3g}; on a CPU scales must be at least "
+            f"{SMALLEST:g} and means at most {LARGEST:g}."
+        )
+
+
 def plan_of(arranged: Layout, order: np.ndarray, codes: np.ndarray) -> Plan:
     """The arrays of a posterior and of factor codes [n, K], rows of data in `order` [n]."""
     n, widths = len(order), [rows.mean.shape[1] for _, rows in arranged.gaussian]
     high, low, rate, level = (np.empty((sum(widths), n), np.float32) for _ in range(4))
     g = 0
     for _, rows in arranged.gaussian:
+        require_range(rows)
         for column in range(rows.mean.shape[1]):
             mean, scale = rows.mean[order, column], rows.scale[order, column]
             high[g], rate[g], level[g] = mean, np.sqrt(LOG2_E / 2) / scale, -np.log2(scale)

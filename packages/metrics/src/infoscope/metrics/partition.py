@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from infoscope.estimators import classifier, uncertainty
 from infoscope.estimators.checks import generator_or_default, whole
 from infoscope.estimators.classifier_families import Family
-from infoscope.estimators.classifier_inputs import as_blocks, as_joint_labels, coded
+from infoscope.estimators.classifier_inputs import as_blocks, coded
+from infoscope.estimators.variables import as_codes
 from infoscope.metrics.partition_posterior import by_posterior
 from infoscope.metrics.partition_report import Items, NullTest, PartitionReport, compare, holm
 from infoscope.metrics.partition_scores import figures, scores, seed_parts, seed_scores, terms_of
@@ -45,7 +46,8 @@ from infoscope.metrics.posterior import GaussianPosterior
 __all__ = ["NullTest", "PartitionReport", "compare", "enumerate_outcomes", "evaluate", "evaluate_posterior", "holm"]
 
 NULLS = (Term(("z_y",), "d", "y"), Term(("z_d",), "y", "d"), Term(("z_x",), "y"), Term(("z_x",), "d", "y"))
-SHARES = {NEIGHBOURS: 0.35, CLASSIFIER: 0.55}  # of the time, roughly; the tests take the rest
+FEWEST_RESAMPLES = 10
+SHARES = {CLASSIFIER: 0.55, NEIGHBOURS: 0.35}  # of the time, roughly; the tests take the rest
 
 
 def evaluate(
@@ -79,7 +81,7 @@ def evaluate(
     Nearest-neighbour figures that cannot be had (a class too rare in a half-sample) are NaN with the reason.
 
     ValueError: no block, unknown ones, values that are not finite, unequal lengths; a label of one class; a combination
-    of y and d in fewer than two groups; k, folds, resamples, permutations out of range.
+    of y and d in fewer than two groups; fewer than 8 groups; k, folds, resamples, permutations out of range.
     """
     numbers = as_blocks(given(blocks))
     n = len(next(iter(numbers.values())))
@@ -87,20 +89,21 @@ def evaluate(
     generator, report_progress = generator_or_default(generator), progress or (lambda share, what: None)
     if not 1 <= whole("k", k, 1) < n // 2:
         raise ValueError(f"k must be below the rows of a half-sample, {n // 2}, got {k}.")
+    whole("resamples", resamples, FEWEST_RESAMPLES)
     whole("permutations", permutations, 0)
     row_groups = np.arange(n) if groups is None else coded("groups", groups, n)
     names = tuple(numbers)
     terms = terms_of(names)
 
     plan = uncertainty.halves(n, resamples, generator, None if groups is None else row_groups)
-    stage = within(report_progress, 0.0, SHARES[NEIGHBOURS])
-    separate, remarks = without_repeats(numbers, generator)
-    near = by_neighbours(separate, labels, terms, plan, k, remarks, stage)
-    stage = within(report_progress, SHARES[NEIGHBOURS], SHARES[CLASSIFIER])
+    stage = within(report_progress, 0.0, SHARES[CLASSIFIER])
     subsets = list(dict.fromkeys(term.blocks for term in terms if term.blocks))
     fitted = classifier.cross_fit(
         numbers, labels, row_groups, family, folds, subsets, generator=generator, progress=stage
     )  # fmt: skip
+    stage = within(report_progress, SHARES[CLASSIFIER], SHARES[NEIGHBOURS])
+    separate, remarks = without_repeats(numbers, generator)
+    near = by_neighbours(separate, labels, terms, plan, k, remarks, stage)
     routes = near, by_classifier(fitted, terms)
     stage = within(report_progress, sum(SHARES.values()), 1.0 - sum(SHARES.values()))
     tests = null_tests(separate, labels, None if groups is None else row_groups, k, permutations, generator, stage)
@@ -134,8 +137,13 @@ def given(blocks: Mapping[str, ArrayLike | None] | Any) -> dict[str, ArrayLike]:
 
 def as_labels(y: ArrayLike, d: ArrayLike, n: int) -> dict[str, NDArray[np.int64]]:
     """Codes of y and d [n] in the order of their values. ValueError: other lengths, missing values, one class only."""
-    as_joint_labels({"y": y, "d": d}, n)
-    return {name: np.unique(np.asarray(label).ravel(), return_inverse=True)[1] for name, label in (("y", y), ("d", d))}
+    found = {name: as_codes(name, label) for name, label in (("y", y), ("d", d))}
+    for name, codes in found.items():
+        if len(codes) != n:
+            raise ValueError(f"{name} must have shape [{n}], one category for each row, got {list(codes.shape)}.")
+        if not codes.any():
+            raise ValueError(f"{name} has one class only; it must take at least two values.")
+    return found
 
 
 def within(progress: Progress, start: float, share: float) -> Progress:
@@ -188,7 +196,8 @@ def evaluate_posterior(
 
     means, scales  z_y, z_x, z_dy, z_d -> [n, dim]; a block that is missing or None is not applicable
     y, d, groups   [n] as in `evaluate`; the n rows are the population
-    draws          of rows with their z, on which the error depends
+    draws          of rows with their z. The error is between the groups they came from, as if these were a sample too:
+                   with more draws than groups it is larger than that of the draws, and more draws hardly reduce it
     generator      None is a fresh one with seed 0
 
     ValueError: as `evaluate` for blocks and labels; means and scales of different blocks or shapes; a scale that is not

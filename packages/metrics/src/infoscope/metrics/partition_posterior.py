@@ -86,7 +86,7 @@ def log_averages(logs: Tensor, labels: Mapping[str, NDArray], rows: NDArray) -> 
     if not np.isfinite(sums).all():
         raise ValueError("scales must not differ so much between rows that densities overflow float64.")
     _, first = np.unique(cell, return_index=True)
-    found = {"": np.log(sums.mean(axis=1) * (sums.shape[1] / len(cell)))}
+    found = {"": np.log(sums.sum(axis=1) / len(cell))}
     for names in ("y", "d", "yd"):
         value = joint(labels, names)
         same = value[first] == value[rows][:, None]

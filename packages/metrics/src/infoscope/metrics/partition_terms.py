@@ -59,7 +59,8 @@ class Figure:
     """A number, how sure it is, and in what unit.
 
     value           NaN where there is none; notes say why
-    standard_error  NaN where it is not known
+    standard_error  NaN where it is not known. By the classifier it leaves out the chance in the training sets, which
+                    matters where a block tells next to nothing: there it can be 40 % too small
     low, high       95 % interval
     unit            "nats", or "1" for shares
     spread          what the error is computed from, to first order: pointwise values [n] or those of half-samples [B]
@@ -119,12 +120,13 @@ class Route:
         return float(stats.t.ppf((1 + level) / 2, self.degrees))
 
     def ratio(self, numerator: Linear, denominator: Linear) -> Figure:
-        """One sum of terms over another, its error by the delta method."""
+        """One sum of terms over another, its error by the delta method; none where the other is not above 0."""
         above, below = self.linear(numerator), self.linear(denominator)
         if above.spread is None or below.spread is None:
             return absent("; ".join((*above.notes, *below.notes)), "1")
-        if below.value <= 0.0:
-            return absent(f"the denominator is {below.value:.4f}, not above 0.", "1")
+        if below.value <= NOTHING:
+            whole = ", ".join(term.name for term in denominator)
+            return absent(f"{whole} is {below.value:.4f}, not above 0: there is nothing to know a share of.", "1")
         value = above.value / below.value
         return self.figure(value, (above.spread - value * below.spread) / below.value, "1", above.notes)
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from infoscope.metrics.partition_report import PartitionReport
 
 SURE = 2.0  # standard errors by which two routes must differ to disagree
+SLIGHT = 5e-4  # nats; differences below are not even seen in what is printed
 SIGNIFICANT = 0.05
 COMPARED = ("I(z_y;Y|D)", "I(z_y;D|Y)", "I(z_d;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)", "I(z_dy;Y,D)")
 SEED_LIMITS = (
@@ -20,7 +21,8 @@ SEED_LIMITS = (
 POSTERIOR_LIMITS = (
     "Not shown: what a reader of finite means could use. Where the posteriors of rows do not overlap, a draw tells its "
     "row, and every block holds everything. Nor what holds for other rows: these are the population, so differences "
-    "between classes that are chance count as information, and a block without any is above 0 here."
+    "between classes that are chance count as information, and a block without any is above 0 here. Errors count rows "
+    "as drawn, too, and so are larger than those of the draws alone."
 )
 
 
@@ -71,10 +73,9 @@ def score_lines(report: PartitionReport) -> list[str]:
     if "unique_without_z_dy" in found:
         lines.append(f"Score unique as if z_dy did not exist: {shown(found['unique_without_z_dy'])}.")
     for route in report.routes:
-        lines.append(
-            f"Score seed ({route}): {shown(report.shares[route]['seed'])} in nats, "
-            f"{shown(report.shares[route]['seed_bits'])} in bits."
-        )
+        nats, bits = report.shares[route]["seed"], report.shares[route]["seed_bits"]
+        in_bits = f" in nats, {shown(bits)} in bits" if isfinite(nats.value) else ""
+        lines.append(f"Score seed ({route}): {shown(nats)}{in_bits}.")
     lines.append(f"No partition of these labels exceeds {found['seed_ceiling'].value:.3f} there in nats. {SEED_LIMITS}")
     return lines
 
@@ -82,29 +83,32 @@ def score_lines(report: PartitionReport) -> list[str]:
 def beside_lines(report: PartitionReport) -> list[str]:
     found, quantities = report.scores(), report.figures[report.main]
     co_information = quantities["co-information(z_dy;Y;D)"]
-    kind = "neither redundancy nor synergy is shown"
-    if isfinite(co_information.value) and co_information.low > NOTHING:
-        kind = "redundancy prevails"
-    elif isfinite(co_information.value) and co_information.high < -NOTHING:
-        kind = "synergy prevails"
+    kind = " nats; neither redundancy nor synergy is shown"
+    if not isfinite(co_information.value):
+        kind = ""
+    elif co_information.low > NOTHING:
+        kind = " nats; redundancy prevails"
+    elif co_information.high < -NOTHING:
+        kind = " nats; synergy prevails"
     return [
         f"z_y tells {shown(found['leakage_of_d_in_z_y'])} of what there is to know about D given Y (leakage).",
         f"z_d tells {shown(found['leakage_of_y_in_z_d'])} of what there is to know about Y given D (leakage).",
         f"z_x tells {shown(found['residual_in_z_x'])} of what there is to know about Y and D.",
         f"All blocks together tell {shown(found['sufficiency'])} of Y and D.",
-        f"Co-information of z_dy with Y and D (positive: redundancy): {shown(co_information)} nats; {kind}.",
+        f"Co-information of z_dy with Y and D (positive: redundancy): {shown(co_information)}{kind}.",
     ]
 
 
 def test_lines(report: PartitionReport) -> list[str]:
     lines = []
+    count = sum(isfinite(test.p_value) for test in report.tests.values())
     for name, test in report.tests.items():
         if not isfinite(test.p_value):
             lines.append(f"{name} = 0 could not be tested: {test.exchanged}")
             continue
         verdict = "it is there" if test.p_holm < SIGNIFICANT else "not shown, which does not mean absent"
         lines.append(
-            f"{name} = 0: p = {test.p_value:.3g}, {test.p_holm:.3g} after Holm over {len(report.tests)} tests "
+            f"{name} = 0: p = {test.p_value:.3g}, {test.p_holm:.3g} after Holm over {count} test{'s' * (count > 1)} "
             f"(permuting {test.exchanged}): {verdict}."
         )
     return lines
@@ -116,7 +120,7 @@ def disagreements(report: PartitionReport) -> list[str]:
     for name in COMPARED:
         near, usable = report.figures[NEIGHBOURS][name], report.figures[CLASSIFIER][name]
         gap = near.value - usable.value
-        if not isfinite(gap) or abs(gap) <= SURE * hypot(near.standard_error, usable.standard_error):
+        if not isfinite(gap) or abs(gap) <= max(SLIGHT, SURE * hypot(near.standard_error, usable.standard_error)):
             continue
         pair = f"{name}: neighbours {shown(near)}, classifier {shown(usable)}"
         if gap < 0.0:
@@ -139,6 +143,8 @@ def limits(report: PartitionReport) -> list[str]:
         "classifier's.",
         "Not shown: what another family could extract. Where an encoder is a deterministic function, Shannon "
         "information is all or nothing, and leakage here means what this family can read.",
+        "Not shown: the chance in the training sets of the classifiers. Where a block tells next to nothing, errors by "
+        "the classifier can be 40 % too small: believe the permutation tests there.",
         "Not shown: anything about other trainings of this model: errors are over rows, for one trained model. Models "
         "are compared by `compare`, not by whether intervals overlap.",
     ]

@@ -33,7 +33,8 @@ class LatentSpec:
     temperature: float = 0.67
 
     def __post_init__(self) -> None:
-        blocks = tuple(wholes("categorical", list(self.categorical))) if len(self.categorical) else ()
+        none = isinstance(self.categorical, Sequence) and not self.categorical
+        blocks = () if none else tuple(wholes("categorical", self.categorical))
         object.__setattr__(self, "categorical", blocks)
         if whole("real", self.real, 0) == 0 and not blocks:
             raise ValueError("real must be at least 1 when there are no categorical latents, not 0.")
