@@ -233,7 +233,7 @@ def test_what_cannot_be_classified_fails_before_neighbours_are_sought():
     blocks, y, d = sample(60, 12)
     y[:], y[7] = 0, 1
     told = []
-    with pytest.raises(ValueError, match="1 of the 3 joint classes of labels, such as that of row 7, are in a single"):
+    with pytest.raises(ValueError, match="1 of the 3 joint classes of labels, such as that of row 7, lie in a single"):
         evaluate(blocks, y, d, **QUICK, progress=lambda done, what: told.append(what))
     assert not told
 

@@ -115,15 +115,16 @@ def cross_fit(
     generator = generator_or_default(generator)
     fold_of = assign_folds(joint.classes, row_groups, folds, generator)
     seed = int(generator.integers(2**63))
-    wanted = [frozenset(as_tuple(s)) for s in (default_subsets(blocks) if subsets is None else subsets)]
+    wanted = default_subsets(blocks) if subsets is None else subsets
+    distinct = list(dict.fromkeys(frozenset(as_tuple(subset)) for subset in wanted))
+    for subset in distinct:
+        if not subset or not subset <= set(blocks):
+            raise ValueError(f"subsets must be non-empty sets of {list(blocks)}, got {sorted(subset)}.")
 
     task = Task(joint, row_groups, fold_of, families, floor)
     log_marginals = {frozenset(): row_marginals(task.priors(), joint)}
     calibration = {}
-    distinct = list(dict.fromkeys(wanted))
     for done, subset in enumerate(distinct):
-        if not subset or not subset <= set(blocks):
-            raise ValueError(f"subsets must be non-empty sets of {list(blocks)}, got {sorted(subset)}.")
         x = np.hstack([block for name, block in blocks.items() if name in subset])
         before, after, chosen = task.posteriors(x, np.random.default_rng(seed))
         log_marginals[subset] = row_marginals(after, joint)

@@ -119,11 +119,12 @@ def assign_folds(classes: np.ndarray, groups: np.ndarray, folds: int, generator:
         )
     members = np.unique(np.stack([classes, groups]), axis=1)  # every (class, group) that occurs
     groups_of = np.bincount(members[0])
-    if groups_of.min() < 2:
+    lone = np.flatnonzero(groups_of < 2)
+    if len(lone):
         raise ValueError(
-            f"{int((groups_of < 2).sum())} of the {len(groups_of)} joint classes of labels lie in a single group "
-            f"(or row); each must be in at least 2, and better in {folds}, to be in every training set: merge or drop "
-            "them."
+            f"{len(lone)} of the {len(groups_of)} joint classes of labels, such as that of row "
+            f"{np.flatnonzero(classes == lone[0])[0]}, lie in a single group (or row); each must be in at least 2, and "
+            f"better in {folds}, to be in every training set: merge or drop them."
         )
     fold_of = np.full(group_count, -1)
     for rare in np.argsort(groups_of, kind="stable"):
