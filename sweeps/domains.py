@@ -1,0 +1,292 @@
+"""Models of data with domains: the data of a cell and its parts, its model, its training, and what it gets right."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from infoscope import data
+from infoscope.data import DomainDataset
+from infoscope.models.domain import MODELS, PUBLISHED, RULES, Accuracies, DomainFit, DomainModel, fit_domain
+from infoscope.tracking import Profile, Report
+from sweeps.streams import stream
+
+DATA = ("crmnist", "rotated-mnist", "rotated-mnist-diva", "camelyon17")
+BASES = ("mnist", "digits")
+WHAT = ("data", "base", "size", "sample", "held_out", "seed")  # the fields of a data set and its parts
+TRAINING_HOSPITALS = (0, 3, 4)  # of Camelyon17 as WILDS cuts it
+SET_ASIDE = 0.3  # of the groups that are not for the test, where the held-out domain is not
+JUDGED = 0.75  # of those set aside: what a trained model is judged on; the others select the step
+IN_MEMORY = 2**30  # bytes, up to which a part's images are held in memory
+CURVE_POINTS = 50
+LEAST = {"size": 8, "sample": 0, "held_out": 0, "steps": 1, "evaluations": 1, "patience": 0, "items": 100, "seed": 0}
+
+# the rules of model selection that one training per cell allows, by a name without spaces
+SELECTIONS = {"last": "last", "training": "training", "training-domain-validation": "training-domain-validation",
+              "oracle": "oracle (test-domain)"}  # fmt: skip
+
+# published settings beside a model's defaults: (model, data) -> name in PUBLISHED
+OF_DATA = {
+    ("diva", "crmnist"): "diva-crmnist",
+    ("dann", "rotated-mnist"): "dann-domainbed",
+    ("nvae", "camelyon17"): "nvae-wilds",
+    ("erm", "camelyon17"): "erm-camelyon17",
+    ("irm", "camelyon17"): "irm-camelyon17",
+}
+# What differs from the published settings in "quick", which is for 16 x 16 pixels and some thousand steps. There IRM at
+# DomainBed's weight of 100 unlearns what it knew, and every rule selects the step before its penalty begins.
+QUICK: dict[str, dict[str, Any]] = {
+    model: {"network": {"width": 16}, "optimisation": {"learning_rate": 2e-3}} for model in MODELS
+} | {
+    "irm": {
+        "network": {"width": 16},
+        "optimisation": {"learning_rate": 2e-3, "batch": 16, "balanced": True},
+        "weight": 1.0,
+    }
+}
+SETTINGS: dict[str, dict[str, dict[str, Any]]] = {"published": {}, "quick": QUICK}
+CONFIG = "config."  # prefix of a cell's fields that are a model's configuration
+
+
+class Parts(NamedTuple):
+    """Parts of a cell's data that share no group, but for the published protocol of "rotated-mnist-diva", whose test
+    shows the training's digits at another angle.
+
+    selection: by which the step is chosen; in_domain: unseen items of the training domains; out_of_domain: the held-out
+    domain.
+    """
+
+    train: DomainDataset
+    selection: DomainDataset
+    in_domain: DomainDataset
+    out_of_domain: DomainDataset
+
+
+def data_fields(profile: Profile) -> dict[str, Any]:
+    """The fields of a cell's data. Base "auto" is MNIST of INFOSCOPE_DATA, or the bundled digits where it is unset."""
+    if profile.base not in ("auto", *BASES):
+        raise ValueError(f"unknown base {profile.base!r}; valid are auto, {', '.join(BASES)}")
+    base = BASES[0 if data.data_root() is not None else 1] if profile.base == "auto" else profile.base
+    base = None if profile.data == "camelyon17" else base
+    return {"data": profile.data, "base": base, "size": profile.size, "sample": profile.sample}
+
+
+def dataset(cell: Mapping[str, Any]) -> DomainDataset:
+    """The items of a cell: `sample` base digits at every angle (or at one each), or patches; 0 is all there are."""
+    name, size, sample = cell["data"], cell["size"], cell["sample"]
+    draws = stream(cell["seed"], "domain data")
+    if name == "camelyon17":
+        found = data.camelyon17(split=None)
+        found = found.subset(np.isin(found.d, (*TRAINING_HOSPITALS, cell["held_out"])), f"hospital {cell['held_out']}")
+        rows = torch.randperm(len(found), generator=draws)[: sample or None].sort().values
+        return found.subset(rows).resized(size)
+    if cell["base"] == "mnist" and data.data_root() is None:
+        raise ValueError("base is 'mnist', which is read from the folder that INFOSCOPE_DATA names, and it is not set")
+    base = None if cell["base"] == "mnist" else "digits"
+    if name == "crmnist":
+        return data.crmnist(base=base, count=sample or None, size=size, generator=draws)
+    if name not in DATA:
+        raise ValueError(f"unknown data {name!r}; valid are {', '.join(DATA)}")
+    protocol = "diva" if name == "rotated-mnist-diva" else "domainbed"
+    found = data.rotated_mnist(base=base, protocol=protocol, size=size, generator=draws)
+    return thinned(found, sample / len(np.unique(found.groups)), draws) if sample else found
+
+
+def thinned(found: DomainDataset, share: float, generator: torch.Generator) -> DomainDataset:
+    """A share of the groups of a data set, all of their items; everything for a share of 1 or more."""
+    if share >= 1:
+        return found
+    groups = np.unique(found.groups)
+    chosen = groups[torch.randperm(len(groups), generator=generator)[: max(1, round(share * len(groups)))].numpy()]
+    return found.subset(np.isin(found.groups, chosen))
+
+
+def parts(cell: Mapping[str, Any]) -> Parts:
+    """The parts of a cell's data; the models of a seed share them. One cell's are kept per process."""
+    return _parts(*(cell[name] for name in WHAT))
+
+
+@functools.lru_cache(maxsize=1)
+def _parts(*what: Any) -> Parts:
+    cell = dict(zip(WHAT, what))
+    found, draws = dataset(cell), stream(cell["seed"], "domain split")
+    disjoint = cell["data"] != "rotated-mnist-diva"
+    split = found.split(cell["held_out"], SET_ASIDE, draws, disjoint=disjoint)
+    aside = split.validation.split(None, None, draws, test=JUDGED)
+    return Parts(*map(_held, (split.train, aside.train, aside.test, split.test)))
+
+
+def _held(part: DomainDataset) -> DomainDataset:
+    return part.in_memory() if len(part) * math.prod(part.image_shape) <= IN_MEMORY else part
+
+
+def described(cell: Mapping[str, Any]) -> str:
+    """The name of a cell's data set."""
+    return _described(*(cell[name] for name in WHAT))
+
+
+@functools.cache
+def _described(*what: Any) -> str:
+    return dataset(dict(zip(WHAT, what))).name
+
+
+def model_fields(model: str, of_data: str, setting: str) -> dict[str, Any]:
+    """The configuration of a model as fields of a cell: the published one for these data where there is one, but for
+    what the setting says. What they do not name is the model's default.
+    """
+    for what, given, known in (("model", model, MODELS), ("setting", setting, SETTINGS)):
+        if given not in known:
+            raise ValueError(f"unknown {what} {given!r}; valid are {', '.join(known)}")
+    published = PUBLISHED[OF_DATA[model, of_data]][1] if (model, of_data) in OF_DATA else {}
+    fields = _flat(published, CONFIG) | _flat(SETTINGS[setting].get(model, {}), CONFIG)
+    return {"model": model, "setting": setting, **fields}
+
+
+def _flat(nested: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """Nested settings under dotted names."""
+    flat: dict[str, Any] = {}
+    for name, value in nested.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[prefix + name] = tuple(value) if isinstance(value, list) else value
+    return flat
+
+
+def configuration(cell: Mapping[str, Any]) -> dict[str, Any]:
+    """The nested settings of a cell's model; the opposite of `model_fields`."""
+    nested: dict[str, Any] = {}
+    for name, value in cell.items():
+        if name.startswith(CONFIG):
+            *path, last = name.removeprefix(CONFIG).split(".")
+            place = nested
+            for step in path:
+                place = place.setdefault(step, {})
+            place[last] = value
+    return nested
+
+
+def setting_of(cell: Mapping[str, Any], name: str) -> Any:
+    """The value that a dotted setting of a cell's model has, its default where the cell does not name it."""
+    value: Any = _settings(cell).to_dict()
+    for step in name.split("."):
+        value = value[step]
+    return value
+
+
+def _settings(cell: Mapping[str, Any]) -> Any:
+    """The configuration of a cell's model for some items. Raises ValueError for settings that it does not take."""
+    items = {"shape": (3, 8, 8), "classes": 2, "domains": 2}
+    return MODELS[cell["model"]].Config.from_dict(configuration(cell) | items)
+
+
+def check(cell: Mapping[str, Any]) -> None:
+    """Raises ValueError for numbers out of range, settings that the model does not take and data that do not exist,
+    before anything starts.
+    """
+    for name, least in LEAST.items():
+        if cell[name] < least:
+            raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
+    if cell["selection"] not in SELECTIONS:
+        raise ValueError(f"unknown selection {cell['selection']!r}; valid are {', '.join(SELECTIONS)}")
+    if cell["patience"] and not RULES[SELECTIONS[cell["selection"]]][1]:
+        raise ValueError(f"patience is {cell['patience']}; it must be 0 for the selection {cell['selection']!r}")
+    _settings(cell)
+    _checked_parts(*(cell[name] for name in WHAT))
+
+
+@functools.cache
+def _checked_parts(*what: Any) -> None:
+    cell = dict(zip(WHAT, what))
+    split = dataset(cell).split(cell["held_out"], SET_ASIDE, stream(cell["seed"], "domain split"))
+    split.validation.split(None, None, stream(cell["seed"], "domain split"), test=JUDGED)
+
+
+def untrained(cell: Mapping[str, Any], of: DomainDataset) -> DomainModel:
+    """A cell's model with its first weights, for items like these."""
+    return MODELS[cell["model"]](
+        shape=of.image_shape, classes=len(of.class_names), domains=len(of.domain_names),
+        generator=stream(cell["seed"], "domain weights"), **configuration(cell),
+    )  # fmt: skip
+
+
+def trained(
+    cell: Mapping[str, Any],
+    of: Parts,
+    report: Report,
+    device: str,
+    heard: Callable[[float, Mapping[str, float]], None],
+) -> DomainFit:
+    """A cell's model, trained from where an interrupted process left it, with the weights that its rule selects; the
+    terms of the loss (nats per item, means between points) and the accuracies by which it selects are recorded as the
+    curves train/NAME. heard(share of the steps done, terms of the last step) is called at every point of them.
+    """
+    steps, rule = cell["steps"], SELECTIONS[cell["selection"]]
+    every, points = max(1, steps // cell["evaluations"]), max(1, steps // CURVE_POINTS)
+    sums: dict[str, list[float]] = {}
+
+    def each(step: int, terms: Mapping[str, float]) -> None:
+        for name, value in terms.items():
+            sums.setdefault(name, []).append(value)
+        if step % points == 0 or step % every == 0 or step == steps:
+            report.metrics(cell, {f"train/{name}": float(np.mean(values)) for name, values in sums.items()}, step)
+            heard(step / steps, terms)
+            sums.clear()
+
+    return fit_domain(
+        untrained(cell, of.train).to(device),
+        of.train,
+        {"validation": of.selection} | ({"test domain": of.out_of_domain} if rule.startswith("oracle") else {}),
+        steps=steps,
+        generator=stream(cell["seed"], "domain training"),
+        rule=rule,
+        every=every,
+        patience=cell["patience"] or None,
+        report=each,
+        save=report.save,
+        state=report.restore(),
+    )
+
+
+def outcome(fit: DomainFit) -> dict[str, float]:
+    """How a training ended, as metrics."""
+    return {
+        "diverged": float(fit.ended == "diverged"),
+        "selected_step": fit.step,
+        "criterion": fit.criterion,
+        "steps_done": fit.steps_done,
+    }
+
+
+def figures(part: str, found: Accuracies, of: str = "") -> dict[str, float]:
+    """Accuracies of a part as metrics, with standard errors over groups: mean over domains, over all items, and that of
+    the worst domain.
+    """
+    prefix = f"{part}/{of}"
+    values: dict[str, float] = {}
+    for name in ("average", "overall", "worst"):
+        accuracy = getattr(found, name)
+        values |= {f"{prefix}{name}": accuracy.value, f"{prefix}{name}_error": accuracy.standard_error}
+    overall = found.overall
+    return values | {f"{prefix}worst_domain": found.worst_domain, f"{part}/items": overall.n,
+                     f"{part}/groups": overall.clusters}  # fmt: skip
+
+
+def rows(part: str, found: Accuracies, of: str, names: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Accuracies by domain as rows of a table."""
+    return [
+        {"part": part, "of": of, "domain": names[domain], "accuracy": one.value, "standard_error": one.standard_error,
+         "items": one.n, "groups": one.clusters}
+        for domain, one in found.by_domain.items()
+    ]  # fmt: skip
+
+
+def cost(cell: Mapping[str, Any]) -> float:
+    """Seconds on a core, about."""
+    per_step = {"nvae": 3.0, "diva": 4.5, "irm": 1.4, "augmented-dann": 1.3}.get(cell["model"], 1.0)
+    return 2.5e-5 * per_step * cell["steps"] * cell["size"] ** 2

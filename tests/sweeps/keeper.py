@@ -1,0 +1,25 @@
+"""A Recorder that keeps tables and arrays by their names, and lets a member fail by itself."""
+
+import contextlib
+
+from tests.sweeps.recorder import Recorder
+
+
+class Keeper(Recorder):
+    def __init__(self, *by):
+        super().__init__(*by)
+        self.arrays_of, self.fractions = {}, []
+
+    def table(self, cell, name, columns):
+        self.tables[*self.key(cell), name] = columns
+
+    def arrays(self, cell, name, arrays):
+        self.arrays_of[*self.key(cell), name] = arrays
+
+    def progress(self, fraction, **metrics):
+        super().progress(fraction, **metrics)
+        self.fractions.append(fraction)
+
+    @contextlib.contextmanager
+    def member(self, cell):
+        yield
