@@ -158,7 +158,10 @@ def table(found: Mapping[str, tuple[Check, ...]], missing: list[str], n: int, re
         f"sets, tolerance {STATISTICAL:g}. Failures are in capitals: FAILS.",
         f"Failed: {counts}.",
         "not offered: the estimator raises an error when it is asked so; not asked: it does not take such a y.",
-        *(f"{row.verdict.capitalize()}, {row.estimator}, {row.name}: {row.note[:140]}" for row in noted.itertuples(index=False)),
+        *(
+            f"{row.verdict.capitalize()}, {row.estimator}, {row.name}: {row.note[:140]}"
+            for row in noted.itertuples(index=False)
+        ),
         f"Not installed: {', '.join(missing)}." if missing else "All packages of the list are installed.",
     ]
     return Result("audit", figures, text, "\n".join(caption))

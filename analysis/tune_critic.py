@@ -19,23 +19,19 @@ from scipy import stats
 
 from analysis.benchmark import REASONABLE, at, notes
 from analysis.report import Analysis, Claim, Result, main, plus_minus
-from infoscope import tracking
+from analysis.searches import COMPLETE, FRACTION, SHOWN, STOPPED, best_of, steps_done, trials_of
 
 SETTINGS = ("bound", "learning_rate", "width", "depth", "batch")
-JUDGED, FRACTION = "progress/recent_mse_bits2", "progress/fraction"  # what the search decided by, and when last
-COMPLETE, STOPPED = "complete", "stopped"  # outcomes of a trial
-SHOWN = 10
+JUDGED = "progress/recent_mse_bits2"  # what the search decided by
+SAME = ("version", "domain", "pool", "schedule_bits")
 APART = 2.0  # standard errors of a difference beyond which two trials are told apart
 LEAST = 8  # trials from which the importance of a setting is estimated
 
 
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
     """The best trials and which estimator to use; and how much each setting matters."""
-    trials = tracking.runs(ANALYSIS.experiment, arguments.profile, finished=False)
     newest = runs.loc[runs["start"].idxmax()]
-    same = (trials[["version", "domain", "pool"]] == newest[["version", "domain", "pool"]]).all(axis=1)
-    same &= trials["schedule_bits"].map(lambda schedule: [*schedule] == [*newest["schedule_bits"]])
-    trials = trials[same & trials["outcome"].isin([COMPLETE, STOPPED])]
+    trials = trials_of(ANALYSIS.experiment, arguments.profile, newest, SAME)
     bits = newest["schedule_bits"][0]
     trials = at(trials, bits).assign(true_bits=bits).reset_index(drop=True)
     missing = [name for name in (JUDGED, FRACTION) if name not in trials]
@@ -64,18 +60,15 @@ def best_trials(trials: pd.DataFrame, words: list[str]) -> Result:
     top = figures.head(SHOWN)
     text = top[["rank", *SETTINGS]].rename(columns={"bound": "estimator"}).astype({"batch": int, "width": int})
     text["learning_rate"] = top["learning_rate"].map("{:.2g}".format)
-    done = (top[FRACTION].fillna(1.0) * top["steps"]).round().astype(int)
-    text["steps"] = [f"{count} (stopped)" if how == STOPPED else str(count) for count, how in zip(done, top["outcome"])]
+    text["steps"] = steps_done(top)
     for column, title, missing in (
         ("settled_mse_bits2", "MSE, 2nd half (bits²)", "stopped or diverged"),
         ("floor_mse_bits2", "oracle critic", "-"),
         ("unseen_bias_bits", "|truth - unseen| (bits)", "-"),
     ):
         text[title] = [plus_minus(*pair, missing) for pair in zip(top[column], top[column + "_error"])]
-    counts = figures["outcome"].value_counts()
     caption = [
-        f"The best {len(top)} of {len(figures)} trials ({counts.get(COMPLETE, 0)} to their end, "
-        f"{counts.get(STOPPED, 0)} stopped early) at a true MI of {trials['true_bits'].iloc[0]:g} bits. One run of one "
+        f"{best_of(figures)} at a true MI of {trials['true_bits'].iloc[0]:g} bits. One run of one "
         "seed each: ± is its standard error over steps, and over batches of unseen pairs.",
         answer(ranked),
         f"The least of {len(figures)} noisy errors is too good: the best trial owes its rank partly to luck. What it "
