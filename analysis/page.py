@@ -16,7 +16,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 
@@ -29,21 +29,34 @@ from scipy import stats
 from analysis import (
     critic_architecture,
     critic_capacity,
+    dataset_difficulty,
+    domain_partition,
     embedding_networks,
+    entanglement_attacks,
     estimator_choice,
     information_sources,
     layer_dependency,
     nuisance,
+    partition,
     representation_dimension,
+    structure_learning,
+    toy_model,
     tune_critic,
+    tune_domain,
+    tune_vae,
+    usable_leakage,
+    vae_zoo,
 )
 from analysis.benchmark import PUBLISHED, trained_and_decoded, unlike_published
 from analysis.report import ERROR, Result, plus_minus
 from infoscope.tracking import StoreUnreachable, attach, runs
 
-ORDER = (  # the paper's
+ORDER = (  # the papers', one after the other
     critic_architecture, critic_capacity, estimator_choice, information_sources, representation_dimension, nuisance,
     layer_dependency, embedding_networks, tune_critic,
+    toy_model, vae_zoo, entanglement_attacks, tune_vae,
+    domain_partition, partition, tune_domain,
+    dataset_difficulty, structure_learning, usable_leakage,
 )  # fmt: skip
 FOLDER = Path("runs")
 PAPERS = "published_"  # prefix of the column that holds the paper's figure of a column
@@ -82,6 +95,7 @@ class Section:
     problem: str = ""
     command: str = ""
     failed: bool = False
+    name: str = ""  # of the analysis: two may read one experiment
 
 
 def section(module: ModuleType, profile: str) -> Section:
@@ -99,6 +113,11 @@ def section(module: ModuleType, profile: str) -> Section:
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         return Section(analysis.experiment, title, problem=f"the analysis failed: {kind}{error}", failed=True)
     return Section(analysis.experiment, title, pictures)
+
+
+def name_of(module: ModuleType) -> str:
+    """The name of an analysis, as `make table-NAME` takes it."""
+    return module.__name__.rpartition(".")[2].replace("_", "-")
 
 
 def missing(experiment: str, title: str, profile: str, problem: str) -> Section:
@@ -216,7 +235,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--profile", default="laptop", help="the profile whose runs to show (default: laptop)")
     profile = parser.parse_args(words).profile
     try:
-        sections = [section(module, profile) for module in ORDER]
+        sections = [replace(section(module, profile), name=name_of(module)) for module in ORDER]
     except StoreUnreachable as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
@@ -229,12 +248,11 @@ def main(words: Sequence[str] | None = None) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render(sections, profile), encoding="utf-8")
     print(path)
-    for part in sections:
-        if part.pictures:
-            try:
-                attach(part.experiment, profile, [path])
-            except (LookupError, MlflowException, OSError) as error:
-                print(f"not attached to {part.experiment}: {error}", file=sys.stderr)
+    for experiment in dict.fromkeys(part.experiment for part in sections if part.pictures):
+        try:
+            attach(experiment, profile, [path])
+        except (LookupError, MlflowException, OSError) as error:
+            print(f"not attached to {experiment}: {error}", file=sys.stderr)
     failed = [part for part in sections if part.failed]
     for part in failed:
         print(f"error: {part.experiment}: {part.problem}", file=sys.stderr)

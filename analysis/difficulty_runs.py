@@ -1,0 +1,125 @@
+"""The runs of dataset-difficulty: which of them count, their tables of items, and means over seeds and items."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analysis.report import Claim, verdict
+from infoscope import tracking
+from infoscope.estimators.classifier_terms import clustered_error
+
+CELL = ["study", "data", "transformation", "family", "estimator", "seed"]
+NAMES = {"snli": "SNLI", "mnli": "MultiNLI", "mnli-dev": "MultiNLI (matched dev only)", "cola": "CoLA", "sst2": "SST-2",
+         "imdb": "IMDB", "imdb-bert": "IMDB (BERT vectors)", "imdb-roberta": "IMDB (RoBERTa vectors)",
+         "generated-nli": "generated pairs", "generated-reviews": "generated reviews"}  # fmt: skip
+Z95 = 1.96
+
+
+class Figure(NamedTuple):
+    """A mean with its standard error, over how many items and seeds."""
+
+    value: float
+    error: float
+    n: int
+    seeds: int
+
+
+def newest(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Of every cell the run that was started last, of the newest version; and a note on the others."""
+    kept = runs[runs["version"] == runs.loc[runs["start"].idxmax(), "version"]]
+    kept = kept.sort_values("start", kind="stable").drop_duplicates(CELL, keep="last")
+    older = len(runs) - len(kept)
+    return kept, [f"Note: {older} older runs with other settings are left out."] if older else []
+
+
+def of_study(runs: pd.DataFrame, study: str, **fields: str) -> pd.DataFrame:
+    """The runs of a study whose fields have these values, in the order of seeds."""
+    chosen = runs["study"] == study
+    for name, value in fields.items():
+        chosen &= runs[name] == value
+    return runs[chosen].sort_values("seed", kind="stable")
+
+
+def items(run_id: str) -> pd.DataFrame:
+    """The table of a run's items."""
+    return tracking.table(run_id, "items")
+
+
+def over_seeds(values: np.ndarray, errors: np.ndarray, n: int) -> Figure:
+    """The mean over seeds. Its error has two parts: that of the items, which seeds share, and that of the trainings."""
+    values, errors = np.asarray(values, dtype=float), np.asarray(errors, dtype=float)
+    of_items = math.sqrt(float((errors**2).mean()))
+    of_seeds = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+    return Figure(float(values.mean()), math.hypot(of_items, float(of_seeds)), int(n), len(values))
+
+
+def paired(first: pd.DataFrame, second: pd.DataFrame) -> Figure | None:
+    """The mean difference of PVI, first less second, of the same items in the runs of the same seeds; None if there are
+    none."""
+    values, errors, n = [], [], 0
+    for _, one in first.iterrows():
+        for _, other in second[second["seed"] == one["seed"]].iterrows():
+            both = items(one["run_id"]).merge(items(other["run_id"]), on="id", suffixes=("", "_other"))
+            difference = (both["pvi_bits"] - both["pvi_bits_other"]).to_numpy()
+            codes = np.unique(both["group"], return_inverse=True)[1]
+            values.append(difference.mean())
+            errors.append(clustered_error(difference, codes))
+            n = len(both)
+    return over_seeds(values, errors, n) if values else None
+
+
+def less_than(statement: str, difference: Figure | None, what: str) -> Claim:
+    """A claim that a difference is negative, by its 95 % interval."""
+    if difference is None:
+        return Claim(statement, "undecided", "not both were run.")
+    low, high = (difference.value + sign * Z95 * difference.error for sign in (-1, 1))
+    said = f"{what} {difference.value:+.3f} bits, 95 % interval {low:+.3f} to {high:+.3f} ({difference.n:,} items, "
+    said += f"{difference.seeds} {'trainings' if difference.seeds > 1 else 'training'})."
+    return Claim(statement, verdict(low, high), said)
+
+
+def shown_family(runs: pd.DataFrame, asked: str | None) -> str:
+    """The family whose items are shown: the one asked for, else the one that can use most of the whole inputs of most
+    data sets. Raises ValueError for one that was not run.
+    """
+    whole = of_study(runs, "difficulty", estimator="held-out", transformation="std")
+    levels = whole.pivot_table(index="data", columns="family", values="v_information_bits")
+    if asked is not None and asked not in levels:
+        raise ValueError(f"family must be one of {', '.join(levels)}, not {asked!r}.")
+    return asked or str(levels.idxmax(axis=1).mode()[0])
+
+
+def shown_items(runs: pd.DataFrame, family: str) -> dict[str, pd.DataFrame]:
+    """By data set, the held-out items of the whole input under the first seed."""
+    chosen = of_study(runs, "difficulty", estimator="held-out", transformation="std", family=family)
+    first = chosen.drop_duplicates("data")
+    return {row["data"]: items(row["run_id"]) for _, row in first.iterrows()}
+
+
+def described(runs: pd.DataFrame) -> str:
+    """The profile, data and code behind runs."""
+
+    def told(tag: str) -> str:
+        return "; ".join(sorted({tags.get(tag, "unknown") for tags in runs["tags"]}))
+
+    profiles = ", ".join(sorted(set(runs["profile"])))
+    return f"Profile {profiles}. Data {told('infoscope.data')}; code {told('infoscope.code')}."
+
+
+def drawn_in(columns: int, rows: int, width: float, height: float, draw: Callable, path) -> None:
+    """Saves a figure of panels; draw(axes [rows, columns]) fills them."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(rows, columns, figsize=(width * columns, height * rows), squeeze=False,
+                                layout="constrained")  # fmt: skip
+    draw(axes)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
