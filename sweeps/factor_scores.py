@@ -72,7 +72,7 @@ def measure(
     posterior = hasattr(representation, "draw")
     codes = typical_codes(representation) if posterior else representation
     categories = {"categorical": categorical_latents(representation)}
-    found = votes(representation, codes, of, seed, effort, categories)
+    found = votes(representation, of, seed, effort)
     if predictors:
         found |= predicted(codes, of, seed, effort.items, categories)
     noise = draws(seed, "information")
@@ -87,20 +87,16 @@ def measure(
     return Measured(found | of_information(information), information)
 
 
-def votes(
-    representation: Any, codes: np.ndarray, of: FactorDataset, seed: int, effort: Effort, categories: dict
-) -> dict[str, disentanglement.Score]:
+def votes(representation: Any, of: FactorDataset, seed: int, effort: Effort) -> dict[str, disentanglement.Score]:
     """The BetaVAE and FactorVAE scores by every protocol: one of draws, the other of means."""
     found = {}
     for name in effort.protocols:
         protocol = disentanglement.PROTOCOLS[name]
-        seen = codes
         if name == "uni-bound":
-            seen = representation
             protocol = replace(protocol, beta=replace(protocol.beta, training=effort.votes))
         for kind in ("beta_vae", "factor_vae"):
             score = getattr(disentanglement, f"{kind}_score")
-            vote = partial(score, seen, of.factors, protocol, **categories, generator=draws(seed, f"{kind} {name}"))
+            vote = partial(score, representation, of.factors, protocol, generator=draws(seed, f"{kind} {name}"))
             found[kind + OTHER[name]] = attempted(vote, "share of test votes")
     return found
 

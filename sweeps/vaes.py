@@ -207,6 +207,6 @@ def posterior_of(encoding: Encoding, latents: LatentSpec) -> Any:
 
 
 def cost(cell: Mapping[str, Any]) -> float:
-    """Seconds on a core, about: pixels of all steps, twice of a FactorVAE, which takes two batches."""
+    """Seconds on a core, about: by the pixels of all steps; a FactorVAE trains a second network."""
     pixels = cell["steps"] * cell["batch"] * cell["resolution"] ** 2
     return 2e-7 * pixels * (1.3 if cell["model"] == "factor-vae" else 1.0) * sum(cell["channels"]) / 96

@@ -46,6 +46,15 @@ def test_claims_are_decided_by_paired_differences():
     assert set(verdicts(made_up(evaluations=1)).values()) == {"undecided"}
 
 
+def test_under_synergy_every_score_is_said_to_fall():
+    scores, _ = ANALYSIS.analyse(made_up(votes_fall=0.3), ANALYSIS.arguments([]))
+    told = {claim.statement.split(" (")[0]: claim.verdict for claim in scores.claims if "synergy" in claim.statement}
+    assert told == {
+        "BetaVAE falls": "holds", "FactorVAE falls": "undecided", "MIG falls": "holds", "UniBound falls": "holds",
+        "All latents together know as much as before": "holds",
+    }  # fmt: skip
+
+
 def test_several_trainings_are_the_unit_of_replication():
     runs = made_up(seeds=(0, 1, 2, 3))
     redundancy = runs[runs["attack"] == "redundancy"]

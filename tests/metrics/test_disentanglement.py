@@ -113,6 +113,15 @@ def test_pure_noise_latents_change_nothing(noisy, factors, of_noisy):
         assert abs(score.value - of_noisy[name].value) < 4 * error + (0.03 if name == "mig" else 0.005), name
 
 
+def test_pure_noise_latents_of_a_posterior_have_no_vote_where_means_vote(factors, perfect):
+    """An attack of strength 0, of a posterior with an idle latent: the same votes, so the same score."""
+    idle = GaussianPosterior(perfect * [1, 1, 1, 0], np.full(perfect.shape, [0.1, 0.1, 0.1, 1.0]))
+    before = factor_vae_score(idle, factors, "disentanglement-lib")
+    after = factor_vae_score(redundancy_attack(idle, 0.0), factors, "disentanglement-lib")
+    assert before.value == after.value and before.active_dims == after.active_dims == 3
+    assert "posterior means" in after.how
+
+
 def test_the_order_of_latents_changes_nothing(noisy, factors, of_noisy):
     found = scores_of(noisy[:, [2, 0, 3, 1]], factors)
     for name, score in found.items():

@@ -152,8 +152,7 @@ def as_draws(representation: Any, n: int, generator: np.random.Generator) -> tup
     An array [N, L] gives its rows; a callable is asked; anything with `draw(items, generator)` draws itself.
     """
     if hasattr(representation, "draw"):
-        if representation.n != n:
-            raise ValueError(f"representation must have a row for each of the {n} items, got {representation.n} rows.")
+        require_rows(representation, n)
         draw, what = (lambda items: representation.draw(items, generator)), "posterior draws"
     elif callable(representation):
         draw, what = representation, "fresh draws"
@@ -162,6 +161,12 @@ def as_draws(representation: Any, n: int, generator: np.random.Generator) -> tup
         return (lambda items: rows[items]), rows.shape[1], "one row for each item"
     latents = checked_codes(draw(np.arange(min(n, 2))), min(n, 2)).shape[1]
     return (lambda items: checked_codes(draw(items), len(items), latents)), latents, what
+
+
+def require_rows(posterior: Any, n: int) -> None:
+    """ValueError unless a posterior is of n items."""
+    if posterior.n != n:
+        raise ValueError(f"representation must have a row for each of the {n} items, got {posterior.n} rows.")
 
 
 def checked_codes(values: Any, n: int, least: int = 1) -> NDArray[np.float64]:

@@ -65,9 +65,8 @@ def report(
     of_latents = {"categorical": categorical_latents(representation) if posterior else list(categorical)}
     scores = {}
     for preset in PROTOCOLS:
-        seen = representation if preset == "uni-bound" else codes
         for name, score in (("BetaVAE", beta_vae_score), ("FactorVAE", factor_vae_score)):
-            votes = partial(score, seen, factors, preset, **of_latents, generator=streams.pop())
+            votes = partial(score, representation, factors, preset, **of_latents, generator=streams.pop())
             scores[f"{name} ({preset})"] = attempted(votes, "share of test votes")
     binned = partial(mig, codes, factors, "discretised", items=items, **of_latents, generator=streams.pop())
     scores["MIG (discretised)"] = attempted(binned, SHARE)

@@ -29,6 +29,8 @@ from infoscope.metrics.disentanglement_inputs import (
     as_factors,
     categorical_mask,
     of_items,
+    require_rows,
+    typical_codes,
     varies,
 )
 
@@ -54,6 +56,8 @@ class Protocol:
                      votes a step; or "logistic", scikit-learn's logistic regression with its default penalty
     scale_items      items of which the FactorVAE score takes each latent's global variance (all, if there are fewer)
     least_deviation  latents whose global standard deviation is smaller are collapsed and cannot vote; 0: only constants
+    means            whether a posterior is seen by its means (most probable categories), not by draws. Of means, a
+                     latent of pure noise is constant and has no vote; of draws it votes for factors at random
     """
 
     name: str
@@ -62,6 +66,7 @@ class Protocol:
     classifier: str
     scale_items: int
     least_deviation: float
+    means: bool = False
 
 
 PROTOCOLS = {
@@ -70,7 +75,9 @@ PROTOCOLS = {
         # Tokui & Sato 2021 and its code, on posterior draws: 3,000 steps of 10 votes.
         Protocol("uni-bound", Votes(200, 30_000, 800), Votes(100, 800, 800), "adagrad", 65_536, 0.0),
         # Locatello et al. 2019 and disentanglement_lib, on posterior means.
-        Protocol("disentanglement-lib", Votes(64, 10_000, 5_000), Votes(64, 10_000, 5_000), "logistic", 10_000, 0.05),
+        Protocol(
+            "disentanglement-lib", Votes(64, 10_000, 5_000), Votes(64, 10_000, 5_000), "logistic", 10_000, 0.05, True
+        ),
     )
 }
 RATE, VOTES_A_STEP = 1.0, 10
@@ -110,8 +117,7 @@ def beta_vae_score(
     of the shared factor, and a random other item of that value is its partner.
 
     representation  [N, L]; or a function of item numbers [m] that draws their representations [m, L]; or a posterior
-                    with `draw(items, generator)`. "uni-bound" is published for posterior draws, "disentanglement-lib"
-                    for means; an array is taken as it is
+                    with `draw(items, generator)`, of which "uni-bound" takes draws and "disentanglement-lib" means
     factors         integers [N, K], K >= 2; no grid is needed
     preset          a name in PROTOCOLS, or a Protocol
     categorical     numbers of the latents that are categories (a posterior knows its own): their distance is 0 or 1
@@ -123,7 +129,7 @@ def beta_vae_score(
     protocol, generator = protocol_of(preset), generator_or_default(generator)
     known = as_factors(factors, least=2)
     known.require_items(2, "a pair")
-    draw, latents, what = as_draws(representation, known.n, generator)
+    draw, latents, what = seen(representation, known.n, protocol, generator)
     discrete, sizes = categorical_mask(categorical, latents, representation), protocol.beta
 
     def votes(count: int) -> Labelled:
@@ -162,7 +168,7 @@ def factor_vae_score(
     protocol, generator = protocol_of(preset), generator_or_default(generator)
     sizes, known = protocol.factor, as_factors(factors, least=2)
     known.require_items(sizes.group, "a group")
-    draw, latents, what = as_draws(representation, known.n, generator)
+    draw, latents, what = seen(representation, known.n, protocol, generator)
     discrete = categorical_mask(categorical, latents, representation)
     sample = draw(of_items(known.n, protocol.scale_items, generator))
     scale = variances(sample[None], discrete)[0]
@@ -189,6 +195,15 @@ def factor_vae_score(
     np.add.at(table, training, 1)
     answers = table.argmax(axis=1)
     return vote_score(lambda shown: answers[shown], training, test, how, known.count, active)
+
+
+def seen(representation: Any, n: int, protocol: Protocol, generator: np.random.Generator) -> tuple[Draws, int, str]:
+    """See `as_draws`; of a posterior, what the protocol takes."""
+    if not (protocol.means and hasattr(representation, "draw")):
+        return as_draws(representation, n, generator)
+    require_rows(representation, n)
+    means = typical_codes(representation)
+    return (lambda items: means[items]), means.shape[1], "posterior means"
 
 
 def protocol_of(preset: str | Protocol) -> Protocol:

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from infoscope.tracking.store import tracking_uri
+
 DATA = "INFOSCOPE_DATA"
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -77,7 +79,9 @@ def _cluster_environment() -> dict[str, Any]:
     return {
         "working_dir": str(Path.cwd()),
         "excludes": ["/runs/", "/.venv/", "/.git/"],
-        "env_vars": variables | {"PYTHONPATH": ":".join(folders), "OMP_NUM_THREADS": "1"},
+        # a trial that reads the runs or models of another sweep asks the same store
+        "env_vars": variables
+        | {"MLFLOW_TRACKING_URI": tracking_uri(), "PYTHONPATH": ":".join(folders), "OMP_NUM_THREADS": "1"},
     }
 
 
