@@ -56,6 +56,9 @@ class Probe:
     def table(self, cell: Cell, name: str, columns: Mapping[str, Any]) -> None:
         pass
 
+    def arrays(self, cell: Cell, name: str, arrays: Mapping[str, Any]) -> None:
+        pass
+
     def model(self, cells: Sequence[Cell], name: str, module: Any, example: Mapping[str, Any]) -> None:
         pass
 
