@@ -19,10 +19,14 @@ from scipy.stats import gaussian_kde
 
 from analysis import difficulty_items, difficulty_studies
 from analysis.difficulty_runs import (
+    INPUTS,
     NAMES,
+    TAIL,
     Figure,
+    cautions,
     described,
     drawn_in,
+    hardest_shown,
     less_than,
     newest,
     of_study,
@@ -38,46 +42,34 @@ PAPERS = {"snli": ("snli", "test"), "mnli": ("multinli", "validation_matched"), 
 PAPERS["mnli-dev"] = PAPERS["mnli"]
 BERT = "bert-base-cased"
 EPOCHS = 2  # of the published fine-tuning, where there are several
-INPUTS = {
-    "std": "all",
-    "shuffled": "shuffled",
-    "hypothesis": "hypothesis only",
-    "premise": "premise only",
-    "raw_overlap": "shared tokens",
-    "overlap": "overlap level",
-    "length": "length",
-    "null": "nothing",
-}
 HARDER = (("snli", "mnli"), ("snli", "mnli-dev"), ("mnli", "cola"), ("mnli-dev", "cola"))  # the first is the easier
 
 
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
     """All tables and figures of the studies that were run."""
     runs, left_out = newest(runs)
-    words = [described(runs), *left_out]
     results = []
-    if len(of_study(runs, "difficulty")):
-        results.append(information(runs, arguments.family, words))
-        family = shown_family(runs, arguments.family)
-        results += difficulty_items.results(shown_items(runs, family), family, words)
-        results += difficulty_studies.explained(runs, family, words)
-    results += difficulty_studies.epochs(of_study(runs, "epochs"), words)
-    results += difficulty_studies.mislabelled(of_study(runs, "mislabelled"), words)
+    measured = of_study(runs, "difficulty")
+    if len(measured):
+        results.append(information(measured, arguments.family, [*cautions(measured), described(measured), *left_out]))
+        family = shown_family(measured, arguments.family)
+        shown = of_study(measured, "difficulty", family=family, transformation="std", estimator="held-out")
+        results += difficulty_items.results(shown_items(measured, family), family, [described(shown), *left_out])
+        results += difficulty_studies.explained(measured, left_out)
+    results += difficulty_studies.epochs(of_study(runs, "epochs"), left_out)
+    results += difficulty_studies.mislabelled(of_study(runs, "mislabelled"), left_out)
     return results
 
 
-def information(runs: pd.DataFrame, asked: str | None, words: list[str]) -> Result:
+def information(measured: pd.DataFrame, asked: str | None, words: list[str]) -> Result:
     """V-information by data, input and family beside the published; with figure 1 of the paper."""
-    measured = of_study(runs, "difficulty")
     figures = pd.DataFrame([row_of(dict(zip(GROUP, group)), of) for group, of in measured.groupby(GROUP, sort=False)])
-    order = {name: place for place, name in enumerate(NAMES)}
-    figures = figures.sort_values("data", key=lambda names: names.map(order), kind="stable")
     text = pd.DataFrame(
         {
             "data": figures["data"].map(NAMES),
-            "input": figures["transformation"].map(INPUTS),
             "family": figures["family"],
             "estimator": figures["estimator"],
+            "input": figures["transformation"].map(INPUTS),
             "V-information": pairs(figures, "v_information_bits"),
             "Shannon": figures["shannon_bits"].map(lambda bits: f"{bits:.3f}" if math.isfinite(bits) else "unknown"),
             "H(Y)": pairs(figures, "H_yb"),
@@ -92,13 +84,17 @@ def information(runs: pd.DataFrame, asked: str | None, words: list[str]) -> Resu
         "Bits. ± is a standard error over items, robust to those that share a premise; where there are several "
         "trainings it includes their scatter. With one training, what another one would give is not in it. Nothing is "
         "clipped: below 0 a family predicts unseen items worse than the class frequencies do.",
+        "What a family can use is what its fit to so many items has found, a lower bound but for chance. Where less "
+        "input gives more, the fit has not learnt to ignore the rest: that tells of the family, not of the data. A "
+        "small-* transformer starts from random weights.",
+        "calibration error: mean |share right - top probability| over 15 bins; about sqrt(15 / items) of it is noise. "
         "Shannon: the mutual information of the input and the class, known of generated data only.",
         comparability(measured),
         *floored(figures),
         *words,
     ]
-    family = shown_family(runs, asked)
-    draw = functools.partial(difficulty_densities, shown_items(runs, family), family)
+    family = shown_family(measured, asked)
+    draw = functools.partial(difficulty_densities, shown_items(measured, family), family)
     return Result("information", figures, text, "\n".join(caption), draw, list(claims(measured, figures)))
 
 
@@ -140,17 +136,20 @@ def comparability(runs: pd.DataFrame) -> str:
         return "None of these data sets is in the paper: nothing to compare with."
     differs = []
     if set(beside["family"]) != {f"hub:{BERT}"}:
-        differs.append(f"the family (BERT-base is {BERT}, pretrained)")
+        differs.append(f"other families ({BERT} is pretrained)")
     if (beside["items"] > 0).any() or beside["tags"].map(lambda tags: "20k" in tags.get("infoscope.data", "")).any():
-        differs.append("the size of the training set (SNLI's has 549,367 pairs)")
+        differs.append("fewer training items (SNLI has 549,367 pairs)")
     if "mnli-dev" in set(beside["data"]):
-        differs.append("MultiNLI's training set (392,702 pairs): ours is a part of its matched development set")
+        differs.append("of MultiNLI a part of its matched development set in place of its 392,702 training pairs")
     epochs = set(beside["epochs"].dropna())
     if epochs - {EPOCHS}:
         differs.append(f"epochs ({', '.join(f'{count:g}' for count in sorted(epochs))} for {EPOCHS})")
     if not differs:
         return "BERT-base: the published setting."
-    return f"BERT-base (published) is not comparable in level: {'; '.join(differs)} differ. Orders may be compared."
+    return (
+        f"BERT-base (published, whole training sets) is there for the order of data sets and inputs, not to compare "
+        f"levels. What differs here: {'; '.join(differs)}."
+    )
 
 
 def floored(figures: pd.DataFrame) -> list[str]:
@@ -199,11 +198,11 @@ def difficulty_densities(tables: dict[str, pd.DataFrame], family: str, path: Pat
         axis = axes[0][0]
         for name, table in tables.items():
             bits = table["pvi_bits"].to_numpy()
-            low, high = bits.min() - 0.5, bits.max() + 0.5
-            grid = np.linspace(low, high, 400)
+            grid = np.linspace(hardest_shown(table["pvi_bits"]), bits.max() + 0.5, 400)
             (line,) = axis.plot(grid, gaussian_kde(bits)(grid), label=f"{NAMES[name]} ({len(bits):,})")
             axis.axvline(bits.mean(), linestyle=":", color=line.get_color())
-        axis.set(xlabel=f"PVI (bits), {family}", ylabel="density", title="Difficulty of items; dotted: the means")
+        axis.set(xlabel=f"PVI (bits), {family}; but for the hardest {100 * TAIL:g} %", ylabel="density",
+                 title="Difficulty of items; dotted: the means")  # fmt: skip
         axis.legend(fontsize="small")
 
     drawn_in(1, 1, 6.5, 4.0, draw, path)

@@ -1,4 +1,4 @@
-"""Items of a data set: right and wrong predictions by PVI, the overlap of pairs, and the hardest items."""
+"""Items of a data set: right and wrong predictions by PVI, length, the overlap of pairs, and the hardest items."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.difficulty_runs import NAMES, Figure, drawn_in, less_than
+from analysis.difficulty_runs import NAMES, TAIL, Z95, Figure, drawn_in, hardest_shown, less_than
 from analysis.report import Claim, Result, plus_minus
 from infoscope.estimators.classifier_terms import clustered_error
 from infoscope.metrics import difficulty
@@ -19,7 +19,12 @@ HARDEST = 10
 MOST_OVERLAP = 10  # shared tokens from which on they are one column
 ROUNDING = 1e-4  # bits
 FEW = 20  # pairs below which their mean is not judged
-WORDS = 120  # characters of a text that a table shows
+BARS = 50  # of a histogram
+WORDS = 160  # characters of a text that a table shows
+LEAST_PREMISE = 30  # of them, those of a premise whose hypothesis takes the rest
+LENGTHS = 5  # ranges of length, of about equally many items
+HYPOTHESIS = " HYPOTHESIS: "
+TOKENS = "Tokens are words and single punctuation marks"
 
 Tables = Mapping[str, pd.DataFrame]
 
@@ -31,13 +36,14 @@ def results(tables: Tables, family: str, words: Sequence[str]) -> list[Result]:
     with_overlap = {name: table for name, table in tables.items() if "overlap" in table}
     with_text = {name: table for name, table in tables.items() if "text" in table}
     found = [right_and_wrong(tables, family, words)]
+    found += [by_length(with_text, family, words)] if with_text else []
     found += [overlap(with_overlap, family, words)] if with_overlap else []
     return [*found, hardest(with_text, family, words)] if with_text else found
 
 
 def right_and_wrong(tables: Tables, family: str, words: Sequence[str]) -> Result:
     """Figure 3: the PVI of right and wrong predictions, with the window in which both can be."""
-    figures = pd.DataFrame([window_row(name, label, own, table["label"].nunique())
+    figures = pd.DataFrame([window_row(name, label, own, classes_of(table))
                             for name, table in tables.items() for label, own in table.groupby("label")])  # fmt: skip
     text = pd.DataFrame(
         {
@@ -61,8 +67,8 @@ def right_and_wrong(tables: Tables, family: str, words: Sequence[str]) -> Result
     caption = [
         f"{family}, held out; bits. H(y) = -log2 of a class's probability without an input. Whatever the family and "
         "the data, a right prediction has a PVI of at least H(y) - log2 C and a wrong one of at most H(y) - 1: with "
-        "two classes PVI alone tells right from wrong, with three even ones both occur between 0 and 0.585 bits, the "
-        '"0.5 bits" of the paper. Dotted lines in the figure.',
+        "two classes PVI and class alone tell right from wrong, with three even ones both occur between 0 and 0.585 "
+        'bits, the "0.5 bits" of the paper. These bounds are dotted lines in the figure, one panel for each class.',
         *words,
     ]
     claim = Claim(statement, "does not hold" if beyond else "holds", evidence)
@@ -72,6 +78,11 @@ def right_and_wrong(tables: Tables, family: str, words: Sequence[str]) -> Result
 def signed(bits: float) -> str:
     """A PVI as text; none where there is no such item."""
     return f"{bits:+.3f}" if np.isfinite(bits) else "none"
+
+
+def classes_of(table: pd.DataFrame) -> int:
+    """How many classes there are, also where one is missing among the items."""
+    return len({*table["label"], *table["predicted"]})
 
 
 def window_row(name: str, label: object, own: pd.DataFrame, classes: int) -> dict:
@@ -99,24 +110,70 @@ def window_row(name: str, label: object, own: pd.DataFrame, classes: int) -> dic
 
 
 def draw_right(tables: Tables, path: Path) -> None:
-    """Figure 3: a panel for each data set, histograms of PVI, and every class's window."""
+    """Figure 3: a panel for each class of a data set, histograms of PVI, and the window of the class."""
+    panels = [(name, list(table.groupby("label"))) for name, table in tables.items()]
 
     def draw(axes: np.ndarray) -> None:
-        for axis, (name, table) in zip(axes[0], tables.items()):
-            bits = table["pvi_bits"]
-            edges = np.histogram_bin_edges(bits, 60)
-            for correct, label in ((True, "right"), (False, "wrong")):
-                axis.hist(bits[table["correct"] == correct], edges, alpha=0.6, density=True, label=label)
-            for number, (label, own) in enumerate(table.groupby("label")):
-                window = threshold_window(float(own["H_yb"].iloc[0]), table["label"].nunique())
-                for place, bound in enumerate(window):
-                    axis.axvline(bound, linestyle=":", color=f"C{2 + number}",
-                                 label=None if place else f"window of {label}")  # fmt: skip
-            axis.set(title=NAMES[name], xlabel="PVI (bits)")
-            axis.legend(fontsize="x-small")
-        axes[0][0].set_ylabel("density, of the right and of the wrong")
+        for row, (name, classes) in zip(axes, panels):
+            table = tables[name]
+            left = hardest_shown(table["pvi_bits"])
+            right = float(table["pvi_bits"].max())
+            width = (right - left) / BARS
+            for axis, (label, own) in zip(row, classes):
+                window = threshold_window(float(own["H_yb"].iloc[0]), classes_of(table))
+                bars = np.arange(np.floor((left - window[0]) / width), np.ceil((right - window[0]) / width) + 1)
+                edges = window[0] + width * bars  # one of them at the bound, so that no bar is on both sides
+                for correct, told in ((True, "right"), (False, "wrong")):
+                    axis.hist(own["pvi_bits"][own["correct"] == correct], edges, alpha=0.6, label=told)
+                axis.axvspan(*window, color="grey", alpha=0.15, label="window")
+                for bound in window:
+                    axis.axvline(bound, linestyle=":", color="black", linewidth=1.0)
+                axis.set(title=f"{NAMES[name]}: {label}", xlim=(left, right), xlabel="PVI (bits)")
+            for axis in row[len(classes) :]:
+                axis.set_axis_off()
+            row[0].set_ylabel(f"items, but for the hardest {100 * TAIL:g} %")
+        axes[0][0].legend(fontsize="small", loc="upper left")
 
-    drawn_in(len(tables), 1, 4.2, 3.6, draw, path)
+    drawn_in(max(len(classes) for _, classes in panels), len(panels), 4.2, 2.6, draw, path)
+
+
+def by_length(tables: Tables, family: str, words: Sequence[str]) -> Result:
+    """Mean PVI by the number of tokens and the class."""
+    rows = []
+    for name, table in tables.items():
+        table = table.assign(range=length_ranges(table["length"]))
+        every = difficulty.slices(table.assign(label="all"), ["range", "label"], groups=table["group"])
+        classes = difficulty.slices(table, ["range", "label"], groups=table["group"])
+        middle = table.groupby("range")["length"].mean()
+        found = pd.concat([every, classes]).reset_index()
+        rows.append(found.assign(data=name, mean_length=found["range"].map(middle)))
+    figures = pd.concat(rows, ignore_index=True)
+    shown = figures.assign(
+        told=[f"{plus_minus(*pair, '-')} ({n:,})" for *pair, n in
+              zip(figures["mean_bits"], figures["standard_error_bits"], figures["n"])],
+    )  # fmt: skip
+    text = []
+    for (name, span), own in shown.groupby(["data", "range"], sort=False):
+        told = dict(zip(own["label"], own["told"]))
+        text.append({"data": NAMES[name], "tokens": span, "all": told.pop("all"),
+                     "by class": "; ".join(f"{label} {bits}" for label, bits in told.items())})  # fmt: skip
+    caption = [
+        f"Mean PVI (bits) ± its standard error (and items) by the number of tokens, of a pair on both sides, {family}, "
+        f"held out. {TOKENS}; every range has about a {LENGTHS}th of the items.",
+        *words,
+    ]
+    draw = functools.partial(draw_lines, figures, "mean_length", "mean number of tokens")
+    return Result("length", figures, pd.DataFrame(text), "\n".join(caption), draw)
+
+
+def length_ranges(lengths: pd.Series) -> pd.Series:
+    """The range of lengths that every item is in, such as "12 to 15": about equally many items each, shortest first."""
+    inner = np.unique(np.quantile(lengths, np.arange(1, LENGTHS) / LENGTHS))
+    code = pd.Series(np.searchsorted(inner, lengths, side="left"), index=lengths.index)
+    spans = lengths.groupby(code).agg(["min", "max"])
+    names = [f"{low:.0f}" if low == high else f"{low:.0f} to {high:.0f}" for low, high in spans.to_numpy()]
+    return pd.Series(pd.Categorical.from_codes(code.map(dict(zip(spans.index, range(len(spans))))), names, True),
+                     index=lengths.index)  # fmt: skip
 
 
 def overlap(tables: Tables, family: str, words: Sequence[str]) -> Result:
@@ -138,10 +195,11 @@ def overlap(tables: Tables, family: str, words: Sequence[str]) -> Result:
     text = text.loc[[tuple(row) for row in order.itertuples(index=False)]].reset_index()
     caption = [
         f"Mean PVI (bits) ± its standard error (and items) by how many different tokens premise and hypothesis share, "
-        f"{family}, held out.",
+        f"{family}, held out. {TOKENS}. Means of fewer than {FEW} pairs are not drawn.",
         *words,
     ]
-    draw = functools.partial(draw_overlap, figures)
+    more = f" ({MOST_OVERLAP}: or more)" if MOST_OVERLAP in set(figures["overlap"]) else ""
+    draw = functools.partial(draw_lines, figures, "overlap", f"shared tokens{more}")
     return Result("overlap", figures, text, "\n".join(caption), draw, [no_overlap(*pair) for pair in tables.items()])
 
 
@@ -159,22 +217,25 @@ def no_overlap(name: str, table: pd.DataFrame) -> Claim:
     return less_than(statement, difference, "difference of means")
 
 
-def draw_overlap(figures: pd.DataFrame, path: Path) -> None:
-    """Figure 5: a panel for each data set, a line for each class."""
-    groups = list(figures.groupby("data", sort=False))
+def draw_lines(figures: pd.DataFrame, column: str, title: str, path: Path) -> None:
+    """Figure 5, or the same by length: a panel for each data set, a line for each class, side by side."""
+    groups = list(figures[figures["n"] >= FEW].groupby("data", sort=False))
+    order = sorted(set(figures["label"]) - {"all"})
 
     def draw(axes: np.ndarray) -> None:
         for axis, (name, rows) in zip(axes[0], groups):
-            for label, line in rows.groupby("label"):
-                axis.errorbar(line["overlap"], line["mean_bits"], 1.96 * line["standard_error_bits"], marker="o",
-                              capsize=2, label=label)  # fmt: skip
+            step = 0.01 * (rows[column].max() - rows[column].min())
+            for number, (label, line) in enumerate(rows.groupby("label")):
+                place = line[column] + step * (number - 1)
+                style = {"color": "black", "linestyle": "--"} if label == "all" else {"color": f"C{order.index(label)}"}
+                axis.errorbar(place, line["mean_bits"], Z95 * line["standard_error_bits"], marker="o", markersize=4,
+                              capsize=2, label=label, **style)  # fmt: skip
             axis.axhline(0, color="grey", linewidth=0.8)
-            more = f" ({MOST_OVERLAP}: or more)" if MOST_OVERLAP in set(rows["overlap"]) else ""
-            axis.set(title=NAMES[name], xlabel=f"shared tokens{more}")
+            axis.set(title=NAMES[name], xlabel=title)
             axis.legend(fontsize="small")
         axes[0][0].set_ylabel("mean PVI (bits), 95 % interval")
 
-    drawn_in(len(groups), 1, 4.4, 3.6, draw, path)
+    drawn_in(max(1, len(groups)), 1, 4.4, 3.6, draw, path)
 
 
 def hardest(tables: Tables, family: str, words: Sequence[str]) -> Result:
@@ -184,12 +245,24 @@ def hardest(tables: Tables, family: str, words: Sequence[str]) -> Result:
     figures = pd.concat(rows, ignore_index=True)
     text = figures.assign(
         data=figures["data"].map(NAMES),
-        text=[f"{text[:WORDS]} ..." if len(text) > WORDS else text for text in figures["text"]],
+        text=figures["text"].map(shortened),
         pvi_bits=figures["pvi_bits"].map("{:+.3f}".format),
     )[["data", "text", "label", "predicted", "pvi_bits"]]
+    used = "; ".join(f"{NAMES[name]} {table['pvi_bits'].mean():.3f}" for name, table in tables.items())
     caption = [
         f"The {HARDEST} hardest items of every data set, {family}, held out: least PVI (bits), hardest first. "
-        "Candidates for a second look at their labels, no more: see how well PVI finds labels known to be wrong.",
+        "Candidates for a second look at their labels, no more: see how well PVI finds labels known to be wrong. "
+        f"A family that can use next to nothing ({used} bits on average) is a poor judge of labels.",
         *words,
     ]
     return Result("hardest", figures, text.rename(columns={"pvi_bits": "PVI"}), "\n".join(caption))
+
+
+def shortened(text: str) -> str:
+    """A text cut to `WORDS` characters; of a pair the premise is cut, so that the hypothesis can be read."""
+    if len(text) <= WORDS:
+        return text
+    premise, mark, hypothesis = text.rpartition(HYPOTHESIS)
+    room = max(LEAST_PREMISE, WORDS - len(mark + hypothesis)) if mark else WORDS
+    start = premise if mark else text
+    return f"{start[:room]} ...{mark}{hypothesis[:WORDS] if mark else ''}" if len(start) > room else text

@@ -17,7 +17,24 @@ CELL = ["study", "data", "transformation", "family", "estimator", "seed"]
 NAMES = {"snli": "SNLI", "mnli": "MultiNLI", "mnli-dev": "MultiNLI (matched dev only)", "cola": "CoLA", "sst2": "SST-2",
          "imdb": "IMDB", "imdb-bert": "IMDB (BERT vectors)", "imdb-roberta": "IMDB (RoBERTa vectors)",
          "generated-nli": "generated pairs", "generated-reviews": "generated reviews"}  # fmt: skip
+INPUTS = {
+    "std": "all",
+    "shuffled": "shuffled",
+    "hypothesis": "hypothesis only",
+    "premise": "premise only",
+    "raw_overlap": "shared tokens",
+    "overlap": "overlap level",
+    "length": "length",
+    "null": "nothing",
+}
+ESTIMATORS = ("held-out", "cross-fitted")
+FINE_TUNED = (
+    "The vectors of IMDB are of an encoder that was itself fine-tuned to tell IMDB's classes, perhaps on these very "
+    "reviews: their figures say what is in the vectors, not how hard the reviews are."
+)
+PHRASES = "Many items of SST-2 are phrases of one sentence, which cross-fitting has on both sides of a fold."
 Z95 = 1.96
+TAIL = 0.002  # share of the hardest items of a data set that the figures leave out
 
 
 class Figure(NamedTuple):
@@ -34,7 +51,18 @@ def newest(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     kept = runs[runs["version"] == runs.loc[runs["start"].idxmax(), "version"]]
     kept = kept.sort_values("start", kind="stable").drop_duplicates(CELL, keep="last")
     older = len(runs) - len(kept)
-    return kept, [f"Note: {older} older runs with other settings are left out."] if older else []
+    return in_order(kept), [f"Note: {older} older runs with other settings are left out."] if older else []
+
+
+def in_order(runs: pd.DataFrame) -> pd.DataFrame:
+    """By data set, family, estimator and input, in the order of the tables."""
+    orders = {"data": list(NAMES), "estimator": list(ESTIMATORS), "transformation": list(INPUTS)}
+
+    def place(column: pd.Series) -> pd.Series:
+        order = orders.get(column.name, [])
+        return column.map({name: number for number, name in enumerate(order)}) if order else column
+
+    return runs.sort_values(["data", "family", "estimator", "transformation"], key=place, kind="stable")
 
 
 def of_study(runs: pd.DataFrame, study: str, **fields: str) -> pd.DataFrame:
@@ -102,13 +130,25 @@ def shown_items(runs: pd.DataFrame, family: str) -> dict[str, pd.DataFrame]:
 
 
 def described(runs: pd.DataFrame) -> str:
-    """The profile, data and code behind runs."""
+    """The profile, data and code behind runs; a set that was only fitted is named with the one that was measured."""
 
     def told(tag: str) -> str:
-        return "; ".join(sorted({tags.get(tag, "unknown") for tags in runs["tags"]}))
+        names = sorted({tags.get(tag, "unknown") for tags in runs["tags"]})
+        return "; ".join(name for name in names if not any(other.startswith(f"{name}, ") for other in names))
 
     profiles = ", ".join(sorted(set(runs["profile"])))
     return f"Profile {profiles}. Data {told('infoscope.data')}; code {told('infoscope.code')}."
+
+
+def cautions(runs: pd.DataFrame) -> list[str]:
+    """What a reader must know of the data behind runs."""
+    found = [PHRASES] if "sst2" in set(runs["data"]) else []
+    return [*found, FINE_TUNED] if runs["data"].str.startswith("imdb-").any() else found
+
+
+def hardest_shown(bits: pd.Series) -> float:
+    """From which PVI on figures show the items of a data set: a few very hard ones would press all others together."""
+    return float(bits.quantile(TAIL)) - 0.2
 
 
 def drawn_in(columns: int, rows: int, width: float, height: float, draw: Callable, path) -> None:

@@ -9,13 +9,25 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.difficulty_runs import NAMES, Z95, Figure, drawn_in, items, less_than, of_study, over_seeds
+from analysis.difficulty_items import shortened
+from analysis.difficulty_runs import (
+    INPUTS,
+    NAMES,
+    Z95,
+    Figure,
+    cautions,
+    described,
+    drawn_in,
+    items,
+    less_than,
+    of_study,
+    over_seeds,
+)
 from analysis.report import Claim, Result, plus_minus, published, verdict
 from infoscope import tracking
 
 TOKENS = 5  # shown for each class, the most helpful ones
 OFTEN = 6  # occurrences in a class's texts from which on a token is shown
-WORDS = 160  # characters of an example
 SCORES = {
     "pvi": "PVI",
     "loss": "loss",
@@ -26,14 +38,15 @@ MEASURES = {"auroc": "AUROC", "precision": "precision among as many as were flip
 BERT = "bert-base-cased"
 
 
-def explained(runs: pd.DataFrame, family: str, words: Sequence[str]) -> list[Result]:
-    """Table 7, examples of the transformations; and the token artefacts."""
+def explained(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
+    """Table 7, examples of the transformations; and the token artefacts. words: the end of their captions."""
     measured = of_study(runs, "difficulty", estimator="held-out")
     with_text = measured[~measured["data"].str.startswith("imdb-")]
-    found = [examples(with_text, words)] if len(with_text) else []
+    found = [examples(with_text, [described(with_text), *words])] if len(with_text) else []
     marked = measured[measured["artefacts"] > 0]
     if "artefact_texts" in marked and marked["artefact_texts"].notna().any():
-        found.append(artefacts(marked[marked["artefact_texts"].notna()], words))
+        marked = marked[marked["artefact_texts"].notna()]
+        found.append(artefacts(marked, [described(marked), *words]))
     return found
 
 
@@ -41,8 +54,8 @@ def examples(runs: pd.DataFrame, words: Sequence[str]) -> Result:
     """Table 7: what every transformation leaves of one item of each data set, the first that all of them measured."""
     rows = []
     for data, of_data in runs.groupby("data", sort=False):
-        tables = {row["transformation"]: items(row["run_id"]) for _, row in
-                  of_data.drop_duplicates("transformation").iterrows()}  # fmt: skip
+        own = of_data.drop_duplicates("transformation").set_index("transformation")["run_id"]
+        tables = {name: items(own[name]) for name in INPUTS if name in own}
         first = next(iter(tables.values()))
         shared = set.intersection(*(set(table["id"]) for table in tables.values()))
         if not shared:
@@ -52,9 +65,13 @@ def examples(runs: pd.DataFrame, words: Sequence[str]) -> Result:
             row = table[table["id"] == chosen].iloc[0]
             rows.append({"data": data, "transformation": name, "label": row["label"], "text": row["text"]})
     figures = pd.DataFrame(rows, columns=["data", "transformation", "label", "text"])
-    text = figures.assign(
-        data=figures["data"].map(NAMES),
-        text=[f"{text[:WORDS]} ..." if len(text) > WORDS else text for text in figures["text"]],
+    text = pd.DataFrame(
+        {
+            "data": figures["data"].map(NAMES),
+            "input": figures["transformation"].map(INPUTS),
+            "class": figures["label"],
+            "text": figures["text"].map(shortened),
+        }
     )
     caption = (
         "What each transformation leaves of an item; the information of what is left is that of a family fitted to it."
@@ -75,13 +92,15 @@ def artefacts(runs: pd.DataFrame, words: Sequence[str]) -> Result:
         told=[f"{token} {plus_minus(*pair, '-')} ({count})" for token, *pair, count in zip(
             figures["token"], figures["mean_bits"], figures["standard_error_bits"], figures["occurrences"])],
         data=figures["data"].map(NAMES),
+        input=figures["input"].map(INPUTS),
     )  # fmt: skip
     text = shown.groupby(["data", "input", "family", "label"], sort=False)["told"].agg("; ".join).reset_index()
     caption = [
         f"The {TOKENS} tokens that help most to predict each class: H(y | x without the token) - H(y | x), bits, ± its "
         f"standard error over texts (and occurrences), of tokens that occur {OFTEN} times or more in the class, in "
-        f"{', '.join(f'{count:,.0f}' for count in sorted(set(runs['artefact_texts'])))} held-out texts. Members are "
-        "not fitted again. The largest of many: a token that leads by its error only may lead by luck.",
+        f"{', '.join(f'{count:,.0f}' for count in sorted(set(runs['artefact_texts'])))} held-out texts. Tokens are "
+        "split at white space, as published. Members are not fitted again. The largest of many: a token that leads by "
+        "its error only may lead by luck.",
         *words,
     ]
     text = text.rename(columns={"label": "class", "told": "tokens"})
@@ -97,7 +116,7 @@ def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
     rows = []
     for (data, family, epoch), own in pd.concat(curves).groupby(["data", "family", "epoch"], sort=False):
         bits = over_seeds(own["v_information_bits"], own["standard_error_bits"], int(own["n"].iloc[0]))
-        spread = np.sqrt(own["accuracy"] * (1 - own["accuracy"]) / own["n"])
+        spread = np.sqrt(own["accuracy"] * (1 - own["accuracy"]) / own["n"])  # that of a share: groups change it little
         right = over_seeds(own["accuracy"], spread, bits.n)
         rows.append(
             {"data": data, "family": family, "epoch": int(epoch), "v_information_bits": bits.value,
@@ -116,8 +135,10 @@ def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
     )  # fmt: skip
     caption = [
         "V-information (bits) and accuracy of held-out items after every epoch of one training, ± standard error over "
-        "items and trainings. The figure has BERT-base's as published (dashed; whole training sets, not comparable in "
-        "level).",
+        "items and, of several trainings, over these. Its learning rate falls to 0 over all epochs, so that an early "
+        "one is not the same as a training of so many. The claims take the best epoch by these figures, which favours "
+        "a fall. The figure has BERT-base's as published (dashed; whole training sets, not comparable in level).",
+        described(runs),
         *words,
     ]
     draw = functools.partial(draw_epochs, figures)
@@ -166,14 +187,15 @@ def draw_epochs(figures: pd.DataFrame, path: Path) -> None:
     def draw(axes: np.ndarray) -> None:
         for (axis,), column in zip(axes, ("v_information_bits", "accuracy")):
             for number, (name, curve) in enumerate(curve_groups(figures)):
-                axis.errorbar(curve["epoch"], curve[column], 1.96 * curve[f"{column}_error"], marker="o", capsize=2,
+                axis.errorbar(curve["epoch"], curve[column], Z95 * curve[f"{column}_error"], marker="o", capsize=2,
                               color=f"C{number}", label=name)  # fmt: skip
                 paper = papers[papers["dataset"] == curve["data"].iloc[0]].sort_values("epochs")
                 if len(paper):
                     axis.plot(paper["epochs"], paper[column], "--", color=f"C{number}", marker="x",
                               label=f"{NAMES[curve['data'].iloc[0]]}, BERT-base (published)")  # fmt: skip
             label = {"v_information_bits": "V-information (bits)"}.get(column, column)
-            axis.set(xlabel="epoch", xticks=sorted(set(figures["epoch"])), ylabel=label)
+            axis.set(xlabel="epoch", xticks=sorted(set(figures["epoch"])), ylabel=f"{label}, 95 % interval")
+        axes[0][0].axhline(0, color="grey", linewidth=0.8)
         axes[0][0].legend(fontsize="small")
 
     drawn_in(1, 2, 6.0, 3.0, draw, path)
@@ -211,6 +233,8 @@ def mislabelled(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
         "over resampled items, and over trainings where there are several; in brackets the mean 95 % interval of one. "
         "All scores are of the same predictions: with two even classes PVI, loss and margin rank items alike. Labels "
         "that were wrong before count as right: they cost all scores alike.",
+        *cautions(runs),
+        described(runs),
         *words,
     ]
     chance = [better_than_chance(name, own) for name, own in figures.groupby("data", sort=False)]
@@ -238,10 +262,12 @@ def draw_detection(figures: pd.DataFrame, path: Path) -> None:
                 places = [names.index(name) + 0.15 * (number - 1.5) for name in own["data"]]
                 spread = [own[measure] - own[f"{measure}_low"], own[f"{measure}_high"] - own[measure]]
                 axis.errorbar(places, own[measure], np.abs(spread), fmt="o", capsize=2, label=SCORES[score])
-            axis.set(title=title, xticks=range(len(names)), xticklabels=[NAMES[name] for name in names])
+            axis.set(title=title, xticks=range(len(names)), xlim=(-0.5, len(names) - 0.5),
+                     xticklabels=[NAMES[name] for name in names])  # fmt: skip
             axis.tick_params(axis="x", labelsize="small")
-        axes[0][0].axhline(0.5, color="grey", linewidth=0.8)
-        axes[0][1].axhline(float((figures["flipped"] / figures["n"]).mean()), color="grey", linewidth=0.8)
+        for axis, chance in zip(axes[0], (0.5, float((figures["flipped"] / figures["n"]).mean()))):
+            axis.axhline(chance, color="grey", linewidth=0.8, label="by chance")
+        axes[0][0].set_ylabel("95 % interval")
         axes[0][1].legend(fontsize="small")
 
     drawn_in(2, 1, 5.0, 3.6, draw, path)

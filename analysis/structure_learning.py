@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.difficulty_runs import drawn_in
+from analysis.difficulty_runs import Z95, described, drawn_in
 from analysis.report import Analysis, Claim, Result, difference_claim, main, plus_minus
 from infoscope import tracking
 from infoscope.metrics import replicated
@@ -27,24 +27,27 @@ NAMES = {"v-information": "V-information", "knn": "nearest neighbours (typed)", 
 CELL = ["study", "case", "n", "method", "block"]
 STUDIES = {  # its score, what it is, and whether less is better
     "trees": ("wrong", "share of wrong edges, directions not counted", True),
-    "genes": ("auc", "area under the ROC curve of the edges of the network", False),
+    "genes": ("auc", "area under the ROC curve, edges of the network", False),
     "frames": ("wrong", "share of wrong edges, directions not counted", True),
 }
 DIRECTED = {"wrong_directed": "directed", "wrong_rooted": "directed, first frame known"}
-FAMILIES = (
-    "Families of the V-information: lines with a fitted variance (hub), all tables (discrete stars; in-sample, so it "
-    "is the plug-in mutual information), cubic polynomials (genes), quadratic ones with a variance of 1/2 (frames, 10 "
-    "principal components each)."
-)
+FAMILIES = {
+    "trees": "Families of the V-information: lines with a fitted variance (hub); all tables (discrete stars), "
+    "in-sample and so the plug-in mutual information, as partitioning is.",
+    "genes": "Family of the V-information: cubic polynomials with a fitted variance.",
+    "frames": "Family of the V-information: quadratic polynomials with a variance of 1/2; a frame is its 10 principal "
+    "components.",
+}
+SIMULATED = "simulated"  # case: networks of our own making, not of a table
 
 
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
     """One table and figure for each study that was run."""
     runs, left_out = newest(runs)
-    codes = ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in runs["tags"]}))
-    data = ", ".join(sorted({tags.get("infoscope.data", "unknown") for tags in runs["tags"]}))
-    words = [FAMILIES, f"Profile {', '.join(sorted(set(runs['profile'])))}. Data {data}; code {codes}.", *left_out]
-    return [result(study, of, words) for study, of in runs.groupby("study", sort=False)]
+    return [
+        result(study, of, [FAMILIES[study], described(of), *left_out])
+        for study, of in runs.groupby("study", sort=False)
+    ]
 
 
 def newest(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -68,19 +71,38 @@ def result(study: str, runs: pd.DataFrame, words: Sequence[str]) -> Result:
     for name, title in DIRECTED.items():
         if name in figures:
             text[title] = [plus_minus(*pair) for pair in zip(figures[name], figures[f"{name}_error"])]
-    caption = [f"{what[0].upper()}{what[1:]}, by method, case and sample size.", *cautions(study), *words]
+    caption = [
+        f"{what[0].upper()}{what[1:]}, by method, case and sample size.",
+        *cautions(study, figures, score),
+        *words,
+    ]
     draw_study = functools.partial(draw, figures, study)
     return Result(study, figures, text, "\n".join(caption), draw_study, claims(study, runs))
 
 
-def cautions(study: str) -> list[str]:
+def cautions(study: str, figures: pd.DataFrame, score: str) -> list[str]:
     """What a reader must know of a study."""
+    found = []
     if study == "frames":
-        return ["Digits move straight and bounce, the same forwards and backwards: no weight can tell the direction, "
-                "unless the first frame is known."]  # fmt: skip
+        found.append("Digits move straight and bounce, the same forwards and backwards: no weight can tell the "
+                     "direction, unless the first frame is known.")  # fmt: skip
     if study == "trees":
-        return ["A measure that is symmetric cannot tell directions: its root is chosen by the order of the variables."]
-    return []
+        found.append("Weights that are symmetric, of lines and of tables but for chance too, cannot tell directions: "
+                     "their root is chosen by the order of the variables or by noise.")  # fmt: skip
+    if study == "genes":
+        found.append("Every ordered pair counts, though only V-information can differ between its two directions.")
+        own = sorted(set(figures["case"]) - {SIMULATED})
+        if own:
+            found.append(f"Data sets of {', '.join(own)} are samples of the rows of one table: ± does not tell how "
+                         "another table would differ.")  # fmt: skip
+        if SIMULATED in set(figures["case"]):
+            found.append("Networks are simulated, another one for every data set.")
+    never = figures.loc[(figures[score] == 0.0) & (figures[f"{score}_error"] == 0.0), "sets"]
+    if len(never):
+        most = 1.0 - 0.05 ** (1.0 / never.min())  # the exact binomial bound
+        found.append(f"0.000 ± 0.000: no wrong edge in any of {never.min()} data sets; up to {100 * most:.0f} % of "
+                     "such sets may have one (one-sided 95 %).")  # fmt: skip
+    return found
 
 
 def pooled(runs: pd.DataFrame, scores: Sequence[str]) -> pd.DataFrame:
@@ -130,16 +152,25 @@ def draw(figures: pd.DataFrame, study: str, path: Path) -> None:
     score, what, _ = STUDIES[study]
     cases = list(figures.groupby("case", sort=False))
 
+    colours = {method: f"C{number}" for number, method in enumerate(NAMES)}
+
     def panels(axes: np.ndarray) -> None:
         for axis, (name, rows) in zip(axes[0], cases):
-            for method, line in rows.groupby("method", sort=False):
-                axis.errorbar(line["n"], line[score], 1.96 * line[f"{score}_error"], marker="o", capsize=2,
-                              label=NAMES[method])  # fmt: skip
+            for number, (method, line) in enumerate(rows.groupby("method", sort=False)):
+                place = line["n"] * 1.015**number  # side by side
+                axis.errorbar(place, line[score], Z95 * line[f"{score}_error"], marker="o", markersize=4, capsize=2,
+                              color=colours[method], label=NAMES[method])  # fmt: skip
+            sizes = sorted(set(rows["n"]))
             axis.set(title=Path(name).name, xlabel="sample size", xscale="log")
+            axis.set_xticks(sizes, [f"{n:,}" for n in sizes])
+            axis.set_xticks([], minor=True)
+            if score == "wrong":
+                axis.set_ylim(bottom=-0.02, top=max(0.2, axis.get_ylim()[1]))
         axes[0][0].set_ylabel(what.partition(",")[0] + ", 95 % interval")
-        axes[0][-1].legend(fontsize="small")
+        handles, labels = max((axis.get_legend_handles_labels() for axis in axes[0]), key=lambda found: len(found[1]))
+        axes[0][0].figure.legend(handles, labels, fontsize="small", loc="outside lower center", ncols=3)
 
-    drawn_in(len(cases), 1, 4.4, 3.6, panels, path)
+    drawn_in(len(cases), 1, 4.4 if len(cases) > 1 else 5.6, 4.0, panels, path)
 
 
 ANALYSIS = Analysis("structure-learning", analyse)

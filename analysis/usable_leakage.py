@@ -27,8 +27,17 @@ LABELS = {
     "class": "the class of the items",
     "domain": "the domain of the items",
     "hidden": "the parity of a digit, which was to be hidden",
-    "kept": "digit // 2, independent of the parity, which was not to be hidden",
+    "kept": "digit // 2, all but independent of the parity, which was not to be hidden",
 }
+TRAINING = {  # what is told of the training of hidden features
+    "reconstruction": "error of reconstruction",
+    "adversary_log_loss": "adversary's log loss (nats)",
+}
+WEAK = (
+    "The error of reconstruction is the mean squared one, 1 if nothing is kept: hiding costs what else there is. Where "
+    "the family that was hidden from still finds much, its adversary was too weak in training: the features are not "
+    "hidden, and nothing follows for other families."
+)
 SELECTED = "In the claims the family that still finds most is chosen by these figures, which favours `holds`."
 CELL = ["study", "source", "representation", "against", "seed"]
 
@@ -58,7 +67,7 @@ def leakage(runs: pd.DataFrame) -> pd.DataFrame:
             drawn = "" if run["representation"] == "mean" else f" ({run['representation']})"
             table = table.assign(of=run["model"] + drawn, row=table["block"])
         else:
-            table = table.assign(of=run["against"], row=FEATURES)
+            table = table.assign(of=run["against"], row=FEATURES, **{name: run[name] for name in TRAINING})
         tables.append(table)
     places = {name: place for place, name in enumerate(ORDER)}
     return pd.concat(tables, ignore_index=True).sort_values(
@@ -73,24 +82,35 @@ def matrix(study: str, label: str, rows: pd.DataFrame, words: Sequence[str]) -> 
         figure = over_seeds(own["value_bits"], own["standard_error_bits"], int(own["n"].iloc[0]))
         figures.append({"of": of, "block": row, "family": family, "value_bits": figure.value,
                         "value_bits_error": figure.error, "ceiling_bits": own["ceiling_bits"].mean(), "n": figure.n,
-                        "seeds": figure.seeds, "floored": own["floored"].mean()})  # fmt: skip
+                        "seeds": figure.seeds, "floored": own["floored"].mean()}
+                       | {name: own[name].mean() for name in TRAINING if study == "hiding"})  # fmt: skip
     figures = pd.DataFrame(figures)
     first = {"blocks": ["model", "block"], "hiding": ["hidden from"]}[study]
     shown = figures.assign(told=[plus_minus(*pair) for pair in zip(figures["value_bits"], figures["value_bits_error"])])
     wide = shown.pivot(index=["of", "block"], columns="family", values="told").fillna("-")
     wide = wide.loc[list(dict.fromkeys(zip(shown["of"], shown["block"]))), list(dict.fromkeys(shown["family"]))]
     text = wide.reset_index().rename(columns={"of": first[0]})
-    text = text if study == "blocks" else text.drop(columns="block")
+    if study == "hiding":
+        costs = figures.groupby("of")[list(TRAINING)].first().map("{:.3f}".format)
+        text = text.drop(columns="block").join(costs.rename(columns=TRAINING), on=first[0])
     found = {"hidden": transfers, "domain": leaks}.get(label, lambda rows: [])(rows)
     caption = [
         f"What every family (columns) can use about {LABELS[label]}, bits, cross-fitted on unseen items; of at most "
         f"{figures['ceiling_bits'].mean():.3f} bits. ± is over items, and over trainings where there are several. "
-        "Nothing is clipped: 0 within its error, or less, is nothing found by that family, not nothing there.",
+        "Nothing is clipped: 0 within its error, or less, is nothing found by that family, not nothing there. "
+        f"{ranged(figures['n'])} items, {ranged(figures['seeds'])} trainings each.",
+        *([WEAK] if study == "hiding" else []),
         *([SELECTED] if found else []),
         *words,
     ]
     draw_matrix = functools.partial(draw, figures, study, label)
     return Result(f"{study}-{label}", figures, text, "\n".join(caption), draw_matrix, found)
+
+
+def ranged(counts: pd.Series) -> str:
+    """A count, or the least and the largest."""
+    low, high = counts.min(), counts.max()
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def transfers(rows: pd.DataFrame) -> list[Claim]:

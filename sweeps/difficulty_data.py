@@ -103,6 +103,30 @@ def described(cell: Mapping[str, Any]) -> str:
     return ", ".join(names)
 
 
+def amount(cell: Mapping[str, Any]) -> tuple[int, int, float]:
+    """How many items a cell fits and measures, and how many words an item has as it reads them, on average."""
+    count, sides = size_of(cell["data"], "train")
+    fitted = measured = min(cell["items"] or count, count)
+    if cell["estimator"] == "held-out" and SOURCES[cell["data"]].test is None:
+        measured = fitted // cell["folds"]
+        fitted -= measured
+    elif cell["estimator"] == "held-out":
+        count, _ = size_of(cell["data"], "test")
+        measured = min(cell["measured"] or count, count)
+    words = {"premise": sides[0], "hypothesis": sides[-1], "overlap": 1.0, "null": 1.0}
+    return fitted, measured, words.get(cell["transformation"], sum(sides))
+
+
+@functools.cache
+def size_of(name: str, part: str) -> tuple[int, list[float]]:
+    """How many items a part of a data set has, and the mean number of words of each side (of vectors: of none)."""
+    found = loaded(name, part)
+    if name in EMBEDDINGS:
+        return len(found.labels), [0.0]
+    sides = [found.premises, found.hypotheses] if found.of_pairs else [found.texts]
+    return len(found), [float(np.mean([len(text.split()) for text in side])) for side in sides]
+
+
 def is_encoder(family: str) -> bool:
     """Whether a family is of fine-tuned transformers."""
     return family in TRANSFORMERS or family.startswith(HUB)

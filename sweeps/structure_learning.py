@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
+from scipy.special import logsumexp
 from sklearn.decomposition import PCA
 from sklearn.metrics import mutual_info_score
 
@@ -148,13 +149,15 @@ def binned(values: np.ndarray) -> np.ndarray:
 
 def by_kernel(x: np.ndarray, y: np.ndarray) -> float:
     """The mean log ratio of leave-one-out Gaussian kernel densities, bandwidths n^(-1/6) standard deviations (Scott's
-    rule for two dimensions)."""
+    rule for two dimensions). Raises ValueError for a variable that does not vary."""
+    if min(np.ptp(x), np.ptp(y)) == 0.0:
+        raise ValueError("variables must vary to have a kernel density, but one of them is constant.")
     bandwidth = len(x) ** (-1 / 6)
     logs = [-0.5 * squareform(pdist(np.c_[v] / (bandwidth * v.std()), "sqeuclidean")) for v in (x, y)]
     for log in logs:
         np.fill_diagonal(log, -np.inf)
-    joint, first, second = (np.log(np.exp(log).mean(axis=1)) for log in (logs[0] + logs[1], *logs))
-    return float((joint - first - second).mean())
+    joint, first, second = (logsumexp(log, axis=1) for log in (logs[0] + logs[1], *logs))
+    return float((joint - first - second).mean() + math.log(len(x) - 1))
 
 
 METHODS: dict[str, Callable[..., np.ndarray]] = {

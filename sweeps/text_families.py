@@ -8,7 +8,7 @@ hub or a folder.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,14 +18,16 @@ import torch
 
 from infoscope import models
 from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.classifier_terms import clustered_error
 from infoscope.metrics.families import CLASSES, Posterior, frequencies, needed
-from infoscope.metrics.pvi_predictions import FLOOR, with_floor
+from infoscope.metrics.pvi_predictions import FLOOR, as_groups, with_floor
 from sweeps.embedding import HUB, TRANSFORMERS
 
 NULL_INPUT = " "  # some tokenizers fail on the empty string
 NULLS = ("frequencies", "trained")
 SMALL = {"vocabulary": 8000, "hidden": 128, "layers": 2, "heads": 4, "pooling": "mean"}
 LEARNING_RATES = {"small": 1e-3, "hub": 5e-5}
+STEPS = 20  # of a training, between two looks at whether to save it
 LN2 = math.log(2.0)
 
 Texts = Sequence[str] | Sequence[tuple[str, str]]
@@ -50,6 +52,8 @@ class SequenceClassifiers:
                    (its head can state any law); or "trained", the same training on a single space in place of every
                    text, as published, which comes close to it
 
+    The head reads the last layer's first vector, or the mean of all of a small encoder; transformers' own classifiers
+    of BERT read it through one more layer, the pooler.
     Pairs may be given as pairs, which the model tells apart by segments, or in one text of the standard form, as
     published, in which a small encoder uses less of the premise. The device is a GPU if there is one.
     Raises ValueError for another encoder or null.
@@ -135,34 +139,56 @@ def epoch_curve(
     test_x: Texts,
     test_y: np.ndarray,
     classes: int,
+    groups: np.ndarray | None = None,
     floor: float = FLOOR,
     generator: np.random.Generator | None = None,
+    state: Mapping[str, Any] | None = None,
+    between: Callable[[float, Callable[[], dict[str, Any]]], None] = lambda done, state: None,
 ) -> pd.DataFrame:
     """V-information and accuracy on test texts after every epoch of one training (figure 2: what over-fitting does).
 
-    y, test_y are codes 0..classes-1. floor: least probability of a class, laws are mixed with the uniform one.
+    y, test_y  codes 0..classes-1
+    groups     [n], test texts that depend on one another: the standard errors allow for it
+    floor      least probability of a class, laws are mixed with the uniform one
+    between    called every `STEPS` steps with the share that is done and a function that gives the state
+    state      from which an interrupted training, of the same arguments, goes on
+
     Columns: epoch, training_loss (nats, with dropout, its mean over the epoch), v_information_bits and
     standard_error_bits (of the mean PVI over the test texts; the training's own randomness is not in it), H_yb and
     H_yxb (bits), accuracy, n. Without an input the member is that of the class frequencies.
     """
     training = family.training(x, y, classes, generator)
-    rows = np.arange(len(test_y))
     null = with_floor(frequencies(y, classes).log_probabilities(None), floor)[0][test_y]
-    curve = []
+    codes = as_groups(groups, len(test_y))
+    curve, loss = [], 0.0
+    if state is not None:
+        training.load_state_dict(state["training"])
+        curve, loss = list(state["curve"]), state["loss"]
+
+    def reached() -> dict[str, Any]:
+        return {"training": training.state_dict(), "curve": curve, "loss": loss}
+
     while training.done < training.total:
-        _, loss = training.advance(training.per_epoch)
-        logs = with_floor(member(training.classifier).log_probabilities(test_x), floor)
-        pvi = (logs[rows, test_y] - null) / LN2
-        curve.append(
-            {
-                "epoch": training.done // training.per_epoch,
-                "training_loss": loss,
-                "v_information_bits": pvi.mean(),
-                "standard_error_bits": pvi.std(ddof=1) / math.sqrt(len(pvi)),
-                "H_yb": -null.mean() / LN2,
-                "H_yxb": -logs[rows, test_y].mean() / LN2,
-                "accuracy": (logs.argmax(axis=1) == test_y).mean(),
-                "n": len(pvi),
-            }
-        )
+        steps = min(STEPS, training.per_epoch - training.done % training.per_epoch)
+        loss += training.advance(steps)[1] * steps / training.per_epoch
+        if training.done % training.per_epoch == 0:
+            logs = with_floor(member(training.classifier).log_probabilities(test_x), floor)
+            epoch = {"epoch": training.done // training.per_epoch, "training_loss": loss}
+            curve.append(epoch | epoch_figures(logs, null, test_y, codes))
+            loss = 0.0
+        between(training.done / training.total, reached)
     return pd.DataFrame(curve)
+
+
+def epoch_figures(logs: np.ndarray, null: np.ndarray, y: np.ndarray, groups: np.ndarray) -> dict[str, float]:
+    """The figures of one epoch, plain numbers: logs [n, classes] with the input, null [n] of the own class without."""
+    own = logs[np.arange(len(y)), y]
+    pvi = (own - null) / LN2
+    figures = {
+        "v_information_bits": pvi.mean(),
+        "standard_error_bits": clustered_error(pvi, groups),
+        "H_yb": -null.mean() / LN2,
+        "H_yxb": -own.mean() / LN2,
+        "accuracy": (logs.argmax(axis=1) == y).mean(),
+    }
+    return {name: float(value) for name, value in figures.items()} | {"n": len(y)}

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from analysis import dataset_difficulty, difficulty_studies
-from analysis.difficulty_runs import newest, over_seeds, paired
+from analysis.difficulty_items import WORDS, length_ranges, shortened
+from analysis.difficulty_runs import cautions, described, newest, over_seeds, paired
 from analysis.report import save
 from infoscope.metrics.pvi import threshold_window
 
@@ -32,7 +33,7 @@ def items_of(data, transformation, seed, n=300):
     table = pd.DataFrame({"label": label, "pvi_bits": bits, "H_yb": entropy, "H_yxb": entropy - bits, "fold": 0,
                           "predicted": label, "correct": bits > (low + high) / 2, "id": np.arange(n).astype(str),
                           "group": np.arange(n) // 3, "text": [f"{transformation} text {i}" for i in range(n)],
-                          "length": 5})  # fmt: skip
+                          "length": 4 + np.arange(n) % 9})  # fmt: skip
     return table.assign(overlap=np.arange(n) // 3 % 14, overlap_share=0.5) if data != "cola" else table
 
 
@@ -91,7 +92,8 @@ def analysed(runs, *words):
 def test_every_table_and_figure_is_there_and_can_be_saved(store, tmp_path):
     results = analysed(store[0])
     assert list(results) == [
-        "information", "right-and-wrong", "overlap", "hardest", "transformations", "artefacts", "epochs", "mislabelled",
+        "information", "right-and-wrong", "length", "overlap", "hardest", "transformations", "artefacts",
+        "epochs", "mislabelled",
     ]  # fmt: skip
     for result in results.values():
         paths = save(result, tmp_path / result.name)
@@ -117,7 +119,10 @@ def test_published_figures_stand_beside_and_are_said_not_to_compare(store):
     assert figures.loc["snli", "hypothesis"]["paper_bits"] == pytest.approx(0.5704)
     assert figures.loc["cola", "std"]["paper_bits"] == pytest.approx(0.339)
     assert figures.loc["mnli-dev", "std"]["paper_bits"] == pytest.approx(0.9324)
-    assert "not comparable in level: the family" in result.caption and "epochs (3 for 2)" in result.caption
+    assert (
+        "not to compare levels. What differs here: other families" in result.caption
+        and "epochs (3 for 2)" in result.caption
+    )
     bert = store[0].assign(family="hub:bert-base-cased", epochs=2)
     bert = bert[bert["data"].isin(["snli", "cola"]) & (bert["study"] == "difficulty")]
     assert "BERT-base: the published setting." in analysed(bert)["information"].caption
@@ -186,3 +191,42 @@ def test_older_runs_of_a_cell_are_left_out_and_said(store):
 def test_a_family_that_was_not_run(store):
     with pytest.raises(ValueError, match="family must be one of small-bert, not 'gpt2'"):
         analysed(store[0], "--family", "gpt2")
+
+
+def test_rows_are_in_order_whatever_ran_first(store):
+    runs, _ = store
+    late = runs["data"].eq("snli") & runs["transformation"].eq("std")
+    shuffled = runs.assign(start=runs["start"] + pd.to_timedelta(late * 3600, "s"))
+    figures = analysed(shuffled)["information"].figures
+    assert list(dict.fromkeys(figures["data"])) == ["snli", "mnli-dev", "cola"]
+    assert figures[figures["data"] == "snli"]["transformation"].tolist() == ["std", "shuffled", "hypothesis"]
+
+
+def test_items_by_length(store):
+    result = analysed(store[0])["length"]
+    own = result.figures[(result.figures["data"] == "snli") & (result.figures["label"] == "all")]
+    table = items_of("snli", "std", 0)
+    assert own["n"].sum() == 300 and own["range"].astype(str).tolist() == [
+        "4 to 5", "6 to 7", "8 to 9", "10 to 11", "12",
+    ]  # fmt: skip
+    shortest = table[table["length"] <= 5]
+    assert own["mean_bits"].iloc[0] == pytest.approx(shortest["pvi_bits"].mean())
+    assert own["mean_length"].iloc[0] == pytest.approx(shortest["length"].mean())
+    by_class = result.figures[(result.figures["data"] == "snli") & (result.figures["label"] != "all")]
+    assert by_class["n"].sum() == 300
+    assert set(length_ranges(pd.Series([7, 7, 7]))) == {"7"}
+
+
+def test_a_long_pair_keeps_its_hypothesis():
+    text = f"PREMISE: {'word ' * 60}end. HYPOTHESIS: All of this can be read."
+    assert shortened(text).endswith(" ... HYPOTHESIS: All of this can be read.") and len(shortened(text)) <= WORDS + 4
+    assert shortened("A short one.") == "A short one."
+    assert shortened("x" * 400) == "x" * WORDS + " ..."
+
+
+def test_captions_name_the_data_once_and_warn_of_what_is_special(store):
+    runs, _ = store
+    tags = [{"infoscope.data": "a, b", "infoscope.code": "abc"}, {"infoscope.data": "a", "infoscope.code": "abc"}]
+    two = runs.iloc[:2].assign(tags=tags)
+    assert described(two) == "Profile laptop. Data a, b; code abc."
+    assert cautions(two) == [] and len(cautions(two.assign(data=["sst2", "imdb-bert"]))) == 2

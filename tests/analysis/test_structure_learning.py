@@ -65,6 +65,22 @@ def test_methods_are_compared_on_the_same_data_sets(store, verdicts):
     assert "-0.200" in claim.evidence and "20 paired runs" in claim.evidence
 
 
+def test_captions_tell_what_the_figures_cannot(store):
+    runs, tables = store
+    own = runs["study"] == "genes"
+    results = analysed(runs.assign(case=runs["case"].where(~own, "mine.npz")))
+    assert "samples of the rows of one table" in results["genes"].caption and "mine.npz" in results["genes"].caption
+    results = analysed(runs)
+    assert "another one for every data set" in results["genes"].caption and "one table" not in results["genes"].caption
+    assert "no wrong edge" not in results["trees"].caption
+    never = runs["study"] == "trees"
+    for run in runs.loc[never & (runs["method"] == "knn"), "run_id"]:
+        tables[run]["wrong"] = 0.0
+    perfect = runs.assign(**{name: runs[name].mask(never & (runs["method"] == "knn"), 0.0)
+                             for name in ("wrong", "wrong_variance")})  # fmt: skip
+    assert "no wrong edge in any of 10 data sets; up to 26 %" in analysed(perfect)["trees"].caption
+
+
 def test_older_settings_are_left_out_and_said(store):
     runs, _ = store
     newer = runs.assign(sets=7, start=pd.Timestamp("2026-02-01"))

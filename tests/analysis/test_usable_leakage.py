@@ -34,7 +34,8 @@ def store(monkeypatch):
                 for label in ("hidden", "kept")
                 for family, value in (("logistic", linear), ("knn", near))
             }
-            add({"study": "hiding", "against": against, "seed": seed}, values)  # fmt: skip
+            add({"study": "hiding", "against": against, "seed": seed, "reconstruction": 0.4 if linear else 0.6,
+                 "adversary_log_loss": 0.5}, values)  # fmt: skip
         values = {(label, block, family): value - wobble
                   for label in ("class", "domain") for block in ("z_y", "z_d")
                   for family, value in (("logistic", 0.1), ("knn", 0.1 + 0.01 * seed))}  # fmt: skip
@@ -52,6 +53,9 @@ def test_a_matrix_for_every_label(store, tmp_path):
     results = analysed(store)
     assert set(results) == {"hiding-hidden", "hiding-kept", "blocks-class", "blocks-domain"}
     assert results["hiding-hidden"].text["hidden from"].tolist() == ["nothing", "linear"]
+    assert results["hiding-hidden"].text["error of reconstruction"].tolist() == ["0.400", "0.600"]
+    assert "100 items, 3 trainings each" in results["hiding-hidden"].caption
+    assert "adversary was too weak" not in results["blocks-class"].caption
     assert results["blocks-class"].text.columns.tolist() == ["model", "block", "logistic", "knn"]
     row = results["hiding-hidden"].figures.set_index(["of", "family"]).loc["linear", "knn"]
     assert (row["value_bits"], row["seeds"]) == (pytest.approx(0.51), 3)

@@ -57,6 +57,10 @@ def test_sides_are_taken_apart_again():
     assert sides(hypothesis_only(PAIRS)[0]) == ("", HYPOTHESIS)
     assert sides(premise_only(PAIRS)[0]) == (PREMISE, "")
     assert sides("No PREMISE: here") == ("", "No PREMISE: here")
+    assert sides("HYPOTHESIS:") == ("", "") and sides("PREMISE: a b HYPOTHESIS:") == (
+        "a b",
+        "",
+    )  # its only word left out
     assert tokens(sides(raw_overlap(PAIRS)[0])[1]) == ["Two", "girls", "[MASK]", "."]
 
 

@@ -67,6 +67,9 @@ def counting_predictor(weights):
     return Posterior(predict)
 
 
+sure_of_zero = Posterior(lambda texts: np.tile([0.0, -np.inf], (len(texts), 1)))
+
+
 def test_a_token_helps_by_what_its_absence_costs():
     """Odds 2 for "good" alone: with it the surprise is log2(1 + e^-2), without it 1 bit; each occurrence by itself."""
     texts = ["good", "good x", "x good good", "x", "bad x"]
@@ -166,6 +169,7 @@ def test_intervals_of_a_score_that_knows_nothing_cover_one_half():
         (lambda: hardest(TABLE, label="z"), "label must be one of"),
         (lambda: token_artefacts(counting_predictor({}), ["a"], [0]), "least_frequency must be reached"),
         (lambda: token_artefacts(counting_predictor({}), ["a"], [0, 1]), "codes must be"),
+        (lambda: token_artefacts(sure_of_zero, ["a b"] * 6, np.arange(6) % 2), "predictor must give every class"),
         (lambda: flip_labels([0, 1], 0.0, np.random.default_rng(0)), "share must be"),
         (lambda: flip_labels([1, 1], 0.5, np.random.default_rng(0)), "labels must take"),
         (lambda: detection(pd.DataFrame({"s": [1.0, 2.0]}), [True, True]), "flipped must be"),

@@ -1,7 +1,9 @@
 """Structure learning: arborescences against exhaustive search, networkx and Kruskal; weights; simulated trees."""
 
+import inspect
 import itertools
 import math
+import sys
 
 import networkx as nx
 import numpy as np
@@ -110,6 +112,22 @@ def test_nested_cycles_are_contracted():
     assert total(weights, found) == best_total(weights, 5) == 39.0
 
 
+def test_cycles_may_nest_deeper_than_calls():
+    """Nodes 0 and 1 are a cycle, the two of them one with 2, these with 3, and so on; only the last node, which nothing
+    enters, breaks them, by an edge that costs more than any other. The chain from there is the only tree."""
+    m = 300
+    weights, places = np.full((m, m), -np.inf), np.arange(1, m - 1)
+    weights[places - 1, places], weights[places, places - 1] = 10.0 * m - places, 5.0 * m - places
+    weights[m - 1, 0] = -10.0 * m**2
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack(0)) + 100)
+    try:
+        found = maximum_arborescence(weights)
+    finally:
+        sys.setrecursionlimit(limit)
+    assert found.tolist() == [m - 1, *range(m - 2), -1]
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_symmetric_weights_give_the_tree_of_chow_and_liu(seed):
     rng = np.random.default_rng(seed)
@@ -212,6 +230,15 @@ def test_frames_of_moving_digits_are_put_in_order():
     assert wrong_edges(maximum_arborescence(weights), chain, directed=False) <= 1 / 7
 
 
+def test_images_as_large_as_the_picture_do_not_move():
+    image = np.random.default_rng(9).random((1, 6, 8)).astype(np.float32)
+    videos = moving_digits(image, 2, 5, np.random.default_rng(10), size=8, digits=1)
+    assert (videos == videos.max(axis=1, keepdims=True)).all(axis=(1, 2, 3)).sum() == 0  # it moves up and down
+    assert videos.sum(axis=(2, 3)) == pytest.approx(np.full((2, 5), image.sum()), rel=1e-5)
+    whole = np.ones((1, 8, 8), dtype=np.float32)
+    assert (moving_digits(whole, 1, 5, np.random.default_rng(11), size=8) == 1.0).all()
+
+
 def test_wrong_edges_are_counted():
     assert wrong_edges([-1, 0, 1], [-1, 0, 0]) == 0.5
     assert wrong_edges([1, 2, -1], [-1, 0, 1]) == 1.0
@@ -227,6 +254,9 @@ def test_wrong_edges_are_counted():
         (lambda: maximum_arborescence(np.zeros((2, 2)), root=2), "root must be"),
         (lambda: wrong_edges([-1, 2, 1], [-1, 0, 0]), "parents must be the parents of a tree"),
         (lambda: wrong_edges([-1, 0], [-1, 0, 0]), "equally many nodes"),
+        (lambda: wrong_edges([-1, 7, 0], [-1, 0, 0]), "parents must be the parents of a tree"),
+        (lambda: wrong_edges([-1, -2, 0], [-1, 0, 0]), "parents must be the parents of a tree"),
+        (lambda: maximum_arborescence(np.zeros((2, 2)), root=True), "root must be"),
         (lambda: edge_auc(np.zeros((2, 2)), np.zeros((2, 2))), "adjacency must have both"),
         (lambda: weights_by(Gaussian(), np.zeros((5, 1))), "variables must be at least 2"),
         (lambda: weights_by(Gaussian(), [np.arange(9.0), np.arange(8.0)]), "x must have one item"),

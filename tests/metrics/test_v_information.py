@@ -1,5 +1,6 @@
 """V-information: its properties (Xu et al. 2020, section 3), its three estimators, and what they report."""
 
+import itertools
 import math
 
 import numpy as np
@@ -192,8 +193,43 @@ def test_the_bound_covers_and_shrinks_with_the_root_of_n():
     assert estimate(Gaussian(1.0), x, y, "in-sample").bound is None
     closed = estimate(BoundedLogistic(1.0), x, (y > 0).astype(int), "in-sample").bound
     largest = math.sqrt(1 + (x**2).max())
-    assert closed.complexity.value == pytest.approx(largest / 100) and closed.confidence == pytest.approx(0.9)
+    assert closed.complexity.value == pytest.approx((2 * largest + LN2) / 100)
+    assert closed.confidence == pytest.approx(0.9) and 0 < closed.complexity.slack < 1e-5
     assert estimate(Table(), np.arange(20) % 4, np.arange(20) % 2, "in-sample").bound.width > 0
+    assert estimate(Table(0.1), np.arange(20) % 4, np.arange(20) % 2, "in-sample").bound is None  # not the infimum
+
+
+@pytest.mark.parametrize("floor", [1e-6, 0.01, 0.2])
+def test_a_floor_moves_the_estimate_no_further_than_the_bound_allows(floor):
+    """From the difference of the infima: of tables with probabilities >= floor, clipped frequencies of two classes;
+    of logistic laws the estimate without a floor."""
+    rng = np.random.default_rng(13)
+    x = rng.integers(2, size=400)
+    y = np.where(rng.random(400) < np.where(x == 0, 0.97, 0.3), 0, 1)
+
+    def least(ones, n):
+        p = np.clip(ones / n, floor, 1 - floor)
+        return -(ones * math.log(p) + (n - ones) * math.log1p(-p)) / 400
+
+    informed = sum(least(y[x == value].sum(), (x == value).sum()) for value in (0, 1))
+    found = estimate(Table(), x, y, "in-sample", floor=floor)
+    assert abs(found.value - (least(y.sum(), 400) - informed)) <= found.bound.complexity.slack + 1e-12
+    free, mixed = (estimate(BoundedLogistic(4.0), x, y, "in-sample", floor=value) for value in (0.0, floor))
+    assert free.bound.complexity.slack == 0.0
+    assert 0 < abs(mixed.value - free.value) <= mixed.bound.complexity.slack
+
+
+def test_the_complexity_of_bounded_logistic_laws_is_not_above_its_closed_form():
+    """E over all signs of eight pairs of the largest absolute mean of log densities, on a fine grid of the ball."""
+    x, y = np.array([1.0, -0.5, 0.2, 0.9, -1.0, 0.4, -0.3, 0.7]), np.array([0, 1, 1, 0, 1, 0, 0, 1])
+    angle, length = np.meshgrid(np.linspace(0, 2 * math.pi, 181), np.linspace(0, 1.5, 31))
+    weights = np.stack([length * np.cos(angle), length * np.sin(angle)]).reshape(2, -1)
+    scores = np.column_stack([x, np.ones(8)]) @ weights
+    densities = -np.logaddexp(0.0, np.where(y[:, None] == 1, -scores, scores))
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=8)))
+    exact = np.abs(signs @ densities).max(axis=1).mean() / 8
+    closed = BoundedLogistic(1.5).complexity(x, y, 2, 0.0, np.random.default_rng(0))
+    assert 0.25 * closed.value < exact < closed.value
 
 
 def test_labels_may_be_called_anything():
@@ -230,6 +266,8 @@ def test_shannon_information_bounds_that_of_any_family():
         ({"test": np.ones(100, dtype=bool)}, "test must be None"),
         ({"estimator": "held-out", "test": np.ones(100, dtype=bool)}, "test must be a mask"),
         ({"estimator": "held-out", "test": np.arange(100) < 9, "groups": np.zeros(100)}, "test must keep groups whole"),
+        ({"x": np.r_[np.nan, np.zeros(99)]}, "x must be finite"),
+        ({"family": Table(), "x": np.r_[np.nan, np.zeros(99)]}, "x must have no missing"),
         ({"floor": 0.5}, "floor must be"),
         ({"floor": -0.1}, "floor must be"),
         ({"calibration": 1.0}, "calibration must be a share"),

@@ -42,6 +42,21 @@ def test_measures_of_other_kinds_on_what_is_known():
     assert abs(by_kernel(*np.random.default_rng(1).normal(size=(2, 500)))) < 0.05
 
 
+def test_kernel_densities_bear_far_outliers_and_refuse_constants():
+    """A point 1e4 away, where every density underflows: the ratio there is of the nearest point's kernels."""
+    x, y = np.random.default_rng(0).normal(size=(2, 200))
+    x[0] = y[0] = 1e4
+    assert np.isfinite(by_kernel(x, y))
+    small = np.array([0.0, 1.0, 3.0])  # by hand: kernels of distances 1, 2, 3 in units of the bandwidth
+    width = 3 ** (-1 / 6) * small.std()
+    kernel = np.exp(-0.5 * ((small[:, None] - small) / width) ** 2)
+    kernel[np.eye(3, dtype=bool)] = 0.0
+    expected = np.mean(np.log((kernel**2).sum(axis=1) / 2) - 2 * np.log(kernel.sum(axis=1) / 2))
+    assert by_kernel(small, small) == pytest.approx(expected)
+    with pytest.raises(ValueError, match="^variables must vary"):
+        by_kernel(x, np.ones(200))
+
+
 def test_packing_changes_no_number():
     (pack, *_) = SWEEP.packs(plan(cases="gaussian-hub", studies="trees"), "cpu")
     together, alone = Recorder("method"), Recorder("method")

@@ -86,6 +86,20 @@ def test_the_curve_ends_where_the_fit_does(reviews):
     assert curve["training_loss"].is_monotonic_decreasing
 
 
+def test_the_error_of_a_curve_allows_for_groups(reviews):
+    """Every test text twice, in one group: the error of the mean is that of the texts alone, not sqrt(2) smaller."""
+    x, y = list(reviews.texts), reviews.labels.numpy()
+    family = SequenceClassifiers(epochs=1, batch=16, max_length=24)
+    errors = []
+    for copies in (1, 2):
+        rows = np.repeat(np.arange(300, 400), copies)
+        curve = epoch_curve(
+            family, x[:300], y[:300], [x[row] for row in rows], y[rows], 2, rows, generator=draws()
+        )  # fmt: skip
+        errors.append(curve["standard_error_bits"].iloc[-1])
+    assert errors[1] == pytest.approx(errors[0], rel=1e-4)
+
+
 def test_leaving_out_tokens_finds_the_artefacts_that_were_put_in():
     """Hypotheses alone tell the label by their cue only, so in each class its cue helps most, and no other much."""
     some = data.generated_nli(900, artefact=0.6, generator=generator())

@@ -35,7 +35,7 @@ def ran(cell):
 
 
 def test_hiding_from_nothing_has_no_strength():
-    assert {(cell["against"], cell["strength"]) for cell in plan()} == {("nothing", 0.0), ("linear", 3.0)}
+    assert {(cell["against"], cell["strength"]) for cell in plan()} == {("nothing", 0.0), ("linear", 1.0)}
 
 
 def test_what_is_hidden_shows_less_and_what_is_not_is_kept():

@@ -48,8 +48,11 @@ def standard(texts: Texts) -> list[str]:
 def sides(text: str) -> tuple[str, str]:
     """The premise and the hypothesis of a text with headers, "" for a side it does not have: what `standard`, or any
     other transformation, put together. A text without headers is taken for a hypothesis."""
-    premise, _, hypothesis = text.removeprefix(f"{PREMISE}: ").partition(f"{HYPOTHESIS}: ")
-    return (premise.strip(), hypothesis) if text.startswith((f"{PREMISE}: ", f"{HYPOTHESIS}: ")) else ("", text)
+    headed = f"{text} "  # a side of which nothing is left may have lost its blank
+    if not headed.startswith((f"{PREMISE}: ", f"{HYPOTHESIS}: ")):
+        return "", text
+    premise, _, hypothesis = headed.removeprefix(f"{PREMISE}: ").partition(f"{HYPOTHESIS}: ")
+    return premise.strip(), hypothesis.strip()
 
 
 def null(texts: Texts) -> list[str]:

@@ -87,7 +87,8 @@ def token_artefacts(
 ) -> pd.DataFrame:
     """How much each token helps to predict each class: H(y | x without it) - H(y | x), bits; positive = it helps.
 
-    predictor        of classes from a list of texts, fitted on others; it is not fitted again
+    predictor        of classes from a list of texts, fitted on others; it is not fitted again. ValueError if it holds a
+                     class to be impossible
     texts, codes     [n], the texts and their classes as the predictor counts them (0, 1, ...)
     least_frequency  of a token in all texts; the paper's is more than 5
 
@@ -135,6 +136,11 @@ def surprises(predictor: ClassPredictor, texts: Sequence[str], codes: np.ndarray
     """-log2 of the probability of every text's class [n]."""
     parts = [slice(start, start + batch) for start in range(0, len(texts), batch)]
     logs = np.concatenate([predictor.log_density(texts[part], codes[part]) for part in parts])
+    bad = int((~np.isfinite(logs)).sum())
+    if bad:
+        raise ValueError(
+            f"predictor must give every class a probability, but {bad} of {len(logs)} texts have 0 or none."
+        )
     return -logs / LN2
 
 

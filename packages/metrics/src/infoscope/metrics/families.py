@@ -3,10 +3,12 @@
 A family V is a set of maps from an input, or from no input, to a law of the outcome. What V can use of x about y is
 I_V(x -> y) = H_V(y) - H_V(y | x), the drop of the least expected log loss. Every family here has optional ignorance:
 each of its laws may also be given without looking, so that the infimum with an input is never above the one without.
+(A fit that is not the infimum may be above: a network stopped early, neighbours, or anything on items that it was not
+fitted to. Its estimate is then negative, and stays so.)
 
 The plug-ins, all of one Protocol, so that others can join (a language model: its inputs are a list of texts):
 
-    families_exact      Table, Gaussian, Laplace: their infima are closed forms
+    families_exact      Table, Gaussian, Laplace: their infima are closed forms; BoundedLogistic: its PAC bound is
     families_logistic   Logistic: linear or polynomial log odds, all folds in one computation
     families_local      NearestNeighbours, Kernel: neighbours' classes, or a Gaussian around their mean
     families_networks   Network: fully connected networks
@@ -115,6 +117,8 @@ class Posterior:
 
     def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
         logs = self.predict(x)
+        if len(logs) not in (1, len(y)):
+            raise ValueError(f"x must have one item for each of the {len(y)} outcomes y, got {len(logs)}.")
         return logs[np.arange(len(y)) if len(logs) == len(y) else 0, y]
 
 

@@ -15,14 +15,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.linalg import cho_solve, cholesky
 from scipy.special import expit
 from sklearn.linear_model import QuantileRegressor
 
+from infoscope.estimators.checks import whole
 from infoscope.metrics.families import CLASSES, NUMBERS, Features, Posterior, as_matrix, frequencies, needed
 from infoscope.metrics.rademacher import Complexity, in_ball, linear, squared_error_on_sample, table_on_sample
 
 NEWTON_STEPS = 100
+ROUNDING = 1e-13  # of the largest |y|: a residual as small is arithmetic, and its variance no variance of y
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,7 @@ class Table:
         if x is None:
             return frequencies(y, classes)
         prior = np.bincount(y, minlength=needed(classes)) / len(y)
-        places: dict[Any, int] = {}
-        codes = np.array([places.setdefault(item, len(places)) for item in categories(x)])
+        codes, places = numbered(categories(x))
         counts = np.bincount(codes * classes + y, minlength=len(places) * classes).reshape(-1, classes)
         laws = counts + self.smoothing * prior
         with np.errstate(divide="ignore"):
@@ -59,19 +61,33 @@ class Table:
     def complexity(
         self, x: Any, y: np.ndarray, classes: int | None, floor: float, generator: np.random.Generator
     ) -> Complexity | None:
-        if not floor > 0.0:
+        if not floor > 0.0 or self.smoothing:  # a smoothed table is not the one of least log loss
             return None
-        codes = np.unique(np.asarray(x), axis=0, return_inverse=True)[1].reshape(-1)
+        codes, _ = numbered(categories(x))
         value, error = table_on_sample(codes * needed(classes) + y, classes, floor, generator)
         return Complexity(
-            value, error, -math.log(floor), True, f"Monte Carlo over tables of probabilities >= {floor:g}"
+            value,
+            error,
+            -math.log(floor),
+            True,
+            f"Monte Carlo over tables of probabilities >= {floor:g}",
+            slack=-math.log1p(-(classes - 1) * floor),
         )
 
 
 def categories(x: Any) -> list[Any]:
-    """Every item of x [n] or [n, d] as something that can be looked up."""
-    items = np.asarray(x).tolist()
-    return [tuple(item) if isinstance(item, list) else item for item in items]
+    """Every item of x [n] or [n, d] as something that can be looked up. ValueError for missing values."""
+    values = np.asarray(x)
+    missing = int(pd.isna(values).reshape(len(values), -1).any(axis=1).sum())
+    if missing:
+        raise ValueError(f"x must have no missing categories, got {missing} of {len(values)}.")
+    return [tuple(item) if isinstance(item, list) else item for item in values.tolist()]
+
+
+def numbered(items: list[Any]) -> tuple[np.ndarray, dict[Any, int]]:
+    """The number of every item [n], by first appearance; and of every value."""
+    places: dict[Any, int] = {}
+    return np.array([places.setdefault(item, len(places)) for item in items]), places
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,27 +109,54 @@ def gaussian_log_density(residuals: np.ndarray, covariance: np.ndarray) -> np.nd
 
 
 def residual_law(
-    mean: Callable[[Any | None], np.ndarray], residuals: np.ndarray, variance: float | None
+    mean: Callable[[Any | None], np.ndarray], y: np.ndarray, residuals: np.ndarray, variance: float | None
 ) -> GaussianLaw:
-    """The Gaussian around a mean, of a given variance, or of the covariance that its residuals [n, q] have."""
+    """The Gaussian around a mean of y, of a given variance, or of the covariance that the residuals [n, q] have."""
     if variance is not None:
         return GaussianLaw(mean, variance * np.eye(residuals.shape[1]))
     covariance = residuals.T @ residuals / len(residuals)
-    if not np.linalg.eigvalsh(covariance).min() > 0.0:
-        raise ValueError("variance must be given where a family predicts y without error: its own estimate is 0.")
+    if not np.linalg.eigvalsh(covariance).min() > (ROUNDING * np.abs(y).max()) ** 2:
+        raise ValueError(
+            "variance must be given where a family predicts y, or a sum of its columns, without error: its own "
+            f"estimate from {len(residuals)} rows is 0."
+        )
     return GaussianLaw(mean, covariance)
 
 
 def constant_law(y: np.ndarray, variance: float | None) -> GaussianLaw:
     """The best Gaussian that sees no input."""
     centre = y.mean(axis=0, keepdims=True)
-    return residual_law(lambda x: centre, y - centre, variance)
+    return residual_law(lambda x: centre, y, y - centre, variance)
+
+
+@dataclass(frozen=True, eq=False)
+class Floored:
+    """(1 - share) times one law plus share times the law without an input."""
+
+    law: GaussianLaw
+    constant: GaussianLaw
+    share: float
+
+    def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
+        own = math.log1p(-self.share) + self.law.log_density(x, y)
+        return np.logaddexp(own, math.log(self.share) + self.constant.log_density(None, y))
+
+
+def checked_share(floor: float) -> None:
+    """ValueError unless the share is inside (0, 1)."""
+    if not 0.0 < floor < 1.0:
+        raise ValueError(f"floor must be between 0 and 1, got {floor!r}.")
 
 
 def checked_variance(variance: float | None) -> None:
     """ValueError unless the variance is positive, or None (it is fitted)."""
     if variance is not None and not variance > 0.0:
         raise ValueError(f"variance must be positive, or None to fit it, got {variance!r}.")
+
+
+def variance_name(variance: float | None) -> str:
+    """How the name of a family ends whose variance is given."""
+    return "" if variance is None else f", variance={variance:g}"
 
 
 @dataclass(frozen=True)
@@ -133,6 +176,7 @@ class Gaussian:
 
     def __post_init__(self) -> None:
         checked_variance(self.variance)
+        whole("degree", self.degree, 0)
         if self.radius is not None and not (self.radius > 0.0 and self.variance is not None and self.degree == 1):
             raise ValueError(f"radius must be positive, with a variance and degree 1, got {self!r}.")
 
@@ -155,7 +199,7 @@ class Gaussian:
         def mean(new: Any) -> np.ndarray:
             return features(new) @ weights[:-1] + weights[-1]
 
-        return residual_law(mean, y - design @ weights, self.variance)
+        return residual_law(mean, y, y - design @ weights, self.variance)
 
     def _fit_in_ball(self, x: Any, y: np.ndarray) -> GaussianLaw:
         design = with_one(x, len(y))
@@ -240,10 +284,18 @@ class BoundedLogistic:
         self, x: Any, y: np.ndarray, classes: int | None, floor: float, generator: np.random.Generator
     ) -> Complexity:
         largest = math.sqrt(float((with_one(x, len(y)) ** 2).sum(axis=1).max()))
-        # log sigmoid has slope at most 1, and the sign of a label is one more random sign.
-        value, magnitude = linear(self.radius, largest, len(y)), float(np.logaddexp(0.0, self.radius * largest))
+        # The sign of a label is one more random sign; log sigmoid has slope at most 1, and is -ln 2 at 0.
+        value = 2.0 * linear(self.radius, largest, len(y)) + math.log(2.0) / math.sqrt(len(y))
+        magnitude = float(np.logaddexp(0.0, self.radius * largest))
+        # Mixed with the uniform law a probability p becomes at least (1 - floor) p, and (1 - 2 floor) p + floor.
+        raised = float(np.logaddexp(math.log1p(-2.0 * floor), math.log(floor) + magnitude)) if floor > 0.0 else 0.0
         return Complexity(
-            value, 0.0, magnitude, False, f"closed form, for inputs as long as the longest, {largest:.3g}"
+            value,
+            0.0,
+            magnitude,
+            False,
+            f"closed form, for inputs as long as the longest, {largest:.3g}",
+            slack=raised - math.log1p(-floor),
         )
 
 
@@ -255,7 +307,7 @@ def with_one(x: Any | None, n: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Laplace:
-    """Laplace laws of a known scale around a linear (degree 1) or constant (degree 0) median of one number.
+    """Laplace laws of a known scale around the median of one number: a polynomial of x, of degree 0 constant.
 
     Fitted by least absolute deviations, a linear programme: seconds from some 5,000 rows on.
     """
@@ -267,6 +319,7 @@ class Laplace:
     def __post_init__(self) -> None:
         if not self.scale > 0.0:
             raise ValueError(f"scale must be positive, got {self.scale!r}.")
+        whole("degree", self.degree, 0)
 
     @property
     def name(self) -> str:

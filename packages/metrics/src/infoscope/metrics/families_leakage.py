@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.nn import functional
 
-from infoscope.estimators.checks import whole
+from infoscope.estimators.checks import generator_or_default, whole
 from infoscope.estimators.classifier_families import relu_network
 from infoscope.metrics.families import Family, Features, as_matrix
 from infoscope.metrics.families_networks import Network, outputs
@@ -43,7 +43,7 @@ def usable_leakage(
     for name, given in (("blocks", blocks), ("labels", labels), ("families", families)):
         if not given:
             raise ValueError(f"{name} is empty; it must name at least one.")
-    seed = int((np.random.default_rng(0) if generator is None else generator).integers(2**63))
+    seed = int(generator_or_default(generator).integers(2**63))
     rows = []
     for label, values in labels.items():
         for block, x in blocks.items():
@@ -99,14 +99,18 @@ def hide(
     mean 0 and variance 1 in training. An adversary that is too slow for the strength is led in circles and the label
     stays readable: how well it is hidden has to be measured by families that are fitted afresh (`hiding_matrix`).
 
-    ValueError: lengths that differ, one class only, counts below 1.
+    ValueError: lengths that differ, one class only, a negative strength, counts below 1, a batch below 2.
     """
     inputs = as_matrix("x", x)
     labels, codes = np.unique(np.asarray(u), return_inverse=True)
     if len(codes) != len(inputs) or len(labels) < 2:
         raise ValueError(f"u must be one class for each of {len(inputs)} rows of x, two or more, got {len(codes)}.")
-    for name, value in (("size", size), ("steps", steps), ("batch", batch), ("adversary_steps", adversary_steps)):
-        whole(name, value, 1)
+    for name, value, least in (
+        ("size", size, 1), ("steps", steps, 1), ("batch", batch, 2), ("adversary_steps", adversary_steps, 1)
+    ):  # fmt: skip
+        whole(name, value, least)
+    if not strength >= 0.0:
+        raise ValueError(f"strength must be at least 0, got {strength!r}.")
     generator = torch.Generator().manual_seed(0) if generator is None else generator
     features = Features.of(inputs, 1)
     rows = torch.as_tensor(features(inputs), dtype=torch.float32)

@@ -3,13 +3,12 @@
 A prediction averages training rows with weights of their distance (standardised inputs, Euclidean): the k nearest
 equally (Cover & Hart 1967), or all by a Gaussian kernel (Nadaraya 1964, Watson 1964), and one pseudo-row that holds the
 training mean. Of classes the average of one-hot rows is the law itself. Of numbers it is the mean of a Gaussian whose
-covariance is that of the leave-one-out residuals, mixed with a share of the Gaussian that sees no input: a floor, so
-that a far outlier costs a known amount and not a squared distance.
+covariance is that of the residuals without a row's own group, mixed with a share of the Gaussian that sees no input: a
+floor, so that a far outlier costs a known amount and not a squared distance.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -19,14 +18,21 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from infoscope.metrics.families import CLASSES, NUMBERS, Features, Posterior, Predictor, as_matrix, frequencies
-from infoscope.metrics.families_exact import GaussianLaw, checked_variance, constant_law, residual_law
+from infoscope.metrics.families_exact import (
+    Floored,
+    checked_share,
+    checked_variance,
+    constant_law,
+    residual_law,
+    variance_name,
+)
 
 ROWS = 1024  # of distances at once
 BANDWIDTHS = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5)
 """Of the kernel to choose from, as shares of the median distance between rows."""
 
-Average = Callable[[np.ndarray, bool], np.ndarray]
-"""(standardised inputs [m, d], leave one's own row out) -> weighted means of the training outcomes [m, q]."""
+Average = Callable[[np.ndarray], np.ndarray]
+"""Standardised inputs [m, d] -> weighted means of the training outcomes [m, q]."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,8 @@ class NearestNeighbours:
 
     @property
     def name(self) -> str:
-        return f"knn(neighbours={'sqrt(n)' if self.neighbours is None else self.neighbours})"
+        chosen = "sqrt(n)" if self.neighbours is None else self.neighbours
+        return f"knn(neighbours={chosen}{variance_name(self.variance)})"
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
         if x is None:
@@ -61,19 +68,30 @@ class NearestNeighbours:
         index = NearestNeighbors(n_neighbors=k).fit(inputs)
         prior = targets.mean(axis=0)
 
-        def average(rows: np.ndarray, own_out: bool) -> np.ndarray:
-            near = index.kneighbors(None if own_out else rows, return_distance=False)
-            return (targets[near].sum(axis=1) + prior) / (k + 1.0)
+        def average(rows: np.ndarray) -> np.ndarray:
+            return (targets[index.kneighbors(rows, return_distance=False)].sum(axis=1) + prior) / (k + 1.0)
 
-        return predictor(average, features, inputs, targets, classes, self.variance, self.floor)
+        def left_out() -> np.ndarray:
+            own = group_codes(groups, len(y), self.name)
+            wide, found = min(k + int(np.bincount(own).max()), len(y)), np.empty_like(targets)
+            for part in parts(len(y)):
+                near = index.kneighbors(inputs[part], wide, return_distance=False)
+                others = own[near] != own[part, None]
+                others &= others.cumsum(axis=1) <= k
+                sums = (targets[near] * others[:, :, None]).sum(axis=1)
+                found[part] = (sums + prior) / (others.sum(axis=1, keepdims=True) + 1.0)
+            return found
+
+        return predictor(average, left_out, features, targets, classes, self.variance, self.floor)
 
 
 @dataclass(frozen=True)
 class Kernel:
     """All training rows, by a Gaussian kernel.
 
-    bandwidth  standard deviation of the kernel as a share of the median distance between training rows; None: the one
-               of `BANDWIDTHS` with the least leave-one-out error (log loss of classes, squared error of numbers)
+    bandwidth  standard deviation of the kernel as a share of the median distance between training rows (1,024 of them,
+               if there are more); None: the one of `BANDWIDTHS` with the least error (log loss of classes, squared
+               error of numbers) when every row is predicted without its own group
     variance, floor  as in NearestNeighbours
 
     Time and memory grow with the square of the number of rows, the latter 1,024 rows at a time.
@@ -92,45 +110,71 @@ class Kernel:
 
     @property
     def name(self) -> str:
-        return f"kernel(bandwidth={'chosen' if self.bandwidth is None else f'{self.bandwidth:g}'})"
+        chosen = "chosen" if self.bandwidth is None else f"{self.bandwidth:g}"
+        return f"kernel(bandwidth={chosen}{variance_name(self.variance)})"
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
         if x is None:
             return without_input(y, classes, self.variance)
         features, inputs, targets = prepared(x, y, classes)
-        first = inputs[:ROWS]
-        unit = float(np.median(cdist(first, first)[np.triu_indices(len(first), 1)]))
+        some = inputs[np.linspace(0, len(y) - 1, min(len(y), ROWS)).astype(int)]  # across all, should rows be sorted
+        unit = float(np.median(cdist(some, some)[np.triu_indices(len(some), 1)]))
         unit = unit if unit > 0.0 else 1.0
 
-        def averages(rows: np.ndarray, own_out: bool, bandwidths: tuple[float, ...]) -> list[np.ndarray]:
-            return kernel_means(rows, inputs, targets, own_out, [share * unit for share in bandwidths])
+        def without_own_group(bandwidths: tuple[float, ...]) -> list[np.ndarray]:
+            own = group_codes(groups, len(y), self.name)
+            return kernel_means(inputs, inputs, targets, [share * unit for share in bandwidths], own)
 
         share = self.bandwidth
         if share is None:
-            tried = averages(inputs, True, BANDWIDTHS)
+            tried = without_own_group(BANDWIDTHS)
             share = BANDWIDTHS[int(np.argmin([error(mean, targets, classes) for mean in tried]))]
 
-        def average(rows: np.ndarray, own_out: bool) -> np.ndarray:
-            return averages(rows, own_out, (share,))[0]
+        def average(rows: np.ndarray) -> np.ndarray:
+            return kernel_means(rows, inputs, targets, [share * unit])[0]
 
-        return predictor(average, features, inputs, targets, classes, self.variance, self.floor)
+        def left_out() -> np.ndarray:
+            return without_own_group((share,))[0]
+
+        return predictor(average, left_out, features, targets, classes, self.variance, self.floor)
 
 
 def kernel_means(
-    rows: np.ndarray, inputs: np.ndarray, targets: np.ndarray, own_out: bool, bandwidths: list[float]
+    rows: np.ndarray,
+    inputs: np.ndarray,
+    targets: np.ndarray,
+    bandwidths: list[float],
+    groups: np.ndarray | None = None,
 ) -> list[np.ndarray]:
-    """Nadaraya-Watson means of targets [n, q] at rows [m, d], with the pseudo-row, for every bandwidth."""
+    """Nadaraya-Watson means of targets [n, q] at rows [m, d], with the pseudo-row, for every bandwidth.
+
+    groups [n], if the rows are the inputs themselves: each is predicted without its own group.
+    """
     prior = targets.mean(axis=0)
     found = [np.empty((len(rows), targets.shape[1])) for _ in bandwidths]
-    for start in range(0, len(rows), ROWS):
-        part = slice(start, min(start + ROWS, len(rows)))
+    for part in parts(len(rows)):
         squares = cdist(rows[part], inputs, "sqeuclidean")
-        if own_out:
-            squares[np.arange(len(squares)), np.arange(part.start, part.stop)] = np.inf
+        if groups is not None:
+            squares[groups[part, None] == groups] = np.inf
         for means, bandwidth in zip(found, bandwidths):
             weights = np.exp(-0.5 * squares / bandwidth**2)
             means[part] = (weights @ targets + prior) / (weights.sum(axis=1, keepdims=True) + 1.0)
     return found
+
+
+def parts(n: int) -> list[slice]:
+    """Some `ROWS` of n rows at a time."""
+    return [slice(start, start + ROWS) for start in range(0, n, ROWS)]
+
+
+def group_codes(groups: np.ndarray | None, n: int, name: str) -> np.ndarray:
+    """Codes 0, 1, ... of the groups [n] of a training set; None: every row is its own."""
+    if groups is None:
+        return np.arange(n)
+    codes = np.unique(groups, return_inverse=True)[1]
+    if not codes.max():
+        raise ValueError(f"groups must be at least 2 in every training set of {name}, got 1.")
+    return codes
 
 
 def prepared(x: Any, y: np.ndarray, classes: int | None) -> tuple[Features, np.ndarray, np.ndarray]:
@@ -154,17 +198,20 @@ def without_input(y: np.ndarray, classes: int | None, variance: float | None) ->
 
 def predictor(
     average: Average,
+    left_out: Callable[[], np.ndarray],
     features: Features,
-    inputs: np.ndarray,
     targets: np.ndarray,
     classes: int | None,
     variance: float | None,
     floor: float,
 ) -> Predictor:
-    """The law of classes that the averages are, or the law of numbers around them."""
+    """The law of classes that the averages are, or the law of numbers around them.
+
+    left_out gives the averages [n, q] at the training rows, each without its own group.
+    """
 
     def mean(new: Any) -> np.ndarray:
-        return average(features(new), False)
+        return average(features(new))
 
     if classes is not None:
 
@@ -173,24 +220,5 @@ def predictor(
                 return np.log(mean(new))
 
         return Posterior(predict)
-    law = residual_law(mean, targets - average(inputs, True), variance)
+    law = residual_law(mean, targets, targets - left_out(), variance)
     return Floored(law, constant_law(targets, variance), floor)
-
-
-@dataclass(frozen=True, eq=False)
-class Floored:
-    """(1 - share) times one law plus share times the law without an input."""
-
-    law: GaussianLaw
-    constant: GaussianLaw
-    share: float
-
-    def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
-        own = math.log1p(-self.share) + self.law.log_density(x, y)
-        return np.logaddexp(own, math.log(self.share) + self.constant.log_density(None, y))
-
-
-def checked_share(floor: float) -> None:
-    """ValueError unless the share is inside (0, 1)."""
-    if not 0.0 < floor < 1.0:
-        raise ValueError(f"floor must be between 0 and 1, got {floor!r}.")

@@ -60,12 +60,19 @@ class Sklearn:
 def tfidf_logistic(penalty: float = 1.0, ngrams: int = 1, least_documents: int = 2) -> Sklearn:
     """Logistic regression on TF-IDF weights of word n-grams up to a length, as a family over texts.
 
-    Its vocabulary is that of the training texts only: n-grams in at least `least_documents` of them. penalty as in
-    `Logistic`, on the TF-IDF weights as they are (rows of norm 1).
+    Its vocabulary is that of the training texts only: n-grams in at least `least_documents` of them, of words of any
+    length ("I", "a"), in lower case and without punctuation. penalty as in `Logistic`, on the TF-IDF weights as they
+    are (rows of norm 1).
     """
     if not penalty > 0.0:
         raise ValueError(f"penalty must be positive, got {penalty!r}.")
-    words = TfidfVectorizer(ngram_range=(1, ngrams), min_df=least_documents, sublinear_tf=True, dtype=np.float64)
+    words = TfidfVectorizer(
+        ngram_range=(1, ngrams),
+        min_df=least_documents,
+        sublinear_tf=True,
+        token_pattern=r"\b\w+\b",
+        dtype=np.float64,
+    )
     steps = [("words", words), ("classifier", LogisticRegression(C=1.0 / penalty, max_iter=1000))]
     return Sklearn(Pipeline(steps), f"tfidf-logistic(penalty={penalty:g}, ngrams={ngrams})")
 

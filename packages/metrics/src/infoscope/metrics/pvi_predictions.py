@@ -233,5 +233,6 @@ def check_settings(outcome: Outcome, floor: float, calibration: float) -> None:
 
 def check_length(x: Any, n: int) -> None:
     """ValueError unless x has one item for each outcome."""
-    if len(x) != n:
-        raise ValueError(f"x must have one item for each of the {n} outcomes y, got {len(x)}.")
+    items = x.shape[0] if hasattr(x, "shape") else len(x)  # a sparse matrix has no length
+    if items != n:
+        raise ValueError(f"x must have one item for each of the {n} outcomes y, got {items}.")

@@ -4,13 +4,18 @@ With g(x, y) = log f[x](y) for f in V, |g| <= B, Xu et al. 2020 (theorem 1) boun
 
     |I_V - estimate| <= 4 R_n(G) + 2 B sqrt(2 ln(1 / delta) / n).
 
-R_n(G) is the expected supremum over the class of the mean of g times random signs. It is bounded in closed form for
-linear classes of bounded norm, or found on the sample by Monte Carlo where the supremum has a closed form. On the
-sample it is itself random: a change of one pair moves it by at most 2 B / n, so by McDiarmid's inequality
+R_n(G) is the expected supremum over the class of |the mean of g times random signs| (Bartlett & Mendelson 2002, with
+1 / n for their 2 / n; without the absolute value each side of each entropy would need a delta of its own). It is
+bounded in closed form for linear classes of bounded norm, or found on the sample by Monte Carlo where the supremum has
+a closed form. On the sample it is itself random: a change of one pair moves it by at most 2 B / n, so by McDiarmid's
+inequality
 
     R_n(G) <= R_sample(G) + B sqrt(2 ln(1 / delta) / n)   with probability 1 - delta,
 
 and the bound then holds with probability 1 - 3 delta (Bartlett & Mendelson 2002, theorem 11).
+
+The theorem is about the infima on the sample. Where laws are mixed with the uniform one after they are fitted, for a
+floor, the estimate is not quite these infima, and the bound is wider by what that can make.
 """
 
 from __future__ import annotations
@@ -36,6 +41,7 @@ class Complexity:
     magnitude       B, the largest |log density|
     on_sample       whether the value is of this very sample, so that the bound needs McDiarmid's term as well
     source          where the value is from, in words
+    slack           how far the estimate may be from the difference of the infima on the sample, for its floor
     """
 
     value: float
@@ -43,13 +49,15 @@ class Complexity:
     magnitude: float
     on_sample: bool
     source: str
+    slack: float = 0.0
 
 
 @dataclass(frozen=True)
 class PacBound:
     """With this confidence the in-sample estimate is within `width` (nats) of the V-information.
 
-    complexity  what entered; its value + 2 standard errors is used
+    complexity  what entered; its value + 2 standard errors is used, and their chance to be too few (1 in 40) is not in
+                the confidence
     """
 
     width: float
@@ -68,14 +76,14 @@ def pac_bound(complexity: Complexity, n: int, delta: float = 0.05) -> PacBound:
     deviation = complexity.magnitude * math.sqrt(2.0 * math.log(1.0 / delta) / n)
     expected = complexity.value + 2.0 * complexity.standard_error + (deviation if complexity.on_sample else 0.0)
     confidence = 1.0 - (3.0 if complexity.on_sample else 2.0) * delta
-    return PacBound(4.0 * expected + 2.0 * deviation, confidence, delta, complexity)
+    return PacBound(4.0 * expected + 2.0 * deviation + complexity.slack, confidence, delta, complexity)
 
 
 def linear(radius: float, largest_input: float, n: int) -> float:
     """Upper bound radius * largest_input / sqrt(n) of R_n of the maps x -> <w, x>, |w| <= radius, |x| <= largest_input.
 
-    Bartlett & Mendelson 2002, lemma 22. A class made of it by an L-Lipschitz function has at most L times as much
-    (theorem 12, Ledoux & Talagrand's contraction).
+    Bartlett & Mendelson 2002, lemma 22. A class made of it by an L-Lipschitz function that is 0 at 0 has at most 2 L
+    times as much (theorem 12, Ledoux & Talagrand's contraction); a constant c added to it at most |c| / sqrt(n) more.
     """
     return radius * largest_input / math.sqrt(n)
 
@@ -179,7 +187,11 @@ def in_ball(values: np.ndarray, pull: np.ndarray, radius: float) -> np.ndarray:
 def over_signs(
     supremum: Callable[[np.ndarray], float], n: int, generator: np.random.Generator, draws: int
 ) -> tuple[float, float]:
-    """The mean of `supremum` (of n signs) over random signs, and its standard error."""
+    """The mean over n random signs of the supremum of |the mean of g times signs|, and its standard error.
+
+    supremum  of the mean itself, for given signs; that of its negative is the one for the opposite signs
+    """
     draws = whole("draws", draws, 2)
-    found = np.array([supremum(generator.choice((-1.0, 1.0), n)) for _ in range(draws)])
+    signs = (generator.choice((-1.0, 1.0), n) for _ in range(draws))
+    found = np.array([max(supremum(drawn), supremum(-drawn)) for drawn in signs])
     return float(found.mean()), float(found.std(ddof=1)) / math.sqrt(draws)

@@ -37,7 +37,7 @@ def maximum_arborescence(weights: ArrayLike, root: int | None = None) -> np.ndar
     np.fill_diagonal(weights, -np.inf)
     if np.isnan(weights).any() or (weights == np.inf).any():
         raise ValueError("weights must be numbers, or -inf for no edge, but some are nan or +inf.")
-    if root is not None and (not isinstance(root, int | np.integer) or not 0 <= root < m):
+    if root is not None and (isinstance(root, bool) or not isinstance(root, int | np.integer) or not 0 <= root < m):
         raise ValueError(f"root must be None or a node from 0 to {m - 1}, got {root!r}.")
     # A virtual root with an edge to every node that may be the root. These edges count first, as few of them as
     # possible, and weights second: in pairs, compared in that order, no large constant drowns a weight.
@@ -55,14 +55,59 @@ def maximum_arborescence(weights: ArrayLike, root: int | None = None) -> np.ndar
 def arborescence(first: np.ndarray, second: np.ndarray, root: int) -> np.ndarray:
     """The parents of the best arborescence under weights (first, second) [m, m], compared in that order.
 
-    first is -inf where there is no edge. -1 for the root, and for a node that no edge enters.
+    first is -inf where there is no edge. -1 for the root, and for a node that no edge enters. Cycles of best edges are
+    contracted one after another, however deep they nest, and then opened again in the opposite order.
     """
-    parents = best_sources(first, second)
-    parents[root] = -1
-    cycle = find_cycle(parents)
-    if cycle is None:
+    contracted = []
+    while True:
+        parents = best_sources(first, second)
+        parents[root] = -1
+        cycle = find_cycle(parents)
+        if cycle is None:
+            break
+        step, first, second = contract(first, second, parents, cycle)
+        contracted.append(step)
+        root = int(np.flatnonzero(step.kept == root)[0])
+    for step in reversed(contracted):
+        parents = step.opened(parents)
+    return parents
+
+
+@dataclass(frozen=True, eq=False)
+class Contraction:
+    """A cycle that became one node, the last after those that were kept.
+
+    kept      other nodes, in their order
+    cycle     nodes of the cycle
+    replaced  their parents within it
+    entered   for each kept node the place in the cycle that its edge enters
+    leaving   for each kept node the place in the cycle that its edge comes from
+    """
+
+    kept: np.ndarray
+    cycle: np.ndarray
+    replaced: np.ndarray
+    entered: np.ndarray
+    leaving: np.ndarray
+
+    def opened(self, found: np.ndarray) -> np.ndarray:
+        """Parents of the contracted nodes as parents of all; -1 for all if nothing enters the cycle."""
+        parents = np.full(len(self.kept) + len(self.cycle), -1)
+        if found[-1] < 0:
+            return parents
+        # The edge into the cycle replaces the cycle's own edge into the node that it enters.
+        parents[self.cycle] = self.replaced
+        parents[self.cycle[self.entered[found[-1]]]] = self.kept[found[-1]]
+        names = np.append(self.kept, -1)  # -1, the last, is of nodes without a parent
+        outer = names[np.where(found[:-1] < len(self.kept), found[:-1], -1)]
+        parents[self.kept] = np.where(found[:-1] == len(self.kept), self.cycle[self.leaving], outer)
         return parents
-    # The cycle becomes one node, the last. An edge into it replaces the cycle's edge into the node that it enters.
+
+
+def contract(
+    first: np.ndarray, second: np.ndarray, parents: np.ndarray, cycle: np.ndarray
+) -> tuple[Contraction, np.ndarray, np.ndarray]:
+    """A cycle of best edges as one node, and the weights between the nodes that are left."""
     kept = np.setdiff1d(np.arange(len(first)), cycle)
     replaced = parents[cycle]
     into = [part[np.ix_(kept, cycle)] - part[replaced, cycle] for part in (first, second)]
@@ -74,19 +119,7 @@ def arborescence(first: np.ndarray, second: np.ndarray, root: int) -> np.ndarray
         matrix[:-1, :-1] = whole_matrix[np.ix_(kept, kept)]
         matrix[:-1, -1] = inner[np.arange(len(kept)), entered]
         matrix[-1, :-1] = outer[leaving, np.arange(len(kept))]
-    found = arborescence(*smaller, int(np.flatnonzero(kept == root)[0]))
-
-    whole_parents = np.full(len(first), -1)
-    whole_parents[cycle] = replaced
-    for node, parent in zip(kept, found[:-1]):
-        if parent >= 0:
-            whole_parents[node] = (
-                kept[parent] if parent < len(kept) else cycle[leaving[np.flatnonzero(kept == node)[0]]]
-            )
-    if found[-1] >= 0:
-        whole_parents[cycle[entered[found[-1]]]] = kept[found[-1]]
-        return whole_parents
-    return np.full(len(first), -1)  # nothing enters the cycle
+    return Contraction(kept, cycle, replaced, entered, leaving), *smaller
 
 
 def best_sources(first: np.ndarray, second: np.ndarray, empty: int = -1) -> np.ndarray:
@@ -185,7 +218,9 @@ def wrong_edges(parents: ArrayLike, truth: ArrayLike, directed: bool = True) -> 
 def edges_of(name: str, parents: ArrayLike) -> set[tuple[int, int]]:
     """The (parent, child) pairs of a tree; ValueError unless exactly one node is the root and nothing is a cycle."""
     parents = np.asarray(parents)
-    if parents.ndim != 1 or len(parents) < 2 or (parents == -1).sum() != 1 or find_cycle(parents) is not None:
+    flat = parents.ndim == 1 and len(parents) > 1 and np.issubdtype(parents.dtype, np.integer)
+    known = flat and (parents >= -1).all() and (parents < len(parents)).all() and (parents == -1).sum() == 1
+    if not known or find_cycle(parents) is not None:
         raise ValueError(f"{name} must be the parents of a tree of at least 2 nodes with one -1, got {parents!r}.")
     return {(int(parent), child) for child, parent in enumerate(parents) if parent >= 0}
 
@@ -315,8 +350,8 @@ def moving_digits(
             path = generator.uniform(0.0, room) + speed * np.outer(
                 np.arange(frames), [math.sin(angle), math.cos(angle)]
             )
-            # Bouncing is a straight walk through mirrored copies of the room.
-            places = np.round(room - np.abs(path % (2 * np.maximum(room, 1)) - room)).astype(int)
+            # Bouncing is a straight walk through mirrored copies of the room; without room nothing moves.
+            places = np.where(room > 0, np.round(room - np.abs(path % (2 * np.maximum(room, 1)) - room)), 0).astype(int)
             for frame, (top, left) in zip(video, places):
                 window = frame[top : top + image.shape[0], left : left + image.shape[1]]
                 np.maximum(window, image, out=window)

@@ -45,7 +45,8 @@ class VInformation:
 
     value                 null_entropy - conditional_entropy
     standard_error        of the value: sd(PVI) / sqrt(n), robust to groups. What the training sets' own randomness
-                          adds is not in it. None in-sample, where items are no independent test of what fits them.
+                          adds is not in it. None in-sample, where items are no independent test of what fits them;
+                          nan if all items measured are one group
     low, high             95 % interval (Student t, groups - 1); in-sample that of the PAC bound; None if there is none
     null_entropy          H_V(y): mean -log f[none](y)
     conditional_entropy   H_V(y | x)
@@ -119,8 +120,10 @@ def estimate(
     delta        of the PAC bound, in-sample
     generator    draws folds, and whatever the family and the bound draw; None is a fresh one with seed 0
 
+    A class that is missing from the training set of a given test mask gets the floor, and is counted in null_floored.
+
     ValueError: an unknown estimator, lengths that differ, an outcome that does not vary or does not suit the family, a
-    class missing from a training set, a floor, share or delta that is not possible, an impossible item without floor.
+    class that the folds cannot spread, a floor, share or delta that is not possible, an impossible item without floor.
     """
     if estimator not in ESTIMATORS:
         raise ValueError(f"estimator must be one of {list(ESTIMATORS)}, got {estimator!r}.")
