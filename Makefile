@@ -11,12 +11,24 @@ DECLARED := $(patsubst sweeps/%.py,%,$(shell grep -l '^SWEEP = ' sweeps/*.py))
 ON_LOGGED_MODELS := entanglement_attacks usable_leakage # of other sweeps, which must have run
 SWEEPS := $(filter-out $(ON_LOGGED_MODELS),$(DECLARED)) $(filter $(ON_LOGGED_MODELS),$(DECLARED))
 
+# What a person gives reaches the recipes through the environment, as it is: neither make nor a shell reads it as a
+# program. ARGS is split into words, quotes included, by xargs. A name is one of a module that is there.
+override PROFILE := $(value PROFILE)
+override SET := $(value SET)
+override ARGS := $(value ARGS)
+override PORT := $(value PORT)
+export PROFILE SET ARGS PORT
+WITH_ARGS = words=$$(printf '%s\n' "$$ARGS" | xargs -n 1 printf '%s\n') || exit 2; \
+	set -f; IFS=$$(printf '\n_'); IFS=$${IFS%_}; set -- $$words; unset IFS; set +f
+modules = $(patsubst $(1)/%.py,%,$(wildcard $(1)/*.py))
+module = $(or $(filter $(subst -,_,$*),$(call modules,$(1))),$(error there is no $(1)/$(subst -,_,$*).py; `make help` lists the tasks))
+
 export MLFLOW_DISABLE_TELEMETRY ?= true
 export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup sweep-all report audit test test-slow test-gpu bench ui clean
+.PHONY: check-dependencies export-model help setup sweep-all sweep-status sweep-sync report audit test test-slow test-gpu bench drill infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -33,9 +45,10 @@ $(READY): requirements.txt constraints.txt $(wildcard packages/*/pyproject.toml)
 
 # a sweep prints on its standard output the label under which its runs are recorded
 sweep-%: $(READY) ## run a sweep, record it in MLflow, print its table (PROFILE=laptop SET= ARGS="--gpus-per-pack 0.25")
-	@label=$$($(PYTHON) -m sweeps.$(subst -,_,$*) --profile "$(PROFILE)" --set "$(SET)" $(ARGS)); status=$$?; \
-	if [ -n "$$label" ] && [ $$status -le 1 ] && [ -f analysis/$(subst -,_,$*).py ]; then \
-	  $(PYTHON) -m analysis.$(subst -,_,$*) --profile "$$label" || status=1; fi; exit $$status
+	@$(WITH_ARGS); name=$(call module,sweeps); \
+	label=$$($(PYTHON) -m sweeps.$$name --profile "$$PROFILE" --set "$$SET" "$$@"); status=$$?; \
+	if [ -n "$$label" ] && [ $$status -le 1 ] && [ -f analysis/$$name.py ]; then \
+	  $(PYTHON) -m analysis.$$name --profile "$$label" || status=1; fi; exit $$status
 
 # one after another; a failure does not keep the others from running
 sweep-all: $(READY) ## run every sweep and print its table, then a line for each (PROFILE=laptop SET=)
@@ -47,17 +60,26 @@ sweep-all: $(READY) ## run every sweep and print its table, then a line for each
 	done; \
 	echo; printf '%s' "$$summary" | tr '|' '\n'; exit $$failed
 
+sweep-status: $(READY) ## show how many cells of each sweep are done (PROFILE=laptop SET= ARGS="critic-capacity")
+	@$(WITH_ARGS); $(PYTHON) -m infoscope.tracking status --profile "$$PROFILE" --set "$$SET" "$$@"
+
+sweep-sync: $(READY) ## send what dead processes left behind, close their runs (ARGS="--records FOLDER")
+	@$(WITH_ARGS); $(PYTHON) -m infoscope.tracking sync "$$@"
+
 table-%: $(READY) ## print and save a table, of a sweep from what MLflow holds (PROFILE=laptop ARGS="--bits 4")
-	@$(PYTHON) -m analysis.$(subst -,_,$*) --profile "$(PROFILE)" $(ARGS)
+	@$(WITH_ARGS); $(PYTHON) -m analysis.$(call module,analysis) --profile "$$PROFILE" "$$@"
 
 report: $(READY) ## one page of every table and figure of a profile (PROFILE=laptop)
-	@$(PYTHON) -m analysis.page --profile "$(PROFILE)" $(ARGS)
+	@$(WITH_ARGS); $(PYTHON) -m analysis.page --profile "$$PROFILE" "$$@"
 
 audit: $(READY) ## put estimators of MI, ours and installed ones, through what must not change an estimate
-	@$(PYTHON) -m analysis.audit $(ARGS)
+	@$(WITH_ARGS); $(PYTHON) -m analysis.audit "$$@"
+
+infra-secrets: ## write random passwords for the MLflow server of infra/mlflow into its .env
+	@sh infra/mlflow/secrets.sh
 
 ui: $(READY) ## open the MLflow UI on the runs, on this machine only (PORT=5000)
-	@$(PYTHON) -m infoscope.tracking ui --port "$(PORT)"
+	@$(PYTHON) -m infoscope.tracking ui --port "$$PORT"
 
 test: $(READY) ## run the tests: offline, 2 cores, under 12 minutes
 	@$(PYTHON) -m pytest -m "not slow and not gpu and not bench"
@@ -68,8 +90,17 @@ test-slow: $(READY) ## run the slow checks
 test-gpu: $(READY) ## run the checks that need a GPU
 	@$(PYTHON) -m pytest -m gpu -rs
 
+drill: $(READY) ## strike sweeps by real faults and check that nothing is lost (ARGS="--rounds 5 --faults driver,server")
+	@$(WITH_ARGS); $(PYTHON) -m infra.drill "$$@"
+
 bench: $(READY) ## measure the speed ratios against straightforward baselines, in one run
 	@$(PYTHON) -m pytest -m bench -s tests/benchmarks
+
+export-model: $(READY) ## a logged model as a program to serve without infoscope (ARGS="RUN_ID --model NAME")
+	@$(WITH_ARGS); $(PYTHON) -m infoscope.tracking export "$$@"
+
+check-dependencies: $(READY) ## ask a vulnerability service about every pinned package (needs the network)
+	@$(PYTHON) infra/check_dependencies.py $(VENV)/bin/uv constraints.txt
 
 clean: ## remove the virtual environment (never the runs)
 	rm -rf $(VENV)

@@ -48,7 +48,7 @@ from analysis import (
     vae_zoo,
 )
 from analysis.benchmark import PUBLISHED, trained_and_decoded, unlike_published
-from analysis.report import ERROR, Result, plus_minus
+from analysis.report import ERROR, Result, file_name, plus_minus
 from infoscope.tracking import StoreUnreachable, attach, runs
 
 ORDER = (  # the papers', one after the other
@@ -132,7 +132,8 @@ def missing(experiment: str, title: str, profile: str, problem: str) -> Section:
 def command(experiment: str, profile: str) -> str:
     """What makes the runs of an experiment under a profile's label: the profile's name and replaced settings."""
     name, *settings = profile.split()
-    return f"make sweep-{experiment} PROFILE={shlex.quote(name)}" + (f' SET="{" ".join(settings)}"' if settings else "")
+    words = [f"PROFILE={shlex.quote(name)}", *([f"SET={shlex.quote(' '.join(settings))}"] if settings else [])]
+    return " ".join([f"make sweep-{experiment}", *words])
 
 
 def picture(result: Result, module: ModuleType, found: pd.DataFrame) -> Picture:
@@ -244,7 +245,7 @@ def main(words: Sequence[str] | None = None) -> None:
         for part in sections:
             print(f"  {part.experiment}: {part.problem}", file=sys.stderr)
         sys.exit(2)
-    path = FOLDER / f"report-{re.sub(r'[^A-Za-z0-9.,-]+', '-', profile)}.html"
+    path = FOLDER / f"report-{file_name(profile)}.html"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render(sections, profile), encoding="utf-8")
     print(path)

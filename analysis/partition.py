@@ -9,7 +9,7 @@ In Python, `infoscope.metrics.partition.evaluate(blocks, y, d, groups)` does the
 blocks, or with plain arrays.
 
     make table-partition ARGS="--models nvae,diva"
-    make table-partition ARGS="--filter 'metrics.`in_domain/average` > 0.9'"
+    make table-partition ARGS='--filter "metrics.`in_domain/average` > 0.9"'
     make table-partition ARGS="--uri models:/m-0123456789abcdef --data my_items.npz"
 """
 
@@ -37,7 +37,7 @@ from analysis.domain_partition import counts
 from analysis.partition_claims import arithmetic, claims
 from analysis.partition_evaluation import DRAWS, MEANS, Effort, Evaluation, evaluated
 from analysis.partition_models import IN_DOMAIN, Candidate, candidate_at, candidates, chosen, has_posterior, items_of
-from analysis.report import FOLDER, Analysis, Result, plus_minus, save, show
+from analysis.report import FOLDER, Analysis, Result, file_name, plus_minus, printable, save, show
 from infoscope.metrics.partition_seed import AS_NUMBERS
 from infoscope.metrics.partition_terms import CLASSIFIER
 from infoscope.metrics.partition_words import SEED_LIMITS
@@ -239,7 +239,7 @@ def write(found: Outcome, tabled: Sequence[Result], folder: Path) -> list[Path]:
     (folder / "model_comparison.json").write_text(json.dumps(together, indent=2), encoding="utf-8")
     (folder / "it_summary_report.txt").write_text(summary(found, tabled), encoding="utf-8")
     for kind, trainings in tables.by_kind(found.evaluations).items():
-        place = folder / "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in kind)
+        place = folder / file_name(kind)
         place.mkdir(exist_ok=True)
         mean = [row for row in tables.as_json(figures) if row["model"] == kind]
         content = {"model": kind, "over trainings": mean, "trainings": [one.json() for one in trainings]}
@@ -304,15 +304,15 @@ def main(words: Sequence[str] | None = None) -> None:
         sys.exit(2)
     found = replace(found, failures=[*missing, *found.failures])
     for failure in found.failures:
-        print(f"error: {failure}", file=sys.stderr)
+        print(f"error: {printable(failure)}", file=sys.stderr)
     if not found.evaluations:
         sys.exit(2)
     tabled = results(found)
     for result in tabled:
         show(result.text)
-        print(result.caption)
+        print(printable(result.caption))
         for claim in result.claims:
-            print(claim)
+            print(printable(claim))
         print()
     paths = write(found, tabled, OUTPUTS)
     print("saved:", ", ".join(map(str, paths)), "and MODEL/it_results.json")

@@ -5,7 +5,9 @@ plot.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import math
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +22,15 @@ from infoscope.metrics import Replicated, replicated
 from infoscope.tracking import StoreUnreachable, runs
 
 FOLDER = Path("runs") / "tables"
+LONGEST_NAME = 200  # of a file, which systems limit to 255 with its suffix
 LONGEST = 1e5  # from here on figures are printed with an exponent
+LATEX = {sign: f"\\{sign}" for sign in "%&#_${}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "²": r"$^2$",
+}
 ERROR = "_error"  # suffix of the column that holds a column's standard error
 
 
@@ -74,7 +84,7 @@ class Analysis:
 
     def stem(self, profile: str, result: Result) -> str:
         """What the files of a result are called."""
-        return "-".join([self.experiment, *profile.replace("=", " ").split(), result.name])
+        return file_name("-".join([self.experiment, *profile.split(), result.name]))
 
 
 def main(analysis: Analysis) -> None:
@@ -89,19 +99,34 @@ def main(analysis: Analysis) -> None:
         sys.exit(2)
     for result in results:
         show(result.text)
-        print(result.caption)
+        print(printable(result.caption))
         for claim in result.claims:
-            print(claim)
+            print(printable(claim))
         paths = save(result, FOLDER / analysis.stem(arguments.profile, result))
         print("\nsaved:", ", ".join(str(path) for path in paths), end="\n\n")
 
 
 def show(text: pd.DataFrame) -> None:
-    """Prints a table, as wide as it needs to be."""
-    table = Table(*text.columns, box=box.SIMPLE_HEAD, pad_edge=False)
-    for row in text.astype(str).itertuples(index=False):
-        table.add_row(*row)
-    Console(width=250, highlight=False).print(table)
+    """Prints a table, as wide as it needs to be, and every cell as it is."""
+    table = Table(*map(printable, text.columns), box=box.SIMPLE_HEAD, pad_edge=False)
+    for row in text.itertuples(index=False):
+        table.add_row(*map(printable, row))
+    Console(width=250, highlight=False, markup=False, emoji=False).print(table)
+
+
+def printable(value: object) -> str:
+    """A value as text without control characters but line ends: what comes from a store cannot steer a terminal."""
+    return "".join(sign if sign.isprintable() or sign == "\n" else "\N{REPLACEMENT CHARACTER}" for sign in str(value))
+
+
+def file_name(text: str) -> str:
+    """A text as the name of a file in the folder that it is joined to: other signs become dashes, and of a long text
+    a hash stands for the rest.
+    """
+    name = re.sub(r"[^A-Za-z0-9.,_-]+", "-", text).lstrip(".") or "-"
+    if len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[: LONGEST_NAME - 9]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def save(result: Result, stem: Path) -> list[Path]:
@@ -119,9 +144,8 @@ def save(result: Result, stem: Path) -> list[Path]:
 
 
 def _latex(text: str) -> str:
-    for plain, escaped in {"%": r"\%", "&": r"\&", "#": r"\#", "_": r"\_", "±": r"$\pm$", "²": r"$^2$"}.items():
-        text = text.replace(plain, escaped)
-    return text
+    """A text as LaTeX that shows it: nothing of it is a command."""
+    return "".join(LATEX.get(sign, sign) for sign in str(text))
 
 
 def summarise(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:

@@ -25,7 +25,7 @@ def make(tmp_path):
     shutil.copy(REPOSITORY / "Makefile", tmp_path)
     for folder, names in {
         "sweeps": ("first_one", "second", "third", "fourth"),
-        "analysis": ("first_one", "third"),
+        "analysis": ("first_one", "measures", "third"),
     }.items():
         (tmp_path / folder).mkdir()
         for name in names:
@@ -64,8 +64,13 @@ def test_a_table_needs_no_sweep(make):
 
 @pytest.mark.parametrize(
     ("task", "asked"),
-    [("report", "-m analysis.page --profile smoke"), ("audit", "-m analysis.audit")],
+    [
+        ("report", "-m analysis.page --profile smoke"),
+        ("audit", "-m analysis.audit"),
+        ("sweep-status", "-m infoscope.tracking status --profile smoke"),  # no sweep of this name
+        ("sweep-sync", "-m infoscope.tracking sync"),
+    ],
 )
-def test_the_page_and_the_audit(make, task, asked):
+def test_other_tasks(make, task, asked):
     code, output = make(task, "PROFILE=smoke")
     assert code == 0 and f"ran {asked}" in output

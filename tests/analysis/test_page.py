@@ -128,7 +128,7 @@ def test_nothing_to_show(store, capsys):
 
 def test_the_command_of_a_label_with_settings():
     assert page.command("nuisance", "laptop seeds=1 steps=40") == (
-        'make sweep-nuisance PROFILE=laptop SET="seeds=1 steps=40"'
+        "make sweep-nuisance PROFILE=laptop SET='seeds=1 steps=40'"
     )
 
 
@@ -200,7 +200,7 @@ def test_one_broken_analysis_leaves_the_others(store, capsys, monkeypatch, error
 
 def test_no_command_for_a_profile_that_a_sweep_may_not_have(store, monkeypatch):
     assert page.section(nuisance, "paper").command == "make sweep-nuisance PROFILE=paper"
-    assert page.section(nuisance, "smoke seeds=1").command == 'make sweep-nuisance PROFILE=smoke SET="seeds=1"'
+    assert page.section(nuisance, "smoke seeds=1").command == "make sweep-nuisance PROFILE=smoke SET=seeds=1"
     part = page.section(nuisance, "paper-4bits")
     assert not part.command and not part.failed and "'paper-4bits' is a profile of other sweeps" in part.problem
 

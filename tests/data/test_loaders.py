@@ -12,6 +12,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import torch
+from filelock import FileLock, Timeout
 
 from infoscope.data import cifar10, data_root, digits, imdb_embeddings, mnist
 
@@ -111,11 +112,12 @@ def test_without_the_variable(value, monkeypatch):
         imdb_embeddings()
 
 
-def test_a_download_that_fails_says_what_to_do(monkeypatch):
+def test_a_download_that_fails_says_what_to_do(tmp_path, monkeypatch):
     def offline(*_, **__):
         raise RuntimeError("Error downloading train-images-idx3-ubyte.gz:\nTried several mirrors")
 
     monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
     datasets = ModuleType("torchvision.datasets")
     datasets.MNIST = offline
     monkeypatch.setitem(sys.modules, "torchvision", ModuleType("torchvision"))
@@ -142,6 +144,30 @@ def test_without_the_variable_mnist_is_downloaded_by_torchvision(tmp_path, monke
     monkeypatch.setenv("HOME", str(tmp_path))
     assert np.array_equal(mnist("test").images.numpy(), IMAGES)
     assert calls == [(tmp_path / ".cache" / "infoscope", False, True)]
+
+
+def test_one_process_of_a_machine_downloads_at_a_time(tmp_path, monkeypatch):
+    """Two that come together take turns: while one is at it, nobody else gets the lock."""
+    locked = []
+
+    class Downloaded:
+        data, targets = torch.from_numpy(IMAGES), torch.from_numpy(LABELS).long()
+
+        def __init__(self, root, train, download):
+            try:
+                FileLock(Path(root) / "MNIST.lock", timeout=0).acquire()
+            except Timeout:
+                locked.append(True)
+
+    datasets = ModuleType("torchvision.datasets")
+    datasets.MNIST = Downloaded
+    monkeypatch.setitem(sys.modules, "torchvision", ModuleType("torchvision"))
+    monkeypatch.setitem(sys.modules, "torchvision.datasets", datasets)
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    mnist()
+    assert locked == [True]
+    FileLock(tmp_path / ".cache" / "infoscope" / "MNIST.lock", timeout=0).acquire().lock.release()
 
 
 @pytest.mark.parametrize(

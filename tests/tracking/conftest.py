@@ -1,10 +1,15 @@
-"""An empty MLflow store, made once: its migrations take seconds, a copy of the file does not."""
+"""Stores: an empty one on SQLite, made once (its migrations take seconds, a copy of the file does not), and a real
+`mlflow server` on PostgreSQL.
+"""
 
+import runpy
 import shutil
+import sys
 
 import pytest
 
 from infoscope.tracking.store import Store
+from tests.tracking.servers import Server, postgres
 
 
 @pytest.fixture(scope="session")
@@ -21,3 +26,33 @@ def empty_store(tmp_path_factory):
         shutil.copy(origin / "runs" / "mlflow.db", folder / "runs" / "mlflow.db")
 
     return copy
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """One for all tests: skipped where PostgreSQL or its driver is missing."""
+    with postgres() as database:
+        server = Server(database, tmp_path_factory.mktemp("server"))
+        try:
+            server.start()
+            yield server
+        finally:
+            if server.process:
+                server.kill()
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """`python -m infoscope.tracking ARGUMENTS`: its exit status, output and errors."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["infoscope.tracking", *map(str, arguments)])
+        try:
+            runpy.run_module("infoscope.tracking", run_name="__main__")
+            code = 0
+        except SystemExit as ended:
+            code = ended.code
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    return run

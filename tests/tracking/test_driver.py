@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 
 from infoscope.tracking import parents, runs
-from infoscope.tracking.record import records
+from infoscope.tracking.driver import run as run_sweep
+from infoscope.tracking.flush import header_tags
+from infoscope.tracking.invocation import driver
+from infoscope.tracking.record import milliseconds, records
+from infoscope.tracking.store import ALIVE, CELLS, DRIVER, PARENT, PROFILE, Store
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -177,6 +181,70 @@ def test_a_search_stops_the_worse_and_goes_on_with_more_trials(tmp_path, monkeyp
     assert second.loc[first.index, "run_id"].equals(first["run_id"])
     finished = first.index[first["outcome"] != "failed"]
     assert second.loc[finished, ["start", "seconds"]].equals(first.loc[finished, ["start", "seconds"]])
+
+
+def test_short_cells_share_trials_and_each_keeps_its_own_run_and_failure(tmp_path, monkeypatch, empty_store):
+    """100 cells that take no time: 4 raise, one kills its worker at every attempt, and none of the others is touched."""
+    empty_store(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trials").mkdir()
+    code, output = finish(
+        start(tmp_path, "--set", "fatal=40", module="many_cells", TRIALS=str(tmp_path / "trials")), timeout=200
+    )
+    assert code == 1 and "95 completed, 5 failed of 100 cells" in output, output
+    frame = runs("many", finished=False).set_index("number").sort_index()
+    assert len(frame) == 100 and frame.index.is_unique
+    failed = frame[frame["status"] == "FAILED"]
+    assert failed.index.tolist() == [13, 38, 40, 63, 88] and set(frame["status"]) == {"FAILED", "FINISHED"}
+    assert failed.loc[63, "tags"]["infoscope.error"] == "ArithmeticError: 63 has no result"
+    assert "worker" in failed.loc[40, "tags"]["infoscope.error"].lower()
+    whole = frame.drop(failed.index)
+    assert (whole["mean"] == whole.index).all() and (whole["level"] == whole.index + 0.9).all()
+    client = Store.open("many").client
+    for number in (0, 39, 41, 99):  # beside a cell that died, too
+        history = client.get_metric_history(whole.loc[number, "run_id"], "level")
+        assert sorted(point.step for point in history) == list(range(10))
+    assert len(list((tmp_path / "trials").iterdir())) < 60
+    assert records(tmp_path / "runs" / "records" / "many") == []
+
+
+def test_what_nobody_works_on_any_more_is_closed_as_what_it_is(tmp_path, monkeypatch, empty_store):
+    """A second run of a cell, of a store that died after it had made one; an invocation that was over when the store
+    was away; invocations of machines that have, or have not, been silent for long.
+    """
+    empty_store(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    import toy_sweep
+
+    sweep = toy_sweep.SWEEP
+    store = Store.open(sweep.name, create=True)
+    whole, partial = (
+        store.client.create_run(store.experiment_id, tags={CELLS: count, DRIVER: driver()}).info.run_id
+        for count in "23"
+    )
+    plan = sweep.plan(sweep.profiles["smoke"])
+    for key, cell in plan.items():
+        for parent, status in ((whole, "FINISHED"), (whole, None)):
+            tags = header_tags(key, cell, {PARENT: parent, PROFILE: "smoke"})
+            run = store.client.create_run(store.experiment_id, tags=tags)
+            store.client.set_terminated(run.info.run_id, status) if status else None
+    begun = {run.info.run_id: run.info.status for run in store.cells()}
+    now = milliseconds()
+    dead, alive = (
+        store.client.create_run(
+            store.experiment_id, tags={CELLS: "2", DRIVER: "elsewhere:/runs", ALIVE: str(now - 60_000 * minutes)}
+        ).info.run_id
+        for minutes in (20, 10)
+    )
+    theirs = [store.client.create_run(store.experiment_id, tags={PARENT: run}).info.run_id for run in (dead, alive)]
+    summary = run_sweep(sweep, "smoke")
+    assert (summary.skipped, summary.unfinished) == (2, 0)
+    assert {run.info.run_id for run in store.cells()} == {id for id, status in begun.items() if status == "FINISHED"}
+    assert store.run(partial).info.status == "KILLED"
+    assert [store.run(run).info.status for run in (dead, alive, *theirs)] == ["KILLED", "RUNNING"] * 2
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from infoscope.tracking import Report, grid
-from infoscope.tracking.placement import Memory, Probe, Reader, measure, probe_on_gpus, share, shares
+from infoscope.tracking.placement import Memory, Probe, Reader, measure, probe_on_gpus, share, shares, worst
 from infoscope.tracking.sweep import Pack
 
 GIB = 2**30
@@ -99,19 +99,41 @@ def test_nothing_is_probed_when_every_pack_has_a_gpu_of_its_own():
     assert shares(packs(2, 6), 2, never) == [1.0, 1.0]
 
 
-def test_workers_probe_in_the_order_asked():
-    """Through Ray, whose GPUs here are only counted: a pack each of two workers, and one more."""
-    import ray
+class OneOfTwoReader(FakeReader):
+    """A GPU of 16 GiB where Ray has given out a part of the type "small", else one of 80 GiB."""
 
-    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the workers cannot import a test
-    ray.init(address="local", num_cpus=2, num_gpus=2, include_dashboard=False, log_to_driver=False)
+    def read(self):
+        import ray
+
+        small = any("small" in name for name in ray.get_runtime_context().get_assigned_resources())
+        return Memory(FakeReader.held, (16 if small else 80) * GIB)
+
+
+def test_on_gpus_of_several_types_the_smallest_counts():
+    """Through Ray, on two nodes, whose GPUs are only counted; the larger type has room for one probe at a time, the
+    smaller for two of the three. The answers come in the order asked.
+    """
+    import ray
+    from ray.cluster_utils import Cluster
+
+    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    cluster = Cluster()
     try:
+        cluster.add_node(num_cpus=2, num_gpus=1, resources={"accelerator_type:large": 1}, include_dashboard=False)
+        cluster.add_node(num_cpus=2, num_gpus=2, resources={"accelerator_type:small": 1})
+        ray.init(address=cluster.address, log_to_driver=False)
         examples = [Pack(({"width": width, "seed": 0},)) for width in (3, 0, 5)]
-        found = probe_on_gpus(trial, examples, FakeReader(), workers=2, cpus=1)
+        found = probe_on_gpus(trial, examples, OneOfTwoReader(), cpus=1)
     finally:
         ray.shutdown()
+        cluster.shutdown()
         ray.cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
     assert found == [Memory(3 * GIB, 16 * GIB), "MemoryError: no width at all", Memory(5 * GIB, 16 * GIB)]
+
+
+def test_the_worst_of_several_measurements():
+    assert worst([Memory(3, 16), Memory(4, 80)]) == Memory(4, 16)
+    assert worst([Memory(3, 16), "MemoryError: x"]) == "MemoryError: x"
 
 
 @pytest.mark.gpu
@@ -131,7 +153,7 @@ def test_a_real_gpu_is_measured_and_shared():
     cells = [Pack(({"mebibytes": size},), "cuda") for size in (64, 128)]
     ray.init(address="local", num_cpus=1, num_gpus=1, include_dashboard=False, log_to_driver=False)
     try:
-        small, large = probe_on_gpus(holds, cells, Reader(), workers=1, cpus=1)
+        small, large = probe_on_gpus(holds, cells, Reader(), cpus=1)
     finally:
         ray.shutdown()
     assert small.total == torch.cuda.mem_get_info()[1]

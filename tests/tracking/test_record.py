@@ -1,4 +1,4 @@
-"""The local record, and how it is carried to a real MLflow store on SQLite."""
+"""The local record, and how it is carried to a real MLflow store: on SQLite, and to a server on PostgreSQL."""
 
 import math
 import time
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from infoscope.tracking import arrays, attach, load_model, log_results, parents, runs, table
+from infoscope.tracking import arrays, attach, curve, load_model, log_results, parents, runs, table
 from infoscope.tracking.flush import Flusher, close, close_all, header_tags, send
 from infoscope.tracking.record import Record, records
 from infoscope.tracking.store import Store, StoreUnreachable
@@ -22,10 +22,13 @@ def folder(tmp_path_factory, empty_store):
     return folder
 
 
-@pytest.fixture
-def store(folder, monkeypatch):
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request, folder, monkeypatch):
     monkeypatch.chdir(folder)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    if request.param == "sqlite":
+        monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    else:
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", request.getfixturevalue("server").uri)
     return Store.open("demo", create=True)
 
 
@@ -85,6 +88,70 @@ def test_a_later_attempt_goes_on_under_the_same_run(tmp_path, store):
     close(second, store, otherwise="KILLED")
     assert store.run(run_id).info.status == "FINISHED"
     assert history(store, run_id, "level") == [(0, 0.0), (1, 1.0), (2, 2.0)]
+
+
+def test_the_newest_of_differing_values_counts(tmp_path, store):
+    """Of a step that is repeated with another value, as by a device that does not compute the same twice, or by a
+    trial that was mended: also when the newest is the smaller one, and when it is not a number.
+    """
+    run_id = None
+    for levels in ([1.0, 2.0, 3.0], [1.0, 1.5, math.nan], [1.0, 1.5, 2.5, 4.0]):
+        record = begun(tmp_path, "differs", {"a": 20}, run_id)
+        for step, level in enumerate(levels):
+            record.metrics({"level": level}, step)
+        record.metrics({"last": levels[-1], "first": levels[0]}, 0)
+        run_id = send(record, store)
+        (record.folder / "sent.json").unlink()  # the process died before it could note that
+        record.remove()
+    assert curve(run_id, "level").to_dict() == {0: 1.0, 1: 1.5, 2: 2.5, 3: 4.0}
+    assert [value for _, value in history(store, run_id, "level")].count(1.5) == 1  # what is repeated is left out
+    metrics = store.client.get_run(run_id).data.metrics
+    assert metrics == {"level": 4.0, "last": 4.0, "first": 1.0}
+
+
+def test_a_late_record_of_a_finished_cell_changes_nothing(tmp_path, store):
+    """Another machine has finished the cell meanwhile: what lies here of an earlier attempt is dropped."""
+    late, begun_before = begun(tmp_path / "here", "late", {"a": 21}), begun(tmp_path / "there", "late", {"a": 21})
+    late.metrics({"level": 1.0}, 0)
+    half_sent = begun(tmp_path / "third", "late", {"a": 21})
+    run_id = send(half_sent, store)
+    begun_before.metrics({"level": 2.0}, 0)
+    begun_before.end("complete")
+    close(begun_before, store, otherwise="KILLED")
+    finished = store.run(run_id)
+    for record in (late, half_sent):
+        close(record, store, otherwise="KILLED")
+        assert not record.exists()
+    after = store.run(run_id)
+    assert (after.info.status, after.info.end_time) == ("FINISHED", finished.info.end_time)
+    assert after.data.tags["infoscope.outcome"] == "complete" and history(store, run_id, "level") == [(0, 2.0)]
+
+
+def test_a_run_without_params_gets_them(tmp_path, store):
+    """Its maker died, or lost the store, between two requests."""
+    cell = {"a": 22}
+    tags = header_tags("bare", cell, {"infoscope.profile": "laptop"})
+    made = store.client.create_run(store.experiment_id, tags=tags).info.run_id
+    assert send(begun(tmp_path, "bare", cell), store) == made and store.run(made).data.params == {"a": "22"}
+
+
+def test_a_record_without_a_whole_header_is_removed(tmp_path, store):
+    record = Record(tmp_path / "headless")
+    record.files.mkdir(parents=True)
+    (record.folder / "record.jsonl").write_text('{"cell": {"a"')
+    record.end("failed", "the worker died")
+    assert send(record, store) == "" and close_all([record], store, otherwise="KILLED") == []
+    assert not record.exists() and store.run_of("headless") is None
+
+
+def test_a_note_that_was_torn_is_no_note(tmp_path, store):
+    record = begun(tmp_path, "noted", {"a": 23})
+    record.metrics({"level": 1.0}, 0)
+    run_id = send(record, store)
+    assert not record.waiting()
+    (record.folder / "sent.json").write_text("")
+    assert record.waiting() and send(record, store) == run_id and not record.waiting()
+    assert history(store, run_id, "level") == [(0, 1.0)]
 
 
 def test_a_finished_cell_is_read_back_with_its_values_metrics_and_table(tmp_path, store):
@@ -213,12 +280,14 @@ def test_a_sharer_before_its_owner_is_closed_all_the_same(tmp_path, store):
     assert not first.exists() and not owner.exists() and lost.exists()
 
 
-def test_a_record_sent_to_another_store_starts_afresh(tmp_path, store, monkeypatch):
+def test_a_record_sent_to_another_store_starts_afresh(tmp_path, store, monkeypatch, empty_store):
     record = begun(tmp_path, "moved", {"a": 11})
     record.metrics({"level": 1.0}, 0)
     send(record, store)
     (tmp_path / "other").mkdir()
+    empty_store(tmp_path / "other")
     monkeypatch.chdir(tmp_path / "other")
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     other = Store.open("demo", create=True)
     run_id = send(record, other)
     assert other.uri != store.uri and history(other, run_id, "level") == [(0, 1.0)]
@@ -235,13 +304,14 @@ def test_what_follows_a_torn_line_stays_readable(tmp_path):
     assert record.ending()["outcome"] == "failed"
 
 
-def test_an_old_store_is_upgraded(tmp_path, monkeypatch):
+def test_an_old_store_is_upgraded(tmp_path, monkeypatch, empty_store):
     """The schema of an earlier MLflow: what `mlflow db upgrade` is for."""
     import sqlite3
     import subprocess
 
     from mlflow.tracking._tracking_service.registry import TrackingStoreRegistry
 
+    empty_store(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     path = Path(Store.open("demo", create=True).uri.removeprefix("sqlite:///"))
@@ -319,7 +389,7 @@ def test_a_model_is_sent_after_the_metrics_before_it_and_not_twice(tmp_path, sto
         raise ConnectionError("gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr(flush, "_send_ending", crash)
+        patch.setattr(flush, "_send_files", crash)
         with pytest.raises(ConnectionError):
             send(record, store)
     run_id = store.run_of("ordered").info.run_id
@@ -349,9 +419,33 @@ def test_a_store_that_is_down_loses_nothing(tmp_path, store):
     record = begun(tmp_path, "patient", {"a": 6})
     record.metrics({"level": 1.0}, 0)
     flusher = Flusher(down)
-    flusher.add([record])
+    flusher.follow([record])
     assert flusher.drain(patience=0.0) == {} and record.exists()
     assert history(store, send(record, store), "level") == [(0, 1.0)]
+
+
+def test_a_store_that_does_not_answer_is_not_asked_for_every_record(tmp_path, store, monkeypatch):
+    """Each question may take seconds."""
+    from mlflow.exceptions import MlflowException
+
+    from infoscope.tracking import flush
+
+    asked = []
+
+    def refused(record, *_):
+        asked.append(record.key)
+        raise MlflowException("connection refused")
+
+    found = [begun(tmp_path, f"waits{number}", {"a": number}) for number in range(5)]
+    monkeypatch.setattr(flush, "close", refused)
+    assert len(close_all(found, store, otherwise="KILLED")) == 5 and len(asked) == 5  # it answers: all are tried
+    monkeypatch.setattr(Store, "answers", lambda store: False)
+    assert [record for record, _ in close_all(found, store, otherwise="KILLED")] == found and len(asked) == 6
+
+    monkeypatch.setattr(flush, "send", refused)
+    flusher = Flusher(store)
+    flusher._records = found
+    assert flusher.drain(patience=0.0) == {} and len(asked) == 7
 
 
 def test_a_server_that_does_not_answer_is_said_so(monkeypatch):

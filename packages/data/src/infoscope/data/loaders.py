@@ -5,12 +5,14 @@ Real data is read from the folder that the environment variable INFOSCOPE_DATA n
 
 from __future__ import annotations
 
+import contextlib
 import os
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import torch
+from filelock import FileLock
 
 from .idx import read_idx
 from .pools import EmbeddingPool, ImagePool
@@ -71,9 +73,9 @@ def mnist(split: str = "train", root: Path | str | None = None) -> ImagePool:
 def cifar10(split: str = "train", root: Path | str | None = None) -> ImagePool:
     """CIFAR-10: 50,000 (train) or 10,000 (test) photographs of 32 x 32 RGB pixels (Krizhevsky 2009).
 
-    Reads <root>/cifar-10-batches-py, the authors' files, which are unpacked only if their checksums are the published
-    ones, or else the first images in <root>/cifar10/cifar10_subset.npz (x_train, y_train, x_test, y_test), which the
-    name then says; root None is the folder of INFOSCOPE_DATA. With neither, torchvision downloads them into
+    Reads <root>/cifar-10-batches-py, the authors' files: pickles, which are read only if their checksums are the
+    published ones. Or else the first images in <root>/cifar10/cifar10_subset.npz (x_train, y_train, x_test, y_test),
+    which the name then says; root None is the folder of INFOSCOPE_DATA. With neither, torchvision downloads them into
     ~/.cache/infoscope. Raises ValueError for another split, FileNotFoundError when the folder or the files are not
     there or damaged.
     """
@@ -139,10 +141,17 @@ def _torchvision(name: str, folder: Path, split: str, content: str, download: bo
     from torchvision import datasets  # only when it is needed: it takes a second to import
 
     try:
-        return getattr(datasets, name)(folder, train=split == "train", download=download)
+        with _alone(folder / f"{name}.lock") if download else contextlib.nullcontext():
+            return getattr(datasets, name)(folder, train=split == "train", download=download)
     except (OSError, RuntimeError) as error:
         if not download:
             raise FileNotFoundError(f"{folder / content} must hold the whole {name}, but: {error}.") from error
         raise FileNotFoundError(
             f"{name} could not be downloaded; {DATA_VARIABLE} can name a folder that holds {content}."
         ) from error
+
+
+def _alone(path: Path) -> FileLock:
+    """One process of a machine downloads, while the others wait."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return FileLock(path)

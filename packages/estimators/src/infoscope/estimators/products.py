@@ -46,7 +46,11 @@ def prefers_onednn(processor: dict) -> bool:
 
 
 def by_onednn(a: Tensor, columns: int) -> bool:
-    """Whether the product of a [n, k] and a matrix [k, columns] is oneDNN's."""
+    """Whether the product of a [n, k] and a matrix [k, columns] is oneDNN's. An exported program takes torch's own,
+    for any n and on any machine.
+    """
+    if torch.compiler.is_exporting():
+        return False
     large = a.numel() * columns >= LEAST
     return large and a.dtype == torch.float32 and a.device.type == "cpu" and library() == "onednn"
 

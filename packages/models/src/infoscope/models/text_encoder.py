@@ -36,7 +36,8 @@ class TextEncoder(nn.Module):
     padding, the id of its padding token; pooling: "pooler" the model's own (BERT: a tanh layer on the first token),
     "cls" the last layer's first token, "mean" the mean of its tokens; max_length, in tokens, beyond which a text is cut
     off. generator, of the weights (None: a fresh one with seed 0).
-    Raises ValueError for an unknown pooling or one the model lacks, and sizes that are not whole numbers in range.
+    Raises ValueError for an unknown pooling or one the model lacks, sizes that are not whole numbers in range, and an
+    architecture that names code outside of transformers.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class TextEncoder(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
+        _check_inside(architecture)
         self.config = {
             "architecture": dict(architecture),
             "tokenizer": tokenizer,
@@ -228,8 +230,21 @@ def drawing_from(generator: torch.Generator, device: torch.device | str = "cpu")
 def _architecture(config: PretrainedConfig) -> dict[str, Any]:
     """A model's configuration as plain values, without what says where it came from or names code outside."""
     plain = json.loads(json.dumps(config.to_diff_dict()))
-    outside = ("_name_or_path", "architectures", "auto_map", "dtype", "transformers_version")
-    return {name: value for name, value in plain.items() if name not in outside}
+    outside = ("architectures", "dtype", "transformers_version")
+    return {name: value for name, value in plain.items() if name not in outside and not _names_code(name)}
+
+
+def _check_inside(architecture: Mapping[str, Any]) -> None:
+    """ValueError for a configuration, such as one from a store, that could have transformers fetch and run code."""
+    for name, value in architecture.items():
+        if _names_code(name):
+            raise ValueError(f"architecture must not say {name!r}, which can name code outside, as here {value!r}.")
+        if isinstance(value, Mapping):
+            _check_inside(value)
+
+
+def _names_code(name: str) -> bool:
+    return name.startswith("_") or name.endswith("_implementation") or name == "auto_map"
 
 
 def _longest(transformer: nn.Module) -> int:

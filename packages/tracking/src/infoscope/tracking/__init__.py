@@ -4,7 +4,7 @@ Sweep, Profile, grid            declare what to run
 Search, asha                    ... with early stopping, or as a search of a space
 Pack, Report                    what a trial gets
 run, main, Summary              run it (from Python, from the command line)
-runs, table, arrays, parents    read the record back
+runs, curve, table, arrays, parents    read the record back
 attach, log_results             add a report or a figure to an invocation, what a later evaluation found to a run
 StoreUnreachable                raised when the tracking store does not answer
 load_model                      a logged model, rebuilt from its configuration and weights
@@ -13,7 +13,7 @@ load_model                      a logged model, rebuilt from its configuration a
 from infoscope.tracking.command import main
 from infoscope.tracking.driver import run
 from infoscope.tracking.models import load_model
-from infoscope.tracking.store import StoreUnreachable, arrays, attach, log_results, parents, runs, table
+from infoscope.tracking.store import StoreUnreachable, arrays, attach, curve, log_results, parents, runs, table
 from infoscope.tracking.sweep import Pack, Profile, Search, Sweep, asha, grid
 from infoscope.tracking.watch import Summary
 from infoscope.tracking.worker import Report
@@ -29,6 +29,7 @@ __all__ = [
     "arrays",
     "asha",
     "attach",
+    "curve",
     "grid",
     "load_model",
     "log_results",

@@ -1,21 +1,33 @@
-"""The command line of a sweep, and of the MLflow UI."""
+"""The command lines: of a sweep, of the MLflow UI, of what looks after the record."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from mlflow.exceptions import MlflowException
+from mlflow.tracking import MlflowClient
 
 from infoscope.tracking.driver import SweepBusy, run
-from infoscope.tracking.store import StoreUnreachable, first_line, home, tracking_uri
+from infoscope.tracking.status import lines, status
+from infoscope.tracking.store import StoreUnreachable, first_line, home, tracking_uri, without_password
 from infoscope.tracking.sweep import Sweep
+from infoscope.tracking.sync import sync
+from infoscope.tracking.view import links
 from infoscope.tracking.watch import Summary
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+UNUSED_BY_THE_UI = {
+    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+    "MLFLOW_ENABLE_AI_GATEWAY": "false",
+    "MLFLOW_ENABLE_ASSISTANT_SANDBOX": "true",  # or its shell tool would run on this machine
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+}
 
 
 def main(sweep: Sweep, words: Sequence[str] | None = None) -> None:
@@ -45,6 +57,9 @@ def main(sweep: Sweep, words: Sequence[str] | None = None) -> None:
         sys.exit(BAD_INPUT)
     except (MlflowException, ConnectionError) as error:
         print(f"error: the tracking store or the Ray cluster failed: {first_line(error)}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    except OSError as error:  # such as a full disk
+        print(f"error: {first_line(error)}; the same command goes on from here", file=sys.stderr)
         sys.exit(BAD_INPUT)
     except KeyboardInterrupt:
         print("interrupted: the same command goes on from here", file=sys.stderr)
@@ -99,29 +114,67 @@ def describe(summary: Summary) -> str:
     return "\n".join(lines)
 
 
+def exported(run_id: str, model: str | None) -> None:
+    """Exports a logged model as a program, and prints its address; exits with 2 where that cannot be."""
+    from infoscope.tracking.export import export
+
+    os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
+    try:
+        print(export(run_id, model))
+    except (LookupError, TypeError, ValueError, MlflowException) as error:
+        print(f"error: {first_line(error)}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+
+
+def sync_records(sweeps: Sequence[str], folder: str | None) -> None:
+    """Sends what dead processes left behind; exits with 1 where something stays, with 2 on bad input."""
+    with _bad_input():
+        synced = sync(sweeps, Path(folder).expanduser() if folder else None)
+    for one in synced:
+        print(one)
+    if not synced:
+        print("nothing to send")
+    sys.exit(FAILED if any(one.left for one in synced) else 0)
+
+
+def show_status(sweeps: Sequence[str], profile: str, settings: str) -> None:
+    """Prints how many cells of each sweep are done, and how many are not; exits with 2 on bad input."""
+    with _bad_input():
+        found = status(sweeps, profile, assignments(settings))
+    print("\n".join(lines(found)) if found else "no runs yet; run a sweep first, such as `make sweep-critic-capacity`")
+
+
+@contextlib.contextmanager
+def _bad_input() -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, OSError, StoreUnreachable, MlflowException) as error:
+        print(f"error: {first_line(error)}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+
+
 def ui(port: int) -> None:
-    """Replaces this process by the MLflow UI on the runs of the working tree, on the loopback address only."""
-    os.environ["MLFLOW_SERVER_ENABLE_JOB_EXECUTION"] = "false"
+    """Replaces this process by the MLflow UI on the runs of the working tree, on the loopback address only.
+
+    What the UI brings along and these runs have no use for is off, or, as the assistant's shell, shut in a container;
+    an environment variable of MLflow that is set already stays as it is.
+    """
     uri = tracking_uri()
-    if not uri.startswith("sqlite:///"):
-        print(f"the runs are on a tracking server: open {uri}")
+    if uri.startswith(("http://", "https://")):
+        print(f"the runs are on a tracking server: open {without_password(uri)}")
         return
-    if not os.path.exists(uri.removeprefix("sqlite:///")):
+    if uri.startswith("sqlite:///") and not os.path.exists(uri.removeprefix("sqlite:///")):
         print("error: no runs yet; run a sweep first, such as `make sweep-critic-capacity`", file=sys.stderr)
         sys.exit(BAD_INPUT)
-    print(f"MLflow UI on http://127.0.0.1:{port} (Ctrl-C ends it)", flush=True)
+    for name, value in UNUSED_BY_THE_UI.items():
+        os.environ.setdefault(name, value)
+    os.environ["MLFLOW_BACKEND_STORE_URI"] = uri  # not as an argument, which every user of the machine can read
+    address = f"http://127.0.0.1:{port}"
+    print(f"MLflow UI on {address} (Ctrl-C ends it)")
+    with contextlib.suppress(MlflowException):  # the server itself says what is wrong
+        for name, page in links(MlflowClient(uri).search_experiments(), address):
+            print(f"  {name:<24}{page}")
+    sys.stdout.flush()
     # one worker: with several, every request waits 40 ms
-    command = [
-        "-m",
-        "mlflow",
-        "server",
-        "--backend-store-uri",
-        uri,
-        "--host",
-        "127.0.0.1",
-        "--port",
-        str(port),
-        "--workers",
-        "1",
-    ]
+    command = ["-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
     os.execv(sys.executable, [sys.executable, *command])

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 from mlflow.entities import Run
 
-from infoscope.tracking.flush import close_all
-from infoscope.tracking.invocation import Invocation, driver
-from infoscope.tracking.record import records
-from infoscope.tracking.store import DRIVER, KEY, PROFILE, Store, first_line, home, labels
+from infoscope.tracking.invocation import Invocation
+from infoscope.tracking.store import KEY, PROFILE, Store, home, labels
 from infoscope.tracking.sweep import Profile, Sweep
+from infoscope.tracking.sync import close_leftovers
 from infoscope.tracking.watch import Summary
 
 if TYPE_CHECKING:
@@ -53,19 +52,19 @@ def run(
     try:
         with FileLock(folder.with_suffix(".lock"), timeout=0):
             store = Store.open(sweep.name, create=True)
-            left = _close_leftovers(store, folder)
-            known = {run.data.tags[KEY]: run for run in store.cells()}
-            done = {key for key, run in known.items() if run.info.status == "FINISHED"}
+            left = _leftovers(store, folder)
+            known = _cells(store)
             if search:
                 plan = search.recall(known.values(), label)
+            done = {key: run for key, run in known.items() if run.info.status == "FINISHED"}
+            run_ids = {key: run.info.run_id for key, run in known.items() if key not in done}
             total = search.trials if search else len(plan)
             missing = {key: cell for key, cell in plan.items() if key not in done}
             summary = Summary(sweep.name, label, total, len(plan) - len(missing), unsent=left)
-            for key in plan:
-                if key in done:
-                    _belongs_to(known[key], label, store)
+            for key in plan.keys() & done.keys():
+                _belongs_to(done[key], label, store)
+            del known, done  # of thousands of cells they are too much to hold while it runs
             if summary.unfinished:
-                run_ids = {key: run.info.run_id for key, run in known.items() if key not in done}
                 Invocation(sweep, label, store, folder, summary, missing, run_ids, search, gpus_per_pack).run()
     except Timeout:
         raise SweepBusy(
@@ -83,16 +82,27 @@ def _search(sweep: Sweep, settings: Profile) -> Exploration | None:
     return Exploration(sweep, settings)
 
 
-def _close_leftovers(store: Store, folder: Path) -> set[str]:
-    """What a dead process left behind here: its records are sent, its runs closed. The lock says that no such process
-    lives. Returns the keys of records that could not be sent.
+def _cells(store: Store) -> dict[str, Run]:
+    """By key, the run of every cell. A second run of a cell, which comes of a store that made a run and died before it
+    could say so, is deleted unless it is finished, too.
     """
-    left = close_all(records(folder), store, otherwise="KILLED")
-    for run in list(store.search(f"attributes.status = 'RUNNING' and tags.`{DRIVER}` = '{driver()}'")):
-        store.client.set_terminated(run.info.run_id, "KILLED")
-    for record, error in left:
-        log.warning("not sent: the record of cell %s (%s)", record.key, first_line(error))
-    return {record.key for record, _ in left}
+    known: dict[str, Run] = {}
+    for run in store.cells():
+        key = run.data.tags[KEY]
+        pair = [known[key], run] if key in known else [run]
+        pair.sort(key=lambda run: (run.info.status != "FINISHED", -len(run.data.metrics), run.info.start_time))
+        known[key] = pair[0]
+        if len(pair) > 1 and pair[1].info.status != "FINISHED":
+            store.client.delete_run(pair[1].info.run_id)
+    return known
+
+
+def _leftovers(store: Store, folder: Path) -> set[str]:
+    """Closes what a dead process left behind here; returns the keys of records that could not be sent."""
+    left = close_leftovers(store, folder).left
+    for key, reason in left.items():
+        log.warning("not sent: the record of cell %s (%s)", key, reason)
+    return set(left)
 
 
 def _belongs_to(run: Run, label: str, store: Store) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import getpass
 import importlib.metadata
 import platform
@@ -28,6 +29,7 @@ def code_tags() -> dict[str, str]:
     }
 
 
+@functools.cache  # a worker's trials may be thousands
 def machine_tags(device: str) -> dict[str, str]:
     """Where a trial ran: host, device and library versions."""
     versions = {f"version.{name}": importlib.metadata.version(name) for name in LIBRARIES}

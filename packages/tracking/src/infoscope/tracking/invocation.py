@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import itertools
 import platform
 import shutil
 import sys
+import threading
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,18 +19,22 @@ from mlflow.entities import Metric
 from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME, MLFLOW_RUN_NOTE
 
-from infoscope.tracking import cluster, placement
+from infoscope.tracking import cluster, placement, view
+from infoscope.tracking.dispatch import Dispatch, Handout, run_packs
 from infoscope.tracking.environment import code_tags
 from infoscope.tracking.flush import close_all
 from infoscope.tracking.progress import Progress
-from infoscope.tracking.record import records
-from infoscope.tracking.store import CELLS, DRIVER, PARENT, PROFILE, VERSION, Store, home
-from infoscope.tracking.sweep import Cell, Pack, Sweep, names, title
+from infoscope.tracking.record import milliseconds, records
+from infoscope.tracking.store import ALIVE, CELLS, DRIVER, KEY, PARENT, PROFILE, VERSION, Store, home
+from infoscope.tracking.sweep import Cell, Pack, Sweep, names, title, varying
 from infoscope.tracking.watch import Summary, Watch
 from infoscope.tracking.worker import Assignment, work
 
 if TYPE_CHECKING:
     from infoscope.tracking.search import Exploration
+
+
+ALIVE_SECONDS = 60.0
 
 
 def driver() -> str:
@@ -49,7 +55,6 @@ class Invocation:
     run_ids: Mapping[str, str]
     search: Exploration | None
     gpus_per_pack: float | None
-    assignments: list[Assignment] = field(default_factory=list)
     cpus: int = 0
     gpus: int = 0
     parent: str = ""
@@ -64,14 +69,13 @@ class Invocation:
         """
         try:
             with cluster.running(), cluster.terminate_as_interrupt():
-                self.cpus, self.gpus = cluster.resources()
+                self.cpus, self.gpus = cluster.resources(self._cpus_per_pack, self._declared_share())
                 self._check_reachable()
                 self._begin()
-                to_run = self._suggestions(self.search) if self.search else self._packs()
-                cost = sum(part.cost for part in self.assignments) or self.summary.unfinished
-                with Progress(self.summary.unfinished, cost, self.sweep.best) as progress:
-                    watch = Watch(self.assignments, progress, self.summary)
-                    self._fit(*to_run, watch)
+                cost = sum(self.sweep.cost(cell) for cell in self.missing.values()) or self.summary.unfinished
+                with Progress(self.summary.unfinished, cost, self.sweep.best) as progress, self._alive():
+                    watch = Watch(progress, self.summary)
+                    self._fit(self._suggestions(self.search, watch) if self.search else self._packs(watch), watch)
                     watch.finish()
                 self.summary.tracking_share = watch.tracking_share()
                 if self.search and self.search.exhausted:
@@ -93,10 +97,29 @@ class Invocation:
     def _begin(self) -> None:
         about = {
             CELLS: str(self.summary.unfinished),
+            ALIVE: str(milliseconds()),
             MLFLOW_RUN_NOTE: inspect.getdoc(sys.modules[self.sweep.cells.__module__]) or "",  # sweeps may share a trial
         }
+        fields = self.search.space if self.search else varying(self.missing.values())
+        view.describe(self.store, about[MLFLOW_RUN_NOTE].split("\n\n")[0], view.settings(self.sweep.best, fields))
         name, tags = f"{self.sweep.name} {self.label}", self.tags | about
         self.parent = self.store.client.create_run(self.store.experiment_id, run_name=name, tags=tags).info.run_id
+
+    @contextlib.contextmanager
+    def _alive(self) -> Iterator[None]:
+        """Says now and then that this process lives: on a machine that is not seen again, nobody else can tell."""
+        over = threading.Event()
+
+        def beat() -> None:
+            while not over.wait(ALIVE_SECONDS):
+                with contextlib.suppress(MlflowException):
+                    self.store.client.set_tag(self.parent, ALIVE, str(milliseconds()))
+
+        threading.Thread(target=beat, daemon=True, name="infoscope-alive").start()
+        try:
+            yield
+        finally:
+            over.set()
 
     def _end(self) -> None:
         summary = self.summary
@@ -113,10 +136,13 @@ class Invocation:
     def _close_unfinished(self) -> None:
         """What was begun and not ended is closed as KILLED; its checkpoint stays for the next invocation."""
         mine = [record for record in records(self.folder) if record.key in self.missing]
+        self.summary.unsent |= {record.key for record in mine}
         failed = {record.key for record, _ in close_all(mine, self.store, otherwise="KILLED")}
-        self.summary.unsent = (self.summary.unsent - {record.key for record in mine}) | failed
-        for run in list(self.store.cells(f"tags.`{PARENT}` = '{self.parent}' and attributes.status = 'RUNNING'")):
-            self.store.client.set_terminated(run.info.run_id, "KILLED")
+        self.summary.unsent -= {record.key for record in mine} - failed
+        for run in list(self.store.cells("attributes.status = 'RUNNING'")):
+            # a worker that died as it took up an earlier run has not made it ours
+            if run.data.tags.get(PARENT) == self.parent or run.data.tags[KEY] in self.missing:
+                self.store.client.set_terminated(run.info.run_id, "KILLED")
 
     def _assignment(self, cells: Mapping[str, Cell], titles: Mapping[str, str], cost: float) -> Assignment:
         tags = self.tags | {PARENT: self.parent}
@@ -131,39 +157,52 @@ class Invocation:
             cost=cost,
         )
 
-    def _packs(self) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-        """For a fixed list of cells: what a trial asks of Ray, the parameter space, and settings of Tune."""
-        from ray import tune
-
+    def _packs(self, watch: Watch) -> dict[str, Any]:
+        """For a fixed list of cells: how Tune gets its trials."""
         packs, titles = self.sweep.packs(self.missing, "gpu" if self.gpus else "cpu"), names(self.missing)
-        self.assignments += [self._assignment(pack, titles, self.sweep.pack_cost(pack)) for pack in packs]
-        shares = self._shares(packs)
-        space = {"pack": tune.grid_search(list(range(len(packs))))}
-        return lambda config: self._asks(shares[config["pack"]]), space, {}
+        shares, search = self._shares(packs), self.sweep.search
+        dispatch = Dispatch(shares, self._slots(min(shares)), alone=search is not None)
+        if search is None:  # else Tune itself tries a trial again, so that the scheduler knows
+            watch.dispatch = dispatch
 
-    def _suggestions(self, search: Exploration) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-        """The same for a search, whose trials come one at a time, each with its assignment. What a trial will need is
-        not known beforehand: on a GPU each gets a whole one, unless the sweep or the command says otherwise.
+        def config(numbers: list[int]) -> dict[str, Any]:
+            cost = self.sweep.pack_cost
+            return self._trial(
+                {number: self._assignment(packs[number], titles, cost(packs[number])) for number in numbers},
+                shares[numbers[0]],
+                watch,
+            )
+
+        return {"search_alg": dispatch.searcher(config), "num_samples": -1}
+
+    def _suggestions(self, search: Exploration, watch: Watch) -> dict[str, Any]:
+        """The same for a search, whose trials come one at a time. What a trial will need is not known beforehand: on a
+        GPU each gets a whole one, unless the sweep or the command says otherwise.
         """
-
-        def pack(key: str, cell: Cell) -> dict[str, Any]:
-            self.missing[key] = cell
-            self.assignments.append(self._assignment({key: cell}, {key: title(cell, search.space)}, 1.0))
-            return {"pack": len(self.assignments) - 1, "assignment": self.assignments[-1]}
-
         share = (self._declared_share() or 1.0) if self.gpus else 0.0
-        slots = [int(self.cpus / self._cpus_per_pack)] + ([int(self.gpus / share)] if self.gpus else [])
-        settings = {
-            "search_alg": search.searcher(pack),
+        numbers = itertools.count()
+
+        def config(key: str, cell: Cell) -> dict[str, Any]:
+            self.missing[key] = cell
+            return self._trial(
+                {next(numbers): self._assignment({key: cell}, {key: title(cell, search.space)}, 1.0)}, share, watch
+            )
+
+        return {
+            "search_alg": search.searcher(config),
             "num_samples": self.summary.unfinished,
-            "max_concurrent_trials": max(1, min(slots)),
+            "max_concurrent_trials": self._slots(share),
         }
-        return self._asks(share), {}, settings
 
-    def _asks(self, share: float) -> Any:
-        from ray import tune
+    def _trial(self, assignments: dict[int, Assignment], share: float, watch: Watch) -> dict[str, Any]:
+        """The configuration of a trial: the numbers of its packs, what they are, and the part of a GPU it asks for."""
+        watch.begin(assignments)
+        return {"packs": list(assignments), "handout": Handout(assignments), "share": share}
 
-        return tune.PlacementGroupFactory([{"CPU": self._cpus_per_pack} | ({"GPU": share} if share else {})])
+    def _slots(self, share: float) -> int:
+        """How many trials run at once that ask for this part of a GPU."""
+        slots = [int(self.cpus / self._cpus_per_pack)] + ([int(self.gpus / share)] if self.gpus else [])
+        return max(1, min(slots))
 
     @property
     def _cpus_per_pack(self) -> float:
@@ -180,42 +219,48 @@ class Invocation:
             return [share] * len(packs)
 
         def probe(examples: list[Pack]) -> list[placement.Memory | str]:
-            return placement.probe_on_gpus(
-                self.sweep.trial, examples, placement.Reader(), workers=self.gpus, cpus=self._cpus_per_pack
-            )
+            return placement.probe_on_gpus(self.sweep.trial, examples, placement.Reader(), cpus=self._cpus_per_pack)
 
         return placement.shares(packs, self.gpus, probe)
 
-    def _fit(self, resources: Any, space: dict[str, Any], settings: dict[str, Any], watch: Watch) -> None:
+    def _fit(self, source: Mapping[str, Any], watch: Watch) -> None:
+        """Has Ray Tune run the trials that it gets from `source`, settings of its own."""
         from ray import tune
 
-        trial, search = self.sweep.trial, self.sweep.search
+        trial, search, cpus = self.sweep.trial, self.sweep.search, self._cpus_per_pack
         metric = search.metric if search else None
 
-        def trainable(config: dict[str, Any], assignments: list[Assignment]) -> None:
-            work(trial, config.get("assignment") or assignments[config["pack"]], tune.report, metric)
+        def trainable(config: dict[str, Any]) -> None:
+            run_packs(config["handout"], lambda assignment, tell: work(trial, assignment, tell, metric), tune.report)
+
+        def asks(config: dict[str, Any]) -> Any:
+            share = {"GPU": config["share"]} if config["share"] else {}
+            return tune.PlacementGroupFactory([{"CPU": cpus} | share])
 
         name, folder = f"{self.sweep.name}-{int(time.time())}", home() / "ray" / self.sweep.name
         tuner = tune.Tuner(
-            tune.with_resources(tune.with_parameters(trainable, assignments=list(self.assignments)), resources),
-            param_space=space,
+            tune.with_resources(trainable, asks),
             tune_config=tune.TuneConfig(
                 reuse_actors=True,
                 metric=metric,
                 mode=search.mode if search else None,
                 scheduler=search.scheduler() if search else None,
                 trial_dirname_creator=lambda trial: trial.trial_id,
-                **settings,
+                **source,
             ),
             run_config=tune.RunConfig(
                 name=name,
                 storage_path=str(folder),
                 callbacks=[watch.callback()],
-                failure_config=tune.FailureConfig(max_failures=1),
+                failure_config=tune.FailureConfig(max_failures=0 if watch.dispatch else 1),
                 verbose=0,
             ),
         )
+        variables = {"TUNE_MAX_PENDING_TRIALS_PG": str(cluster.lookahead(self.cpus))}
+        if watch.dispatch:
+            variables["RAY_TRAIN_COUNT_PREEMPTION_AS_FAILURE"] = "1"  # that is for `Dispatch` to judge
         try:
-            tuner.fit()
+            with cluster.environment(variables):
+                tuner.fit()
         finally:
             shutil.rmtree(folder, ignore_errors=True)  # records and checkpoints are ours; Tune's own files have served

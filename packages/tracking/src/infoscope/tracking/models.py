@@ -1,11 +1,12 @@
 """Models in MLflow: safetensors weights and a typed configuration, never a pickle.
 
 A model is any `torch.nn.Module` of the `infoscope` namespace with a `config` (a dict of plain values) such that
-`type(model)(**model.config)` followed by `load_state_dict` rebuilds it. Loading one executes that class of the
-installed packages and nothing else: no code and no pickle is read from the store.
+`type(model)(**model.config)` followed by `load_state_dict` rebuilds it. Loading one with `load_model` executes that
+class of the installed packages and nothing else: no code and no pickle is read from the store.
 
 This module is also the MLflow flavour (`save_model`, `_load_pyfunc`), so that `mlflow.pyfunc.load_model` and the model
-server work on the same files.
+server work on the same files. Those, unlike `load_model`, import whatever module the model's own MLmodel file names:
+give them only models of people you trust.
 """
 
 from __future__ import annotations
@@ -68,28 +69,49 @@ def _model_class(module: str, name: str) -> type[torch.nn.Module]:
         raise TypeError(
             f"model class {module}.{name} is outside the infoscope namespace; only its classes are logged and loaded"
         )
+    if "__" in module:
+        raise TypeError(f"{module} is no module of a model class")  # importing a __main__ runs it
     kind = getattr(importlib.import_module(module), name, None)
-    if not (isinstance(kind, type) and issubclass(kind, torch.nn.Module)):
+    if not (isinstance(kind, type) and issubclass(kind, torch.nn.Module) and kind.__module__ == module):
         raise TypeError(
             f"{module}.{name} is not a torch module class; only infoscope's model classes are logged and loaded"
         )
     return kind
 
 
-def load_model(run_or_uri: str, name: str | None = None) -> torch.nn.Module:
-    """A logged model: by run id (`name` chooses among several), by MLflow URI (`models:/...`, `runs:/...`) or by
-    folder.
+def load_model(run_or_uri: str, name: str | None = None, allow_code: bool = False) -> torch.nn.Module:
+    """A logged model in evaluation mode: by run id (`name` chooses among several), by MLflow URI (`models:/...`,
+    `runs:/...`) or by folder.
 
-    Executes the constructor of an infoscope class named in the model's configuration, nothing from the store. Raises
-    LookupError when the run has no such model, TypeError for a model that is not infoscope's.
+    Executes the constructor of an infoscope class named in the model's configuration, nothing from the store.
+
+    allow_code: load a model of MLflow's PyTorch flavour as well. That can execute any code that its author put there
+    (it is, or may hold, a pickle, and brings modules along): only for models of people you trust.
+
+    Raises LookupError when the run has no such model, TypeError for a model that is not infoscope's (without
+    `allow_code`).
     """
+    with downloaded(run_or_uri, name) as folder:
+        if allow_code and not _is_ours(folder):
+            import mlflow.pytorch
+
+            return mlflow.pytorch.load_model(str(folder), map_location="cpu").eval()
+        return read_model(model_files(folder))
+
+
+@contextlib.contextmanager
+def downloaded(run_or_uri: str, name: str | None) -> Iterator[Path]:
+    """The folder of a logged model, as `load_model` finds it, for a while. Nothing of it is executed."""
     from mlflow.artifacts import download_artifacts
 
     if Path(run_or_uri).is_dir():
-        return read_model(_model_files(Path(run_or_uri)))
+        yield Path(run_or_uri)
+        return
     uri = run_or_uri if ":/" in run_or_uri else _model_uri(run_or_uri, name)
-    with tempfile.TemporaryDirectory() as folder, _tracking_at(tracking_uri()):
-        return read_model(_model_files(Path(download_artifacts(uri, dst_path=folder))))
+    with tempfile.TemporaryDirectory() as folder:
+        with _tracking_at(tracking_uri()):
+            path = download_artifacts(uri, dst_path=folder)
+        yield Path(path)
 
 
 @contextlib.contextmanager
@@ -107,26 +129,44 @@ def _tracking_at(uri: str) -> Iterator[None]:
             os.environ["MLFLOW_TRACKING_URI"] = before
 
 
-def _model_files(folder: Path) -> Path:
-    files = folder / "model" if (folder / "MLmodel").exists() else folder
-    if not (files / "model.json").exists():
+def _files(folder: Path) -> Path:
+    return folder / "model" if (folder / "MLmodel").exists() else folder
+
+
+def _is_ours(folder: Path) -> bool:
+    return (_files(folder) / "model.json").exists()
+
+
+def model_files(folder: Path) -> Path:
+    """Where `write_model`'s files are in a folder of a model. Raises TypeError for a model that is not infoscope's."""
+    if not _is_ours(folder):
         raise TypeError(
-            "this model has no model.json: it was not logged by infoscope, and loading it could execute code"
+            "this model has no model.json: it was not logged by infoscope, and loading it could execute code; "
+            "load_model(..., allow_code=True) does it all the same, for a model of somebody you trust"
         )
-    return files
+    return _files(folder)
+
+
+def model_name(run_id: str, name: str | None = None) -> str:
+    """The name of a model that a run logged: `name`, or without one its only model's. Raises LookupError when there is
+    no such model.
+    """
+    from mlflow.tracking import MlflowClient
+
+    client = MlflowClient(tracking_uri())
+    found = sorted({model.name for model in ready_models(client.get_run(run_id), client)})
+    if name is None and len(found) == 1:
+        return found[0]
+    if name not in found:
+        raise LookupError(f"run {run_id} has the models {', '.join(found) or '(none)'}; give the name of one of them")
+    return name
 
 
 def _model_uri(run_id: str, name: str | None) -> str:
     from mlflow.tracking import MlflowClient
 
-    client = MlflowClient(tracking_uri())
-    run = client.get_run(run_id)
-    found = sorted({model.name for model in ready_models(run, client)})
-    if name is None and len(found) == 1:
-        name = found[0]
-    if name not in found:
-        raise LookupError(f"run {run_id} has the models {', '.join(found) or '(none)'}; give the name of one of them")
-    return f"models:/{newest(run, name, client)}"
+    client, name = MlflowClient(tracking_uri()), model_name(run_id, name)
+    return f"models:/{newest(client.get_run(run_id), name, client)}"
 
 
 def ready_models(run: Any, client: Any) -> list[Any]:
@@ -180,11 +220,15 @@ def save_model(path: str, mlflow_model: Any, source: Path, **_: Any) -> None:
     mlflow_model.add_flavor(FLAVOR, data="model", code=None)
     pyfunc.add_to_model(mlflow_model, loader_module=__name__, data="model", python_env="python_env.yaml")
     # only what an index may be asked for by name: infoscope's own packages come from a checkout
-    versions = [f"{name}=={importlib.metadata.version(name)}" for name in ("mlflow", "numpy", "safetensors", "torch")]
-    (target / "requirements.txt").write_text("\n".join(versions) + "\n")
+    (target / "requirements.txt").write_text("\n".join(versions("mlflow", "numpy", "safetensors", "torch")) + "\n")
     python = {"python": platform.python_version(), "dependencies": ["-r requirements.txt"]}
     (target / "python_env.yaml").write_text(yaml.safe_dump(python))
     mlflow_model.save(str(target / "MLmodel"))
+
+
+def versions(*names: str) -> list[str]:
+    """Installed packages as requirements, each at its version."""
+    return [f"{name}=={importlib.metadata.version(name)}" for name in names]
 
 
 def _load_pyfunc(path: str) -> _LoadedModel:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -119,18 +120,50 @@ def shares(
 
 
 def probe_on_gpus(
-    trial: Callable[[Pack, Any], None], packs: list[Pack], reader: Reader, workers: int, cpus: float, gpus: float = 1
+    trial: Callable[[Pack, Any], None], packs: list[Pack], reader: Reader, cpus: float, gpus: float = 1
 ) -> list[Memory | str]:
-    """`measure` of every pack, on so many Ray workers, each with `cpus` cores and `gpus` GPUs to itself."""
+    """`measure` of every pack on Ray workers, each with `cpus` cores and `gpus` GPUs to itself. On a cluster whose
+    machines have GPUs of several types it is done on one of each, and the worst counts: a trial may run on any.
+    """
+    import ray
+
+    found = [_probe_on(kind, room, trial, packs, reader, cpus, gpus) for kind, room in _room(ray.nodes(), cpus, gpus)]
+    return [worst(of_a_pack) for of_a_pack in zip(*found, strict=True)]
+
+
+def worst(found: Sequence[Memory | str]) -> Memory | str:
+    """What a pack needs at most and gets at least, of measurements on several GPUs; a failure if there is one."""
+    failed = next((one for one in found if isinstance(one, str)), None)
+    return failed or Memory(max(one.peak for one in found), min(one.total for one in found))
+
+
+def _room(nodes: Sequence[Mapping[str, Any]], cpus: float, gpus: float) -> list[tuple[str, int]]:
+    """The types of GPU, as Ray names them ("" where it does not), and how many probes have room on each at once."""
+    room: Counter[str] = Counter()
+    for resources in (node["Resources"] for node in nodes if node["Alive"]):
+        kind = next((name for name in resources if name.startswith("accelerator_type:")), "")
+        room[kind] += int(min(resources.get("GPU", 0) / gpus, resources.get("CPU", 0) / cpus))
+    return [(kind, count) for kind, count in sorted(room.items()) if count]
+
+
+def _probe_on(
+    kind: str,
+    room: int,
+    trial: Callable[[Pack, Any], None],
+    packs: list[Pack],
+    reader: Reader,
+    cpus: float,
+    gpus: float,
+) -> list[Memory | str]:
     import ray
     from ray.util import ActorPool
 
-    @ray.remote(num_gpus=gpus, num_cpus=cpus)
+    @ray.remote(num_gpus=gpus, num_cpus=cpus, resources={kind: 0.001} if kind else None)
     class Prober:
         def measure(self, pack: Pack) -> Memory | str:
             return measure(trial, pack, reader)
 
-    actors = [Prober.remote() for _ in range(min(workers, len(packs)))]
+    actors = [Prober.remote() for _ in range(min(room, len(packs)))]
     try:
         return list(ActorPool(actors).map(lambda actor, pack: actor.measure.remote(pack), packs))
     finally:

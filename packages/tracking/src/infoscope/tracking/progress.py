@@ -26,7 +26,8 @@ class Progress:
         self.done = self.failed = 0
         self.best_text = ""
         self._best_value = math.inf
-        self._parts: dict[str, float] = {}
+        self._parts: dict[int, float] = {}
+        self._worked = 0.0
         self._began = self._printed = time.monotonic()
         self._console = Console(stderr=True)
         columns = (BarColumn(), TextColumn("{task.percentage:>3.0f} %  {task.description}"))
@@ -42,9 +43,10 @@ class Progress:
         if self._console.is_terminal:
             self._bar.stop()
 
-    def advance(self, trial: str, fraction: float, cost: float) -> None:
-        """Trial `trial`, whose whole cost is `cost`, has got to `fraction`."""
-        self._parts[trial] = fraction * cost
+    def advance(self, pack: int, fraction: float, cost: float) -> None:
+        """A pack, whose whole cost is `cost`, has got to `fraction`."""
+        before, self._parts[pack] = self._parts.get(pack, 0.0), fraction * cost
+        self._worked += self._parts[pack] - before
         self._show()
 
     def ended(self, cells: Mapping[str, Cell], final: Mapping[str, Mapping[str, float]], failed: int) -> None:
@@ -66,9 +68,9 @@ class Progress:
             self.best_text = f"best {name} {metrics[name]:.3g} ({where})"
 
     def describe(self) -> str:
-        done = sum(self._parts.values())
-        elapsed = time.monotonic() - self._began
-        left = _duration(elapsed / done * (self.work - done)) if done > 0.01 * self.work else "some time"
+        elapsed, left = time.monotonic() - self._began, "some time"
+        if self._worked > 0.01 * self.work:
+            left = _duration(max(0.0, elapsed / self._worked * (self.work - self._worked)))
         failed = f", {self.failed} failed" if self.failed else ""
         return f"{self.done}/{self.cells} cells{failed}, {left} left" + (
             f", {self.best_text}" if self.best_text else ""
@@ -76,11 +78,11 @@ class Progress:
 
     def _show(self) -> None:
         if self._console.is_terminal:
-            self._bar.update(self._task, completed=sum(self._parts.values()), description=self.describe())
+            self._bar.update(self._task, completed=self._worked, description=self.describe())
         elif time.monotonic() - self._printed > PLAIN_SECONDS or self.done == self.cells:
             self._printed = time.monotonic()
             self._console.print(
-                f"{100 * sum(self._parts.values()) / self.work:3.0f} %  {self.describe()}",
+                f"{100 * self._worked / self.work:3.0f} %  {self.describe()}",
                 soft_wrap=True,
                 highlight=False,
             )

@@ -13,6 +13,8 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
+import platform
 import shutil
 import time
 from collections.abc import Iterator, Mapping
@@ -23,6 +25,10 @@ from typing import Any
 from filelock import FileLock
 
 COMPLETE, STOPPED, FAILED = "complete", "stopped", "failed"
+
+
+class RecordUnwritable(OSError):
+    """A record cannot be written: the disk is full, a quota reached, the folder gone."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +54,17 @@ class Record:
         return FileLock(self.folder.with_suffix(".lock"))
 
     def begin(self, cell: Mapping[str, Any], tags: Mapping[str, str], run_id: str | None) -> None:
-        """Starts an attempt. `run_id`: the cell's run when MLflow holds one from an earlier attempt."""
-        self.files.mkdir(parents=True, exist_ok=True)
-        if not self.exists():
-            (self.folder / "sent.json").unlink(missing_ok=True)
+        """Starts an attempt. `run_id`: the cell's run when MLflow holds one from an earlier attempt.
+
+        This and whatever else writes raises RecordUnwritable when there is no room.
+        """
+        with self._writing():
+            self.files.mkdir(parents=True, exist_ok=True)
+            if not self.exists():
+                (self.folder / "sent.json").unlink(missing_ok=True)
         self._mend()
-        self.append({"cell": dict(cell), "tags": dict(tags), "run_id": run_id, "time": milliseconds()})
+        header = {"cell": dict(cell), "tags": dict(tags), "run_id": run_id, "writer": writer()}
+        self.append(header | {"time": milliseconds()})
 
     def metrics(self, values: Mapping[str, float], step: int) -> None:
         self.append({"step": step, "metrics": {name: float(value) for name, value in values.items()}})
@@ -63,15 +74,55 @@ class Record:
         self.append({"outcome": outcome, "error": error, "time": milliseconds()})
 
     def append(self, entry: Mapping[str, Any]) -> None:
-        with open(self.folder / "record.jsonl", "a", encoding="utf-8") as file:
-            file.write(json.dumps(entry) + "\n")
+        """Adds an entry, or nothing: a line that does not go in whole is taken out again."""
+        line = json.dumps(entry).encode() + b"\n"
+        with self._writing(), open(self.folder / "record.jsonl", "ab", buffering=0) as file:
+            before = file.tell()
+            try:
+                while line:
+                    line = line[file.write(line) :]
+            except OSError:
+                file.truncate(before)
+                raise
+
+    @contextlib.contextmanager
+    def file(self, name: str) -> Iterator[Path]:
+        """Where to write a file that becomes an artifact; it takes its name in `files` only when it is whole."""
+        temporary = self.folder / f"unfinished-{name}"
+        with self._writing():
+            try:
+                yield temporary
+                temporary.replace(self.files / name)
+            finally:
+                temporary.unlink(missing_ok=True)
+
+    def secure(self) -> None:
+        """Returns when what was reported so far would survive a loss of power."""
+        with self._writing(), open(self.folder / "record.jsonl", "rb") as file:
+            os.fsync(file.fileno())
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise RecordUnwritable(
+                f"the record of cell {self.key} cannot be written in {self.folder.parent} "
+                f"({error.strerror or error}); make room there, then the same command goes on from here"
+            ) from error
 
     def _mend(self) -> None:
         """Ends the line at which an earlier writer died, so that what follows stays readable."""
         path = self.folder / "record.jsonl"
-        if path.exists() and not path.read_bytes().endswith(b"\n"):
-            with open(path, "a", encoding="utf-8") as file:
-                file.write("\n")
+        with self._writing():
+            if not path.exists() or not path.stat().st_size:
+                return
+            with open(path, "rb") as file:
+                file.seek(-1, os.SEEK_END)
+                torn = file.read(1) != b"\n"
+            if torn:
+                with open(path, "ab", buffering=0) as file:
+                    file.write(b"\n")
 
     def entries(self, offset: int = 0) -> Iterator[tuple[dict[str, Any], int]]:
         """The whole entries after a byte offset, each with the offset behind it.
@@ -98,6 +149,31 @@ class Record:
                 ending = entry
         return ending
 
+    def written_by(self) -> dict[str, Any]:
+        """The process of the last attempt, as `writer` gives it; empty when the record does not tell."""
+        headers = [entry for entry, _ in self.entries() if "cell" in entry]
+        return headers[-1].get("writer", {}) if headers else {}
+
+    def writer_lives(self) -> bool:
+        """Whether that process still runs on this machine; of other machines nothing is known."""
+        return _lives(self.written_by())
+
+    def sent(self) -> dict[str, Any]:
+        """What `note_sent` has noted last; empty when there is no such note."""
+        try:
+            return json.loads((self.folder / "sent.json").read_text())
+        except (FileNotFoundError, json.JSONDecodeError):  # torn by a loss of power: then everything is sent again
+            return {}
+
+    def note_sent(self, note: Mapping[str, Any]) -> None:
+        temporary = self.folder / "sent.tmp"
+        temporary.write_text(json.dumps(note))
+        temporary.replace(self.folder / "sent.json")
+
+    def waiting(self) -> bool:
+        """Whether something in it has not been carried to MLflow yet."""
+        return self.sent().get("offset", 0) < (self.folder / "record.jsonl").stat().st_size
+
     def remove(self) -> None:
         with self.lock():
             (self.folder / "record.jsonl").unlink(missing_ok=True)  # from here on it does not exist
@@ -108,6 +184,34 @@ class Record:
 def records(folder: Path) -> list[Record]:
     """The records that lie in a folder, those of dead processes included."""
     return [record for path in sorted(folder.glob("*")) if (record := Record(path)).exists()] if folder.is_dir() else []
+
+
+def writer() -> dict[str, Any]:
+    """This process, such that another one of the same number is not taken for it."""
+    return {"host": platform.node(), "pid": os.getpid(), "began": _began(os.getpid())}
+
+
+def _lives(process: Mapping[str, Any]) -> bool:
+    if process.get("host") != platform.node():
+        return False
+    try:
+        os.kill(process["pid"], 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # somebody else's, but there
+    return process["began"] == _began(process["pid"])
+
+
+def _began(pid: int) -> str | None:
+    """When a process began, in the kernel's ticks; None where the kernel does not say, and of one that has ended but
+    whose parent has not noticed (an orphan's in a container may never).
+    """
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return fields[19] if fields[0] != "Z" else None
 
 
 def milliseconds() -> int:

@@ -174,6 +174,9 @@ class Exploration:
                 super().__init__(metric=exploration.sweep.search.metric, mode=exploration.sweep.search.mode)
                 self.keys: dict[str, str] = {}
 
+            def __reduce__(self) -> tuple:  # Tune writes its searcher down for a restore, which is not how we resume
+                return Searcher, ()
+
             def set_search_properties(self, metric: str | None, mode: str | None, config: dict, **spec: Any) -> bool:
                 return True
 
@@ -191,9 +194,6 @@ class Exploration:
 
             def save(self, checkpoint_path: str) -> None:
                 """Nothing to keep: a restart begins from what MLflow holds."""
-
-            def restore(self, checkpoint_path: str) -> None:
-                raise NotImplementedError("a search is resumed by running the sweep again")
 
         return Suggestions()
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import gc
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,7 @@ from infoscope.tracking.record import milliseconds, storable
 KEY, CELL, PROFILE, VERSION = "infoscope.key", "infoscope.cell", "infoscope.profile", "infoscope.version"
 OUTCOME, ERROR, PARENT = "infoscope.outcome", "infoscope.error", "mlflow.parentRunId"
 CELLS = "infoscope.cells"  # of an invocation's run, the parent of its cells: how many it set out to run
+ALIVE = "infoscope.alive"  # of an invocation's run: when its process last said that it lives, in milliseconds
 DRIVER = "infoscope.driver"  # the process's machine and folder, of which one at a time runs a sweep
 
 
@@ -49,8 +53,13 @@ def tracking_uri() -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """What an exception says, in one line."""
-    return (str(error).strip() or repr(error)).splitlines()[0][:300]
+    """What an exception says, in one line, without the password of an address."""
+    return without_password((str(error).strip() or repr(error)).splitlines()[0])[:300]
+
+
+def without_password(text: str) -> str:
+    """A text with addresses in it, each without user and password."""
+    return re.sub(r"//[^/?#\s]*@", "//", text)
 
 
 class StoreUnreachable(RuntimeError):
@@ -68,9 +77,9 @@ class Store:
     def __reduce__(self) -> tuple:
         return Store, (self.uri, self.experiment, self.experiment_id)
 
-    @cached_property
+    @property
     def client(self) -> MlflowClient:
-        return MlflowClient(self.uri)
+        return _client(self.uri)
 
     @classmethod
     def open(cls, experiment: str, create: bool = False) -> Store:
@@ -95,6 +104,29 @@ class Store:
         except MlflowException as error:
             raise StoreUnreachable(f"the MLflow tracking store does not answer ({first_line(error)})") from error
 
+    @classmethod
+    def names(cls) -> list[str]:
+        """The experiments that there are. Raises StoreUnreachable when the server does not answer."""
+        try:
+            client, names, token = _prepared(tracking_uri(), create=False), [], None
+            while client:
+                page = client.search_experiments(page_token=token)
+                names += [experiment.name for experiment in page]
+                token = page.token
+                if not token:
+                    break
+            return names
+        except MlflowException as error:
+            raise StoreUnreachable(f"the MLflow tracking store does not answer ({first_line(error)})") from error
+
+    def answers(self) -> bool:
+        """Whether the store can be reached now."""
+        try:
+            self.client.get_experiment(self.experiment_id)
+        except MlflowException:
+            return False
+        return True
+
     def cells(self, extra: str = "") -> Iterator[Run]:
         """The runs of cells (not of invocations). `extra`: a further MLflow filter."""
         return self.search(f"tags.`{KEY}` != ''" + (f" and {extra}" if extra else ""))
@@ -103,7 +135,8 @@ class Store:
         """The runs that match an MLflow filter, a thousand a request."""
         token = None
         while True:
-            page = self.client.search_runs([self.experiment_id], query, max_results=1000, page_token=token)
+            with _uncollected():
+                page = self.client.search_runs([self.experiment_id], query, max_results=1000, page_token=token)
             yield from page
             token = page.token
             if not token:
@@ -121,7 +154,27 @@ class Store:
 
     def run_of(self, key: str) -> Run | None:
         """The run of a cell, or None."""
-        return next(self.cells(f"tags.`{KEY}` = '{key}'"), None)
+        return next(self.search(f"tags.`{KEY}` = '{key}'"), None)
+
+
+@functools.cache
+def _client(uri: str) -> MlflowClient:
+    """One a process, however often its store travels: to make one for an SQLite store takes longer than a request."""
+    return MlflowClient(uri)
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Puts off the collection of garbage: for a page of runs MLflow makes some 50,000 objects, which the collector
+    would search again and again, in two thirds of the time that reading takes.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _prepared(uri: str, create: bool) -> MlflowClient | None:
@@ -215,6 +268,19 @@ def table(run_id: str, name: str) -> pd.DataFrame:
     client = MlflowClient(tracking_uri())
     with tempfile.TemporaryDirectory() as folder:
         return pd.read_parquet(client.download_artifacts(run_id, f"{name}.parquet", folder))
+
+
+def newest(history: Iterable[Metric]) -> dict[int, Metric]:
+    """By step, the point of a metric that is dated last: a cell that went on from a checkpoint may have two of a step
+    (see `flush`).
+    """
+    return {point.step: point for point in sorted(history, key=lambda point: (point.step, point.timestamp))}
+
+
+def curve(run_id: str, name: str) -> pd.Series:
+    """A metric that a trial reported at many steps: its values by step, every step once."""
+    points = newest(MlflowClient(tracking_uri()).get_metric_history(run_id, name))
+    return pd.Series({step: point.value for step, point in points.items()}, name=name, dtype=float).rename_axis("step")
 
 
 def arrays(run_id: str, name: str) -> dict[str, np.ndarray]:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from infoscope.tracking.checks import plain_name
+
 Cell = dict[str, Any]
 
 
@@ -88,7 +90,7 @@ def asha(grace: float = 0.1, reduction: float = 3) -> Any:
 class Sweep:
     """A declaration of what to run.
 
-    name: the MLflow experiment.
+    name: the MLflow experiment, a plain file name (ValueError otherwise).
     cells: profile -> the cells, flat dicts of plain values (numbers, strings, booleans, None, or tuples of them).
     trial: (pack, report) -> None, trains and reports the cells of a pack; must be importable on the workers.
     profiles: name -> Profile; `smoke`, `laptop` (default) and `paper` at least.
@@ -117,6 +119,9 @@ class Sweep:
     best: tuple[str, str] | None = None
     search: Search | None = None
     version: int = 1
+
+    def __post_init__(self) -> None:
+        plain_name("the name of a sweep", self.name)
 
     def profile(self, name: str, overrides: Mapping[str, str] | None = None) -> tuple[str, Profile]:
         """The profile and the label under which its cells are recorded. Raises ValueError for an unknown profile or
@@ -177,15 +182,21 @@ class Pack:
         return values[0]
 
 
+def varying(cells: Iterable[Cell]) -> list[str]:
+    """The fields in which cells differ."""
+    cells = list(cells)
+    fields = dict.fromkeys(field for cell in cells for field in cell)
+    return [field for field in fields if len({text(cell.get(field)) for cell in cells}) > 1]
+
+
 def names(cells: Mapping[str, Cell]) -> dict[str, str]:
     """A short name for every cell: the values in which the cells differ, numbers with their field's name."""
-    fields = dict.fromkeys(field for cell in cells.values() for field in cell)
-    varying = [field for field in fields if len({text(cell.get(field)) for cell in cells.values()}) > 1] or list(fields)
+    fields = varying(cells.values()) or list(dict.fromkeys(field for cell in cells.values() for field in cell))
     return {
         key: " ".join(
             dict.fromkeys(
                 cell[field] if isinstance(cell[field], str) else f"{field}={text(cell[field])}"
-                for field in varying
+                for field in fields
                 if cell.get(field, "") != ""
             )
         )

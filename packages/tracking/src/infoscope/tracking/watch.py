@@ -1,22 +1,30 @@
-"""Follows the trials of an invocation: shows progress, and closes the runs of a trial that has ended."""
+"""Follows the trials of an invocation: shows progress, and closes the runs of a pack that has ended."""
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from mlflow.entities import RunTag
 from mlflow.exceptions import MlflowException
 
-from infoscope.tracking.flush import STATUS, close_all
+from infoscope.tracking.dispatch import Dispatch
+from infoscope.tracking.flush import STATUS, close_all, header_tags
 from infoscope.tracking.progress import Progress
-from infoscope.tracking.record import FAILED, STOPPED, Record
-from infoscope.tracking.store import OUTCOME, Store
+from infoscope.tracking.record import COMPLETE, FAILED, STOPPED, Record
+from infoscope.tracking.store import first_line
 from infoscope.tracking.sweep import Cell
 from infoscope.tracking.worker import Assignment
+
+log = logging.getLogger(__name__)
+
+MACHINE_DIED = "its node has died"  # in Ray's account of a worker's death
+RETRY_SECONDS = 30.0  # after the store has not answered, the thread that closes runs leaves it alone for so long
 
 
 @dataclass
@@ -45,16 +53,20 @@ class Summary:
 
 
 class Watch:
-    """Follows the trials, which name their assignment by its place in `assignments`; a search adds to them as it goes.
-    Runs are closed on a thread of their own.
+    """Follows the packs of the trials. Runs are closed on a thread of their own.
+
+    dispatch: takes back the packs that a trial has not ended; None where Tune itself tries a trial again.
     """
 
-    def __init__(self, assignments: list[Assignment], progress: Progress, summary: Summary):
-        self.assignments, self.progress, self.summary = assignments, progress, summary
+    def __init__(self, progress: Progress, summary: Summary, dispatch: Dispatch | None = None):
+        self.progress, self.summary, self.dispatch = progress, summary, dispatch
         self.closer = ThreadPoolExecutor(1, "infoscope-close")
-        self.final: dict[str, dict[str, Any]] = {}
-        self.ended: set[str] = set()
-        self.recording_seconds = self.own_seconds = 0.0
+        self.open: dict[int, Assignment] = {}
+        self.recording_seconds = self.own_seconds = self._store_down_until = 0.0
+
+    def begin(self, assignments: Mapping[int, Assignment]) -> None:
+        """These packs, by their numbers, are a trial now."""
+        self.open.update(assignments)
 
     def callback(self) -> Any:
         from ray import tune
@@ -66,86 +78,132 @@ class Watch:
                 return tune.Callback, ()
 
             def on_trial_result(self, iteration: int, trials: list, trial: Any, result: dict, **info: Any) -> None:
-                watch.result(trial, result)
+                watch.result(result)
 
             def on_trial_complete(self, iteration: int, trials: list, trial: Any, **info: Any) -> None:
-                watch.end(trial, STOPPED)
+                watch.end(trial.config["packs"])
 
             def on_trial_error(self, iteration: int, trials: list, trial: Any, **info: Any) -> None:
-                watch.end(trial, FAILED)
+                watch.end(trial.config["packs"], Path(trial.error_file).read_text().strip() or "the worker died")
 
         return Callback()
 
-    def result(self, trial: Any, result: dict[str, Any]) -> None:
-        if "final" in result:
-            self.final[trial.trial_id] = result
-        self._advance(trial, result.get("fraction", 0.0))
-
-    def _advance(self, trial: Any, fraction: float) -> None:
-        self.progress.advance(trial.trial_id, fraction, self.assignments[trial.config["pack"]].cost)
-
-    def end(self, trial: Any, without_result: str) -> None:
-        """A trial is over: by its own account, or stopped by the scheduler, or dead with its worker."""
-        if trial.trial_id in self.ended:
+    def result(self, result: Mapping[str, Any]) -> None:
+        """What a trial tells of one of its packs: how far it is, or at last how it went."""
+        number = result.get("pack")
+        if number not in self.open:
             return
-        self.ended.add(trial.trial_id)
-        cells = self.assignments[trial.config["pack"]].cells
-        result = self.final.get(trial.trial_id, {})
-        errors = result.get("errors", {})
-        if not result and without_result == FAILED:
-            errors = dict.fromkeys(cells, (trial.error_msg or "the worker died").strip().splitlines()[-1])
-        self.summary.failures += [(cells[key], error) for key, error in errors.items()]
-        if result:
-            self.summary.completed += len(cells) - len(errors)
-        else:
-            self.summary.stopped += len(cells) - len(errors)
-        self.recording_seconds += result.get("recording_seconds", 0.0)
-        self.own_seconds += result.get("own_seconds", 0.0)
-        self._advance(trial, 1.0)
-        self.progress.ended(cells, result.get("final", {}), len(errors))
-        stopped = not result and not errors
-        self.closer.submit(self._close, trial.config["pack"], errors, result.get("run_ids", {}), stopped)
+        if "final" not in result:
+            self.progress.advance(number, result["fraction"], self.open[number].cost)
+            return
+        self.recording_seconds += result["recording_seconds"]
+        self.own_seconds += result["own_seconds"]
+        if self.dispatch:
+            self.dispatch.ended(number, result["pack_seconds"])
+        errors, final, sent = (dict(result[name]) for name in ("errors", "final", "run_ids"))
+        outcomes = {key: FAILED if key in errors else COMPLETE for key in self.open[number].cells}
+        self._ended(number, outcomes, errors, final, sent)
 
-    def _close(self, pack: int, errors: Mapping[str, str], run_ids: Mapping[str, str], stopped: bool) -> None:
-        """Ends what a trial left behind. A record without an outcome is of a trial whose worker could not write one."""
-        began, assignment = time.thread_time(), self.assignments[pack]
-        here = [Record(assignment.records / key) for key in assignment.cells]
-        here = [record for record in here if record.exists()]
-        for record in here:
-            if record.ending() is None:
-                record.end(STOPPED if stopped else FAILED, errors.get(record.key))
-        if stopped:
-            assignment.checkpoint.unlink(missing_ok=True)  # nobody goes on from it
-        self.summary.unsent |= {record.key for record, _ in close_all(here, assignment.store, otherwise="FAILED")}
-        for key in set(assignment.cells) - {record.key for record in here}:
-            if not self._close_remote(key, run_ids.get(key), stopped, assignment.store):
-                self.summary.unsent.add(key)
-        self.recording_seconds += time.thread_time() - began
-
-    def _close_remote(self, key: str, run_id: str | None, stopped: bool, store: Store) -> bool:
-        """Ends the run of a cell that was recorded on another machine's disk; False if it was not sent from there.
-
-        A worker that was stopped by a scheduler has not said so, nor sent the last seconds of its curves.
+    def end(self, numbers: Sequence[int], error: str | None = None) -> None:
+        """A trial of these packs is over; of those it has not ended, the first has been stopped by a scheduler, or left
+        to another trial, or has lost its worker (`error`).
         """
+        undone = lost = [number for number in numbers if number in self.open]
+        if self.dispatch:
+            died = None if error is None else "machine" if MACHINE_DIED in error else "worker"
+            lost = self.dispatch.undone(undone, died)
+            for number in set(undone) - set(lost):
+                self.progress.advance(number, 0.0, self.open.pop(number).cost)
+        for number in lost:
+            cells = self.open[number].cells
+            outcomes = dict.fromkeys(cells, STOPPED if error is None else FAILED)
+            self._ended(
+                number, outcomes, {} if error is None else dict.fromkeys(cells, error.splitlines()[-1]), {}, None
+            )
+
+    def _ended(
+        self,
+        number: int,
+        outcomes: Mapping[str, str],
+        errors: Mapping[str, str],
+        final: Mapping[str, Mapping[str, float]],
+        sent: Mapping[str, str] | None,
+    ) -> None:
+        """Counts the cells of a pack, and has their runs closed. All by key: outcomes, errors of those that failed,
+        last metrics, runs of those that the worker has sent to their end; None when it could not tell.
+        """
+        assignment = self.open.pop(number)
+        counts = Counter(outcomes.values())
+        self.summary.completed += counts[COMPLETE]
+        self.summary.stopped += counts[STOPPED]
+        self.summary.failures += [(assignment.cells[key], error) for key, error in errors.items()]
+        self.progress.advance(number, 1.0, assignment.cost)
+        self.progress.ended(assignment.cells, final, len(errors))
+        self.closer.submit(self._close, assignment, outcomes, errors, sent)
+
+    def _close(
+        self,
+        assignment: Assignment,
+        outcomes: Mapping[str, str],
+        errors: Mapping[str, str],
+        sent: Mapping[str, str] | None,
+    ) -> None:
+        """Ends the runs of a pack. What cannot be closed now is closed at the end of the invocation."""
+        began, left = time.thread_time(), set(assignment.cells)
         try:
-            run = store.run_of(key) if stopped else store.run(run_id)
-            if run is None:
-                return False
-            outcome = STOPPED if stopped else run.data.tags.get(OUTCOME)
-            if not outcome:
-                return False
-            store.client.log_batch(run.info.run_id, tags=[RunTag(OUTCOME, outcome)])
-            store.client.set_terminated(run.info.run_id, STATUS[outcome])
-        except MlflowException:
-            return False
-        return True
+            here, unreachable = _with_outcomes(assignment, outcomes, errors, sent)
+            if time.monotonic() > self._store_down_until:
+                failed = {record.key for record, _ in close_all(here, assignment.store, otherwise=STATUS[FAILED])}
+                left = unreachable | failed
+                self._store_down_until = time.monotonic() + RETRY_SECONDS if failed else 0.0
+            if STOPPED in outcomes.values():
+                assignment.checkpoint.unlink(missing_ok=True)  # nobody goes on from it
+        except Exception as error:  # such as a full disk
+            log.warning("not closed yet: the runs of cells %s (%s)", ", ".join(assignment.cells), first_line(error))
+        self.summary.unsent |= left
+        self.recording_seconds += time.thread_time() - began
 
     def finish(self) -> None:
         self.closer.shutdown(wait=True)
 
     def tracking_share(self) -> float | None:
         """Recording as a share of recording and the trials' own work, in [0, 1]: the time that the trials waited for
-        their reports, and the processor time of sending, on workers and driver.
+        their reports and at their beginning and end, and the processor time of sending meanwhile and on the driver.
         """
         total = self.recording_seconds + self.own_seconds
         return self.recording_seconds / total if total else None
+
+
+def _with_outcomes(
+    assignment: Assignment, outcomes: Mapping[str, str], errors: Mapping[str, str], sent: Mapping[str, str] | None
+) -> tuple[list[Record], set[str]]:
+    """The records of a pack that lie here, all with an outcome; and the keys of cells whose record lies elsewhere and
+    has not been sent.
+
+    A record without an outcome is of a trial whose worker could not write it. A cell whose record is on the disk of
+    another machine is closed by its run's id when everything has been sent from there. Of a worker that was stopped or
+    died there nothing more will come: the cell gets a record here, which holds the outcome only.
+    """
+    here, unreachable = [], set()
+    for key, cell in assignment.cells.items():
+        record, run_id = Record(assignment.records / key), (sent or {}).get(key)
+        if not record.exists():
+            if sent is not None and run_id is None:
+                unreachable.add(key)
+                continue
+            if run_id and _closed(assignment, run_id, outcomes[key]):
+                continue
+            record.begin(cell, header_tags(key, cell, assignment.tags[key]), run_id or assignment.run_ids.get(key))
+        if record.ending() is None:
+            record.end(outcomes[key], errors.get(key))
+        here.append(record)
+    return here, unreachable
+
+
+def _closed(assignment: Assignment, run_id: str, outcome: str) -> bool:
+    """Ends a run that has everything but its end; False when the store does not answer."""
+    try:
+        assignment.store.client.set_terminated(run_id, STATUS[outcome])
+    except MlflowException:
+        return False
+    return True

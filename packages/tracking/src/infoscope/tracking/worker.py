@@ -18,15 +18,17 @@ import numpy as np
 import pandas as pd
 import torch
 
+from infoscope.tracking.checkpoint import Checkpoint
+from infoscope.tracking.checks import plain_name
 from infoscope.tracking.environment import machine_tags
 from infoscope.tracking.flush import Flusher, header_tags
 from infoscope.tracking.models import write_model
-from infoscope.tracking.record import COMPLETE, FAILED, Record
+from infoscope.tracking.record import COMPLETE, FAILED, Record, RecordUnwritable
 from infoscope.tracking.store import Store
 from infoscope.tracking.sweep import Cell, Pack
 
 CHECKPOINT_SECONDS = float(os.environ.get("INFOSCOPE_CHECKPOINT_SECONDS", 20))
-SEND_PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 1800.0  # of a worker whose records the driver cannot see, with a store that does not answer
 FRACTION, METRIC = "progress/fraction", "progress/{}"  # under a search: how far a run got, and what it is judged by
 
 
@@ -61,9 +63,12 @@ class Report:
     """
 
     def __init__(self, assignment: Assignment, tell: Callable[[dict[str, float]], None], metric: str | None = None):
-        self._assignment, self._tell, self._metric = assignment, tell, metric
+        self._tell, self._metric = tell, metric
         self._records = {_identity(cell): Record(assignment.records / key) for key, cell in assignment.cells.items()}
-        self._told = self._saved = time.monotonic()
+        first = self.records[0]
+        run_id = assignment.run_ids.get(first.key)
+        self.checkpoint = Checkpoint(assignment.checkpoint, assignment.store, first, run_id)
+        self._told, self._save_from = time.monotonic(), time.perf_counter() + CHECKPOINT_SECONDS
         self.seconds = 0.0
         self.final: dict[str, dict[str, float]] = {}
         self.errors: dict[str, str] = {}
@@ -84,29 +89,37 @@ class Report:
         self.seconds += time.perf_counter() - began
 
     def table(self, cell: Cell, name: str, columns: Mapping[str, np.ndarray]) -> None:
-        """A table of a cell, such as a value per step, as the artifact NAME.parquet."""
+        """A table of a cell, such as a value per step, as the artifact NAME.parquet. Raises ValueError for a name that
+        is no plain file name.
+        """
         began = time.perf_counter()
-        pd.DataFrame(columns).to_parquet(self._records[_identity(cell)].files / f"{name}.parquet", index=False)
+        with self._records[_identity(cell)].file(f"{plain_name('the name of a table', name)}.parquet") as path:
+            pd.DataFrame(columns).to_parquet(path, index=False)
         self.seconds += time.perf_counter() - began
 
     def arrays(self, cell: Cell, name: str, arrays: Mapping[str, np.ndarray]) -> None:
         """Arrays of a cell, such as the items a model is to be evaluated on, as the artifact NAME.npz (compressed).
-        Raises TypeError for an array of Python objects, which could only be stored as a pickle.
+        Raises TypeError for an array of Python objects, which could only be stored as a pickle, ValueError for a name
+        that is no plain file name.
         """
         began = time.perf_counter()
+        plain_name("the name of arrays", name)
         for key, array in arrays.items():
             if np.asarray(array).dtype.hasobject:
                 raise TypeError(f"array {key!r} of {name} holds Python objects; give numbers or fixed-width strings")
-        np.savez_compressed(self._records[_identity(cell)].files / f"{name}.npz", **arrays)
+        with self._records[_identity(cell)].file(f"{name}.npz") as path, open(path, "wb") as file:
+            np.savez_compressed(file, **arrays)
         self.seconds += time.perf_counter() - began
 
     def model(
         self, cells: Sequence[Cell], name: str, module: torch.nn.Module, example: Mapping[str, np.ndarray]
     ) -> None:
-        """A trained model, shown at the runs of all the cells that share its training; see `models.write_model`."""
+        """A trained model, shown at the runs of all the cells that share its training; see `models.write_model`.
+        Raises ValueError for a name that is no plain file name.
+        """
         began = time.perf_counter()
         owner = self._records[_identity(cells[0])]
-        write_model(module, example, owner.model_folder(name))
+        write_model(module, example, owner.model_folder(plain_name("the name of a model", name)))
         for cell in cells:
             self._records[_identity(cell)].append({"model": name, "owner": owner.key})
         self.seconds += time.perf_counter() - began
@@ -148,19 +161,21 @@ class Report:
         """Keeps what `state()` gives, tensors and plain values, from which `restore` continues; now and then, not at
         every call.
         """
-        now = time.monotonic()
-        if now - self._saved < CHECKPOINT_SECONDS:
+        began = time.perf_counter()
+        if began < self._save_from:
             return
-        self._saved = now
-        path = self._assignment.checkpoint
-        temporary = path.with_suffix(".tmp")
-        torch.save(state(), temporary)
-        temporary.replace(path)
+        self.checkpoint.save({"state": state(), "errors": self.errors}, self.records)
+        now = time.perf_counter()
+        self._save_from = now + max(CHECKPOINT_SECONDS, 50 * (now - began))  # at most a fiftieth of the time
+        self.seconds += now - began
 
     def restore(self) -> Mapping[str, Any] | None:
         """The state last saved for this pack by a process that did not finish; None when there is none."""
-        path = self._assignment.checkpoint
-        return torch.load(path, weights_only=True, map_location="cpu") if path.exists() else None
+        kept = self.checkpoint.restore()
+        if kept is None:
+            return None
+        self.errors |= kept["errors"]  # a member that failed before it stays so
+        return kept["state"]
 
 
 def _identity(cell: Cell) -> tuple:
@@ -186,30 +201,30 @@ def work(
     if assignment.device == "cpu":
         torch.set_num_threads(1)  # two trials with two threads each wait for one another on two cores
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
+    start = time.perf_counter()
     report = Report(assignment, tell, metric)
-    machine = machine_tags(assignment.device)
-    for record, (key, cell) in zip(report.records, assignment.cells.items(), strict=True):
-        record.begin(cell, header_tags(key, cell, assignment.tags[key] | machine), assignment.run_ids.get(key))
     flusher = _flusher(assignment.store)
     sending = flusher.seconds
-    flusher.add(report.records)
+    errors = _begin(assignment, report)
 
     began = time.perf_counter()
-    errors = _attempt(trial, assignment, report)
+    if not errors:
+        flusher.follow(report.records, report.checkpoint)
+        errors = _attempt(trial, assignment, report)
     if metric and not report.last:
         missed = f"ValueError: the trial never called report.progress, by whose {metric!r} the search decides"
         errors = {key: missed for key in assignment.cells} | errors
-    seconds = time.perf_counter() - began
-    for record in report.records:
-        error = errors.get(record.key)
-        record.end(FAILED if error else COMPLETE, error)
-    assignment.checkpoint.unlink(missing_ok=True)
-
-    run_ids = flusher.drain(SEND_PATIENCE_SECONDS)
-    if platform.node() != assignment.host:  # the driver cannot see these records; it closes the runs by their ids
+    seconds, sent_meanwhile = time.perf_counter() - began, flusher.seconds - sending
+    _end(report, errors)
+    elsewhere = platform.node() != assignment.host
+    run_ids = flusher.drain(PATIENCE_SECONDS if elsewhere else 0.0)  # what lies here, the driver can send later
+    if not any(error.startswith(RecordUnwritable.__name__) for error in errors.values()):  # else it goes on from there
+        report.checkpoint.remove(run_ids.get(report.checkpoint.record.key))
+    if elsewhere:  # the driver closes the runs by their ids
         for record in report.records:
             if record.key in run_ids:
                 record.remove()
+    around = time.perf_counter() - start - seconds  # in which the next trial could run
     tell(
         {
             **report.last,
@@ -218,10 +233,31 @@ def work(
             "errors": errors,
             "final": report.final,
             "run_ids": run_ids,
-            "recording_seconds": report.seconds + flusher.seconds - sending,
+            "recording_seconds": around + report.seconds + sent_meanwhile,
             "own_seconds": seconds - report.seconds,
         }
     )
+
+
+def _begin(assignment: Assignment, report: Report) -> dict[str, str]:
+    """Begins the records; by key, why all the cells have failed if that cannot be done."""
+    machine = machine_tags(assignment.device)
+    try:
+        for record, (key, cell) in zip(report.records, assignment.cells.items(), strict=True):
+            record.begin(cell, header_tags(key, cell, assignment.tags[key] | machine), assignment.run_ids.get(key))
+    except RecordUnwritable as error:
+        return dict.fromkeys(assignment.cells, f"{type(error).__name__}: {error}")
+    return {}
+
+
+def _end(report: Report, errors: dict[str, str]) -> None:
+    """Records how every cell has ended. One of which that cannot be written has failed."""
+    for record in report.records:
+        try:
+            error = errors.get(record.key)
+            record.end(FAILED if error else COMPLETE, error)
+        except RecordUnwritable as full:
+            errors[record.key] = f"{type(full).__name__}: {full}"
 
 
 def _attempt(trial: Callable[[Pack, Report], None], assignment: Assignment, report: Report) -> dict[str, str]:
@@ -240,4 +276,5 @@ def _attempt(trial: Callable[[Pack, Report], None], assignment: Assignment, repo
 def _write_traceback(records: Iterable[Record]) -> None:
     text = traceback.format_exc()
     for record in records:
-        (record.files / "traceback.txt").write_text(text)
+        with contextlib.suppress(RecordUnwritable), record.file("traceback.txt") as path:
+            path.write_text(text)

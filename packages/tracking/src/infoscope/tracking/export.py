@@ -1,0 +1,100 @@
+"""A logged model as a program of torch.export, to be served where infoscope is not installed.
+
+`python -m infoscope.tracking export RUN` puts it among the artifacts of the run, as an MLflow model of its own: the
+program (operations of torch and weights, for any number of rows) and the few lines of `serving`. `mlflow models serve`
+needs mlflow, numpy and torch for it; `torch.export.load` of its file `artifacts/program.pt2` needs torch alone.
+
+Whoever loads one executes what lies there: MLflow runs the copy of `serving`, and `torch.export.load` can unpickle.
+Neither happens in `load_model` nor in an export, which only writes. Serve programs of people you trust.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import torch
+from mlflow.tracking import MlflowClient
+from torch import Tensor
+from torch.export import Dim, ExportedProgram
+
+from infoscope.tracking.checks import plain_name
+from infoscope.tracking.models import downloaded, model_files, model_name, read_model, versions
+from infoscope.tracking.store import first_line, tracking_uri
+
+FOLDER = "programs"  # among the artifacts of a run
+FILE = "program.pt2"
+TRACED, TRIED = 3, 5  # rows: with 1 torch.export would take the number for a constant; another number to compare at
+
+
+def export(run_id: str, name: str | None = None) -> str:
+    """Exports a model that a run logged, and adds the program to the artifacts of the run; returns its address,
+    `runs:/RUN/programs/NAME`. `name`: of the model, where the run has several. A program exported before is replaced.
+
+    Raises LookupError when the run has no such model, TypeError for a model that is not infoscope's, ValueError for one
+    of which torch.export makes no program for any number of rows.
+    """
+    from mlflow.models import Model
+
+    name = plain_name("the name of a model", model_name(run_id, name))
+    with downloaded(run_id, name) as folder, tempfile.TemporaryDirectory() as made:
+        module, logged = read_model(model_files(folder)), Model.load(folder)
+        write_program(module, logged.load_input_example(folder), logged.signature, Path(made) / name)
+        MlflowClient(tracking_uri()).log_artifacts(run_id, str(Path(made) / name), f"{FOLDER}/{name}")
+    return f"runs:/{run_id}/{FOLDER}/{name}"
+
+
+def write_program(module: torch.nn.Module, example: Mapping[str, np.ndarray], signature: object, folder: Path) -> None:
+    """Writes the MLflow model of a program into a folder that does not exist yet. Arguments and errors as `program`;
+    signature: an `mlflow.models.ModelSignature`.
+    """
+    from mlflow import pyfunc
+
+    with tempfile.TemporaryDirectory() as made, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch of weights that are views, MLflow of type hints it cannot use
+        path = Path(made) / FILE
+        torch.export.save(program(module, example), path)
+        pyfunc.save_model(
+            str(folder),
+            python_model=str(Path(__file__).with_name("serving.py")),
+            artifacts={"program": str(path)},
+            signature=signature,
+            input_example=dict(example),
+            pip_requirements=versions("mlflow", "numpy", "torch"),
+        )
+
+
+def program(module: torch.nn.Module, example: Mapping[str, np.ndarray]) -> ExportedProgram:
+    """The forward pass of a module in evaluation mode, for any number of rows, and of token ids (integers [n, length])
+    for any length. It does not look at values: an autoencoder's does not refuse pixels outside [0, 1].
+
+    example: argument name -> array of a row or more. Raises ValueError when there is no such program, or when it gives
+    other numbers at another number of rows than the module.
+    """
+    kind = type(module).__name__
+    given = rows(example, TRACED)
+    shapes = {name: {0: Dim.DYNAMIC} | ({1: Dim.AUTO} if _is_tokens(values) else {}) for name, values in given.items()}
+    try:
+        exported = torch.export.export(module, (), given, dynamic_shapes=shapes)
+    except Exception as error:  # of many classes, most of them private
+        raise ValueError(f"torch.export makes no program of a {kind}: {first_line(error)}") from error
+    others = rows(example, TRIED)
+    with torch.no_grad():
+        ours, theirs = module(**others), exported.module()(**others)
+    if not torch.allclose(ours, theirs, rtol=1e-4, atol=1e-5, equal_nan=True):
+        raise ValueError(
+            f"the program of a {kind} differs from it by {(ours - theirs).abs().max():.2g} at {TRIED} rows"
+        )
+    return exported
+
+
+def rows(example: Mapping[str, np.ndarray], n: int) -> dict[str, Tensor]:
+    """The arrays of an example, repeated or cut to n rows."""
+    return {name: torch.as_tensor(np.resize(values, (n, *values.shape[1:]))) for name, values in example.items()}
+
+
+def _is_tokens(values: Tensor) -> bool:
+    return values.dim() == 2 and not values.is_floating_point()

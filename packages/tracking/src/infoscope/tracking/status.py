@@ -1,0 +1,112 @@
+"""How far the sweeps of a tracking store are, under a profile."""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from infoscope.tracking.checks import PLAIN, plain_name
+from infoscope.tracking.record import records
+from infoscope.tracking.store import KEY, PROFILE, Store, first_line, home, labels
+from infoscope.tracking.sweep import Profile, Sweep
+
+DECLARED_IN = "sweeps"  # the package of the sweeps' modules, in the folder where the command is given
+COUNTED = {"FINISHED": "done", "RUNNING": "running", "FAILED": "failed", "KILLED": "killed"}
+
+
+@dataclass(frozen=True)
+class Status:
+    """counts: of the profile's cells, by what MLflow says of them. cells: how many the profile has; None, with a note
+    that says why, where the sweep does not say. others: the recorded cells that are not of this profile. unsent: the
+    records here that hold something which MLflow does not.
+    """
+
+    sweep: str
+    counts: Mapping[str, int]
+    cells: int | None
+    others: int
+    unsent: int
+    note: str = ""
+
+    @property
+    def missing(self) -> int | None:
+        """The cells that were never begun."""
+        return None if self.cells is None else max(0, self.cells - sum(self.counts.values()))
+
+
+def status(
+    sweeps: Sequence[str] = (), profile: str = "laptop", overrides: Mapping[str, str] | None = None
+) -> list[Status]:
+    """How far sweeps are: those named, or all that have runs or records. One request for a thousand cells.
+
+    Raises ValueError for a name that is none, StoreUnreachable when the store does not answer.
+    """
+    found = [_status(plain_name("the name of a sweep", name), profile, overrides or {}) for name in sweeps or _known()]
+    return [one for one in found if sweeps or one.counts or one.others or one.unsent]
+
+
+def _known() -> list[str]:
+    folder = home() / "records"
+    here = {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
+    return sorted(name for name in here | set(Store.names()) if PLAIN.fullmatch(name))
+
+
+def _status(name: str, profile: str, overrides: Mapping[str, str]) -> Status:
+    unsent = sum(record.waiting() for record in records(home() / "records" / name))
+    try:
+        runs = {run.data.tags[KEY]: run for run in Store.open(name).cells()}
+    except LookupError:
+        runs = {}
+    except ValueError as error:
+        return Status(name, {}, None, 0, unsent, first_line(error))
+    try:
+        label, keys, cells = _planned(name, profile, overrides)
+        note = ""
+    except Exception as error:  # a sweep may ask its data or the store for its cells
+        label = " ".join([profile, *(f"{setting}={text}" for setting, text in sorted(overrides.items()))])
+        keys, cells, note = None, None, first_line(error)
+    if keys is None:  # a search chooses its cells as it goes
+        keys = {key for key, run in runs.items() if label in labels(run.data.tags.get(PROFILE, ""))}
+    counts = Counter(COUNTED[runs[key].info.status] for key in runs.keys() & keys)
+    return Status(name, counts, cells, len(runs) - counts.total(), unsent, note)
+
+
+def _planned(name: str, profile: str, overrides: Mapping[str, str]) -> tuple[str, set[str] | None, int]:
+    """The label of a profile, the keys of its cells (None for a search) and their number. Executes the sweep's module.
+
+    Raises LookupError when there is no such module, and what the sweep itself raises.
+    """
+    path = f"{DECLARED_IN}.{name.replace('-', '_')}"
+    try:
+        sweep = getattr(importlib.import_module(path), "SWEEP", None)
+    except ModuleNotFoundError as error:
+        if error.name not in (DECLARED_IN, path):
+            raise
+        sweep = None
+    if not isinstance(sweep, Sweep):
+        raise LookupError(f"there is no sweep {name} here")
+    label, settings = sweep.profile(profile, overrides)
+    if sweep.search and sweep.search.space:
+        return label, None, _trials(sweep, settings)
+    keys = set(sweep.plan(settings))
+    return label, keys, len(keys)
+
+
+def _trials(sweep: Sweep, settings: Profile) -> int:
+    from infoscope.tracking.search import Exploration  # with Optuna, which other sweeps do without
+
+    return Exploration(sweep, settings).trials
+
+
+def lines(found: Iterable[Status]) -> list[str]:
+    """An aligned table, a line for each sweep; the notes below."""
+    rows = [["sweep", "cells", *COUNTED.values(), "missing", "others", "unsent"]]
+    for one in found:
+        counts = [one.counts.get(name, 0) for name in COUNTED.values()]
+        numbers = [one.cells, *counts, one.missing, one.others, one.unsent]
+        rows.append([one.sweep, *("?" if number is None else str(number) for number in numbers)])
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    table = [" ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
+    return table + [f"{one.sweep}: {one.note}" for one in found if one.note]

@@ -1,0 +1,161 @@
+"""Sends and closes what dead processes have left behind, without running anything."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from mlflow.entities import Run
+
+from infoscope.tracking.checks import plain_name
+from infoscope.tracking.flush import close_all
+from infoscope.tracking.invocation import driver
+from infoscope.tracking.record import Record, milliseconds, records, writer
+from infoscope.tracking.store import ALIVE, CELLS, DRIVER, PARENT, Store, first_line, home
+
+WRITER_SECONDS = 15.0
+SILENT_SECONDS = 900.0  # fifteen times what an invocation lets pass between two signs of life
+
+
+@dataclass
+class Synced:
+    """What was done for a sweep. records: how many were sent and removed; unended: those of them whose cell had not
+    ended; killed: how many other runs were closed as KILLED; left: by key, why a record stays. busy: the sweep runs,
+    and was left alone.
+    """
+
+    sweep: str
+    records: int = 0
+    unended: int = 0
+    killed: int = 0
+    left: dict[str, str] = field(default_factory=dict)
+    busy: bool = False
+
+    def __str__(self) -> str:
+        if self.busy:
+            return f"{self.sweep}: is running, left alone"
+        done = [f"{self.records} records sent"] if self.records else []
+        done += [f"{self.unended} of them of cells that had not ended"] if self.unended else []
+        done += [f"{self.killed} runs without a record closed as KILLED"] if self.killed else []
+        lines = [f"{self.sweep}: {', '.join(done) or 'nothing to send'}"]
+        return "\n".join(lines + [f"  left: the record of cell {key}: {reason}" for key, reason in self.left.items()])
+
+
+def sync(sweeps: Sequence[str] = (), folder: Path | None = None) -> list[Synced]:
+    """Sends every record that lies here, closes the runs that no process works on any more; of all sweeps, or of those
+    named. A sweep that is running is left alone.
+
+    folder: of records that a worker left on its own disk, a folder of sweeps like `runs/records`; only what lies there
+    is sent then, except records whose process still runs on this machine.
+
+    Raises ValueError for a name that is none or a folder without records, StoreUnreachable when the store does not
+    answer.
+    """
+    given, folder = folder is not None, folder or home() / "records"
+    if given and not folder.is_dir():
+        raise ValueError(f"{folder} is no folder; give one that holds a folder of records for every sweep")
+    if given and records(folder):
+        raise ValueError(f"{folder} holds the records of one sweep; give the folder above it")
+    names = sweeps or (sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else [])
+    return [_sync(plain_name("the name of a sweep", name), folder / name, given) for name in names]
+
+
+def _sync(name: str, folder: Path, given: bool) -> Synced:
+    if given and not folder.is_dir():
+        raise ValueError(f"there are no records of sweep {name} in {folder.parent}")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder.with_suffix(".lock"), timeout=0):
+            try:
+                store = Store.open(name, create=bool(records(folder)))
+            except LookupError:
+                return Synced(name)
+            except ValueError as error:  # the experiment is deleted; the other sweeps are not
+                return Synced(name, left={record.key: first_line(error) for record in records(folder)})
+            return close_records(store, folder) if given else close_leftovers(store, folder)
+    except Timeout:
+        return Synced(name, busy=True)
+
+
+def close_leftovers(store: Store, folder: Path) -> Synced:
+    """What dead processes of this driver left behind: their records are sent, their runs closed. The caller holds the
+    sweep's lock, which says that no driver lives. Runs of a driver elsewhere that has been silent for long, too.
+    """
+    found = records(folder)
+    _await_writers(found)
+    done = _close(store, found)
+    for run in _abandoned(store):
+        status = _true_status(run, store)
+        store.client.set_terminated(run.info.run_id, status)
+        done.killed += status == "KILLED"
+    for path in [*folder.glob("copy-*"), *folder.glob("*.tmp")]:  # of a checkpoint that was on its way
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    return done
+
+
+def _await_writers(found: Sequence[Record]) -> None:
+    """Workers outlive a killed driver by some seconds, in which they still write."""
+    deadline = time.monotonic() + WRITER_SECONDS
+    writing = [record for record in found if record.written_by() != writer()]
+    while (writing := [record for record in writing if record.writer_lives()]) and time.monotonic() < deadline:
+        time.sleep(0.2)
+
+
+def _abandoned(store: Store) -> list[Run]:
+    """The runs that no process works on any more: all that are open of this driver, and those of invocations elsewhere
+    that have not said for long that they live.
+    """
+    running, here = list(store.search("attributes.status = 'RUNNING'")), driver()
+    silent = {
+        run.info.run_id
+        for run in running
+        if ALIVE in run.data.tags and milliseconds() - int(run.data.tags[ALIVE]) > 1000 * SILENT_SECONDS
+    }
+    return [
+        run
+        for run in running
+        if run.data.tags.get(DRIVER) == here or {run.info.run_id, run.data.tags.get(PARENT)} & silent
+    ]
+
+
+def close_records(store: Store, folder: Path) -> Synced:
+    """The same for the records alone, of another machine's workers maybe, which may not all be dead."""
+    found = records(folder)
+    refused = {record: reason for record in found if (reason := _refused(record))}
+    done = _close(store, [record for record in found if record not in refused])
+    done.left |= {record.key: reason for record, reason in refused.items()}
+    return done
+
+
+def _close(store: Store, found: list[Record]) -> Synced:
+    unended = {record for record in found if record.ending() is None}
+    left = {record: first_line(error) for record, error in close_all(found, store, otherwise="KILLED")}
+    return Synced(
+        store.experiment,
+        records=len(found) - len(left),
+        unended=len(unended - left.keys()),
+        left={record.key: reason for record, reason in left.items()},
+    )
+
+
+def _refused(record: Record) -> str | None:
+    """Why a record of a folder that was given is not sent; None if it can be."""
+    if record.folder.is_symlink() or any(path.is_symlink() for path in record.folder.rglob("*")):
+        return "it holds a symbolic link, which could bring in any file"
+    if record.writer_lives():
+        return "the process that writes it is running"
+    return None
+
+
+def _true_status(run: Run, store: Store) -> str:
+    """What a run that nobody has closed is: KILLED; an invocation of which every cell has finished is finished, and was
+    killed, or lost the store, at its very end.
+    """
+    if CELLS not in run.data.tags:
+        return "KILLED"
+    states = [cell.info.status for cell in store.cells(f"tags.`{PARENT}` = '{run.info.run_id}'")]
+    return "FINISHED" if states == ["FINISHED"] * int(run.data.tags[CELLS]) else "KILLED"

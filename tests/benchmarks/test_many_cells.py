@@ -1,0 +1,110 @@
+"""Thousands of cells that take no time: what a sweep and its driver pay for each must not grow with their number.
+
+500 and 2,000 cells of tests/tracking/many_cells.py (13 numbers each), on two cores, SQLite and a local Ray, in one run.
+Processor time, not wall time, so that a busy machine changes little: of the driver and of all processes it starts.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+import pytest
+
+from infoscope.tracking import runs
+
+pytestmark = pytest.mark.bench
+
+FEW, MANY = 500, 2000
+TESTS = Path(__file__).parents[1] / "tracking"
+
+
+class Cost(NamedTuple):
+    """Processor seconds of the driver and of everything it started, wall seconds, the driver's peak memory in MB;
+    processor seconds of reading the runs.
+    """
+
+    driver: float
+    workers: float
+    wall: float
+    memory: float
+    reading: float
+
+
+class Watcher(threading.Thread):
+    """Sums up, twice a second, what a process and its descendants have used."""
+
+    def __init__(self, process: psutil.Process):
+        super().__init__(daemon=True)
+        self.process, self.used, self.memory = process, {}, 0.0
+
+    def run(self) -> None:
+        while self.process.is_running() and self.process.status() != psutil.STATUS_ZOMBIE:
+            for each in [self.process, *self.process.children(recursive=True)]:
+                try:
+                    self.used[each.pid] = sum(each.cpu_times()[:2])
+                except psutil.NoSuchProcess:
+                    continue
+            try:
+                self.memory = max(self.memory, self.process.memory_info().rss / 1e6)
+            except psutil.NoSuchProcess:
+                return
+            time.sleep(0.5)
+
+
+def swept(folder: Path, cells: int, patch: pytest.MonkeyPatch) -> Cost:
+    folder.mkdir()
+    patch.chdir(folder)
+    environment = {name: os.environ[name] for name in os.environ if name not in ("MLFLOW_TRACKING_URI", "RAY_ADDRESS")}
+    environment["PYTHONPATH"] = os.pathsep.join([str(TESTS), str(TESTS.parents[1])])
+    began = time.monotonic()
+    process = subprocess.Popen([sys.executable, "-m", "many_cells", "--set", f"count={cells}"], env=environment)
+    watcher = Watcher(psutil.Process(process.pid))
+    watcher.start()
+    assert process.wait(timeout=3600) == 1  # one in 25 fails, as it shall
+    wall = time.monotonic() - began
+    watcher.join(5)
+    before = time.process_time()
+    frame = runs("many", finished=False)
+    reading = time.process_time() - before
+    assert len(frame) == cells and (frame["status"] == "FAILED").sum() == cells // 25
+    driver = watcher.used.pop(process.pid)
+    return Cost(driver, sum(watcher.used.values()), wall, watcher.memory, reading)
+
+
+@pytest.fixture(scope="module")
+def costs(tmp_path_factory) -> tuple[Cost, Cost, Cost]:
+    """Of a few cells (which is what starting takes), of some and of many."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        folder = tmp_path_factory.mktemp("many")
+        found = tuple(swept(folder / str(cells), cells, patch) for cells in (25, FEW, MANY))
+    for cells, cost in zip((25, FEW, MANY), found, strict=True):
+        print(f"\n{cells:5} cells: {' '.join(f'{name} {value:.1f}' for name, value in cost._asdict().items())}")
+    return found
+
+
+def per_cell(costs: tuple[Cost, Cost, Cost], name: str) -> tuple[float, float]:
+    """Of each of the first some cells, and of each of all."""
+    start, few, many = (getattr(cost, name) for cost in costs)
+    return (few - start) / (FEW - 25), (many - start) / (MANY - 25)
+
+
+@pytest.mark.parametrize("name", ["driver", "workers", "reading"])
+def test_the_time_of_a_cell_does_not_grow_with_their_number(costs, name):
+    few, many = per_cell(costs, name)
+    print(f"\n{name}: {1000 * few:.2f} ms a cell of {FEW}, {1000 * many:.2f} of {MANY}, ratio {many / few:.2f}")
+    assert many < 1.5 * few
+
+
+def test_the_memory_of_the_driver_grows_by_little(costs):
+    """What it keeps of a cell: its values, its name, Tune's account of the trials."""
+    grown = (costs[2].memory - costs[1].memory) / (MANY - FEW)
+    print(f"\nmemory: {1000 * grown:.1f} kB a cell, {costs[2].memory:.0f} MB at {MANY}")
+    assert grown < 0.05  # MB

@@ -1,0 +1,380 @@
+"""What comes from users or from a store stays data: it reaches no shell, no pickle and no path of its own choosing."""
+
+import ast
+import http.server
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import page
+from analysis.report import LONGEST_NAME, Analysis, Claim, Result, file_name, printable, save, show
+from infoscope.tracking import Sweep, arrays, log_results
+from infoscope.tracking import command as commands
+from infoscope.tracking.store import Store, StoreUnreachable
+from infoscope.tracking.worker import Assignment, Report
+
+REPOSITORY = Path(__file__).parents[1]
+FOLDERS = ("packages", "sweeps", "analysis", "infra")
+SOURCES = sorted(path for folder in FOLDERS for path in (REPOSITORY / folder).rglob("*.py"))
+HOSTILE = (
+    "../outside",
+    "/tmp/outside",
+    "a/b",
+    "..",
+    ".hidden",
+    "",
+    "a\nb",
+    "a\0b",
+    "x' or tags.a != '",
+    "$(id)",
+    "a" * 101,
+    None,
+)
+
+# What executes code that it is given, or may; and where that is the point.
+NEVER = {
+    "eval", "exec", "compile", "__import__", "os.system", "os.popen", "marshal.loads", "runpy.run_path",
+    "pickle.load", "cloudpickle.load", "cloudpickle.loads", "dill.load", "dill.loads", "joblib.load",
+    "pd.read_pickle", "pandas.read_pickle", "yaml.load", "yaml.full_load", "yaml.unsafe_load", "torch.hub.load",
+    "torch.jit.load", "shutil.unpack_archive", "extractall",
+}  # fmt: skip
+ONLY_WITH = {
+    "torch.load": ("weights_only", True),
+    "np.load": ("allow_pickle", False),
+    "numpy.load": ("allow_pickle", False),
+}
+ONLY_IN = {
+    "pickle.loads": "dispatch.py",  # of what the driver itself pickled, which Ray carries in a pickle of its own
+    "torch.export.load": "serving.py",  # the program that lies beside it, and its docstring says so
+    "mlflow.pytorch.load_model": "models.py",  # behind allow_code
+    "mlflow.pyfunc.load_model": None,
+}
+
+
+def faults(source, name):
+    """What a module calls that could execute what it is given, with the line."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.keyword) and node.arg in ("shell", "trust_remote_code") and not _is_false(node.value):
+            yield f"{node.arg} in line {node.value.lineno}"
+        if not isinstance(node, ast.Call):
+            continue
+        called = ast.unparse(node.func)
+        given = {one.arg: one.value.value for one in node.keywords if isinstance(one.value, ast.Constant)}
+        if called in NEVER or called.rpartition(".")[2] == "extractall":
+            yield f"{called} in line {node.lineno}"
+        if called in ONLY_WITH and given.get(ONLY_WITH[called][0]) is not ONLY_WITH[called][1]:
+            yield f"{called} in line {node.lineno}"
+        if called in ONLY_IN and name != ONLY_IN[called]:
+            yield f"{called} in line {node.lineno}"
+
+
+def _is_false(node):
+    return isinstance(node, ast.Constant) and node.value is False
+
+
+def test_nothing_executes_what_it_is_given():
+    assert len(SOURCES) > 150
+    found = {str(path): bad for path in SOURCES if (bad := list(faults(path.read_text(encoding="utf-8"), path.name)))}
+    assert not found
+
+
+@pytest.mark.parametrize("source", [
+    "torch.load(path)", "torch.load(path, weights_only=False)", "np.load(path)", "np.load(p, allow_pickle=flag)",
+    "subprocess.run(words, shell=True)", "subprocess.run(words, shell=flag)", "os.system(words)", "yaml.load(text)",
+    "pickle.loads(data)", "eval(text)", "archive.extractall(folder)", "torch.export.load(path)",
+    "AutoModel.from_pretrained(name, trust_remote_code=True)",
+])  # fmt: skip
+def test_what_would_be_found(source):
+    assert list(faults(source, "any.py"))
+    assert not list(faults("torch.load(p, weights_only=True); np.load(p, allow_pickle=False); m.eval()", "any.py"))
+
+
+@pytest.fixture
+def make(tmp_path):
+    """(words) -> what make gave its Python, a word a line; the folder has a sweep `one` with a table."""
+    if shutil.which("make") is None:
+        pytest.skip("make is not installed")
+    shutil.copy(REPOSITORY / "Makefile", tmp_path)
+    for folder in ("sweeps", "analysis"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "one.py").write_text("SWEEP = 1\n")
+    stand_in = tmp_path / "python"
+    stand_in.write_text('#!/bin/sh\nprintf "%s\\n" "$@" >&2\ncase $2 in sweeps.*) printf "%s\\n" "$PROFILE";; esac\n')
+    stand_in.chmod(0o755)
+    before = set(tmp_path.iterdir())
+
+    def run(*words):
+        command = ["make", *words, "READY=", f"PYTHON={stand_in}"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert set(tmp_path.iterdir()) == before, "something was executed"
+        return done.returncode, done.stderr.splitlines()
+
+    return run
+
+
+INJECTIONS = (
+    "$(touch made)", "$(shell touch made)", "`touch made`", '"; touch made; "', "'; touch made; '", "a; touch made",
+    "a & touch made", "a | touch made", "a > made", "$$(touch made)", "${IFS}touch made", "*",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", INJECTIONS)
+@pytest.mark.parametrize("task", ["sweep-one", "table-one", "sweep-all"])
+def test_settings_reach_the_program_as_they_are(make, task, text):
+    code, words = make(task, f"PROFILE={text}", f"SET={text}")
+    assert code == 0 and words.count(text) == {"sweep-one": 3, "table-one": 1, "sweep-all": 3}[task]
+    code, words = make(task, f"ARGS=--option {shlex.quote(text)}")
+    if task == "table-one":
+        assert code == 0 and words[words.index("--option") + 1] == text
+
+
+@pytest.mark.parametrize("text", INJECTIONS[:2] + INJECTIONS[5:])
+def test_arguments_are_words_and_no_program(make, text):
+    _, words = make("table-one", f"ARGS={text} \"two words\" 'metrics.`a/b` > 0.9'")
+    assert words[-2:] == ["two words", "metrics.`a/b` > 0.9"]
+    assert words[4 : 4 + len(text.split())] == text.split()
+
+
+@pytest.mark.parametrize("text", INJECTIONS)
+def test_a_port_is_a_word(make, text):
+    assert text in make("ui", f"PORT={text}")[1]
+
+
+@pytest.mark.parametrize("task", ["sweep-x; touch made", "table-$(touch made)", "table-`touch made`", "table-nothing"])
+def test_a_task_names_a_module_that_is_there(make, task):
+    code, words = make(task)
+    assert code == 2 and not any(word.startswith("analysis.") for word in words)
+
+
+@pytest.fixture
+def report(tmp_path):
+    (tmp_path / "records" / "key" / "files").mkdir(parents=True)
+    cell = {"a": 1}
+    store = Store("sqlite:///nowhere.db", "demo", "1")
+    assignment = Assignment({"key": cell}, {}, {}, store, tmp_path / "records", "cpu", "here", 1.0)
+    return Report(assignment, lambda told: None), cell
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_of_what_a_trial_reports_are_no_paths(report, tmp_path, name):
+    report, cell = report
+    before = set(tmp_path.rglob("*"))
+    for tell in (
+        lambda: report.table(cell, name, {"x": [1]}),
+        lambda: report.arrays(cell, name, {"x": np.ones(1)}),
+        lambda: report.model([cell], name, None, {}),
+    ):
+        with pytest.raises(ValueError, match="must be up to 100 letters"):
+            tell()
+    assert set(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_name_of_a_sweep_is_no_path(name):
+    with pytest.raises(ValueError, match="the name of a sweep is"):
+        Sweep(name, lambda profile: [], lambda pack, report: None, {})
+
+
+@pytest.mark.parametrize(
+    "text", ["../../etc/passwd", "..", "/etc/passwd", "", "a\0b\n", "x" * 1000, "laptop data=/a/../b"]
+)
+def test_what_is_saved_stays_in_its_folder(tmp_path, text):
+    frame = pd.DataFrame({"a": [1]})
+    result = Result(text, frame, frame, "")
+    stem = tmp_path / "tables" / Analysis("demo", lambda runs, options: []).stem(text, result)
+    for path in save(result, stem):
+        assert path.parent.resolve() == (tmp_path / "tables").resolve() and path.exists()
+    assert (tmp_path / file_name(text)).resolve().parent == tmp_path.resolve()
+
+
+def test_long_names_stay_apart():
+    names = {file_name("x" * 500 + end) for end in "ab"}
+    assert len(names) == 2 and all(len(name) <= LONGEST_NAME for name in names)
+
+
+HOSTILE_TEXT = "\x1b]0;title\x07\x1b[2J[red]a[/b] :smile: \\input{/etc/passwd} $\\write18{id}$ ~^ <script>"
+
+
+def test_a_table_from_a_store_is_printed_as_it_is(capsys):
+    show(pd.DataFrame({HOSTILE_TEXT: [HOSTILE_TEXT]}))
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown and "\x07" not in shown
+    assert shown.count("[red]a[/b] :smile: \\input{/etc/passwd}") == 2
+    assert printable("±² [bits²]\n–") == "±² [bits²]\n–"
+
+
+def test_a_table_in_latex_has_no_commands_from_a_store(tmp_path):
+    frame = pd.DataFrame({HOSTILE_TEXT: [HOSTILE_TEXT]})
+    written = save(Result("demo", frame, frame, HOSTILE_TEXT, claims=[Claim("a", "holds", "b")]), tmp_path / "t")[1]
+    text = written.read_text(encoding="utf-8")
+    assert "\\input" not in text and "\\write18" not in text
+    assert text.count(r"\textbackslash{}input\{/etc/passwd\} \$\textbackslash{}write18\{id\}\$") == 3
+
+
+@pytest.mark.parametrize("text", INJECTIONS)
+def test_a_command_that_a_page_shows_can_be_pasted(text):
+    shown = page.command("nuisance", f"laptop {text} steps=40")
+    assert shlex.split(shown) == ["make", "sweep-nuisance", "PROFILE=laptop", f"SET={' '.join(text.split())} steps=40"]
+    assert all(word not in shown.split("'")[0] for word in "`$;|&>")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("store")
+
+
+@pytest.fixture
+def store(folder, monkeypatch):
+    """One for all, in the working folder: its migrations take seconds."""
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return Store.open("demo", create=True)
+
+
+def test_names_of_artifacts_stay_below_their_run(store, folder):
+    run_id = store.client.create_run(store.experiment_id).info.run_id
+    (folder / "runs" / "secret.npz").write_bytes(b"secret")
+    (folder / "file.txt").write_text("text")
+    before = set(folder.rglob("*"))
+    for place in ("../outside", "../../../outside", "/tmp/outside"):
+        with pytest.raises(Exception, match="[Ii]nvalid"):
+            log_results(run_id, {}, [folder / "file.txt"], place)
+    for name in ("../../../secret", str(folder / "runs" / "secret")):
+        with pytest.raises((LookupError, ValueError)):
+            arrays(run_id, name)
+    assert {path for path in set(folder.rglob("*")) - before if path.is_file()} == set()
+
+
+def test_a_key_does_not_leave_its_filter(store):
+    """Neither another cell nor all of them: a key that closes the quotes is found nowhere."""
+    from mlflow.exceptions import MlflowException
+
+    store.client.create_run(store.experiment_id, tags={"infoscope.key": "a"})
+    assert store.run_of("a").data.tags["infoscope.key"] == "a"
+    try:
+        found = store.run_of("b' or tags.`infoscope.key` != '")
+    except MlflowException:
+        found = None
+    assert found is None
+
+
+def test_a_server_cannot_place_files_outside(tmp_path):
+    """A tracking server that lists artifacts by names that climb out of the folder of the download."""
+    from mlflow.exceptions import MlflowException
+    from mlflow.store.artifact.http_artifact_repo import HttpArtifactRepository
+
+    class Hostile(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = json.dumps({"files": [{"path": "../../outside", "is_dir": False, "file_size": 1}]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *words):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hostile)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    try:
+        address = f"http://127.0.0.1:{server.server_address[1]}/api/2.0/mlflow-artifacts/artifacts/run"
+        with pytest.raises(MlflowException, match="[Ii]nvalid|outside"):
+            HttpArtifactRepository(address).download_artifacts("", str(folder))
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """(port) -> the command and the environment by which the UI would be started."""
+
+    def start(port):
+        begun = []
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "execv", lambda program, words: begun.append((words, dict(os.environ))))
+            patch.setattr(os, "environ", os.environ.copy())
+            commands.ui(port)
+        return begun[0]
+
+    return start
+
+
+def test_the_ui_listens_to_this_machine_only_and_runs_no_shell(store, served, monkeypatch):
+    for name in ("MLFLOW_ENABLE_ASSISTANT_SANDBOX", "MLFLOW_ENABLE_AI_GATEWAY", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION"):
+        monkeypatch.delenv(name, raising=False)
+    words, environment = served(5001)
+    assert words[words.index("--host") + 1] == "127.0.0.1" and "--app-name" not in words
+    assert environment["MLFLOW_BACKEND_STORE_URI"] == store.uri
+    assert environment["MLFLOW_ENABLE_ASSISTANT_SANDBOX"] == "true"
+    assert environment["MLFLOW_ENABLE_AI_GATEWAY"] == environment["MLFLOW_SERVER_ENABLE_JOB_EXECUTION"] == "false"
+
+
+class NoExperiments:
+    def __init__(self, uri):
+        assert "secret" in uri
+
+    def search_experiments(self):
+        return []
+
+
+def test_a_password_is_on_no_command_line(served, monkeypatch, capsys):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://me:secret@127.0.0.1/runs")
+    monkeypatch.setattr(commands, "MlflowClient", NoExperiments)
+    words, environment = served(5001)
+    assert "secret" not in " ".join(words) + capsys.readouterr().out
+    assert environment["MLFLOW_BACKEND_STORE_URI"] == "postgresql://me:secret@127.0.0.1/runs"
+
+
+def test_a_password_is_in_no_message(monkeypatch, capsys):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://me:secret@127.0.0.1:9")
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    commands.ui(5001)
+    with pytest.raises(StoreUnreachable) as raised:
+        Store.open("demo")
+    told = capsys.readouterr().out, str(raised.value)
+    assert all("secret" not in text and "//127.0.0.1:9" in text for text in told)
+
+
+AUDIT = {"name": "one", "version": "1.0", "vulns": []}
+VULNERABLE = {"name": "two", "version": "2.0", "vulns": [{"id": "PYSEC-1", "fix_versions": ["2.1"]}]}
+
+
+@pytest.mark.parametrize(
+    ("pypi", "osv", "code", "words"),
+    [
+        ([AUDIT, {**VULNERABLE, "vulns": []}], [], 0, "2 of 2 packages asked about, 0 with vulnerabilities"),
+        ([AUDIT, VULNERABLE], [], 1, "two 2.0: PYSEC-1, fixed in 2.1"),
+        ([AUDIT, {"name": "two", "skip_reason": "not found"}], [VULNERABLE], 1, "two 2.0: PYSEC-1"),
+        ([AUDIT, {"name": "two", "skip_reason": "not found"}], None, 2, "could be asked about 1 packages"),
+        (None, None, 2, "could be asked about 2 packages"),
+    ],
+)
+def test_dependencies_that_could_not_be_checked_are_not_called_safe(tmp_path, pypi, osv, code, words):
+    """With a stand-in for uv that answers as pip-audit does, or, for None, fails as it does without a network."""
+    for name, found in {"pypi": pypi, "osv": osv}.items():
+        if found is not None:
+            (tmp_path / name).write_text(json.dumps({"dependencies": found, "fixes": []}))
+    stand_in = tmp_path / "uv"
+    stand_in.write_text(
+        f'#!/bin/sh\ncd "{tmp_path}"; for word; do case $word in *service=*) exec cat "${{word#*=}}";; esac; done\n'
+    )
+    stand_in.chmod(0o755)
+    (tmp_path / "constraints.txt").write_text("one==1.0\ntwo==2.0\n")
+    program = REPOSITORY / "infra" / "check_dependencies.py"
+    command = [sys.executable, str(program), str(stand_in), str(tmp_path / "constraints.txt")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == code and words in done.stdout + done.stderr

@@ -1,0 +1,104 @@
+"""A real `mlflow server` on a real PostgreSQL, for tests: on the loopback address, ended by their process ids."""
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def wait_until(ready, process, log, seconds=90):
+    deadline = time.monotonic() + seconds
+    while not ready():
+        if process.poll() is not None or time.monotonic() > deadline:
+            pytest.fail(f"{process.args[0]} did not start: {log.read_text()[-2000:]}")
+        time.sleep(0.1)
+
+
+@contextlib.contextmanager
+def postgres():
+    """The address of a PostgreSQL database on the loopback address, which a fresh folder holds; a normal user runs it,
+    because it refuses root.
+    """
+    pytest.importorskip("psycopg2", reason="psycopg2 is not installed")
+    found = [shutil.which("initdb"), *sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), reverse=True)]
+    if not any(found):
+        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
+    programs = Path(next(filter(None, found))).resolve().parent
+    user = {}
+    if os.getuid() == 0:
+        import pwd
+
+        names = {entry.pw_name: entry for entry in pwd.getpwall()}
+        entry = names.get("postgres") or names["nobody"]
+        user = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+    folder = Path(tempfile.mkdtemp(prefix="infoscope-postgres-"))  # pytest's own folders are closed to other users
+    try:
+        (folder / "password").write_text("only-for-this-test")
+        if user:
+            for path in (folder, folder / "password"):
+                os.chown(path, user["user"], user["group"])
+        command = [programs / "initdb", "-D", folder / "data", "-U", "tester", "-A", "scram-sha-256", "--no-sync",
+                   "--pwfile", folder / "password", "-E", "UTF8", "--locale", "C"]  # fmt: skip
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, **user)
+        if done.returncode != 0:
+            pytest.skip(f"initdb failed: {done.stderr.strip()[-300:]}")
+        port, log = free_port(), folder / "log"
+        with open(log, "w") as output:
+            command = [programs / "postgres", "-D", folder / "data", "-p", str(port), "-h", "127.0.0.1", "-k", folder,
+                       "-F"]  # fmt: skip
+            process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output, **user)
+        try:
+            wait_until(lambda: "ready to accept connections" in log.read_text(), process, log)
+            yield f"postgresql+psycopg2://tester:only-for-this-test@127.0.0.1:{port}/postgres"
+        finally:
+            process.send_signal(signal.SIGINT)  # its fast shutdown
+            process.wait(30)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class Server:
+    """A real `mlflow server`, which can be killed and started again on the same port, database and artifacts."""
+
+    def __init__(self, database, folder):
+        self.database, self.folder, self.port, self.process = database, folder, free_port(), None
+        self.uri = f"http://127.0.0.1:{self.port}"
+
+    def start(self):
+        log = self.folder / "log"
+        command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", self.database, "--host",
+                   "127.0.0.1", "--port", str(self.port), "--workers", "1",
+                   "--artifacts-destination", str(self.folder / "artifacts")]  # fmt: skip
+        environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
+        environment |= {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
+        with open(log, "w") as output:
+            self.process = subprocess.Popen(
+                command, cwd=self.folder, env=environment, stdout=output, stderr=output, start_new_session=True
+            )
+        wait_until(self._healthy, self.process, log)
+
+    def _healthy(self):
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"{self.uri}/health", timeout=5) as answer:
+            return answer.status == 200
+        return False
+
+    def kill(self):
+        """kill -9, with everything that it has started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()

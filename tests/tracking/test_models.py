@@ -1,0 +1,212 @@
+"""Logged models: what loading one may execute, and programs that are served without infoscope."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from infoscope.data import sentences
+from infoscope.estimators import make_critic
+from infoscope.models import VAE, LatentSpec, SequenceClassifier, small_encoder
+from infoscope.models.domain import MODELS
+from infoscope.tracking import load_model
+from infoscope.tracking.command import exported
+from infoscope.tracking.export import program, rows
+from infoscope.tracking.flush import header_tags, send
+from infoscope.tracking.models import write_model
+from infoscope.tracking.record import Record
+from infoscope.tracking.store import Store
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+class Touch:
+    """Unpickled, it creates a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+@pytest.fixture
+def foreign(tmp_path):
+    """(folder of a model of MLflow's PyTorch flavour, the file that appears when its pickle is read)"""
+    import mlflow.pytorch
+
+    module, trace = torch.nn.Linear(2, 1), tmp_path / "executed"
+    module.trap = Touch(trace)
+    path = tmp_path / "foreign"
+    mlflow.pytorch.save_model(module, str(path), serialization_format="pickle", pip_requirements=["torch"])
+    return path, trace
+
+
+def test_a_foreign_model_is_not_loaded(foreign):
+    path, trace = foreign
+    with pytest.raises(TypeError, match="could execute code; .*allow_code=True"):
+        load_model(str(path))
+    assert not trace.exists()
+
+
+def test_a_foreign_model_is_loaded_and_its_code_executed_where_that_is_allowed(foreign):
+    path, trace = foreign
+    module = load_model(str(path), allow_code=True)
+    assert trace.exists() and isinstance(module, torch.nn.Linear) and not module.training
+
+
+def test_what_is_allowed_changes_nothing_for_a_model_of_the_house(tmp_path):
+    write_model(make_critic("inner", 2, 2), {name: np.ones((2, 2), np.float32) for name in "xy"}, tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "pickle_module_info.txt").write_text("os")
+    assert type(load_model(str(tmp_path), allow_code=True)).__name__ == "InnerCritic"
+
+
+@pytest.mark.parametrize(("module", "kind"), [
+    ("infoscope.tracking.__main__", "parser"),  # importing it would read the command line and exit
+    ("infoscope.tracking.models", "_LoadedModel"),
+    ("infoscope.estimators", "JointCritic"),  # defined elsewhere
+    ("infoscope.../../os", "system"),
+    ("subprocess", "Popen"),
+])  # fmt: skip
+def test_a_configuration_names_a_model_class_of_the_house_where_it_is_defined(tmp_path, module, kind):
+    (tmp_path / "model.json").write_text(json.dumps({"module": module, "class": kind, "config": {}}))
+    with pytest.raises((TypeError, ImportError)):
+        load_model(str(tmp_path))
+
+
+def test_a_configuration_of_a_transformer_names_no_code_outside():
+    encoder = small_encoder(sentences(20, generator=generator())[0], "bert", generator(), hidden=16, heads=2)
+    for wrong in (
+        {"attn_implementation": "somebody/kernel"},
+        {"_attn_implementation": "somebody/kernel"},
+        {"auto_map": {"AutoModel": "somebody/repository--code.Model"}},
+        {"text_config": {"attn_implementation": "somebody/kernel"}},
+    ):
+        with pytest.raises(ValueError, match="architecture must not say .* can name code outside"):
+            type(encoder)(**encoder.config | {"architecture": encoder.config["architecture"] | wrong})
+
+
+DOMAIN = {"shape": (1, 16, 16), "classes": 4, "domains": 3, "network": {"width": 4}}
+CASES = ("inner", "bilinear", "separable", "joint", "vae", "nvae", "diva", "augmented-dann", "text")
+
+
+def case(name):
+    """A module and an example of one row."""
+    if name in CASES[:4]:
+        vectors = {name: np.ones((1, 5), np.float32) for name in "xy"}
+        return make_critic(name, 5, 5, depth=2, width=256, embed=8, generator=generator(1)), vectors
+    image = torch.rand(1, 1, 16, 16, generator=generator()).numpy()
+    if name == "vae":
+        return VAE((1, 16, 16), LatentSpec(2, (3,)), generator=generator()), {"images": image}
+    if name == "text":
+        texts = sentences(20, generator=generator())[0]
+        encoder = small_encoder(texts, "bert", generator(), hidden=16, heads=2)
+        module = SequenceClassifier(encoder.config, 2, generator=generator())
+        return module, {name: values.numpy() for name, values in encoder.tokenize(texts[:1]).items()}
+    return MODELS[name](**DOMAIN, generator=generator()), {"x": image}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_program_gives_what_the_module_gives(name):
+    """At numbers of rows at which it was not traced; of more rows than oneDNN's products begin at (products.LEAST)."""
+    module, example = case(name)
+    module.eval()
+    exported = program(module, example).module()
+    for n in (1, 17, 1200 if name in ("separable", "text") else 40):
+        given = {
+            name: values + torch.randn(values.shape, generator=generator(n)) if name in "xy" else values
+            for name, values in rows(example, n).items()
+        }
+        with torch.no_grad():
+            torch.testing.assert_close(exported(**given), module(**given), rtol=1e-4, atol=1e-5)
+
+
+def test_a_program_of_texts_takes_any_length():
+    module, example = case("text")
+    exported = program(module.eval(), example).module()
+    longer = module.encoder.tokenize(["a much longer sentence, of which no example has told the program " * 2])
+    assert longer["input_ids"].shape[1] > example["input_ids"].shape[1] + 10
+    with torch.no_grad():
+        torch.testing.assert_close(exported(**longer), module(**longer), rtol=1e-4, atol=1e-5)
+
+
+class Moody(torch.nn.Module):
+    def forward(self, x):
+        return x if x.sum() > 0 else -x
+
+
+class Random(torch.nn.Module):
+    def forward(self, x):
+        return x + torch.rand_like(x)
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [(Moody(), "makes no program of a Moody: "), (Random(), "the program of a Random differs from it by")],
+)
+def test_what_cannot_be_a_program_is_said_so(module, words):
+    with pytest.raises(ValueError, match=words):
+        program(module, {"x": np.ones((2, 3), np.float32)})
+
+
+SERVED = """
+import sys
+sys.modules["infoscope"] = None  # an import of it fails
+import mlflow, numpy, torch
+given = dict(numpy.load("given.npz"))
+served = mlflow.pyfunc.load_model(sys.argv[1])
+assert {column.name for column in served.metadata.signature.inputs} == {"x", "y"}
+assert served.input_example is not None
+alone = torch.export.load(sys.argv[2]).module()
+with torch.no_grad():
+    numpy.savez("got.npz", served=served.predict(given), alone=alone(**{k: torch.tensor(v) for k, v in given.items()}))
+"""
+
+
+def test_an_exported_model_is_served_without_infoscope(tmp_path, empty_store, monkeypatch, capsys):
+    """From the command to a process in which infoscope cannot be imported; the run's own model stays the only one."""
+    empty_store(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    store, record = Store.open("demo", create=True), Record(tmp_path / "cell")
+    record.begin({"a": 1}, header_tags("cell", {"a": 1}, {}), None)
+    critic = make_critic("joint", 3, 2, depth=1, width=4, generator=generator(2))
+    write_model(critic, {"x": np.ones((1, 3), np.float32), "y": np.ones((1, 2), np.float32)},
+                record.model_folder("critic"))  # fmt: skip
+    record.append({"model": "critic", "owner": "cell"})
+    record.end("complete")
+    run_id = send(record, store)
+    exported(run_id, None)
+    address = capsys.readouterr().out.strip()
+    assert address == f"runs:/{run_id}/programs/critic"
+    given = {"x": np.eye(6, 3, dtype=np.float32), "y": np.ones((4, 2), np.float32)}
+    np.savez("given.npz", **given)
+    path = store.client.download_artifacts(run_id, "programs/critic/artifacts/program.pt2", str(tmp_path))
+    environment = os.environ | {"MLFLOW_TRACKING_URI": store.uri, "MLFLOW_DISABLE_TELEMETRY": "true"}
+    command = [sys.executable, "-c", SERVED, address, path]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=240)
+    assert done.returncode == 0, done.stderr
+    with np.load("got.npz") as got, torch.no_grad():
+        expected = load_model(run_id)(*map(torch.as_tensor, given.values())).numpy()
+        for name in ("served", "alone"):
+            np.testing.assert_allclose(got[name], expected, rtol=1e-4, atol=1e-6)
+    assert expected.shape == (6, 4)
+
+
+def test_what_cannot_be_exported_ends_the_command_with_a_sentence(tmp_path, empty_store, monkeypatch, capsys):
+    empty_store(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    store = Store.open("demo", create=True)
+    for run_id in (store.client.create_run(store.experiment_id).info.run_id, "../../etc"):
+        with pytest.raises(SystemExit) as ended:
+            exported(run_id, None)
+        assert ended.value.code == 2 and len(capsys.readouterr().err.strip().splitlines()) == 1

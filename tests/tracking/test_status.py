@@ -1,0 +1,177 @@
+"""How many cells of a sweep are done, from one request for a thousand of them."""
+
+import sys
+import types
+
+import pytest
+
+from infoscope.tracking import Profile, Search, Sweep, grid
+from infoscope.tracking.flush import close, header_tags, send
+from infoscope.tracking.record import Record
+from infoscope.tracking.status import lines, status
+from infoscope.tracking.store import Store
+
+
+def cells(profile):
+    return grid(seed=list(profile.seeds), kind="plain")
+
+
+def point(profile):
+    return [{"kind": "searched"}]
+
+
+def space(profile):
+    from optuna.distributions import IntDistribution
+
+    return {"width": IntDistribution(1, 100)}
+
+
+def nothing(pack, report):
+    pass
+
+
+PROFILES = {"laptop": Profile(seeds=(0, 1, 2, 3, 4, 5)), "smoke": Profile(seeds=(0, 1))}
+LISTED = Sweep("listed-cells", cells, nothing, PROFILES)
+SEARCHED = Sweep("searched", point, nothing, PROFILES, search=Search("loss", "min", lambda: None, space, trials=4))
+
+
+def unplannable(profile):
+    raise LookupError("no models yet; run `make sweep-vae-zoo` first")
+
+
+NEEDY = Sweep("needy", unplannable, nothing, PROFILES)
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch, empty_store):
+    """(sweep) -> its experiment; the sweeps' modules are where they are looked for."""
+    empty_store(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    for sweep in (LISTED, SEARCHED, NEEDY):
+        module = types.ModuleType(f"sweeps.{sweep.name.replace('-', '_')}")
+        module.SWEEP = sweep
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    return lambda sweep: Store.open(sweep, create=True)
+
+
+def record(tmp_path, sweep, cell, profile="laptop"):
+    key = sweep.key(cell)
+    made = Record(tmp_path / "runs" / "records" / sweep.name / key)
+    made.begin(cell, header_tags(key, cell, {"infoscope.profile": profile}), None)
+    return made
+
+
+def test_cells_are_counted_by_what_became_of_them(tmp_path, store, command):
+    here = store("listed-cells")
+    made = [record(tmp_path, LISTED, {"seed": seed, "kind": "plain"}) for seed in range(5)]
+    for one, outcome in zip(made, ("complete", "complete", "failed")):
+        one.end(outcome)
+    for one in made[:4]:
+        close(one, here, otherwise="KILLED")
+    send(made[4], here)
+    made[4].metrics({"level": 1.0}, 0)
+    other = record(tmp_path, LISTED, {"seed": 9, "kind": "plain"}, "laptop seeds=9")  # of no profile below
+    other.end("complete")
+    close(other, here, otherwise="KILLED")
+    (one,) = status()
+    assert one.counts == {"done": 2, "running": 1, "failed": 1, "killed": 1}
+    assert (one.cells, one.missing, one.unsent) == (6, 1, 1)
+    code, output, _ = command("status")
+    assert code == 0 and [line.split() for line in output.splitlines()] == [
+        ["sweep", "cells", "done", "running", "failed", "killed", "missing", "others", "unsent"],
+        ["listed-cells", "6", "2", "1", "1", "1", "1", "1", "1"],
+    ]
+    assert len({len(line) for line in output.splitlines()}) == 1  # aligned
+    assert status(profile="smoke")[0].counts == {"done": 2} and status(profile="smoke")[0].missing == 0
+    assert status(profile="smoke")[0].others == 4
+    (wider,) = status(["listed-cells"], "smoke", {"seeds": "0,1,9,10"})
+    assert (wider.cells, wider.counts, wider.missing) == (4, {"done": 3}, 1)
+
+
+def test_a_search_counts_the_cells_under_its_profile(tmp_path, store):
+    for width, profile in ((1, "laptop"), (2, "laptop; smoke"), (3, "smoke")):
+        one = record(tmp_path, SEARCHED, {"kind": "searched", "width": width}, profile)
+        one.end("complete")
+        close(one, store("searched"), otherwise="KILLED")
+    (one,) = status(["searched"])
+    assert (one.cells, one.counts, one.missing) == (4, {"done": 2}, 2)
+
+
+def test_a_sweep_that_cannot_say_its_cells(tmp_path, store):
+    """Because its cells are made of another sweep's models, or because its module is not here."""
+    for sweep in (NEEDY, Sweep("not-here", cells, nothing, PROFILES)):
+        one = record(tmp_path, sweep, {"a": 1})
+        one.end("complete")
+        close(one, store(sweep.name), otherwise="KILLED")
+    found = status()
+    assert [(one.sweep, one.cells, one.missing, one.counts["done"]) for one in found] == [
+        ("needy", None, None, 1),
+        ("not-here", None, None, 1),
+    ]
+    assert "? " in lines(found)[1]
+    assert lines(found)[-2:] == [
+        "needy: no models yet; run `make sweep-vae-zoo` first",
+        "not-here: there is no sweep not-here here",
+    ]
+
+
+def test_a_deleted_experiment_is_said_so_and_keeps_no_other(tmp_path, store, command):
+    here = store("listed-cells")
+    record(tmp_path, LISTED, {"seed": 0, "kind": "plain"})
+    here.client.delete_experiment(here.experiment_id)
+    assert "is deleted; restore it" in status()[0].note
+    begun = record(tmp_path, SEARCHED, {"kind": "searched", "width": 1})
+    code, output, _ = command("sync")
+    assert code == 1 and "is deleted; restore it" in output and "searched: 1 records sent" in output
+    assert not begun.exists()
+
+
+def test_a_sweep_that_was_never_run(store):
+    assert status() == []
+    (one,) = status(["listed-cells"])
+    assert (one.cells, one.missing, one.counts) == (6, 6, {})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("os;id",), "the name of a sweep is 'os;id'"),
+        (("listed-cells", "--set", "seeds"), "not of the form name=value"),
+    ],
+)
+def test_bad_input_is_one_sentence(store, command, arguments, words):
+    code, output, error = command("status", *arguments)
+    assert (code, output) == (2, "") and words in error and len(error.splitlines()) == 1
+
+
+def test_an_unknown_profile_is_said_beside_the_sweep(store):
+    (one,) = status(["listed-cells"], "nope")
+    assert one.cells is None and "unknown profile 'nope'" in one.note
+
+
+def test_one_request_for_a_thousand_cells(tmp_path, store, monkeypatch):
+    """1,500 cells take two; none is asked for by itself."""
+    from mlflow.tracking import MlflowClient
+
+    here = store("listed-cells")
+    cell = {"seed": 0, "kind": "plain"}
+    run = here.client.create_run(here.experiment_id, tags=header_tags(LISTED.key(cell), cell, {}))
+    asked = []
+
+    class Page(list):
+        token = None
+
+    def search(client, ids, query, max_results, page_token=None):
+        asked.append((query, max_results))
+        page = Page([run] * (1000 if page_token is None else 500))
+        page.token = "more" if page_token is None else None
+        return page
+
+    def refused(*arguments, **settings):
+        raise AssertionError("a request for one run")
+
+    monkeypatch.setattr(MlflowClient, "search_runs", search)
+    monkeypatch.setattr(MlflowClient, "get_run", refused)
+    (one,) = status(["listed-cells"])
+    assert one.counts == {"running": 1} and [size for _, size in asked] == [1000, 1000]
