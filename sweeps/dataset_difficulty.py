@@ -389,6 +389,7 @@ SWEEP = Sweep(
     check=check,
     cost=cost,
     best=("v_information_bits", "max"),
+    version=2,
 )  # fmt: skip
 
 if __name__ == "__main__":

@@ -255,6 +255,7 @@ SWEEP = Sweep(
     tags=lambda cell: {"infoscope.data": cell["data"]},
     check=check,
     cost=cost,
+    version=2,
 )
 
 if __name__ == "__main__":

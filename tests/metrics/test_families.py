@@ -234,6 +234,17 @@ def test_regressions_find_the_information_of_a_gaussian_pair(family):
     assert 0.5 * truth - 4 * found.standard_error < found.value < truth + 4 * found.standard_error
 
 
+def test_neighbours_at_the_same_distance_count_alike_whatever_their_order():
+    """Nothing to tell rows apart: the law without an input, though the rows are sorted by class."""
+    y = np.repeat([0, 1, 2], [60, 90, 150])
+    blind = NearestNeighbours(7).fit(np.zeros((300, 2)), y, 3)
+    np.testing.assert_allclose(np.exp(blind.log_probabilities(np.zeros((4, 2)))), [[0.2, 0.3, 0.5]] * 4, atol=1e-12)
+    x = np.random.default_rng(0).integers(0, 3, (300, 2)).astype(float)
+    order = np.random.default_rng(1).permutation(300)
+    one, other = (NearestNeighbours(40).fit(x[rows], y[rows], 3) for rows in (np.arange(300), order))
+    np.testing.assert_allclose(one.log_probabilities(x), other.log_probabilities(x), atol=1e-9)
+
+
 def test_a_floor_of_densities_bounds_what_an_outlier_costs():
     """A prediction far off costs at most -ln(floor) nats more than the law without an input."""
     rng = np.random.default_rng(13)

@@ -37,7 +37,8 @@ Average = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class NearestNeighbours:
-    """The k nearest training rows.
+    """The k nearest training rows. Those that are equally far at the k-th place share the places that are left, so that
+    the order of the rows does not matter.
 
     neighbours  None: the square root of the number of training rows
     variance    of numbers, known; None: fitted
@@ -69,7 +70,12 @@ class NearestNeighbours:
         prior = targets.mean(axis=0)
 
         def average(rows: np.ndarray) -> np.ndarray:
-            return (targets[index.kneighbors(rows, return_distance=False)].sum(axis=1) + prior) / (k + 1.0)
+            far, near = index.kneighbors(rows, k + 1)
+            sums = targets[near[:, :k]].sum(axis=1)
+            tied = np.flatnonzero(far[:, k] <= far[:, k - 1] * (1.0 + 1e-12))
+            for part in np.split(tied, range(ROWS, len(tied), ROWS)):
+                sums[part] = shared_sums(rows[part], inputs, targets, k)
+            return (sums + prior) / (k + 1.0)
 
         def left_out() -> np.ndarray:
             own = group_codes(groups, len(y), self.name)
@@ -83,6 +89,15 @@ class NearestNeighbours:
             return found
 
         return predictor(average, left_out, features, targets, classes, self.variance, self.floor)
+
+
+def shared_sums(rows: np.ndarray, inputs: np.ndarray, targets: np.ndarray, k: int) -> np.ndarray:
+    """The k nearest rows' outcomes, summed [m, q]; rows at the k-th distance count in equal parts."""
+    far = cdist(rows, inputs)
+    last = np.partition(far, k - 1, axis=1)[:, k - 1 : k]
+    closer, level = (far < last).astype(float), (far == last).astype(float)
+    left = (k - closer.sum(axis=1, keepdims=True)) / level.sum(axis=1, keepdims=True)
+    return closer @ targets + left * (level @ targets)
 
 
 @dataclass(frozen=True)
