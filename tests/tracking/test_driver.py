@@ -184,7 +184,7 @@ def test_a_search_stops_the_worse_and_goes_on_with_more_trials(tmp_path, monkeyp
 
 
 def test_short_cells_share_trials_and_each_keeps_its_own_run_and_failure(tmp_path, monkeypatch, empty_store):
-    """100 cells that take no time: 4 raise, one kills its worker at every attempt, and none of the others is touched."""
+    """100 cells that take no time: 4 raise, one kills its worker every time, and none of the others is touched."""
     empty_store(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.chdir(tmp_path)

@@ -75,8 +75,10 @@ class Invocation:
                 cost = sum(self.sweep.cost(cell) for cell in self.missing.values()) or self.summary.unfinished
                 with Progress(self.summary.unfinished, cost, self.sweep.best) as progress, self._alive():
                     watch = Watch(progress, self.summary)
-                    self._fit(self._suggestions(self.search, watch) if self.search else self._packs(watch), watch)
-                    watch.finish()
+                    try:
+                        self._fit(self._suggestions(self.search, watch) if self.search else self._packs(watch), watch)
+                    finally:  # also when interrupted: nobody else closes the same records meanwhile
+                        watch.finish()
                 self.summary.tracking_share = watch.tracking_share()
                 if self.search and self.search.exhausted:
                     self.summary.cells -= self.summary.unfinished

@@ -1,0 +1,76 @@
+"""Processes of a drill: started each in a session of its own, found again and ended by id, whoever their parent is."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import psutil
+
+
+class Processes:
+    """What a drill has started. Every process belongs to the session of the one it descends from, also when its parent
+    has died, so that none is missed and none of anybody else's is touched.
+    """
+
+    def __init__(self) -> None:
+        self._sessions: set[int] = set()
+
+    def start(self, command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> psutil.Popen:
+        """Runs a command in a folder, its output added to a file."""
+        with open(log, "ab") as output:
+            process = psutil.Popen(
+                list(command),
+                cwd=folder,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self._sessions.add(process.pid)
+        return process
+
+    def members(self, session: int) -> list[psutil.Process]:
+        """The living processes of a session: of `start`'s process with this id and of all that descend from it."""
+        return [process for process in psutil.process_iter() if _session(process.pid) == session and _lives(process)]
+
+    def end(self, session: int) -> None:
+        """kill -9 for a session, until nobody is left in it. Raises TimeoutError when that takes 30 seconds."""
+        deadline = time.monotonic() + 30
+        while left := self.members(session):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"processes {[process.pid for process in left]} do not end")
+            kill(*left)
+            psutil.wait_procs(left, timeout=1)
+        self._sessions.discard(session)
+
+    def end_all(self, but: int | None = None) -> None:
+        """kill -9 for everything that was started; but: a session that goes on."""
+        for session in self._sessions - {but}:
+            self.end(session)
+
+
+def kill(*processes: psutil.Process) -> None:
+    """kill -9 by id, which psutil makes sure is still the same process's. One that is gone is passed over."""
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+
+
+def _session(pid: int) -> int | None:
+    try:
+        return os.getsid(pid)
+    except (ProcessLookupError, PermissionError):
+        return None
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

@@ -1,0 +1,180 @@
+"""One round: a fresh working tree, a sweep, a fault, the same command again until it is done, a look at the store."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+
+from infra.drill import sweep
+from infra.drill.faults import FAULTS, PROGRAM, Fault, Scene
+from infra.drill.places import DrillError, Server, wait_until
+from infra.drill.processes import Processes
+from infra.drill.reading import Reading, expected, read
+
+RUNS = 4  # of the command: the one that is struck, and at most three more
+START_SECONDS, RUN_SECONDS, DELAY_SECONDS = 300.0, 900.0, 1.5
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """packs: of two cells each; steps: of every cell; down: seconds that a server is away, or a disk stays full."""
+
+    packs: int = 4
+    steps: int = 250
+    down: float = 60.0
+
+    @property
+    def bits(self) -> tuple[float, ...]:
+        return tuple(0.5 * (1 + pack) for pack in range(self.packs))
+
+    def of(self, fault: Fault) -> dict[str, str]:
+        """The settings of the sweep for a fault, as its command takes them."""
+        return {"bits": ",".join(map(str, self.bits)), "steps": str(self.steps), "pause": str(fault.pause)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """done: the percentage of the sweep's steps that were made when the fault was drawn; delay: seconds from then until
+    it struck; runs: how often the command was run; hung: how many of these had to be ended; repeated: steps that were
+    made more than once; seconds: of the whole round.
+    """
+
+    round: int
+    fault: str
+    how: str
+    store: str
+    done: int
+    delay: float
+    struck: str
+    runs: int
+    hung: int
+    repeated: int
+    seconds: float
+    reading: Reading
+
+    def row(self) -> dict[str, Any]:
+        row = {**dataclasses.asdict(self), **dataclasses.asdict(self.reading)}
+        return {name: value for name, value in row.items() if name != "reading"}
+
+    def wrong(self) -> dict[str, int]:
+        """What was lost or is not as it should be, and how often; empty when nothing is."""
+        counts = {**dataclasses.asdict(self.reading), "hung": self.hung}
+        return {name: count for name, count in counts.items() if name != "cells" and count}
+
+
+class Round:
+    """`run` raises DrillError when the sweep cannot be started or has nothing to be struck."""
+
+    def __init__(self, number: int, kind: str, turn: int, settings: Settings, seed: int):
+        self.number, self.settings, self.hung = number, settings, 0
+        self.fault: Fault = FAULTS[kind]()
+        self.store = "sqlite" if self.fault.may_use_sqlite and turn % 2 == 0 else "server"
+        self.name = f"drill-{number:02d}-{kind}"
+        generator = np.random.default_rng([seed, number])
+        self.share = generator.uniform(0, self.fault.latest)
+        self.delay = generator.uniform(0, DELAY_SECONDS)  # trials also begin, end and send, when no step is made
+
+    def run(self, folder: Path, processes: Processes, server: Server, environment: Mapping[str, str]) -> Result:
+        began = time.monotonic()
+        scene = self._scene(folder / self.name, processes, server, environment)
+        of_all = self.settings.packs * self.settings.steps
+        try:
+            self.fault.prepare(scene)
+            self._start(scene, 1)
+            self._await(scene, max(1, round(self.share * of_all)))
+            struck = self.fault.strike(scene)
+            for runs in range(1, RUNS + 1):
+                if runs > 1:
+                    self._start(scene, runs)
+                if self._finish(scene):
+                    break
+        finally:
+            processes.end_all(but=server.process.pid)
+        reading = read(self._uri(scene), self.name, self._plan(), scene.records)
+        return Result(
+            round=self.number,
+            fault=self.fault.kind,
+            how=self.fault.how,
+            store=self.store,
+            done=round(100 * self.share),
+            delay=round(self.delay, 2),
+            struck=struck,
+            runs=runs,
+            hung=self.hung,
+            repeated=len(scene.steps()) - of_all,
+            seconds=round(time.monotonic() - began, 1),
+            reading=reading,
+        )
+
+    def _plan(self) -> dict[str, dict]:
+        named = dataclasses.replace(sweep.SWEEP, name=self.name)
+        return named.plan(named.profile("laptop", self.settings.of(self.fault))[1])
+
+    def _await(self, scene: Scene, steps: int) -> None:
+        """Returns at the moment at which the fault is to strike."""
+        log = self._log(scene, 1)
+        wait_until(scene.steps, "the sweep does not begin", START_SECONDS, scene.driver, log)
+        wait_until(lambda: len(scene.steps()) >= steps, "the sweep does not get so far", RUN_SECONDS, scene.driver, log)
+        time.sleep(self.delay)
+        if scene.driver.poll() is not None:
+            raise DrillError(f"the sweep had ended before the fault could strike:\n{log.read_text()[-800:]}")
+
+    def _scene(self, folder: Path, processes: Processes, server: Server, environment: Mapping[str, str]) -> Scene:
+        scene = Scene(processes, server, folder, self.settings.down, dict(environment))
+        scene.environment |= {sweep.NAME: self.name, sweep.LEDGER: str(scene.ledger)}
+        scene.environment |= {"INFOSCOPE_CHECKPOINT_SECONDS": "1", "INFOSCOPE_STORED_CHECKPOINT_SECONDS": "1"}
+        if self.store == "server":
+            server.wait()
+            scene.environment["MLFLOW_TRACKING_URI"] = server.uri
+        return scene
+
+    def _uri(self, scene: Scene) -> str:
+        return scene.server.uri if self.store == "server" else f"sqlite:///{scene.tree / 'runs' / 'mlflow.db'}"
+
+    def _log(self, scene: Scene, runs: int) -> Path:
+        return scene.folder / f"run-{runs}.log"
+
+    def _start(self, scene: Scene, runs: int) -> None:
+        words = " ".join(f"{name}={text}" for name, text in self.settings.of(self.fault).items())
+        command = [*scene.prefix, sys.executable, "-m", PROGRAM, "--set", words]
+        scene.driver = scene.processes.start(command, scene.tree, scene.environment, self._log(scene, runs))
+
+    def _finish(self, scene: Scene) -> bool:
+        """Waits for the command, and says whether it has ended well. What a killed driver has left running is not
+        waited for: the command is run again at once.
+        """
+        try:
+            return scene.driver.wait(RUN_SECONDS) == 0
+        except psutil.TimeoutExpired:
+            self.hung += 1
+            scene.processes.end(scene.driver.pid)
+            return False
+
+
+def reference(settings: Settings) -> None:
+    """Computes what uninterrupted trainings give, once for all rounds."""
+    for bits in settings.bits:
+        for bound in sweep.BOUNDS:
+            expected(bits, bound, settings.steps)
+
+
+def base_environment(folder: Path, token: str) -> dict[str, str]:
+    """What every process of a drill is started with: nothing of the caller's Ray or MLflow."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "MLFLOW_", "INFOSCOPE_"))}
+    return kept | {
+        "RAY_TMPDIR": str(folder),
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": token,
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONUNBUFFERED": "1",
+    }
