@@ -323,6 +323,13 @@ def test_the_ui_listens_to_this_machine_only_and_runs_no_shell(store, served, mo
     assert environment["MLFLOW_ENABLE_AI_GATEWAY"] == environment["MLFLOW_SERVER_ENABLE_JOB_EXECUTION"] == "false"
 
 
+@pytest.mark.parametrize("port", [0, -5, 99999])
+def test_a_port_is_one(port, capsys):
+    with pytest.raises(SystemExit) as ended:
+        commands.ui(port)
+    assert ended.value.code == 2 and "it must be a number from 1 to 65535" in capsys.readouterr().err
+
+
 class NoExperiments:
     def __init__(self, uri):
         assert "secret" in uri

@@ -267,7 +267,10 @@ def test_three_rounds_lose_nothing(tmp_path):
     """A worker, the driver and the server are killed; see `make drill` for the others, and for more of them."""
     words = ("--rounds", "3", "--faults", "worker,driver,server", "--packs", "2", "--steps", "100", "--down", "5")
     process = start(tmp_path, *words)
-    output, _ = process.communicate(timeout=600)
+    try:
+        output, _ = process.communicate(timeout=900)
+    finally:
+        process.terminate()  # it ends what it has started
     assert process.returncode == 0, output
     assert "3 rounds, 12 cells: nothing lost" in output
     (saved,) = (tmp_path / "runs" / "drill").glob("*/rounds.csv")

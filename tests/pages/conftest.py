@@ -141,7 +141,7 @@ def finished(tmp_path_factory, environment):
         ["analysis.page", "--profile", "smoke"],
     ):
         command = [sys.executable, "-m", *words]
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240)
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
     return folder
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import random
 import shutil
 import signal
 import socket
@@ -16,9 +17,12 @@ import pytest
 
 
 def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+    """One of those that the system gives to nobody by itself, not even while its server is down for a while."""
+    draw = random.SystemRandom()  # tests in other processes draw, too
+    while True:
+        with socket.socket() as listener, contextlib.suppress(OSError):
+            listener.bind(("127.0.0.1", draw.randrange(15_000, 32_000)))
+            return listener.getsockname()[1]
 
 
 def wait_until(ready, process, log, seconds=90):

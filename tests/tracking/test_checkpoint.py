@@ -185,6 +185,28 @@ def test_a_store_that_is_down_is_waited_for_where_there_is_something_to_win(tmp_
     assert Checkpoint(path, store, record, "abc").restore() is None and len(failures) == 1
 
 
+def test_a_store_of_artifacts_that_refuses_costs_a_copy_and_nothing_else(assignment, at_once, monkeypatch, caplog):
+    """Whatever its client raises: here one that is allowed neither to read nor to delete."""
+
+    class AccessDenied(Exception):
+        pass
+
+    def refuses(*given, **named):
+        raise AccessDenied("403")
+
+    with pytest.raises(Lost):
+        work(trial(lost_at=7), assignment, lambda told: None)
+    registry = "mlflow.store.artifact.artifact_repository_registry.get_artifact_repository"
+    begun, ends = [], []
+    with monkeypatch.context() as patch:
+        patch.setattr(registry, refuses)
+        patch.setattr("mlflow.tracking.MlflowClient.download_artifacts", refuses)
+        work(trial(begun=begun), on_another_machine(assignment), ends.append)
+    assert begun == [0] and not ends[-1]["errors"]
+    assert "no checkpoint from the store (403)" in caplog.text and "is not deleted (403)" in caplog.text
+    assert [step for step, _ in steps(assignment.store, "one")] == list(range(STEPS))
+
+
 def test_a_large_checkpoint_stays_where_it_is(assignment, at_once, monkeypatch, caplog):
     monkeypatch.setattr(checkpoint, "STORED_MEGABYTES", 0.001)
     with pytest.raises(Lost):

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import zipfile
 from pathlib import Path
 
@@ -26,19 +25,13 @@ def settings(monkeypatch):
         yield os.environ.update
 
 
-def closed_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
-
-
 @pytest.mark.parametrize(
     ("variables", "words"),
     [
         ({"RAY_ADDRESS": "ray://head:10001"}, "a sweep runs on a machine of the cluster"),
         ({"RAY_ADDRESS": "head"}, "RAY_ADDRESS is 'head'; it must be auto or HOST:PORT"),
         ({"RAY_ADDRESS": "head:70000"}, "it must be auto or HOST:PORT"),
-        ({"RAY_ADDRESS": f"127.0.0.1:{closed_port()}"}, "no Ray cluster answers at RAY_ADDRESS=127.0.0.1:"),
+        ({"RAY_ADDRESS": "127.0.0.1:9"}, "no Ray cluster answers at RAY_ADDRESS=127.0.0.1:9 "),
         (
             {"RAY_ADDRESS": "127.0.0.1:1", "INFOSCOPE_CODE": "git"},
             "INFOSCOPE_CODE is 'git'; it must be upload or image",
@@ -55,14 +48,16 @@ def test_a_cluster_that_cannot_be_used_is_one_sentence(settings, variables, word
 def test_workers_take_over_settings_that_their_machine_does_not_have(settings):
     settings({"INFOSCOPE_DATA": "/of/the/driver", "INFOSCOPE_CHECKPOINT_SECONDS": "5"})
     settings({"MLFLOW_TRACKING_PASSWORD": "pw", "MLFLOW_TRACKING_URI": "http://tracking"})
+    settings({"MLFLOW_TRACKING_INSECURE_TLS": "true"})  # or a certificate of one's own, without which no request works
     hook = ray.cloudpickle.dumps(cluster._cluster_environment()["worker_process_setup_hook"])
-    for name in ("INFOSCOPE_CHECKPOINT_SECONDS", "MLFLOW_TRACKING_PASSWORD"):
+    for name in ("INFOSCOPE_CHECKPOINT_SECONDS", "MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_INSECURE_TLS"):
         del os.environ[name]
     settings({"INFOSCOPE_DATA": "/of/the/worker", "MLFLOW_TRACKING_URI": "http://another"})
     ray.cloudpickle.loads(hook)()
     assert os.environ["MLFLOW_TRACKING_URI"] == "http://tracking"  # one sweep, one store
     assert os.environ["INFOSCOPE_DATA"] == "/of/the/worker"
     assert os.environ["INFOSCOPE_CHECKPOINT_SECONDS"] == "5" and os.environ["MLFLOW_TRACKING_PASSWORD"] == "pw"
+    assert os.environ["MLFLOW_TRACKING_INSECURE_TLS"] == "true"
 
 
 def test_passwords_are_not_in_what_ray_shows(settings):

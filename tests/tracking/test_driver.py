@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from infoscope.tracking import parents, runs
+from infoscope.tracking import main, parents, runs
 from infoscope.tracking.driver import run as run_sweep
 from infoscope.tracking.flush import header_tags
 from infoscope.tracking.invocation import driver
@@ -37,7 +37,11 @@ def start(folder, *arguments, module="toy_sweep", **variables):
 
 
 def finish(process, timeout=300):
-    output, _ = process.communicate(timeout=timeout)
+    try:
+        output, _ = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
     return process.returncode, output
 
 
@@ -53,7 +57,22 @@ def everything(monkeypatch):
     return read
 
 
-def test_failures_are_isolated_and_only_missing_cells_run_again(tmp_path, everything):
+@pytest.fixture
+def here(monkeypatch, capsys):
+    """The command of the toy sweep in this process, where there is nothing to run: its status, output and errors."""
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    monkeypatch.setattr("infoscope.tracking.driver.Invocation", None)  # what would start a Ray
+    import toy_sweep
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main(toy_sweep.SWEEP, arguments)
+        return ended.value.code, *capsys.readouterr()
+
+    return run
+
+
+def test_failures_are_isolated_and_only_missing_cells_run_again(tmp_path, everything, here):
     """One kind completes, one raises, one loses its worker once and is tried again. From an empty folder."""
     code, output = finish(start(tmp_path, "--set", "kinds=plain,fails,dies"))
     assert code == 1, output
@@ -71,19 +90,15 @@ def test_failures_are_isolated_and_only_missing_cells_run_again(tmp_path, everyt
     assert code == 1 and "2 failed, 4 already recorded of 6 cells" in output
     second = everything(tmp_path)
     assert set(second["run_id"]) == set(first["run_id"])  # no cell has two runs
-    began = time.monotonic()
-    code, output = finish(start(tmp_path))
-    assert code == 0 and "all 2 cells are already recorded" in output
-    assert time.monotonic() - began < 60
+    code, _, told = here("--profile", "smoke")
+    assert code == 0 and "all 2 cells are already recorded" in told
     assert (everything(tmp_path)["start"] == first["start"]).all()
     assert records(tmp_path / "runs" / "records" / "toy") == []  # everything has been sent
     invocations = parents("toy", "smoke")
     assert [run.info.status for run in invocations] == ["FAILED", "FAILED"]  # the third had nothing to do
     assert "measures nothing" in invocations[0].data.tags["mlflow.note.content"]
-    wider = finish(start(tmp_path, "--set", "kinds=plain steps=3"))[1].splitlines()
-    assert wider[-1] == "smoke steps=3" and set(everything(tmp_path).loc["plain", "profile"]) == {
-        "smoke; smoke steps=3"
-    }
+    assert here("--profile", "smoke", "--set", "kinds=plain steps=3")[:2] == (0, "smoke steps=3\n")
+    assert set(everything(tmp_path).loc["plain", "profile"]) == {"smoke; smoke steps=3"}
 
 
 def wait_for(path, process):
@@ -93,7 +108,7 @@ def wait_for(path, process):
         if process.poll() is not None:
             pytest.fail(finish(process)[1])
         time.sleep(0.2)
-    process.kill()
+    os.killpg(process.pid, signal.SIGKILL)
     pytest.fail(f"{path.name} did not appear within two minutes")
 
 
@@ -102,7 +117,7 @@ def test_interrupted_and_killed_sweeps_go_on_from_their_checkpoint(tmp_path, eve
     once.
     """
     empty_store(tmp_path)
-    settings, variables = ("--set", "kinds=slow seeds=0 steps=400"), {"INFOSCOPE_CHECKPOINT_SECONDS": "1"}
+    settings, variables = ("--set", "kinds=slow seeds=0 steps=300"), {"INFOSCOPE_CHECKPOINT_SECONDS": "1"}
     process = start(tmp_path, *settings, **variables)
     wait_for(tmp_path / "started-0", process)
     time.sleep(5)
@@ -122,8 +137,7 @@ def test_interrupted_and_killed_sweeps_go_on_from_their_checkpoint(tmp_path, eve
     assert max(resumed) > 0, "the second attempt began from scratch"
     time.sleep(3)
     process.kill()
-    process.wait()
-    time.sleep(10)  # Ray's processes end themselves when their driver is gone
+    process.wait()  # its workers live on for a little, and still write
 
     code, output = finish(start(tmp_path, *settings, **variables))
     assert code == 0, output
@@ -133,7 +147,7 @@ def test_interrupted_and_killed_sweeps_go_on_from_their_checkpoint(tmp_path, eve
 
     store = Store.open("toy")
     steps = [metric.step for metric in store.client.get_metric_history(done["run_id"].iloc[0], "level")]
-    assert sorted(steps) == list(range(400))
+    assert sorted(steps) == list(range(300))
     assert not [run for run in store.client.search_runs([store.experiment_id], "attributes.status = 'RUNNING'")]
 
 
@@ -205,7 +219,7 @@ def test_short_cells_share_trials_and_each_keeps_its_own_run_and_failure(tmp_pat
     for number in (0, 39, 41, 99):  # beside a cell that died, too
         history = client.get_metric_history(whole.loc[number, "run_id"], "level")
         assert sorted(point.step for point in history) == list(range(10))
-    assert len(list((tmp_path / "trials").iterdir())) < 60
+    assert len(list((tmp_path / "trials").iterdir())) < 90  # 12 where nothing else runs, 42 on a busy machine
     assert records(tmp_path / "runs" / "records" / "many") == []
 
 
@@ -262,8 +276,6 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path, arguments, words
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(Path(__file__).parent)
     import toy_sweep
-
-    from infoscope.tracking import main
 
     with pytest.raises(SystemExit) as ended:
         main(toy_sweep.SWEEP, arguments)

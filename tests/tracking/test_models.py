@@ -210,3 +210,14 @@ def test_what_cannot_be_exported_ends_the_command_with_a_sentence(tmp_path, empt
         with pytest.raises(SystemExit) as ended:
             exported(run_id, None)
         assert ended.value.code == 2 and len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_where_nothing_has_run_no_model_is_looked_for_and_no_store_is_made(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    with pytest.raises(LookupError, match="no runs yet; run a sweep first"):
+        load_model("0" * 32)
+    with pytest.raises(SystemExit) as ended:
+        exported("0" * 32, None)
+    assert ended.value.code == 2 and "error: no runs yet" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -49,7 +49,8 @@ def test_a_server_that_is_killed_for_a_while_loses_nothing(tmp_path, store, serv
     reporting = threading.Thread(target=reports)
     reporting.start()
     try:
-        while found[-1].sent().get("offset", 0) == 0:
+        deadline = time.monotonic() + 60
+        while found[-1].sent().get("offset", 0) == 0 and time.monotonic() < deadline:
             time.sleep(0.05)
         server.kill()
         ninth = Record(folder / "ninth")

@@ -102,7 +102,8 @@ def test_the_newest_of_differing_values_counts(tmp_path, store):
         record.metrics({"last": levels[-1], "first": levels[0]}, 0)
         run_id = send(record, store)
         (record.folder / "sent.json").unlink()  # the process died before it could note that
-        record.remove()
+        with record.lock():
+            record.remove()
     assert curve(run_id, "level").to_dict() == {0: 1.0, 1: 1.5, 2: 2.5, 3: 4.0}
     assert [value for _, value in history(store, run_id, "level")].count(1.5) == 1  # what is repeated is left out
     metrics = store.client.get_run(run_id).data.metrics
@@ -119,6 +120,7 @@ def test_a_late_record_of_a_finished_cell_changes_nothing(tmp_path, store):
     begun_before.end("complete")
     close(begun_before, store, otherwise="KILLED")
     finished = store.run(run_id)
+    half_sent.end("failed", "RuntimeError: too late")
     for record in (late, half_sent):
         close(record, store, otherwise="KILLED")
         assert not record.exists()
@@ -214,12 +216,14 @@ def test_results_of_a_later_evaluation_replace_earlier_ones(tmp_path, store):
 
 
 def test_a_run_lasts_as_long_as_its_cell_did_not_its_sending(tmp_path, store):
+    began = time.time()
     record = begun(tmp_path, "timed", {"a": 7})
     time.sleep(0.3)
     record.end("complete")
-    time.sleep(0.5)
+    took = time.time() - began
+    time.sleep(0.2)
     close(record, store, otherwise="KILLED")
-    assert 0.3 <= runs("demo").set_index("key").loc["timed", "seconds"] < 0.5
+    assert 0.29 <= runs("demo").set_index("key").loc["timed", "seconds"] <= took + 0.01  # it counts in whole ms
 
 
 def test_a_failed_cell_is_not_among_the_finished(tmp_path, store):
@@ -296,12 +300,33 @@ def test_a_record_sent_to_another_store_starts_afresh(tmp_path, store, monkeypat
     assert again != run_id and history(other, again, "level") == [(0, 1.0)]
 
 
-def test_what_follows_a_torn_line_stays_readable(tmp_path):
+@pytest.mark.parametrize("torn", [b'{"step": 1, "metr', bytes(5), b'{"step": 1' + bytes(100)])
+def test_what_follows_a_torn_line_stays_readable(tmp_path, torn):
+    """Of a process that died, or the zeros that some disks have there after a loss of power."""
     record = begun(tmp_path, "mended", {"a": 12})
-    with open(record.folder / "record.jsonl", "a") as file:
-        file.write('{"step": 1, "metr')
+    with open(record.folder / "record.jsonl", "ab") as file:
+        file.write(torn)
     record.end("failed", "the worker died")
-    assert record.ending()["outcome"] == "failed"
+    assert record.ending()["outcome"] == "failed" and len(list(record.entries())) == 2
+
+
+def test_nothing_of_a_removal_that_was_cut_short_comes_back(tmp_path):
+    """It takes the entries first; of the rest nothing belongs to the next attempt."""
+    record = begun(tmp_path, "removed", {"a": 12})
+    record.note_sent({"offset": 10})
+    (record.files / "traceback.txt").touch()
+    (record.folder / "record.jsonl").unlink()
+    assert not record.waiting()  # as a status sees it meanwhile
+    begun(tmp_path, "removed", {"a": 12})
+    assert not list(record.files.iterdir()) and record.sent() == {}
+
+
+def test_a_record_names_no_folder_but_its_own(tmp_path, store):
+    """It may be another machine's."""
+    record = begun(tmp_path, "hostile", {"a": 12})
+    record.append({"model": "../../secret", "owner": "hostile"})
+    with pytest.raises(ValueError, match="the name of a model is '../../secret'"):
+        send(record, store)
 
 
 def test_an_old_store_is_upgraded(tmp_path, monkeypatch, empty_store):

@@ -89,6 +89,16 @@ def test_cells_are_counted_by_what_became_of_them(tmp_path, store, command):
     assert (wider.cells, wider.counts, wider.missing) == (4, {"done": 3}, 1)
 
 
+def test_a_finished_cell_with_a_second_run_is_done(store):
+    """Of a store that made a run and died before it could say so."""
+    here, cell = store("listed-cells"), {"seed": 0, "kind": "plain"}
+    for status_of_run in ("KILLED", "FINISHED", "KILLED"):
+        run = here.client.create_run(here.experiment_id, tags=header_tags(LISTED.key(cell), cell, {}))
+        here.client.set_terminated(run.info.run_id, status_of_run)
+    (one,) = status(["listed-cells"])
+    assert one.counts == {"done": 1} and one.others == 0
+
+
 def test_a_search_counts_the_cells_under_its_profile(tmp_path, store):
     for width, profile in ((1, "laptop"), (2, "laptop; smoke"), (3, "smoke")):
         one = record(tmp_path, SEARCHED, {"kind": "searched", "width": width}, profile)

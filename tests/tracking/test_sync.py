@@ -14,7 +14,7 @@ from infoscope.tracking import runs
 from infoscope.tracking.flush import header_tags, send
 from infoscope.tracking.invocation import driver
 from infoscope.tracking.record import Record, records
-from infoscope.tracking.store import CELLS, DRIVER, Store
+from infoscope.tracking.store import ALIVE, CELLS, DRIVER, Store
 from infoscope.tracking.sync import sync
 
 
@@ -61,6 +61,20 @@ def test_leftovers_of_every_sweep_are_sent_and_closed(folder, command):
     left = {path.name for path in folder.rglob("*") if path.suffix != ".lock"}
     assert left == {"first", "second", "0123456789abcdef.checkpoint"}  # from which the cell goes on
     assert command("sync", "first")[:2] == (0, "first: nothing to send\n")
+
+
+def test_open_runs_of_a_machine_that_is_gone_are_found_without_records(folder, command):
+    """Nothing of the sweep lies here; another team's runs are left alone."""
+    for name, tags in (
+        ("gone", {CELLS: "1", DRIVER: "another:/folder", ALIVE: "1"}),
+        ("theirs", {}),
+        ("not ours", {DRIVER: "another:/folder"}),
+    ):
+        store = Store.open(name, create=True)
+        store.client.create_run(store.experiment_id, tags=tags)
+    assert command("sync")[:2] == (0, "gone: 1 runs without a record closed as KILLED\n")
+    assert command("sync")[:2] == (0, "nothing to send\n")
+    assert [run.info.status for run in Store.open("theirs").search("")] == ["RUNNING"]
 
 
 def test_a_running_sweep_is_left_alone(folder):

@@ -6,6 +6,7 @@ import platform
 import pytest
 
 from infoscope.tracking import runs
+from infoscope.tracking.command import describe
 from infoscope.tracking.dispatch import Dispatch
 from infoscope.tracking.flush import close_all, header_tags, send
 from infoscope.tracking.progress import Progress
@@ -83,6 +84,8 @@ def test_a_pack_of_another_machine_is_closed_by_the_ids_of_its_runs(assignment, 
     assert found["one"] == (sent["one"], "FINISHED", "complete", None)
     assert found["two"][1] == "RUNNING"  # until the invocation ends, which closes it as KILLED
     assert watch.summary.unsent == {"two"} and records(assignment.records) == []
+    told = describe(watch.summary).splitlines()[-1]
+    assert told.startswith("1 cells are on the machines that ran them but not in MLflow: there, `make sweep-sync ")
 
 
 @pytest.mark.parametrize(("error", "outcome"), [("its worker\ndied on the way", "failed"), (None, "stopped")])
@@ -104,6 +107,14 @@ def test_a_worker_that_died_before_it_began_leaves_a_failed_run(assignment):
     watch.end([0], "no worker")
     watch.finish()
     assert {state[1:] for state in states().values()} == {("FAILED", "failed", "no worker")}
+
+
+def test_what_an_earlier_invocation_could_not_send_is_sent_with_the_rest(assignment):
+    watch = watching(assignment)
+    watch.summary.unsent = {"one", "of another pack"}
+    watch.result(result(reported(assignment, assignment.records, "complete")))
+    watch.finish()
+    assert watch.summary.unsent == {"of another pack"}
 
 
 def test_a_store_that_is_down_for_a_while_costs_nothing(assignment, tmp_path, monkeypatch):

@@ -68,6 +68,33 @@ def test_an_error_outside_of_any_cell_fails_all_and_says_so(assignment):
     }
 
 
+def test_an_error_tells_no_password(assignment):
+    """MLflow's own errors hold the address that they asked."""
+
+    def trial(pack, report):
+        with report.member(pack.cells[1]):
+            raise ConnectionError("API request to http://ann:hush@tracking/api failed")
+        raise ConnectionError("API request to http://ann:hush@tracking/api failed")
+
+    work(trial, assignment, lambda result: None)
+    told = [error for _, error in outcomes().values()]
+    told += [path.read_text() for path in assignment.records.rglob("traceback.txt")]
+    assert len(told) == 4 and all("http://tracking/api failed" in text and "hush" not in text for text in told)
+
+
+@pytest.mark.parametrize(
+    "name", ["a b/c: d.é-f", ".a", "", "loss%", "/a", "a//b", "a/", "../a", "a/./b", ".", "..", "a\n", "x" * 251]
+)
+def test_metrics_that_mlflow_would_refuse_fail_at_once(assignment, name):
+    """Not when everything is done, and can never be sent."""
+    told = []
+    work(lambda pack, report: report.metrics(pack.cells[0], {name: 1.0}), assignment, told.append)
+    refused = "the name of a metric is" in told[-1]["errors"].get("one", "")
+    assert refused == (name not in ("a b/c: d.é-f", ".a"))
+    if not refused:
+        assert runs("worked").set_index("key").loc["one", name] == 1.0
+
+
 def test_a_search_hears_of_every_hundredth_but_not_of_the_end(assignment):
     """At the end nothing may stop the trial any more: its last metrics go with the final result."""
 

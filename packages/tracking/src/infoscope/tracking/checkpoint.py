@@ -24,7 +24,6 @@ from typing import Any
 
 import torch
 from mlflow.entities import Run
-from mlflow.exceptions import MlflowException
 
 from infoscope.tracking.record import Record
 from infoscope.tracking.store import Store, first_line
@@ -84,7 +83,7 @@ class Checkpoint:
         while True:
             try:
                 return self._fetch()
-            except (MlflowException, OSError, ValueError) as error:
+            except Exception as error:  # whatever a store of artifacts raises: without a copy the work is done again
                 if time.monotonic() >= deadline or self.store.answers():
                     log.warning("no checkpoint from the store (%s)", first_line(error))
                     return
@@ -161,7 +160,7 @@ def forget(run_id: str, store: Store) -> None:
         where = store.client.get_run(run_id).info.artifact_uri
         get_artifact_repository(where, tracking_uri=store.uri).delete_artifacts(FOLDER)
         store.client.delete_tag(run_id, TAG)
-    except (MlflowException, OSError) as error:
+    except Exception as error:  # whatever a store of artifacts raises where deleting is not allowed
         log.warning("the checkpoint at run %s is not deleted (%s)", run_id, first_line(error))
 
 

@@ -17,7 +17,7 @@ from infoscope.tracking.store import first_line, tracking_uri
 
 DATA, CODE = "INFOSCOPE_DATA", "INFOSCOPE_CODE"
 UPLOAD, IMAGE = "upload", "image"  # the working tree goes to the nodes, or they have it already
-CREDENTIALS = ("MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD")
+FORWARDED = ("INFOSCOPE_", "MLFLOW_TRACKING_")  # settings of a sweep; logins and certificates of the tracking server
 LEFT_OUT = ["/runs/", "/.venv/", "/.git/", "/tests/", "/docs/", "__pycache__/", "*.egg-info/", ".*_cache/", ".env"]
 ANSWER_SECONDS = 10.0
 ROOM_SECONDS = 900.0  # a machine in a cloud takes minutes to come
@@ -146,7 +146,7 @@ def _settings() -> Callable[[], None]:
     The values travel in this function's closure, because Ray shows `env_vars` on its dashboard and writes them to its
     logs, and some are passwords.
     """
-    names = [name for name in os.environ if name.startswith("INFOSCOPE_") or name in CREDENTIALS]
+    names = [name for name in os.environ if name.startswith(FORWARDED)]
     values, store = {name: os.environ[name] for name in names}, tracking_uri()
 
     def take_over() -> None:

@@ -109,8 +109,15 @@ def describe(summary: Summary) -> str:
     if summary.unfinished:
         lines.append("interrupted: the same command goes on from here")
     if summary.unsent:
-        where = home() / "records"
-        lines.append(f"{len(summary.unsent)} cells are in {where} but not in MLflow yet: the same command sends them")
+        where = home() / "records" / summary.sweep
+        here = {key for key in summary.unsent if (where / key).exists()}
+        if here:
+            lines.append(f"{len(here)} cells are in {where} but not in MLflow yet: the same command sends them")
+        if away := len(summary.unsent) - len(here):
+            lines.append(
+                f"{away} cells are on the machines that ran them but not in MLflow: there, `make sweep-sync "
+                f'ARGS="--records {where.parent}"` sends them; else the same command here runs them again'
+            )
     return "\n".join(lines)
 
 
@@ -159,6 +166,9 @@ def ui(port: int) -> None:
     What the UI brings along and these runs have no use for is off, or, as the assistant's shell, shut in a container;
     an environment variable of MLflow that is set already stays as it is.
     """
+    if not 0 < port < 65536:
+        print(f"error: port is {port}; it must be a number from 1 to 65535", file=sys.stderr)
+        sys.exit(BAD_INPUT)
     uri = tracking_uri()
     if uri.startswith(("http://", "https://")):
         print(f"the runs are on a tracking server: open {without_password(uri)}")

@@ -135,8 +135,9 @@ def run_packs(
     """The trial on its worker: runs one pack after another, and leaves the rest to other trials when it has taken long
     enough. What is told of a pack gets its number and the seconds it has taken so far.
     """
+    assignments = handout.assignments()
     start = time.monotonic()
-    for number, assignment in handout.assignments().items():
+    for number, assignment in assignments.items():
         began = time.monotonic()
         if began - start > TRIAL_SECONDS:
             return

@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 from mlflow.entities import Run
 
 from infoscope.tracking.invocation import Invocation
-from infoscope.tracking.store import KEY, PROFILE, Store, home, labels
+from infoscope.tracking.store import PROFILE, Store, by_key, home, labels
 from infoscope.tracking.sweep import Profile, Sweep
 from infoscope.tracking.sync import close_leftovers
 from infoscope.tracking.watch import Summary
@@ -83,17 +83,11 @@ def _search(sweep: Sweep, settings: Profile) -> Exploration | None:
 
 
 def _cells(store: Store) -> dict[str, Run]:
-    """By key, the run of every cell. A second run of a cell, which comes of a store that made a run and died before it
-    could say so, is deleted unless it is finished, too.
-    """
-    known: dict[str, Run] = {}
-    for run in store.cells():
-        key = run.data.tags[KEY]
-        pair = [known[key], run] if key in known else [run]
-        pair.sort(key=lambda run: (run.info.status != "FINISHED", -len(run.data.metrics), run.info.start_time))
-        known[key] = pair[0]
-        if len(pair) > 1 and pair[1].info.status != "FINISHED":
-            store.client.delete_run(pair[1].info.run_id)
+    """By key, the run of every cell. A second run of a cell is deleted unless it is finished, too."""
+    known, others = by_key(store.cells())
+    for run in others:
+        if run.info.status != "FINISHED":
+            store.client.delete_run(run.info.run_id)
     return known
 
 

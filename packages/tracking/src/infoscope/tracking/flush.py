@@ -65,7 +65,7 @@ def close(record: Record, store: Store, otherwise: str) -> None:
             store.client.set_terminated(run.info.run_id, otherwise)
         if run and TAG in run.data.tags and ending and ending["outcome"] != FAILED:
             forget(run.info.run_id, store)
-    record.remove()
+        record.remove()  # before the lock is free: a worker's late round would open the run again
 
 
 def close_all(records: Iterable[Record], store: Store, otherwise: str) -> list[tuple[Record, Exception]]:
@@ -112,6 +112,7 @@ class _Carrier:
         note, name = record.sent(), f"{without_password(store.uri)} {store.experiment_id}"
         self.run: Run | None = store.run(note["run_id"]) if note.get("store") == name else None
         self.sent = _Sent(**note) if self.run else _Sent(name)
+        self.sent.whole |= self.run is not None and self.run.info.status == "FINISHED"
         self._points: list[Metric] = []
         self._params: list[Param] = []  # these and the tags go with the points, in one request
         self._tags: dict[str, str] = {}

@@ -151,9 +151,7 @@ def model_name(run_id: str, name: str | None = None) -> str:
     """The name of a model that a run logged: `name`, or without one its only model's. Raises LookupError when there is
     no such model.
     """
-    from mlflow.tracking import MlflowClient
-
-    client = MlflowClient(tracking_uri())
+    client = _client()
     found = sorted({model.name for model in ready_models(client.get_run(run_id), client)})
     if name is None and len(found) == 1:
         return found[0]
@@ -163,10 +161,18 @@ def model_name(run_id: str, name: str | None = None) -> str:
 
 
 def _model_uri(run_id: str, name: str | None) -> str:
+    client, name = _client(), model_name(run_id, name)
+    return f"models:/{newest(client.get_run(run_id), name, client)}"
+
+
+def _client() -> Any:
+    """Of the tracking store. Raises LookupError for an SQLite store that is not there, which MLflow would make."""
     from mlflow.tracking import MlflowClient
 
-    client, name = MlflowClient(tracking_uri()), model_name(run_id, name)
-    return f"models:/{newest(client.get_run(run_id), name, client)}"
+    uri = tracking_uri()
+    if uri.startswith("sqlite:///") and not Path(uri.removeprefix("sqlite:///")).exists():
+        raise LookupError("no runs yet; run a sweep first, such as `make sweep-vae-zoo`")
+    return MlflowClient(uri)
 
 
 def ready_models(run: Any, client: Any) -> list[Any]:

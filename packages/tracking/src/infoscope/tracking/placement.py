@@ -158,14 +158,28 @@ def _probe_on(
     import ray
     from ray.util import ActorPool
 
-    @ray.remote(num_gpus=gpus, num_cpus=cpus, resources={kind: 0.001} if kind else None)
+    @ray.remote(
+        num_gpus=gpus,
+        num_cpus=cpus,
+        resources={kind: 0.001} if kind else None,
+        max_restarts=-1,
+        max_task_retries=1,  # its machine may have been lost
+    )
     class Prober:
         def measure(self, pack: Pack) -> Memory | str:
             return measure(trial, pack, reader)
 
-    actors = [Prober.remote() for _ in range(min(room, len(packs)))]
+    actors, found = [Prober.remote() for _ in range(min(room, len(packs)))], []
+    pool = ActorPool(actors)
     try:
-        return list(ActorPool(actors).map(lambda actor, pack: actor.measure.remote(pack), packs))
+        for pack in packs:
+            pool.submit(lambda actor, pack: actor.measure.remote(pack), pack)
+        while pool.has_next():
+            try:
+                found.append(pool.get_next())
+            except ray.exceptions.RayError as error:  # its process died twice, as of too little memory
+                found.append(f"{type(error).__name__}: {first_line(error)}")
     finally:
         for actor in actors:
             ray.kill(actor)
+    return found

@@ -24,6 +24,8 @@ from typing import Any
 
 from filelock import FileLock
 
+from infoscope.tracking.checks import plain_name
+
 COMPLETE, STOPPED, FAILED = "complete", "stopped", "failed"
 
 
@@ -44,7 +46,8 @@ class Record:
         return self.folder / "files"
 
     def model_folder(self, name: str) -> Path:
-        return self.folder / "models" / name
+        """Raises ValueError for a name that is no plain file name: it may come from another machine's record."""
+        return self.folder / "models" / plain_name("the name of a model", name)
 
     def exists(self) -> bool:
         return (self.folder / "record.jsonl").exists()
@@ -59,9 +62,9 @@ class Record:
         This and whatever else writes raises RecordUnwritable when there is no room.
         """
         with self._writing():
+            if self.folder.is_dir() and not self.exists():  # what a removal that was cut short has left
+                shutil.rmtree(self.folder)
             self.files.mkdir(parents=True, exist_ok=True)
-            if not self.exists():
-                (self.folder / "sent.json").unlink(missing_ok=True)
         self._mend()
         header = {"cell": dict(cell), "tags": dict(tags), "run_id": run_id, "writer": writer()}
         self.append(header | {"time": milliseconds()})
@@ -127,8 +130,8 @@ class Record:
     def entries(self, offset: int = 0) -> Iterator[tuple[dict[str, Any], int]]:
         """The whole entries after a byte offset, each with the offset behind it.
 
-        A torn last line is left for later; a torn line that others follow was written by a process that died, and is
-        passed over.
+        A torn last line is left for later; a torn line that others follow was written by a process that died, or lost
+        to a failure of power, and is passed over.
         """
         with open(self.folder / "record.jsonl", "rb") as file:
             file.seek(offset)
@@ -136,7 +139,7 @@ class Record:
                 if not line.endswith(b"\n"):
                     return
                 offset += len(line)
-                with contextlib.suppress(json.JSONDecodeError):
+                with contextlib.suppress(ValueError):  # no JSON, or no text: zeros, after a loss of power
                     yield json.loads(line), offset
 
     def ending(self) -> dict[str, Any] | None:
@@ -171,13 +174,17 @@ class Record:
         temporary.replace(self.folder / "sent.json")
 
     def waiting(self) -> bool:
-        """Whether something in it has not been carried to MLflow yet."""
-        return self.sent().get("offset", 0) < (self.folder / "record.jsonl").stat().st_size
+        """Whether something in it has not been carried to MLflow yet; False when it is removed meanwhile."""
+        try:
+            size = (self.folder / "record.jsonl").stat().st_size
+        except FileNotFoundError:
+            return False
+        return self.sent().get("offset", 0) < size
 
     def remove(self) -> None:
-        with self.lock():
-            (self.folder / "record.jsonl").unlink(missing_ok=True)  # from here on it does not exist
-            shutil.rmtree(self.folder, ignore_errors=True)
+        """The caller holds the lock, which goes as well."""
+        (self.folder / "record.jsonl").unlink(missing_ok=True)  # from here on it does not exist
+        shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.with_suffix(".lock").unlink(missing_ok=True)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from infoscope.tracking.checks import PLAIN, plain_name
 from infoscope.tracking.record import records
-from infoscope.tracking.store import KEY, PROFILE, Store, first_line, home, labels
+from infoscope.tracking.store import PROFILE, Store, by_key, first_line, home, labels
 from infoscope.tracking.sweep import Profile, Sweep
 
 DECLARED_IN = "sweeps"  # the package of the sweeps' modules, in the folder where the command is given
@@ -56,7 +56,7 @@ def _known() -> list[str]:
 def _status(name: str, profile: str, overrides: Mapping[str, str]) -> Status:
     unsent = sum(record.waiting() for record in records(home() / "records" / name))
     try:
-        runs = {run.data.tags[KEY]: run for run in Store.open(name).cells()}
+        runs, _ = by_key(Store.open(name).cells())
     except LookupError:
         runs = {}
     except ValueError as error:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,9 +74,6 @@ class Store:
     experiment: str
     experiment_id: str
 
-    def __reduce__(self) -> tuple:
-        return Store, (self.uri, self.experiment, self.experiment_id)
-
     @property
     def client(self) -> MlflowClient:
         return _client(self.uri)
@@ -105,17 +102,20 @@ class Store:
             raise StoreUnreachable(f"the MLflow tracking store does not answer ({first_line(error)})") from error
 
     @classmethod
-    def names(cls) -> list[str]:
-        """The experiments that there are. Raises StoreUnreachable when the server does not answer."""
+    def names(cls, running: bool = False) -> list[str]:
+        """The experiments that there are; `running`: those in which a run that a sweep has made is open.
+
+        Raises StoreUnreachable when the server does not answer.
+        """
         try:
-            client, names, token = _prepared(tracking_uri(), create=False), [], None
-            while client:
-                page = client.search_experiments(page_token=token)
-                names += [experiment.name for experiment in page]
-                token = page.token
-                if not token:
-                    break
-            return names
+            client = _prepared(tracking_uri(), create=False)
+            found = _pages(lambda token: client.search_experiments(page_token=token)) if client else ()
+            names = {experiment.experiment_id: experiment.name for experiment in found}
+            if running and names:
+                ids, query = list(names), f"attributes.status = 'RUNNING' and tags.`{DRIVER}` != ''"
+                runs = _pages(lambda token: client.search_runs(ids, query, max_results=1000, page_token=token))
+                names = {run.info.experiment_id: names[run.info.experiment_id] for run in runs}
+            return list(names.values())
         except MlflowException as error:
             raise StoreUnreachable(f"the MLflow tracking store does not answer ({first_line(error)})") from error
 
@@ -133,14 +133,12 @@ class Store:
 
     def search(self, query: str) -> Iterator[Run]:
         """The runs that match an MLflow filter, a thousand a request."""
-        token = None
-        while True:
+
+        def page(token: str | None) -> Any:
             with _uncollected():
-                page = self.client.search_runs([self.experiment_id], query, max_results=1000, page_token=token)
-            yield from page
-            token = page.token
-            if not token:
-                return
+                return self.client.search_runs([self.experiment_id], query, max_results=1000, page_token=token)
+
+        return _pages(page)
 
     def run(self, run_id: str | None) -> Run | None:
         """A run by its id; None when there is none, or it was deleted."""
@@ -155,6 +153,32 @@ class Store:
     def run_of(self, key: str) -> Run | None:
         """The run of a cell, or None."""
         return next(self.search(f"tags.`{KEY}` = '{key}'"), None)
+
+
+def _pages(request: Callable[[str | None], Any]) -> Iterator[Any]:
+    """What all the pages of a search hold; `request` gives the page of a token."""
+    token = None
+    while True:
+        page = request(token)
+        yield from page
+        token = page.token
+        if not token:
+            return
+
+
+def by_key(runs: Iterable[Run]) -> tuple[dict[str, Run], list[Run]]:
+    """By key, the run of every cell; and the second runs of cells, which come of a store that made a run and died
+    before it could say so. Of several the finished one is the cell's, or else the one with most in it.
+    """
+    known: dict[str, Run] = {}
+    others = []
+    for run in runs:
+        key = run.data.tags[KEY]
+        pair = [known[key], run] if key in known else [run]
+        pair.sort(key=lambda run: (run.info.status != "FINISHED", -len(run.data.metrics), run.info.start_time))
+        known[key] = pair[0]
+        others += pair[1:]
+    return known, others
 
 
 @functools.cache

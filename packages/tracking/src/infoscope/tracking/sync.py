@@ -11,7 +11,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from mlflow.entities import Run
 
-from infoscope.tracking.checks import plain_name
+from infoscope.tracking.checks import PLAIN, plain_name
 from infoscope.tracking.flush import close_all
 from infoscope.tracking.invocation import driver
 from infoscope.tracking.record import Record, milliseconds, records, writer
@@ -46,8 +46,8 @@ class Synced:
 
 
 def sync(sweeps: Sequence[str] = (), folder: Path | None = None) -> list[Synced]:
-    """Sends every record that lies here, closes the runs that no process works on any more; of all sweeps, or of those
-    named. A sweep that is running is left alone.
+    """Sends every record that lies here, closes the runs that no process works on any more; of all sweeps with records
+    here or open runs in the store, or of those named. A sweep that is running is left alone.
 
     folder: of records that a worker left on its own disk, a folder of sweeps like `runs/records`; only what lies there
     is sent then, except records whose process still runs on this machine.
@@ -60,8 +60,12 @@ def sync(sweeps: Sequence[str] = (), folder: Path | None = None) -> list[Synced]
         raise ValueError(f"{folder} is no folder; give one that holds a folder of records for every sweep")
     if given and records(folder):
         raise ValueError(f"{folder} holds the records of one sweep; give the folder above it")
-    names = sweeps or (sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else [])
-    return [_sync(plain_name("the name of a sweep", name), folder / name, given) for name in names]
+    if sweeps:
+        names = set(sweeps)
+    else:
+        here = {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
+        names = {name for name in here | set(() if given else Store.names(running=True)) if PLAIN.fullmatch(name)}
+    return [_sync(plain_name("the name of a sweep", name), folder / name, given) for name in sorted(names)]
 
 
 def _sync(name: str, folder: Path, given: bool) -> Synced:

@@ -160,6 +160,7 @@ class Watch:
                 assignment.checkpoint.unlink(missing_ok=True)  # nobody goes on from it
         except Exception as error:  # such as a full disk
             log.warning("not closed yet: the runs of cells %s (%s)", ", ".join(assignment.cells), first_line(error))
+        self.summary.unsent -= assignment.cells.keys()  # some may have been left by an earlier invocation
         self.summary.unsent |= left
         self.recording_seconds += time.thread_time() - began
 

@@ -19,12 +19,12 @@ import pandas as pd
 import torch
 
 from infoscope.tracking.checkpoint import Checkpoint
-from infoscope.tracking.checks import plain_name
+from infoscope.tracking.checks import metric_name, plain_name
 from infoscope.tracking.environment import machine_tags
 from infoscope.tracking.flush import Flusher, header_tags
 from infoscope.tracking.models import write_model
 from infoscope.tracking.record import COMPLETE, FAILED, Record, RecordUnwritable
-from infoscope.tracking.store import Store
+from infoscope.tracking.store import Store, without_password
 from infoscope.tracking.sweep import Cell, Pack
 
 CHECKPOINT_SECONDS = float(os.environ.get("INFOSCOPE_CHECKPOINT_SECONDS", 20))
@@ -80,9 +80,11 @@ class Report:
 
     def metrics(self, cell: Cell, values: Mapping[str, float], step: int = 0) -> None:
         """Numbers of a cell at a step. A curve is a name reported at many steps (keep it to some hundreds; see
-        `table`).
+        `table`). Raises ValueError for a name that MLflow would not take.
         """
         began = time.perf_counter()
+        for name in values:
+            metric_name(name)
         record = self._records[_identity(cell)]
         record.metrics(values, step)
         self.final.setdefault(record.key, {}).update(values)
@@ -119,7 +121,7 @@ class Report:
         """
         began = time.perf_counter()
         owner = self._records[_identity(cells[0])]
-        write_model(module, example, owner.model_folder(plain_name("the name of a model", name)))
+        write_model(module, example, owner.model_folder(name))
         for cell in cells:
             self._records[_identity(cell)].append({"model": name, "owner": owner.key})
         self.seconds += time.perf_counter() - began
@@ -154,7 +156,7 @@ class Report:
             yield
         except Exception as raised:
             record = self._records[_identity(cell)]
-            self.errors[record.key] = f"{type(raised).__name__}: {raised}"
+            self.errors[record.key] = _told(raised)
             _write_traceback([record])
 
     def save(self, state: Callable[[], Mapping[str, Any]]) -> None:
@@ -223,7 +225,8 @@ def work(
     if elsewhere:  # the driver closes the runs by their ids
         for record in report.records:
             if record.key in run_ids:
-                record.remove()
+                with record.lock():
+                    record.remove()
     around = time.perf_counter() - start - seconds  # in which the next trial could run
     tell(
         {
@@ -267,14 +270,19 @@ def _attempt(trial: Callable[[Pack, Report], None], assignment: Assignment, repo
     except Exception as raised:
         others = [record for record in report.records if record.key not in report.errors]
         _write_traceback(others)
-        error, shared = f"{type(raised).__name__}: {raised}", len(assignment.cells)
+        error, shared = _told(raised), len(assignment.cells)
         error += f" (in a trial that {shared} cells share)" if shared > 1 else ""
         return {record.key: error for record in others} | report.errors
     return report.errors
 
 
+def _told(raised: Exception) -> str:
+    """What an exception is and says; MLflow's say the address that did not answer, with its password."""
+    return without_password(f"{type(raised).__name__}: {raised}")
+
+
 def _write_traceback(records: Iterable[Record]) -> None:
-    text = traceback.format_exc()
+    text = without_password(traceback.format_exc())
     for record in records:
         with contextlib.suppress(RecordUnwritable), record.file("traceback.txt") as path:
             path.write_text(text)
