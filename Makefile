@@ -82,7 +82,7 @@ ui: $(READY) ## open the MLflow UI on the runs, on this machine only (PORT=5000)
 	@$(PYTHON) -m infoscope.tracking ui --port "$$PORT"
 
 test: $(READY) ## run the tests: offline, 2 cores, under 12 minutes
-	@$(PYTHON) -m pytest -n 2 --dist loadfile -m "not slow and not gpu and not bench"
+	@$(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow and not gpu and not bench"
 
 test-slow: $(READY) ## run the slow checks
 	@$(PYTHON) -m pytest -m slow
