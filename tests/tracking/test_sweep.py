@@ -64,6 +64,13 @@ def test_cells_are_named_by_what_they_differ_in():
     cells["b"] = cells["a"] | {"depth": 2, "schedule": (2.0, 4.0)}
     assert names(cells) == {"a": "depth=1 schedule=2.0", "b": "depth=2 schedule=2.0,4.0"}
     assert names({"a": cells["a"]}) == {"a": "depth=1 js steps=5 schedule=2.0"}
+    other = {
+        "bound": "dv",
+        "schedule": (2.0,),
+        "rows": 3,
+    }  # of another kind: what only it has does not tell cells apart
+    assert names({"a": cells["a"], "c": other}) == {"a": "js", "c": "dv"}
+    assert names({"a": {"depth": 1}, "b": {"rows": 3}}) == {"a": "depth=1", "b": "rows=3"}
 
 
 def test_pack_gives_what_its_cells_share():

@@ -13,8 +13,7 @@ def test_a_view_has_the_metric_and_what_the_cells_differ_in():
     cells = [{"bound": bound, "seed": seed, "steps": 3} for bound in ("dv", "js") for seed in (0, 1)]
     made = view.settings(("mse", "min"), varying([*cells, {"bound": "dv", "rows": 2}]))
     assert made["selectedColumns"] == [
-        "attributes.`Created`", "metrics.`mse`", "params.`bound`", "params.`seed`", "params.`steps`", "params.`rows`",
-        "attributes.`Duration`",
+        "attributes.`Created`", "metrics.`mse`", "params.`bound`", "params.`seed`", "attributes.`Duration`",
     ]  # fmt: skip
     assert (made["orderByKey"], made["orderByAsc"]) == ("metrics.`mse`", True)
     assert view.settings(("score", "max"), [])["orderByAsc"] is False

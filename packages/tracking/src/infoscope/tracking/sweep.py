@@ -183,25 +183,27 @@ class Pack:
 
 
 def varying(cells: Iterable[Cell]) -> list[str]:
-    """The fields in which cells differ."""
+    """The fields in which those cells differ that have them."""
     cells = list(cells)
     fields = dict.fromkeys(field for cell in cells for field in cell)
-    return [field for field in fields if len({text(cell.get(field)) for cell in cells}) > 1]
+    return [field for field in fields if len({text(cell[field]) for cell in cells if cell.get(field) is not None}) > 1]
 
 
 def names(cells: Mapping[str, Cell]) -> dict[str, str]:
-    """A short name for every cell: the values in which the cells differ, numbers with their field's name."""
-    fields = varying(cells.values()) or list(dict.fromkeys(field for cell in cells.values() for field in cell))
-    return {
-        key: " ".join(
-            dict.fromkeys(
-                cell[field] if isinstance(cell[field], str) else f"{field}={text(cell[field])}"
-                for field in fields
-                if cell.get(field, "") != ""
-            )
-        )
-        for key, cell in cells.items()
-    }
+    """A short name for every cell: the values in which the cells differ, numbers with their field's name; all its
+    values where these do not tell them apart.
+    """
+    fields = varying(cells.values())
+    short = {key: _name(cell, fields) for key, cell in cells.items()}
+    if all(short.values()) and len(set(short.values())) == len(short):
+        return short
+    return {key: _name(cell, cell) for key, cell in cells.items()}
+
+
+def _name(cell: Cell, fields: Iterable[str]) -> str:
+    values = {field: cell[field] for field in fields if cell.get(field, "") not in ("", None)}
+    shown = (value if isinstance(value, str) else f"{field}={text(value)}" for field, value in values.items())
+    return " ".join(dict.fromkeys(shown))
 
 
 def title(cell: Cell, space: Iterable[str]) -> str:
