@@ -27,6 +27,11 @@ i=0; while [ $((i += 1)) -lt 1000 ]; do sleep 0.1; done""",
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 
 
+def heard():
+    """SIGINT as a scheduler's job has it: tests that run in the background of a shell inherit that it is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def job(tmp_path):
     """(words) -> the script, as SLURM starts it on two nodes."""
@@ -43,7 +48,8 @@ def job(tmp_path):
 
     def start(*words):
         command = ["bash", str(INFRA / "slurm" / "sweep.sbatch"), *words]
-        started.append(subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True))
+        started.append(subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True,
+                                        preexec_fn=heard))  # fmt: skip
         return started[-1]
 
     yield start
