@@ -126,8 +126,22 @@ def test_a_download_that_fails_says_what_to_do(tmp_path, monkeypatch):
         mnist()
 
 
-def test_without_the_variable_mnist_is_downloaded_by_torchvision(tmp_path, monkeypatch):
-    """A stand-in for torchvision, which would need a network."""
+@pytest.fixture
+def torchvision_of(tmp_path, monkeypatch):
+    """(class) -> None: a stand-in for torchvision, which would need a network, whose MNIST is that."""
+
+    def put(mnist_class):
+        datasets = ModuleType("torchvision.datasets")
+        datasets.MNIST = mnist_class
+        monkeypatch.setitem(sys.modules, "torchvision", ModuleType("torchvision"))
+        monkeypatch.setitem(sys.modules, "torchvision.datasets", datasets)
+        monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+        monkeypatch.setenv("HOME", str(tmp_path))
+
+    return put
+
+
+def test_without_the_variable_mnist_is_downloaded_by_torchvision(tmp_path, torchvision_of):
     calls = []
 
     class Downloaded:
@@ -136,17 +150,12 @@ def test_without_the_variable_mnist_is_downloaded_by_torchvision(tmp_path, monke
         def __init__(self, root, train, download):
             calls.append((Path(root), train, download))
 
-    datasets = ModuleType("torchvision.datasets")
-    datasets.MNIST = Downloaded
-    monkeypatch.setitem(sys.modules, "torchvision", ModuleType("torchvision"))
-    monkeypatch.setitem(sys.modules, "torchvision.datasets", datasets)
-    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
+    torchvision_of(Downloaded)
     assert np.array_equal(mnist("test").images.numpy(), IMAGES)
     assert calls == [(tmp_path / ".cache" / "infoscope", False, True)]
 
 
-def test_one_process_of_a_machine_downloads_at_a_time(tmp_path, monkeypatch):
+def test_one_process_of_a_machine_downloads_at_a_time(tmp_path, torchvision_of):
     """Two that come together take turns: while one is at it, nobody else gets the lock."""
     locked = []
 
@@ -159,12 +168,7 @@ def test_one_process_of_a_machine_downloads_at_a_time(tmp_path, monkeypatch):
             except Timeout:
                 locked.append(True)
 
-    datasets = ModuleType("torchvision.datasets")
-    datasets.MNIST = Downloaded
-    monkeypatch.setitem(sys.modules, "torchvision", ModuleType("torchvision"))
-    monkeypatch.setitem(sys.modules, "torchvision.datasets", datasets)
-    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
+    torchvision_of(Downloaded)
     mnist()
     assert locked == [True]
     FileLock(tmp_path / ".cache" / "infoscope" / "MNIST.lock", timeout=0).acquire().lock.release()

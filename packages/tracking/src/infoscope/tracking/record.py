@@ -17,14 +17,14 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
 
-from infoscope.tracking.checks import plain_name
+from infoscope.tracking.checks import PLAIN, plain_name
 
 COMPLETE, STOPPED, FAILED = "complete", "stopped", "failed"
 
@@ -186,6 +186,12 @@ class Record:
         (self.folder / "record.jsonl").unlink(missing_ok=True)  # from here on it does not exist
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.with_suffix(".lock").unlink(missing_ok=True)
+
+
+def sweeps_in(folder: Path, others: Iterable[str]) -> list[str]:
+    """The names of a folder of sweeps like `runs/records`, and others; what cannot be the name of a sweep is left out."""
+    here = {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
+    return sorted(name for name in here.union(others) if PLAIN.fullmatch(name))
 
 
 def records(folder: Path) -> list[Record]:

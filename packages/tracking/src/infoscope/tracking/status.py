@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from infoscope.tracking.checks import PLAIN, plain_name
-from infoscope.tracking.record import records
+from infoscope.tracking.checks import plain_name
+from infoscope.tracking.record import records, sweeps_in
 from infoscope.tracking.store import PROFILE, Store, by_key, first_line, home, labels
 from infoscope.tracking.sweep import Profile, Sweep
 
@@ -43,14 +43,9 @@ def status(
 
     Raises ValueError for a name that is none, StoreUnreachable when the store does not answer.
     """
-    found = [_status(plain_name("the name of a sweep", name), profile, overrides or {}) for name in sweeps or _known()]
+    names = sweeps or sweeps_in(home() / "records", Store.names())
+    found = [_status(plain_name("the name of a sweep", name), profile, overrides or {}) for name in names]
     return [one for one in found if sweeps or one.counts or one.others or one.unsent]
-
-
-def _known() -> list[str]:
-    folder = home() / "records"
-    here = {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
-    return sorted(name for name in here | set(Store.names()) if PLAIN.fullmatch(name))
 
 
 def _status(name: str, profile: str, overrides: Mapping[str, str]) -> Status:

@@ -11,10 +11,10 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from mlflow.entities import Run
 
-from infoscope.tracking.checks import PLAIN, plain_name
+from infoscope.tracking.checks import plain_name
 from infoscope.tracking.flush import close_all
 from infoscope.tracking.invocation import driver
-from infoscope.tracking.record import Record, milliseconds, records, writer
+from infoscope.tracking.record import Record, milliseconds, records, sweeps_in, writer
 from infoscope.tracking.store import ALIVE, CELLS, DRIVER, PARENT, Store, first_line, home
 
 WRITER_SECONDS = 15.0
@@ -60,12 +60,8 @@ def sync(sweeps: Sequence[str] = (), folder: Path | None = None) -> list[Synced]
         raise ValueError(f"{folder} is no folder; give one that holds a folder of records for every sweep")
     if given and records(folder):
         raise ValueError(f"{folder} holds the records of one sweep; give the folder above it")
-    if sweeps:
-        names = set(sweeps)
-    else:
-        here = {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
-        names = {name for name in here | set(() if given else Store.names(running=True)) if PLAIN.fullmatch(name)}
-    return [_sync(plain_name("the name of a sweep", name), folder / name, given) for name in sorted(names)]
+    names = sorted(set(sweeps)) or sweeps_in(folder, () if given else Store.names(running=True))
+    return [_sync(plain_name("the name of a sweep", name), folder / name, given) for name in names]
 
 
 def _sync(name: str, folder: Path, given: bool) -> Synced:
