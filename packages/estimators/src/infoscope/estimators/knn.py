@@ -33,11 +33,14 @@ from scipy.special import digamma
 from infoscope.estimators.checks import whole
 from infoscope.estimators.neighbours import count_within, nearest
 from infoscope.estimators.variables import (
+    MARGINS,
     Continuous,
     Discrete,
     Variable,
     as_variable,
+    heavy_tails,
     join,
+    prepared,
     same_length,
     single_columns,
 )
@@ -54,6 +57,8 @@ __all__ = [
 ]
 
 CROWDED_SHARE = 0.5  # of samples with k others at distance 0, beyond which the bias of such counts is noted
+NORMAL_QUARTILES = 1.349  # their distance in a normal law, in standard deviations
+CHANCE_TIES = 8  # samples, of normal scores: the same few in any n (one or two on average)
 TIED_SHARE = 0.01  # rarer ties are accidents of rounding: then only the tied samples are counted the other way
 
 
@@ -65,7 +70,7 @@ class Estimate(float):
     k               neighbours; None where none were used (all variables discrete)
     n               samples it is the mean of
     method          the estimator, by its authors' names
-    standardised    whether continuous columns were first brought to standard deviation 1
+    standardised    whether continuous columns were first brought to a common scale
     standard_error  standard deviation of the local values / sqrt(n), nats. It takes samples for independent and knows
                     nothing of the bias: about right in few dimensions, too small in many
     local           nats [rows], whose mean is the estimate: nan at rows left out; None unless asked for
@@ -91,10 +96,10 @@ class Estimate(float):
 
 @dataclass(frozen=True)
 class Settings:
-    """How to count: neighbours, scaling, engine (see `neighbours`) and its threads."""
+    """How to count: neighbours, scales (`variables.prepared`), engine (see `neighbours`) and its threads."""
 
     k: int
-    standardise: bool
+    margins: str
     engine: str
     workers: int
 
@@ -120,6 +125,7 @@ def mutual_information(
     *,
     method: str = "ksg1",
     standardise: bool = True,
+    margins: str = "auto",
     local: bool = False,
     engine: str = "auto",
     workers: int = 1,
@@ -130,18 +136,22 @@ def mutual_information(
                  continuous, integers, booleans and strings discrete; `Continuous`, `Discrete` or a list of them decide
     k            neighbours; a class with fewer others uses those it has, one with none is left out (both are noted)
     method       ksg1 or ksg2; the second only where both sides are continuous
-    standardise  brings every continuous column to standard deviation 1 first: neighbours depend on relative scales
+    standardise  brings every continuous column to a common scale first: neighbours depend on relative scales
+    margins      which: scaled, to standard deviation 1; rank, normal scores of the ranks, under which the information
+                 is the same; auto, the first, and the second where tails are heavy (`variables.heavy_tails`; said in
+                 method and notes); given, as they are (so is everything with standardise=False)
     local        also returns the local values, whose mean is the estimate
     engine       auto, numba, sklearn or a torch device (see `neighbours`); tensors on a GPU are measured there
     workers      threads of the numba engine
 
     ValueError: k < 1 or k >= n, different lengths, missing or infinite values, a constant column, one class only, an
-    unknown method or engine, only classes of one sample, or one class only among the rows that are not left out.
+    unknown method, margins or engine, only classes of one sample, or one class only among the rows that are not left
+    out.
     """
     left, right = as_variable("x", x), as_variable("y", y)
     n = same_length(x=left, y=right)
     require_classes(x=left, y=right)
-    settings = checked(k, n, standardise, engine, workers, x, y)
+    settings = checked(k, n, standardise, margins, engine, workers, x, y)
     if method not in ("ksg1", "ksg2") or (method == "ksg2" and not left.kind == right.kind == "continuous"):
         raise ValueError(f"method must be ksg1, or ksg2 for two continuous variables, got {method!r}.")
     return pair(left, right, settings, local, rectangles=method == "ksg2")
@@ -154,6 +164,7 @@ def conditional_mutual_information(
     k: int = 5,
     *,
     standardise: bool = True,
+    margins: str = "auto",
     local: bool = False,
     engine: str = "auto",
     workers: int = 1,
@@ -162,7 +173,7 @@ def conditional_mutual_information(
     variables = [as_variable(name, value) for name, value in (("x", x), ("y", y), ("z", z))]
     n = same_length(**dict(zip("xyz", variables)))
     require_classes(x=variables[0], y=variables[1])
-    settings = checked(k, n, standardise, engine, workers, x, y, z)
+    settings = checked(k, n, standardise, margins, engine, workers, x, y, z)
     margins = [(-1, (0, 2)), (-1, (1, 2)), (1, (2,))]
     return combined(dict(zip("xyz", variables)), margins, method_of(*variables), settings, local)
 
@@ -172,6 +183,7 @@ def total_correlation(
     k: int = 5,
     *,
     standardise: bool = True,
+    margins: str = "auto",
     local: bool = False,
     engine: str = "auto",
     workers: int = 1,
@@ -191,7 +203,7 @@ def total_correlation(
     n = same_length(**named)
     require_classes(**named)
     inputs = columns if isinstance(columns, (list, tuple)) else [columns]
-    settings = checked(k, n, standardise, engine, workers, *inputs)
+    settings = checked(k, n, standardise, margins, engine, workers, *inputs)
     margins = [(-1, (number,)) for number in range(len(variables))] + [(len(variables) - 1, ())]
     name = "KSG 1" if all(variable.kind == "continuous" for variable in variables) else "stratified KSG"
     return combined(named, margins, name, settings, local)
@@ -204,6 +216,7 @@ def co_information(
     k: int = 5,
     *,
     standardise: bool = True,
+    margins: str = "auto",
     local: bool = False,
     engine: str = "auto",
     workers: int = 1,
@@ -217,12 +230,12 @@ def co_information(
     sides = {name: as_variable(name, value) for name, value in (("a", a), ("b", b), ("target", target))}
     n = same_length(**sides)
     require_classes(**sides)
-    settings = checked(k, n, standardise, engine, workers, a, b, target)
+    settings = checked(k, n, standardise, margins, engine, workers, a, b, target)
     kept, notes = without_singletons(join(*sides.values()))
-    sides = {name: scaled(side, settings).take(kept) for name, side in sides.items()}
+    sides = {name: prepared(side, settings.margins, name).take(kept) for name, side in sides.items()}
     require_classes(kept, **sides)
     a, b, target = sides.values()
-    unscaled = replace(settings, standardise=False)
+    unscaled = replace(settings, margins="given")
     terms = [(sign, pair(side, target, unscaled, local=True)) for sign, side in ((1, a), (1, b), (-1, join(a, b)))]
     return finished(
         sum(sign * term.local for sign, term in terms),
@@ -240,17 +253,21 @@ def entropy(
 ) -> Estimate:
     """H(x), nats; differential in the continuous columns, in their own units whether standardised or not.
 
+    Standardised by the standard deviation, or by quartiles where tails are heavy (noted); ranks have another entropy.
+
     Arguments and errors as in `mutual_information`, except that one class is a fair answer of 0. ValueError also if a
     value repeats so often that neighbours are at distance 0: the differential entropy is minus infinity there.
     """
     variable = as_variable("x", x)
-    settings = checked(k, variable.n, standardise, engine, workers, x)
+    settings = checked(k, variable.n, standardise, "auto", engine, workers, x)
     if variable.kind == "discrete":
         values = digamma(variable.n) - digamma(class_sizes(variable))
         return finished(values, np.ones(variable.n, bool), None, "Grassberger", settings, local, ())
     kept, notes = without_singletons(variable)
-    units = np.log(variable.scales()).sum() if standardise else 0.0
-    sample = scaled(variable, settings).take(kept)
+    scaled, scales, said = variable, np.ones(variable.dim), ()
+    if standardise:
+        scaled, scales, said = in_own_units(variable)
+    sample = scaled.take(kept)
     around = spheres(sample, settings)
     if not around.radius.all():
         raise ValueError(
@@ -258,8 +275,27 @@ def entropy(
             f"there), got {np.sum(around.radius == 0)} such rows; wrap it in Discrete, or break ties with "
             "variables.jitter."
         )
-    values = digamma(sample.n) - digamma(around.neighbours) + sample.dim * np.log(2 * around.radius) + units
-    return finished(values, kept, settings.k, "Kozachenko-Leonenko", settings, local, notes + around.notes)
+    values = digamma(sample.n) - digamma(around.neighbours) + sample.dim * np.log(2 * around.radius)
+    values = values + np.log(scales).sum()
+    return finished(values, kept, settings.k, "Kozachenko-Leonenko", settings, local, notes + said + around.notes)
+
+
+def in_own_units(variable: Variable) -> tuple[Variable, np.ndarray, tuple[str, ...]]:
+    """The variable at comparable scales, those scales [c], and a note where they are not standard deviations.
+
+    Columns of heavy tails are scaled by the distance of their quartiles, so that an outlier does not set the unit of a
+    neighbourhood; in one column, no scale matters.
+    """
+    scales = variable.scales()
+    heavy = heavy_tails(variable.continuous) if variable.dim > 1 else np.zeros(variable.dim, bool)
+    low, high = np.quantile(variable.continuous, (0.25, 0.75), axis=0)
+    heavy &= high > low
+    if not heavy.any():
+        return variable.standardised(), scales, ()
+    scales = np.where(heavy, (high - low) / NORMAL_QUARTILES, scales)
+    centre = np.where(heavy, np.median(variable.continuous, axis=0), variable.continuous.mean(axis=0))
+    note = f"{heavy.sum()} of {len(heavy)} continuous columns of x have heavy tails or outliers: scaled by quartiles."
+    return replace(variable, continuous=(variable.continuous - centre) / scales), scales, (note,)
 
 
 def pair(left: Variable, right: Variable, settings: Settings, local: bool, rectangles: bool = False) -> Estimate:
@@ -287,9 +323,8 @@ def treatment(variables: Sequence[Variable], k: int) -> tuple[str, int | None, t
     if joint.kind == "discrete":
         return "Grassberger", None, ()
     kept, notes = without_singletons(joint)
-    around = spheres(joint.take(kept), Settings(k, False, "auto", 1))
-    tied = around.closed.mean() > TIED_SHARE
-    return "Mesner-Shalizi" if tied else method_of(*variables), k, notes + around.notes
+    around = spheres(joint.take(kept), Settings(k, "given", "auto", 1))
+    return named_for(method_of(*variables), around, joint), k, notes + joint.notes + around.notes
 
 
 def combined(
@@ -313,9 +348,10 @@ def combined(
             values += factor * digamma(class_sizes(join(*(variables[m] for m in members))) if members else joint.n)
         return finished(values, np.ones(joint.n, bool), None, "Grassberger", settings, local, ())
     kept, notes = without_singletons(joint)
-    variables = [scaled(variable, settings).take(kept) for variable in variables]
+    variables = [prepared(variable, settings.margins, name).take(kept) for name, variable in named.items()]
     require_classes(kept, **{name: variable for name, variable in zip(named, variables) if name != "z"})
-    around = spheres(join(*variables), settings)
+    joint = join(*variables)
+    around = spheres(joint, settings)
     values = digamma(around.neighbours)
     if rectangles:
         values = values - np.where(around.closed, 0, 1 / around.neighbours)
@@ -325,9 +361,14 @@ def combined(
             values = values + factor * digamma(len(values) if margin is None else class_sizes(margin))
         else:
             values = values + factor * digamma(counts(margin, around, settings, rectangles))
-    if around.closed.mean() > TIED_SHARE:
-        name = "Mesner-Shalizi"
-    return finished(values, kept, settings.k, name, settings, local, notes + around.notes)
+    name = named_for(name, around, joint)
+    return finished(values, kept, settings.k, name, settings, local, notes + joint.notes + around.notes)
+
+
+def named_for(method: str, around: Spheres, joint: Variable) -> str:
+    """The method that was applied: that of tied distances where they are many, with what was done to the margins."""
+    name = "Mesner-Shalizi" if around.closed.all() else method
+    return f"{name}, rank-normal margins" if joint.ranked else name
 
 
 def spheres(joint: Variable, settings: Settings) -> Spheres:
@@ -352,9 +393,10 @@ def spheres(joint: Variable, settings: Settings) -> Spheres:
             f"{100 * crowded:.0f} % of the samples have k = {settings.k} others at distance 0: the estimate is biased "
             "low by up to about 1 / (rows per cell); wrap such columns in Discrete."
         )
-    if tied.mean() > TIED_SHARE:
+    by_chance = CHANCE_TIES if joint.ranked else 0  # columns share their scores, and halves of a column mirror them
+    if tied.mean() > TIED_SHARE and tied.sum() > by_chance:
         tied[:] = True
-    elif tied.any():
+    elif tied.sum() > by_chance:
         where = "1 sample" if tied.sum() == 1 else f"{tied.sum()} samples"
         notes.append(f"Distances are tied at {where}: Mesner-Shalizi counts there.")
     return Spheres(radius, neighbours, tied, found.ids, tuple(notes))
@@ -372,10 +414,6 @@ def counts(margin: Variable, around: Spheres, settings: Settings, rectangles: bo
     limit = np.where(closed, np.nextafter(radius, np.inf), radius)
     inside = count_within(margin.continuous, limit, margin.codes, settings.engine, settings.workers)
     return inside + ~closed
-
-
-def scaled(variable: Variable, settings: Settings) -> Variable:
-    return variable.standardised() if settings.standardise and variable.dim else variable
 
 
 def class_sizes(variable: Variable) -> np.ndarray:
@@ -415,15 +453,20 @@ def finished(
         k=k,
         n=len(values),
         method=method,
-        standardised=settings.standardise,
+        standardised=settings.margins != "given",
         standard_error=float(values.std(ddof=1) / sqrt(len(values))),
         local=everywhere if local else None,
         notes=notes,
     )
 
 
-def checked(k: int, n: int, standardise: bool, engine: str, workers: int, *inputs: Any) -> Settings:
+def checked(
+    k: int, n: int, standardise: bool, margins: str, engine: str, workers: int, *inputs: Any
+) -> Settings:
     """The settings, with the engine of tensors on a GPU."""
+    if margins not in MARGINS or (margins in ("scaled", "rank") and not standardise):
+        choice = ", ".join(MARGINS) if standardise else "auto or given where standardise is False"
+        raise ValueError(f"margins must be one of {choice}, got {margins!r}.")
     if whole("k", k, 1) >= n:
         raise ValueError(f"k must be below the number of rows, {n}, got {k}.")
     if engine == "auto":
@@ -431,7 +474,7 @@ def checked(k: int, n: int, standardise: bool, engine: str, workers: int, *input
         engine = str(
             next((value.device for value in bare if isinstance(value, torch.Tensor) and value.is_cuda), "auto")
         )
-    return Settings(int(k), standardise, engine, whole("workers", workers, 1))
+    return Settings(int(k), margins if standardise else "given", engine, whole("workers", workers, 1))
 
 
 def require_classes(kept: np.ndarray | None = None, /, **variables: Variable) -> None:

@@ -18,7 +18,7 @@ from infoscope.estimators import neighbours_numba as neighbours
 from infoscope.estimators import resampling_kernels as kernels
 from infoscope.estimators.checks import whole
 from infoscope.estimators.resampling_lists import sorted_lists
-from infoscope.estimators.variables import Variable, as_variable, join, same_length
+from infoscope.estimators.variables import Variable, as_variable, join, prepared, same_length
 
 Weights = NDArray[np.uint8]
 AT_ONCE = 192  # subsamples that are counted together: bounds the memory
@@ -41,7 +41,7 @@ class Sample:
             raise ValueError(
                 "The discrete variables must share categories among rows, got rows that are all different."
             )
-        return cls(tuple(v.standardised() if v.dim else v for v in variables.values()))
+        return cls(tuple(prepared(v, name=name) for name, v in variables.items()))
 
     @property
     def n(self) -> int:

@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
+from scipy.special import ndtri
+from scipy.stats import rankdata
 
 FEW_REPEATS = 2  # values that repeat this often on average are ties by design; whole ones look like labels
 OFF_LATTICE = 1e-4  # of a step: the rounding of decimals in float32
+HEAVY, HEAVY_BY_ROOT = 0.2, 1.4  # L-kurtosis beyond which tails are heavy: 0.2 + 1.4 / sqrt(n), see `heavy_tails`
+COMMON = 0.1  # of the rows at one value: a point mass, which is no part of a tail
+FEWEST_FOR_TAILS = 20  # rows: with fewer, no tail is seen
+MARGINS = ("auto", "scaled", "rank", "given")
 
 
 NUMPY_LABELS = (np.str_, np.bytes_, np.bool_, np.integer, np.floating)  # the same labels as Python's own types
@@ -49,11 +55,15 @@ class Variable:
     continuous  float64 [n, c], the numeric columns, finite; c may be 0
     codes       intp [n] in 0..categories-1, the joint category of all discrete columns; None if there are none
     categories  how many joint categories occur; 1 if there are no discrete columns
+    ranked      how many of the continuous columns hold normal scores instead of values
+    notes       what was done to the values before they are measured, one sentence each
     """
 
     continuous: np.ndarray
     codes: np.ndarray | None
     categories: int
+    ranked: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:
@@ -87,12 +97,29 @@ class Variable:
             steps = lattice(column)
             if steps is not None:
                 moved[:, place] = (steps - np.round(steps.mean())) * short(1 / steps.std())
-        return Variable(moved, self.codes, self.categories)
+        return replace(self, continuous=moved)
+
+    def rank_normal(self, columns: np.ndarray | None = None) -> Variable:
+        """The same with normal scores in the place of values: the normal quantile of (rank / (n + 1)), at standard
+        deviation 1.
+
+        columns [c] says which (a mask); None: all. Equal values share the mean of their ranks, so that ties stay ties.
+        A map of each column alone that keeps its order changes no information, and entropy only.
+        """
+        columns = np.ones(self.dim, bool) if columns is None else columns
+        if not columns.any():
+            return self
+        ranks = rankdata(self.continuous[:, columns], axis=0)
+        mirrored = self.n + 1 - ranks
+        scores = -np.sign(mirrored - ranks) * np.abs(ndtri(np.minimum(ranks, mirrored) / (self.n + 1)))
+        moved = self.continuous.copy()
+        moved[:, columns] = scores / np.sort(scores, axis=0).std(axis=0)  # sorted: rounds alike in any order of rows
+        return replace(self, continuous=moved, ranked=int(columns.sum()))
 
     def take(self, rows: np.ndarray) -> Variable:
         """The sample at `rows` (indices or a mask)."""
         codes, categories = (None, 1) if self.codes is None else factorise(self.codes[rows])
-        return Variable(self.continuous[rows], codes, categories)
+        return replace(self, continuous=self.continuous[rows], codes=codes, categories=categories)
 
 
 def as_variable(name: str, value: Any) -> Variable:
@@ -146,7 +173,87 @@ def single_columns(name: str, value: Any) -> list[Variable]:
 def join(*variables: Variable) -> Variable:
     """The variables side by side, as one: numeric columns stacked, categories joined."""
     codes, categories = joint_codes([variable.codes for variable in variables if variable.codes is not None])
-    return Variable(np.hstack([variable.continuous for variable in variables]), codes, categories)
+    return Variable(
+        np.hstack([variable.continuous for variable in variables]),
+        codes,
+        categories,
+        sum(variable.ranked for variable in variables),
+        tuple(dict.fromkeys(note for variable in variables for note in variable.notes)),
+    )
+
+
+def prepared(variable: Variable, margins: str = "auto", name: str = "x") -> Variable:
+    """The variable as neighbours are sought in it; `name` is what its note calls it.
+
+    scaled  every continuous column at standard deviation 1 (`Variable.standardised`)
+    rank    normal scores (`Variable.rank_normal`)
+    auto    scaled, but normal scores where tails are heavy (`heavy_tails`), with a note
+    given   as it is
+
+    Information between variables is the same under all of them; estimates are not. Of all rows once: a subsample of the
+    result is measured in the same geometry. ValueError: another word.
+    """
+    if margins not in MARGINS:
+        raise ValueError(f"margins must be one of {', '.join(MARGINS)}, got {margins!r}.")
+    if margins == "given" or not variable.dim:
+        return variable
+    if margins == "rank":
+        return variable.rank_normal()
+    heavy = heavy_tails(variable.continuous) if margins == "auto" else np.zeros(variable.dim, bool)
+    if heavy.all():
+        scaled = variable.rank_normal()
+    else:
+        scaled = variable.rank_normal(heavy)
+        rest = replace(variable, continuous=variable.continuous[:, ~heavy]).standardised()
+        scaled = replace(scaled, continuous=scaled.continuous.copy())
+        scaled.continuous[:, ~heavy] = rest.continuous
+    return replace(scaled, notes=variable.notes + rank_note(name, heavy)) if heavy.any() else scaled
+
+
+def rank_note(name: str, heavy: np.ndarray) -> tuple[str, ...]:
+    """What is said of columns [c] that were ranked for their tails."""
+    which = "Values" if heavy.all() and len(heavy) == 1 else f"{heavy.sum()} of {len(heavy)} continuous columns"
+    have = "has" if heavy.sum() == 1 < len(heavy) else "have"
+    why = "heavy tails or outliers, which would set the scale"
+    return (f"{which} of {name} {have} {why}: normal scores of ranks are used.",)
+
+
+def heavy_tails(columns: np.ndarray) -> np.ndarray:
+    """Which columns [c] of [n, c] have tails that heavy, or outliers that far, that they set the standard deviation.
+
+    By L-kurtosis (Hosking 1990), a ratio of expected order statistics that needs a mean only: 0 for a uniform law, .12
+    normal, .17 exponential and logistic, .24 Laplace, .27 normal to the power 1.5, .26, .37 and .8 or more Student with
+    3, 2 and 1 degrees of freedom, .998 with one value of 1e9 among 1,000. The limit is 0.2 + 1.4 / sqrt(n), for the
+    noise of a sample. Rows at one value are left out if they are more than a tenth: a point mass has no tail.
+    """
+    n = len(columns)
+    if n < FEWEST_FOR_TAILS:
+        return np.zeros(columns.shape[1], bool)
+    ordered = np.sort(columns, axis=0)
+    repeated = np.mean(ordered[1:] == ordered[:-1], axis=0) >= COMMON
+    kurtosis = l_kurtosis(ordered)
+    rows = np.full(columns.shape[1], n)
+    for place in np.flatnonzero(repeated):
+        values, counts = np.unique(ordered[:, place], return_counts=True)
+        if counts.max() > COMMON * n:
+            others = ordered[ordered[:, place] != values[counts.argmax()], place]
+            few = len(others) < FEWEST_FOR_TAILS or others[0] == others[-1]
+            rows[place] = max(len(others), 1)
+            kurtosis[place] = 0 if few else l_kurtosis(others[:, None])[0]
+    return kurtosis > HEAVY + HEAVY_BY_ROOT / np.sqrt(rows)
+
+
+def l_kurtosis(ordered: np.ndarray) -> np.ndarray:
+    """Sample L-kurtosis [c] of columns [n, c] that are sorted and not constant, n > 3; unbiased moments."""
+    n = len(ordered)
+    place = np.arange(n, dtype=float)
+    one = place / (n - 1)
+    two = one * (place - 1) / (n - 2)
+    three = two * (place - 2) / (n - 3)
+    weights = np.stack([2 * one - 1, 20 * three - 30 * two + 12 * one - 1])
+    span = np.abs(ordered).max(axis=0)  # divided out first, so that sums do not overflow
+    second, fourth = weights @ (ordered / span - np.median(ordered, axis=0) / span)
+    return fourth / second
 
 
 def same_length(**variables: Variable) -> int:
