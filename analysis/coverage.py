@@ -1,8 +1,8 @@
 """How often the intervals of nearest-neighbour estimates cover, by case, size and method.
 
 Reads the runs of the sweep coverage from MLflow. An interval is for the estimator's expectation, which is the mean over
-all data sets of a case and size; coverage of the truth is counted apart, and apart again where the verdict on the
-estimate's bias is "reliable".
+all data sets of a case and size; coverage of the truth is counted apart, and apart again, by the interval for the
+truth, where the verdict on the estimate's bias is "reliable".
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from infoscope.tracking import table
 
 GROUP = ["case", "n", "method"]
 WANTED = (0.90, 0.99)
-UNSEEN = ("gaussian-2", "gaussian-given-1", "gaussian-given-3", "uniform-beside-label", "zero-inflated-poisson")
+UNSEEN = ("gaussian-given-1", "gaussian-given-3", "gaussian-24", "mixture-24", "mixture-given-2", "mixture-given-12")
 
 
 def read(runs: pd.DataFrame) -> pd.DataFrame:
@@ -50,14 +50,15 @@ def scored(sets: pd.DataFrame) -> pd.DataFrame:
         row["covers_expectation"] = inside(of, expectation).mean()
         row["covers_truth"] = inside(of, truth).mean()
         row["reliable"] = len(reliable) if judged else math.nan
-        row["reliable_covers_truth"] = inside(reliable, truth).mean() if len(reliable) else math.nan
+        row["reliable_covers_truth"] = inside(reliable, truth, "truth_").mean() if len(reliable) else math.nan
         row["predicted_bias"] = of["predicted_bias"].mean() if judged else math.nan
         rows.append(row)
     return pd.DataFrame(rows)
 
 
-def inside(sets: pd.DataFrame, value: float) -> pd.Series:
-    return (sets["low"] <= value) & (value <= sets["high"])
+def inside(sets: pd.DataFrame, value: float, which: str = "") -> pd.Series:
+    """Whether the interval, that for the expectation or `truth_`, holds a value."""
+    return (sets[f"{which}low"] <= value) & (value <= sets[f"{which}high"])
 
 
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:

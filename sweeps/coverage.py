@@ -97,14 +97,16 @@ def trial(pack: Pack, report: Report) -> None:
 
 def row(found: uncertainty.Uncertain) -> dict[str, Any]:
     """What is kept of one data set."""
-    drift = found.drift
+    judged = found.judgement
     return {
         "value": found.value,
         "standard_error": found.standard_error,
         "low": found.low,
         "high": found.high,
-        "verdict": drift.verdict if drift else "",
-        "predicted_bias": drift.bias if drift else math.nan,
+        "verdict": judged.word if judged else "",
+        "truth_low": judged.low if judged else math.nan,
+        "truth_high": judged.high if judged else math.nan,
+        "predicted_bias": judged.drift.bias if judged else math.nan,
     }
 
 
@@ -118,6 +120,7 @@ SWEEP = Sweep(
     tags=lambda cell: {"infoscope.data": f"{cell['case']} (generated)"},
     check=check,
     cost=cost,
+    version=2,  # the verdict asks twins, and has an interval of its own
 )
 
 if __name__ == "__main__":

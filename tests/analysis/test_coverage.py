@@ -15,6 +15,7 @@ def made_up(method="half-subsamples", bias=0.0, n=1000, sets=40):
     return pd.DataFrame({
         "case": "gaussian-1", "n": n, "method": method, "truth": 1.0, "truth_error": 0.0, "value": value,
         "standard_error": 0.025, "low": value - 0.05, "high": value + 0.05,
+        "truth_low": value - 0.06, "truth_high": value + 0.06,
         "verdict": np.where(np.arange(sets) % 2, "reliable", "drifting") if method == "half-subsamples" else "",
         "predicted_bias": bias if method == "half-subsamples" else np.nan,
     })  # fmt: skip
@@ -29,9 +30,9 @@ def test_expectation_and_truth_are_scored_apart():
 
 def test_reliable_sets_are_scored_apart():
     sets = made_up()
-    sets.loc[sets["verdict"] == "reliable", ["low", "high"]] = [0.0, 2.0]
+    sets.loc[sets["verdict"] == "reliable", ["truth_low", "truth_high"]] = [0.0, 2.0]
     row = scored(sets).iloc[0]
-    assert (row["reliable"], row["reliable_covers_truth"]) == (20, 1.0) and row["covers_truth"] == pytest.approx(0.75)
+    assert (row["reliable"], row["reliable_covers_truth"]) == (20, 1.0) and row["covers_truth"] == pytest.approx(0.5)
 
 
 def test_what_is_not_judged_says_so():
@@ -51,8 +52,8 @@ def test_the_caption_names_rows_that_miss_and_counts_the_reliable(tmp_path):
     figures = pd.concat([scored(made_up()), scored(made_up("jackknife"))], ignore_index=True)
     words = " ".join(verdicts(figures))
     assert "in 0 of 2 rows" in words and "gaussian-1 n = 1000 jackknife 50 %" in words
-    assert "called reliable, the other cases" in words and "the truth is covered in 50 % (27 to 73) of 20" in words
-    unseen = scored(made_up().assign(case="gaussian-2"))
+    assert "called reliable, the other cases" in words and "the truth is covered in 60 % (36 to 81) of 20" in words
+    unseen = scored(made_up().assign(case="gaussian-given-1"))
     assert "that the verdict's constants were not chosen on" in " ".join(verdicts(unseen))
     functools.partial(draw, figures)(tmp_path / "plot.png")
     assert (tmp_path / "plot.png").stat().st_size > 1000

@@ -16,7 +16,7 @@ from infoscope.estimators.uncertainty import (
     permutation_test,
     subsample,
 )
-from infoscope.estimators.uncertainty_drift import judge
+from infoscope.estimators.uncertainty_drift import drift_of
 from infoscope.estimators.uncertainty_permutation import relabelled
 
 METHODS = (subsample, jackknife, holmes_nemenman)
@@ -153,25 +153,10 @@ def test_the_predicted_bias_follows_the_power_law():
     """Estimates that follow I + c (k / n)^0.4 exactly: both predictions are the bias c (k / n)^0.4."""
     truth, c, k, n = 1.2, -0.7, 5, 1000
     of = lambda k, n: truth + c * (k / n) ** 0.4  # noqa: E731
-    drift = judge(of(k, n), 0.01, np.full(50, of(k, n / 2)), np.full(40, of(1, n / 2)), k, n)
+    drift = drift_of(of(k, n), np.full(50, of(k, n / 2)), np.full(40, of(1, n / 2)), k, n)
     bias = of(k, n) - truth
     assert drift.by_halves == pytest.approx(bias) and drift.by_neighbours == pytest.approx(bias)
     assert drift.extrapolated == pytest.approx(truth)
-
-
-@pytest.mark.parametrize(("bias", "verdict"), [
-    (0.9, "reliable"), (-0.9, "reliable"), (1.1, "drifting"), (-3.9, "drifting"), (4.1, "unreliable"),
-    (np.nan, "unreliable"),
-])  # fmt: skip
-def test_the_verdict_is_by_standard_errors_of_predicted_bias(bias, verdict):
-    half = bias * 0.01 * (2**0.4 - 1)
-    assert judge(0.0, 0.01, np.full(20, half), np.empty(0), 1, 1000).verdict == verdict
-
-
-def test_too_few_rows_of_a_class_are_never_called_reliable():
-    """k = 5 of 100 rows: halves are no small step, whatever they say."""
-    assert judge(0.0, 0.01, np.zeros(20), np.zeros(20), 5, 100).verdict == "drifting"
-    assert judge(0.0, 0.01, np.zeros(20), np.zeros(20), 5, 250).verdict == "reliable"
 
 
 def test_counts_of_categories_have_no_neighbours():

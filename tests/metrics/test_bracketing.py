@@ -81,10 +81,34 @@ def test_groups_stay_together():
 
 
 @pytest.mark.parametrize(("x", "y", "words"), [
-    (np.arange(40.0), np.arange(40.0), "y must be discrete"),
     (np.arange(40.0), np.arange(39) % 2, "same number of rows"),
     (np.arange(40.0), np.zeros(40, int), "y must have at least two classes"),
 ])  # fmt: skip
 def test_bad_input_is_one_sentence(x, y, words):
     with pytest.raises(ValueError, match=words):
         bracket(x, y)
+
+
+def test_a_family_of_classifiers_needs_labels():
+    with pytest.raises(ValueError, match="family must be None where y is continuous"):
+        bracket(np.arange(40.0), np.arange(40.0) ** 2, family="logistic")
+
+
+def test_numbers_have_a_bracket_without_a_ceiling():
+    """Two normals of correlation .75, 0.413 nats: both sides within four standard errors; the lower loses .1 at most."""
+    g = draws(10)
+    x = g.normal(size=1500)
+    y = 0.75 * x + np.sqrt(1 - 0.75**2) * g.normal(size=1500)
+    found = bracket(x, y)
+    assert found.ceiling is None and "numbers have no ceiling" in found.meaning
+    assert found.neighbours.value == pytest.approx(0.413, abs=4 * found.neighbours.standard_error)
+    assert 0.3 - 4 * found.usable.standard_error < found.usable.value < 0.413 + 4 * found.usable.standard_error
+
+
+def test_numbers_in_many_columns_show_what_neighbours_miss():
+    """One of 20 columns, 0.223 nats, of which neighbours find a third."""
+    g = draws(11)
+    x = g.normal(size=(1500, 20))
+    found = bracket(x, 0.6 * x[:, 0] + 0.8 * g.normal(size=1500))
+    assert found.finding == "neighbours low" and found.neighbours.verdict != "reliable"
+    assert found.neighbours.high < found.usable.value < 0.223 + 4 * found.usable.standard_error

@@ -1,9 +1,8 @@
 """How sure a nearest-neighbour estimate of mutual information is: a sampling interval, and a separate verdict on bias.
 
 The two are different questions. The interval says how far the estimate would move with another sample of the same size;
-it is an interval for the estimator's expectation. The verdict (`infoscope.estimators.uncertainty_drift`) says whether
-that expectation still moves with the sample size, and so whether it can be taken for the truth. A narrow interval of a
-drifting estimate is narrow around the wrong value.
+it is an interval for the estimator's expectation. The verdict (`infoscope.estimators.uncertainty_verdict`) says whether
+that expectation can be taken for the truth. A narrow interval of a biased estimate is narrow around the wrong value.
 
     subsample         half-subsamples (Politis & Romano 1994), the default
     jackknife         one block of rows, or of groups, left out at a time (Shao & Wu 1989)
@@ -39,18 +38,23 @@ from infoscope.estimators.resampling import (
     partitions,
 )
 from infoscope.estimators.resampling_engine import Sample, Weights, class_counts, codes_of, resampled
-from infoscope.estimators.uncertainty_drift import AGAIN, DRIFTING, RELIABLE, UNRELIABLE, Drift, judge
+from infoscope.estimators.uncertainty_drift import AGAIN, DRIFTING, RELIABLE, UNRELIABLE, Drift, drift_of
 from infoscope.estimators.uncertainty_permutation import PermutationTest, permutation_test
+from infoscope.estimators.uncertainty_twins import Twins
+from infoscope.estimators.uncertainty_verdict import UNVERIFIED, Verdict, verify
 from infoscope.estimators.variables import join
 
 __all__ = [
     "DRIFTING",
     "RELIABLE",
     "UNRELIABLE",
+    "UNVERIFIED",
     "Drift",
     "PermutationTest",
     "Resamples",
+    "Twins",
     "Uncertain",
+    "Verdict",
     "combine",
     "difference",
     "group_bootstrap",
@@ -79,7 +83,7 @@ class Uncertain:
     estimator       what the value is, by its authors' names, as `knn.Estimate.method`
     method          how the error was estimated
     notes           what had to be done differently for the value, as `knn.Estimate.notes`
-    drift           the verdict on the bias; None where it was not asked for
+    judgement       the verdict on the bias, with its reasons; None where it was not asked for
     estimates [B], resamples: the estimate of every subsample, and which rows they held
     """
 
@@ -94,7 +98,7 @@ class Uncertain:
     estimator: str
     method: str
     notes: tuple[str, ...]
-    drift: Drift | None
+    judgement: Verdict | None
     estimates: NDArray[np.float64] = field(repr=False)
     resamples: Resamples | None = field(repr=False)
 
@@ -103,10 +107,24 @@ class Uncertain:
 
     @property
     def verdict(self) -> str:
-        """reliable, drifting or unreliable: whether the estimate can be taken for the truth, within its interval."""
-        if self.drift is None:
+        """reliable, drifting, unreliable or unverified: see `Verdict`."""
+        return self._judged.word
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it is not reliable; empty if it is."""
+        return self._judged.reasons
+
+    @property
+    def drift(self) -> Drift | None:
+        """How it moves with the sample size; None where it was not asked for."""
+        return None if self.judgement is None else self.judgement.drift
+
+    @property
+    def _judged(self) -> Verdict:
+        if self.judgement is None:
             raise ValueError("drift was not measured for this estimate; call subsample with drift=True.")
-        return self.drift.verdict
+        return self.judgement
 
 
 def subsample(
@@ -124,8 +142,9 @@ def subsample(
     x, y, z    [n] or [n, d], typed as `knn` types them; the same estimators as there
     resamples  how many halves, or the Resamples that other estimates share (then groups must be None)
     groups     [n], rows that depend on one another and are drawn together
-    generator  draws the halves; None is a fresh one with seed 0
-    drift      whether to judge the bias too, for about a third more time
+    generator  draws the halves, and twins; None is a fresh one with seed 0
+    drift      whether to judge the bias too, for about a third more time, and up to a second or three estimates more
+               where nothing speaks against it until twins are asked
 
     Drawn from one sample without replacement, estimates on m of its n rows vary by (n - m) / m times the variance of an
     estimate on n rows: the standard error is their standard deviation times sqrt(m / (n - m)).
@@ -134,15 +153,19 @@ def subsample(
     x or y has one class only.
     """
     sample = Sample.of(x, y, z)
+    generator = generator_or_default(generator)
     plan = shared(resamples, HALVES, sample.n, groups)
     if plan is None:
-        plan = halves(sample.n, resamples, generator_or_default(generator), groups)
+        plan = halves(sample.n, resamples, generator, groups)
     rows = sample.typical_rows
     again = min(plan.count, AGAIN) if drift and k > 1 and np.isfinite(rows) else 0
     weights = np.hstack([plan.weights, plan.weights[:, :again]])
     value, values = measured(sample, weights, np.repeat([k, 1], [plan.count, again]))
     estimates, fewer = values[: plan.count], values[plan.count :]
-    verdict = judge(value, standard_error(estimates, plan), estimates, fewer, k, rows) if drift else None
+    verdict = None
+    if drift:
+        moved = drift_of(value, estimates, fewer, k, rows)
+        verdict = verify(sample, value, standard_error(estimates, plan), degrees_of_freedom(plan), k, moved, generator)
     return of_sample(sample, k, value, estimates, plan, verdict)
 
 
@@ -322,21 +345,21 @@ def degrees_of_freedom(plan: Resamples) -> int:
 
 
 def of_sample(
-    sample: Sample, k: int, value: float, estimates: NDArray, plan: Resamples, drift: Drift | None = None
+    sample: Sample, k: int, value: float, estimates: NDArray, plan: Resamples, judgement: Verdict | None = None
 ) -> Uncertain:
     """The estimate on the whole sample with the error from its subsamples."""
     estimator, neighbours, notes = knn.treatment(sample.variables, k)
-    return uncertain(value, neighbours or 0, estimator, plan.scheme, notes, estimates, plan, drift)
+    return uncertain(value, neighbours or 0, estimator, plan.scheme, notes, estimates, plan, judgement)
 
 
 def uncertain(
     value: float, k: int, estimator: str, method: str, notes: tuple[str, ...], estimates: NDArray, plan: Resamples,
-    drift: Drift | None = None,
+    judgement: Verdict | None = None,
 ) -> Uncertain:  # fmt: skip
     """The estimate with its standard error and Student t interval."""
     degrees, error = degrees_of_freedom(plan), standard_error(estimates, plan)
     margin = float(stats.t.ppf((1 + LEVEL) / 2, degrees)) * error
     return Uncertain(
-        value, error, value - margin, value + margin, degrees, plan.n, plan.units, k, estimator, method, notes, drift,
+        value, error, value - margin, value + margin, degrees, plan.n, plan.units, k, estimator, method, notes, judgement,
         estimates, plan,
     )  # fmt: skip

@@ -1,8 +1,10 @@
-"""Mutual information of a representation and labels from two sides, and what it means when the sides disagree.
+"""Mutual information from two sides, and what it means when the sides disagree: the quick answer.
 
-A cross-fitted classifier gives what one family of classifiers can use, on held-out rows: a lower bound on I(x; y) up to
-sampling error. A nearest-neighbour estimate is no bound, but needs no family; in many dimensions it is biased low.
-H(y) is a ceiling for any of them. No one of the three can be trusted alone; their order says which to doubt.
+What was fitted to other rows gives a lower bound on I(x; y) up to sampling error: for labels a classifier, what one
+family of them can use; for numbers a Gaussian mixture as the critic of InfoNCE. A nearest-neighbour estimate is no
+bound, but needs no family; in many dimensions it is biased low. H(y) is a ceiling for labels; numbers have none. No one
+of these can be trusted alone; their order says which to doubt. What none of them can see: information that lies in few
+of many columns or in patterns finer than the rows resolve, such as the parity of the last digit.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from infoscope.estimators import classifier, knn, uncertainty
+from infoscope.estimators import classifier, knn, mixture, uncertainty
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.variables import Variable, as_variable, same_length
 
@@ -23,18 +25,18 @@ SURE = 2.0  # standard errors that two estimates must differ by to disagree
 
 @dataclass(frozen=True)
 class Bracket:
-    """Three figures for I(x; y), nats.
+    """Two or three figures for I(x; y), nats.
 
     neighbours  the nearest-neighbour estimate, its interval, and the verdict on its bias
-    usable      the held-out classifier's: a lower bound, up to its interval
-    ceiling     H(y), which I(x; y) cannot exceed, with its standard error, robust to groups
+    usable      on held-out rows, the classifier's or the mixture's: a lower bound, up to its interval
+    ceiling     H(y), which I(x; y) cannot exceed, with its standard error, robust to groups; None for numbers
     finding     agree, neighbours low, neighbours high, above ceiling
     meaning     what follows, in words and numbers
     """
 
     neighbours: uncertainty.Uncertain
     usable: classifier.Estimate
-    ceiling: knn.Estimate
+    ceiling: knn.Estimate | None
     finding: str
     meaning: str
 
@@ -49,27 +51,32 @@ def bracket(
     y: Any,
     k: int = 5,
     groups: ArrayLike | None = None,
-    family: str = "logistic",
+    family: str | None = None,
     folds: int = 5,
     resamples: int = 100,
     generator: np.random.Generator | None = None,
 ) -> Bracket:
-    """I(x; y), nats, of x [n] or [n, d] (typed as `knn` types it) and discrete labels y [n], from below and above.
+    """I(x; y), nats, of x and y, [n] or [n, d], typed as `knn` types them, from below and, for labels, from above.
 
-    groups [n] keeps dependent rows in one fold and in one half; family and folds are those of `classifier.cross_fit`; k
-    and resamples those of `uncertainty.subsample`. generator draws folds and halves; None is a fresh one with seed 0.
+    groups [n] keeps dependent rows in one fold and in one half; family (of labels only; None is logistic) and folds are
+    those of `classifier.cross_fit`; k and resamples those of `uncertainty.subsample`. generator draws folds and halves;
+    None is a fresh one with seed 0.
 
-    ValueError: y is not discrete; as `cross_fit` and `subsample`.
+    ValueError: a family for a y that is not discrete; as `cross_fit` and `subsample`.
     """
-    features, labels = as_variable("x", x), as_variable("y", y)
-    same_length(x=features, y=labels)
-    if labels.kind != "discrete":
-        raise ValueError(f"y must be discrete (integers, booleans, strings or Discrete), got a {labels.kind} variable.")
+    left, right = as_variable("x", x), as_variable("y", y)
+    same_length(x=left, y=right)
+    if right.kind != "discrete" and family is not None:
+        raise ValueError(f"family must be None where y is {right.kind}: classifiers need labels, got {family!r}.")
     generator = generator_or_default(generator)
-    neighbours = uncertainty.subsample(features, labels, k=k, resamples=resamples, groups=groups, generator=generator)
-    fitted = classifier.cross_fit(as_numbers(features), labels.codes, groups, family, folds, generator=generator)
-    usable, ceiling = fitted.information("z", "y"), knn.entropy(labels, local=True)
-    ceiling = replace(ceiling, standard_error=fitted.estimate(ceiling.local).standard_error)
+    neighbours = uncertainty.subsample(left, right, k=k, resamples=resamples, groups=groups, generator=generator)
+    if right.kind == "discrete":
+        family = family or "logistic"
+        fitted = classifier.cross_fit(as_numbers(left), right.codes, groups, family, folds, generator=generator)
+        usable, ceiling = fitted.information("z", "y"), knn.entropy(right, local=True)
+        ceiling = replace(ceiling, standard_error=fitted.estimate(ceiling.local).standard_error)
+    else:
+        usable, ceiling = mixture.held_out(left, right, groups, folds, generator), None
     finding = found(neighbours, usable, ceiling)
     return Bracket(neighbours, usable, ceiling, finding, meaning(finding, neighbours, usable, ceiling))
 
@@ -79,37 +86,41 @@ def as_numbers(x: Variable) -> np.ndarray:
     return x.continuous if x.codes is None else np.hstack([x.continuous, np.eye(x.categories)[x.codes]])
 
 
-def found(neighbours: uncertainty.Uncertain, usable: classifier.Estimate, ceiling: knn.Estimate) -> str:
-    """How the three figures lie."""
-    if neighbours.value - ceiling > SURE * hypot(neighbours.standard_error, ceiling.standard_error):
-        return "above ceiling"
+def found(neighbours: uncertainty.Uncertain, usable: classifier.Estimate, ceiling: knn.Estimate | None) -> str:
+    """How the figures lie."""
+    if ceiling is not None:
+        if neighbours.value - ceiling > SURE * hypot(neighbours.standard_error, ceiling.standard_error):
+            return "above ceiling"
     error = hypot(neighbours.standard_error, usable.standard_error)
     if abs(neighbours.value - usable.value) <= SURE * error:
         return "agree"
     return "neighbours low" if neighbours.value < usable.value else "neighbours high"
 
 
-def meaning(finding: str, neighbours: uncertainty.Uncertain, usable: classifier.Estimate, ceiling: knn.Estimate) -> str:
+def meaning(
+    finding: str, neighbours: uncertainty.Uncertain, usable: classifier.Estimate, ceiling: knn.Estimate | None
+) -> str:
     """The sentence for a finding, with its numbers."""
     gap, verdict = abs(neighbours.value - usable.value), neighbours.verdict
     least = f"{usable.family} finds {usable.value:.3f} ± {usable.standard_error:.3f} nats on held-out rows"
     estimate = f"nearest neighbours estimate {neighbours.value:.3f} ± {neighbours.standard_error:.3f} ({verdict})"
-    share = f"H(y) is {float(ceiling):.3f} ± {ceiling.standard_error:.3f}"
+    share = "numbers have no ceiling"
+    if ceiling is not None:
+        share = f"H(y) is {float(ceiling):.3f} ± {ceiling.standard_error:.3f}"
+    doubt = "" if verdict == uncertainty.RELIABLE else f"; of the neighbour estimate: {'; '.join(neighbours.reasons)}"
     match finding:
         case "above ceiling":
             above = neighbours.value - ceiling
             said = f"no more than H(y) is possible, so the neighbour estimate is at least {above:.3f} too high"
         case "agree":
-            said = f"the two agree within {SURE:g} standard errors of their difference"
-            if verdict != uncertainty.RELIABLE:
-                said += f", though the neighbour estimate is still moving with the sample size ({verdict})"
+            said = f"the two agree within {SURE:g} standard errors of their difference{doubt}"
         case "neighbours low":
-            said = f"the neighbour estimate misses at least {gap:.3f} nats, so the classifier's is the one to use"
+            said = f"the neighbour estimate misses at least {gap:.3f} nats, so the held-out one is the one to use"
         case _ if verdict == uncertainty.RELIABLE:
             said = f"about {gap:.3f} nats are there that {usable.family} cannot use"
         case _:
             said = (
                 f"the {gap:.3f} nats between them are either what {usable.family} cannot use or bias of the neighbour "
-                f"estimate, which is {verdict}: another family or more rows can tell"
+                f"estimate: another family or more rows can tell{doubt}"
             )
     return f"{least}, {estimate}, {share}: {said}."

@@ -192,7 +192,7 @@ def neighbour_notes(found: uncertainty.Uncertain | None, term: Term) -> tuple[st
         return ("the block is constant: it shares nothing.",)
     if found.drift is None or found.verdict == uncertainty.RELIABLE:
         return found.notes
-    return (f"{term.name} is {found.verdict}: it still moves with the sample size.", *found.notes)
+    return (f"{term.name} is {found.verdict}: {'; '.join(found.reasons)}.", *found.notes)
 
 
 def stacked(blocks: Mapping[str, NDArray], names: Iterable[str]) -> NDArray[np.float64]:
