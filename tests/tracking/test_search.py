@@ -101,6 +101,8 @@ def impossible(cell):
         ({"rate": tune.grid_search([1, 2])}, {}, "gives .* for rate; it must be a distribution"),
         ({"seed": IntDistribution(0, 3)}, {}, "seed is both searched and fixed at 0"),
         ({"kind": tune.choice([(1, 2), (3,)])}, {}, r"kind has the choice \(1, 2\)"),
+        ({"a(b)": IntDistribution(0, 3)}, {}, r"the name of a cell's field is 'a\(b\)'"),
+        ({"kind": tune.choice(["x", "\ud800"])}, {}, "cell value kind is .* without surrogates"),
         (SQUARE, {"trials": 0}, "trials is 0; .* at least 1"),
         (SQUARE, {"cells": ({"seed": 0}, {"seed": 1})}, "has 2 sets of fixed values"),
         (SQUARE, {"check": impossible}, "none of 500 configurations .* nothing of this can be run"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from infoscope.tracking import Pack, Profile, Sweep, grid
+from infoscope.tracking import Pack, Profile, Search, Sweep, grid
 from infoscope.tracking.sweep import names
 
 
@@ -41,6 +41,45 @@ def test_no_cells_are_refused():
 def test_a_cell_holds_plain_values(value):
     with pytest.raises(ValueError, match="plain|holds numbers"):
         sweep([{"a": value}]).plan(Profile())
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ({"a(b)": 1}, r"the name of a cell's field is 'a\(b\)'; it must be up to 250"),
+        ({"a//b": 1}, "the name of a cell's field is 'a//b'"),
+        ({3: 1}, "the name of a cell's field is 3"),
+        ({"a" * 251: 1}, "the name of a cell's field is 'aaa"),
+        ({"a": "x\ud800"}, r"cell value a is 'x\\ud800'; it must be text without surrogates"),
+        ({"a": "x\0"}, r"cell value a is 'x\\x00'; it must be text without"),
+        ({"a": ("x", "\ud800")}, "cell value a is 'x,"),
+        ({"a": "x" * 6001}, "cell value a is 'xxx.* 6001 characters long; it must be at most 6000"),
+        ({"a": 10**5000}, "cell value a has more digits than can be written"),
+        ({"a": float("nan")}, "cell value a is nan; a cell holds numbers"),
+        ({"a": "x" * 5000, "b": "y" * 5000}, "a cell as JSON is .* characters long; it must be at most 8000"),
+    ],
+)
+def test_a_cell_that_mlflow_would_not_take_is_refused(cell, words):
+    """Before it is run: its run could never be sent, or not as it is."""
+    with pytest.raises(ValueError, match=words) as refused:
+        sweep([cell]).plan(Profile())
+    assert len(str(refused.value)) < 400
+    str(refused.value).encode()
+
+
+@pytest.mark.parametrize("tags", [{"a(b)": "x"}, {"a": 3}, {"a": "\ud800"}, {"a": "x" * 8001}])
+def test_tags_that_mlflow_would_not_take_are_refused(tags):
+    with pytest.raises(ValueError, match="tag"):
+        sweep([{"a": 1}], tags=lambda cell: tags).tags_of({"a": 1})
+
+
+def test_names_that_mlflow_would_not_take_are_refused():
+    with pytest.raises(ValueError, match="the name of a profile is 'a; b'"):
+        Sweep("demo", lambda profile: [], lambda pack, report: None, {"a; b": Profile()})
+    with pytest.raises(ValueError, match="the name of a metric is 'a%'"):
+        Search("a%", "max", lambda: None)
+    with pytest.raises(ValueError, match="what names the settings is .* without surrogates"):
+        sweep([]).profile("laptop", {"steps": "\udcff"})
 
 
 def test_packs_group_by_device_and_start_with_the_costliest():

@@ -3,7 +3,9 @@
 import dataclasses
 import time
 
+import numpy as np
 import pytest
+import torch
 
 from infoscope.tracking import runs
 from infoscope.tracking.store import Store
@@ -93,6 +95,87 @@ def test_metrics_that_mlflow_would_refuse_fail_at_once(assignment, name):
     assert refused == (name not in ("a b/c: d.é-f", ".a"))
     if not refused:
         assert runs("worked").set_index("key").loc["one", name] == 1.0
+
+
+REFUSED = {
+    "a step of 71 bits": (lambda cell, to: to.metrics(cell, {"a": 1.0}, 2**70), "the step of a metric is 11805"),
+    "a step of text": (lambda cell, to: to.metrics(cell, {"a": 1.0}, "3"), "the step of a metric is '3'"),
+    "a step of half": (lambda cell, to: to.metrics(cell, {"a": 1.0}, 0.5), "it must be a whole number from"),
+    "a step of truth": (lambda cell, to: to.metrics(cell, {"a": 1.0}, True), "the step of a metric is True"),
+    "a value of text": (lambda cell, to: to.metrics(cell, {"a": "1"}), "metric 'a' is '1'; it must be a single"),
+    "no value": (lambda cell, to: to.metrics(cell, {"a": None}), "metric 'a' is None"),
+    "a complex value": (lambda cell, to: to.metrics(cell, {"a": 1j}), "metric 'a' is 1j"),
+    "several values": (lambda cell, to: to.metrics(cell, {"a": np.ones(2)}), "metric 'a' is array"),
+    "a large integer": (lambda cell, to: to.metrics(cell, {"a": 2**53 + 1}), "metric 'a' is 9007199254740993"),
+    "no cell": (lambda cell, to: to.metrics({"seed": 7}, {"a": 1.0}), "{'seed': 7} is no cell of this pack"),
+    "an array called file": (lambda cell, to: to.arrays(cell, "x", {"file": [1]}), "'file', for which NumPy has"),
+    "two arrays, one name": (lambda cell, to: to.arrays(cell, "x", {"a.npy": [1]}), "is 'a.npy', for which NumPy"),
+    "an array of no text": (lambda cell, to: to.arrays(cell, "x", {"\ud800": [1]}), "text without surrogates"),
+    "a column of no text": (lambda cell, to: to.table(cell, "x", {"\ud800": [1]}), "table x cannot be stored"),
+    "a fraction of nothing": (lambda cell, to: to.progress(float("nan")), "the fraction that is done is nan"),
+    "a fraction above 1": (lambda cell, to: to.progress(1.5), "the fraction that is done is 1.5"),
+    "a progress called final": (lambda cell, to: to.progress(0.5, final=1.0), "given ['final'], names that have"),
+    "a progress called done": (lambda cell, to: to.progress(0.5, done=1.0), "given ['done'], names that have"),
+    "a progress of text": (lambda cell, to: to.progress(0.5, loss="low"), "metric 'loss' is 'low'"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_could_not_be_stored_is_refused_at_once(assignment, what):
+    """With a sentence, and nothing of it is in the record."""
+    bad, words = REFUSED[what]
+    report = Report(assignment, lambda told: None)
+    for record in report.records:
+        record.begin({}, {}, None)
+    before = [path.read_bytes() for path in sorted(assignment.records.rglob("*.jsonl"))]
+    with pytest.raises(ValueError) as refused:
+        bad(assignment.cells["one"], report)
+    assert words in str(refused.value) and len(str(refused.value).splitlines()) == 1
+    assert [path.read_bytes() for path in sorted(assignment.records.rglob("*.jsonl"))] == before
+    assert not [path for path in assignment.records.rglob("*") if path.suffix in (".npz", ".parquet")]
+
+
+def test_numbers_of_any_kind_are_recorded_as_they_are(assignment):
+    given = {"np32": np.float32(0.1), "np": np.int64(3), "torch": torch.tensor(0.1), "true": np.True_, "large": 2**60}
+
+    def trial(pack, report):
+        for cell in pack.cells:
+            report.metrics(dict(cell), given, np.int64(2))  # a copy is the same cell
+
+    told = []
+    work(trial, assignment, told.append)
+    assert not told[-1]["failed"]
+    frame = runs("worked")
+    for name, value in given.items():
+        assert frame[name].tolist() == [float(value)] * 2
+    history = assignment.store.client.get_metric_history(frame["run_id"][0], "np")
+    assert [(point.step, point.value) for point in history] == [(2, 3.0)]
+
+
+def test_equal_values_of_other_types_are_other_cells(assignment):
+    """1, 1.0 and True are equal in Python; their cells have keys of their own, and so must what they report."""
+    cells = {"whole": {"alpha": 1}, "real": {"alpha": 1.0}, "truth": {"alpha": True}, "list": {"alpha": [1]}}
+    tags = {key: {"infoscope.profile": "smoke"} for key in cells}
+    assignment = dataclasses.replace(assignment, cells=cells, tags=tags)
+
+    def trial(pack, report):
+        for number, cell in enumerate(pack.cells):
+            report.metrics(dict(cell), {"number": number})
+
+    work(trial, assignment, lambda told: None)
+    assert runs("worked").set_index("key")["number"].to_dict() == {key: number for number, key in enumerate(cells)}
+
+
+def test_an_error_of_no_text_does_not_keep_the_cell_from_being_sent(assignment):
+    def trial(pack, report):
+        raise OSError("no such file: \udcff\0.npz")
+
+    told = []
+    work(trial, assignment, told.append)
+    words = "OSError: no such file: \\udcff\\x00.npz (in a trial that 2 cells share)"
+    assert outcomes() == {key: ("failed", words) for key in assignment.cells}
+    assert set(told[-1]["run_ids"]) == set(assignment.cells)
+    assert all("\\udcff" in path.read_text() for path in assignment.records.rglob("traceback.txt"))
 
 
 def test_a_search_hears_of_every_hundredth_but_not_of_the_end(assignment):

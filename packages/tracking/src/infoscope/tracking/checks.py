@@ -1,12 +1,18 @@
-"""Argument checks shared by the modules of this package."""
+"""Argument checks shared by the modules of this package: what MLflow would refuse is refused before it is recorded."""
 
 from __future__ import annotations
 
+import math
+import operator
 import posixpath
 import re
+from collections.abc import Mapping
+from typing import Any
 
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-METRIC = re.compile(r"[\w./ :-]{1,250}")
+ENTITY = re.compile(r"[\w./ :-]{1,250}")
+LAST_STEP = 2**53  # beyond it a browser does not tell one step from the next, and far beyond no database holds it
+PARAM_LENGTH, TAG_LENGTH, NAME_LENGTH = 6000, 8000, 250  # what MLflow stores of a value, of a run's name
 
 
 def plain_name(what: str, name: str) -> str:
@@ -15,18 +21,90 @@ def plain_name(what: str, name: str) -> str:
     """
     if not (isinstance(name, str) and PLAIN.fullmatch(name)):
         raise ValueError(
-            f"{what} is {name!r}; it must be up to 100 letters, digits, dots, dashes and underscores, beginning with a "
-            "letter or digit"
+            f"{what} is {shown(name)}; it must be up to 100 letters, digits, dots, dashes and underscores, beginning "
+            "with a letter or digit"
+        )
+    return name
+
+
+def entity_name(what: str, name: str) -> str:
+    """`name`, of a metric, a cell's field or a tag; ValueError for one that MLflow would refuse when it is sent, too
+    late for the cell.
+    """
+    plain = isinstance(name, str) and ENTITY.fullmatch(name) and posixpath.normpath(name) == name
+    if not plain or name == "." or name.startswith(("/", "..")):
+        raise ValueError(
+            f"{what} is {shown(name)}; it must be up to 250 letters, digits, spaces and signs of '._-:/', and "
+            "as a path neither begin at a root nor hold empty parts or dots alone"
         )
     return name
 
 
 def metric_name(name: str) -> str:
-    """`name`, of a metric; ValueError for one that MLflow would refuse when it is sent, too late for the cell."""
-    plain = isinstance(name, str) and METRIC.fullmatch(name) and posixpath.normpath(name) == name
-    if not plain or name == "." or name.startswith(("/", "..")):
-        raise ValueError(
-            f"the name of a metric is {name!r}; it must be up to 250 letters, digits, spaces and signs of '._-:/', and "
-            "as a path neither begin at a root nor hold empty parts or dots alone"
-        )
-    return name
+    """`name`, of a metric. Raises ValueError like `entity_name`."""
+    return entity_name("the name of a metric", name)
+
+
+def metric_step(step: Any) -> int:
+    """The step of a metric as a plain integer; ValueError for what is none, or is beyond 2**53 on either side."""
+    try:
+        whole = operator.index(step) if not isinstance(step, bool) else None
+    except TypeError:
+        whole = None
+    if whole is None or abs(whole) > LAST_STEP:
+        raise ValueError(f"the step of a metric is {shown(step)}; it must be a whole number from -2**53 to 2**53")
+    return whole
+
+
+def metric_value(name: str, value: Any) -> float:
+    """The value of a metric as the float that is stored; ValueError for what is no number, or is one that a 64-bit
+    float does not hold.
+    """
+    try:
+        number = None if isinstance(value, str | bytes | bytearray) else float(value)
+        exact = number is not None and bool(math.isnan(number) or number == value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # torch's, of a tensor of several values
+        exact = False
+    if not exact:
+        raise ValueError(f"metric {name!r} is {shown(value)}; it must be a single number that a 64-bit float holds")
+    return number
+
+
+def stored_text(what: str, value: Any, length: int) -> str:
+    """`value`, a text that is stored as it is; ValueError for one that is no text, is longer than `length`, or holds
+    what no database takes: half of a surrogate pair, or a zero character.
+    """
+    if not isinstance(value, str):
+        raise ValueError(f"{what} is {shown(value)}; it must be a text")
+    if len(value) > length:
+        raise ValueError(f"{what} is {shown(value)}, {len(value)} characters long; it must be at most {length}")
+    if value != storable_text(value):
+        raise ValueError(f"{what} is {shown(value)}; it must be text without surrogates and zero characters")
+    return value
+
+
+def storable_text(text: str) -> str:
+    r"""`text` with what no database takes written out: "\udc80" for half of a surrogate pair, "\x00" for zero."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
+
+
+def clipped(text: str, length: int) -> str:
+    """`text`, or its beginning with "..." where it is longer than `length`."""
+    return text if len(text) <= length else f"{text[: length - 3]}..."
+
+
+def stored_tags(tags: Mapping[str, str]) -> dict[str, str]:
+    """`tags` of a run. Raises ValueError for one that MLflow would refuse or cut short."""
+    return {
+        entity_name("the name of a tag", name): stored_text(f"tag {name}", value, TAG_LENGTH)
+        for name, value in tags.items()
+    }
+
+
+def shown(value: Any) -> str:
+    """A value in an error's sentence: in ASCII, and not longer than a line."""
+    try:
+        text = ascii(value)
+    except Exception:  # of a value's own `repr`, or an integer of more digits than Python writes
+        text = f"of type {type(value).__name__}"
+    return clipped(text, 100)

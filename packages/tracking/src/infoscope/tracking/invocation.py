@@ -20,6 +20,7 @@ from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME, MLFLOW_RUN_NOTE
 
 from infoscope.tracking import cluster, placement, view
+from infoscope.tracking.checks import NAME_LENGTH, clipped
 from infoscope.tracking.dispatch import Dispatch, Handout, run_packs
 from infoscope.tracking.environment import code_tags
 from infoscope.tracking.flush import close_all
@@ -60,6 +61,8 @@ class Invocation:
     parent: str = ""
 
     def __post_init__(self) -> None:
+        for cell in self.missing.values():
+            self.sweep.tags_of(cell)  # raises ValueError before anything starts
         self.tags = code_tags() | {PROFILE: self.label, DRIVER: driver(), VERSION: str(self.sweep.version)}
 
     def run(self) -> None:
@@ -104,7 +107,7 @@ class Invocation:
         }
         fields = self.search.space if self.search else varying(self.missing.values())
         view.describe(self.store, about[MLFLOW_RUN_NOTE].split("\n\n")[0], view.settings(self.sweep.best, fields))
-        name, tags = f"{self.sweep.name} {self.label}", self.tags | about
+        name, tags = clipped(f"{self.sweep.name} {self.label}", NAME_LENGTH), self.tags | about
         self.parent = self.store.client.create_run(self.store.experiment_id, run_name=name, tags=tags).info.run_id
 
     @contextlib.contextmanager
@@ -151,7 +154,10 @@ class Invocation:
         return Assignment(
             cells=cells,
             run_ids={key: self.run_ids[key] for key in cells if key in self.run_ids},
-            tags={key: tags | {MLFLOW_RUN_NAME: titles[key], **self.sweep.tags(cell)} for key, cell in cells.items()},
+            tags={
+                key: tags | {MLFLOW_RUN_NAME: clipped(titles[key], NAME_LENGTH), **self.sweep.tags_of(cell)}
+                for key, cell in cells.items()
+            },
             store=self.store,
             records=self.folder,
             device="cuda" if self.gpus else "cpu",

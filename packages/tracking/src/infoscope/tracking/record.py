@@ -24,7 +24,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from infoscope.tracking.checks import PLAIN, plain_name
+from infoscope.tracking.checks import PLAIN, plain_name, storable_text
 
 COMPLETE, STOPPED, FAILED = "complete", "stopped", "failed"
 
@@ -74,7 +74,7 @@ class Record:
 
     def end(self, outcome: str, error: str | None = None) -> None:
         self._mend()
-        self.append({"outcome": outcome, "error": error, "time": milliseconds()})
+        self.append({"outcome": outcome, "error": error and storable_text(error), "time": milliseconds()})
 
     def append(self, entry: Mapping[str, Any]) -> None:
         """Adds an entry, or nothing: a line that does not go in whole is taken out again."""
@@ -139,8 +139,10 @@ class Record:
                 if not line.endswith(b"\n"):
                     return
                 offset += len(line)
-                with contextlib.suppress(ValueError):  # no JSON, or no text: zeros, after a loss of power
-                    yield json.loads(line), offset
+                with contextlib.suppress(ValueError, RecursionError):  # no JSON, or zeros, after a loss of power
+                    entry = json.loads(line)
+                    if isinstance(entry, dict):
+                        yield entry, offset
 
     def ending(self) -> dict[str, Any] | None:
         """The entry of the last attempt's end (`outcome`, `time`); None while it has not ended."""
@@ -189,7 +191,7 @@ class Record:
 
 
 def sweeps_in(folder: Path, others: Iterable[str]) -> list[str]:
-    """The names of a folder of sweeps like `runs/records`, and others; what cannot be the name of a sweep is left out."""
+    """The names of a folder of sweeps like `runs/records`, and others; what cannot be a sweep's name is left out."""
     here = {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
     return sorted(name for name in here.union(others) if PLAIN.fullmatch(name))
 

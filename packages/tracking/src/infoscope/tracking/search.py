@@ -17,9 +17,10 @@ from mlflow.entities import Run
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.trial import TrialState
 
+from infoscope.tracking.checks import entity_name
 from infoscope.tracking.record import COMPLETE, FAILED, STOPPED
 from infoscope.tracking.store import KEY, OUTCOME, PROFILE, labels, values
-from infoscope.tracking.sweep import Cell, Profile, Sweep
+from infoscope.tracking.sweep import Cell, Profile, Sweep, canonical
 from infoscope.tracking.worker import FRACTION, METRIC
 
 log = logging.getLogger(__name__)
@@ -85,6 +86,7 @@ class Exploration:
     def _refused(self, cell: Cell) -> str | None:
         """Why a cell cannot be run; None if it can."""
         try:
+            self.sweep.key(cell)
             if self.sweep.check is not None:
                 self.sweep.check(cell)
         except ValueError as error:
@@ -238,9 +240,11 @@ def _distributions(space: Any, fixed: Cell) -> dict[str, BaseDistribution]:
                 f"the search space gives {distribution!r} for {name}; it must be a distribution of "
                 "optuna.distributions or ray.tune (a fixed value belongs in the sweep's cells)"
             )
+        entity_name("the name of a cell's field", name)
         for choice in getattr(distribution, "choices", ()):
             if not isinstance(choice, bool | int | float | str | None):
                 raise ValueError(f"{name} has the choice {choice!r}; choices are numbers, strings, booleans or None")
+            canonical({name: choice})
         converted[name] = distribution
     return converted
 

@@ -9,7 +9,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from infoscope.tracking.checks import plain_name
+from infoscope.tracking.checks import (
+    PARAM_LENGTH,
+    TAG_LENGTH,
+    entity_name,
+    metric_name,
+    plain_name,
+    shown,
+    stored_tags,
+    stored_text,
+)
 
 Cell = dict[str, Any]
 
@@ -74,6 +83,9 @@ class Search:
     trials: int | Callable[[Profile], int] = 20
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        metric_name(self.metric)
+
 
 def asha(grace: float = 0.1, reduction: float = 3) -> Any:
     """Asynchronous successive halving (Li et al. 2020) over the fraction that a trial has done: from `grace` on, at
@@ -91,7 +103,8 @@ class Sweep:
     """A declaration of what to run.
 
     name: the MLflow experiment, a plain file name (ValueError otherwise).
-    cells: profile -> the cells, flat dicts of plain values (numbers, strings, booleans, None, or tuples of them).
+    cells: profile -> the cells, flat dicts of plain values (numbers, strings, booleans, None, or tuples of them) that
+    MLflow takes as they are (see `canonical`).
     trial: (pack, report) -> None, trains and reports the cells of a pack; must be importable on the workers.
     profiles: name -> Profile; `smoke`, `laptop` (default) and `paper` at least.
     axes: the settings that only choose which cells there are; overriding another one renames the profile in the record.
@@ -122,6 +135,8 @@ class Sweep:
 
     def __post_init__(self) -> None:
         plain_name("the name of a sweep", self.name)
+        for name in self.profiles:
+            plain_name("the name of a profile", name)
 
     def profile(self, name: str, overrides: Mapping[str, str] | None = None) -> tuple[str, Profile]:
         """The profile and the label under which its cells are recorded. Raises ValueError for an unknown profile or
@@ -131,7 +146,8 @@ class Sweep:
             raise ValueError(f"unknown profile {name!r} of sweep {self.name}; valid are {', '.join(self.profiles)}")
         overrides = overrides or {}
         changed = [f"{key}={text}" for key, text in sorted(overrides.items()) if key not in self.axes]
-        return " ".join([name, *changed]), self.profiles[name].override(overrides)
+        label = " ".join([name, *changed])
+        return stored_text("what names the settings", label, TAG_LENGTH // 8), self.profiles[name].override(overrides)
 
     def plan(self, profile: Profile) -> dict[str, Cell]:
         """Key -> cell for every cell of the profile, each one checked. Raises ValueError on an invalid or repeated
@@ -152,6 +168,10 @@ class Sweep:
     def key(self, cell: Cell) -> str:
         """The cell's identity: a hash of the sweep's name, the version of its science and the cell's values."""
         return hashlib.sha256(f"{self.name}|{self.version}|{canonical(cell)}".encode()).hexdigest()[:16]
+
+    def tags_of(self, cell: Cell) -> dict[str, str]:
+        """The further tags of a cell's run. Raises ValueError for one that MLflow would not take."""
+        return stored_tags(self.tags(cell))
 
     def packs(self, cells: Mapping[str, Cell], device: str) -> list[dict[str, Cell]]:
         """The cells grouped into trials for a device ("cpu" or "gpu"), costliest first."""
@@ -225,11 +245,21 @@ def grid(**axes: Any) -> list[Cell]:
 
 
 def canonical(cell: Mapping[str, Any]) -> str:
-    """The cell as JSON with sorted keys. Raises ValueError on a value that is not plain."""
+    """The cell as JSON with sorted keys. Raises ValueError on a name or value that is not plain, or that MLflow would
+    refuse or cut short.
+    """
     for name, value in cell.items():
+        entity_name("the name of a cell's field", name)
         for item in value if isinstance(value, tuple | list) else (value,):
-            if not isinstance(item, bool | int | float | str | None):
+            if not isinstance(item, bool | int | float | str | None) or item != item:
                 raise ValueError(
-                    f"cell value {name} is {value!r}; a cell holds numbers, strings, booleans, None or tuples of them"
+                    f"cell value {name} is {shown(value)}; a cell holds numbers, strings, booleans, None or tuples of "
+                    "them"
                 )
-    return json.dumps(cell, sort_keys=True)
+        try:
+            stored_text(f"cell value {name}", text(value), PARAM_LENGTH)
+        except ValueError as error:
+            if "digits" in str(error):  # Python's own limit for writing an integer
+                raise ValueError(f"cell value {name} has more digits than can be written") from None
+            raise
+    return stored_text("a cell as JSON", json.dumps(cell, sort_keys=True), TAG_LENGTH)

@@ -17,18 +17,35 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from pyarrow.lib import ArrowException
 
 from infoscope.tracking.checkpoint import Checkpoint
-from infoscope.tracking.checks import metric_name, plain_name
+from infoscope.tracking.checks import (
+    NAME_LENGTH,
+    metric_name,
+    metric_step,
+    metric_value,
+    plain_name,
+    shown,
+    storable_text,
+    stored_text,
+)
 from infoscope.tracking.environment import machine_tags
 from infoscope.tracking.flush import Flusher, header_tags
 from infoscope.tracking.models import write_model
 from infoscope.tracking.record import COMPLETE, FAILED, Record, RecordUnwritable
-from infoscope.tracking.store import Store, without_password
-from infoscope.tracking.sweep import Cell, Pack
+from infoscope.tracking.store import Store, first_line, without_password
+from infoscope.tracking.sweep import Cell, Pack, canonical
 
 CHECKPOINT_SECONDS = float(os.environ.get("INFOSCOPE_CHECKPOINT_SECONDS", 20))
 PATIENCE_SECONDS = 1800.0  # of a worker whose records the driver cannot see, with a store that does not answer
+TOLD = frozenset(  # under what this package and Tune tell of a trial: a metric would be taken for it
+    "fraction pack pack_seconds failed errors final run_ids aside recording_seconds own_seconds config date done "
+    "checkpoint_dir_name episodes_total experiment_tag hostname iterations_since_restore node_ip pid should_checkpoint "
+    "time_since_restore time_this_iter_s time_total_s timestamp timesteps_since_restore timesteps_total "
+    "training_iteration trial_id".split()
+)
+ROUNDING = 1e-9  # of a fraction that a trial has summed up
 FRACTION, METRIC = "progress/fraction", "progress/{}"  # under a search: how far a run got, and what it is judged by
 
 
@@ -64,7 +81,9 @@ class Report:
 
     def __init__(self, assignment: Assignment, tell: Callable[[dict[str, float]], None], metric: str | None = None):
         self._tell, self._metric = tell, metric
-        self._records = {_identity(cell): Record(assignment.records / key) for key, cell in assignment.cells.items()}
+        self._records = {key: Record(assignment.records / key) for key in assignment.cells}
+        self._keys = {canonical(cell): key for key, cell in assignment.cells.items()}
+        self._known = {id(cell): key for key, cell in assignment.cells.items()}  # quicker than by value
         first = self.records[0]
         run_id = assignment.run_ids.get(first.key)
         self.checkpoint = Checkpoint(assignment.checkpoint, assignment.store, first, run_id)
@@ -78,38 +97,53 @@ class Report:
     def records(self) -> list[Record]:
         return list(self._records.values())
 
+    def _record(self, cell: Cell) -> Record:
+        """Of a cell. Raises ValueError for one that is not of this pack."""
+        key = self._known.get(id(cell)) or self._keys.get(canonical(cell))
+        if key is None:
+            raise ValueError(f"{shown(cell)} is no cell of this pack")
+        return self._records[key]
+
     def metrics(self, cell: Cell, values: Mapping[str, float], step: int = 0) -> None:
         """Numbers of a cell at a step. A curve is a name reported at many steps (keep it to some hundreds; see
-        `table`). Raises ValueError for a name that MLflow would not take.
+        `table`). Of a step that is reported again, the last value counts. MLflow has no infinities: they are stored as
+        NaN.
+
+        Raises ValueError for a name or a step that MLflow would not take, and for what is no number.
         """
         began = time.perf_counter()
-        for name in values:
-            metric_name(name)
-        record = self._records[_identity(cell)]
-        record.metrics(values, step)
+        values = {metric_name(name): metric_value(name, value) for name, value in values.items()}
+        record = self._record(cell)
+        record.metrics(values, metric_step(step))
         self.final.setdefault(record.key, {}).update(values)
         self.seconds += time.perf_counter() - began
 
     def table(self, cell: Cell, name: str, columns: Mapping[str, np.ndarray]) -> None:
         """A table of a cell, such as a value per step, as the artifact NAME.parquet. Raises ValueError for a name that
-        is no plain file name.
+        is no plain file name, and for columns of which there is no such file.
         """
         began = time.perf_counter()
-        with self._records[_identity(cell)].file(f"{plain_name('the name of a table', name)}.parquet") as path:
-            pd.DataFrame(columns).to_parquet(path, index=False)
+        with self._record(cell).file(f"{plain_name('the name of a table', name)}.parquet") as path:
+            try:
+                pd.DataFrame(columns).to_parquet(path, index=False)
+            except (ValueError, TypeError, ArrowException) as error:  # surrogates, mixed types, unequal lengths
+                raise ValueError(f"table {name} cannot be stored: {first_line(error)}") from error
         self.seconds += time.perf_counter() - began
 
     def arrays(self, cell: Cell, name: str, arrays: Mapping[str, np.ndarray]) -> None:
         """Arrays of a cell, such as the items a model is to be evaluated on, as the artifact NAME.npz (compressed).
         Raises TypeError for an array of Python objects, which could only be stored as a pickle, ValueError for a name
-        that is no plain file name.
+        that is no plain file name, or one of an array that is no text, or that NumPy takes for an argument of its own.
         """
         began = time.perf_counter()
         plain_name("the name of arrays", name)
         for key, array in arrays.items():
+            stored_text(f"the name of an array of {name}", key, NAME_LENGTH)
+            if key in ("file", "allow_pickle") or key.endswith(".npy"):
+                raise ValueError(f"the name of an array of {name} is {key!r}, for which NumPy has another use")
             if np.asarray(array).dtype.hasobject:
                 raise TypeError(f"array {key!r} of {name} holds Python objects; give numbers or fixed-width strings")
-        with self._records[_identity(cell)].file(f"{name}.npz") as path, open(path, "wb") as file:
+        with self._record(cell).file(f"{name}.npz") as path, open(path, "wb") as file:
             np.savez_compressed(file, **arrays)
         self.seconds += time.perf_counter() - began
 
@@ -120,18 +154,25 @@ class Report:
         Raises ValueError for a name that is no plain file name.
         """
         began = time.perf_counter()
-        owner = self._records[_identity(cells[0])]
+        owner, *others = map(self._record, cells)
         write_model(module, example, owner.model_folder(name))
-        for cell in cells:
-            self._records[_identity(cell)].append({"model": name, "owner": owner.key})
+        for record in (owner, *others):
+            record.append({"model": name, "owner": owner.key})
         self.seconds += time.perf_counter() - began
 
     def progress(self, fraction: float, **metrics: float) -> None:
         """How much of the pack is done, in [0, 1], with the metrics a scheduler decides by. Returns quickly; call it
         often. Under a search, a scheduler hears of every hundredth of the work, and may end the trial in this call.
 
-        Raises ValueError when the search's metric is not among the metrics.
+        Raises ValueError for a fraction outside of [0, 1], for a metric that `metrics` would not take or whose name has
+        another use, and when the search's metric is not among them.
         """
+        if not -ROUNDING <= fraction <= 1 + ROUNDING:
+            raise ValueError(f"the fraction that is done is {shown(fraction)}; it must be a number from 0 to 1")
+        fraction = min(max(float(fraction), 0.0), 1.0)
+        if reserved := TOLD & metrics.keys():
+            raise ValueError(f"report.progress is given {sorted(reserved)}, names that have another use; choose others")
+        metrics = {metric_name(name): metric_value(name, value) for name, value in metrics.items()}
         now, before = time.monotonic(), self.last.get("fraction", -1.0)
         if self._metric is None:
             if now - self._told > 1.0:
@@ -155,7 +196,7 @@ class Report:
         try:
             yield
         except Exception as raised:
-            record = self._records[_identity(cell)]
+            record = self._record(cell)
             self.errors[record.key] = _told(raised)
             _write_traceback([record])
 
@@ -178,10 +219,6 @@ class Report:
             return None
         self.errors |= kept["errors"]  # a member that failed before it stays so
         return kept["state"]
-
-
-def _identity(cell: Cell) -> tuple:
-    return tuple(sorted(cell.items()))
 
 
 @functools.cache
@@ -278,11 +315,11 @@ def _attempt(trial: Callable[[Pack, Report], None], assignment: Assignment, repo
 
 def _told(raised: Exception) -> str:
     """What an exception is and says; MLflow's say the address that did not answer, with its password."""
-    return without_password(f"{type(raised).__name__}: {raised}")
+    return storable_text(without_password(f"{type(raised).__name__}: {raised}"))
 
 
 def _write_traceback(records: Iterable[Record]) -> None:
-    text = without_password(traceback.format_exc())
+    text = storable_text(without_password(traceback.format_exc()))
     for record in records:
         with contextlib.suppress(RecordUnwritable), record.file("traceback.txt") as path:
             path.write_text(text)
