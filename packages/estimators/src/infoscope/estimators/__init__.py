@@ -12,7 +12,7 @@ Of samples, imported by name (`from infoscope.estimators import knn`):
     npeet        the same under NPEET's names, in bits
     classifier   cross_fit: every term of one coherent decomposition from calibrated classifiers
     uncertainty  intervals for neighbour estimates, a verdict on their bias, permutation tests
-    mixture      Gaussian mixtures of typed variables: a held-out lower bound on their information
+    laws         laws fitted to typed variables, whose information is known: a held-out lower bound
     variables    Continuous, Discrete: what a column is
 """
 

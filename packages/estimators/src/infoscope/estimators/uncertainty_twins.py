@@ -1,8 +1,8 @@
 """What a nearest-neighbour estimate makes of data like the user's whose information is known.
 
-A Gaussian mixture is fitted to the sample (`mixture`); rows are drawn from it, and every continuous column is replaced
+A law is fitted to the sample (`laws`); rows are drawn from it, and every continuous column is replaced
 by the user's own values in the order of the draws, so that its margins are the user's and its information is that of
-the mixture. The estimate on such twins minus their truth is the bias to expect, if the twins are like the data: that
+the law. The estimate on such twins minus their truth is the bias to expect, if the twins are like the data: that
 shows in whether the estimate on them is the estimate on the data.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from infoscope.estimators import knn, mixture
+from infoscope.estimators import knn, laws
 from infoscope.estimators.variables import Variable, join
 
 TWINS = 3
@@ -30,7 +30,7 @@ class Twins:
     truth, truth_error  mutual information of their law, and its Monte Carlo error
     level, level_error  mean estimate on them, and its standard error
     bias, bias_error    mean estimate minus the information of the same draws, and its standard error
-    components          of the mixture
+    law                 what was fitted, in words
     """
 
     truth: float
@@ -40,21 +40,21 @@ class Twins:
     bias: float
     bias_error: float
     count: int
-    components: int
+    law: str
 
 
 def twins(variables: Sequence[Variable], k: int, generator: np.random.Generator) -> Twins:
     """The bias of the estimate of I(x; y), or I(x; y | z), with k neighbours on data like the variables.
 
-    The variables are as they are measured: nothing is scaled any more. ValueError if no mixture can be fitted: too few
+    The variables are as they are measured: nothing is scaled any more. ValueError if no law can be fitted: too few
     rows for their columns, or continuous columns of repeated values.
     """
     require_rows(variables)
-    law = mixture.fit(variables, generator)
+    law = laws.fit(variables, generator)
     n = variables[0].n
     draws = max(DRAWS, TWINS * n)
     scores, codes = law.draw(draws, generator)
-    local = law.log_ratio(scores, codes)
+    local = laws.log_ratio(law, scores, codes)
     levels, biases = [], []
     for number in range(TWINS):
         rows = slice(number * n, (number + 1) * n)
@@ -65,7 +65,7 @@ def twins(variables: Sequence[Variable], k: int, generator: np.random.Generator)
     return Twins(
         float(local.mean()), float(local.std() / np.sqrt(draws)), float(np.mean(levels)),
         float(np.std(levels, ddof=1) * error), float(np.mean(biases)), float(np.std(biases, ddof=1) * error), TWINS,
-        len(law.components),
+        law.name,
     )  # fmt: skip
 
 

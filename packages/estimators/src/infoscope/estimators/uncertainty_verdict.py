@@ -10,7 +10,7 @@ the same. So it is called reliable only where all of these hold, asked in this o
     and what they give there is off by at most EXPECTED standard errors
 
 Of categories alone, every combination must be able to occur ROWS_PER_CELL times. The interval for the truth takes in
-the bias that is predicted. What cannot be seen by this, nor by anything that looks at the same rows: information beside
+the bias that is predicted, and as an error the difference that twins leave unexplained. What cannot be seen by this, nor by anything that looks at the same rows: information beside
 the visible one in patterns finer than the rows resolve. The constants were chosen on the laws of
 sweeps/known_truth.py; sweeps/verdicts.py measures the verdict on others.
 """
@@ -18,7 +18,6 @@ sweeps/known_truth.py; sweeps/verdicts.py measures the verdict on others.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import hypot
 
 import numpy as np
 from scipy import stats
@@ -74,8 +73,8 @@ def verify(
     word, reason = _by_twins(value, error, found)
     if word != RELIABLE:
         return Verdict(word, (reason,), np.nan, np.nan, drift, found)
-    spread = hypot(error, found.bias_error, found.truth_error)
-    return Verdict(word, (), *_interval(value, spread, found.bias, degrees), drift, found)
+    spread = np.sqrt(error**2 + found.bias_error**2 + found.truth_error**2 + (value - found.level) ** 2)
+    return Verdict(word, (), *_interval(value, float(spread), found.bias, degrees), drift, found)
 
 
 def _at_once(sample: Sample, value: float, error: float, k: int, drift: Drift) -> tuple[str, str]:

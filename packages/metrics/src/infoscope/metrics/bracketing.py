@@ -1,7 +1,7 @@
 """Mutual information from two sides, and what it means when the sides disagree: the quick answer.
 
 What was fitted to other rows gives a lower bound on I(x; y) up to sampling error: for labels a classifier, what one
-family of them can use; for numbers a Gaussian mixture as the critic of InfoNCE. A nearest-neighbour estimate is no
+family of them can use; for numbers a fitted law as the critic of InfoNCE. A nearest-neighbour estimate is no
 bound, but needs no family; in many dimensions it is biased low. H(y) is a ceiling for labels; numbers have none. No one
 of these can be trusted alone; their order says which to doubt. What none of them can see: information that lies in few
 of many columns or in patterns finer than the rows resolve, such as the parity of the last digit.
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from infoscope.estimators import classifier, knn, mixture, uncertainty
+from infoscope.estimators import classifier, knn, laws, uncertainty
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.variables import Variable, as_variable, same_length
 
@@ -28,7 +28,7 @@ class Bracket:
     """Two or three figures for I(x; y), nats.
 
     neighbours  the nearest-neighbour estimate, its interval, and the verdict on its bias
-    usable      on held-out rows, the classifier's or the mixture's: a lower bound, up to its interval
+    usable      on held-out rows, the classifier's or the fitted law's: a lower bound, up to its interval
     ceiling     H(y), which I(x; y) cannot exceed, with its standard error, robust to groups; None for numbers
     finding     agree, neighbours low, neighbours high, above ceiling
     meaning     what follows, in words and numbers
@@ -76,7 +76,7 @@ def bracket(
         usable, ceiling = fitted.information("z", "y"), knn.entropy(right, local=True)
         ceiling = replace(ceiling, standard_error=fitted.estimate(ceiling.local).standard_error)
     else:
-        usable, ceiling = mixture.held_out(left, right, groups, folds, generator), None
+        usable, ceiling = laws.held_out(left, right, groups, folds, generator), None
     finding = found(neighbours, usable, ceiling)
     return Bracket(neighbours, usable, ceiling, finding, meaning(finding, neighbours, usable, ceiling))
 

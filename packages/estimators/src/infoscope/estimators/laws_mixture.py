@@ -1,0 +1,146 @@
+"""Gaussian mixtures of normal scores and categories.
+
+In every joint category of the discrete columns the continuous ones follow a mixture of normals of its own. Every margin
+of such a law is a mixture again, so its log density ratios are exact.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
+
+SIZES = (2, 4, 8, 16, 32)  # components begun as clusters of rows
+SHELLS = (2, 3, 5)  # components begun around one centre, narrow to wide: heavy tails that columns share
+ROWS_PER_PARAMETER = 2.0  # of a mixture of more than one component
+RIDGE = 1e-4  # least variance, of unit scores: what is narrower than a hundredth of the spread is not resolved
+STEPS = 60
+WIDTHS = (0.1, 3.0)  # of shells, times the covariance
+
+Start = tuple[str, int] | None  # how components are begun, and how many; None: there is one
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """One normal of the mixture: its share of all rows, the joint category it belongs to, and what it is.
+
+    codes [variables] are the categories of the discrete parts, -1 where a variable has none; mean [c] and covariance
+    [c, c] are of all continuous columns side by side.
+    """
+
+    weight: float
+    codes: NDArray[np.intp]
+    mean: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """A law of some variables (`laws.Law`)."""
+
+    components: tuple[Component, ...]
+    columns: NDArray[np.intp]
+
+    @property
+    def name(self) -> str:
+        return f"a Gaussian mixture of {len(self.components)}" if len(self.components) > 1 else "a normal law"
+
+    def draw(self, n: int, generator: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        """n rows: scores [n, c] and categories [n, variables], in random order."""
+        weights = np.array([component.weight for component in self.components])
+        chosen = generator.choice(len(weights), n, p=weights / weights.sum())
+        scores = generator.normal(size=(n, len(self.columns)))
+        codes = np.empty((n, len(self.components[0].codes)), np.intp)
+        for number, component in enumerate(self.components):
+            rows = chosen == number
+            codes[rows] = component.codes
+            if rows.any() and len(self.columns):
+                scores[rows] = component.mean + scores[rows] @ np.linalg.cholesky(component.covariance).T
+        return scores, codes
+
+    def log_density(
+        self, scores: NDArray[np.float64], codes: NDArray[np.intp], variables: Sequence[int]
+    ) -> NDArray[np.float64]:
+        """Of some of the variables [n]: minus infinity at categories that the law does not hold."""
+        columns = np.flatnonzero(np.isin(self.columns, variables))
+        values = np.full((len(self.components), len(scores)), -np.inf)
+        for number, component in enumerate(self.components):
+            rows = (codes[:, variables] == component.codes[list(variables)]).all(axis=1)
+            values[number, rows] = np.log(component.weight)
+            if len(columns):
+                factor = np.linalg.cholesky(component.covariance[np.ix_(columns, columns)])
+                away = np.linalg.solve(factor, (scores[np.ix_(rows, columns)] - component.mean[columns]).T)
+                constant = np.log(np.diag(factor)).sum() + 0.5 * len(columns) * np.log(2 * np.pi)
+                values[number, rows] -= 0.5 * (away**2).sum(axis=0) + constant
+        return logsumexp(values, axis=0)
+
+
+def fits(dim: int, rows: float) -> Iterator[Any]:
+    """Ways to fit a mixture that a category of so many rows can bear: (scores, codes, joint codes, columns) -> Mixture."""
+    yield functools.partial(fitted, None)
+    most = rows / (ROWS_PER_PARAMETER * (dim + 1) * (dim + 2) / 2)
+    if dim:
+        yield from (functools.partial(fitted, ("clusters", size)) for size in SIZES if size <= most)
+    if dim > 1:
+        yield from (functools.partial(fitted, ("shells", size)) for size in SHELLS if size <= most)
+
+
+def fitted(
+    start: Start, scores: NDArray[np.float64], codes: NDArray[np.intp], joint: NDArray[np.intp],
+    columns: NDArray[np.intp],
+) -> Mixture:  # fmt: skip
+    """The mixture of rows whose joint categories are `joint` [n]; a category of few rows has one component, drawn to
+    the pooled covariance.
+    """
+    pooled, components = _pooled(scores, joint), []
+    for category in np.unique(joint):
+        rows = np.flatnonzero(joint == category)
+        for weight, mean, covariance in _parts(scores[rows], start, pooled if len(rows) < len(scores) else None):
+            components.append(Component(weight * len(rows) / len(scores), codes[rows[0]], mean, covariance))
+    return Mixture(tuple(components), columns)
+
+
+def _parts(
+    scores: NDArray[np.float64], start: Start, pooled: NDArray[np.float64] | None
+) -> list[tuple[float, NDArray[np.float64], NDArray[np.float64]]]:
+    """(weight, mean, covariance) of the components of one category."""
+    rows, dim = scores.shape
+    if start is not None and rows > start[1] * (dim + 1) * (dim + 2) / 2:
+        found = _mixture(scores, start)
+        return [(float(weight), *of) for weight, *of in zip(found.weights_, found.means_, found.covariances_)]
+    centred = scores - scores.mean(axis=0)
+    spread, count = centred.T @ centred, rows
+    if pooled is not None:
+        spread, count = spread + (dim + 1) * pooled, rows + dim + 1
+    return [(1.0, scores.mean(axis=0), spread / count + RIDGE * np.eye(dim))]
+
+
+def _pooled(scores: NDArray[np.float64], joint: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Covariance within the categories."""
+    if not scores.shape[1]:
+        return np.empty((0, 0))
+    sizes = np.bincount(joint)
+    means = np.stack([np.bincount(joint, weights=column) for column in scores.T], axis=1) / np.maximum(sizes, 1)[:, None]
+    centred = scores - means[joint]
+    return centred.T @ centred / len(scores)
+
+
+def _mixture(scores: NDArray[np.float64], start: tuple[str, int]) -> GaussianMixture:
+    kind, number = start
+    model = GaussianMixture(number, reg_covar=RIDGE, max_iter=STEPS, random_state=0)
+    if kind == "shells":
+        covariance = np.atleast_2d(np.cov(scores.T)) + RIDGE * np.eye(scores.shape[1])
+        scales = np.geomspace(*WIDTHS, number)
+        precisions = np.linalg.inv(covariance) / scales[:, None, None]
+        model.set_params(means_init=np.tile(scores.mean(axis=0), (number, 1)), precisions_init=precisions)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a law that is not the likeliest is a law as well
+        return model.fit(scores)
