@@ -124,6 +124,7 @@ SWEEP = Sweep(
     check=domains.check,
     cost=domains.cost,
     best=("in_domain/average", "max"),
+    version=2,
 )
 
 if __name__ == "__main__":

@@ -49,7 +49,9 @@ QUICK: dict[str, dict[str, Any]] = {
         "weight": 1.0,
     }
 }
-SETTINGS: dict[str, dict[str, dict[str, Any]]] = {"published": {}, "quick": QUICK}
+# "quick-item-sum": for |z_dy| NVAE pays batch x dimensions, here 512, times what its reference does
+ITEM_SUM = {"nvae": QUICK["nvae"] | {"l1_form": "item-sum"}}
+SETTINGS: dict[str, dict[str, dict[str, Any]]] = {"published": {}, "quick": QUICK, "quick-item-sum": QUICK | ITEM_SUM}
 CONFIG = "config."  # prefix of a cell's fields that are a model's configuration
 
 

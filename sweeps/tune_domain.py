@@ -22,7 +22,8 @@ SETS = {"training-domain-validation": "validation/average", "oracle": "test doma
 # what is searched: a setting and its range, as multiples of the setting's value in the profile
 RATE = {"optimisation.learning_rate": (0.1, 5.0)}
 RANGES: dict[str, dict[str, tuple[float, float]]] = {
-    "nvae": RATE | {"alpha_y": (0.1, 10.0), "alpha_d": (0.1, 10.0), "l1.z_dy": (0.02, 10.0)},
+    # L1 from next to nothing, as in the reference, to what the sum over dimensions of every item would be
+    "nvae": RATE | {"alpha_y": (0.1, 10.0), "alpha_d": (0.1, 10.0), "l1.z_dy": (0.02, 500.0)},
     "diva": RATE | {"alpha_y": (0.1, 10.0), "alpha_d": (0.1, 10.0)},
     "augmented-dann": RATE | {"adversary.weight": (0.1, 10.0), "l1.z_dy": (0.02, 10.0)},
     "dann": RATE | {"adversary.weight": (0.01, 100.0)},  # as widely as DomainBed
@@ -108,6 +109,7 @@ SWEEP = Sweep(
     check=check,
     cost=domains.cost,
     search=Search(JUDGED, "max", scheduler=asha, space=space, trials=lambda profile: profile.trials, seed=0),
+    version=2,
 )
 
 if __name__ == "__main__":

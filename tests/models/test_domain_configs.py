@@ -9,8 +9,8 @@ from typing import ClassVar
 import pytest
 
 from infoscope.models import domain_configs
-from infoscope.models.domain import DANN, DIVA, ERM, IRM, NVAE, AugmentedDANN, BlockSpec, Network
-from infoscope.models.domain_configs import ERMConfig, NVAEConfig
+from infoscope.models.domain import DANN, DIVA, ERM, IRM, NVAE, PUBLISHED, AugmentedDANN, BlockSpec, Network
+from infoscope.models.domain_configs import AugmentedDANNConfig, DIVAConfig, ERMConfig, NVAEConfig
 
 SETTING = {"shape": (3, 16, 16), "classes": 4, "domains": 3}
 
@@ -28,6 +28,31 @@ def test_a_version_1_configuration_is_read():
     assert model.blocks_spec == BlockSpec(8, 8, 8, 8)
     assert model.settings.l1 == {"z_dy": 5.0} and model.settings.network == Network(width=4)
     assert model.settings.alpha_y == 150.0 and model.settings.reconstruction == "squared"
+    assert model.settings.l1_form == "item-sum"  # what version 1 did, and not today's default
+    again = NVAE(**json.loads(json.dumps(model.config)))
+    assert again.settings == model.settings and again.settings.version == domain_configs.VERSION
+
+
+def test_forms_of_penalties_are_those_of_the_version_that_wrote_them():
+    """Of today without a version, of version 1 with it, and as it says where it says."""
+    for config, field, now, before in (
+        (NVAEConfig, "l1_form", "batch-mean", "item-sum"),
+        (DIVAConfig, "l1_form", "batch-mean", "item-sum"),
+        (AugmentedDANNConfig, "decorrelation_form", "covariance", "correlation"),
+    ):
+        assert getattr(config.from_dict(SETTING), field) == now
+        assert getattr(config.from_dict(SETTING | {"version": 1}), field) == before
+        assert getattr(config.from_dict(SETTING | {"version": 1, field: now}), field) == now
+        written = config.from_dict(SETTING | {field: before})
+        assert config.from_dict(written.to_dict()) == written
+
+
+def test_published_weights_come_with_their_form():
+    """5 on z_dy belongs to the mean, 100 on z_dy to the sum."""
+    for name, form, weight in (("nvae", "batch-mean", 5.0), ("nvae-wilds", "item-sum", 100.0)):
+        settings = PUBLISHED[name][1] if name in PUBLISHED else {}
+        config = NVAEConfig.from_dict(SETTING | settings)
+        assert (config.l1_form, config.l1["z_dy"]) == (form, weight)
 
 
 def test_missing_fields_take_the_defaults_of_the_version_that_wrote_them(monkeypatch):
@@ -92,6 +117,9 @@ def test_weights_of_absent_blocks_are_dropped():
         (NVAE, {"blocks": {"z_y": 4, "z_x": 4}}, "z_d or z_dy"),
         (NVAE, {"reconstruction": "l2"}, "reconstruction"),
         (NVAE, {"l1": {"z_q": 1.0}}, "z_q"),
+        (NVAE, {"l1_form": "item-mean"}, "l1_form"),
+        (AugmentedDANN, {"decorrelation_form": "hsic"}, "decorrelation_form"),
+        (AugmentedDANN, {"decorrelation": 1.0, "blocks": {"z_y": 4, "z_d": 4}}, "without a z_dy"),
         (NVAE, {"beta": {"z_y": -1.0}}, "beta of z_y"),
         (DIVA, {"blocks": {"z_y": 4, "z_dy": 4, "z_d": 4}}, "z_dy"),
     ],

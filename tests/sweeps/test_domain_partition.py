@@ -74,6 +74,17 @@ def test_published_settings_pass_through_a_cell_unchanged(model, data):
     assert config.from_dict(domains.configuration(fields) | items) == config.from_dict(dict(settings) | items)
 
 
+def test_the_earlier_penalty_of_nvae_can_be_asked_for_and_changes_nothing_else():
+    fields = {setting: domains.model_fields("nvae", "crmnist", setting) for setting in ("quick", "quick-item-sum")}
+    assert [domains.setting_of(one, "l1_form") for one in fields.values()] == ["batch-mean", "item-sum"]
+    assert {domains.setting_of(one, "l1")["z_dy"] for one in fields.values()} == {5.0}
+    plain, other = ({name: one[name] for name in one if name != "setting"} for one in fields.values())
+    assert other == plain | {"config.l1_form": "item-sum"}
+    for model in set(MODELS) - {"nvae"}:
+        one, two = (domains.model_fields(model, "crmnist", setting) for setting in fields)
+        assert one | {"setting": None} == two | {"setting": None}
+
+
 @pytest.mark.parametrize("model", ["nvae", "dann"])
 def test_what_is_logged_gives_the_reported_accuracies(model):
     """From the arrays and the model alone, as a later evaluation has them."""

@@ -62,6 +62,7 @@ PUBLISHED: dict[str, tuple[str, dict[str, Any]]] = {
             "blocks": {"z_y": 128, "z_x": 128, "z_dy": 128, "z_d": 128},
             "alpha_d": 40.0,
             "l1": {"z_y": 10.0, "z_x": 10.0, "z_dy": 100.0, "z_d": 10.0},
+            "l1_form": "item-sum",
             "optimisation": {"learning_rate": 1e-4},
         },
     ),

@@ -123,7 +123,8 @@ class AugmentedDANN(DomainModel):
             terms[f"l1/{name}"] = z[name].abs().mean()
             objective = objective + ramp * weight * terms[f"l1/{name}"]
         if settings.decorrelation:
-            terms["decorrelation"] = mean_squared_correlation(z)
+            between = covariance_norms if settings.decorrelation_form == "covariance" else mean_squared_correlation
+            terms["decorrelation"] = between(z)
             objective = objective + settings.decorrelation * terms["decorrelation"]
         return terms | {"objective": objective}
 
@@ -135,6 +136,17 @@ class AugmentedDANN(DomainModel):
 def _beside(z: dict[str, Tensor], name: str) -> Tensor:
     """A block, with z_dy beside it if there is one: [n, dims]."""
     return torch.cat([z[name], z["z_dy"]], 1) if "z_dy" in z else z[name]
+
+
+def covariance_norms(z: dict[str, Tensor]) -> Tensor:
+    """Sum over the other blocks of the Frobenius norm of their covariance with z_dy in the batch (divided by n), not
+    squared: it grows with the scale of either block.
+
+    z: block name -> [n, dim], with z_dy and another block or more.
+    """
+    centred = {name: values - values.mean(0) for name, values in z.items()}
+    shared = centred.pop("z_dy")
+    return torch.stack([torch.linalg.matrix_norm(shared.T @ other / len(other)) for other in centred.values()]).sum()
 
 
 def mean_squared_correlation(z: dict[str, Tensor]) -> Tensor:

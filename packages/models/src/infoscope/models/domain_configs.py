@@ -17,10 +17,12 @@ from typing import Any, ClassVar, Self
 from .checks import one_of, whole, wholes
 from .domain_blocks import BLOCK_NAMES, BlockSpec
 
-VERSION = 1
+VERSION = 2
 
 NETWORKS = ("plain", "densenet121", "resnet18", "resnet50")
 RECONSTRUCTIONS = ("squared", "categorical", "bernoulli")
+L1_FORMS = ("batch-mean", "item-sum")
+DECORRELATIONS = ("covariance", "correlation")
 
 
 def positive(name: str, value: float) -> None:
@@ -219,7 +221,9 @@ class AugmentedDANNConfig(DomainConfig):
     """Adversarial training of z_y, z_d and z_dy. hidden: widths of both heads. alpha_y, alpha_d: weights of their cross
     entropies. conditional: the adversaries are also told the other label, so that they are set against I(z_y; D | Y)
     and I(z_d; Y | D) instead of I(z_y; D) and I(z_d; Y). l1: weight by block of the mean absolute value, growing as the
-    adversaries' weight does. decorrelation: weight of the mean squared correlation between coordinates of two blocks.
+    adversaries' weight does. decorrelation: weight of what is linear between the blocks in a batch, in the form
+    decorrelation_form: "covariance", the reference's, between z_dy and each other block (see `covariance_norms`), or
+    "correlation", between all blocks and without regard to their scale (see `mean_squared_correlation`).
     """
 
     blocks: BlockSpec = BlockSpec(12, None, 12, 12)
@@ -230,6 +234,9 @@ class AugmentedDANNConfig(DomainConfig):
     alpha_d: float = 1.0
     l1: Mapping[str, float] = field(default_factory=lambda: {"z_y": 0.5, "z_dy": 1.5, "z_d": 1.0})
     decorrelation: float = 0.0
+    decorrelation_form: str = "covariance"
+
+    EARLIER: ClassVar[dict[int, dict[str, Any]]] = {2: {"decorrelation_form": "correlation"}}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -242,6 +249,9 @@ class AugmentedDANNConfig(DomainConfig):
         not_negative("alpha_y", self.alpha_y)
         not_negative("alpha_d", self.alpha_d)
         not_negative("decorrelation", self.decorrelation)
+        one_of("decorrelation_form", self.decorrelation_form, DECORRELATIONS)
+        if self.decorrelation and self.decorrelation_form == "covariance" and self.blocks.z_dy is None:
+            raise ValueError("decorrelation_form must be correlation without a z_dy, not covariance, which is of z_dy.")
         object.__setattr__(self, "l1", _by_block("l1", self.l1, self.blocks))
 
 
@@ -250,8 +260,10 @@ class VariationalConfig(DomainConfig):
     """reconstruction: "squared" error (of a Normal of variance 1/2, without its constant), "categorical" (256 levels of
     each value in [0, 1]), or "bernoulli" (values in [0, 1]). alpha_y, alpha_d: weights of the auxiliary cross
     entropies; hidden: widths of their heads. beta: weight of the KL of a block, 1 where not named, growing linearly
-    from 0 over the fraction beta_warmup of the training. l1: weight of the absolute values of a block, summed over its
-    dimensions, 0 where not named. Of beta and l1, what is said of a block that is absent is dropped."""
+    from 0 over the fraction beta_warmup of the training. l1: weight of the absolute values of a block, 0 where not
+    named, in the form l1_form: "batch-mean", their mean over items and dimensions, once in the sum of a batch's losses,
+    so that an item has 1 / batch of it; or "item-sum", their sum over dimensions, for every item: batch x dimensions
+    times as much. A weight belongs to its form. Of beta and l1, what is said of a block that is absent is dropped."""
 
     reconstruction: str
     alpha_y: float
@@ -260,6 +272,9 @@ class VariationalConfig(DomainConfig):
     beta: Mapping[str, float] = field(default_factory=dict)
     beta_warmup: float = 0.0
     l1: Mapping[str, float] = field(default_factory=dict)
+    l1_form: str = "batch-mean"
+
+    EARLIER: ClassVar[dict[int, dict[str, Any]]] = {2: {"l1_form": "item-sum"}}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -270,6 +285,7 @@ class VariationalConfig(DomainConfig):
         share("beta_warmup", self.beta_warmup)
         object.__setattr__(self, "beta", _by_block("beta", self.beta, self.blocks))
         object.__setattr__(self, "l1", _by_block("l1", self.l1, self.blocks))
+        one_of("l1_form", self.l1_form, L1_FORMS)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,8 @@ LEVELS = 256
 class PartitionedVAE(DomainModel):
     """p(x | z) p(z_y | y) p(z_x) p(z_dy | y, d) p(z_d | d), of which NVAE and DIVA are the two posteriors.
 
-    An item's loss is reconstruction + sum_b beta_b KL_b (of one draw) + alpha_y CE_y + alpha_d CE_d + L1, in nats.
+    An item's loss is reconstruction + sum_b beta_b KL_b (of one draw) + alpha_y CE_y + alpha_d CE_d + L1, in nats: sums
+    over pixels and dimensions (but see `VariationalConfig` for L1), and the objective is their mean over the batch.
     Where the class is unknown (y = -1), KL(q(y | z) || uniform) replaces alpha_y CE_y, and the KL of the blocks whose
     prior knows the class is averaged over q(y | z) (Ilse et al. 2020, the unsupervised objective).
     """
@@ -95,7 +96,7 @@ class PartitionedVAE(DomainModel):
         terms["domain"] = cross_entropy(self._read(self.domain_head, ("z_d", "z_dy"), z), batch.d)
         objective = objective + settings.alpha_d * terms["domain"]
         for name, weight in settings.l1.items():
-            terms[f"l1/{name}"] = z[name].abs().sum(1).mean()
+            terms[f"l1/{name}"] = absolute_values(z[name], settings.l1_form)
             objective = objective + weight * terms[f"l1/{name}"]
         return terms | {"objective": objective}
 
@@ -192,6 +193,15 @@ class DIVA(PartitionedVAE):
             mean, raw = self.encoders[name](x).chunk(2, 1)
             blocks[name] = Block(mean, softplus(raw) + SMALLEST_SCALE)
         return blocks
+
+
+def absolute_values(z: Tensor, form: str) -> Tensor:
+    """What an item of a batch pays for the absolute values of its block z [n, dim], scalar (see `VariationalConfig`).
+
+    form: "batch-mean", the mean over items and dimensions, shared among the n items; "item-sum", the mean over items of
+    the sum over dimensions, which is n * dim times as much.
+    """
+    return z.abs().mean() / len(z) if form == "batch-mean" else z.abs().sum(1).mean()
 
 
 def _means(blocks: Mapping[str, Block]) -> dict[str, Tensor]:
