@@ -43,6 +43,8 @@ OF_DATA = {
 QUICK: dict[str, dict[str, Any]] = {
     model: {"network": {"width": 16}, "optimisation": {"learning_rate": 2e-3}} for model in MODELS
 } | {
+    # None: an adversary with an optimiser of its own has the same rate
+    "dann": {"network": {"width": 16}, "optimisation": {"learning_rate": 2e-3}, "adversary": {"learning_rate": None}},
     "irm": {
         "network": {"width": 16},
         "optimisation": {"learning_rate": 2e-3, "batch": 16, "balanced": True},

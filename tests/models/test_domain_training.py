@@ -13,13 +13,15 @@ from infoscope.models.domain import (
     IRM,
     MODELS,
     NVAE,
+    PUBLISHED,
     DomainData,
     accuracies,
     extract_blocks,
     fit_domain,
     select_step,
 )
-from infoscope.models.domain_data import Minibatches
+from infoscope.models.domain_data import Minibatches, fetch
+from infoscope.models.domain_training import _Training
 
 FLAT = {"shape": (6,), "classes": 3, "domains": 2, "network": {"width": 16}}
 FAST = {"learning_rate": 5e-3, "batch": 24}
@@ -143,6 +145,49 @@ def test_irm_starts_its_optimiser_afresh_at_the_switch():
     irm = IRM(**FLAT, switch=0.5, optimisation={"batch": 12}, generator=generator())
     fit_domain(irm, items(), steps=10, generator=generator(), save=save)
     assert counts == [1, 2, 3, 4, 5, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("own", [{}, {"learning_rate": 3e-4, "weight_decay": 0.1}])
+def test_each_player_has_its_own_optimiser(own):
+    """Both Adam's betas of both, and the adversary's rate and decay, by one step of Adam without momentum by hand: a
+    step of the rate in the direction of (gradient + decay x weight) / (|.| + 1e-8), of the one whose turn it is alone."""
+    rest = {"learning_rate": 1e-2, "momentum": 0.5, "second_momentum": 0.9, "weight_decay": 0.3, "batch": 24}
+    adversary = {"method": "alternating", "gamma": None, "steps": 1} | own
+    dann = model("dann", optimisation=rest, adversary=adversary)
+    before = {name: value.detach().clone() for name, value in dann.named_parameters()}
+    training = _Training(dann, items(), 10, "last", generator(1))
+    for player, optimiser in training.optimisers.items():
+        (group,) = optimiser.param_groups
+        expected = rest | (own if player == "adversary" else {})
+        assert group["betas"] == (0.5, 0.9)
+        assert (group["lr"], group["weight_decay"]) == (expected["learning_rate"], expected["weight_decay"])
+    batch = fetch(items(), next(iter(Minibatches(torch.as_tensor(items().d), 24, False, generator(1)))), dann)
+    gradients = torch.autograd.grad(dann.losses(batch, 0.0, generator(2), "adversary")["objective"],
+                                    list(dann.adversary.parameters()))  # fmt: skip
+    training.advance()
+    rate, decay = own.get("learning_rate", 1e-2), own.get("weight_decay", 0.3)
+    for (name, value), gradient in zip(dann.adversary.named_parameters(), gradients):
+        total = gradient + decay * before[f"adversary.{name}"]
+        expected = before[f"adversary.{name}"] - rate * total / (total.abs() + 1e-8)
+        assert torch.allclose(value, expected, atol=1e-6)
+    for name, value in dann.named_parameters():
+        assert name.startswith("adversary") or torch.equal(value, before[name])
+    training.advance()
+    assert not torch.equal(dann.class_head[0].weight, before["class_head.0.weight"])
+
+
+def test_domainbed_s_dann_has_its_defaults():
+    """Adam with betas (.5, .9) for both players, 1e-3 and no decay each, one step each, lambda 1, no gradient penalty,
+    a discriminator of two hidden layers of 256, 64 items of each domain (its hyperparameters for 28 x 28)."""
+    kind, settings = PUBLISHED["dann-domainbed"]
+    dann = MODELS[kind](shape=(3, 28, 28), classes=10, domains=6, **settings, generator=generator())
+    for player in ("adversary", "rest"):
+        own = dann.optimisation(player)
+        assert (own.method, own.momentum, own.second_momentum) == ("adam", 0.5, 0.9)
+        assert (own.learning_rate, own.weight_decay, own.batch, own.balanced) == (1e-3, 0.0, 64, True)
+    adversary = dann.settings.adversary
+    assert (adversary.steps, adversary.weight, adversary.gamma, adversary.gradient_penalty) == (1, 1.0, None, 0.0)
+    assert [layer.out_features for layer in dann.adversary if hasattr(layer, "out_features")] == [256, 256, 6]
 
 
 CURVE = [{"step": step, "validation/average": value, "test domain/average": 0.1 * step, "training/average": 1.0}

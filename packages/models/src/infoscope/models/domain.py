@@ -66,12 +66,29 @@ PUBLISHED: dict[str, tuple[str, dict[str, Any]]] = {
             "optimisation": {"learning_rate": 1e-4},
         },
     ),
+    # the defaults for images of 28 x 28; 64 items of each domain a step
     "dann-domainbed": (
         "dann",
         {
             "hidden": [],
-            "adversary": {"method": "alternating", "hidden": [256, 256], "gamma": None},
-            "optimisation": {"momentum": 0.5, "balanced": True},
+            "adversary": {
+                "method": "alternating",
+                "hidden": [256, 256],
+                "weight": 1.0,
+                "gamma": None,
+                "steps": 1,
+                "gradient_penalty": 0.0,
+                "learning_rate": 1e-3,
+                "weight_decay": 0.0,
+            },
+            "optimisation": {
+                "learning_rate": 1e-3,
+                "momentum": 0.5,
+                "second_momentum": 0.9,
+                "weight_decay": 0.0,
+                "batch": 64,
+                "balanced": True,
+            },
         },
     ),
     "erm-camelyon17": ("erm", _CAMELYON17),

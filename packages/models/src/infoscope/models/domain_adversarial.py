@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, one_hot
 
 from .domain_blocks import Block
-from .domain_configs import Adversary, AugmentedDANNConfig, DANNConfig
+from .domain_configs import Adversary, AugmentedDANNConfig, DANNConfig, Optimisation
 from .domain_models import ERM, Batch, DomainModel
 from .domain_networks import encoder, perceptron, reversal_strength, reverse_gradient
 
@@ -69,6 +70,13 @@ class DANN(ERM):
             return super().players()
         rest = [*self.encoder.parameters(), *self.class_head.parameters()]
         return {"adversary": list(self.adversary.parameters()), "rest": rest}
+
+    def optimisation(self, player: str) -> Optimisation:
+        if player != "adversary":
+            return super().optimisation(player)
+        adversary = self.settings.adversary
+        own = {"learning_rate": adversary.learning_rate, "weight_decay": adversary.weight_decay}
+        return replace(self.settings.optimisation, **{name: value for name, value in own.items() if value is not None})
 
     def player(self, step: int) -> str:
         if self.settings.adversary.method == "reversal":

@@ -72,12 +72,14 @@ class Network:
 
 @dataclass(frozen=True)
 class Optimisation:
-    """method: "adam" or "sgd"; momentum: Adam's first beta or SGD's momentum; batch: items of a step, or of each
-    domain in a step when balanced (every step then has as many of each training domain, as in DomainBed)."""
+    """method: "adam" or "sgd"; momentum: Adam's first beta or SGD's momentum; second_momentum: Adam's second beta; batch:
+    items of a step, or of each domain in a step when balanced (every step then has as many of each training domain, as
+    in DomainBed)."""
 
     method: str = "adam"
     learning_rate: float = 1e-3
     momentum: float = 0.9
+    second_momentum: float = 0.999
     weight_decay: float = 0.0
     batch: int = 64
     balanced: bool = False
@@ -85,7 +87,10 @@ class Optimisation:
     def __post_init__(self) -> None:
         one_of("optimisation.method", self.method, ("adam", "sgd"))
         positive("optimisation.learning_rate", self.learning_rate)
-        share("optimisation.momentum", self.momentum)
+        for name in ("momentum", "second_momentum"):
+            share(f"optimisation.{name}", getattr(self, name))
+            if self.method == "adam" and getattr(self, name) == 1:
+                raise ValueError(f"optimisation.{name} must be below 1 for Adam, not 1.")
         not_negative("optimisation.weight_decay", self.weight_decay)
         whole("optimisation.batch", self.batch, 2)
 
@@ -98,6 +103,8 @@ class Adversary:
     the adversary and of the rest in turn (DomainBed's DANN): `steps` of the adversary for one of the rest, with
     `gradient_penalty` times the squared norm of the gradient of its loss by its input. weight, of the adversarial term;
     it grows as 2 / (1 + exp(-gamma p)) - 1 over the training p in [0, 1], or is constant when gamma is None.
+    learning_rate, weight_decay: of the adversary's own optimiser, where it has one (alternating); None for those of the
+    rest.
     """
 
     hidden: tuple[int, ...] = (100, 100)
@@ -106,6 +113,8 @@ class Adversary:
     gamma: float | None = 10.0
     steps: int = 1
     gradient_penalty: float = 0.0
+    learning_rate: float | None = None
+    weight_decay: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hidden", widths("adversary.hidden", self.hidden))
@@ -115,6 +124,13 @@ class Adversary:
             positive("adversary.gamma", self.gamma)
         whole("adversary.steps", self.steps)
         not_negative("adversary.gradient_penalty", self.gradient_penalty)
+        for name, valid in (("learning_rate", positive), ("weight_decay", not_negative)):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            valid(f"adversary.{name}", value)
+            if self.method == "reversal":
+                raise ValueError(f"adversary.{name} must be None for a reversal, one step for both, not {value!r}.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, one_hot
 
 from .domain_blocks import Block
-from .domain_configs import DomainConfig, ERMConfig, IRMConfig
+from .domain_configs import DomainConfig, ERMConfig, IRMConfig, Optimisation
 from .domain_networks import encoder, initialise, perceptron
 from .initialisation import generator_or_default
 
@@ -73,6 +73,10 @@ class DomainModel(nn.Module):
     def players(self) -> dict[str, list[nn.Parameter]]:
         """The parameters that are optimised together, by name; one of these takes each step (`player`)."""
         return {"model": list(self.parameters())}
+
+    def optimisation(self, player: str) -> Optimisation:
+        """How the parameters of a player are optimised."""
+        return self.settings.optimisation
 
     def player(self, step: int) -> str:
         """Whose turn a step is, counted from 0."""

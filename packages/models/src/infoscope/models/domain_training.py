@@ -163,8 +163,8 @@ class _Training:
         model.train()
 
     def _fresh_optimisers(self) -> dict[str, torch.optim.Optimizer]:
-        settings = self.model.settings.optimisation
-        return {name: optimiser(settings, parameters) for name, parameters in self.model.players().items()}
+        players = self.model.players().items()
+        return {name: optimiser(self.model.optimisation(name), parameters) for name, parameters in players}
 
     def advance(self) -> Row:
         """One step; the terms of its loss."""
@@ -249,4 +249,4 @@ def optimiser(settings: Optimisation, parameters: list[torch.nn.Parameter]) -> t
     rate, decay = settings.learning_rate, settings.weight_decay
     if settings.method == "sgd":
         return torch.optim.SGD(parameters, lr=rate, momentum=settings.momentum, weight_decay=decay)
-    return torch.optim.Adam(parameters, lr=rate, betas=(settings.momentum, 0.999), weight_decay=decay)
+    return torch.optim.Adam(parameters, lr=rate, betas=(settings.momentum, settings.second_momentum), weight_decay=decay)
