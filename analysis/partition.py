@@ -36,7 +36,16 @@ from analysis import partition_tables as tables
 from analysis.domain_partition import counts
 from analysis.partition_claims import arithmetic, claims
 from analysis.partition_evaluation import DRAWS, MEANS, Effort, Evaluation, evaluated
-from analysis.partition_models import IN_DOMAIN, Candidate, candidate_at, candidates, chosen, has_posterior, items_of
+from analysis.partition_models import (
+    IN_DOMAIN,
+    Candidate,
+    candidate_at,
+    candidates,
+    chosen,
+    has_posterior,
+    items_of,
+    newest,
+)
 from analysis.report import FOLDER, Analysis, Result, file_name, plus_minus, printable, save, show
 from infoscope.metrics.partition_seed import AS_NUMBERS
 from infoscope.metrics.partition_terms import CLASSIFIER
@@ -59,11 +68,12 @@ LIMITS = (
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What was evaluated, and in a sentence each, what could not be."""
+    """What was evaluated, and in a sentence each, what could not be, and what was not to be."""
 
     evaluations: Sequence[Evaluation]
     failures: Sequence[str]
     effort: Effort
+    notes: Sequence[str] = ()
 
 
 def effort_of(arguments: argparse.Namespace) -> Effort:
@@ -206,16 +216,18 @@ def caption(found: Outcome, figures: pd.DataFrame) -> list[str]:
         LIMITS,
         *arithmetic(found.evaluations),
         "What a table cannot show is in it_summary_report.txt, in words for every model.",
+        *found.notes,
         *(f"Not evaluated: {failure}" for failure in found.failures),
     ]
 
 
 def analyse(frame: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
     """Evaluates the models of these runs where that is not done yet. Raises ValueError when none can be."""
-    found = outcome(candidates(chosen(frame, arguments.experiment, arguments)), arguments)
+    models, notes = of_runs(frame, arguments)
+    found = outcome(models, arguments)
     if not found.evaluations:
         raise ValueError(f"no model could be evaluated: {' '.join(found.failures)}")
-    return results(found)
+    return results(replace(found, notes=notes))
 
 
 def write(found: Outcome, tabled: Sequence[Result], folder: Path) -> list[Path]:
@@ -279,30 +291,38 @@ OPTIONS = {
 ANALYSIS = Analysis(EXPERIMENT, analyse, OPTIONS)
 
 
-def asked(arguments: argparse.Namespace) -> tuple[list[Candidate], list[str]]:
-    """The models that the command line asks for, and in a sentence each, the addresses without one."""
+def of_runs(frame: pd.DataFrame, arguments: argparse.Namespace) -> tuple[list[Candidate], list[str]]:
+    """The models of these runs that the options ask for, and in a sentence each, what is left out unasked."""
+    found = chosen(frame, arguments.experiment, arguments)
+    found, notes = (found, []) if arguments.run else newest(found)
+    return candidates(found), notes
+
+
+def asked(arguments: argparse.Namespace) -> tuple[list[Candidate], list[str], list[str]]:
+    """The models that the command line asks for, and in a sentence each, the addresses without one and what is left out
+    unasked."""
     if not arguments.uri:
-        frame = runs(arguments.experiment, None if arguments.run else arguments.profile)
-        return candidates(chosen(frame, arguments.experiment, arguments)), []
+        models, notes = of_runs(runs(arguments.experiment, None if arguments.run else arguments.profile), arguments)
+        return models, [], notes
     found, missing = [], []
     for address in arguments.uri:
         try:
             found.append(candidate_at(address))
         except LookupError as error:
             missing.append(sentence(error))
-    return found, missing
+    return found, missing, []
 
 
 def main(words: Sequence[str] | None = None) -> None:
     """Exits with 1 when a model could not be evaluated, with 2 when there is nothing to evaluate."""
     arguments = ANALYSIS.arguments(words, description=sys.modules[__name__].__doc__.split("\n\n")[0])
     try:
-        models, missing = asked(arguments)
+        models, missing, notes = asked(arguments)
         found = outcome(models, arguments)
     except (LookupError, ValueError, StoreUnreachable, MlflowException) as error:
         print(f"error: {sentence(error)}", file=sys.stderr)
         sys.exit(2)
-    found = replace(found, failures=[*missing, *found.failures])
+    found = replace(found, failures=[*missing, *found.failures], notes=notes)
     for failure in found.failures:
         print(f"error: {printable(failure)}", file=sys.stderr)
     if not found.evaluations:

@@ -107,6 +107,15 @@ def source_run(address: str) -> str | None:
         raise LookupError(f"there is no model at {address!r}: {error.message}") from None
 
 
+def newest(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """The runs of the sweep's version that was started last, and a note on the others: a version changes what a model
+    is, so that two of the same settings are not trainings of one kind.
+    """
+    keep = runs["version"] == runs.loc[runs["start"].idxmax(), "version"]
+    note = f"Note: {int((~keep).sum())} runs of an earlier version of the sweep are left out; --run takes them by id."
+    return runs[keep], [] if keep.all() else [note]
+
+
 def chosen(runs: pd.DataFrame, experiment: str, arguments: Any) -> pd.DataFrame:
     """The runs that the options ask for: by model, by run id, by an MLflow filter. Raises LookupError for none."""
     asked = {name: words.split(",") for name in ("models", "run") if (words := getattr(arguments, name))}

@@ -38,14 +38,15 @@ def model(name, seed=0):
                         generator=torch.Generator().manual_seed(seed))  # fmt: skip
 
 
-def log(store, folder, name, seed, module=None, stored=None, damage=None):
+def log(store, folder, name, seed, module=None, stored=None, damage=None, version="1"):
     """A run as the sweep leaves it."""
     cell = {"model": name, "seed": seed, "data": "made up"}
-    key = f"{name}-{seed}"
+    key = f"{name}-{seed}" + (f"-{version}" if version != "1" else "")
     assignment = Assignment({key: cell}, {}, {key: {}}, store, folder, "cpu", "here", 1.0)
     report = Report(assignment, lambda told: None)
     (record,) = report.records
-    record.begin(cell, header_tags(key, cell, {"infoscope.profile": "laptop"}), None)
+    tags = {"infoscope.profile": "laptop", "infoscope.version": version}
+    record.begin(cell, header_tags(key, cell, tags), None)
     stored = items(seed=seed) if stored is None else stored
     if stored:
         report.arrays(cell, "evaluation", stored)
@@ -169,6 +170,21 @@ def test_a_model_of_an_older_configuration_is_evaluated(store, tmp_path):
 
     log(store, tmp_path, "nvae", 7, damage=age)
     evaluated_by(["--run", run_of(store, "nvae-7")])
+
+
+def test_models_of_two_versions_of_the_sweep_are_not_one_kind(tmp_path, monkeypatch, capsys):
+    """The same cells, trained before and after what they mean changed: the earlier ones are left out and it is said."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    store = Store.open(partition.EXPERIMENT, create=True)
+    for version, name in (("1", "nvae"), ("1", "erm"), ("2", "nvae"), ("2", "erm")):
+        log(store, tmp_path / "records", name, 0, version=version)
+    evaluated_by([])
+    rows = json.loads((tmp_path / partition.OUTPUTS / "model_comparison.json").read_text())["models"]
+    assert {row["trainings"] for row in rows} == {1} and {row["model"] for row in rows} == {"nvae", "nvae draws", "erm"}
+    assert "2 runs of an earlier version of the sweep are left out" in capsys.readouterr().out.replace("\n", " ")
+    evaluated_by(["--run", f"{run_of(store, 'nvae-0')},{run_of(store, 'erm-0')}"])  # but for those that are asked for
+    assert "left out" not in capsys.readouterr().out
 
 
 def test_one_broken_model_does_not_keep_the_others(store, tmp_path, capsys):
