@@ -34,6 +34,7 @@ SELECTIONS = {"last": "last", "training": "training", "training-domain-validatio
 OF_DATA = {
     ("diva", "crmnist"): "diva-crmnist",
     ("dann", "rotated-mnist"): "dann-domainbed",
+    ("erm", "rotated-mnist"): "erm-domainbed",
     ("nvae", "camelyon17"): "nvae-wilds",
     ("erm", "camelyon17"): "erm-camelyon17",
     ("irm", "camelyon17"): "irm-camelyon17",

@@ -47,6 +47,18 @@ def test_forms_of_penalties_are_those_of_the_version_that_wrote_them():
         assert config.from_dict(written.to_dict()) == written
 
 
+def test_an_earlier_adversary_has_the_optimiser_of_the_rest():
+    """What version 1 logged of an alternating DANN: Adam's second beta was .999, and one rate and decay was for both."""
+    config = DANN(**SETTING, adversary={"method": "alternating"}, optimisation={"momentum": 0.5}).config
+    config = json.loads(json.dumps(config | {"version": 1}))
+    del config["optimisation"]["second_momentum"]
+    for name in ("learning_rate", "weight_decay"):
+        del config["adversary"][name]
+    dann = DANN(**config)
+    assert dann.optimisation("adversary") == dann.optimisation("rest") == dann.settings.optimisation
+    assert (dann.settings.optimisation.momentum, dann.settings.optimisation.second_momentum) == (0.5, 0.999)
+
+
 def test_published_weights_come_with_their_form():
     """5 on z_dy belongs to the mean, 100 on z_dy to the sum."""
     for name, form, weight in (("nvae", "batch-mean", 5.0), ("nvae-wilds", "item-sum", 100.0)):

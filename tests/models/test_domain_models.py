@@ -254,6 +254,39 @@ def test_nvae_is_the_published_sum_over_a_batch():
     assert 12 * objective.item() == pytest.approx(total.item(), rel=1e-5)
 
 
+def test_diva_is_the_published_sum_over_a_batch():
+    """As the official code for rotated MNIST: cross entropies of 256 levels summed over pixels and items, divergences of
+    one draw, 3500 and 2000 times the auxiliary ones, all sums; halfway through the warm-up half the divergences."""
+    model = DIVA(**SETTING | {"shape": (1, 8, 8)}, generator=generator())
+    items = batch(12, (1, 8, 8))
+    items = items._replace(x=(255 * items.x).round() / 255)
+    objective = model.losses(items, 0.1, generator(2))["objective"]  # warm-up over a fifth
+    posterior, g = model.blocks(items.x), generator(2)
+    z = {name: block.draw(g) for name, block in posterior.items()}
+    raw = model.decoder(torch.cat([z[name] for name in model.blocks_spec.names], 1)).view(12, 256, 64)
+    total = cross_entropy(raw, (255 * items.x).round().long().view(12, 64), reduction="sum")
+    for name, block in posterior.items():
+        prior = model.prior(name, items.y, items.d)
+        ratio = Normal(block.mean, block.scale).log_prob(z[name]) - Normal(prior.mean, prior.scale).log_prob(z[name])
+        total = total + 0.5 * ratio.sum()
+    total = total + 3500 * cross_entropy(model.class_head(z["z_y"]), items.y, reduction="sum")
+    total = total + 2000 * cross_entropy(model.domain_head(z["z_d"]), items.d, reduction="sum")
+    assert 12 * objective.item() == pytest.approx(total.item(), rel=1e-5)
+
+
+def test_augmented_dann_pays_for_means_beside_means():
+    """Its absolute values are means over items and dimensions, and so are the cross entropies that they are added to:
+    neither the size of the batch nor that of a block changes their share."""
+    model, items = AugmentedDANN(**FLAT, generator=generator()), batch(12, (5,))
+    z = model.blocks(items.x)
+    twice = Batch(*(torch.cat([values, values]) for values in items))
+    terms, again = (model.losses(some, 0.5, generator()) for some in (items, twice))
+    for name in ("z_y", "z_dy", "z_d"):
+        assert terms[f"l1/{name}"].item() == pytest.approx(z[name].mean.abs().sum().item() / (12 * 12), rel=1e-5)
+    for name in terms:
+        assert again[name].item() == pytest.approx(terms[name].item(), rel=1e-5)
+
+
 @pytest.mark.parametrize("dim", [1, 8])
 def test_forms_of_l1_differ_by_batch_times_dimensions(dim):
     """The same gradient at weights in the ratio n * dim: 512 for a batch of 64 and 8 dimensions; and at equal weights
