@@ -48,7 +48,7 @@ def test_forms_of_penalties_are_those_of_the_version_that_wrote_them():
 
 
 def test_an_earlier_adversary_has_the_optimiser_of_the_rest():
-    """What version 1 logged of an alternating DANN: Adam's second beta was .999, and one rate and decay was for both."""
+    """Of version 1's alternating DANN: Adam's second beta was .999, and one rate and decay for both."""
     config = DANN(**SETTING, adversary={"method": "alternating"}, optimisation={"momentum": 0.5}).config
     config = json.loads(json.dumps(config | {"version": 1}))
     del config["optimisation"]["second_momentum"]

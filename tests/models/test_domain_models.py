@@ -255,8 +255,8 @@ def test_nvae_is_the_published_sum_over_a_batch():
 
 
 def test_diva_is_the_published_sum_over_a_batch():
-    """As the official code for rotated MNIST: cross entropies of 256 levels summed over pixels and items, divergences of
-    one draw, 3500 and 2000 times the auxiliary ones, all sums; halfway through the warm-up half the divergences."""
+    """As the official code for rotated MNIST: cross entropies of 256 levels summed over pixels and items, divergences
+    of one draw, 3500 and 2000 times the auxiliary ones, all sums; halfway through the warm-up half the divergences."""
     model = DIVA(**SETTING | {"shape": (1, 8, 8)}, generator=generator())
     items = batch(12, (1, 8, 8))
     items = items._replace(x=(255 * items.x).round() / 255)

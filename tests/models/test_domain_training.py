@@ -149,8 +149,8 @@ def test_irm_starts_its_optimiser_afresh_at_the_switch():
 
 @pytest.mark.parametrize("own", [{}, {"learning_rate": 3e-4, "weight_decay": 0.1}])
 def test_each_player_has_its_own_optimiser(own):
-    """Both Adam's betas of both, and the adversary's rate and decay, by one step of Adam without momentum by hand: a
-    step of the rate in the direction of (gradient + decay x weight) / (|.| + 1e-8), of the one whose turn it is alone."""
+    """Adam's betas of both, and the adversary's rate and decay by Adam's first step by hand: one of the size of the
+    rate along (gradient + decay x weight) / (|.| + 1e-8), and of none but the one whose turn it is."""
     rest = {"learning_rate": 1e-2, "momentum": 0.5, "second_momentum": 0.9, "weight_decay": 0.3, "batch": 24}
     adversary = {"method": "alternating", "gamma": None, "steps": 1} | own
     dann = model("dann", optimisation=rest, adversary=adversary)

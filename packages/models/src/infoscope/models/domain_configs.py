@@ -72,9 +72,9 @@ class Network:
 
 @dataclass(frozen=True)
 class Optimisation:
-    """method: "adam" or "sgd"; momentum: Adam's first beta or SGD's momentum; second_momentum: Adam's second beta; batch:
-    items of a step, or of each domain in a step when balanced (every step then has as many of each training domain, as
-    in DomainBed)."""
+    """method: "adam" or "sgd"; momentum: Adam's first beta or SGD's momentum; second_momentum: Adam's second beta;
+    batch: items of a step, or of each domain in a step when balanced (every step then has as many of each training
+    domain, as in DomainBed)."""
 
     method: str = "adam"
     learning_rate: float = 1e-3

@@ -249,4 +249,5 @@ def optimiser(settings: Optimisation, parameters: list[torch.nn.Parameter]) -> t
     rate, decay = settings.learning_rate, settings.weight_decay
     if settings.method == "sgd":
         return torch.optim.SGD(parameters, lr=rate, momentum=settings.momentum, weight_decay=decay)
-    return torch.optim.Adam(parameters, lr=rate, betas=(settings.momentum, settings.second_momentum), weight_decay=decay)
+    betas = (settings.momentum, settings.second_momentum)
+    return torch.optim.Adam(parameters, lr=rate, betas=betas, weight_decay=decay)
