@@ -5,7 +5,19 @@ import pandas as pd
 import pytest
 import torch
 
-from infoscope.estimators.variables import Continuous, Discrete, LabelsAsNumbers, as_codes, as_variable, jitter, join
+from infoscope.estimators import knn
+from infoscope.estimators.variables import (
+    Continuous,
+    Discrete,
+    LabelsAsNumbers,
+    NumbersAsCategories,
+    as_codes,
+    as_variable,
+    jitter,
+    join,
+    separate,
+    single_columns,
+)
 
 FLOATS = np.array([0.5, 1.5, -2.0, 3.25])
 
@@ -117,3 +129,60 @@ def test_jitter_is_relative_to_the_spread(scale):
     assert np.abs(moved - values).max() <= 1e-10 * scale
     with pytest.raises(ValueError, match="relative must exceed the resolution"):
         jitter(values + 1e8 * scale, np.random.default_rng(1))
+
+
+def pixels(n=600, columns=61):
+    """uint8, mostly dark, no column constant."""
+    g = np.random.default_rng(0)
+    return np.where(g.random((n, columns)) < 0.5, 0, g.integers(0, 17, (n, columns))).astype(np.uint8)
+
+
+def test_integers_that_look_like_numbers_warn_once():
+    """Ages, post codes, pixels and several counts; names the columns and both wrappers."""
+    g = np.random.default_rng(0)
+    ages = np.clip(g.normal(45, 15, 1000), 18, 90).astype(int)
+    codes = g.choice(g.integers(10_000, 99_999, 400), 1000)
+    both = pd.DataFrame({"sex": g.integers(0, 2, 1000), "age": ages, "code": codes})
+    for value, named in (
+        (ages, "column 0 has 6[0-9] distinct"),
+        (codes.tolist(), "column 0 has 3[0-9]+ distinct"),
+        (torch.tensor(ages), "column 0 has"),
+        (both, r"2 columns \(1, 2\) have"),
+        (pixels(), r"61 columns \(0, 1, 2, 3, 4, ...\) have 17 distinct .* each, 600 combinations in 600 rows"),
+        (g.integers(0, 1000, 1500), "column 0 has"),
+    ):
+        with pytest.warns(NumbersAsCategories, match=named) as caught:
+            as_variable("x", value)
+        assert len(caught) == 1 and "Continuous" in str(caught[0].message) and "Discrete" in str(caught[0].message)
+
+
+def test_labels_do_not_warn(recwarn):
+    g = np.random.default_rng(0)
+    for labels in (
+        g.integers(1, 13, 1000),  # months
+        g.integers(0, 10, 100),
+        g.integers(0, 100, 1000),
+        g.integers(0, 1000, 5000),
+        np.array([3, 17, 201, 404, 999])[g.integers(0, 5, 100)],
+        np.eye(10, dtype=int)[g.integers(0, 10, 300)],
+        g.integers(0, 3, (2000, 4)),
+        np.arange(15),
+        Discrete(g.integers(18, 90, 1000)),
+        Discrete(pixels()),
+        Continuous(g.integers(18, 90, 1000)),
+        pd.Series(g.integers(18, 90, 1000), dtype="category"),
+        [f"{code}" for code in g.integers(10_000, 99_999, 1000)],
+    ):
+        as_variable("y", labels)
+    assert not recwarn
+
+
+def test_many_columns_warn_once():
+    numbers = pixels().astype(float)
+    for call in (as_variable, single_columns, lambda _, value: knn.total_correlation(value)):
+        with pytest.warns(LabelsAsNumbers, match="61 columns") as caught:
+            call("x", numbers)
+        assert len(caught) == 1
+    with pytest.warns(NumbersAsCategories, match=r"2 columns \(0, 2\)") as caught:
+        separate("x", [1000 * np.arange(50), np.arange(50) % 7, 7 * np.arange(50)])
+    assert len(caught) == 1

@@ -161,7 +161,7 @@ def test_shuffles_stay_within_the_classes_of_z():
     """x and y are z: any shuffle within z leaves x = y, and outside of it nothing is shared."""
     z = np.repeat([0, 1, 2], 40)
     rows = []
-    npeet.shuffle_test(lambda x, y, z: rows.append(x) or 0.0, np.arange(120), z, z, ns=5)
+    npeet.shuffle_test(lambda x, y, z: rows.append(x) or 0.0, np.arange(120.0), z, z, ns=5)
     assert all(np.array_equal(np.sort(x), np.arange(120)) and np.array_equal(x // 40, z) for x in rows)
     assert len({tuple(x) for x in rows}) == 5
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import log, sqrt
+from math import hypot, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ import torch
 from scipy.special import digamma
 
 from infoscope.estimators.checks import whole
+from infoscope.estimators.discrete import chao_shen, expected_information, expected_of_pairs
 from infoscope.estimators.neighbours import count_within, nearest
 from infoscope.estimators.variables import (
     MARGINS,
@@ -40,8 +41,10 @@ from infoscope.estimators.variables import (
     as_variable,
     heavy_tails,
     join,
+    joint_codes,
     prepared,
     same_length,
+    separate,
     single_columns,
 )
 
@@ -58,6 +61,8 @@ __all__ = [
 
 CROWDED_SHARE = 0.5  # of samples with k others at distance 0, beyond which the bias of such counts is noted
 NORMAL_QUARTILES = 1.349  # their distance in a normal law, in standard deviations
+ALONE_SHARE = 0.05  # of the rows alone in their cell, beyond which counts of categories are looked at for bias
+NOTED_BIAS = 0.02  # nats that independent categories would give
 CHANCE_TIES = 8  # samples, of normal scores: the same few in any n (one or two on average)
 TIED_SHARE = 0.01  # rarer ties are accidents of rounding: then only the tied samples are counted the other way
 
@@ -72,7 +77,8 @@ class Estimate(float):
     method          the estimator, by its authors' names
     standardised    whether continuous columns were first brought to a common scale
     standard_error  standard deviation of the local values / sqrt(n), nats. It takes samples for independent and knows
-                    nothing of the bias: about right in few dimensions, too small in many
+                    nothing of the bias: about right in few dimensions, too small in many. Where a
+                    note tells how much bias there may be of too few rows, it is added (as squares)
     local           nats [rows], whose mean is the estimate: nan at rows left out; None unless asked for
     notes           what had to be done differently, one sentence each
     """
@@ -194,7 +200,7 @@ def total_correlation(
     x in `mutual_information`. ValueError as there, and with fewer than two variables.
     """
     if isinstance(columns, (list, tuple)):
-        variables = [as_variable(f"columns[{number}]", value) for number, value in enumerate(columns)]
+        variables = separate("columns", columns)
     else:
         variables = single_columns("columns", columns)
     if len(variables) < 2:
@@ -236,7 +242,9 @@ def co_information(
     require_classes(kept, **sides)
     a, b, target = sides.values()
     unscaled = replace(settings, margins="given")
-    terms = [(sign, pair(side, target, unscaled, local=True)) for sign, side in ((1, a), (1, b), (-1, join(a, b)))]
+    parts = [(1, a), (1, b), (-1, join(a, b))]
+    terms = [(sign, pair(side, target, unscaled, local=True)) for sign, side in parts]
+    bias = sum(sign * by_chance({"x": side, "y": target})[1] for sign, side in parts)
     return finished(
         sum(sign * term.local for sign, term in terms),
         kept,
@@ -245,6 +253,7 @@ def co_information(
         settings,
         local,
         tuple(dict.fromkeys([*notes, *(note for _, term in terms for note in term.notes)])),
+        bias,
     )
 
 
@@ -261,8 +270,11 @@ def entropy(
     variable = as_variable("x", x)
     settings = checked(k, variable.n, standardise, "auto", engine, workers, x)
     if variable.kind == "discrete":
-        values = digamma(variable.n) - digamma(class_sizes(variable))
-        return finished(values, np.ones(variable.n, bool), None, "Grassberger", settings, local, ())
+        require_repeats(x=variable)
+        sizes = class_sizes(variable)
+        values = digamma(variable.n) - digamma(sizes)
+        notes, bias = unseen(sizes, float(values.mean()))
+        return finished(values, np.ones(variable.n, bool), None, "Grassberger", settings, local, notes, bias)
     kept, notes = without_singletons(variable)
     scaled, scales, said = variable, np.ones(variable.dim), ()
     if standardise:
@@ -320,9 +332,11 @@ def method_of(x: Variable, y: Variable, z: Variable | None = None) -> str:
 def treatment(variables: Sequence[Variable], k: int) -> tuple[str, int | None, tuple[str, ...]]:
     """Method, k and notes of the Estimate of I(x; y), or I(x; y | z), without its value: the counts are left out."""
     joint = join(*variables)
+    sparse, _ = by_chance(dict(zip("xyz", variables)))
     if joint.kind == "discrete":
-        return "Grassberger", None, ()
+        return "Grassberger", None, sparse
     kept, notes = without_singletons(joint)
+    notes += sparse
     around = spheres(joint.take(kept), Settings(k, "given", "auto", 1))
     return named_for(method_of(*variables), around, joint), k, notes + joint.notes + around.notes
 
@@ -343,11 +357,15 @@ def combined(
     variables = list(named.values())
     joint = join(*variables)
     if joint.kind == "discrete":
+        require_repeats(**named)
         values = digamma(class_sizes(joint)).astype(float)
         for factor, members in margins:
             values += factor * digamma(class_sizes(join(*(variables[m] for m in members))) if members else joint.n)
-        return finished(values, np.ones(joint.n, bool), None, "Grassberger", settings, local, ())
+        notes, bias = by_chance(named)
+        return finished(values, np.ones(joint.n, bool), None, "Grassberger", settings, local, notes, bias)
     kept, notes = without_singletons(joint)
+    sparse, bias = by_chance(named)
+    notes += sparse
     variables = [prepared(variable, settings.margins, name).take(kept) for name, variable in named.items()]
     require_classes(kept, **{name: variable for name, variable in zip(named, variables) if name != "z"})
     joint = join(*variables)
@@ -362,7 +380,7 @@ def combined(
         else:
             values = values + factor * digamma(counts(margin, around, settings, rectangles))
     name = named_for(name, around, joint)
-    return finished(values, kept, settings.k, name, settings, local, notes + joint.notes + around.notes)
+    return finished(values, kept, settings.k, name, settings, local, notes + joint.notes + around.notes, bias)
 
 
 def named_for(method: str, around: Spheres, joint: Variable) -> str:
@@ -393,10 +411,10 @@ def spheres(joint: Variable, settings: Settings) -> Spheres:
             f"{100 * crowded:.0f} % of the samples have k = {settings.k} others at distance 0: the estimate is biased "
             "low by up to about 1 / (rows per cell); wrap such columns in Discrete."
         )
-    by_chance = CHANCE_TIES if joint.ranked else 0  # columns share their scores, and halves of a column mirror them
-    if tied.mean() > TIED_SHARE and tied.sum() > by_chance:
+    accidents = CHANCE_TIES if joint.ranked else 0  # columns share their scores, and halves of a column mirror them
+    if tied.mean() > TIED_SHARE and tied.sum() > accidents:
         tied[:] = True
-    elif tied.sum() > by_chance:
+    elif tied.sum() > accidents:
         where = "1 sample" if tied.sum() == 1 else f"{tied.sum()} samples"
         notes.append(f"Distances are tied at {where}: Mesner-Shalizi counts there.")
     return Spheres(radius, neighbours, tied, found.ids, tuple(notes))
@@ -423,6 +441,63 @@ def class_sizes(variable: Variable) -> np.ndarray:
     return np.bincount(variable.codes)[variable.codes]
 
 
+def by_chance(named: Mapping[str, Variable]) -> tuple[tuple[str, ...], float]:
+    """What categories with too few rows a cell add to an estimate: a note and the nats, or nothing and 0.
+
+    z is a condition; of three or more variables, each is compared with all before it.
+    """
+    given = named["z"].codes if "z" in named else None
+    categories = [side.codes for name, side in named.items() if name != "z" and side.codes is not None]
+    if len(categories) < 2:
+        return (), 0.0
+    cells = joint_codes(categories if given is None else [*categories, given])[0]
+    alone = float(np.mean(np.bincount(cells)[cells] == 1))
+    if alone <= ALONE_SHARE:
+        return (), 0.0
+    bias, before = 0.0, categories[0]
+    left_out = any(side.dim for side in named.values())  # then rows that are alone are not counted
+    for more in categories[1:]:
+        if left_out:
+            bias += expected_of_pairs(before, more, given, np.random.default_rng(0))
+        else:
+            bias += expected_information(before, more, given)
+        before = joint_codes([before, more])[0]
+    if bias <= NOTED_BIAS:
+        return (), 0.0
+    note = (
+        f"{100 * alone:.0f} % of the rows are alone in their combination of categories: independent variables with the "
+        f"same counts would give about {bias:.3f} nats, so up to that much of the estimate is bias. Merge categories, "
+        "or wrap numbers in Continuous."
+    )
+    return (note,), bias
+
+
+def unseen(sizes: np.ndarray, value: float) -> tuple[tuple[str, ...], float]:
+    """What is said of an entropy of categories with rows [n] of such sizes, and how far off it may be."""
+    alone = float(np.mean(sizes == 1))
+    if alone <= ALONE_SHARE and value <= log(len(sizes)):
+        return (), 0.0
+    counts = np.bincount(sizes)[1:] // np.arange(1, sizes.max() + 1)
+    other = chao_shen(np.repeat(np.arange(1, len(counts) + 1), counts))
+    above = f", above log n = {log(len(sizes)):.3f}" if value > log(len(sizes)) else ""
+    note = (
+        f"{100 * alone:.0f} % of the rows are alone in their category, so about as much of the probability was never "
+        f"seen, and the entropy{above} is hardly known; Chao & Shen's correction gives {other:.3f} nats (the "
+        "difference is counted in the standard error)."
+    )
+    return (note,), abs(other - value)
+
+
+def require_repeats(**variables: Variable) -> None:
+    """ValueError for a discrete variable whose categories never repeat: all that is known of it is n."""
+    for name, variable in variables.items():
+        if variable.kind == "discrete" and variable.categories == variable.n > 1:
+            raise ValueError(
+                f"{name} must share categories among rows, got {variable.n} rows that are all different; wrap numbers "
+                "in Continuous, or merge categories."
+            )
+
+
 def without_singletons(joint: Variable) -> tuple[np.ndarray, tuple[str, ...]]:
     """Which samples [n] are used, and a note if some are not: those that share their category with no other.
 
@@ -444,8 +519,9 @@ def finished(
     settings: Settings,
     local: bool,
     notes: tuple[str, ...],
+    bias: float = 0.0,
 ) -> Estimate:
-    """The estimate from the local values of the rows that were kept."""
+    """The estimate from the local values of the rows that were kept; a likely bias, in nats, widens its error."""
     everywhere = np.full(len(kept), np.nan)
     everywhere[kept] = values
     return Estimate(
@@ -454,7 +530,7 @@ def finished(
         n=len(values),
         method=method,
         standardised=settings.margins != "given",
-        standard_error=float(values.std(ddof=1) / sqrt(len(values))),
+        standard_error=hypot(float(values.std(ddof=1) / sqrt(len(values))), bias),
         local=everywhere if local else None,
         notes=notes,
     )

@@ -17,8 +17,8 @@ tie-breaking noise (NPEET: Ver Steeg, MIT licence). Where the default differs:
     shuffle_test  takes a generator, and shuffles within the classes of a discrete z
 
 Arguments: x, y, z, xs, ys [n] or [n, d] or lists of lists; k neighbours; base of the logarithm; compat; generator of
-the noise and shuffles, a fresh one with seed 0 if None. Results are floats. Errors are those of `knn`; ValueError also
-for a base that is not a positive number other than 1.
+the noise and shuffles, a fresh one with seed 0 if None. Results are floats; what `knn` notes is a warning. Errors are
+those of `knn`; ValueError also for a base that is not a positive number other than 1.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def mi(
     if compat:
         return original.mi(x, y, z, k, alpha, generator_or_default(generator)) / units(base)
     if z is not None:
-        return float(knn.conditional_mutual_information(x, y, z, k)) / units(base)
-    value = float(knn.mutual_information(x, y, k))
+        return told(knn.conditional_mutual_information(x, y, z, k)) / units(base)
+    value = told(knn.mutual_information(x, y, k))
     if alpha > 0:
         joint = join(as_variable("x", x), as_variable("y", y)).standardised()  # fewer than dim points span no volume
         if joint.kind != "continuous" or k < joint.dim:
@@ -78,7 +78,7 @@ def entropy(x: Any, k: int = 3, base: float = 2, *, compat: bool = False, genera
     """H(x)."""
     if compat:
         return original.entropy(x, k, generator_or_default(generator)) / units(base)
-    return float(knn.entropy(x, k)) / units(base)
+    return told(knn.entropy(x, k)) / units(base)
 
 
 def centropy(
@@ -90,14 +90,14 @@ def centropy(
         original.same_rows(x=x, y=y)
         both = np.column_stack([np.asarray(x), np.asarray(y)])
         return (original.entropy(both, k, generator) - original.entropy(y, k, generator)) / units(base)
-    return (knn.entropy(x, k) - knn.mutual_information(x, y, k)) / units(base)
+    return (told(knn.entropy(x, k)) - told(knn.mutual_information(x, y, k))) / units(base)
 
 
 def tc(xs: Any, k: int = 3, base: float = 2, *, compat: bool = False, generator: Generator | None = None) -> float:
     """Total correlation of the columns of xs."""
     if compat:
         return original.total(lambda part: entropy(part, k, base, compat=True, generator=generator), xs)
-    return float(knn.total_correlation(single_columns("xs", xs), k)) / units(base)
+    return told(knn.total_correlation(single_columns("xs", xs), k)) / units(base)
 
 
 def ctc(
@@ -144,7 +144,7 @@ def entropyd(sx: Any, base: float = 2, *, compat: bool = False) -> float:
     """H(sx) of categories."""
     if compat:
         return original.plug_in(sx) / units(base)
-    return float(knn.entropy(Discrete(sx), 1)) / units(base)
+    return told(knn.entropy(Discrete(sx), 1)) / units(base)
 
 
 def centropyd(x: Any, y: Any, base: float = 2, *, compat: bool = False) -> float:
@@ -158,7 +158,7 @@ def midd(x: Any, y: Any, base: float = 2, *, compat: bool = False) -> float:
     """I(x; y) of categories."""
     if compat:
         return (original.plug_in(x) + original.plug_in(y) - original.plug_in(x, y)) / units(base)
-    return float(knn.mutual_information(Discrete(x), Discrete(y), 1)) / units(base)
+    return told(knn.mutual_information(Discrete(x), Discrete(y), 1)) / units(base)
 
 
 def cmidd(x: Any, y: Any, z: Any, base: float = 2, *, compat: bool = False) -> float:
@@ -166,14 +166,14 @@ def cmidd(x: Any, y: Any, z: Any, base: float = 2, *, compat: bool = False) -> f
     if compat:
         pairs = original.plug_in(x, z) + original.plug_in(y, z)
         return (pairs - original.plug_in(x, y, z) - original.plug_in(z)) / units(base)
-    return float(knn.conditional_mutual_information(Discrete(x), Discrete(y), Discrete(z), 1)) / units(base)
+    return told(knn.conditional_mutual_information(Discrete(x), Discrete(y), Discrete(z), 1)) / units(base)
 
 
 def tcd(xs: Any, base: float = 2, *, compat: bool = False) -> float:
     """Total correlation of the columns of xs, which are categories."""
     if compat:
         return original.total(lambda part: entropyd(part, base, compat=True), xs)
-    return float(knn.total_correlation(single_columns("xs", Discrete(xs)), 1)) / units(base)
+    return told(knn.total_correlation(single_columns("xs", Discrete(xs)), 1)) / units(base)
 
 
 def ctcd(xs: Any, y: Any, base: float = 2, *, compat: bool = False) -> float:
@@ -235,7 +235,7 @@ def centropycd(
         # NPEET hands the base over as k.
         unconditional = original.entropy(x, int(base), generator_or_default(generator)) / log(2)
         return unconditional - micd(x, y, k, base, warning, compat=True, generator=generator)
-    return float(knn.entropy(Continuous(x), k)) / units(base) - micd(x, y, k, base, warning)
+    return told(knn.entropy(Continuous(x), k), warning) / units(base) - micd(x, y, k, base, warning)
 
 
 def centropydc(
@@ -284,7 +284,7 @@ def ctccd(
     if compat:
         return ctcdc(y, xs, k, base, warning, compat=True, generator=generator)
     total = knn.total_correlation(single_columns("xs", Continuous(xs)), k)
-    return float(total) / units(base) - corexcd(xs, y, k, base, warning)
+    return told(total, warning) / units(base) - corexcd(xs, y, k, base, warning)
 
 
 def corexcd(
@@ -358,11 +358,11 @@ def shuffled(n: int, strata: Variable | None, generator: Generator) -> np.ndarra
 
 def explained(columns: list[Variable], ys: Variable, k: int, base: float) -> float:
     """sum of I(column; ys) - I(columns; ys)."""
-    alone = sum(knn.mutual_information(column, ys, k) for column in columns)
-    return (alone - knn.mutual_information(join(*columns), ys, k)) / units(base)
+    alone = sum(told(knn.mutual_information(column, ys, k)) for column in columns)
+    return (alone - told(knn.mutual_information(join(*columns), ys, k))) / units(base)
 
 
-def told(estimate: Estimate, warning: bool) -> float:
+def told(estimate: Estimate, warning: bool = True) -> float:
     """The estimate as a float, its notes as warnings."""
     if warning:
         for note in estimate.notes:

@@ -18,11 +18,14 @@ import torch
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
+FEW_VALUES, FEW_ROWS = 20, 3  # integers of more values are numbers if they do not run on, or have fewer rows each
+FROM_ZERO, RUNS_ON = 0.05, 0.9  # class labels begin near 0, as a share of their number, and hardly leave one out
 FEW_REPEATS = 2  # values that repeat this often on average are ties by design; whole ones look like labels
 OFF_LATTICE = 1e-4  # of a step: the rounding of decimals in float32
 HEAVY, HEAVY_BY_ROOT = 0.2, 1.4  # L-kurtosis beyond which tails are heavy: 0.2 + 1.4 / sqrt(n), see `heavy_tails`
 COMMON = 0.1  # of the rows at one value: a point mass, which is no part of a tail
 FEWEST_FOR_TAILS = 20  # rows: with fewer, no tail is seen
+NAMED = 5  # columns that a warning names
 MARGINS = ("auto", "scaled", "rank", "given")
 
 
@@ -32,6 +35,10 @@ Column = np.ndarray | pd.Categorical
 
 class LabelsAsNumbers(UserWarning):
     """A continuous column holds what looks like class labels, whose numeric distances mean nothing."""
+
+
+class NumbersAsCategories(UserWarning):
+    """Integers are taken as categories though they look like numbers, or have too few rows each (`as_variable`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,26 +137,116 @@ def as_variable(name: str, value: Any) -> Variable:
     put side by side; a Variable, returned as it is.
 
     ValueError: no rows, more than two axes, missing or infinite values, a constant continuous column, or a column type
-    that is neither numbers nor categories. LabelsAsNumbers is warned about continuous columns that look like labels.
+    that is neither numbers nor categories.
+
+    Once for all columns, LabelsAsNumbers is warned about continuous ones that look like labels, and NumbersAsCategories
+    about integers, typed by nobody, that look like numbers. Those have more than 20 values, and fewer than 3 rows each
+    or gaps between them: class labels begin near 0 and run on. Several integer columns also if, jointly, they have more
+    than 20 categories of fewer than 3 rows. Ages, pixels and post codes are warned of; months, and 10, 100 or 1,000
+    classes of 3 rows or more, are not. `Discrete` around the columns silences that, and so does `Continuous`, which
+    silences the other warning, too, where there are more than 20 values.
     """
+    variable, doubts = typed_variable(name, value)
+    warn_of(name, doubts)
+    return variable
+
+
+@dataclass(frozen=True)
+class Doubts:
+    """What speaks against the types of a variable's columns.
+
+    labels   names of continuous columns that look like class labels, with how many distinct values they have
+    numbers  names of integer columns taken as categories that look like numbers, likewise
+    rows     of the variable
+    joint    how many categories those of `numbers` have jointly
+    """
+
+    labels: tuple[tuple[str, int], ...] = ()
+    numbers: tuple[tuple[str, int], ...] = ()
+    rows: int = 0
+    joint: int = 0
+
+
+def typed_variable(name: str, value: Any) -> tuple[Variable, Doubts]:
+    """`as_variable` without its warnings, and what they would be about."""
     if isinstance(value, Variable):
-        return value
+        return value, Doubts()
     found = columns(name, value)
-    lengths = {len(column) for _, column in found}
+    lengths = {len(column) for _, column, _ in found}
     if len(lengths) != 1 or 0 in lengths:
         raise ValueError(
             f"{name} must have at least one row, and columns of one length, got lengths {sorted(lengths)}."
         )
-    numbers, labels = [], []
-    for place, (typed, column) in enumerate(found):
+    numbers, labels, as_labels, integers = [], [], [], []
+    for place, (typed, column, wrapped) in enumerate(found):
         if typed is Discrete:
-            labels.append(factorise(categorical(name, column))[0])
+            plain = categorical(name, column)
+            codes, count = factorise(plain)
+            labels.append(codes)
+            if not wrapped and whole_numbers(column):
+                integers.append((str(place), codes, count, looks_numeric(plain, count)))
         else:
             numbers.append(as_numbers(name, column))
-            warn_of_labels(name, place, numbers[-1])
+            distinct = label_values(numbers[-1])
+            if distinct and not (wrapped and distinct > FEW_VALUES):
+                as_labels.append((str(place), distinct))
+    rows = lengths.pop()
     codes, categories = joint_codes(labels)
-    stacked = np.column_stack(numbers) if numbers else np.empty((lengths.pop(), 0))
-    return Variable(np.ascontiguousarray(stacked), codes, categories)
+    stacked = np.column_stack(numbers) if numbers else np.empty((rows, 0))
+    suspects = [column for column in integers if column[3]]
+    together = joint_codes([column[1] for column in suspects])[1] if suspects else 0
+    if len(integers) > 1 and not suspects:
+        together = joint_codes([column[1] for column in integers])[1]
+        suspects = integers if together > FEW_VALUES and rows < FEW_ROWS * together else []
+    doubts = Doubts(tuple(as_labels), tuple((column[0], column[2]) for column in suspects), rows, together)
+    return Variable(np.ascontiguousarray(stacked), codes, categories), doubts
+
+
+def looks_numeric(column: np.ndarray, distinct: int) -> bool:
+    """Whether integers [n] of so many distinct values look like numbers rather than class labels: see `as_variable`."""
+    if distinct <= FEW_VALUES:
+        return False
+    least, most = int(column.min()), int(column.max())
+    runs_on = 0 <= least <= 1 + FROM_ZERO * distinct and distinct >= RUNS_ON * (most - least + 1)
+    return len(column) < FEW_ROWS * distinct or not runs_on
+
+
+def whole_numbers(column: Column) -> bool:
+    """Whether an untyped column [n] holds integers, of numpy or of Python."""
+    if isinstance(column, pd.Categorical):
+        return False
+    return column.dtype.kind in "iu" or (
+        column.dtype.kind == "O" and pd.api.types.infer_dtype(column, skipna=True) == "integer"
+    )
+
+
+def warn_of(name: str, doubts: Doubts, stacklevel: int = 4) -> None:
+    """One warning of each kind there is, for all columns."""
+    if doubts.labels:
+        warnings.warn(
+            f"{name} is taken as continuous, but {listed(doubts.labels, 'only ')} in {doubts.rows} rows: if they are "
+            "class labels, their distances mean nothing; wrap them in Discrete.",
+            LabelsAsNumbers,
+            stacklevel=stacklevel,
+        )
+    if doubts.numbers:
+        jointly = f", {doubts.joint} combinations" if len(doubts.numbers) > 1 and doubts.joint else ""
+        warnings.warn(
+            f"{name} is taken as categories, but {listed(doubts.numbers)}{jointly} in {doubts.rows} rows: if they are "
+            "numbers, wrap them in Continuous; if they are categories, in Discrete.",
+            NumbersAsCategories,
+            stacklevel=stacklevel,
+        )
+
+
+def listed(columns: Sequence[tuple[str, int]], only: str = "") -> str:
+    """'column 3 has 5 distinct whole numbers', or the first of several columns and the range of their numbers."""
+    if len(columns) == 1:
+        return f"column {columns[0][0]} has {only}{columns[0][1]} distinct whole numbers"
+    names = ", ".join(place for place, _ in columns[:NAMED]) + (", ..." if len(columns) > NAMED else "")
+    counts = [count for _, count in columns]
+    span = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else str(counts[0])
+    return f"{len(columns)} columns ({names}) have {only}{span} distinct whole numbers each"
 
 
 def as_codes(name: str, value: Any) -> np.ndarray:
@@ -164,10 +261,21 @@ def as_codes(name: str, value: Any) -> np.ndarray:
 
 
 def single_columns(name: str, value: Any) -> list[Variable]:
-    """Every column of `value` as a Variable of its own."""
-    return [
-        as_variable(f"{name}[{number}]", typed(column)) for number, (typed, column) in enumerate(columns(name, value))
-    ]
+    """Every column of `value` as a Variable of its own; the warnings of `as_variable` once for all."""
+    blocks = [typed(column) if wrapped else column for typed, column, wrapped in columns(name, value)]
+    return separate(name, blocks)
+
+
+def separate(name: str, values: Sequence[Any]) -> list[Variable]:
+    """Every value as a Variable of its own, called name[0], name[1], ...; its warnings come once for all of them."""
+    found = [typed_variable(f"{name}[{number}]", value) for number, value in enumerate(values)]
+    labels, numbers = [], []
+    for number, (_, doubts) in enumerate(found):
+        labels += [(str(number), max(count for _, count in doubts.labels))] if doubts.labels else []
+        numbers += [(str(number), doubts.joint)] if doubts.numbers else []
+    rows = max((doubts.rows for _, doubts in found), default=0)
+    warn_of(name, Doubts(tuple(labels), tuple(numbers), rows))
+    return [variable for variable, _ in found]
 
 
 def join(*variables: Variable) -> Variable:
@@ -318,14 +426,14 @@ def joint_codes(codes: Sequence[np.ndarray]) -> tuple[np.ndarray | None, int]:
     return joint, count
 
 
-def columns(name: str, value: Any) -> list[tuple[type, Column]]:
-    """(Continuous or Discrete, values [n]) of every column."""
+def columns(name: str, value: Any) -> list[tuple[type, Column, bool]]:
+    """(Continuous or Discrete, values [n], whether it was wrapped) of every column."""
     if isinstance(value, (list, tuple)) and any(isinstance(block, (Continuous, Discrete)) for block in value):
         return [column for block in value for column in columns(name, block)]
     if isinstance(value, (Continuous, Discrete)):
         typed = type(value)
-        return [(typed, column) for column in bare_columns(name, value.values)]
-    return [(inferred(name, column), column) for column in bare_columns(name, value)]
+        return [(typed, column, True) for column in bare_columns(name, value.values)]
+    return [(inferred(name, column), column, False) for column in bare_columns(name, value)]
 
 
 def bare_columns(name: str, value: Any) -> list[Column]:
@@ -407,15 +515,9 @@ def categorical(name: str, column: Column) -> np.ndarray:
     return column
 
 
-def warn_of_labels(name: str, place: int, numbers: np.ndarray) -> None:
-    """Warns when a continuous column [n] is all whole numbers that repeat."""
+def label_values(numbers: np.ndarray) -> int:
+    """How many distinct values a continuous column [n] has if all are whole numbers that repeat; else 0."""
     if np.mod(numbers[:100], 1).any() or np.mod(numbers, 1).any():  # the first few mostly tell
-        return
+        return 0
     distinct = len(np.unique(numbers))
-    if len(numbers) >= FEW_REPEATS * distinct:
-        warnings.warn(
-            f"{name} is taken as continuous, but column {place} has only {distinct} distinct whole numbers in "
-            f"{len(numbers)} rows: if they are class labels, their distances mean nothing; wrap them in Discrete.",
-            LabelsAsNumbers,
-            stacklevel=4,
-        )
+    return distinct if len(numbers) >= FEW_REPEATS * distinct else 0

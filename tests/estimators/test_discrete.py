@@ -1,0 +1,143 @@
+"""Counts of categories: entropies in closed form, and what too few rows in each would give."""
+
+import numpy as np
+import pytest
+from scipy.special import digamma
+
+from infoscope.estimators import discrete, knn, npeet, uncertainty
+from infoscope.estimators.knn import (
+    Continuous,
+    Discrete,
+    co_information,
+    conditional_mutual_information,
+    entropy,
+    mutual_information,
+    total_correlation,
+)
+
+LN2 = np.log(2)
+ESTIMATORS = (discrete.plug_in, discrete.miller_madow, discrete.grassberger, discrete.chao_shen)
+CHANCE = "independent variables with the same counts would give about"
+
+
+@pytest.mark.parametrize("estimate", ESTIMATORS)
+def test_entropies_of_plenty_of_rows(estimate):
+    """All agree to about (m - 1) / n with the entropy of the shares, and a single category has none."""
+    shares = np.array([0.5, 0.25, 0.125, 0.125])
+    assert estimate(shares * 80_000) == pytest.approx(1.75 * LN2, abs=1e-4)
+    assert estimate([17]) == pytest.approx(0, abs=1e-12)
+    assert estimate([3, 0, 5]) == estimate([5, 3])
+    with pytest.raises(ValueError, match="counts must be whole numbers"):
+        estimate([0.5, 1])
+
+
+def test_entropies_by_hand():
+    counts = [2, 1, 1]
+    plain = 0.5 * LN2 + 2 * 0.25 * np.log(4)
+    assert discrete.plug_in(counts) == pytest.approx(plain)
+    assert discrete.miller_madow(counts) == pytest.approx(plain + 2 / 8)
+    assert discrete.grassberger(counts) == pytest.approx(digamma(4) - 0.5 * digamma(2) - 0.5 * digamma(1))
+    seen = np.array([0.25, 0.125, 0.125])  # half of the rows are alone: half of the probability is unseen
+    assert discrete.chao_shen(counts) == pytest.approx(-(seen * np.log(seen) / (1 - (1 - seen) ** 4)).sum())
+    assert discrete.chao_shen([1] * 4) == pytest.approx(-4 * (1 / 16) * np.log(1 / 16) / (1 - (15 / 16) ** 4))
+
+
+def test_unseen_categories_are_allowed_for():
+    """1,000 rows of 3,000 equal categories, 20 samples: log 3000 is 8.01, log n 6.91."""
+    generator = np.random.default_rng(0)
+    counts = [np.bincount(generator.integers(0, 3000, 1000)) for _ in range(20)]
+    assert np.mean([discrete.chao_shen(of) for of in counts]) == pytest.approx(np.log(3000), abs=0.05)
+    assert np.mean([discrete.plug_in(of) for of in counts]) < 6.8
+
+
+@pytest.mark.parametrize("rows, columns, n", [(40, 30, 60), (5, 3, 60), (60, 2, 60)])
+def test_expected_information_is_the_mean_of_permutations(rows, columns, n):
+    """2,000 permutations: false alarms at four standard errors, 1 in 15,000."""
+    generator = np.random.default_rng(0)
+    x, y = generator.permutation(np.arange(n) % rows), generator.integers(0, columns, n)
+    drawn = [
+        -discrete.grassberger(np.bincount(x * columns + generator.permutation(y)))
+        + discrete.grassberger(np.bincount(x))
+        + discrete.grassberger(np.bincount(y))
+        for _ in range(2000)
+    ]
+    error = np.std(drawn) / np.sqrt(2000) + 1e-12
+    assert abs(discrete.expected_information(x, y) - np.mean(drawn)) < 4 * error
+    z = np.arange(n) % 2
+    inside = [discrete.expected_information(x[z == s], y[z == s]) for s in (0, 1)]
+    assert discrete.expected_information(x, y, z) == pytest.approx(np.mean(inside))
+
+
+def test_expected_information_by_hand():
+    """Four different rows against a coin: every cell holds one, so log-like terms of the coin alone are left."""
+    x, y = np.arange(4), np.array([0, 0, 1, 1])
+    assert discrete.expected_information(x, y) == pytest.approx(digamma(4) - digamma(2))
+
+
+def test_expected_information_of_many_rows_is_fast_and_small():
+    generator = np.random.default_rng(0)
+    x, y = generator.integers(0, 10, 300_000), generator.integers(0, 1000, 300_000)
+    assert abs(discrete.expected_information(x, y)) < 1e-6
+
+
+def test_sparse_tables_are_never_passed():
+    """300 x 300 independent categories in 1,000 rows: 3.9 for 0."""
+    generator = np.random.default_rng(0)
+    x, y = generator.integers(0, 300, (2, 1000))
+    estimate = mutual_information(Discrete(x), Discrete(y))
+    assert any(CHANCE in note for note in estimate.notes)
+    assert abs(float(estimate)) < 2 * estimate.standard_error
+    found = uncertainty.subsample(Discrete(x), Discrete(y), resamples=10)
+    assert any(CHANCE in note for note in found.notes)
+
+
+def test_every_measure_of_sparse_tables_says_so():
+    generator = np.random.default_rng(0)
+    a, b, c = (Discrete(column) for column in generator.integers(0, 60, (3, 500)))
+    coin, noise = Discrete(generator.integers(0, 2, 500)), Continuous(generator.normal(size=500))
+    for estimate in (
+        conditional_mutual_information(a, b, coin),
+        conditional_mutual_information(coin, Discrete(generator.integers(0, 2, 500)), a, k=1),
+        total_correlation([a, b, coin]),
+        co_information(a, b, coin),
+        mutual_information([noise, Discrete(generator.integers(0, 200, 500))], coin),
+    ):
+        assert any(CHANCE in note for note in estimate.notes), estimate
+        assert abs(float(estimate)) < 3 * estimate.standard_error
+    with pytest.warns(UserWarning, match=CHANCE):
+        npeet.midd(a.values, b.values)
+
+
+@pytest.mark.parametrize("classes, n", [(10, 1000), (100, 2000), (1000, 20000)])
+def test_ordinary_labels_are_passed_in_silence(classes, n, recwarn):
+    generator = np.random.default_rng(0)
+    labels, coin = generator.integers(0, classes, n), generator.integers(0, 2, n)
+    for estimate in (mutual_information(labels, coin), mutual_information(labels, labels), entropy(labels)):
+        assert not estimate.notes and estimate.standard_error < 0.05
+    assert not recwarn
+
+
+def test_rows_that_are_all_different_are_refused():
+    ids, coin = np.arange(1000), np.random.default_rng(0).integers(0, 2, 1000)
+    names = [f"row {i}" for i in ids]
+    for call in (
+        lambda: entropy(Discrete(ids)),
+        lambda: entropy(names),
+        lambda: mutual_information(names, coin),
+        lambda: mutual_information(coin, Discrete(ids)),
+        lambda: conditional_mutual_information(coin, coin[::-1], Discrete(ids)),
+        lambda: total_correlation([Discrete(ids), coin]),
+        lambda: uncertainty.subsample(Discrete(ids), coin),
+        lambda: npeet.entropyd(ids),
+    ):
+        with pytest.raises(ValueError, match="share categories among rows, got .*rows that are all different"):
+            call()
+
+
+def test_an_entropy_above_log_n_says_so():
+    """990 of 1,000 rows alone in their category."""
+    estimate = entropy(Discrete(np.minimum(np.arange(1000), 990)))
+    assert float(estimate) > np.log(1000) and estimate.standard_error > 1
+    assert any("above log n = 6.908" in note and "99 % of the rows are alone" in note for note in estimate.notes)
+    few = knn.entropy(Discrete(np.arange(1000) // 2))
+    assert float(few) < np.log(1000) and not few.notes
