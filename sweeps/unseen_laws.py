@@ -40,8 +40,8 @@ def _through_noise(values: ArrayLike, weights: ArrayLike, noise: ArrayLike, of: 
     """
     values, weights, noise = np.broadcast_arrays(*(np.asarray(a, float) for a in (values, weights, noise)))
     weights = weights / weights.sum()
-    reach, spread = 9 * noise.max(), np.concatenate([values, [values.min(), values.max()]])
-    points = np.linspace(spread.min() - reach, spread.max() + reach, 3001)
+    reach = 9 * noise.max()
+    points = np.linspace(values.min() - reach, values.max() + reach, 3001)
     density = np.concatenate([stats.norm.pdf((some[:, None] - values) / noise) @ (weights / noise)
                               for some in np.array_split(points, 15)])  # fmt: skip
     last = weights @ np.log(noise) if of is None else np.log(of)
