@@ -17,12 +17,14 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from analysis.marks import in_order, legend, mark, save
 from analysis.measures import in_order_of, latest
 from analysis.report import Analysis, Result, main, plus_minus
 from infoscope.tracking import table
 
 GROUP = ["case", "n", "method"]
 WANTED = (0.90, 0.99)
+FILLS = ("full", "none", "left", "bottom", "right", "top")  # of the marks, by size
 UNSEEN = ("gaussian-given-1", "gaussian-given-3", "gaussian-24", "mixture-24", "mixture-given-2", "mixture-given-12")
 
 
@@ -145,20 +147,23 @@ def draw(figures: pd.DataFrame, path: Path) -> None:
 
     cases = list(dict.fromkeys(figures["case"]))
     figure, axis = plt.subplots(figsize=(1.3 * len(cases) + 3, 4), layout="constrained")
-    groups = list(figures.groupby(["method", "n"], sort=False))
+    order = [(method, n) for method in in_order("interval", figures["method"]) for n in sorted(set(figures["n"]))]
+    sizes = sorted(set(figures["n"]))
+    of = dict(list(figures.groupby(["method", "n"])))
+    groups = [(group, of[group]) for group in order if group in of]
     for number, ((method, n), rows) in enumerate(groups):
         shift = 0.6 * (number / max(1, len(groups) - 1) - 0.5)
         edges = [clopper_pearson(round(row.covers_expectation * row.sets), row.sets) for row in rows.itertuples()]
         values = rows["covers_expectation"].to_numpy()
         spread = np.abs(np.array(edges).T - values)
-        axis.errorbar([cases.index(name) + shift for name in rows["case"]], values, spread, fmt="o", capsize=2,
-                      label=f"{method}, n = {n}")  # fmt: skip
+        axis.errorbar([cases.index(name) + shift for name in rows["case"]], values, spread, linestyle="none", capsize=2,
+                      label=f"{method}, n = {n:,}", fillstyle=FILLS[sizes.index(n) % len(FILLS)],
+                      **mark("interval", method)._asdict())  # fmt: skip
     axis.axhspan(*WANTED, color="grey", alpha=0.2)
     axis.set(xticks=range(len(cases)), xticklabels=cases, ylabel="share of intervals that cover the expectation")
     axis.tick_params(axis="x", rotation=20)
-    axis.legend(fontsize="small")
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    legend(figure)
+    save(figure, path, 150)
 
 
 ANALYSIS = Analysis("coverage", analyse)

@@ -39,6 +39,7 @@ from analysis.benchmark import (
     with_constants,
     with_decodable,
 )  # fmt: skip
+from analysis.marks import BLUE, lines
 from analysis.panels import grid_panels
 from analysis.report import Analysis, Claim, Result, main, plus_minus, summarise
 from infoscope import tracking
@@ -199,10 +200,8 @@ def stability_claims(rows: pd.DataFrame) -> list[Claim]:
 
 def draw_mse(axis: Any, rows: pd.DataFrame) -> None:
     """MSE by true MI, a line per critic, on a logarithmic axis."""
-    for critic, line in rows.groupby("critic", sort=False):
-        axis.errorbar(
-            line["true_bits"], line["mse_bits2"], line["mse_bits2_error"], marker="o", capsize=2, label=critic
-        )
+    for critic, line, mark in lines(rows, "critic"):
+        axis.errorbar(line["true_bits"], line["mse_bits2"], line["mse_bits2_error"], capsize=2, label=critic, **mark)
     floor = rows.drop_duplicates("true_bits")
     axis.plot(floor["true_bits"], floor[FLOOR[1]], ":", color="grey", label="oracle critic")
     axis.set(xlabel="true MI (bits)", yscale="log")
@@ -217,9 +216,9 @@ def draw_curve(axis: Any, runs: pd.DataFrame) -> None:
     """Every step (faint), its moving average, and the true MI."""
     trace = tracking.table(runs["run_id"].iloc[0], "trace")
     highest = trace["true_bits"].max()
-    axis.plot(trace["step"], trace["estimate_bits"], color="C0", alpha=0.3, linewidth=0.5)
+    axis.plot(trace["step"], trace["estimate_bits"], color=BLUE, alpha=0.3, linewidth=0.5)
     smooth = trace["estimate_bits"].ewm(span=SPAN).mean()
-    axis.plot(trace["step"], smooth, color="C0", label=f"moving average, span {SPAN}")
+    axis.plot(trace["step"], smooth, color=BLUE, label=f"moving average, span {SPAN}")
     axis.plot(trace["step"], trace["true_bits"], color="black", linewidth=1, label="true MI")
     limit = np.log2(runs["batch"].iloc[0])
     axis.axhline(limit, color="grey", linestyle=":", linewidth=1, label="log2 of the batch size")

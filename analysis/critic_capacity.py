@@ -26,6 +26,7 @@ from analysis.benchmark import (
     setting,
     unlike_published,
 )
+from analysis.marks import GREEN, VERMILLION, in_order, lines, style
 from analysis.panels import panels
 from analysis.report import Analysis, Claim, Result, main, plus_minus, published, summarise, verdict
 from infoscope.metrics import correlation
@@ -145,8 +146,10 @@ def by_estimator(runs: pd.DataFrame, size: str, bits: float, left_out: list[str]
 
 def draw_depths(axis: Any, rows: pd.DataFrame) -> None:
     """MSE by depth: ours, settled, published, oracle."""
-    for column, marker, label in (("mse_bits2", "o", "all steps"), ("settled_mse_bits2", "s", "second half")):
-        axis.errorbar(rows["depth"], rows[column], rows[column + "_error"], marker=marker, capsize=3, label=label)
+    parts = (("mse_bits2", "o", VERMILLION, "all steps"), ("settled_mse_bits2", "s", GREEN, "second half"))
+    for column, marker, colour, label in parts:
+        error = rows[column + "_error"]
+        axis.errorbar(rows["depth"], rows[column], error, marker=marker, color=colour, capsize=3, label=label)
     if rows["published_mse_bits2"].notna().any():
         axis.plot(rows["depth"], rows["published_mse_bits2"], "k--", marker="x", label="paper (one run)")
     axis.axhline(rows["floor_mse_bits2"].iloc[0], color="grey", linestyle=":", label="oracle critic")
@@ -154,10 +157,15 @@ def draw_depths(axis: Any, rows: pd.DataFrame) -> None:
 
 
 def draw_estimators(size: str, axis: Any, rows: pd.DataFrame) -> None:
-    """MSE by size, one line per critic and estimator, on a logarithmic axis."""
-    for (critic, bound), line in rows.groupby(["critic", "bound"], sort=False):
-        name = bound if rows["critic"].nunique() == 1 else f"{critic} {bound}"
-        axis.errorbar(line[size], line["mse_bits2"], line["mse_bits2_error"], marker="o", capsize=3, label=name)
+    """MSE by size, one line per critic (its style) and estimator (its mark), on a logarithmic axis."""
+    critics = in_order("critic", rows["critic"])
+    for critic in critics:
+        for bound, line, mark in lines(rows[rows["critic"] == critic], "bound"):
+            name = bound if len(critics) == 1 else f"{critic} {bound}"
+            axis.errorbar(
+                line[size], line["mse_bits2"], line["mse_bits2_error"], label=name, capsize=3,
+                linestyle=style("critic", critic), **mark,
+            )  # fmt: skip
     axis.set(xlabel=f"critic {size}", yscale="log", xscale="log" if size == "width" else "linear")
     axis.set_xticks(sorted(set(rows[size])), labels=sorted(set(rows[size])), minor=False)
 

@@ -35,6 +35,7 @@ from analysis.difficulty_runs import (
     shown_family,
     shown_items,
 )
+from analysis.marks import mark
 from analysis.report import Analysis, Claim, Result, main, plus_minus, published
 
 GROUP = ["data", "transformation", "family", "estimator"]
@@ -199,11 +200,11 @@ def difficulty_densities(tables: dict[str, pd.DataFrame], family: str, path: Pat
         for name, table in tables.items():
             bits = table["pvi_bits"].to_numpy()
             grid = np.linspace(hardest_shown(table["pvi_bits"]), bits.max() + 0.5, 400)
-            (line,) = axis.plot(grid, gaussian_kde(bits)(grid), label=f"{NAMES[name]} ({len(bits):,})")
-            axis.axvline(bits.mean(), linestyle=":", color=line.get_color())
+            colour = mark("data", name).color
+            axis.plot(grid, gaussian_kde(bits)(grid), color=colour, label=f"{NAMES[name]} ({len(bits):,})")
+            axis.axvline(bits.mean(), linestyle=":", color=colour)
         axis.set(xlabel=f"PVI (bits), {family}; but for the hardest {100 * TAIL:g} %", ylabel="density",
                  title="Difficulty of items; dotted: the means")  # fmt: skip
-        axis.legend(fontsize="small")
 
     drawn_in(1, 1, 6.5, 4.0, draw, path)
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.difficulty_runs import NAMES, TAIL, Z95, Figure, drawn_in, hardest_shown, less_than
+from analysis.marks import BLUE, ORANGE, lines
 from analysis.report import Claim, Result, plus_minus
 from infoscope.estimators.classifier_terms import clustered_error
 from infoscope.metrics import difficulty
@@ -123,8 +124,8 @@ def draw_right(tables: Tables, path: Path) -> None:
                 window = threshold_window(float(own["H_yb"].iloc[0]), classes_of(table))
                 bars = np.arange(np.floor((left - window[0]) / width), np.ceil((right - window[0]) / width) + 1)
                 edges = window[0] + width * bars  # one of them at the bound, so that no bar is on both sides
-                for correct, told in ((True, "right"), (False, "wrong")):
-                    axis.hist(own["pvi_bits"][own["correct"] == correct], edges, alpha=0.6, label=told)
+                for correct, told, colour in ((True, "right", BLUE), (False, "wrong", ORANGE)):
+                    axis.hist(own["pvi_bits"][own["correct"] == correct], edges, alpha=0.6, color=colour, label=told)
                 axis.axvspan(*window, color="grey", alpha=0.15, label="window")
                 for bound in window:
                     axis.axvline(bound, linestyle=":", color="black", linewidth=1.0)
@@ -132,7 +133,6 @@ def draw_right(tables: Tables, path: Path) -> None:
             for axis in row[len(classes) :]:
                 axis.set_axis_off()
             row[0].set_ylabel(f"items, but for the hardest {100 * TAIL:g} %")
-        axes[0][0].legend(fontsize="small", loc="upper left")
 
     drawn_in(max(len(classes) for _, classes in panels), len(panels), 4.2, 2.6, draw, path)
 
@@ -220,19 +220,17 @@ def no_overlap(name: str, table: pd.DataFrame) -> Claim:
 def draw_lines(figures: pd.DataFrame, column: str, title: str, path: Path) -> None:
     """Figure 5, or the same by length: a panel for each data set, a line for each class, side by side."""
     groups = list(figures[figures["n"] >= FEW].groupby("data", sort=False))
-    order = sorted(set(figures["label"]) - {"all"})
 
     def draw(axes: np.ndarray) -> None:
         for axis, (name, rows) in zip(axes[0], groups):
             step = 0.01 * (rows[column].max() - rows[column].min())
-            for number, (label, line) in enumerate(rows.groupby("label")):
+            for number, (label, line, mark) in enumerate(lines(rows, "label")):
                 place = line[column] + step * (number - 1)
-                style = {"color": "black", "linestyle": "--"} if label == "all" else {"color": f"C{order.index(label)}"}
-                axis.errorbar(place, line["mean_bits"], Z95 * line["standard_error_bits"], marker="o", markersize=4,
-                              capsize=2, label=label, **style)  # fmt: skip
+                drawn = {"color": "black", "marker": ".", "linestyle": "--"} if label == "all" else mark
+                axis.errorbar(place, line["mean_bits"], Z95 * line["standard_error_bits"], markersize=4,
+                              capsize=2, label=label, **drawn)  # fmt: skip
             axis.axhline(0, color="grey", linewidth=0.8)
             axis.set(title=NAMES[name], xlabel=title)
-            axis.legend(fontsize="small")
         axes[0][0].set_ylabel("mean PVI (bits), 95 % interval")
 
     drawn_in(max(1, len(groups)), 1, 4.4, 3.6, draw, path)

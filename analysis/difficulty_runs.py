@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from analysis.marks import legend, save
 from analysis.report import Claim, verdict
 from infoscope import tracking
 from infoscope.estimators.classifier_terms import clustered_error
@@ -151,8 +153,17 @@ def hardest_shown(bits: pd.Series) -> float:
     return float(bits.quantile(TAIL)) - 0.2
 
 
-def drawn_in(columns: int, rows: int, width: float, height: float, draw: Callable, path) -> None:
-    """Saves a figure of panels; draw(axes [rows, columns]) fills them."""
+def drawn_in(
+    columns: int,
+    rows: int,
+    width: float,
+    height: float,
+    draw: Callable,
+    path: Path,
+    legend_at: str = "outside right upper",
+    across: int = 1,
+) -> None:
+    """Saves a figure of panels with one legend of `across` columns; draw(axes [rows, columns]) fills them."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -161,5 +172,5 @@ def drawn_in(columns: int, rows: int, width: float, height: float, draw: Callabl
     figure, axes = plt.subplots(rows, columns, figsize=(width * columns, height * rows), squeeze=False,
                                 layout="constrained")  # fmt: skip
     draw(axes)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    legend(figure, legend_at, ncols=across)
+    save(figure, path, 150)

@@ -23,6 +23,7 @@ from analysis.difficulty_runs import (
     of_study,
     over_seeds,
 )
+from analysis.marks import lines, mark
 from analysis.report import Claim, Result, plus_minus, published, verdict
 from infoscope import tracking
 
@@ -99,8 +100,8 @@ def artefacts(runs: pd.DataFrame, words: Sequence[str]) -> Result:
         f"The {TOKENS} tokens that help most to predict each class: H(y | x without the token) - H(y | x), bits, ± its "
         f"standard error over texts (and occurrences), of tokens that occur {OFTEN} times or more in the class, in "
         f"{', '.join(f'{count:,.0f}' for count in sorted(set(runs['artefact_texts'])))} held-out texts. Tokens are "
-        "split at white space, as published. Members are not fitted again. The largest of many: a token that leads by "
-        "its error only may lead by luck.",
+        "words, and signs of punctuation apart from them, as published (by the tokenizers' Whitespace). Members are not "
+        "fitted again. The largest of many: a token that leads by its error only may lead by luck.",
         *words,
     ]
     text = text.rename(columns={"label": "class", "told": "tokens"})
@@ -186,19 +187,21 @@ def draw_epochs(figures: pd.DataFrame, path: Path) -> None:
 
     def draw(axes: np.ndarray) -> None:
         for (axis,), column in zip(axes, ("v_information_bits", "accuracy")):
-            for number, (name, curve) in enumerate(curve_groups(figures)):
-                axis.errorbar(curve["epoch"], curve[column], Z95 * curve[f"{column}_error"], marker="o", capsize=2,
-                              color=f"C{number}", label=name)  # fmt: skip
-                paper = papers[papers["dataset"] == curve["data"].iloc[0]].sort_values("epochs")
+            for name, curve in curve_groups(figures):
+                data, family = curve["data"].iloc[0], curve["family"].iloc[0]
+                colour = mark("data", data).color  # and the marker is the family's
+                axis.errorbar(curve["epoch"], curve[column], Z95 * curve[f"{column}_error"], capsize=2, color=colour,
+                              marker=mark("family", family).marker, label=name)  # fmt: skip
+                paper = papers[papers["dataset"] == data].sort_values("epochs")
                 if len(paper):
-                    axis.plot(paper["epochs"], paper[column], "--", color=f"C{number}", marker="x",
-                              label=f"{NAMES[curve['data'].iloc[0]]}, BERT-base (published)")  # fmt: skip
+                    axis.plot(paper["epochs"], paper[column], "--", color=colour, marker="x",
+                              label=f"{NAMES[data]}, BERT-base (published)")  # fmt: skip
             label = {"v_information_bits": "V-information (bits)"}.get(column, column)
-            axis.set(xlabel="epoch", xticks=sorted(set(figures["epoch"])), ylabel=f"{label}, 95 % interval")
+            axis.set(xlabel="epoch", xticks=sorted(set(figures["epoch"])), ylabel=label)
         axes[0][0].axhline(0, color="grey", linewidth=0.8)
-        axes[0][0].legend(fontsize="small")
+        axes[0][0].set_title("with 95 % intervals", fontsize="medium")
 
-    drawn_in(1, 2, 6.0, 3.0, draw, path)
+    drawn_in(1, 2, 6.0, 3.0, draw, path, "outside lower center", 2)
 
 
 def mislabelled(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
@@ -258,16 +261,16 @@ def draw_detection(figures: pd.DataFrame, path: Path) -> None:
 
     def draw(axes: np.ndarray) -> None:
         for axis, (measure, title) in zip(axes[0], MEASURES.items()):
-            for number, (score, own) in enumerate(figures.groupby("score", sort=False)):
+            for number, (score, own, of) in enumerate(lines(figures, "detector", "score")):
                 places = [names.index(name) + 0.15 * (number - 1.5) for name in own["data"]]
                 spread = [own[measure] - own[f"{measure}_low"], own[f"{measure}_high"] - own[measure]]
-                axis.errorbar(places, own[measure], np.abs(spread), fmt="o", capsize=2, label=SCORES[score])
+                axis.errorbar(places, own[measure], np.abs(spread), linestyle="none", capsize=2, label=SCORES[score],
+                              **of)  # fmt: skip
             axis.set(title=title, xticks=range(len(names)), xlim=(-0.5, len(names) - 0.5),
                      xticklabels=[NAMES[name] for name in names])  # fmt: skip
             axis.tick_params(axis="x", labelsize="small")
         for axis, chance in zip(axes[0], (0.5, float((figures["flipped"] / figures["n"]).mean()))):
             axis.axhline(chance, color="grey", linewidth=0.8, label="by chance")
         axes[0][0].set_ylabel("95 % interval")
-        axes[0][1].legend(fontsize="small")
 
     drawn_in(2, 1, 5.0, 3.6, draw, path)

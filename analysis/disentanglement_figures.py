@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.disentanglement import PUBLISHED, SCORES, TERMS, better_half, evaluations
+from analysis.marks import BLUE, SKY, legend, lines, save
 
 TOLD = 0.005  # of H(y), below which a latent tells of no factor
 
@@ -38,7 +39,7 @@ def boxes(runs: Mapping[str, pd.DataFrame], titles: Mapping[str, str], path: Pat
     for axis, (score, title) in zip(axes.flat, titles.items()):
         for place, members in enumerate(runs.values()):
             values = evaluations(members, score)
-            for side, part, colour in ((-0.18, values, "C0"), (0.18, better_half(values), "lightblue")):
+            for side, part, colour in ((-0.18, values, BLUE), (0.18, better_half(values), SKY)):
                 drawn = axis.boxplot(_finite(part.ravel()), positions=[place + side], widths=0.3, patch_artist=True,
                                      flierprops={"markersize": 3}, medianprops={"color": "black"})  # fmt: skip
                 drawn["boxes"][0].set_facecolor(colour)
@@ -48,8 +49,7 @@ def boxes(runs: Mapping[str, pd.DataFrame], titles: Mapping[str, str], path: Pat
     for row in axes:
         row[0].set_ylabel("score")
     figure.suptitle("all trainings (dark), the better half by the score itself (light)", fontsize=9)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+    save(figure, path, 130)
 
 
 def bars(figures: pd.DataFrame, path: Path) -> None:
@@ -76,8 +76,7 @@ def bars(figures: pd.DataFrame, path: Path) -> None:
         axis.axhline(0, color="black", linewidth=0.6)
     axes[0][0].set_ylabel("share of H(y)")
     figure.suptitle("lower bound (grey), up to the upper bound (orange); ± standard error over trainings", fontsize=9)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+    save(figure, path, 130)
 
 
 def each_training(runs: pd.DataFrame, path: Path) -> None:
@@ -94,8 +93,7 @@ def each_training(runs: pd.DataFrame, path: Path) -> None:
         axis.set_xticks(range(len(runs)), labels=labels, rotation=40, ha="right")
         axis.set_ylim(0, 1.02)
     axes[0].set_ylabel("score")
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+    save(figure, path, 130)
 
 
 def strips(changed: Mapping[str, Mapping[str, np.ndarray]], figures: pd.DataFrame, path: Path) -> None:
@@ -120,8 +118,7 @@ def strips(changed: Mapping[str, Mapping[str, np.ndarray]], figures: pd.DataFram
             axes[row][first].text(0, 0.4, label, fontsize=8, transform=axes[row][first].transAxes)
             for column, image in enumerate(images):
                 axes[row][first + 1 + column].imshow(np.moveaxis(image, 0, -1), cmap="gray", vmin=0, vmax=1)
-    figure.savefig(path, dpi=130, bbox_inches="tight")
-    plt.close(figure)
+    save(figure, path, 130, bbox_inches="tight")
 
 
 def attacks(figures: pd.DataFrame, scores: Mapping[str, str], path: Path) -> None:
@@ -135,14 +132,12 @@ def attacks(figures: pd.DataFrame, scores: Mapping[str, str], path: Path) -> Non
     for axis in axes.flat[len(groups) :]:
         axis.set_axis_off()
     for axis, ((name, seed, attack), part) in zip(axes.flat, groups):
-        for score, title in scores.items():
-            line = part[part["score"] == score]
-            axis.errorbar(line["alpha"], line["mean"], line["mean_error"], marker="o", markersize=3, capsize=2,
-                          label=title)  # fmt: skip
+        for score, line, mark in lines(part[part["score"].isin(list(scores))], "score"):
+            axis.errorbar(line["alpha"], line["mean"], line["mean_error"], markersize=4, capsize=2,
+                          label=scores[score], **mark)  # fmt: skip
         axis.set_title(f"{name} (seed {seed}), {attack}", fontsize="medium")
         axis.set(xlabel="alpha", ylim=(-0.02, 1.02))
     for row in axes:
         row[0].set_ylabel("score")
-    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside right upper", fontsize="small")
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+    legend(figure)
+    save(figure, path, 130)

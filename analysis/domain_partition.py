@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from analysis.marks import BLUE, VERMILLION, legend, save
 from analysis.report import ERROR, Analysis, Claim, Result, difference_claim, main, plus_minus, published, summarise
 from infoscope.metrics import replicated
 from infoscope.tracking import table
@@ -183,7 +184,7 @@ def draw(runs: pd.DataFrame, path: Path) -> None:
     for axis, domain in zip(axes.flat, held_out):
         for place, (_, rows) in enumerate(runs[runs["held_out_name"] == domain].groupby("model", sort=False)):
             offsets = place + 0.12 * (np.arange(len(rows)) - (len(rows) - 1) / 2)
-            for column, colour in (("in_domain/average", "C0"), ("out_of_domain/average", "C1")):
+            for column, colour in (("in_domain/average", BLUE), ("out_of_domain/average", VERMILLION)):
                 label = {"in_domain/average": "new items, training domains"}.get(column, "held-out domain")
                 axis.errorbar(offsets, rows[column], 1.96 * rows[column + "_error"], fmt="o", color=colour, capsize=2,
                               markersize=3.5, label=label if place == 0 else None)  # fmt: skip
@@ -192,9 +193,8 @@ def draw(runs: pd.DataFrame, path: Path) -> None:
         axis.set_title(f"held out: {domain}")
         axis.grid(axis="y", alpha=0.3)
     axes[0, 0].set_ylabel("accuracy, 95 % interval over items")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize="small")
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+    legend(figure, "outside lower center", ncols=2)
+    save(figure, path, 130)
 
 
 ANALYSIS = Analysis("domain-partition", analyse)

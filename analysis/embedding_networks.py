@@ -37,6 +37,7 @@ from analysis.benchmark import (
     with_constants,
     with_decodable,
 )
+from analysis.marks import lines
 from analysis.panels import grid_panels
 from analysis.report import Analysis, Claim, Result, main, summarise
 
@@ -127,8 +128,8 @@ def regardless(truth: str, rows: pd.DataFrame) -> list[Claim]:
 
 def draw_network(axis: Any, rows: pd.DataFrame) -> None:
     """Estimates by true MI, with both truths."""
-    for bound, line in rows.groupby("bound", sort=False):
-        axis.errorbar(line["true_bits"], line[ESTIMATE], line[ESTIMATE + "_error"], marker="o", capsize=2, label=bound)
+    for bound, line, mark in lines(rows, "bound"):
+        axis.errorbar(line["true_bits"], line[ESTIMATE], line[ESTIMATE + "_error"], capsize=2, label=bound, **mark)
     truth = rows.drop_duplicates("true_bits")
     axis.plot(truth["true_bits"], truth["true_bits"], "k-", label="nominal MI")
     axis.plot(truth["true_bits"], truth["decodable_bits"], "k:", label="decodable MI")

@@ -30,6 +30,7 @@ from analysis.benchmark import (
     unseen,
     with_decodable,
 )
+from analysis.marks import lines
 from analysis.panels import panels
 from analysis.report import Analysis, Claim, Result, main, plus_minus, published, summarise
 
@@ -161,18 +162,16 @@ def no_universal_winner(rows: pd.DataFrame) -> Claim:
 
 def draw_mse(axis: Any, rows: pd.DataFrame) -> None:
     """MSE by true MI, one line per estimator, ours solid and the paper's dashed, on a logarithmic axis."""
-    for bound, line in rows.groupby("bound", sort=False):
-        drawn = axis.errorbar(
-            line["true_bits"], line["mse_bits2"], line["mse_bits2_error"], marker="o", capsize=3, label=bound
-        )
-        axis.plot(line["true_bits"], line["published_mse_bits2"], "--", color=drawn[0].get_color(), alpha=0.5)
+    for bound, line, mark in lines(rows, "bound"):
+        axis.errorbar(line["true_bits"], line["mse_bits2"], line["mse_bits2_error"], capsize=3, label=bound, **mark)
+        axis.plot(line["true_bits"], line["published_mse_bits2"], "--", color=mark["color"], alpha=0.5)
     axis.set(xlabel="true MI (bits); dashed: paper", yscale="log")
 
 
 def draw_truths(axis: Any, rows: pd.DataFrame) -> None:
     """Mean estimates by true MI, with both truths."""
-    for bound, line in rows.groupby("bound", sort=False):
-        axis.errorbar(line["true_bits"], line["mean_bits"], line["mean_bits_error"], marker="o", capsize=3, label=bound)
+    for bound, line, mark in lines(rows, "bound"):
+        axis.errorbar(line["true_bits"], line["mean_bits"], line["mean_bits_error"], capsize=3, label=bound, **mark)
     truth = rows.drop_duplicates("true_bits")
     axis.plot(truth["true_bits"], truth["true_bits"], "k-", label="nominal MI")
     axis.plot(truth["true_bits"], truth["decodable_bits"], "k:", label="decodable MI")

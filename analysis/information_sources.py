@@ -39,6 +39,7 @@ from analysis.benchmark import (
     with_constants,
     with_decodable,
 )
+from analysis.marks import lines
 from analysis.panels import grid_panels
 from analysis.report import Analysis, Claim, Result, main, summarise
 
@@ -205,8 +206,8 @@ def draw_ratio(axis: Any, rows: pd.DataFrame) -> None:
     """Mean over truth by number of sources, a line per estimator, the share of the truth that can be decoded, and where
     the paper's threshold lies.
     """
-    for bound, line in rows.groupby("bound", sort=False):
-        axis.errorbar(line["sources"], line["ratio"], line["ratio_error"], marker="o", capsize=2, label=bound)
+    for bound, line, mark in lines(rows, "bound"):
+        axis.errorbar(line["sources"], line["ratio"], line["ratio_error"], capsize=2, label=bound, **mark)
     axis.axhline(1, color="black", linewidth=0.8)
     truth = rows.drop_duplicates("sources")
     axis.plot(truth["sources"], truth["decodable_bits"] / truth["true_bits"], "k:", label="decodable MI")

@@ -37,6 +37,7 @@ from analysis.benchmark import (
     with_constants,
     with_decodable,
 )
+from analysis.marks import BLUE, VERMILLION, lines
 from analysis.panels import draw_unseen, grid_panels
 from analysis.report import Analysis, Claim, Result, main, summarise, verdict
 from infoscope.metrics import correlation
@@ -220,9 +221,9 @@ def lower_estimated_less(place: str, rows: pd.DataFrame) -> Claim:
 
 def draw_encoder(axis: Any, rows: pd.DataFrame) -> None:
     """Estimates by true MI, a line per estimator, with both truths."""
-    for bound, line in rows.groupby("bound", sort=False):
-        axis.errorbar(line["true_bits"], line[ESTIMATE], line[ESTIMATE + "_error"], marker="o", capsize=2, label=bound)
-    axis.axline((0, 0), slope=1, color="black", linewidth=0.8)
+    for bound, line, mark in lines(rows, "bound"):
+        axis.errorbar(line["true_bits"], line[ESTIMATE], line[ESTIMATE + "_error"], capsize=2, label=bound, **mark)
+    axis.axline((0, 0), slope=1, color="black", linewidth=0.8, label="nominal MI")
     truth = rows.drop_duplicates("true_bits")
     axis.plot(truth["true_bits"], truth["decodable_bits"], "k:", label="decodable MI")
     axis.set(xlabel="true MI (bits)", ylim=(0, 1.5 * rows["true_bits"].max()))
@@ -232,10 +233,10 @@ def draw_layers(axis: Any, rows: pd.DataFrame) -> None:
     """Estimates by layer, the nominal MI, and what data processing asks for where it is more (shaded)."""
     rows = rows.sort_values("layer_index")
     place = rows["layer_index"].to_numpy(float)
-    axis.errorbar(place, rows[ESTIMATE], rows[ESTIMATE + "_error"], marker="o", markersize=3, label="estimate")
-    axis.plot(place, rows["least_bits"], "--", color="C1", linewidth=1, label="greatest of the layers above")
+    axis.errorbar(place, rows[ESTIMATE], rows[ESTIMATE + "_error"], marker="o", markersize=3, color=BLUE, label="estimate")
+    axis.plot(place, rows["least_bits"], "--", color=VERMILLION, linewidth=1, label="greatest of the layers above")
     least, estimate = rows["least_bits"].to_numpy(float), rows[ESTIMATE].to_numpy(float)
-    axis.fill_between(place, estimate, least, where=least > estimate, color="C1", alpha=0.3)
+    axis.fill_between(place, estimate, least, where=least > estimate, color=VERMILLION, alpha=0.3)
     axis.axhline(rows["true_bits"].iloc[0], color="black", linewidth=0.8, label="nominal MI")
     axis.set(xlabel="layer", ylim=(0, 1.5 * rows["true_bits"].iloc[0]))
     axis.set_xticks(place, labels=rows["layer"], rotation=90, fontsize="xx-small")

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from analysis.marks import legend, lines, save
 from analysis.report import Analysis, Result, main, plus_minus
 
 GROUP = ["case", "n", "estimator"]
@@ -114,16 +115,18 @@ def draw(figures: pd.DataFrame, path: Path) -> None:
     for axis in axes.flat[len(cases) :]:
         axis.axis("off")
     for axis, (name, rows) in zip(axes.flat, cases):
-        for estimator, line in rows.groupby("estimator", sort=False):
-            axis.errorbar(line["n"], line["bias"], 1.96 * np.asarray(line["bias_error"]), marker="o", capsize=2,
-                          label=estimator)  # fmt: skip
+        for estimator, line, mark in lines(rows, "estimator"):
+            axis.errorbar(line["n"], line["bias"], 1.96 * np.asarray(line["bias_error"]), capsize=2,
+                          label=NAMES[estimator], **mark)  # fmt: skip
         axis.axhline(0, color="grey", linewidth=0.8)
-        axis.set(title=name, xscale="log")
-    handles = {label: handle for axis in axes.flat for handle, label in zip(*axis.get_legend_handles_labels())}
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles))
-    figure.supylabel("bias (nats), 95 % interval")
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+        axis.set_title(name, fontsize="medium")
+        axis.set(xscale="log")
+        axis.set_xlabel("items", fontsize="small")
+        sizes = sorted(set(rows["n"]))
+        axis.set_xticks(sizes, [f"{n:,}" for n in sizes], fontsize="small")
+    legend(figure, "outside lower center", ncols=2)
+    figure.supylabel("bias (nats), 95 % interval", fontsize="medium")
+    save(figure, path, 150)
 
 
 ANALYSIS = Analysis("measures", analyse)

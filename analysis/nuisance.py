@@ -38,6 +38,7 @@ from analysis.benchmark import (
     with_constants,
     with_decodable,
 )
+from analysis.marks import lines
 from analysis.panels import grid_panels
 from analysis.report import Analysis, Claim, Result, main, plus_minus, summarise
 
@@ -159,8 +160,8 @@ def reliable_at_large_mi(rows: pd.DataFrame) -> list[Claim]:
 
 def draw_strength(axis: Any, rows: pd.DataFrame) -> None:
     """Mean estimates by eta, with both truths."""
-    for bound, line in rows.groupby("bound", sort=False):
-        axis.errorbar(line["nuisance"], line["mean_bits"], line["mean_bits_error"], marker="o", capsize=2, label=bound)
+    for bound, line, mark in lines(rows, "bound"):
+        axis.errorbar(line["nuisance"], line["mean_bits"], line["mean_bits_error"], capsize=2, label=bound, **mark)
     truth = rows.drop_duplicates("nuisance")
     axis.plot(truth["nuisance"], truth["true_bits"], "k-", label="nominal MI")
     axis.errorbar(

@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.marks import legend, lines, save
+
 
 def panels(figures: pd.DataFrame, draw: Any, ylabel: str, path: Path) -> None:
-    """One panel per domain and pool: `draw(axis, rows)` draws it."""
+    """One panel per domain and pool, with one legend: `draw(axis, rows)` draws it."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     groups = list(figures.groupby(["domain", "pool"], sort=False))
-    figure, axes = plt.subplots(1, len(groups), figsize=(4.2 * len(groups), 3.6), squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(1, len(groups), figsize=(4.0 * len(groups) + 1.6, 3.6), squeeze=False, layout="constrained")
     for axis, ((domain, pool), rows) in zip(axes[0], groups):
         draw(axis, rows)
         axis.set(title=f"{domain} ({pool})" if domain != pool else domain)
@@ -28,9 +30,8 @@ def panels(figures: pd.DataFrame, draw: Any, ylabel: str, path: Path) -> None:
         if axis.get_yscale() == "linear":
             axis.set_ylim(bottom=0)
     axes[0][0].set_ylabel(ylabel)
-    axes[0][-1].legend(fontsize="small")
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    legend(figure)
+    save(figure, path, 150)
 
 
 def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel: str, path: Path) -> None:
@@ -43,7 +44,6 @@ def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel:
     rows, columns = list(dict.fromkeys(figures[row])), list(dict.fromkeys(figures[column]))
     size = (2.6 * len(columns) + 1.6, 2.2 * len(rows) + 0.6)
     figure, axes = plt.subplots(len(rows), len(columns), figsize=size, squeeze=False, layout="constrained")
-    lines: dict[str, Any] = {}
     for (i, first), (j, second) in itertools.product(enumerate(rows), enumerate(columns)):
         axis, part = axes[i][j], figures[(figures[row] == first) & (figures[column] == second)]
         axis.set_title(f"{second}, {first}", fontsize="small")
@@ -54,22 +54,18 @@ def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel:
         with plt.rc_context({"lines.markersize": 3, "lines.linewidth": 1.2}):
             draw(axis, part)
         axis.xaxis.label.set_fontsize("small")
-        handles, labels = axis.get_legend_handles_labels()
-        lines = dict(zip(labels, handles)) | lines
     for i in range(len(rows)):
         axes[i][0].set_ylabel(ylabel, fontsize="small")
-    figure.legend(lines.values(), lines.keys(), loc="outside right upper", fontsize="small")
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
+    legend(figure)
+    save(figure, path, 120)
 
 
 def draw_unseen(axis: Any, rows: pd.DataFrame, column: str = "held_out_bits") -> None:
     """Training batches (solid) and unseen pairs (dashed: their column) by true MI."""
-    for bound, line in rows.groupby("bound", sort=False):
-        drawn = axis.plot(line["true_bits"], line["settled_mean_bits"], marker="o", label=bound)
+    for bound, line, mark in lines(rows, "bound"):
+        axis.plot(line["true_bits"], line["settled_mean_bits"], label=bound, **mark)
         axis.errorbar(
-            line["true_bits"], line[column], line[column + "_error"],
-            linestyle="--", marker="x", capsize=3, color=drawn[0].get_color(),
-        )  # fmt: skip
-    axis.axline((0, 0), slope=1, color="black", linewidth=0.8)
+            line["true_bits"], line[column], line[column + "_error"], linestyle="--", capsize=3, fillstyle="none", **mark
+        )
+    axis.axline((0, 0), slope=1, color="black", linewidth=0.8, label="true MI")
     axis.set(xlabel="true MI (bits); dashed: unseen pairs")

@@ -13,8 +13,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
+from analysis.marks import mark, save
 from analysis.partition_evaluation import Evaluation
-from analysis.partition_tables import QUANTITIES, SCORES, by_kind, most
+from analysis.partition_tables import OF_DRAWS, QUANTITIES, SCORES, by_kind, most
 from analysis.report import ERROR
 from infoscope.metrics.partition_terms import CLASSIFIER
 
@@ -43,8 +44,7 @@ def heatmap(figures: pd.DataFrame, evaluations: Sequence[Evaluation], path: Path
     figure.colorbar(image, label="share of the most it could be")
     axis.set_title("Nats by classifiers, mean ± standard error over trainings; grey: not applicable, or can only be 0",
                    fontsize=9)  # fmt: skip
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    save(figure, path, 150)
 
 
 def _aim(name: str) -> str:
@@ -77,7 +77,7 @@ def scores(evaluations: Sequence[Evaluation], path: Path) -> None:
     down = -(-len(PANELS) // across)
     figure, axes = plt.subplots(down, across, figsize=(4.2 * across, 2.7 * down), squeeze=False, layout="constrained")
     for axis, name in zip(axes.flat, PANELS):
-        for place, trainings in enumerate(kinds.values()):
+        for place, (kind, trainings) in enumerate(kinds.items()):
             found = [one.routes()[CLASSIFIER].get(name) for one in trainings]
             found = [one for one in found if one is not None and math.isfinite(one.value)]
             if not found:
@@ -88,8 +88,10 @@ def scores(evaluations: Sequence[Evaluation], path: Path) -> None:
             values = np.array([one.value for one in found])
             reach = np.array([[one.value - one.low, one.high - one.value] for one in found]).T
             axis.errorbar(
-                offsets, values, np.clip(reach, 0, None), fmt="o", color=f"C{place}", markersize=3.5, capsize=2
-            )
+                offsets, values, np.clip(reach, 0, None), linestyle="none", markersize=4, capsize=2,
+                fillstyle="none" if kind.endswith(OF_DRAWS) else "full",
+                **mark("model", kind.removesuffix(OF_DRAWS))._asdict(),
+            )  # fmt: skip
             axis.hlines(values.mean(), place - 0.3, place + 0.3, color="black", linewidth=1)
         axis.set_xlim(-0.6, len(kinds) - 0.4)
         if name in (*WANTED, "seed"):
@@ -102,5 +104,4 @@ def scores(evaluations: Sequence[Evaluation], path: Path) -> None:
         axis.grid(axis="y", alpha=0.3)
     figure.suptitle("By classifiers: every training with its 95 % interval over items; line: mean over trainings; "
                     "dashed: the most that these labels allow", fontsize=10)  # fmt: skip
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+    save(figure, path, 130)

@@ -35,6 +35,7 @@ from analysis.benchmark import (
     with_constants,
     with_decodable,
 )
+from analysis.marks import lines
 from analysis.panels import panels
 from analysis.report import Analysis, Claim, Result, main, published, summarise
 
@@ -138,12 +139,10 @@ def no_difference(statement: str, rows: pd.DataFrame, figure: str) -> Claim:
 
 def draw_sides(axis: Any, rows: pd.DataFrame) -> None:
     """Mean estimates by dimension, ours solid and the paper's dashed, with both truths."""
-    for bound, line in rows.groupby("bound", sort=False):
-        drawn = axis.errorbar(
-            line["dimension"], line["mean_bits"], line["mean_bits_error"], marker="o", capsize=3, label=bound
-        )
-        axis.plot(line["dimension"], line["published_mean_bits"], "--", color=drawn[0].get_color(), alpha=0.5)
-    axis.axhline(rows["true_bits"].iloc[0], color="black", linewidth=0.8)
+    for bound, line, mark in lines(rows, "bound"):
+        axis.errorbar(line["dimension"], line["mean_bits"], line["mean_bits_error"], capsize=3, label=bound, **mark)
+        axis.plot(line["dimension"], line["published_mean_bits"], "--", color=mark["color"], alpha=0.5)
+    axis.axhline(rows["true_bits"].iloc[0], color="black", linewidth=0.8, label="nominal MI")
     truth = rows.drop_duplicates("dimension")
     axis.plot(truth["dimension"], truth["decodable_bits"], "k:", label="decodable MI")
     axis.set(xlabel="dimension; dashed: paper", xscale="log")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from analysis.marks import BLUE, legend, save
 from infoscope import tracking
 
 FRACTION = "progress/fraction"  # when a search decided last
@@ -55,9 +56,8 @@ def scatter(trials: pd.DataFrame, settings: Mapping[str, str], judged: str, titl
     for axis, (column, name) in zip(axes[0], settings.items()):
         for rows, fill, label in ((ended, "full", "to the end"), (~ended, "none", "stopped early")):
             place = trials.loc[rows, column].astype(float)
-            axis.plot(place, trials.loc[rows, judged], "o", color="C0", fillstyle=fill, label=label)
+            axis.plot(place, trials.loc[rows, judged], "o", color=BLUE, fillstyle=fill, label=label)
         axis.set(xlabel=name, xscale="log")
     axes[0][0].set_ylabel(title)
-    axes[0][-1].legend(fontsize="small")
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
+    legend(figure)
+    save(figure, path, 120)

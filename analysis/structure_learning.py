@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.difficulty_runs import Z95, described, drawn_in
+from analysis.marks import lines
 from analysis.report import Analysis, Claim, Result, difference_claim, main, plus_minus
 from infoscope import tracking
 from infoscope.metrics import replicated
@@ -152,25 +153,20 @@ def draw(figures: pd.DataFrame, study: str, path: Path) -> None:
     score, what, _ = STUDIES[study]
     cases = list(figures.groupby("case", sort=False))
 
-    colours = {method: f"C{number}" for number, method in enumerate(NAMES)}
-
     def panels(axes: np.ndarray) -> None:
         for axis, (name, rows) in zip(axes[0], cases):
-            for number, (method, line) in enumerate(rows.groupby("method", sort=False)):
+            for number, (method, line, mark) in enumerate(lines(rows, "method")):
                 place = line["n"] * 1.015**number  # side by side
-                axis.errorbar(place, line[score], Z95 * line[f"{score}_error"], marker="o", markersize=4, capsize=2,
-                              color=colours[method], label=NAMES[method])  # fmt: skip
+                axis.errorbar(place, line[score], Z95 * line[f"{score}_error"], markersize=4, capsize=2,
+                              label=NAMES[method], **mark)  # fmt: skip
             sizes = sorted(set(rows["n"]))
             axis.set(title=Path(name).name, xlabel="sample size", xscale="log")
             axis.set_xticks(sizes, [f"{n:,}" for n in sizes])
-            axis.set_xticks([], minor=True)
             if score == "wrong":
                 axis.set_ylim(bottom=-0.02, top=max(0.2, axis.get_ylim()[1]))
         axes[0][0].set_ylabel(what.partition(",")[0] + ", 95 % interval")
-        handles, labels = max((axis.get_legend_handles_labels() for axis in axes[0]), key=lambda found: len(found[1]))
-        axes[0][0].figure.legend(handles, labels, fontsize="small", loc="outside lower center", ncols=3)
 
-    drawn_in(len(cases), 1, 4.4 if len(cases) > 1 else 5.6, 4.0, panels, path)
+    drawn_in(len(cases), 1, 4.4 if len(cases) > 1 else 5.6, 4.0, panels, path, "outside lower center", 3)
 
 
 ANALYSIS = Analysis("structure-learning", analyse)

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from analysis.marks import legend, lines, save
 from analysis.report import ERROR, Analysis, Claim, Result, main, plus_minus
 from infoscope.metrics import replicated, toy
 
@@ -193,23 +194,21 @@ def draw(figures: pd.DataFrame, path: Path) -> None:
     for row, attack in zip(axes, attacks):
         for axis, (score, title) in zip(row, SCORES.items()):
             part = attacked[(attacked["attack"] == attack) & (attacked["score"] == score)]
-            for factors, line in part.groupby("factors"):
-                colour = f"C{factors % 10}"
-                axis.plot(line["alpha"], line["exact"], color=colour, label=f"K = {factors}")
-                axis.errorbar(line["alpha"], line["estimated"], line["estimated_error"], fmt="o", markersize=3,
-                              capsize=2, color=colour)  # fmt: skip
+            for factors, line, of in lines(part, "factors"):
+                colour = of["color"]
+                axis.plot(line["alpha"], line["exact"], color=colour)
+                axis.errorbar(line["alpha"], line["estimated"], line["estimated_error"], linestyle="none", markersize=4,
+                              capsize=2, label=f"K = {factors}", **of)  # fmt: skip
                 if (line["printed"] - line["exact"]).abs().max() > NOTHING:
                     axis.plot(line["alpha"], line["printed"], color=colour, linestyle=":")
             axis.set_title(f"{title}, {attack}", fontsize="small")
             axis.set_xlabel("alpha")
         row[0].set_ylabel("nats")
-    handles = dict(zip(*reversed(axes[0][0].get_legend_handles_labels())))
-    figure.legend(handles.values(), handles.keys(), loc="outside right upper", fontsize="small")
+    legend(figure)
     figure.suptitle(
         "line: exact; points: estimated ± standard error over seeds; dotted: as printed, where that differs", fontsize=9
     )
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+    save(figure, path, 130)
 
 
 ANALYSIS = Analysis("toy-model", analyse)

@@ -18,6 +18,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis.benchmark import REASONABLE, at, notes
+from analysis.marks import BLUE, MANY_TICKS, ORANGE, in_order, legend, save, written
 from analysis.report import Analysis, Claim, Result, main, plus_minus
 from analysis.searches import COMPLETE, FRACTION, SHOWN, STOPPED, best_of, steps_done, trials_of
 
@@ -196,21 +197,30 @@ def scatter(trials: pd.DataFrame, path: Path) -> None:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, len(SETTINGS), figsize=(3 * len(SETTINGS), 3.4), sharey=True, layout="constrained")
-    order = sorted(set(trials["bound"]))
+    order = in_order("bound", trials["bound"])
     for axis, name in zip(axes, SETTINGS):
         place = trials["bound"].map(order.index) if name == "bound" else trials[name].astype(float)
         complete = trials["outcome"] == COMPLETE
-        axis.plot(place[complete], trials.loc[complete, "settled_mse_bits2"], "o", label="to the end, 2nd half")
-        axis.plot(place[~complete], trials.loc[~complete, JUDGED], "o", fillstyle="none", label="stopped, last report")
+        axis.plot(
+            place[complete], trials.loc[complete, "settled_mse_bits2"], "o", color=BLUE, label="to the end, 2nd half"
+        )
+        axis.plot(
+            place[~complete], trials.loc[~complete, JUDGED], "o", color=ORANGE, fillstyle="none",
+            label="stopped, last report",
+        )  # fmt: skip
         axis.set(xlabel=name.replace("_", " "), yscale="log")
+        axis.tick_params(axis="x", labelsize="x-small")
         if name == "bound":
             axis.set_xticks(range(len(order)), labels=order, rotation=60)
-        elif name != "depth":
+        elif name == "depth":
+            axis.set_xticks(sorted(set(place)), labels=[f"{value:g}" for value in sorted(set(place))])
+        else:
             axis.set_xscale("log")
+            if len(values := sorted(set(place))) <= MANY_TICKS:
+                axis.set_xticks(values, labels=written(values))
     axes[0].set_ylabel("MSE (bits²)")
-    axes[-1].legend(fontsize="small")
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
+    legend(figure)
+    save(figure, path, 120)
 
 
 ANALYSIS = Analysis("tune-critic", analyse)
