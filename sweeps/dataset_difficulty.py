@@ -16,6 +16,7 @@ folds, shuffles and first weights. Curves of epochs, and quick families, which d
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -309,11 +310,12 @@ def explain(
     """
     some = np.random.default_rng(0).permutation(len(texts))[: cell["artefacts"]]
     shown = [texts[i] for i in some]
-    frequency = Counter(token for text in shown for token in text.split())
+    headers = [f"{name}:" for name in (transformations.PREMISE, transformations.HYPOTHESIS)]
+    tokens = re.compile("|".join([*headers, r"\w+|[^\w\s]+"])).findall  # as published; headers stay whole
+    frequency = Counter(token for text in shown for token in tokens(text))
     if max(frequency.values(), default=0) < FREQUENT:
         return
-    found = difficulty.token_artefacts(informed, shown, outcome.values[rows[some]], FREQUENT)
-    headers = [f"{name}:" for name in (transformations.PREMISE, transformations.HYPOTHESIS)]
+    found = difficulty.token_artefacts(informed, shown, outcome.values[rows[some]], FREQUENT, tokens=tokens)
     found = found[~found["token"].isin(headers)].assign(label=lambda table: outcome.labels[table["code"]])
     report.table(cell, "artefacts", {name: found[name].to_numpy() for name in found})
     report.metrics(cell, {"artefact_texts": len(some)})
@@ -389,7 +391,7 @@ SWEEP = Sweep(
     check=check,
     cost=cost,
     best=("v_information_bits", "max"),
-    version=2,
+    version=3,
 )  # fmt: skip
 
 if __name__ == "__main__":

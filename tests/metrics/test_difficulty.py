@@ -1,6 +1,8 @@
 """Slices, hardest items, token artefacts and mislabel detection against hand-made cases."""
 
 import math
+import os
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,6 +12,7 @@ from sklearn.metrics import roc_auc_score
 from infoscope.metrics import pvi
 from infoscope.metrics.difficulty import (
     SCORES,
+    TOKENS,
     detection,
     flip_labels,
     hardest,
@@ -86,6 +89,33 @@ def test_a_token_helps_by_what_its_absence_costs():
     assert (found[found["token"] == "x"]["mean_bits"] == 0.0).all()
     same = token_artefacts(counting_predictor({"good": 2.0, "bad": -1.0}), texts, codes, least_frequency=4, batch=2)
     pd.testing.assert_frame_equal(found, same)
+
+
+def test_punctuation_is_apart_as_published_and_the_choice_has_a_name():
+    """What the authors' tokeniser (Hugging Face's Whitespace) makes of a sentence: runs of other signs stay together."""
+    texts = ['The "book", that is... John\'s - is mine!', "It is."] * 3
+    published = ["The", '"', "book", '",', "that", "is", "...", "John", "'", "s", "-", "is", "mine", "!"]
+    assert TOKENS["punctuation"](texts[0]) == published
+    found = token_artefacts(counting_predictor({".": 1.0}), texts, np.array([0, 1] * 3), least_frequency=3)
+    assert {".", ",", "is."} & set(found["token"]) == {"."}
+    assert found.set_index(["token", "code"])["occurrences"]["is", 0] == 6
+    assert found.set_index("token")["mean_bits"]["."] > 0.3
+    spaces = token_artefacts(counting_predictor({}), texts, np.array([0, 1] * 3), 3, tokens="white space")
+    assert "is." in set(spaces["token"]) and "." not in set(spaces["token"])
+    letters = token_artefacts(counting_predictor({}), texts, np.array([0, 1] * 3), 3, tokens=list)
+    assert "k" in set(letters["token"])
+
+
+def test_the_tokens_of_cola_are_as_many_as_published():
+    """109 tokens occur more than five times in the in-domain dev set; split at white space it would be 97."""
+    folder = Path(os.environ.get("INFOSCOPE_DATA", Path(__file__).parents[3] / "shared" / "data")) / "cola"
+    if not folder.is_dir():
+        pytest.skip("CoLA is not here")
+    texts = [line.split("\t")[3] for line in (folder / "in_domain_dev.tsv").read_text("utf-8").splitlines()]
+    always = Posterior(lambda texts: np.full((len(texts), 2), -math.log(2)))
+    counts = {way: token_artefacts(always, texts, np.zeros(len(texts), int), tokens=way) for way in TOKENS}
+    assert {way: found["token"].nunique() for way, found in counts.items()} == {"punctuation": 109, "white space": 97}
+    assert {".", ","} <= set(counts["punctuation"]["token"])
 
 
 def test_artefacts_of_a_fitted_family_are_the_planted_ones():
@@ -168,6 +198,7 @@ def test_intervals_of_a_score_that_knows_nothing_cover_one_half():
         (lambda: hardest(TABLE, 0), "count must be"),
         (lambda: hardest(TABLE, label="z"), "label must be one of"),
         (lambda: token_artefacts(counting_predictor({}), ["a"], [0]), "least_frequency must be reached"),
+        (lambda: token_artefacts(counting_predictor({}), ["a"], [0], tokens="words"), "tokens must be one of punct"),
         (lambda: token_artefacts(counting_predictor({}), ["a"], [0, 1]), "codes must be"),
         (lambda: token_artefacts(sure_of_zero, ["a b"] * 6, np.arange(6) % 2), "predictor must give every class"),
         (lambda: flip_labels([0, 1], 0.0, np.random.default_rng(0)), "share must be"),
