@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.panels import draw_unseen, grid_panels, panels
-from analysis.report import Claim, Result, difference_claim, plus_minus, summarise, verdict
+from analysis.report import Claim, Result, difference_claim, plus_minus, published, summarise, verdict
 from infoscope.metrics import Replicated, replicated
 
 EMBEDDED = {
@@ -250,6 +250,12 @@ def unlike_published(runs: pd.DataFrame, setting: Mapping[str, set] = PUBLISHED)
         if ours - valid:
             differing.append(f"{name.replace('_', ' ')} {listed(ours - valid)} (paper: {listed(theirs)})")
     return [f"Note: not comparable with the paper: {'; '.join(differing)}."] if differing else []
+
+
+def published_errors(name: str) -> pd.DataFrame:
+    """A published table of errors with the bias as mean - truth, ours; the paper's is truth - mean."""
+    theirs = published(name)
+    return theirs.assign(bias_bits=-theirs["bias_bits"])
 
 
 def listed(values: Iterable[Any]) -> str:

@@ -111,7 +111,7 @@ def one_domain(place: str, rows: pd.DataFrame, words: list[str]) -> Result:
     figures = figures.sort_values(["critic", "bound"], key=lambda names: names.map(list(dict.fromkeys(names)).index))
     chosen = rows[rows["seed"] == rows["seed"].min()].drop_duplicates("run_id")
     caption = [
-        f"{place}: all steps of a segment; bias = truth - mean. {DECODED} {CURVES_ONLY} Curves: "
+        f"{place}: all steps of a segment; bias = mean estimate - truth. {DECODED} {CURVES_ONLY} Curves: "
         f"seed {chosen['seed'].iloc[0]}, every step (faint) and its exponential moving average of span {SPAN}; an axis "
         "ends at 1.5 times the largest true MI.",
         over_seeds(figures),

@@ -24,6 +24,7 @@ from analysis.benchmark import (
     over_seeds,
     paired,
     paired_claim,
+    published_errors,
     setting,
     trained_and_decoded,
     unlike_published,
@@ -32,7 +33,7 @@ from analysis.benchmark import (
 )
 from analysis.marks import lines
 from analysis.panels import panels
-from analysis.report import Analysis, Claim, Result, main, plus_minus, published, summarise
+from analysis.report import Analysis, Claim, Result, main, plus_minus, summarise
 
 ESTIMATORS = ("nwj", "js", "infonce", "dv", "mine", "smile-1", "smile-5", "smile-inf")  # their order in the tables
 PLACE = [*GROUP, "true_bits", "bound"]
@@ -52,7 +53,8 @@ def table_3(rows: pd.DataFrame, words: list[str]) -> Result:
     """MSE by estimator: ours, the oracle critic's, the paper's."""
     figures = summarise(rows, PLACE, ["bias_bits", "variance_bits2", "mse_bits2", "settled_mse_bits2"])
     figures = figures.merge(rows.groupby(PLACE, as_index=False)[[*FLOOR, "floor_batches"]].first(), on=PLACE)
-    theirs = published("table3").rename(columns={name: f"published_{name}" for name in published("table3").columns[3:]})
+    theirs = published_errors("table3")
+    theirs = theirs.rename(columns={name: f"published_{name}" for name in theirs.columns[3:]})
     figures = figures.merge(theirs, on=["domain", "true_bits", "bound"], how="left")
 
     said = {

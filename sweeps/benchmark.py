@@ -314,7 +314,7 @@ def sweep(
     axes: Sequence[str],
     share: Sequence[str],
     search: Search | None = None,
-    version: int = 1,
+    version: int = 2,
 ) -> Sweep:
     """A sweep of the benchmark. `share`: the fields, besides the domain, on which the cells of one training agree."""
     return Sweep(

@@ -56,7 +56,7 @@ SWEEP = sweep(
     PROFILES,
     axes=("studies", "depths", "widths"),
     share=("study", "critic", "depth", "width"),
-    version=2,
+    version=3,
 )
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ def _figures(cell, bits, mean, variance):
     """What a run records at one true MI, given the mean and variance of its estimates."""
     held_out = mean - 0.05
     figures = {f"{prefix}{name}": value for prefix in ("", "settled_") for name, value in {
-        "mean_bits": mean, "bias_bits": bits - mean, "variance_bits2": variance,
+        "mean_bits": mean, "bias_bits": mean - bits, "variance_bits2": variance,
         "mse_bits2": variance + (bits - mean) ** 2,
     }.items()}  # fmt: skip
     figures |= {"settled_mse_bits2_error": 0.01, "nonfinite_steps": float(math.isnan(mean))}

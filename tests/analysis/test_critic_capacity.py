@@ -61,6 +61,14 @@ def test_figures_errors_and_published_columns():
     assert (row["published_mse_bits2"], row["floor_mse_bits2"], row["runs"]) == (0.189, 0.08, 2)
 
 
+def test_the_papers_bias_stands_beside_ours_with_its_sign_turned():
+    """Table 2 prints truth - mean: .297 for images at depth 2, where its estimates are too low."""
+    result = analyse(made_up(), ARGUMENTS)[0]
+    images = result.text[result.text["domain"] == "images"].set_index("depth")
+    assert images.loc[2, "paper: bias, sign turned"] == "-0.297" and images.loc[2, "bias (bits)"].startswith("0.100")
+    assert "bias = mean estimate - truth" in result.caption and "prints the bias as truth - mean" in result.caption
+
+
 def test_correlation_is_of_accuracy_and_over_seeds():
     result = analyse(made_up(seeds=(0,), slope=-0.01), ARGUMENTS)[0]
     of_images = next(claim for claim in result.claims if "images (mnist)" in claim.statement)

@@ -80,7 +80,7 @@ def test_batches_without_a_coinciding_pair_make_the_summary_infinite(row):
 def test_summary_is_consistent():
     source = GaussianPairs(3, mutual_information=1.0)
     result = floor(source, "dv", 16, 100, torch.Generator().manual_seed(0))
-    assert result.bias == pytest.approx(1.0 - result.mean, abs=1e-12)
+    assert result.bias == pytest.approx(result.mean - 1.0, abs=1e-12)
     assert result.mse == pytest.approx(result.variance + result.bias**2, rel=1e-12)
     assert 0 < result.mse_standard_error < result.mse
     assert result == floor(source, "dv", 16, 100, torch.Generator().manual_seed(0))

@@ -9,7 +9,7 @@ from infoscope.metrics import batch_means_error, correlation, errors, replicated
 
 def test_errors_closed_form():
     result = errors(np.array([1.0, 2.0, 3.0]), truth=2.5)
-    assert result.bias == pytest.approx(0.5)
+    assert result.bias == pytest.approx(-0.5)  # too low
     assert result.variance == pytest.approx(2 / 3)
     assert result.mse == pytest.approx((2.25 + 0.25 + 0.25) / 3)
     assert (result.steps, result.nonfinite) == (3, 0)

@@ -51,10 +51,10 @@ def test_a_schedule_is_scored_by_segment():
         place = f"at {bits} bits/"
         found = {name.removeprefix(place): value for name, value in final.items() if name.startswith(place)}
         assert found["mse_bits2"] == pytest.approx(np.mean((part - bits) ** 2))
-        assert found["bias_bits"] == pytest.approx(bits - part.mean())
+        assert found["bias_bits"] == pytest.approx(part.mean() - bits)
         assert found["settled_mean_bits"] == pytest.approx(part[20:].mean())
         assert found["gap_bits"] == pytest.approx(part[-4:].mean() - found["held_out_same_batch_bits"])
-        assert found["floor_bias_bits"] == pytest.approx(1 / math.e / math.log(2), abs=0.05)  # js is low by 1/e nats
+        assert found["floor_bias_bits"] == pytest.approx(-1 / math.e / math.log(2), abs=0.05)  # js is low by 1/e nats
     assert final["mse_bits2"] == pytest.approx(np.mean((columns["estimate_bits"] - columns["true_bits"]) ** 2))
     assert final["nonfinite_steps"] == 0
     latest = np.mean((columns["estimate_bits"][-4:] - 6) ** 2)

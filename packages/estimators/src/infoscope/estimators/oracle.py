@@ -24,7 +24,7 @@ class Floor:
     """Per-batch estimates under the exact critic, as the benchmark summarises them (its section 5).
 
     mean                nats
-    bias                truth - mean, nats
+    bias                mean - truth, nats
     variance            of the estimate over batches (ddof 0), nats squared
     mse                 mean of (estimate - truth) squared, nats squared
     mse_standard_error  standard error of `mse`, nats squared
@@ -76,7 +76,7 @@ def summary(estimates: Tensor, truth: float) -> Floor:
     count = len(estimates)
     return Floor(
         mean=estimates.mean().item(),
-        bias=truth - estimates.mean().item(),
+        bias=estimates.mean().item() - truth,
         variance=estimates.var(correction=0).item(),
         mse=squares.mean().item(),
         mse_standard_error=squares.std().item() / math.sqrt(count),

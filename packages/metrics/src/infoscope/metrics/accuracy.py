@@ -14,8 +14,8 @@ class Errors:
     """Bias, variance and mean squared error of a series of estimates, in the unit of the estimates (squared for the
     last two).
 
-    bias is truth minus mean and variance has ddof 0, as in Lee & Rhee 2024, so that mse = bias^2 + variance. The
-    standard errors are those of the mean and of the mse within this one run (batch means, which allow for the
+    bias is mean minus truth, positive where estimates are too high (Lee & Rhee 2024 print truth minus mean), and
+    variance has ddof 0, as there, so that mse = bias^2 + variance. The standard errors are those of the mean and of the mse within this one run (batch means, which allow for the
     dependence of neighbouring steps); they say nothing about another run. steps counts the estimates, nonfinite those
     that are NaN or
     infinite: where there is one, every figure is NaN, because leaving it out would flatter the estimator.
@@ -50,7 +50,7 @@ def errors(estimates: np.ndarray, truth: float) -> Errors:
     mean = estimates.mean()
     return Errors(
         mean=float(mean),
-        bias=float(truth - mean),
+        bias=float(mean - truth),
         variance=float(estimates.var()),
         mse=float(squared.mean()),
         mean_standard_error=batch_means_error(estimates),
