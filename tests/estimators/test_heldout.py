@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from infoscope.data import GaussianPairs
-from infoscope.estimators import BOUNDS, InnerCritic, fit_critic, held_out, make_critic
+from infoscope.estimators import BOUNDS, InnerCritic, SeparableCritic, Training, fit_critic, held_out, make_critic
 from infoscope.estimators.blocked import PairwiseLayers
 
 SOURCE = GaussianPairs(2, mutual_information=0.7)
@@ -150,3 +150,83 @@ def test_bad_input(change, message):
     }
     with pytest.raises(ValueError, match=message):
         held_out(**{**arguments, **change})
+
+
+NATS = 1.0
+PAIRS = GaussianPairs(1, mutual_information=NATS)
+OPEN = {"nwj": 0, "js": 0, "dv": 1, "mine": 1, "mine-one-step": 1, "infonce": 2}  # what an objective leaves open
+NEEDED = {"nwj": 0, "js": 0, "smile-5": 0, "dv": 1, "mine": 1, "smile-inf": 1, "infonce": 2}  # what a report is blind to
+
+
+class FreeCritic(SeparableCritic):
+    """The exact optimum of its objective, with what that leaves open at its worst."""
+
+    def _scores(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        scores = PAIRS.log_ratio(x, y)
+        match self.objectives:
+            case ("nwj",):
+                return scores + 1
+            case ("dv",) | ("mine",) | ("mine-one-step",):
+                return scores - 40
+            case ("infonce",):
+                return scores + 20 * x.sum(-1, keepdim=True)
+        return scores
+
+
+@pytest.mark.parametrize("objective", OPEN)
+@pytest.mark.parametrize("bound", NEEDED)
+def test_a_bound_is_read_where_the_training_says_enough_and_refused_elsewhere(objective, bound):
+    """What is read off an optimum is the truth (js: low by 1/e nats; infonce: at most log n), to 5 standard errors."""
+    critic = FreeCritic(1, 1, width=2, objectives=[objective])
+    if OPEN[objective] > NEEDED[bound] and objective != bound:
+        with pytest.raises(ValueError, match=rf"for a critic trained under {objective}, .*; {bound} needs it"):
+            held_out(PAIRS, critic, bound, 256, 20, seeded(0))
+        return
+    found = held_out(PAIRS, critic, bound, 256, 20, seeded(0))[bound]
+    truth = NATS - 1 / math.e * (bound == "js")
+    assert found.mean == pytest.approx(truth, abs=5 * found.standard_error + 0.02) and found.notes == ()
+
+
+def test_the_wrong_bound_of_a_trained_critic_is_refused_and_was_far_off():
+    """A dv critic's constant is free: it may be anything, and nwj's formula with it."""
+    critic = make_critic("joint", 1, 1, width=16, generator=seeded(0))
+    fit_critic(PAIRS, critic, "dv", 50, batch=32, generator=seeded(1))
+    assert critic.objectives == ("dv",)
+    with pytest.raises(ValueError, match="bounds must be of infonce, dv, mine, smile-inf, mine-one-step for a critic"):
+        held_out(PAIRS, critic, ["dv", "nwj"], 64, 5, seeded(2))
+    held_out(PAIRS, critic, ["dv", "infonce", "smile-inf"], 64, 5, seeded(2))
+
+
+def test_every_member_knows_its_own_objective_and_a_later_training_counts():
+    critic = make_critic("joint", 1, 1, width=8, members=2, generator=seeded(0))
+    assert critic.objectives is None
+    fit_critic(PAIRS, critic, ["dv", ("js", "smile-5")], 2, batch=8)
+    assert critic.objectives == ("dv", "js") and critic.member(1).objectives == ("js",) == critic.share(1).objectives
+    again = type(critic)(**critic.config)
+    again.load_state_dict(critic.state_dict())
+    assert again.objectives == critic.objectives
+    fit_critic(PAIRS, critic.share(0), "infonce", 1, batch=8)
+    fit_critic(PAIRS, critic, ["infonce", "nwj"], 1, batch=8)
+    assert critic.objectives == ("infonce", "nwj")
+    plain = make_critic("inner", 1, 1)
+    fit_critic(PAIRS, plain, "dv", 1, batch=8)
+    assert plain.objectives is None
+
+
+def test_a_resumed_training_knows_its_objective():
+    training = Training(PAIRS, make_critic("bilinear", 1, 1), "infonce", 4, batch=8, generator=seeded(0))
+    training.advance(2)
+    other = Training(PAIRS, make_critic("bilinear", 1, 1), "infonce", 4, batch=8, generator=seeded(0))
+    other.load_state_dict(training.state_dict())
+    assert other.critic.objectives == ("infonce",)
+
+
+def test_a_critic_of_unknown_training_has_a_note():
+    """Critics that were logged before the objective was recorded load and are read, with a word."""
+    unknown = held_out(PAIRS, make_critic("bilinear", 1, 1), ["nwj", "infonce"], 16, 2, seeded(0))
+    assert "not known to be trained under any objective; nwj's report needs" in unknown["nwj"].notes[0]
+    of_mine = make_critic("bilinear", 1, 1)
+    of_mine.trained_under(["my own"])
+    assert "'my own', which is not known" in held_out(PAIRS, of_mine, "dv", 16, 2, seeded(0))["dv"].notes[0]
+    with pytest.raises(ValueError, match="objectives must be one name for each of 1 members"):
+        of_mine.trained_under(["dv", "js"])

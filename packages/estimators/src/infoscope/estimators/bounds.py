@@ -37,6 +37,9 @@ AVERAGE_RATE = 0.1  # weight of the current batch in mine's denominators (Belgha
 PUBLISHED_LEAST = 1e-4  # least denominator of the benchmark's mine
 
 
+FREE = ("nothing", "a constant", "a function of x")  # that may be added to a critic; each holds those before it
+
+
 class Scores(NamedTuple):
     """A score matrix and its pieces, computed once for everything that is asked of it."""
 
@@ -113,13 +116,15 @@ def one_step(scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
 class Objective:
     """What a critic's parameters climb. Two objectives are equal when their names are.
 
-    `offset` (nats): the optimal critic is the log density ratio plus this. `memory`: one member's initial state, empty
+    `offset` (nats): the optimal critic is the log density ratio plus this. `free`: what is left open beside that, one
+    of `FREE`, because it changes nothing in the objective. `memory`: one member's initial state, empty
     for most.
     """
 
     name: str
     value: Callable[[Scores, Tensor], tuple[Tensor, Tensor]] = field(compare=False, repr=False)
     offset: float = field(default=0.0, compare=False)
+    free: int = field(default=0, compare=False)
     memory: tuple[float, ...] = field(default=(), compare=False)
 
     def start(self, like: Tensor) -> Tensor:
@@ -133,11 +138,15 @@ class Objective:
 
 @dataclass(frozen=True)
 class Bound:
-    """An estimator: how its critic is trained and what it reports. Equal when name and objective are."""
+    """An estimator: how its critic is trained and what it reports. Equal when name and objective are.
+
+    `blind`: what may be added to every critic without a change of the report, one of `FREE`.
+    """
 
     name: str
     objective: Objective
     reported: Callable[[Scores], Tensor] = field(compare=False, repr=False)
+    blind: int = field(default=0, compare=False)
 
     def estimate(self, scores: Tensor | Scores) -> Tensor:
         """The reported value of scores [..., n, n], n >= 2: nats [...]. ValueError on another shape."""
@@ -176,23 +185,25 @@ def smile_clip(name: object) -> float | None:
 
 NWJ = Objective("nwj", partial(without_memory, nwj), offset=1.0)
 JS = Objective("js", partial(without_memory, jensen_shannon))
-INFONCE = Objective("infonce", partial(without_memory, infonce))
-DV = Objective("dv", partial(without_memory, donsker_varadhan))
-MINE = Objective("mine", moving_average, memory=(-math.inf, -math.inf))
-MINE_ONE_STEP = Objective("mine-one-step", one_step, memory=(1.0,))
+INFONCE = Objective("infonce", partial(without_memory, infonce), free=2)
+DV = Objective("dv", partial(without_memory, donsker_varadhan), free=1)
+MINE = Objective("mine", moving_average, free=1, memory=(-math.inf, -math.inf))
+MINE_ONE_STEP = Objective("mine-one-step", one_step, free=1, memory=(1.0,))
+
+OBJECTIVES = {objective.name: objective for objective in (NWJ, JS, INFONCE, DV, MINE, MINE_ONE_STEP)}
 
 BOUNDS = Bounds(
     (bound.name, bound)
     for bound in (
         Bound("nwj", NWJ, nwj),
         Bound("js", JS, nwj),
-        Bound("infonce", INFONCE, infonce),
-        Bound("dv", DV, donsker_varadhan),
-        Bound("mine", MINE, donsker_varadhan),
+        Bound("infonce", INFONCE, infonce, 2),
+        Bound("dv", DV, donsker_varadhan, 1),
+        Bound("mine", MINE, donsker_varadhan, 1),
         Bound("smile-1", JS, partial(smile, clip=1.0)),
         Bound("smile-5", JS, partial(smile, clip=5.0)),
-        Bound("smile-inf", JS, partial(smile, clip=math.inf)),
-        Bound("mine-one-step", MINE_ONE_STEP, donsker_varadhan),
+        Bound("smile-inf", JS, partial(smile, clip=math.inf), 1),
+        Bound("mine-one-step", MINE_ONE_STEP, donsker_varadhan, 1),
     )
 )
 

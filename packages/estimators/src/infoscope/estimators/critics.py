@@ -75,9 +75,25 @@ class Critic(nn.Module):
 
     kind: str
 
-    def __init__(self, **config: int) -> None:
+    def __init__(self, objectives: Sequence[str] | None = None, **config: int) -> None:
         super().__init__()
         self.config = {name: whole(name, value, 0 if name == "depth" else 1) for name, value in config.items()}
+        if objectives is not None:
+            self.trained_under(objectives)
+
+    @property
+    def objectives(self) -> tuple[str, ...] | None:
+        """The objective that each member was last trained under, by its name in `bounds`; None: not known to be
+        trained.
+        """
+        return tuple(self.config["objectives"]) if "objectives" in self.config else None
+
+    def trained_under(self, objectives: Sequence[str]) -> None:
+        """Records the objective of every member; it goes with the configuration, also into logged models."""
+        names = [objectives] if isinstance(objectives, str) else list(objectives)
+        if len(names) != self.members or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"objectives must be one name for each of {self.members} members, got {objectives!r}.")
+        self.config["objectives"] = names
 
     @property
     def members(self) -> int:
@@ -120,6 +136,8 @@ class Critic(nn.Module):
         slices = {id(p): nn.Parameter(p.data[k : k + 1]) for p in self.parameters()}
         single = copy.deepcopy(self, slices)  # parameters are taken from `slices`, the rest is copied
         single.config["members"] = 1
+        if self.objectives is not None:
+            single.config["objectives"] = [self.objectives[k]]
         return single
 
     def _initialise(self, generator: Generators) -> None:
@@ -138,8 +156,8 @@ class InnerCritic(Critic):
 
     kind = "inner"
 
-    def __init__(self, dim_x: int, dim_y: int, members: int = 1) -> None:
-        super().__init__(dim_x=dim_x, dim_y=dim_y, members=members)
+    def __init__(self, dim_x: int, dim_y: int, members: int = 1, objectives: Sequence[str] | None = None) -> None:
+        super().__init__(objectives, dim_x=dim_x, dim_y=dim_y, members=members)
         if dim_x != dim_y:
             raise ValueError(f"dim_y must equal dim_x = {dim_x} for the inner critic, got {dim_y}.")
 
@@ -153,8 +171,15 @@ class BilinearCritic(Critic):
 
     kind = "bilinear"
 
-    def __init__(self, dim_x: int, dim_y: int, members: int = 1, generator: Generators = None) -> None:
-        super().__init__(dim_x=dim_x, dim_y=dim_y, members=members)
+    def __init__(
+        self,
+        dim_x: int,
+        dim_y: int,
+        members: int = 1,
+        generator: Generators = None,
+        objectives: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(objectives, dim_x=dim_x, dim_y=dim_y, members=members)
         self.map_y = StackedLinear(dim_y, dim_x, members)
         self._initialise(generator)
 
@@ -180,8 +205,9 @@ class SeparableCritic(Critic):
         embed: int = 32,
         members: int = 1,
         generator: Generators = None,
+        objectives: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(dim_x=dim_x, dim_y=dim_y, depth=depth, width=width, embed=embed, members=members)
+        super().__init__(objectives, dim_x=dim_x, dim_y=dim_y, depth=depth, width=width, embed=embed, members=members)
         self.embed_x = Mlp(dim_x, embed, depth, width, members)
         self.embed_y = Mlp(dim_y, embed, depth, width, members)
         self._initialise(generator)
@@ -200,9 +226,16 @@ class JointCritic(Critic):
     kind = "joint"
 
     def __init__(
-        self, dim_x: int, dim_y: int, depth: int = 2, width: int = 256, members: int = 1, generator: Generators = None
+        self,
+        dim_x: int,
+        dim_y: int,
+        depth: int = 2,
+        width: int = 256,
+        members: int = 1,
+        generator: Generators = None,
+        objectives: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(dim_x=dim_x, dim_y=dim_y, depth=depth, width=width, members=members)
+        super().__init__(objectives, dim_x=dim_x, dim_y=dim_y, depth=depth, width=width, members=members)
         self.first_x = StackedLinear(dim_x, width, members, fan_in=dim_x + dim_y, bias=False)
         self.first_y = StackedLinear(dim_y, width, members, fan_in=dim_x + dim_y)
         self.hidden = nn.ModuleList(StackedLinear(width, width, members) for _ in range(depth))

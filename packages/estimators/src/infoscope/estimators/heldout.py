@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import torch
 
-from infoscope.estimators.bounds import Bound, as_bound
+from infoscope.estimators.bounds import BOUNDS, FREE, OBJECTIVES, Bound, as_bound, split
 from infoscope.estimators.checks import whole
 from infoscope.estimators.critics import Critic
 from infoscope.estimators.sources import PairSource
@@ -31,6 +31,7 @@ class HeldOut:
     batches         how many were drawn
     pairs           how many in all of them
     nonfinite       how many batches gave an infinite or nan estimate
+    notes           what the reader must know, one sentence each
     """
 
     mean: float
@@ -38,6 +39,7 @@ class HeldOut:
     batches: int
     pairs: int
     nonfinite: int
+    notes: tuple[str, ...] = ()
 
 
 def held_out(
@@ -58,9 +60,16 @@ def held_out(
     generator  draws the pairs; not the one that drew the training's, unless it goes on from there
     device     where to compute; None: where the critic is. The critic is moved there
 
+    A critic is right only up to what its objective leaves open: nwj's is 1 + the log density ratio, js's (and any
+    smile's) the ratio itself, dv's and mine's it plus any constant, infonce's it plus any function of x. infonce's
+    report is blind to all of that, dv's, mine's and smile-inf's to a constant, the others' (nwj, js, smile-<clip>) to
+    nothing; between nwj's and js's critics the 1 is added or taken. A report that is not blind to what the training left
+    open is refused: it would say anything. Of a critic that does not know its training (never trained here, or logged
+    before that was recorded) such a report has a note.
+
     Pairs are fresh, but a source that draws from a finite pool composes them of the images or texts it trained on.
     ValueError: a critic of several members, dimensions other than the critic's, no bound or one twice, an unknown
-    bound, a number out of range.
+    bound, one that the critic's training says nothing about, a number out of range.
     """
     check_critic(critic)
     check_source(source, critic)
@@ -70,6 +79,7 @@ def held_out(
     names = [bound.name for bound in chosen]
     if not names or len(set(names)) != len(names):
         raise ValueError(f"bounds must be one bound or several different ones, got {names}.")
+    readings = [reading(critic, bound) for bound in chosen]
     if not isinstance(generator, torch.Generator):
         raise ValueError(f"generator must be a torch.Generator, got {type(generator).__name__}.")
     n, count = whole("batch", batch, 2), whole("batches", batches, 2)
@@ -81,11 +91,37 @@ def held_out(
         for i in range(count):
             # In float64 from here on, because exp of a float32 overflows at 88 nats.
             scores = critic(*draw(source, n, generator, critic, device)).double()
-            estimates[i] = torch.stack([bound.estimate(scores) for bound in chosen])
-    return {name: summary(estimates[:, k], n) for k, name in enumerate(names)}
+            shifts = dict.fromkeys(shift for shift, _ in readings)
+            pieces = {shift: split(scores + shift if shift else scores) for shift in shifts}
+            estimates[i] = torch.stack([bound.estimate(pieces[at]) for bound, (at, _) in zip(chosen, readings)])
+    return {name: summary(estimates[:, k], n, readings[k][1]) for k, name in enumerate(names)}
 
 
-def summary(estimates: torch.Tensor, batch: int) -> HeldOut:
+def reading(critic: Critic, bound: Bound) -> tuple[float, tuple[str, ...]]:
+    """What must be added to a one-member critic's scores for this bound's report, and notes; see `held_out`.
+
+    ValueError: a report that is not blind to what the critic's objective leaves open.
+    """
+    if not any(True for _ in critic.parameters()):
+        return 0.0, ()
+    name = critic.objectives[0] if critic.objectives else None
+    if name == bound.objective.name:
+        return 0.0, ()
+    if name not in OBJECTIVES:
+        whose = f"trained under {name!r}, which is not known" if name else "not known to be trained under any objective"
+        need = f"{bound.name}'s report needs the log density ratio up to {FREE[bound.blind]}"
+        return 0.0, (f"The critic is {whose}; {need}.",)
+    trained = OBJECTIVES[name]
+    if trained.free > bound.blind:
+        fitting = [other.name for other in BOUNDS.values() if other.blind >= trained.free]
+        raise ValueError(
+            f"bounds must be of {', '.join(fitting)} for a critic trained under {name}, which is the log density ratio "
+            f"up to {FREE[trained.free]} only; {bound.name} needs it up to {FREE[bound.blind]}."
+        )
+    return 0.0 if bound.blind else bound.objective.offset - trained.offset, ()
+
+
+def summary(estimates: torch.Tensor, batch: int, notes: tuple[str, ...] = ()) -> HeldOut:
     """The summary of the estimates [batches] of batches of `batch` pairs."""
     count = len(estimates)
     return HeldOut(
@@ -94,4 +130,5 @@ def summary(estimates: torch.Tensor, batch: int) -> HeldOut:
         batches=count,
         pairs=count * batch,
         nonfinite=int((~estimates.isfinite()).sum()),
+        notes=notes,
     )

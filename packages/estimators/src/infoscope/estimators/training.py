@@ -105,6 +105,7 @@ class Training:
         self._ends = list(accumulate(lengths))
         self._batch = whole("batch", batch, 2)
         bounds = bounds_per_member(bound, critic.members)
+        self._objectives = [group[0].objective.name for group in bounds]
         generators = generator_per_member(generator, critic.members)
 
         self.critic = critic if device is None else critic.to(device)
@@ -152,6 +153,7 @@ class Training:
             batches = [draw(source, self._batch, stream, self.critic, self.device) for stream in self._streams]
             self._values[step] = torch.cat([lane.step(*self._pairs_of(lane, batches)) for lane in self._lanes])
             self._done = step + 1
+        self._record_objectives()
 
     def state_dict(self) -> dict:
         """A snapshot in tensors and plain values (torch.load(weights_only=True) reads it back)."""
@@ -186,6 +188,12 @@ class Training:
             stream.set_state(generator_state.cpu())
         self._done = state["done"]
         self._values[: self._done] = state["values"].to(self.device)
+        self._record_objectives()
+
+    def _record_objectives(self) -> None:
+        """What was trained knows under which objective it was; a critic without parameters is not trained."""
+        if self._done and any(True for _ in self.critic.parameters()):
+            self.critic.trained_under(self._objectives)
 
     def _pairs_of(self, lane: Lane, batches: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
         streams = [self._stream_of[k] for k in lane.members]
