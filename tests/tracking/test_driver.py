@@ -89,10 +89,14 @@ def test_failures_are_isolated_and_only_missing_cells_run_again(tmp_path, everyt
     code, output = finish(start(tmp_path, "--set", "kinds=plain,dies,fails"))
     assert code == 1 and "2 failed, 4 already recorded of 6 cells" in output
     second = everything(tmp_path)
-    assert set(second["run_id"]) == set(first["run_id"])  # no cell has two runs
+    same = second["run_id"] == first["run_id"]  # no cell has two runs, and what failed is begun afresh in another one
+    assert len(second) == 6 and same.to_dict() == {place: place[0] != "fails" for place in first.index}
+    assert [second.loc["fails", "tags"][seed]["infoscope.supersedes"] for seed in (0, 1)] == list(
+        first.loc["fails", "run_id"]
+    )
     code, _, told = here("--profile", "smoke")
     assert code == 0 and "all 2 cells are already recorded" in told
-    assert (everything(tmp_path)["start"] == first["start"]).all()
+    assert (everything(tmp_path)["start"] == second["start"]).all()
     assert records(tmp_path / "runs" / "records" / "toy") == []  # everything has been sent
     invocations = parents("toy", "smoke")
     assert [run.info.status for run in invocations] == ["FAILED", "FAILED"]  # the third had nothing to do
@@ -192,9 +196,9 @@ def test_a_search_stops_the_worse_and_goes_on_with_more_trials(tmp_path, monkeyp
     assert f"{6 - counts['failed']} already recorded of 8 cells" in output, output  # the failed ones are run again
     second = searched(tmp_path, monkeypatch)
     assert len(second) == 8 and second["run_id"].is_unique and not second[["rate", "width", "kind"]].duplicated().any()
-    assert second.loc[first.index, "run_id"].equals(first["run_id"])
     finished = first.index[first["outcome"] != "failed"]
-    assert second.loc[finished, ["start", "seconds"]].equals(first.loc[finished, ["start", "seconds"]])
+    unchanged = ["run_id", "start", "seconds"]
+    assert second.loc[finished, unchanged].equals(first.loc[finished, unchanged])
 
 
 def test_short_cells_share_trials_and_each_keeps_its_own_run_and_failure(tmp_path, monkeypatch, empty_store):

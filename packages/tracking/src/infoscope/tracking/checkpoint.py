@@ -26,7 +26,7 @@ import torch
 from mlflow.entities import Run
 
 from infoscope.tracking.record import Record
-from infoscope.tracking.store import Store, first_line
+from infoscope.tracking.store import KEY, Store, first_line
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +91,9 @@ class Checkpoint:
 
     def _fetch(self) -> None:
         """Puts the store's copy in the place of the local file if it is newer."""
-        run = self.store.run(self._run_id) or self.store.run_of(self.record.key)
+        run = self.store.run(self._run_id)
+        if run is None or KEY not in run.data.tags:  # another attempt has replaced it
+            run = self.store.run_of(self.record.key)
         told = _told(run)
         if told is None:
             return

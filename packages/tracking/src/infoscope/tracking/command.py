@@ -14,6 +14,7 @@ from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
 from infoscope.tracking.driver import SweepBusy, run
+from infoscope.tracking.flush import told_aside
 from infoscope.tracking.status import lines, status
 from infoscope.tracking.store import StoreUnreachable, first_line, home, tracking_uri, without_password
 from infoscope.tracking.sweep import Sweep
@@ -106,6 +107,8 @@ def describe(summary: Summary) -> str:
         lines.append(f"failed: {cell}: {error}")
     if len(summary.failures) > 10:
         lines.append(f"... and {len(summary.failures) - 10} more; their runs in MLflow hold the tracebacks")
+    if summary.aside:
+        lines.append(told_aside(summary.aside))
     if summary.unfinished:
         lines.append("interrupted: the same command goes on from here")
     if summary.unsent:

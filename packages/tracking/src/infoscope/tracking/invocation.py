@@ -142,7 +142,7 @@ class Invocation:
         """What was begun and not ended is closed as KILLED; its checkpoint stays for the next invocation."""
         mine = [record for record in records(self.folder) if record.key in self.missing]
         self.summary.unsent |= {record.key for record in mine}
-        failed = {record.key for record, _ in close_all(mine, self.store, otherwise="KILLED")}
+        failed = {record.key for record, _ in close_all(mine, self.store, "KILLED", self.summary.aside)}
         self.summary.unsent -= {record.key for record in mine} - failed
         for run in list(self.store.cells("attributes.status = 'RUNNING'")):
             # a worker that died as it took up an earlier run has not made it ours

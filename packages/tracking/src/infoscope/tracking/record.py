@@ -2,7 +2,8 @@
 
 A record is a folder named by the cell's key:
 
-    record.jsonl    one JSON object a line: a header per attempt, then metrics, models and at last the outcome
+    record.jsonl    one JSON object a line: a header per attempt, whether it goes on from a checkpoint, then metrics,
+                    models and at last the outcome
     files/          what becomes the run's artifacts
     models/NAME/    a model as configuration and weights
     sent.json       how far the record has been carried to MLflow (written by `flush`)
@@ -15,6 +16,7 @@ import json
 import math
 import os
 import platform
+import secrets
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,6 +28,7 @@ from filelock import FileLock
 
 from infoscope.tracking.checks import PLAIN, plain_name, storable_text
 
+ASIDE = "set-aside.jsonl"  # among a record's files: what MLflow has refused, one JSON object a line
 COMPLETE, STOPPED, FAILED = "complete", "stopped", "failed"
 
 
@@ -56,8 +59,13 @@ class Record:
         """Held by whoever sends the record, so that a worker and the driver never send it at once."""
         return FileLock(self.folder.with_suffix(".lock"))
 
-    def begin(self, cell: Mapping[str, Any], tags: Mapping[str, str], run_id: str | None) -> None:
-        """Starts an attempt. `run_id`: the cell's run when MLflow holds one from an earlier attempt.
+    def begin(
+        self, cell: Mapping[str, Any], tags: Mapping[str, str], run_id: str | None, joins: bool = False
+    ) -> None:
+        """Starts an attempt. `run_id`: the cell's run when MLflow holds one from an earlier attempt. joins: this is not
+        another attempt but the end of one that has its record elsewhere, under the same invocation.
+
+        An attempt that does not `resume` next has nothing to do with those before it.
 
         This and whatever else writes raises RecordUnwritable when there is no room.
         """
@@ -66,8 +74,43 @@ class Record:
                 shutil.rmtree(self.folder)
             self.files.mkdir(parents=True, exist_ok=True)
         self._mend()
-        header = {"cell": dict(cell), "tags": dict(tags), "run_id": run_id, "writer": writer()}
-        self.append(header | {"time": milliseconds()})
+        header = {"cell": dict(cell), "tags": dict(tags), "run_id": run_id, "writer": writer(), "joins": joins}
+        self.append(header | {"attempt": _attempt(), "time": milliseconds()})
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """The attempt goes on from a checkpoint. state: what had been reported then, as `Report` keeps it: `steps`, by
+        metric the last step and its value, `files` and `models`, their names. Files that came later go.
+        """
+        with self._writing():
+            for path in self.files.iterdir():
+                if path.name not in state["files"]:
+                    path.unlink()
+        self.append({"resumed": dict(state)})
+
+    def clear(self) -> None:
+        """Removes the files and models that an earlier attempt has left here."""
+        with self._writing():
+            for folder in (self.files, self.folder / "models"):
+                if folder.is_dir():
+                    shutil.rmtree(folder)
+            self.files.mkdir()
+
+    def since_resumed(self) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
+        """With what the last attempt went on, as `resume` was told (None when it began afresh), and its entries."""
+        state, entries = None, []
+        for entry, _ in self.entries():
+            if "cell" in entry:
+                state, entries = None, []
+            elif "resumed" in entry:
+                state = entry["resumed"]
+            else:
+                entries.append(entry)
+        return state, entries
+
+    def aside(self) -> int:
+        """How many entries MLflow has refused, which are in the file `ASIDE` instead."""
+        path = self.files / ASIDE
+        return len(path.read_text().splitlines()) if path.exists() else 0
 
     def metrics(self, values: Mapping[str, float], step: int) -> None:
         self.append({"step": step, "metrics": {name: float(value) for name, value in values.items()}})
@@ -227,6 +270,11 @@ def _began(pid: int) -> str | None:
     except OSError:
         return None
     return fields[19] if fields[0] != "Z" else None
+
+
+def _attempt() -> str:
+    """A name for an attempt: later ones sort behind earlier ones, as far as clocks agree."""
+    return f"{time.time_ns() // 1000:016d}-{secrets.token_hex(4)}"
 
 
 def milliseconds() -> int:

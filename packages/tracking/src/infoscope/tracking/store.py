@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from filelock import FileLock
-from mlflow.entities import Metric, Run
+from mlflow.entities import Metric, Run, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
+from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 
 from infoscope.tracking.record import milliseconds, storable
 
@@ -32,6 +33,11 @@ KEY, CELL, PROFILE, VERSION = "infoscope.key", "infoscope.cell", "infoscope.prof
 OUTCOME, ERROR, PARENT = "infoscope.outcome", "infoscope.error", "mlflow.parentRunId"
 CELLS = "infoscope.cells"  # of an invocation's run, the parent of its cells: how many it set out to run
 ALIVE = "infoscope.alive"  # of an invocation's run: when its process last said that it lives, in milliseconds
+ATTEMPT = "infoscope.attempt"  # which attempt at the cell its run holds; later ones sort behind earlier ones
+# a run that another attempt has replaced has these instead of KEY: the cell's key, and the run that is the cell's now
+SUPERSEDED, SUPERSEDED_BY = "infoscope.superseded", "infoscope.superseded_by"
+SUPERSEDES = "infoscope.supersedes"  # the run that one replaces
+SET_ASIDE = "infoscope.set_aside"  # of a run of which the store has refused something: how much, and why
 DRIVER = "infoscope.driver"  # the process's machine and folder, of which one at a time runs a sweep
 
 
@@ -151,8 +157,22 @@ class Store:
         return run if run and run.info.lifecycle_stage == "active" else None
 
     def run_of(self, key: str) -> Run | None:
-        """The run of a cell, or None."""
-        return next(self.search(f"tags.`{KEY}` = '{key}'"), None)
+        """The run of a cell, or None; of several as `by_key` says."""
+        return by_key(self.search(f"tags.`{KEY}` = '{key}'"))[0].get(key)
+
+    def retire(self, run: Run, by: str = "") -> None:
+        """Takes a run out of what counts: another attempt at its cell, whose run is `by`, has taken its place."""
+        client, run_id, key = self.client, run.info.run_id, run.data.tags.get(KEY)
+        if run.info.status == "RUNNING":
+            client.set_terminated(run_id, "KILLED")
+        told = f"An attempt that was not finished; run {by} holds the one after it." if by else "An unfinished attempt."
+        tags = {MLFLOW_RUN_NOTE: told} | ({SUPERSEDED: key} if key else {}) | ({SUPERSEDED_BY: by} if by else {})
+        client.log_batch(run_id, tags=[RunTag(*tag) for tag in tags.items()])
+        try:
+            client.delete_tag(run_id, KEY)
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_DOES_NOT_EXIST":  # it is gone already
+                raise
 
 
 def _pages(request: Callable[[str | None], Any]) -> Iterator[Any]:

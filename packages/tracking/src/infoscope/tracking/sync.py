@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 from mlflow.entities import Run
 
 from infoscope.tracking.checks import plain_name
-from infoscope.tracking.flush import close_all
+from infoscope.tracking.flush import close_all, told_aside
 from infoscope.tracking.invocation import driver
 from infoscope.tracking.record import Record, milliseconds, records, sweeps_in, writer
 from infoscope.tracking.store import ALIVE, CELLS, DRIVER, PARENT, Store, first_line, home
@@ -24,8 +24,8 @@ SILENT_SECONDS = 900.0  # fifteen times what an invocation lets pass between two
 @dataclass
 class Synced:
     """What was done for a sweep. records: how many were sent and removed; unended: those of them whose cell had not
-    ended; killed: how many other runs were closed as KILLED; left: by key, why a record stays. busy: the sweep runs,
-    and was left alone.
+    ended; killed: how many other runs were closed as KILLED; left: by key, why a record stays; aside: the keys of cells
+    of which MLflow has refused something. busy: the sweep runs, and was left alone.
     """
 
     sweep: str
@@ -33,6 +33,7 @@ class Synced:
     unended: int = 0
     killed: int = 0
     left: dict[str, str] = field(default_factory=dict)
+    aside: set[str] = field(default_factory=set)
     busy: bool = False
 
     def __str__(self) -> str:
@@ -42,6 +43,7 @@ class Synced:
         done += [f"{self.unended} of them of cells that had not ended"] if self.unended else []
         done += [f"{self.killed} runs without a record closed as KILLED"] if self.killed else []
         lines = [f"{self.sweep}: {', '.join(done) or 'nothing to send'}"]
+        lines += [f"  {told_aside(self.aside)}"] if self.aside else []
         return "\n".join(lines + [f"  left: the record of cell {key}: {reason}" for key, reason in self.left.items()])
 
 
@@ -133,12 +135,14 @@ def close_records(store: Store, folder: Path) -> Synced:
 
 def _close(store: Store, found: list[Record]) -> Synced:
     unended = {record for record in found if record.ending() is None}
-    left = {record: first_line(error) for record, error in close_all(found, store, otherwise="KILLED")}
+    aside: set[str] = set()
+    left = {record: first_line(error) for record, error in close_all(found, store, "KILLED", aside)}
     return Synced(
         store.experiment,
         records=len(found) - len(left),
         unended=len(unended - left.keys()),
         left={record.key: reason for record, reason in left.items()},
+        aside=aside,
     )
 
 

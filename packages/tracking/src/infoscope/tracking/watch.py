@@ -30,7 +30,8 @@ RETRY_SECONDS = 30.0  # after the store has not answered, the thread that closes
 @dataclass
 class Summary:
     """How an invocation went. Cells are counted; `failures` holds each failed cell with the last line of its error,
-    `unsent` the keys of cells that are recorded but that MLflow does not hold yet."""
+    `unsent` the keys of cells that are recorded but that MLflow does not hold yet, `aside` those of cells of which
+    MLflow has refused something."""
 
     sweep: str
     profile: str
@@ -40,6 +41,7 @@ class Summary:
     stopped: int = 0
     failures: list[tuple[Cell, str]] = field(default_factory=list)
     unsent: set[str] = field(default_factory=set)
+    aside: set[str] = field(default_factory=set)
     seconds: float = 0.0
     tracking_share: float | None = None
 
@@ -100,6 +102,7 @@ class Watch:
         self.own_seconds += result["own_seconds"]
         if self.dispatch:
             self.dispatch.ended(number, result["pack_seconds"])
+        self.summary.aside |= dict(result.get("aside", ())).keys()
         errors, final, sent = (dict(result[name]) for name in ("errors", "final", "run_ids"))
         outcomes = {key: FAILED if key in errors else COMPLETE for key in self.open[number].cells}
         self._ended(number, outcomes, errors, final, sent)
@@ -153,7 +156,10 @@ class Watch:
         try:
             here, unreachable = _with_outcomes(assignment, outcomes, errors, sent)
             if time.monotonic() > self._store_down_until:
-                failed = {record.key for record, _ in close_all(here, assignment.store, otherwise=STATUS[FAILED])}
+                failed = {
+                    record.key
+                    for record, _ in close_all(here, assignment.store, STATUS[FAILED], self.summary.aside)
+                }
                 left = unreachable | failed
                 self._store_down_until = time.monotonic() + RETRY_SECONDS if failed else 0.0
             if STOPPED in outcomes.values():
@@ -194,7 +200,8 @@ def _with_outcomes(
                 continue
             if run_id and _closed(assignment, run_id, outcomes[key]):
                 continue
-            record.begin(cell, header_tags(key, cell, assignment.tags[key]), run_id or assignment.run_ids.get(key))
+            run_id = run_id or assignment.run_ids.get(key)
+            record.begin(cell, header_tags(key, cell, assignment.tags[key]), run_id, joins=True)
         if record.ending() is None:
             record.end(outcomes[key], errors.get(key))
         here.append(record)

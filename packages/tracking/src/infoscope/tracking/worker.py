@@ -92,17 +92,36 @@ class Report:
         self.final: dict[str, dict[str, float]] = {}
         self.errors: dict[str, str] = {}
         self.last: dict[str, float] = {}
+        self._begun = False
+        self._reported: dict[str, dict[str, Any]] = {key: {"steps": {}, "models": []} for key in assignment.cells}
 
     @property
     def records(self) -> list[Record]:
         return list(self._records.values())
 
     def _record(self, cell: Cell) -> Record:
-        """Of a cell. Raises ValueError for one that is not of this pack."""
+        """Of a cell, for what it reports. Raises ValueError for one that is not of this pack."""
         key = self._known.get(id(cell)) or self._keys.get(canonical(cell))
         if key is None:
             raise ValueError(f"{shown(cell)} is no cell of this pack")
+        self.begin_afresh()
         return self._records[key]
+
+    def begin_afresh(self) -> None:
+        """Nothing of an earlier attempt counts, unless `restore` has taken it up before."""
+        if not self._begun:
+            self._begun = True
+            self.checkpoint.path.unlink(missing_ok=True)
+            for record in self.records:
+                record.clear()
+
+    def _note(self, record: Record, values: Mapping[str, float], step: int) -> None:
+        """Records metrics, and that they are reported by the next checkpoint."""
+        record.metrics(values, step)
+        steps = self._reported[record.key]["steps"]
+        for name, value in values.items():
+            if name not in steps or steps[name][0] <= step:
+                steps[name] = [step, value]
 
     def metrics(self, cell: Cell, values: Mapping[str, float], step: int = 0) -> None:
         """Numbers of a cell at a step. A curve is a name reported at many steps (keep it to some hundreds; see
@@ -114,7 +133,7 @@ class Report:
         began = time.perf_counter()
         values = {metric_name(name): metric_value(name, value) for name, value in values.items()}
         record = self._record(cell)
-        record.metrics(values, metric_step(step))
+        self._note(record, values, metric_step(step))
         self.final.setdefault(record.key, {}).update(values)
         self.seconds += time.perf_counter() - began
 
@@ -158,6 +177,7 @@ class Report:
         write_model(module, example, owner.model_folder(name))
         for record in (owner, *others):
             record.append({"model": name, "owner": owner.key})
+            self._reported[record.key]["models"].append(name)
         self.seconds += time.perf_counter() - began
 
     def progress(self, fraction: float, **metrics: float) -> None:
@@ -185,8 +205,9 @@ class Report:
             return
         self.last = {"fraction": fraction, **metrics}
         judged = {FRACTION: fraction, METRIC.format(self._metric): metrics[self._metric]}
+        self.begin_afresh()
         for record in self.records:
-            record.metrics(judged, round(1000 * fraction))
+            self._note(record, judged, round(1000 * fraction))
         if fraction < 1:  # what is done shall not be stopped: `work` tells the end when everything is recorded
             self._tell(self.last)
 
@@ -207,16 +228,28 @@ class Report:
         began = time.perf_counter()
         if began < self._save_from:
             return
-        self.checkpoint.save({"state": state(), "errors": self.errors}, self.records)
+        self.begin_afresh()
+        files = {record.key: sorted(path.name for path in record.files.iterdir()) for record in self.records}
+        reported = {key: told | {"files": files[key]} for key, told in self._reported.items()}
+        self.checkpoint.save({"state": state(), "errors": self.errors, "reported": reported}, self.records)
         now = time.perf_counter()
         self._save_from = now + max(CHECKPOINT_SECONDS, 50 * (now - began))  # at most a fiftieth of the time
         self.seconds += now - began
 
     def restore(self) -> Mapping[str, Any] | None:
-        """The state last saved for this pack by a process that did not finish; None when there is none."""
-        kept = self.checkpoint.restore()
-        if kept is None:
+        """The state last saved for this pack by a process that did not finish; None when there is none. To be called
+        before the first report: an attempt that does not go on from a state has nothing to do with those before it,
+        and gets runs of its own.
+        """
+        kept = None if self._begun else self.checkpoint.restore()
+        if kept is None or "reported" not in kept:  # of an earlier version, which did not say what belongs to it
+            self.begin_afresh()
             return None
+        self._begun = True
+        for record in self.records:
+            told = kept["reported"][record.key]
+            record.resume(told)
+            self._reported[record.key] |= {name: told[name] for name in ("steps", "models")}
         self.errors |= kept["errors"]  # a member that failed before it stays so
         return kept["state"]
 
@@ -259,6 +292,7 @@ def work(
     run_ids = flusher.drain(PATIENCE_SECONDS if elsewhere else 0.0)  # what lies here, the driver can send later
     if not any(error.startswith(RecordUnwritable.__name__) for error in errors.values()):  # else it goes on from there
         report.checkpoint.remove(run_ids.get(report.checkpoint.record.key))
+    aside = {record.key: count for record in report.records if (count := record.aside())}
     if elsewhere:  # the driver closes the runs by their ids
         for record in report.records:
             if record.key in run_ids:
@@ -273,6 +307,7 @@ def work(
             "errors": errors,
             "final": report.final,
             "run_ids": run_ids,
+            "aside": aside,
             "recording_seconds": around + report.seconds + sent_meanwhile,
             "own_seconds": seconds - report.seconds,
         }
@@ -304,7 +339,10 @@ def _attempt(trial: Callable[[Pack, Report], None], assignment: Assignment, repo
     """Runs the trial; by key, the errors of the cells that failed: their own, or the one that ended the trial."""
     try:
         trial(Pack(tuple(assignment.cells.values()), assignment.device), report)
+        report.begin_afresh()  # of a trial that has reported nothing
     except Exception as raised:
+        with contextlib.suppress(RecordUnwritable):
+            report.begin_afresh()
         others = [record for record in report.records if record.key not in report.errors]
         _write_traceback(others)
         error, shared = _told(raised), len(assignment.cells)
