@@ -13,10 +13,10 @@ those of the categories, corrected by their digamma (after Grassberger 1988, wit
 distances are tied (more than `TIED_SHARE` of the samples), counts are those of Mesner & Shalizi 2019: up to and
 including the radius. Values are in nats and never clipped: an estimate of a small information is often negative.
 
-These estimates are biased low in many dimensions; their error is not only sampling error. Where nearly all samples
-have k others at distance 0, Mesner-Shalizi counts are those of cells without the sample itself: with a and b values of
-x and y, estimates are low by about (1 - 1/a - 1/b) / (rows per cell). Such columns are categories: as `Discrete` that
-bias is gone.
+These estimates are biased low in many dimensions; their error is not only sampling error. Where all samples have k
+others at distance 0 because values are few, Mesner-Shalizi counts are those of cells without the sample itself: with a
+and b values of x and y, estimates are low by about (1 - 1/a - 1/b) / (rows per cell). Such columns are categories: as
+`Discrete` that bias is gone.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ import torch
 from scipy.special import digamma
 
 from infoscope.estimators.checks import whole
+from infoscope.estimators.classifier_terms import clustered_error
 from infoscope.estimators.discrete import chao_shen, expected_information, expected_of_pairs
 from infoscope.estimators.neighbours import count_within, nearest
 from infoscope.estimators.variables import (
@@ -38,7 +39,9 @@ from infoscope.estimators.variables import (
     Continuous,
     Discrete,
     Variable,
+    as_codes,
     as_variable,
+    factorise,
     heavy_tails,
     join,
     joint_codes,
@@ -59,7 +62,10 @@ __all__ = [
     "total_correlation",
 ]
 
-CROWDED_SHARE = 0.5  # of samples with k others at distance 0, beyond which the bias of such counts is noted
+CROWDED_SHARE, ALL_CELLS = 0.5, 0.95  # of samples with k others at distance 0: noted, and nothing but cells
+COPIED_SHARE = 0.1  # of the rows equal to another, and of the different ones that are: beyond it they may be copies
+WIDE_SHARE = 0.1  # k / samples, beyond which neighbourhoods are no longer local
+WIDE_RADIUS = 0.5  # of a neighbourhood in standard deviations, beyond which its density is not even
 NORMAL_QUARTILES = 1.349  # their distance in a normal law, in standard deviations
 ALONE_SHARE = 0.05  # of the rows alone in their cell, beyond which counts of categories are looked at for bias
 NOTED_BIAS = 0.02  # nats that independent categories would give
@@ -102,12 +108,13 @@ class Estimate(float):
 
 @dataclass(frozen=True)
 class Settings:
-    """How to count: neighbours, scales (`variables.prepared`), engine (see `neighbours`) and its threads."""
+    """How to count: neighbours, scales (`variables.prepared`), engine (see `neighbours`), threads, codes of groups."""
 
     k: int
     margins: str
     engine: str
     workers: int
+    groups: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +139,7 @@ def mutual_information(
     method: str = "ksg1",
     standardise: bool = True,
     margins: str = "auto",
+    groups: Any = None,
     local: bool = False,
     engine: str = "auto",
     workers: int = 1,
@@ -146,6 +154,8 @@ def mutual_information(
     margins      which: scaled, to standard deviation 1; rank, normal scores of the ranks, under which the information
                  is the same; auto, the first, and the second where tails are heavy (`variables.heavy_tails`; said in
                  method and notes); given, as they are (so is everything with standardise=False)
+    groups       [n] names; rows of one group (copies, frames of one film) depend on one another: none is a neighbour of
+                 another or counted with it, so that each row is measured against rows of other groups alone
     local        also returns the local values, whose mean is the estimate
     engine       auto, numba, sklearn or a torch device (see `neighbours`); tensors on a GPU are measured there
     workers      threads of the numba engine
@@ -157,7 +167,7 @@ def mutual_information(
     left, right = as_variable("x", x), as_variable("y", y)
     n = same_length(x=left, y=right)
     require_classes(x=left, y=right)
-    settings = checked(k, n, standardise, margins, engine, workers, x, y)
+    settings = checked(k, n, standardise, margins, groups, engine, workers, x, y)
     if method not in ("ksg1", "ksg2") or (method == "ksg2" and not left.kind == right.kind == "continuous"):
         raise ValueError(f"method must be ksg1, or ksg2 for two continuous variables, got {method!r}.")
     return pair(left, right, settings, local, rectangles=method == "ksg2")
@@ -171,6 +181,7 @@ def conditional_mutual_information(
     *,
     standardise: bool = True,
     margins: str = "auto",
+    groups: Any = None,
     local: bool = False,
     engine: str = "auto",
     workers: int = 1,
@@ -179,7 +190,7 @@ def conditional_mutual_information(
     variables = [as_variable(name, value) for name, value in (("x", x), ("y", y), ("z", z))]
     n = same_length(**dict(zip("xyz", variables)))
     require_classes(x=variables[0], y=variables[1])
-    settings = checked(k, n, standardise, margins, engine, workers, x, y, z)
+    settings = checked(k, n, standardise, margins, groups, engine, workers, x, y, z)
     margins = [(-1, (0, 2)), (-1, (1, 2)), (1, (2,))]
     return combined(dict(zip("xyz", variables)), margins, method_of(*variables), settings, local)
 
@@ -190,6 +201,7 @@ def total_correlation(
     *,
     standardise: bool = True,
     margins: str = "auto",
+    groups: Any = None,
     local: bool = False,
     engine: str = "auto",
     workers: int = 1,
@@ -209,7 +221,7 @@ def total_correlation(
     n = same_length(**named)
     require_classes(**named)
     inputs = columns if isinstance(columns, (list, tuple)) else [columns]
-    settings = checked(k, n, standardise, margins, engine, workers, *inputs)
+    settings = checked(k, n, standardise, margins, groups, engine, workers, *inputs)
     margins = [(-1, (number,)) for number in range(len(variables))] + [(len(variables) - 1, ())]
     name = "KSG 1" if all(variable.kind == "continuous" for variable in variables) else "stratified KSG"
     return combined(named, margins, name, settings, local)
@@ -223,6 +235,7 @@ def co_information(
     *,
     standardise: bool = True,
     margins: str = "auto",
+    groups: Any = None,
     local: bool = False,
     engine: str = "auto",
     workers: int = 1,
@@ -236,12 +249,12 @@ def co_information(
     sides = {name: as_variable(name, value) for name, value in (("a", a), ("b", b), ("target", target))}
     n = same_length(**sides)
     require_classes(**sides)
-    settings = checked(k, n, standardise, margins, engine, workers, a, b, target)
-    kept, notes = without_singletons(join(*sides.values()))
+    settings = checked(k, n, standardise, margins, groups, engine, workers, a, b, target)
+    kept, notes = without_singletons(join(*sides.values()), settings.groups)
     sides = {name: prepared(side, settings.margins, name).take(kept) for name, side in sides.items()}
     require_classes(kept, **sides)
     a, b, target = sides.values()
-    unscaled = replace(settings, margins="given")
+    unscaled = replace(settings, margins="given", groups=of_kept(settings.groups, kept))
     parts = [(1, a), (1, b), (-1, join(a, b))]
     terms = [(sign, pair(side, target, unscaled, local=True)) for sign, side in parts]
     bias = sum(sign * by_chance({"x": side, "y": target})[1] for sign, side in parts)
@@ -250,7 +263,7 @@ def co_information(
         kept,
         settings.k if any(term.k for _, term in terms) else None,
         " + ".join(dict.fromkeys(term.method for _, term in terms)),
-        settings,
+        replace(unscaled, margins=settings.margins),
         local,
         tuple(dict.fromkeys([*notes, *(note for _, term in terms for note in term.notes)])),
         bias,
@@ -258,7 +271,14 @@ def co_information(
 
 
 def entropy(
-    x: Any, k: int = 5, *, standardise: bool = True, local: bool = False, engine: str = "auto", workers: int = 1
+    x: Any,
+    k: int = 5,
+    *,
+    standardise: bool = True,
+    groups: Any = None,
+    local: bool = False,
+    engine: str = "auto",
+    workers: int = 1,
 ) -> Estimate:
     """H(x), nats; differential in the continuous columns, in their own units whether standardised or not.
 
@@ -268,18 +288,18 @@ def entropy(
     value repeats so often that neighbours are at distance 0: the differential entropy is minus infinity there.
     """
     variable = as_variable("x", x)
-    settings = checked(k, variable.n, standardise, "auto", engine, workers, x)
+    settings = checked(k, variable.n, standardise, "auto", groups, engine, workers, x)
     if variable.kind == "discrete":
         require_repeats(x=variable)
-        sizes = class_sizes(variable)
-        values = digamma(variable.n) - digamma(sizes)
+        sizes = class_sizes(variable, settings.groups)
+        values = digamma(everyone(variable.n, settings.groups)) - digamma(sizes)
         notes, bias = unseen(sizes, float(values.mean()))
         return finished(values, np.ones(variable.n, bool), None, "Grassberger", settings, local, notes, bias)
-    kept, notes = without_singletons(variable)
+    kept, notes = without_singletons(variable, settings.groups)
     scaled, scales, said = variable, np.ones(variable.dim), ()
     if standardise:
         scaled, scales, said = in_own_units(variable)
-    sample = scaled.take(kept)
+    sample, settings = scaled.take(kept), replace(settings, groups=of_kept(settings.groups, kept))
     around = spheres(sample, settings)
     if not around.radius.all():
         raise ValueError(
@@ -287,8 +307,14 @@ def entropy(
             f"there), got {np.sum(around.radius == 0)} such rows; wrap it in Discrete, or break ties with "
             "variables.jitter."
         )
-    values = digamma(sample.n) - digamma(around.neighbours) + sample.dim * np.log(2 * around.radius)
-    values = values + np.log(scales).sum()
+    values = digamma(everyone(sample.n, settings.groups)) - digamma(around.neighbours)
+    values = values + sample.dim * np.log(2 * around.radius) + np.log(scales).sum()
+    reach = float(np.median(around.radius[:, None] * scales / variable.scales()))
+    if reach > WIDE_RADIUS:
+        said += (
+            f"Neighbourhoods in {sample.dim} dimensions reach {reach:.1f} standard deviations to each side: density is "
+            "not even in them, and the estimate may be off by far more than its standard error (too high, as a rule).",
+        )
     return finished(values, kept, settings.k, "Kozachenko-Leonenko", settings, local, notes + said + around.notes)
 
 
@@ -338,7 +364,9 @@ def treatment(variables: Sequence[Variable], k: int) -> tuple[str, int | None, t
     kept, notes = without_singletons(joint)
     notes += sparse
     around = spheres(joint.take(kept), Settings(k, "given", "auto", 1))
-    return named_for(method_of(*variables), around, joint), k, notes + joint.notes + around.notes
+    settings = Settings(k, "given", "auto", 1)
+    notes += joint.notes + around.notes + repeats([side.take(kept) for side in variables], around, settings)
+    return named_for(method_of(*variables), around, joint), k, notes
 
 
 def combined(
@@ -358,12 +386,15 @@ def combined(
     joint = join(*variables)
     if joint.kind == "discrete":
         require_repeats(**named)
-        values = digamma(class_sizes(joint)).astype(float)
+        groups = settings.groups
+        values = digamma(class_sizes(joint, groups)).astype(float)
         for factor, members in margins:
-            values += factor * digamma(class_sizes(join(*(variables[m] for m in members))) if members else joint.n)
+            margin = join(*(variables[m] for m in members)) if members else None
+            values += factor * digamma(class_sizes(margin, groups) if members else everyone(joint.n, groups))
         notes, bias = by_chance(named)
         return finished(values, np.ones(joint.n, bool), None, "Grassberger", settings, local, notes, bias)
-    kept, notes = without_singletons(joint)
+    kept, notes = without_singletons(joint, settings.groups)
+    settings = replace(settings, groups=of_kept(settings.groups, kept))
     sparse, bias = by_chance(named)
     notes += sparse
     variables = [prepared(variable, settings.margins, name).take(kept) for name, variable in named.items()]
@@ -376,11 +407,15 @@ def combined(
     for factor, members in margins:
         margin = join(*(variables[m] for m in members)) if members else None
         if margin is None or margin.kind == "discrete":
-            values = values + factor * digamma(len(values) if margin is None else class_sizes(margin))
+            size = everyone(len(values), settings.groups) if margin is None else class_sizes(margin, settings.groups)
+            values = values + factor * digamma(size)
         else:
             values = values + factor * digamma(counts(margin, around, settings, rectangles))
     name = named_for(name, around, joint)
-    return finished(values, kept, settings.k, name, settings, local, notes + joint.notes + around.notes, bias)
+    if settings.k >= len(values) / 2:  # nearly all samples are in every sphere: equal values are no precision
+        bias = float("nan")
+    notes += joint.notes + around.notes + repeats(variables, around, settings)
+    return finished(values, kept, settings.k, name, settings, local, notes, bias)
 
 
 def named_for(method: str, around: Spheres, joint: Variable) -> str:
@@ -391,25 +426,26 @@ def named_for(method: str, around: Spheres, joint: Variable) -> str:
 
 def spheres(joint: Variable, settings: Settings) -> Spheres:
     """The spheres around the samples of a variable whose every category holds at least two."""
-    found = nearest(joint.continuous, settings.k, joint.codes, settings.engine, settings.workers)
-    sizes = class_sizes(joint)
+    found = nearest(
+        joint.continuous, settings.k, joint.codes, settings.engine, settings.workers, settings.groups
+    )
+    sizes = class_sizes(joint, settings.groups)
     own = np.minimum(settings.k, sizes - 1)
     radius = np.take_along_axis(found.distances, own[:, None] - 1, axis=1)[:, 0]
     tied = (found.ties > 0) | (radius == 0)
     neighbours = own + np.where(tied, found.ties, 0)
     notes = []
     if (own < settings.k).any():
-        small = joint.codes[own < settings.k]
+        small = np.zeros(joint.n, int)[own < settings.k] if joint.codes is None else joint.codes[own < settings.k]
         number = len(np.unique(small))
         have, their = ("class has", "its") if number == 1 else ("classes have", "their")
         notes.append(
             f"{number} {have} at most k = {settings.k} samples ({len(small)} in all): k is {their} size - 1 there."
         )
-    crowded = np.mean(radius == 0)
-    if crowded > CROWDED_SHARE:
+    if settings.k > WIDE_SHARE * joint.n:
         notes.append(
-            f"{100 * crowded:.0f} % of the samples have k = {settings.k} others at distance 0: the estimate is biased "
-            "low by up to about 1 / (rows per cell); wrap such columns in Discrete."
+            f"k = {settings.k} neighbours are more than a tenth of the {joint.n} samples: these are not near, and the "
+            "standard error knows nothing of the bias that follows."
         )
     accidents = CHANCE_TIES if joint.ranked else 0  # columns share their scores, and halves of a column mirror them
     if tied.mean() > TIED_SHARE and tied.sum() > accidents:
@@ -420,6 +456,43 @@ def spheres(joint: Variable, settings: Settings) -> Spheres:
     return Spheres(radius, neighbours, tied, found.ids, tuple(notes))
 
 
+def repeats(variables: Sequence[Variable], around: Spheres, settings: Settings) -> tuple[str, ...]:
+    """What is said of samples with k others at distance 0: copies of rows, or numbers that are cells.
+
+    Rows are taken for copies if many values of the whole repeat, and no variable alone repeats more than the whole
+    does: on a grid, or beside a point mass, variables repeat without one another.
+    """
+    repeated = float(np.mean(around.radius == 0))
+    if not repeated and not around.closed.any():
+        return ()
+    joint = join(*variables)
+    sizes = row_sizes(joint)
+    rows = len(sizes)
+    different, copied = np.sum(1 / sizes), np.sum((1 / sizes)[sizes > 1])
+    alone = min(np.sum(1 / row_sizes(side)) for side in variables if side.dim)
+    if np.mean(sizes > 1) > COPIED_SHARE and copied > COPIED_SHARE * different > different - alone:
+        return (
+            f"{100 * np.mean(sizes > 1):.0f} % of the rows are equal to another row in every number. If they are "
+            "copies, their agreement is counted as information and the estimate is too high: give groups, or drop "
+            "them. If the numbers are categories, wrap them in Discrete.",
+        )
+    if repeated <= CROWDED_SHARE:
+        return ()
+    at_zero = f"{100 * repeated:.0f} % of the samples have k = {settings.k} others at distance 0"
+    per_cell = rows / different
+    if repeated > ALL_CELLS:
+        low = f"the estimate is low by up to about {1 / per_cell:.2g} nats for cells of {per_cell:.1f} rows"
+        return (f"{at_zero}: {low}; wrap such columns in Discrete.",)
+    return (f"{at_zero}, the rest have not: how much that biases the estimate is not known.",)
+
+
+def row_sizes(variable: Variable) -> np.ndarray:
+    """How many rows are equal to each in every column, itself included [n]."""
+    numbers = [factorise(column)[0] for column in variable.continuous.T]
+    codes = joint_codes(numbers if variable.codes is None else [variable.codes, *numbers])[0]
+    return np.bincount(codes)[codes]
+
+
 def counts(margin: Variable, around: Spheres, settings: Settings, rectangles: bool) -> np.ndarray:
     """The number [n] whose digamma enters for a margin.
 
@@ -427,18 +500,45 @@ def counts(margin: Variable, around: Spheres, settings: Settings, rectangles: bo
     """
     radius, closed = around.radius, around.closed
     if rectangles:
-        sides = np.abs(margin.continuous[:, None] - margin.continuous[around.ids]).max(axis=(1, 2))
+        ids = np.where(around.ids < 0, around.ids[:, :1], around.ids)  # where groups leave fewer than k others
+        sides = np.abs(margin.continuous[:, None] - margin.continuous[ids]).max(axis=(1, 2))
         radius, closed = np.where(closed, radius, sides), np.ones_like(closed)
     limit = np.where(closed, np.nextafter(radius, np.inf), radius)
-    inside = count_within(margin.continuous, limit, margin.codes, settings.engine, settings.workers)
+    inside = count_within(
+        margin.continuous, limit, margin.codes, settings.engine, settings.workers, settings.groups
+    )
     return inside + ~closed
 
 
-def class_sizes(variable: Variable) -> np.ndarray:
-    """How many samples share the category of each, itself included [n]."""
+def class_sizes(variable: Variable, groups: np.ndarray | None = None) -> np.ndarray:
+    """How many samples share the category of each, itself included, but no other of its group [n]."""
     if variable.codes is None:
-        return np.full(variable.n, variable.n)
-    return np.bincount(variable.codes)[variable.codes]
+        return np.broadcast_to(everyone(variable.n, groups), variable.n).copy()
+    sizes = np.bincount(variable.codes)[variable.codes]
+    if groups is None:
+        return sizes
+    mates = joint_codes([variable.codes, groups])[0]
+    return sizes - np.bincount(mates)[mates] + 1
+
+
+def first_of_copies(joint: Variable, groups: np.ndarray | None) -> np.ndarray:
+    """Which samples [n] are the first of those of their group that are equal in every column, where any is a number."""
+    first = np.ones(joint.n, bool)
+    if groups is not None and joint.dim:
+        labels = groups if joint.codes is None else joint_codes([groups, joint.codes])[0]
+        first[:] = False
+        first[np.unique(np.column_stack([joint.continuous, labels]), axis=0, return_index=True)[1]] = True
+    return first
+
+
+def everyone(n: int, groups: np.ndarray | None) -> int | np.ndarray:
+    """How many samples there are for each, itself included, but no other of its group: n, or [n]."""
+    return n if groups is None else n - np.bincount(groups)[groups] + 1
+
+
+def of_kept(groups: np.ndarray | None, kept: np.ndarray) -> np.ndarray | None:
+    """The groups of the samples that are kept."""
+    return None if groups is None else factorise(groups[kept])[0]
 
 
 def by_chance(named: Mapping[str, Variable]) -> tuple[tuple[str, ...], float]:
@@ -498,12 +598,21 @@ def require_repeats(**variables: Variable) -> None:
             )
 
 
-def without_singletons(joint: Variable) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Which samples [n] are used, and a note if some are not: those that share their category with no other.
+def without_singletons(joint: Variable, groups: np.ndarray | None = None) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Which samples [n] are used, and notes if some are not: those that share their category with no other group's, and
+    exact copies of another of their group, all but one of which are left out.
 
     They are left out as by Ross 2014; where nothing is continuous all count.
     """
-    kept = (class_sizes(joint) > 1) | (joint.kind == "discrete")
+    first = first_of_copies(joint, groups)
+    if not first.all():
+        kept = np.zeros(joint.n, bool)
+        some, notes = without_singletons(joint.take(first), of_kept(groups, first))
+        kept[np.flatnonzero(first)[some]] = True
+        return kept, (f"{np.sum(~first)} rows are exact copies of others of their group and left out.", *notes)
+    kept = (class_sizes(joint, groups) > 1) | (joint.kind == "discrete")
+    if not kept.any() and groups is not None:
+        raise ValueError(f"groups must share categories, got {groups.max() + 1} groups with no category in common.")
     if not kept.any():
         raise ValueError(f"discrete columns must share categories, got {joint.n} rows that are all different.")
     left_out = int(np.sum(~kept))
@@ -530,16 +639,28 @@ def finished(
         n=len(values),
         method=method,
         standardised=settings.margins != "given",
-        standard_error=hypot(float(values.std(ddof=1) / sqrt(len(values))), bias),
+        standard_error=hypot(error_of_mean(values, settings.groups), bias),
         local=everywhere if local else None,
         notes=notes,
     )
 
 
+def error_of_mean(values: np.ndarray, groups: np.ndarray | None) -> float:
+    """Standard deviation of the values / sqrt(n), or of the sums of groups [n], if there are any, / n."""
+    if groups is None:
+        return float(values.std(ddof=1) / sqrt(len(values)))
+    return clustered_error(values, groups)
+
+
 def checked(
-    k: int, n: int, standardise: bool, margins: str, engine: str, workers: int, *inputs: Any
+    k: int, n: int, standardise: bool, margins: str, groups: Any, engine: str, workers: int, *inputs: Any
 ) -> Settings:
     """The settings, with the engine of tensors on a GPU."""
+    codes = None if groups is None else as_codes("groups", groups)
+    if codes is not None and (len(codes) != n or codes.max() == 0):
+        raise ValueError(
+            f"groups must be at least two, one for each of the {n} rows, got {codes.max() + 1} in {len(codes)} rows."
+        )
     if margins not in MARGINS or (margins in ("scaled", "rank") and not standardise):
         choice = ", ".join(MARGINS) if standardise else "auto or given where standardise is False"
         raise ValueError(f"margins must be one of {choice}, got {margins!r}.")
@@ -550,7 +671,7 @@ def checked(
         engine = str(
             next((value.device for value in bare if isinstance(value, torch.Tensor) and value.is_cuda), "auto")
         )
-    return Settings(int(k), margins if standardise else "given", engine, whole("workers", workers, 1))
+    return Settings(int(k), margins if standardise else "given", engine, whole("workers", workers, 1), codes)
 
 
 def require_classes(kept: np.ndarray | None = None, /, **variables: Variable) -> None:

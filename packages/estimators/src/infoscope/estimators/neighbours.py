@@ -42,19 +42,25 @@ class Neighbours:
 
 
 def nearest(
-    points: np.ndarray, k: int, codes: np.ndarray | None = None, engine: str = "auto", workers: int = 1
+    points: np.ndarray,
+    k: int,
+    codes: np.ndarray | None = None,
+    engine: str = "auto",
+    workers: int = 1,
+    groups: np.ndarray | None = None,
 ) -> Neighbours:
     """The k nearest others of every row of `points` [n, d] float64 among the rows of the same `codes` [n].
 
-    engine is auto, numba, sklearn or a torch device; `workers` threads are used by numba. ValueError: unknown engine.
+    engine is auto, numba, sklearn or a torch device; `workers` threads are used by numba. Rows of the same `groups` [n]
+    (codes) are no neighbours of one another. ValueError: unknown engine.
     """
     match resolve(engine):
         case "numba":
-            found = neighbours_numba.nearest(points, k, codes, workers)
+            found = neighbours_numba.nearest(points, k, codes, workers, groups)
         case "sklearn":
-            found = sklearn_nearest(points, k, codes)
+            found = sklearn_nearest(points, k, codes, groups)
         case device:
-            found = neighbours_torch.nearest(points, k, codes, device)
+            found = neighbours_torch.nearest(points, k, codes, device, groups)
     return Neighbours(*found)
 
 
@@ -64,8 +70,13 @@ def count_within(
     codes: np.ndarray | None = None,
     engine: str = "auto",
     workers: int = 1,
+    groups: np.ndarray | None = None,
 ) -> np.ndarray:
     """How many others [n] of the same `codes` are nearer than `radius` [n], strictly. Arguments as in `nearest`."""
+    if groups is not None:  # all there are, less those of the same group, which is one more stratum
+        within = groups if codes is None else codes.astype(np.int64) * (int(groups.max()) + 1) + groups
+        everyone = count_within(points, radius, codes, engine, workers)
+        return everyone - count_within(points, radius, np.unique(within, return_inverse=True)[1], engine, workers)
     match resolve(engine):
         case "numba":
             return neighbours_numba.count_within(points, radius, codes, workers)
@@ -86,7 +97,11 @@ def resolve(engine: str) -> str:
     raise ValueError(f"engine must be auto, numba, sklearn or a torch device that is there, got {engine!r}.")
 
 
-def sklearn_nearest(points: np.ndarray, k: int, codes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def sklearn_nearest(
+    points: np.ndarray, k: int, codes: np.ndarray | None, groups: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    if groups is not None:
+        return sklearn_nearest_of_others(points, k, codes, groups)
     n = len(points)
     distances, ids = np.full((n, k), np.inf), np.full((n, k), -1, dtype=np.intp)
     ties = np.zeros(n, dtype=np.intp)
@@ -103,6 +118,26 @@ def sklearn_nearest(points: np.ndarray, k: int, codes: np.ndarray | None) -> tup
         as_far = tree.query_radius(points[rows], distances[rows, own - 1], count_only=True)
         ties[rows] = as_far - 1 - own
     return distances, ids, ties
+
+
+def sklearn_nearest_of_others(
+    points: np.ndarray, k: int, codes: np.ndarray | None, groups: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same among rows of other groups: as many more are asked for as the largest group could take up."""
+    n = len(points)
+    distances, ids = np.full((n, k), np.inf), np.full((n, k), -1, dtype=np.intp)
+    for rows in strata(n, codes):
+        asked = min(len(rows), k + int(np.unique(groups[rows], return_counts=True)[1].max()))
+        found, at = KDTree(points[rows], metric="chebyshev").query(points[rows], asked)
+        found = np.where(groups[rows[at]] == groups[rows][:, None], np.inf, found)
+        order = np.argsort(found, axis=1, kind="stable")[:, :k]
+        near = np.take_along_axis(found, order, axis=1)
+        distances[rows, : near.shape[1]] = near
+        ids[rows, : near.shape[1]] = np.where(np.isinf(near), -1, rows[np.take_along_axis(at, order, axis=1)])
+    farthest = distances[:, -1]
+    beyond = np.where(np.isinf(farthest), 0.0, np.nextafter(farthest, np.inf))
+    ties = count_within(points, beyond, codes, "sklearn", groups=groups) - k
+    return distances, ids, np.where(np.isinf(farthest), 0, ties)
 
 
 def sklearn_count_within(points: np.ndarray, radius: np.ndarray, codes: np.ndarray | None) -> np.ndarray:

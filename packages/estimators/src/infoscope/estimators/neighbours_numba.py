@@ -77,14 +77,15 @@ def build(points: np.ndarray, codes: np.ndarray | None) -> Tree:
 
 
 def nearest(
-    points: np.ndarray, k: int, codes: np.ndarray | None, workers: int = 1
+    points: np.ndarray, k: int, codes: np.ndarray | None, workers: int = 1, groups: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """See neighbours.nearest."""
     tree = build(points, codes)
     n = len(points)
+    own = np.arange(n) if groups is None else groups[tree.order].astype(np.intp)
     distances, ids = np.full((n, k), np.inf), np.full((n, k), -1, dtype=np.intp)
     ties = np.zeros(n, dtype=np.intp)
-    in_parallel(lambda a, b: scan_nearest(a, b, *tree.arrays, distances, ids, ties), len(tree.first), workers)
+    in_parallel(lambda a, b: scan_nearest(a, b, *tree.arrays, own, distances, ids, ties), len(tree.first), workers)
     back = np.empty(n, dtype=np.intp)
     back[tree.order] = np.arange(n)
     ids = np.where(ids >= 0, tree.order[ids], -1)
@@ -288,8 +289,8 @@ def below(distance, slack, scale):
 
 
 @numba.njit(cache=True, nogil=True)
-def search_leaf(i, start, end, exact, scaled, scale, slack, row, distances, ids, ties):
-    """Offers the points start..end to the sorted list of point i; returns the new number of ties."""
+def search_leaf(i, start, end, exact, scaled, scale, slack, row, own, distances, ids, ties):
+    """Offers the points start..end of other groups `own` to the sorted list of point i; returns the number of ties."""
     leaf_distances(scaled, i, start, end, row)
     limit = above(distances[-1], slack, scale)
     if count_below(row[: end - start], limit) == 0:
@@ -299,7 +300,7 @@ def search_leaf(i, start, end, exact, scaled, scale, slack, row, distances, ids,
         if count_below(row[chunk:stop], limit) == 0:
             continue
         for j in range(chunk, stop):
-            if row[j] < limit and start + j != i:
+            if row[j] < limit and own[start + j] != own[i]:
                 ties = insert(distances, ids, ties, exact_distance(exact, i, start + j), start + j)
                 limit = above(distances[-1], slack, scale)
     return ties
@@ -307,16 +308,16 @@ def search_leaf(i, start, end, exact, scaled, scale, slack, row, distances, ids,
 
 @numba.njit(cache=True, nogil=True)
 def scan_nearest(
-    leaf_from, leaf_to, exact, scaled, scale, bounds, low, high, middle, margin, first, last, distances, ids, ties
+    leaf_from, leaf_to, exact, scaled, scale, bounds, low, high, middle, margin, first, last, own, distances, ids, ties
 ):  # fmt: skip
-    """Fills the sorted lists of the points of leaves leaf_from..leaf_to, all in tree order."""
+    """Fills the sorted lists of the points of leaves leaf_from..leaf_to, all in tree order; own [n]: their groups."""
     widest = max(bounds[1:] - bounds[:-1])
     row, near, limits = np.empty(widest, np.float32), np.empty(widest, np.float32), np.empty(widest, np.float32)
     for a in range(leaf_from, leaf_to):
         start_a, end_a = bounds[a], bounds[a + 1]
         for i in range(start_a, end_a):
             ties[i] = search_leaf(
-                i, start_a, end_a, exact, scaled, scale, 2 * margin[a], row, distances[i], ids[i], ties[i]
+                i, start_a, end_a, exact, scaled, scale, 2 * margin[a], row, own, distances[i], ids[i], ties[i]
             )
         gaps, apart = np.empty(last[a] - first[a], np.float32), np.empty(last[a] - first[a], np.float32)
         leaf_gaps(low, high, middle, a, first[a], last[a], gaps, apart)
@@ -332,7 +333,7 @@ def scan_nearest(
             for i in range(start_a, end_a):
                 if near[i - start_a] < limits[i - start_a]:
                     ties[i] = search_leaf(
-                        i, start, end, exact, scaled, scale, slack, row, distances[i], ids[i], ties[i]
+                        i, start, end, exact, scaled, scale, slack, row, own, distances[i], ids[i], ties[i]
                     )
                     limits[i - start_a] = above(distances[i, -1], slack, scale)
 

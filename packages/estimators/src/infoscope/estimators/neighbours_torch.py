@@ -20,14 +20,14 @@ def is_device(name: str) -> bool:
 
 
 def nearest(
-    points: np.ndarray, k: int, codes: np.ndarray | None, device: str
+    points: np.ndarray, k: int, codes: np.ndarray | None, device: str, groups: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """See neighbours.nearest."""
     n = len(points)
     distances, ids = np.full((n, k), np.inf), np.full((n, k), -1, dtype=np.intp)
     ties = np.zeros(n, dtype=np.intp)
     found = min(k, n - 1)
-    for rows, block in distance_blocks(points, codes, device):
+    for rows, block in distance_blocks(points, codes, device, groups):
         near, at = block.topk(found, dim=1, largest=False)
         farthest = near[:, -1:]
         beyond = (block == farthest).sum(1) - (near == farthest).sum(1)
@@ -46,10 +46,13 @@ def count_within(points: np.ndarray, radius: np.ndarray, codes: np.ndarray | Non
     return counts
 
 
-def distance_blocks(points: np.ndarray, codes: np.ndarray | None, device: str) -> Iterator[tuple[slice, Tensor]]:
-    """(rows, distances [rows, n]) chunk by chunk; inf to the point itself and to other strata."""
+def distance_blocks(
+    points: np.ndarray, codes: np.ndarray | None, device: str, groups: np.ndarray | None = None
+) -> Iterator[tuple[slice, Tensor]]:
+    """(rows, distances [rows, n]) chunk by chunk; inf to the point itself, to its group and to other strata."""
     columns = torch.as_tensor(np.ascontiguousarray(points.T), device=device)
     strata = None if codes is None else torch.as_tensor(codes, device=device)
+    own = None if groups is None else torch.as_tensor(groups, device=device)
     n = columns.shape[1]
     at_once = max(1, CHUNK_ELEMENTS[columns.device.type] // n)
     for start in range(0, n, at_once):
@@ -59,5 +62,7 @@ def distance_blocks(points: np.ndarray, codes: np.ndarray | None, device: str) -
             torch.maximum(block, (column[rows, None] - column).abs_(), out=block)
         if strata is not None:
             block.masked_fill_(strata[rows, None] != strata, torch.inf)
+        if own is not None:
+            block.masked_fill_(own[rows, None] == own, torch.inf)
         block.diagonal(start).fill_(torch.inf)
         yield rows, block

@@ -6,21 +6,23 @@ for all of them; columns are standardised once, by the whole sample, so that all
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
 from infoscope.estimators import knn
 from infoscope.estimators import neighbours_numba as neighbours
 from infoscope.estimators import resampling_kernels as kernels
 from infoscope.estimators.checks import whole
+from infoscope.estimators.resampling import group_codes
 from infoscope.estimators.resampling_lists import sorted_lists
-from infoscope.estimators.variables import Variable, as_variable, join, prepared, same_length
+from infoscope.estimators.variables import Variable, as_variable, join, joint_codes, prepared, same_length
 
 Weights = NDArray[np.uint8]
+OWN_GROUP = 0.1  # share of rows, above chance, whose nearest neighbour is of their own group: then it is noted
 AT_ONCE = 192  # subsamples that are counted together: bounds the memory
 
 
@@ -46,6 +48,34 @@ class Sample:
     @property
     def n(self) -> int:
         return self.variables[0].n
+
+    def without_copies(self, groups: ArrayLike | None) -> tuple[Sample, NDArray[np.int64] | None]:
+        """Rows that are exact copies of another of their group [n] counted once, and the groups of those that are left.
+
+        Other rows of a group remain neighbours of one another here; a note says so where they often are the nearest.
+        """
+        if groups is None:
+            return self, None
+        _, codes = group_codes(self.n, groups)
+        first = knn.first_of_copies(join(*self.variables), codes)
+        kept = [variable.take(first) for variable in self.variables]
+        joint, codes, notes = join(*kept), codes[first], []
+        if not first.all():
+            notes.append(f"{np.sum(~first)} rows are exact copies of others of their group and left out.")
+        if joint.dim:
+            nearest = neighbours.nearest(joint.continuous, 1, joint.codes)[1][:, 0]
+            own = float(np.mean((nearest >= 0) & (codes[nearest] == codes)))
+            mates = joint_codes([codes_of(joint), codes])[0]
+            others = np.bincount(codes_of(joint))[codes_of(joint)] - 1
+            expected = float(np.mean((np.bincount(mates)[mates] - 1) / np.maximum(others, 1)))
+            if own > expected + OWN_GROUP:
+                notes.append(
+                    f"{100 * own:.0f} % of the rows have their nearest neighbour in their own group "
+                    f"({100 * expected:.0f} % by chance): what they share for that is counted as information; knn.mutual_information with "
+                    "groups leaves such neighbours out."
+                )
+        kept[0] = replace(kept[0], notes=(*kept[0].notes, *notes))
+        return Sample(tuple(kept)), codes
 
     @property
     def typical_rows(self) -> float:

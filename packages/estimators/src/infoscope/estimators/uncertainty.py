@@ -141,7 +141,7 @@ def subsample(
 
     x, y, z    [n] or [n, d], typed as `knn` types them; the same estimators as there
     resamples  how many halves, or the Resamples that other estimates share (then groups must be None)
-    groups     [n], rows that depend on one another and are drawn together
+    groups     [n], rows that depend on one another and are drawn together; exact copies within one are counted once
     generator  draws the halves, and twins; None is a fresh one with seed 0
     drift      whether to judge the bias too, for about a third more time, and up to a second or three estimates more
                where nothing speaks against it until twins are asked
@@ -152,7 +152,7 @@ def subsample(
     ValueError: as `knn.mutual_information`; fewer than 8 rows or groups; fewer than 10 resamples; a subsample in which
     x or y has one class only.
     """
-    sample = Sample.of(x, y, z)
+    sample, groups = Sample.of(x, y, z).without_copies(groups)
     generator = generator_or_default(generator)
     plan = shared(resamples, HALVES, sample.n, groups)
     if plan is None:
@@ -183,7 +183,7 @@ def jackknife(
     With groups [n], blocks of whole groups; as many blocks as groups is the delete-one-group jackknife. The standard
     error is sqrt((B - 1) / B sum (estimate without block - their mean)^2), with B - 1 degrees of freedom.
     """
-    sample = Sample.of(x, y, z)
+    sample, groups = Sample.of(x, y, z).without_copies(groups)
     plan = shared(resamples, JACKKNIFE, sample.n, groups)
     if plan is None:
         plan = leave_one_out(sample.n, resamples, generator_or_default(generator), groups)
@@ -205,7 +205,7 @@ def holmes_nemenman(
     into p parts is that of an estimate on n / p rows, B p / n. B is the average of variance * n / p over the partitions
     weighted by their degrees of freedom, p - 1 (the maximum of the chi-square likelihood).
     """
-    sample = Sample.of(x, y, z)
+    sample, groups = Sample.of(x, y, z).without_copies(groups)
     plan = partitions(sample.n, parts, generator_or_default(generator), groups)
     return of_sample(sample, k, *measured(sample, plan.weights, np.full(plan.count, k)), plan)
 

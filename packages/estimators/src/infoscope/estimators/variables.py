@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from scipy import sparse
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
@@ -25,6 +26,7 @@ OFF_LATTICE = 1e-4  # of a step: the rounding of decimals in float32
 HEAVY, HEAVY_BY_ROOT = 0.2, 1.4  # L-kurtosis beyond which tails are heavy: 0.2 + 1.4 / sqrt(n), see `heavy_tails`
 COMMON = 0.1  # of the rows at one value: a point mass, which is no part of a tail
 FEWEST_FOR_TAILS = 20  # rows: with fewer, no tail is seen
+DENSE = 50_000_000  # numbers that a sparse matrix may have when it is written out
 NAMED = 5  # columns that a warning names
 MARGINS = ("auto", "scaled", "rank", "given")
 
@@ -442,6 +444,13 @@ def bare_columns(name: str, value: Any) -> list[Column]:
         return [column for place in range(value.shape[1]) for column in bare_columns(name, value.iloc[:, place])]
     if isinstance(getattr(value, "dtype", None), pd.CategoricalDtype):
         return [pd.Categorical(value)]
+    if sparse.issparse(value):
+        if np.prod(value.shape, dtype=float) > DENSE:
+            raise ValueError(
+                f"{name} must have at most {DENSE:,} numbers as a sparse matrix, got shape {value.shape}: reduce its "
+                "columns first."
+            )
+        value = value.toarray()
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu()
         value = (value.double() if value.is_floating_point() else value).numpy()
@@ -493,6 +502,8 @@ def as_numbers(name: str, column: Column) -> np.ndarray:
     numbers = as_floats(name, column)
     if not np.isfinite(numbers).all():
         raise ValueError(f"{name} must be finite, got {(~np.isfinite(numbers)).sum()} NaN or infinite values.")
+    if len(numbers) == 1:
+        raise ValueError(f"{name} must have at least two rows, got 1.")
     if numbers.min() == numbers.max():
         raise ValueError(
             f"{name} must vary in every continuous column, got one that is {numbers[0]!r} in all {len(numbers)} rows; "
