@@ -1,4 +1,4 @@
-"""Rows that depend on one another, copies, and the notes of estimates that repeated rows or wide neighbourhoods spoil."""
+"""Rows that depend on one another, copies, and the notes of estimates that repeated rows or wide spheres spoil."""
 
 import numpy as np
 import pytest

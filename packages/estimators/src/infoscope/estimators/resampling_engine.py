@@ -71,8 +71,8 @@ class Sample:
             if own > expected + OWN_GROUP:
                 notes.append(
                     f"{100 * own:.0f} % of the rows have their nearest neighbour in their own group "
-                    f"({100 * expected:.0f} % by chance): what they share for that is counted as information; knn.mutual_information with "
-                    "groups leaves such neighbours out."
+                    f"({100 * expected:.0f} % by chance): what they share for that is counted as information; "
+                    "knn.mutual_information with groups leaves such neighbours out."
                 )
         kept[0] = replace(kept[0], notes=(*kept[0].notes, *notes))
         return Sample(tuple(kept)), codes
