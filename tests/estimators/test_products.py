@@ -120,3 +120,21 @@ def test_the_environment_decides_and_a_wrong_name_is_refused(choose):
     choose("blas")
     with pytest.raises(ValueError, match="INFOSCOPE_CPU_PRODUCTS must be unset or one of mkl.* here, got 'blas'"):
         products.library()
+
+
+def test_small_work_takes_one_thread_and_leaves_no_trace():
+    """Over small products threads only wait for one another; large ones keep all of them, also after an error."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with products.threads_for(products.LEAST - 1):
+            assert torch.get_num_threads() == 1
+            with products.threads_for(10):
+                assert torch.get_num_threads() == 1
+        with products.threads_for(products.LEAST):
+            assert torch.get_num_threads() == 2
+        with pytest.raises(ZeroDivisionError), products.threads_for(1):
+            raise ZeroDivisionError
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)

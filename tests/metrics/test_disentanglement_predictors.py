@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+import torch
+from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.svm import LinearSVC
 
+from infoscope.metrics.disentanglement_inputs import of_items
 from infoscope.metrics.disentanglement_predictors import concentration, dci, explained, sap
 
 
@@ -103,3 +106,56 @@ def test_errors():
         dci(codes, factors, halvings=0)
     with pytest.raises(ValueError, match="representation must be an array"):
         dci(lambda items: codes[items], factors)
+
+
+def planted(n=240, seed=0):
+    """Two factors of three values, each in a latent of its own with little noise, and a latent of noise."""
+    rng = np.random.default_rng(seed)
+    factors = rng.integers(3, size=(n, 2))
+    return np.column_stack([factors + 0.1 * rng.normal(size=(n, 2)), rng.normal(size=n)]), factors
+
+
+def test_dci_by_gradient_boosting_is_scikit_learns_and_named():
+    """Each half's importances and predictions are those of GradientBoostingClassifier with its defaults."""
+    codes, factors = planted()
+    told = []
+    found = dci(codes, factors, 1, generator=np.random.default_rng(0), predictor="gradient-boosting",
+                progress=told.append)  # fmt: skip
+    for score in (found.disentanglement, found.completeness, found.informativeness):
+        assert "gradient-boosted trees (scikit-learn's defaults, as disentanglement_lib)" in score.how
+        assert score.value > 0.9
+    assert told == [0.25, 0.5, 0.75, 1.0]
+    stream = np.random.default_rng(0)
+    chosen = of_items(len(codes), 10_000, stream)
+    codes, factors = codes[chosen], factors[chosen]
+    order = stream.permutation(len(codes))
+    one, other = order[:120], order[120:]
+    importance = []
+    for training in (one, other):
+        fits = [GradientBoostingClassifier(random_state=int(stream.integers(2**31))).fit(codes[training], y[training])
+                for y in factors.T]  # fmt: skip
+        importance.append(np.stack([fit.feature_importances_ for fit in fits], axis=1))
+    np.testing.assert_allclose(found.importance, np.mean(importance, axis=0), atol=1e-12)
+
+
+def test_the_predictor_of_dci_has_a_name():
+    codes, factors = planted(60)
+    assert "extra trees" in dci(codes, factors, 1).disentanglement.how
+    with pytest.raises(ValueError, match="predictor must be one of extra-trees, gradient-boosting, got 'lasso'"):
+        dci(codes, factors, predictor="lasso")
+    one_value = np.column_stack([factors[:, 0], np.arange(60) == 0]).astype(int)
+    with pytest.raises(ValueError, match="factors must take two values in each half"):
+        dci(codes, one_value, 1, predictor="gradient-boosting")
+
+
+def test_dci_does_not_depend_on_the_number_of_threads():
+    codes, factors = planted()
+    several = dci(codes, factors, 2, generator=np.random.default_rng(1))
+    threads = torch.get_num_threads()
+    torch.set_num_threads(3 if threads == 1 else 1)
+    try:
+        again = dci(codes, factors, 2, generator=np.random.default_rng(1))
+    finally:
+        torch.set_num_threads(threads)
+    np.testing.assert_array_equal(several.importance, again.importance)
+    assert several.informativeness == again.informativeness

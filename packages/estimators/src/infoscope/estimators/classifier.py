@@ -47,6 +47,7 @@ from infoscope.estimators.classifier_terms import (
     as_tuple,
     clustered_error,
 )
+from infoscope.estimators.products import threads_for
 
 __all__ = [
     "FAMILIES",
@@ -126,7 +127,8 @@ def cross_fit(
     calibration = {}
     for done, subset in enumerate(distinct):
         x = np.hstack([block for name, block in blocks.items() if name in subset])
-        before, after, chosen = task.posteriors(x, np.random.default_rng(seed))
+        with threads_for(x.size * joint.count):
+            before, after, chosen = task.posteriors(x, np.random.default_rng(seed))
         log_marginals[subset] = row_marginals(after, joint)
         calibration[subset] = calibration_figures(before, after, chosen, joint.classes, row_groups)
         if progress is not None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from infoscope.estimators.classifier_inputs import JointLabels, combined
+from infoscope.estimators.products import threads_for
 
 SLOPE_LIMITS = (-1.0, 10.0)  # separable labels would let it grow without end
 
@@ -56,7 +57,9 @@ def calibrating_slopes(parts: Array, prior: Array, classes: NDArray[np.int64]) -
         expected = (features @ logs.exp_().flatten()).double() / m
         return value, (expected - chosen).numpy()
 
-    found = minimize(loss, np.ones(len(parts)), jac=True, bounds=[SLOPE_LIMITS] * len(parts), options={"ftol": 1e-8})
+    limits = [SLOPE_LIMITS] * len(parts)
+    with threads_for(parts.size):
+        found = minimize(loss, np.ones(len(parts)), jac=True, bounds=limits, options={"ftol": 1e-8})
     return found.x, float(found.fun)
 
 

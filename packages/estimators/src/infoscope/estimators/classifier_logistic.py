@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infoscope.estimators.products import product
+from infoscope.estimators.products import product, threads_for
 
 GAP = 1e-5  # nats per row that the next step would still gain, at which to stop
 STEPS = 500
@@ -34,7 +34,12 @@ def fit_logistic(x: np.ndarray, classes: np.ndarray, penalty: float) -> tuple[np
     x [n, d] standardised, classes [n] holding each of 0..max. With two classes the weights of the penalty are those of
     the log odds, one vector instead of two opposite ones.
     """
-    inputs, targets = torch.as_tensor(x, dtype=torch.float32), torch.as_tensor(classes)
+    with threads_for(x.size * (int(classes.max()) + 1)):
+        return fitted(torch.as_tensor(x, dtype=torch.float32), torch.as_tensor(classes), penalty)
+
+
+def fitted(inputs: Tensor, targets: Tensor, penalty: float) -> tuple[np.ndarray, np.ndarray]:
+    """See `fit_logistic`."""
     n, dim = inputs.shape
     count = int(targets.max()) + 1
     means = torch.zeros(count, dim).index_add_(0, targets, inputs) / torch.bincount(targets)[:, None]

@@ -11,8 +11,11 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
+from threadpoolctl import ThreadpoolController
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
@@ -58,6 +61,30 @@ def by_onednn(a: Tensor, columns: int) -> bool:
 def onednn(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
     # Its fused ReLU is not used: it turns nan into 0, and a critic that diverged must show it.
     return torch.ops.mkldnn._linear_pointwise.default(a, b.T, bias, "none", [], "")
+
+
+@contextmanager
+def threads_for(multiplications: int) -> Iterator[None]:
+    """One thread for steps of fewer than `LEAST` multiplications, by torch, NumPy, SciPy and scikit-learn; for larger
+    ones as many as there are. Over a small product threads only wait for one another, on a busy machine for
+    milliseconds.
+    """
+    threads = torch.get_num_threads()
+    if multiplications >= LEAST or threads == 1:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        with pools().limit(limits=1):
+            yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@functools.cache
+def pools() -> ThreadpoolController:
+    """The threads of the libraries that are loaded; to find them takes milliseconds."""
+    return ThreadpoolController()
 
 
 def product(a: Tensor, b: Tensor) -> Tensor:

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest
 from sklearn.linear_model import LogisticRegression
-from torch.nn import functional
 
 from infoscope.estimators.checks import generator_or_default
 from infoscope.metrics.disentanglement_inputs import (
@@ -81,6 +79,7 @@ PROTOCOLS = {
     )
 }
 RATE, VOTES_A_STEP = 1.0, 10
+ROOM = 1e-10  # that Adagrad adds to its roots, as torch does
 
 
 @dataclass(frozen=True)
@@ -287,14 +286,16 @@ def fit_logistic(shown: NDArray[np.float64], shared: NDArray[np.int64]) -> Calla
 
 def fit_adagrad(shown: NDArray[np.float64], shared: NDArray[np.int64]) -> Callable[[NDArray], NDArray]:
     """A linear softmax of the features, by Adagrad over the votes in their order, every one used once."""
-    features = torch.tensor(np.column_stack([shown, np.ones(len(shown))]))
-    labels = torch.tensor(shared)
-    weights = torch.zeros(features.shape[1], int(shared.max()) + 1, dtype=features.dtype, requires_grad=True)
-    optimiser = torch.optim.Adagrad([weights], lr=RATE)
+    features = np.column_stack([shown, np.ones(len(shown))])
+    classes = np.eye(int(shared.max()) + 1)[shared]
+    weights = np.zeros((features.shape[1], classes.shape[1]))
+    squares = np.zeros_like(weights)
     for start in range(0, len(shown), VOTES_A_STEP):
-        step = slice(start, start + VOTES_A_STEP)
-        optimiser.zero_grad()
-        functional.cross_entropy(features[step] @ weights, labels[step]).backward()
-        optimiser.step()
-    trained = weights.detach().numpy()
-    return lambda new: np.argmax(new @ trained[:-1] + trained[-1], axis=1)
+        votes, wanted = features[start : start + VOTES_A_STEP], classes[start : start + VOTES_A_STEP]
+        scores = votes @ weights
+        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+        shares /= shares.sum(axis=1, keepdims=True)
+        gradient = votes.T @ (shares - wanted) / len(votes)
+        squares += gradient**2
+        weights -= RATE * gradient / (np.sqrt(squares) + ROOM)
+    return lambda new: np.argmax(new @ weights[:-1] + weights[-1], axis=1)
