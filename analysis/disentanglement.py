@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.report import verdict
+from analysis.report import plus_minus, verdict
+from infoscope.metrics.pid import APART, ROUNDING
 
 SCORES = {
     "beta_vae": "BetaVAE",
@@ -26,6 +27,7 @@ SCORES = {
 }
 PUBLISHED = ("beta_vae", "factor_vae", "mig", "unibound")  # the scores of the paper
 TERMS = {"unique": "U", "redundant": "R", "synergistic": "C"}
+CROSSED = f"Where a lower bound is above its upper one, the table says by how much: {APART}."
 WHERE = {"": "as published", "shared/": "at one latent"}  # which latent a bound is of, by the prefix of its name
 EFFORT = ("draws", "votes", "items", "protocols")  # the fields that say how much a measurement took
 DATA = ("data", "resolution", "every_orientation", "every_position")
@@ -35,6 +37,11 @@ TRAINING = (  # the fields of a training besides its weight
 )  # fmt: skip
 WEIGHTED = {"beta-vae": "beta", "factor-vae": "gamma", "beta-tcvae": "beta", "joint-vae": "gamma"}
 NO_DENSITY = "ae"  # the model whose informations are estimates
+
+
+def crossed(excess: float, error: float) -> str:
+    """By how much a lower bound is above its upper one, in brackets; "" where it is not."""
+    return f" (cross by {plus_minus(excess, error)})" if excess > ROUNDING else ""
 
 
 def latest(runs: pd.DataFrame, fields: tuple[str, ...]) -> tuple[pd.DataFrame, list[str]]:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import disentanglement_figures as draw
-from analysis.disentanglement import DATA, EFFORT, SCORES, TERMS, WHERE, latest, made_of, named
+from analysis.disentanglement import CROSSED, DATA, EFFORT, SCORES, TERMS, WHERE, crossed, latest, made_of, named
 from analysis.report import ERROR, Analysis, Claim, Result, difference_claim, main, plus_minus, verdict
 from infoscope.metrics import Replicated, replicated
 
@@ -123,13 +123,19 @@ def changes(runs: pd.DataFrame, alpha: float, column: str) -> Replicated:
 
 def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
     """The bounds of unique, redundant and synergistic information by the strength of the attack."""
-    columns = [f"{prefix}{term}_{side}" for prefix in WHERE for term in TERMS for side in ("low", "high")]
-    figures = over_evaluations(runs, columns)
-    by = figures.assign(shown=[plus_minus(*pair) for pair in zip(figures["mean"], figures["mean" + ERROR])])
+    pairs = [f"{prefix}{term}" for prefix in WHERE for term in TERMS]
+    runs = runs.assign(**{f"{pair}_excess": runs[f"{pair}_low"] - runs[f"{pair}_high"] for pair in pairs})
+    figures = over_evaluations(runs, [f"{pair}_{side}" for pair in pairs for side in ("low", "high", "excess")])
+    crossing = figures["score"].str.endswith("_excess")
+    by = figures.assign(shown=[
+        (crossed if excess else plus_minus)(*pair)
+        for excess, pair in zip(crossing, zip(figures["mean"], figures["mean" + ERROR]))
+    ])  # fmt: skip
     wide = by.pivot(index=[*SOURCE, "alpha"], columns="score", values="shown")
     text = pd.DataFrame(
         {
             f"{letter}, {where}": wide[f"{prefix}{term}_low"] + " to " + wide[f"{prefix}{term}_high"]
+            + wide[f"{prefix}{term}_excess"]
             for prefix, where in WHERE.items()
             for term, letter in TERMS.items()
         }
@@ -138,6 +144,7 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
     caption = [
         "Lower to upper bound, shares of H(y), means over factors and evaluations ± standard error over evaluations. "
         "As published: each bound at its own best latent; at one latent: all at the one that tells most about it.",
+        *([CROSSED] if text.map(lambda cell: "cross by" in str(cell)).any(axis=None) else []),
         *words,
     ]
     return Result("bounds", figures, text, "\n".join(caption))

@@ -18,6 +18,7 @@ from scipy import stats
 
 from analysis import disentanglement_figures as draw
 from analysis.disentanglement import (
+    CROSSED,
     DATA,
     EFFORT,
     NO_DENSITY,
@@ -28,6 +29,7 @@ from analysis.disentanglement import (
     WHERE,
     better_half,
     components,
+    crossed,
     evaluations,
     latest,
     latest_trainings,
@@ -170,11 +172,13 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
                 for side in ("low", "high"):
                     over = replicated(members[f"{prefix}{term}_{side}"].to_numpy())
                     row |= {side: over.mean, side + ERROR: over.standard_error}
+                over = replicated((members[f"{prefix}{term}_low"] - members[f"{prefix}{term}_high"]).to_numpy())
+                row |= {"excess": over.mean, "excess" + ERROR: over.standard_error}
                 rows.append(row | whole)
     figures = pd.DataFrame(rows)
     shown = figures.assign(
-        shown=[f"{plus_minus(*low)} to {plus_minus(*high)}" for low, high in
-               zip(zip(figures["low"], figures["low" + ERROR]), zip(figures["high"], figures["high" + ERROR]))],
+        shown=[f"{plus_minus(*low)} to {plus_minus(*high)}{crossed(*excess)}" for low, high, excess in
+               zip(*(zip(figures[of], figures[of + ERROR]) for of in ("low", "high", "excess")))],
         **{title: [plus_minus(*pair, "-") for pair in zip(figures[column], figures[column + ERROR])]
            for column, title in WHOLE.items()},
     )  # fmt: skip
@@ -190,6 +194,7 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
         "As published: the largest over latents for each bound by itself, so that the bounds of a factor may come from "
         "three latents and do not add up. At one latent: all at the one that tells most about the factor. "
         "Total correlation, and information about the image, need a density.",
+        *([CROSSED] if shown["shown"].str.contains("cross by").any() else []),
         *words,
     ]
     claims = list(claims_of_bounds(runs[(runs["model"] != NO_DENSITY) & (runs["diverged"] == 0)]))

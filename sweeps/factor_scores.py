@@ -14,7 +14,7 @@ import pandas as pd
 from infoscope.data import FactorDataset
 from infoscope.metrics import disentanglement, exact
 from infoscope.metrics.array_information import from_arrays
-from infoscope.metrics.disentanglement_gaps import SHARE, as_score
+from infoscope.metrics.disentanglement_gaps import SHARE, as_score, bound_scores
 from infoscope.metrics.disentanglement_inputs import categorical_latents, typical_codes
 from infoscope.metrics.disentanglement_report import attempted, forest_scores, latent_scores
 from infoscope.metrics.factor_information import FactorInformation
@@ -121,9 +121,10 @@ def predicted(
 def of_information(information: FactorInformation) -> dict[str, disentanglement.Score]:
     """MIG, UniBound, I(y; z) / H(y) and the bounds: each at its own best latent, as published, and at a shared one."""
     estimates = {"mig": information.mig(), "unibound": information.unibound()}
-    estimates |= {"informativeness": information.informativeness()} | information.aggregated()._asdict()
-    estimates |= {SHARED + name: bound for name, bound in information.aggregated("alone")._asdict().items()}
-    return {name: as_score(estimate, information) for name, estimate in estimates.items()}
+    estimates |= {"informativeness": information.informativeness()}
+    found = {name: as_score(estimate, information) for name, estimate in estimates.items()}
+    found |= bound_scores(information, None)
+    return found | {SHARED + name: score for name, score in bound_scores(information, "alone").items()}
 
 
 def draws(seed: int, purpose: str) -> np.random.Generator:

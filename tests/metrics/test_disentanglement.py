@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from infoscope.metrics import disentanglement, disentanglement_report
+from infoscope.metrics import disentanglement, disentanglement_report, disentanglement_votes
 from infoscope.metrics.array_information import from_arrays
 from infoscope.metrics.attacks import redundancy_attack, synergy_attack
 from infoscope.metrics.disentanglement import (
@@ -27,6 +27,7 @@ from infoscope.metrics.disentanglement import (
     unibound,
 )
 from infoscope.metrics.exact import factor_information
+from infoscope.metrics.factor_information import FactorInformation
 from infoscope.metrics.posterior import CategoricalPosterior, GaussianPosterior, ProductPosterior
 
 SIZES = (3, 4, 6, 8)
@@ -252,6 +253,56 @@ def test_report_of_an_array_says_why_a_score_is_missing(factors, noisy, one_halv
     missing = table.loc["FactorVAE (uni-bound)"]
     assert np.isnan(missing["value"]) and "at least 100 items of every value" in missing["notes"]
     assert "total correlation" not in table.index and np.isfinite(table.loc["MIG (estimated)", "value"])
+
+
+def test_bounds_that_cross_say_so_in_the_report():
+    """Estimates with I(y; z_0) above I(y; z): every bound of the report has the note, with its standard errors."""
+    rng = np.random.default_rng(0)
+    means = np.array([[0.9, 0.2, 0.5, 0.4, 0.6], [0.5, 0.1, 0.2, 0.5, 0.6]])
+    pointwise = means + 0.2 * rng.normal(size=(400, 2, 5))
+    of = FactorInformation.from_pointwise(("a", "b"), ("z0", "z1"), np.ones(2), pointwise, "made")
+    rows = disentanglement_report.information_scores(of, "estimated")
+    at_one = [score for name, score in rows.items() if name.endswith("(at one latent)")]
+    assert len(at_one) == 6 and all("lower bound is above the upper one" in score.notes[0] for score in at_one)
+    gap = rows["unique lower (at one latent)"].value - rows["unique upper (at one latent)"].value
+    assert gap > 0.1 and f"by {gap:.3g} ± " in at_one[0].notes[0] and "standard errors" in at_one[0].notes[0]
+    assert rows["unique upper (at one latent)"].value < rows["unique lower (at one latent)"].value  # not clipped
+    assert not any("lower bound is above" in note for note in rows["UniBound"].notes)
+
+
+def test_a_report_tells_how_far_it_is_and_is_silent_when_it_is_short(factors, noisy, one_halving, capsys, monkeypatch):
+    monkeypatch.setitem(PROTOCOLS, "uni-bound", replace(PROTOCOLS["uni-bound"], beta=Votes(200, 3000, 800)))
+    few = np.random.default_rng(0).permutation(len(noisy))[:400]
+    given = (noisy[few], factors[few][:, :2])
+    told = []
+    one = report(*given, generator=np.random.default_rng(0), progress=lambda share, what: told.append((share, what)))
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares) and shares[-1] == 1.0 and {"DCI", "information"} <= {what for _, what in told}
+    monkeypatch.setattr(disentanglement_report, "PATIENCE", 1e9)
+    assert report(*given, generator=np.random.default_rng(0)).equals(one) and capsys.readouterr().err == ""
+    monkeypatch.setattr(disentanglement_report, "PATIENCE", 0.0)
+    report(*given, generator=np.random.default_rng(0))
+    shown = capsys.readouterr()
+    assert "disentanglement: " in shown.err and "DCI" in shown.err and shown.out == ""
+    report(*given, generator=np.random.default_rng(0), progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_adagrad_is_torchs():
+    """The weights after every vote was used once, by the update of torch.optim.Adagrad."""
+    rng = np.random.default_rng(0)
+    shown, shared = rng.normal(size=(300, 3)), rng.integers(3, size=300)
+    weights = torch.zeros(4, 3, dtype=torch.float64, requires_grad=True)
+    optimiser = torch.optim.Adagrad([weights], lr=1.0)
+    votes = torch.tensor(np.column_stack([shown, np.ones(300)]))
+    for start in range(0, 300, 10):
+        optimiser.zero_grad()
+        scores = votes[start : start + 10] @ weights
+        torch.nn.functional.cross_entropy(scores, torch.tensor(shared[start : start + 10])).backward()
+        optimiser.step()
+    trained, new = weights.detach().numpy(), rng.normal(size=(2000, 3))
+    predict = disentanglement_votes.fit_adagrad(shown, shared)
+    assert (predict(new) == np.argmax(new @ trained[:-1] + trained[-1], axis=1)).all()
 
 
 def test_tensors_are_taken(noisy, factors):

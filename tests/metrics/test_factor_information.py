@@ -121,6 +121,31 @@ def test_the_table_has_every_figure():
     np.testing.assert_allclose(shares.unique_high_error * shares.entropy, table.unique_high_error)
 
 
+def test_crossed_bounds_are_told_in_standard_errors_everywhere():
+    """Of the first factor and latent alone exceeds joint by 0.3: all three lower bounds are that far above the upper."""
+    means = [[0.9, 0.2, 0.5, 0.4, 0.6], [0.5, 0.1, 0.2, 0.5, 0.6]]
+    found = made(3, means, entropy=np.array([2.0, 1.0]))
+    errors = np.sqrt(np.square(found.deviations[:, 0, 0] - found.deviations[:, 0, 4]).sum())
+    excess = found.excess()
+    six = found.bounds()
+    for low, high in zip(six[::2], six[1::2]):
+        np.testing.assert_allclose(excess.value, low.value - high.value, atol=1e-12)
+    assert excess.standard_error[0, 0] == pytest.approx(errors)
+    (note,) = found.notes
+    ratio = excess.value[0, 0] / errors
+    assert "cross for 1 of 4 pairs" in note and "y0 and z0" in note and f"{ratio:.1f} standard errors" in note
+    table, shares = found.table(), found.table(normalised=True)
+    assert [bool(words) for words in table["notes"]] == [True, False, False, False]
+    assert table["excess"][0] == pytest.approx(excess.value[0, 0]) and "estimated apart" in table["notes"][0]
+    assert shares["excess"][0] == pytest.approx(table["excess"][0] / 2) and "of H(y)" in shares["notes"][0]
+    together = found.aggregated_excess("alone")
+    wanted = found.aggregated("alone")
+    for term, one in together.items():
+        low, high = getattr(wanted, f"{term}_low"), getattr(wanted, f"{term}_high")
+        assert one.value == pytest.approx(low.value - high.value)
+    assert made(3, MEANS).notes == () and (made(3, MEANS).table()["notes"] == "").all()
+
+
 def test_requirements():
     pointwise = np.zeros((10, 2, 5))
     with pytest.raises(ValueError, match=r"entropy has shape \(3,\); it must be \(2,\)"):

@@ -1,9 +1,19 @@
 """Bounds of partial information, and two decompositions that must lie within them."""
 
+import math
+
 import numpy as np
 import pytest
 
-from infoscope.metrics.pid import Decomposition, bounds, broja, co_information, discrete_information, williams_beer
+from infoscope.metrics.pid import (
+    Decomposition,
+    bounds,
+    broja,
+    co_information,
+    crossing_note,
+    discrete_information,
+    williams_beer,
+)
 
 BIT = np.log(2)
 
@@ -144,3 +154,21 @@ def test_requirements():
         broja(SAME * 2)
     with pytest.raises(ValueError, match="tolerance must be at least 1e-10 nats"):
         broja(AND, tolerance=1e-40)
+
+
+def test_bounds_that_cross_say_so_and_are_not_clipped():
+    """t below a: all three lower bounds are above their upper ones by the same 0.1, which is -min(a, b, t - a, t - b)."""
+    crossed = bounds(0.5, 0.1, 0.4)
+    assert [high - low for low, high in zip(crossed[::2], crossed[1::2])] == pytest.approx([-0.1] * 3)
+    assert crossed.crossed.item() and crossed.excess == pytest.approx(0.1)
+    assert "above their upper ones, by up to 0.1: the mutual informations were estimated apart" in str(crossed)
+    many = bounds([0.5, 0.2], [0.1, 0.1], [0.4, 0.4])
+    assert many.crossed.tolist() == [True, False] and "in 1 of 2 places" in many.notes[0]
+    fine = bounds([0.5, 0.0], [0.1, 0.0], [0.55, 0.0])
+    assert fine.notes == () and str(fine) == repr(fine)
+
+
+def test_the_note_has_the_excess_in_standard_errors():
+    assert "by 0.3 ± 0.02 nats, 15.0 standard errors: the mutual" in crossing_note(0.3, 0.02, "nats")
+    assert "by 0.3 nats: the mutual" in crossing_note(0.3, math.nan, "nats")
+    assert crossing_note(-0.3, 0.02, "nats") == "" == crossing_note(0.0, 0.0, "nats") == crossing_note(math.nan, 1, "")

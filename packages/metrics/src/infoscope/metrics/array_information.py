@@ -62,6 +62,7 @@ def from_arrays(
     factor_names: Sequence[str] | None = None,
     latent_names: Sequence[str] | None = None,
     generator: np.random.Generator | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> FactorInformation:
     """I(y_k; z_l), I(y_k; all but z_l) and I(y_k; z), nats, of a representation [N, L] and factors, integers [N, K].
 
@@ -76,6 +77,7 @@ def from_arrays(
     items        how many random items are used; None: all
     categorical  numbers of the latents that are categories
     generator    draws items, halves or folds; None is a fresh one with seed 0
+    progress     called with the share of the terms that is estimated, by classifiers
 
     The pointwise values are local values: with resamples, their deviations from the mean are scaled to the error of the
     halves. H(y_k) is that of the frequencies. Nothing is clipped: where estimates contradict one another
@@ -103,7 +105,7 @@ def from_arrays(
     if method == "knn":
         pointwise, how = neighbour_terms(latents, known, clusters, k, resamples, generator)
     else:
-        pointwise, how = classifier_terms(latents, known, clusters, family, folds, generator)
+        pointwise, how = classifier_terms(latents, known, clusters, family, folds, generator, progress)
     surprisal = known.surprisal
     return FactorInformation.from_pointwise(
         known.names, names, surprisal.mean(axis=0), pointwise, f"{how}, {known.n} items", surprisal, clusters
@@ -199,15 +201,21 @@ def classifier_terms(
     family: str | classifier.Family | Sequence[str | classifier.Family],
     folds: int,
     generator: np.random.Generator,
+    progress: Callable[[float], None] | None = None,
 ) -> Terms:
     """By cross-fitted classifiers, one for each factor and set of latents; see `from_arrays`."""
     blocks = {str(latent): latents.inputs(latent) for latent in range(latents.count)}
     subsets = [tuple(map(str, members)) for members in dict.fromkeys(latents.subsets()) if members]
     seed = int(generator.integers(2**63))
+
+    def tell(factor: int, share: float) -> None:
+        if progress is not None:
+            progress((factor + share) / known.count)
+
     fits = [
         classifier.cross_fit(
             blocks, {"y": known.codes[:, factor]}, clusters, family, folds, subsets,
-            generator=np.random.default_rng(seed),
+            generator=np.random.default_rng(seed), progress=lambda share, _, factor=factor: tell(factor, share),
         )
         for factor in range(known.count)
     ]  # fmt: skip

@@ -22,6 +22,7 @@ from infoscope.metrics.disentanglement_inputs import (
     scored,
 )
 from infoscope.metrics.factor_information import Estimate, FactorInformation
+from infoscope.metrics.pid import crossing_note
 
 FALSE_ALARM = 0.01  # how often estimates without bias may be called biased, over all their inequalities
 SHARE = "share of H(y)"
@@ -126,18 +127,32 @@ def known_information(
     return exact.factor_information(representation, known.codes, draws, generator_or_default(generator), known.names)
 
 
-def as_score(estimate: Estimate, information: FactorInformation) -> Score:
-    """A share of H(y) with its interval, and a note where what it was made from contradicts itself; n is 0 for a closed
-    form.
+def bound_scores(information: FactorInformation, latent: str | None) -> dict[str, Score]:
+    """The six bounds as `FactorInformation.aggregated` has them, shares of H(y); both of a term say where they cross,
+    and by how many standard errors.
+    """
+    crossing = {
+        term: crossing_note(float(excess.value), float(excess.standard_error), "of H(y)")
+        for term, excess in information.aggregated_excess(latent).items()
+    }
+    return {
+        name: as_score(bound, information, crossing[name.rpartition("_")[0]])
+        for name, bound in information.aggregated(latent)._asdict().items()
+    }
+
+
+def as_score(estimate: Estimate, information: FactorInformation, note: str = "") -> Score:
+    """A share of H(y) with its interval, a note of one's own, and one where what it was made from contradicts itself; n
+    is 0 for a closed form.
     """
     inequalities = len(information.factors) * (4 * len(information.latents) + 2)
     sure = float(norm.isf(FALSE_ALARM / inequalities))
     broken = contradictions(information)
     broken = broken[broken["in_errors"] > sure]
-    notes = ()
+    notes = (note,) if note else ()
     if len(broken):
         worst = broken.iloc[0]
-        notes = (
+        notes += (
             f"{len(broken)} estimates are impossible by more than {sure:.1f} standard errors (worst: "
             f"{worst['inequality']} by {worst['excess']:.3f} nats, {worst['factor']}): this is biased.",
         )

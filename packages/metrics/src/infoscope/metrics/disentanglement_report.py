@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -14,7 +16,7 @@ from numpy.typing import ArrayLike
 from infoscope.estimators.checks import generator_or_default
 from infoscope.metrics import exact
 from infoscope.metrics.array_information import from_arrays
-from infoscope.metrics.disentanglement_gaps import SHARE, as_score, mig
+from infoscope.metrics.disentanglement_gaps import SHARE, as_score, bound_scores, mig
 from infoscope.metrics.disentanglement_inputs import (
     Score,
     as_array,
@@ -28,6 +30,7 @@ from infoscope.metrics.disentanglement_predictors import dci, sap
 from infoscope.metrics.disentanglement_votes import PROTOCOLS, beta_vae_score, factor_vae_score
 from infoscope.metrics.factor_information import FactorInformation
 
+PATIENCE = 3.0  # seconds without a word
 COLUMNS = ("value", "standard_error", "low", "high", "unit", "n", "how", "notes")
 
 
@@ -40,6 +43,7 @@ def report(
     items: int | None = 10_000,
     categorical: Sequence[int] = (),
     generator: np.random.Generator | None = None,
+    progress: Callable[[float, str], None] | bool = True,
 ) -> pd.DataFrame:
     """One row for every score: score, value, standard_error, low, high (95 %), unit, n, how, notes.
 
@@ -52,12 +56,15 @@ def report(
                     `array_information.from_arrays` by `method` of an array
     items           random items for the scores of arrays other than BetaVAE and FactorVAE; None: all
     categorical     numbers of an array's latents that are categories; a posterior knows its own
+    progress        called with the share that is done and what was done last; True: a line on standard error once it
+                    has taken some seconds; False: nothing
 
     Bounds "as published" are maximised over latents each by itself, so those of a factor may come from three latents;
     "at one latent" are those of the latent that tells most about a factor, and add up. A score that cannot be computed
     from these items (a value with too few of them, say) is nan, and its notes say why.
     ValueError: shapes that do not fit, values that are not finite, a factor of one value, fewer than two factors.
     """
+    tell = Line() if progress is True else progress or (lambda share, what: None)
     streams = generator_or_default(generator).spawn(4 + 2 * len(PROTOCOLS))  # no score depends on the others
     known = as_factors(factors, least=2)
     posterior = hasattr(representation, "draw")
@@ -68,20 +75,51 @@ def report(
         for name, score in (("BetaVAE", beta_vae_score), ("FactorVAE", factor_vae_score)):
             votes = partial(score, representation, factors, preset, **of_latents, generator=streams.pop())
             scores[f"{name} ({preset})"] = attempted(votes, "share of test votes")
+            tell(0.05 * len(scores), f"{name} ({preset})")
     binned = partial(mig, codes, factors, "discretised", items=items, **of_latents, generator=streams.pop())
     scores["MIG (discretised)"] = attempted(binned, SHARE)
     gaps = partial(sap, codes, factors, items=items, generator=streams.pop())
     scores["SAP"] = attempted(gaps, "difference of accuracies")
-    scores |= forest_scores(partial(dci, codes, factors, items=items, generator=streams.pop()))
+    forests = partial(
+        dci, codes, factors, items=items, generator=streams.pop(),
+        progress=lambda share: tell(0.2 + 0.4 * share, "DCI"),
+    )  # fmt: skip
+    scores |= forest_scores(forests)
     if measured is None and posterior:
         measured = exact.measure(representation, known.codes, draws, streams.pop(), known.names)
     elif measured is None:
-        measured = from_arrays(codes, factors, method, items=items, **of_latents, generator=streams.pop())
+        measured = from_arrays(
+            codes, factors, method, items=items, **of_latents, generator=streams.pop(),
+            progress=lambda share: tell(0.6 + 0.4 * share, "information"),
+        )  # fmt: skip
     information = measured.factors if isinstance(measured, exact.Measured) else measured
     scores |= information_scores(information, "exact" if posterior else "estimated")
     if isinstance(measured, exact.Measured):
         scores |= latent_scores(measured.latents, information.method)
+    tell(1.0, "done")
     return as_table(scores)
+
+
+class Line:
+    """A line on standard error about something that takes long: nothing in its first seconds, then now and again, on a
+    terminal over itself.
+    """
+
+    def __init__(self) -> None:
+        self.began = self.told = time.monotonic()
+        self.shown = False
+
+    def __call__(self, share: float, what: str) -> None:
+        now, end = time.monotonic(), share >= 1.0
+        on_terminal = sys.stderr.isatty()
+        if end and self.shown and on_terminal:
+            print(file=sys.stderr)
+        if end or now - self.began < PATIENCE or now - self.told < (0.5 if on_terminal else PATIENCE):
+            return
+        self.told, self.shown = now, True
+        start, stop = ("\r", "\033[K") if on_terminal else ("", "\n")
+        print(f"{start}disentanglement: {share:.0%}, {what}, {now - self.began:.0f} s", end=stop, file=sys.stderr,
+              flush=True)  # fmt: skip
 
 
 def attempted(score: Callable[[], Score], unit: str) -> Score:
@@ -110,9 +148,9 @@ def information_scores(information: FactorInformation, kind: str) -> dict[str, S
         "I(y; z) / H(y)": as_score(information.informativeness(), information),
     }
     for latent, where in ((None, "as published"), ("alone", "at one latent")):
-        for name, bound in information.aggregated(latent)._asdict().items():
+        for name, score in bound_scores(information, latent).items():
             words = name.replace("_low", " lower").replace("_high", " upper")
-            scores[f"{words} ({where})"] = as_score(bound, information)
+            scores[f"{words} ({where})"] = score
     return scores
 
 

@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from infoscope.metrics.pid import BRANCHES, Bounds, finite, is_low
+from infoscope.metrics.pid import BRANCHES, ROUNDING, Bounds, crossing_note, finite, is_low
 
 SHARED_LATENTS = ("alone", "unique_low")
+TERMS = ("unique", "redundant", "synergistic")
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,33 @@ class FactorInformation:
         """
         return Bounds(*[Estimate(*self._bound(name, normalised)[:2], self.n) for name in Bounds._fields])
 
+    def excess(self, normalised: bool = False) -> Estimate:
+        """Lower less upper bound [K, L], the same for all three terms: above 0 where estimates contradict one another
+        and bounds cross. It is -min(a, b, t - a, t - b); the standard error is that of the least of the four.
+        """
+        branches = [(1, 0, 0), (0, 1, 0), (-1, 0, 1), (0, -1, 1)]
+        values = np.stack([self._branch(coefficients, self.parts) for coefficients in branches])
+        least = values.argmin(axis=0)[None]
+        errors = np.stack([length(self._branch(coefficients, self.deviations)) for coefficients in branches])
+        value, error = [-np.take_along_axis(values, least, 0)[0], np.take_along_axis(errors, least, 0)[0]]
+        if normalised:
+            value, error = value / self.entropy[:, None], error / self.entropy[:, None]
+        return Estimate(value, error, self.n)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader of the bounds must know: where they cross, and by how many standard errors."""
+        excess = self.excess()
+        crossed = excess.value > ROUNDING
+        if not crossed.any():
+            return ()
+        k, latent = np.unravel_index(np.argmax(np.where(crossed, in_errors(excess), -np.inf)), crossed.shape)
+        worst = crossing_note(excess.value[k, latent], excess.standard_error[k, latent], "nats")
+        return (
+            f"Bounds cross for {int(crossed.sum())} of {crossed.size} pairs of factor and latent; the worst is "
+            f"{self.factors[k]} and {self.latents[latent]}. {worst}",
+        )
+
     def aggregated(self, latent: str | None = None, normalised: bool = True) -> Bounds:
         """Each bound's mean over factors, as an Estimate.
 
@@ -144,17 +172,31 @@ class FactorInformation:
         """
         if latent is not None and latent not in SHARED_LATENTS:
             raise ValueError(f"latent must be None, 'alone' or 'unique_low', got {latent!r}.")
-        scores = []
-        for name in Bounds._fields:
-            value, _, deviation = self._bound(name, normalised)
-            if latent is not None:
-                best = self.best_latent(latent)
-            elif is_low(name):
-                best = self._branch(getattr(BRANCHES, name)[1], self.parts).argmax(axis=1)
-            else:
-                best = value.argmax(axis=1)
-            scores.append(self._mean_over_factors(value, deviation, best))
-        return Bounds(*scores)
+        return Bounds(*[self._figure(*self._aggregate(name, latent, normalised)) for name in Bounds._fields])
+
+    def aggregated_excess(self, latent: str | None = None, normalised: bool = True) -> dict[str, Estimate]:
+        """For each term the aggregated lower bound less the aggregated upper one, with the standard error of the
+        difference: above 0 where they cross. Arguments as `aggregated`.
+        """
+        found = {}
+        for term in TERMS:
+            (low, of_low), (high, of_high) = (
+                self._aggregate(f"{term}_{side}", latent, normalised) for side in ("low", "high")
+            )
+            found[term] = self._figure(low - high, of_low - of_high)
+        return found
+
+    def _aggregate(self, name: str, latent: str | None, normalised: bool) -> tuple[float, np.ndarray]:
+        """One bound's mean over factors and its deviations [g]; see `aggregated`."""
+        value, _, deviation = self._bound(name, normalised)
+        if latent is not None:
+            best = self.best_latent(latent)
+        elif is_low(name):
+            best = self._branch(getattr(BRANCHES, name)[1], self.parts).argmax(axis=1)
+        else:
+            best = value.argmax(axis=1)
+        k = np.arange(len(self.factors))
+        return value[k, best].mean(), deviation[:, k, best].mean(axis=1)
 
     def best_latent(self, by: str = "alone") -> np.ndarray:
         """For each factor [K] the index of the latent with the largest I(y_k; z_l), or by="unique_low" the largest
@@ -188,8 +230,8 @@ class FactorInformation:
         return self._figure(value.mean(), deviation.mean(axis=1))
 
     def table(self, normalised: bool = False) -> pd.DataFrame:
-        """One row per factor and latent: alone, rest, joint and six bounds, each with its standard error; nats, or
-        shares of H(y_k).
+        """One row per factor and latent: alone, rest, joint, six bounds and the excess of the lower bounds over the upper
+        ones, each with its standard error, nats or shares of H(y_k); and a note where bounds cross (else "").
         """
         k, count = self.alone.shape
         rows = {"factor": np.repeat(self.factors, count), "latent": np.tile(self.latents, k)}
@@ -205,6 +247,9 @@ class FactorInformation:
             rows[name], rows[f"{name}_error"] = value.ravel(), length(deviation).ravel()
         for name, estimate in self.bounds(normalised)._asdict().items():
             rows[name], rows[f"{name}_error"] = estimate.value.ravel(), estimate.standard_error.ravel()
+        excess, unit = self.excess(normalised), "of H(y)" if normalised else "nats"
+        rows["excess"], rows["excess_error"] = excess.value.ravel(), excess.standard_error.ravel()
+        rows["notes"] = [crossing_note(*pair, unit) for pair in zip(rows["excess"], rows["excess_error"])]
         return pd.DataFrame(rows)
 
     @cached_property
@@ -229,10 +274,6 @@ class FactorInformation:
 
     def _figure(self, value: float, deviation: np.ndarray) -> Estimate:
         return Estimate(float(value), float(length(deviation)), self.n)
-
-    def _mean_over_factors(self, value: np.ndarray, deviation: np.ndarray, latent: np.ndarray) -> Estimate:
-        k = np.arange(len(self.factors))
-        return self._figure(value[k, latent].mean(), deviation[:, k, latent].mean(axis=1))
 
     def _bound(self, name: str, normalised: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Value, standard error [K, L] and deviations [g, K, L] of one bound."""
@@ -261,6 +302,12 @@ class FactorInformation:
             return share, deviation / self.entropy[wide]
         of_entropy = self._deviations(self.surprisal, self.entropy)[wide]
         return share, (deviation - share * of_entropy) / self.entropy[wide]
+
+
+def in_errors(estimate: Estimate) -> np.ndarray:
+    """Figures in standard errors; infinite ones where the error is 0 or not known."""
+    error = np.asarray(estimate.standard_error)
+    return np.divide(estimate.value, error, out=np.full_like(error, np.inf), where=error > 0)
 
 
 def length(deviations: np.ndarray) -> np.ndarray:

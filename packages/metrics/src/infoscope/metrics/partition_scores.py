@@ -12,6 +12,7 @@ nothing else tells of it; 0 for constant, swapped and duplicated blocks and wher
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import log, sqrt
 
 import numpy as np
@@ -236,4 +237,18 @@ def bounds(route: Route, blocks: Names) -> dict[str, Figure]:
                     found[label] = clipped(branches[1])
                 else:
                     found[label] = min(branches, key=lambda figure: figure.value)
+            note = crossing(route, parts)
+            for name in pid.Bounds._fields if note else ():
+                label = f"{name}({block};{target.upper()}|{given.upper()})"
+                found[label] = replace(found[label], notes=(*found[label].notes, note))
     return found
+
+
+def crossing(route: Route, parts: list[Term]) -> str:
+    """That the bounds of a block cross, by how many standard errors and why; "" where they do not. All three terms are
+    as wide as the least of I(block), I(rest), I(all) - I(block) and I(all) - I(rest).
+    """
+    widths = [route.linear(dict(zip(parts, row, strict=True)))
+              for row in ((1, 0, 0), (0, 1, 0), (-1, 0, 1), (0, -1, 1))]  # fmt: skip
+    least = min(widths, key=lambda figure: figure.value)
+    return pid.crossing_note(-least.value, least.standard_error, "nats")

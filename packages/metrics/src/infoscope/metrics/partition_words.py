@@ -6,6 +6,7 @@ from math import hypot, isfinite
 from typing import TYPE_CHECKING
 
 from infoscope.metrics.partition_terms import CLASSIFIER, EXACT, NEIGHBOURS, NOTHING, POSTERIOR, Figure
+from infoscope.metrics.pid import CROSSED
 
 if TYPE_CHECKING:
     from infoscope.metrics.partition_report import PartitionReport
@@ -132,12 +133,28 @@ def disagreements(report: PartitionReport) -> list[str]:
     return lines
 
 
+def crossings(report: PartitionReport) -> list[str]:
+    """Of every route, how many blocks have bounds that cross, and one of them."""
+    lines = []
+    for route in report.routes:
+        notes = {
+            name.removeprefix("unique_low"): note
+            for name, figure in report.figures[route].items() if name.startswith("unique_low(")
+            for note in figure.notes if note.startswith(CROSSED)
+        }  # fmt: skip
+        if notes:
+            first = next(iter(notes))
+            lines.append(f"Bounds ({route}) cross for {len(notes)} blocks, such as {first}. {notes[first]}")
+    return lines
+
+
 def limits(report: PartitionReport) -> list[str]:
     moving = sum(
         any("still moves with the sample size" in note for note in figure.notes)
         for figure in report.figures[NEIGHBOURS].values()
     )
     return [
+        *crossings(report),
         f"Not shown: {moving} of {len(report.figures[NEIGHBOURS])} neighbour quantities still move with the sample "
         "size, those of wide blocks more than those of narrow ones, which flatters their score unique. Use the "
         "classifier's.",

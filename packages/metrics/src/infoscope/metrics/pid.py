@@ -14,8 +14,19 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve, null_space
 
 
+ROUNDING = 1e-9  # up to which a lower bound may be above its upper one without a note, nats
+CROSSED = "The lower bound is above the upper one"  # how a note on one pair of bounds begins
+APART = (
+    "the mutual informations were estimated apart, each with an error and a bias of its own, and contradict one "
+    "another; nothing is clipped, and the bounds are off by about as much"
+)
+
+
 class Bounds(NamedTuple):
-    """Lower and upper bounds of the unique information of a (against b), of the redundant and of the synergistic."""
+    """Lower and upper bounds of the unique information of a (against b), of the redundant and of the synergistic.
+
+    Estimates may cross; `notes` then says so, and is printed with them.
+    """
 
     unique_low: Any
     unique_high: Any
@@ -23,6 +34,31 @@ class Bounds(NamedTuple):
     redundant_high: Any
     synergistic_low: Any
     synergistic_high: Any
+
+    @property
+    def excess(self) -> np.ndarray:
+        """How far the lower bounds are above their upper ones, elementwise, the most of the three terms; below 0 where
+        they are in order. Of the bounds of one source it is the same for all three.
+        """
+        values = [np.asarray(getattr(one, "value", one), dtype=np.float64) for one in self]
+        return np.max([low - high for low, high in zip(values[::2], values[1::2])], axis=0)
+
+    @property
+    def crossed(self) -> np.ndarray:
+        """Where lower bounds are above their upper ones by more than rounding."""
+        return self.excess > ROUNDING
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader must know: where bounds cross, and by how much."""
+        count = int(self.crossed.sum())
+        if not count:
+            return ()
+        where = "" if self.crossed.ndim == 0 else f" in {count} of {self.crossed.size} places"
+        return (f"Lower bounds are above their upper ones{where}, by up to {float(self.excess.max()):.3g}: {APART}.",)
+
+    def __str__(self) -> str:
+        return "\n".join([repr(self), *self.notes])
 
 
 # Each bound is the larger (low) or the smaller (high) of two linear terms in a, b and t = I(target; a), I(target; b),
@@ -47,7 +83,7 @@ def bounds(i_target_a: ArrayLike, i_target_b: ArrayLike, i_target_ab: ArrayLike)
 
     They hold for every decomposition with terms of at least 0 that sum to the three mutual informations (Tokui & Sato
     2021, Eq. 7). All three intervals have the width min(a, b, t - a, t - b). Estimates may contradict one another
-    (t below a): nothing is clipped, and an upper bound is then below its lower one.
+    (t below a): nothing is clipped, an upper bound is then below its lower one, and `notes` of the bounds says so.
 
     ValueError: a value is not finite.
     """
@@ -59,6 +95,15 @@ def bound(name: str, terms: list[np.ndarray]) -> np.ndarray:
     """One bound of (a, b, t), by its name."""
     one, other = [sum(c * term for c, term in zip(row, terms, strict=True)) for row in getattr(BRANCHES, name)]
     return np.maximum(one, other) if is_low(name) else np.minimum(one, other)
+
+
+def crossing_note(excess: float, error: float, unit: str) -> str:
+    """That a lower bound is above its upper one, by how many standard errors, and why; "" where it is not."""
+    if not excess > ROUNDING:
+        return ""
+    known = np.isfinite(error) and error > 0
+    by = f"{excess:.3g} ± {error:.2g} {unit}, {excess / error:.1f} standard errors" if known else f"{excess:.3g} {unit}"
+    return f"{CROSSED} by {by}: {APART}."
 
 
 def co_information(i_target_a: ArrayLike, i_target_b: ArrayLike, i_target_ab: ArrayLike) -> np.ndarray:
