@@ -15,6 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.coverage import clopper_pearson, inside, share
+from analysis.marks import BLUE, ORANGE, legend, save
 from analysis.measures import latest
 from analysis.report import Analysis, Result, main
 from infoscope.tracking import table
@@ -133,27 +134,25 @@ def draw(figures: pd.DataFrame, path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 2, figsize=(11, 0.22 * len(figures) + 1.5), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(13.5, 0.22 * len(figures) + 1.5), sharey=True, layout="constrained")
     places = range(len(figures))
     axes[0].barh(places, figures["covered"] / figures["sets"], color="lightgrey", label="interval holds the truth")
-    axes[0].barh(places, figures["reliable"] / figures["sets"], height=0.4, color="C0", label="called reliable")
+    axes[0].barh(places, figures["reliable"] / figures["sets"], height=0.4, color=BLUE, label="called reliable")
     axes[0].set(yticks=places, yticklabels=figures["law"], xlabel="share of data sets", xlim=(0, 1))
-    axes[0].legend(fontsize="small")
     for place, row in enumerate(figures.itertuples()):
-        for wrong, count, shift, colour in ((row.wrong, row.reliable, -0.15, "C0"),
-                                            (row.wrong_by_drift, row.by_drift, 0.15, "C1")):  # fmt: skip
+        for wrong, count, shift, colour in ((row.wrong, row.reliable, -0.15, BLUE),
+                                            (row.wrong_by_drift, row.by_drift, 0.15, ORANGE)):  # fmt: skip
             if count:
                 low, high = clopper_pearson(wrong, count)
                 axes[1].plot([low, high], [place + shift] * 2, color=colour, linewidth=1)
                 axes[1].plot(wrong / count, place + shift, "o", color=colour, markersize=4)
-    axes[1].plot([], [], "o-", color="C0", label="called reliable")
-    axes[1].plot([], [], "o-", color="C1", label="by drift alone")
+    axes[1].plot([], [], "o-", color=BLUE, label="wrong, of those called reliable")
+    axes[1].plot([], [], "o-", color=ORANGE, label="wrong, of those called so by drift alone")
     axes[1].axvline(ALLOWED, color="grey", linestyle=":")
     axes[1].set(xlabel="share of those calls that is wrong", xlim=(0, 1))
-    axes[1].legend(fontsize="small")
     axes[0].invert_yaxis()
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    legend(figure)
+    save(figure, path, 150)
 
 
 ANALYSIS = Analysis("verdicts", analyse)

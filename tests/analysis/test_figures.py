@@ -39,6 +39,7 @@ from analysis import (
     structure_learning,
     toy_model,
     tune_critic,
+    verdicts,
 )
 from analysis.panels import draw_unseen, grid_panels, panels
 
@@ -242,6 +243,12 @@ def of_curves(turned):
     return functools.partial(critic_architecture.curves, runs[::-1] if turned else runs)
 
 
+def of_verdicts(turned):
+    rows = [{"law": f"law {number}", "sets": 20, "covered": 15, "reliable": 10, "wrong": 1, "by_drift": 12 * (number > 0),
+             "wrong_by_drift": 3} for number in range(6)]  # fmt: skip
+    return functools.partial(verdicts.draw, pd.DataFrame(rows[::-1] if turned else rows))
+
+
 def of_layers(turned):
     places = crossed(truth=["2 bits", "4 bits"])
     names = [f"layer{block}.{unit}" for block in range(3) for unit in range(2)]
@@ -310,6 +317,7 @@ SEVERAL = {  # name -> (turned) -> draw(path)
     "trainings": of_trainings,
     "search": of_search,
     "critic search": of_critic_search,
+    "verdicts": of_verdicts,
 }  # fmt: skip
 
 
