@@ -6,5 +6,6 @@ processes   starting processes, and ending them by id
 places      the MLflow server, the two-node cluster, the disk of a fixed size
 faults      the faults, and how each one strikes
 reading     what the store holds in the end, and what is wrong with it
+poison      runs of others, put into an experiment
 rounds      one round
 """

@@ -86,6 +86,21 @@ def test_kubernetes_pods_are_nobody_special():
             assert {"readinessProbe", "livenessProbe"} <= set(container), name
 
 
+def test_drivers_have_names_of_their_own_and_a_disk_that_outlives_them():
+    """By `runs`, not by a host name that several pods might have, a new driver knows what the last one left open."""
+    heads = 0
+    for path in KUBERNETES:
+        for document in yaml.safe_load_all(path.read_text()):
+            if document["kind"] in ("RayCluster", "RayJob"):
+                spec = document["spec"].get("rayClusterSpec", document["spec"])
+                head = spec["headGroupSpec"]["template"]["spec"]
+                assert "hostname" not in head and "claimName" in str(head["volumes"])
+                mounts = {mount["name"]: mount["mountPath"] for mount in head["containers"][0]["volumeMounts"]}
+                assert mounts["runs"] == "/opt/infoscope/runs"
+                heads += 1
+    assert heads == 2
+
+
 def test_kubernetes_services_stay_inside_and_every_pod_has_a_policy():
     services = [one["spec"]["type"] for one in objects() if one["kind"] == "Service"]
     assert services == ["ClusterIP"] * 2

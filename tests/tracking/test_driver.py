@@ -12,9 +12,9 @@ import pytest
 from infoscope.tracking import main, parents, runs
 from infoscope.tracking.driver import run as run_sweep
 from infoscope.tracking.flush import header_tags
-from infoscope.tracking.invocation import driver
+from infoscope.tracking.identity import driver
 from infoscope.tracking.record import milliseconds, records
-from infoscope.tracking.store import ALIVE, CELLS, DRIVER, PARENT, PROFILE, Store
+from infoscope.tracking.store import ALIVE, CELLS, DRIVER, OUTCOME, PARENT, PROFILE, Store
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -246,7 +246,7 @@ def test_what_nobody_works_on_any_more_is_closed_as_what_it_is(tmp_path, monkeyp
     plan = sweep.plan(sweep.profiles["smoke"])
     for key, cell in plan.items():
         for parent, status in ((whole, "FINISHED"), (whole, None)):
-            tags = header_tags(key, cell, {PARENT: parent, PROFILE: "smoke"})
+            tags = header_tags(key, cell, {PARENT: parent, PROFILE: "smoke", OUTCOME: "complete" if status else ""})
             run = store.client.create_run(store.experiment_id, tags=tags)
             store.client.set_terminated(run.info.run_id, status) if status else None
     begun = {run.info.run_id: run.info.status for run in store.cells()}

@@ -9,7 +9,7 @@ from infoscope.tracking import Profile, Search, Sweep, grid
 from infoscope.tracking.flush import close, header_tags, send
 from infoscope.tracking.record import Record
 from infoscope.tracking.status import lines, status
-from infoscope.tracking.store import Store
+from infoscope.tracking.store import OUTCOME, Store
 
 
 def cells(profile):
@@ -93,7 +93,8 @@ def test_a_finished_cell_with_a_second_run_is_done(store):
     """Of a store that made a run and died before it could say so."""
     here, cell = store("listed-cells"), {"seed": 0, "kind": "plain"}
     for status_of_run in ("KILLED", "FINISHED", "KILLED"):
-        run = here.client.create_run(here.experiment_id, tags=header_tags(LISTED.key(cell), cell, {}))
+        outcome = {OUTCOME: "complete" if status_of_run == "FINISHED" else ""}
+        run = here.client.create_run(here.experiment_id, tags=header_tags(LISTED.key(cell), cell, outcome))
         here.client.set_terminated(run.info.run_id, status_of_run)
     (one,) = status(["listed-cells"])
     assert one.counts == {"done": 1} and one.others == 0

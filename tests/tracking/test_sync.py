@@ -12,7 +12,7 @@ from filelock import FileLock
 
 from infoscope.tracking import runs
 from infoscope.tracking.flush import header_tags, send
-from infoscope.tracking.invocation import driver
+from infoscope.tracking.identity import driver
 from infoscope.tracking.record import Record, records
 from infoscope.tracking.store import ALIVE, CELLS, DRIVER, Store
 from infoscope.tracking.sync import sync

@@ -6,13 +6,14 @@ import math
 import operator
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 ENTITY = re.compile(r"[\w./ :-]{1,250}")
 LAST_STEP = 2**53  # beyond it a browser does not tell one step from the next, and far beyond no database holds it
 PARAM_LENGTH, TAG_LENGTH, NAME_LENGTH = 6000, 8000, 250  # what MLflow stores of a value, of a run's name
+COLUMNS = ("run_id", "key", "profile", "version", "outcome", "status", "start", "seconds", "tags")  # of every run
 
 
 def plain_name(what: str, name: str) -> str:
@@ -108,3 +109,16 @@ def shown(value: Any) -> str:
     except Exception:  # of a value's own `repr`, or an integer of more digits than Python writes
         text = f"of type {type(value).__name__}"
     return clipped(text, 100)
+
+
+def free_name(what: str, name: str, taken: Iterable[str] = ()) -> str:
+    """`name`, under which a table of runs is to have a column; ValueError for one that every run has already, or that
+    is among `taken`, the fields of the cell.
+    """
+    if name in COLUMNS:
+        raise ValueError(
+            f"{what} is {name!r}, which every run has with another meaning; it must be none of {', '.join(COLUMNS)}"
+        )
+    if name in taken:
+        raise ValueError(f"{what} is {name!r}, which is a field of the cell; give it another name")
+    return name

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from filelock import FileLock, Timeout
 from mlflow.entities import Run
+from mlflow.exceptions import MlflowException
 
-from infoscope.tracking.invocation import Invocation
-from infoscope.tracking.store import PROFILE, Store, by_key, home, labels
-from infoscope.tracking.sweep import Profile, Sweep
+from infoscope.tracking import cluster
+from infoscope.tracking.claims import SweepBusy, claim
+from infoscope.tracking.duplicates import by_key_once
+from infoscope.tracking.invocation import Invocation, tags
+from infoscope.tracking.store import PROFILE, Store, home, is_finished, labels
+from infoscope.tracking.sweep import Cell, Profile, Sweep
 from infoscope.tracking.sync import close_leftovers
 from infoscope.tracking.watch import Summary
 
@@ -21,10 +26,6 @@ if TYPE_CHECKING:
     from infoscope.tracking.search import Exploration
 
 log = logging.getLogger(__name__)
-
-
-class SweepBusy(RuntimeError):
-    """Another process runs the same sweep in this working tree."""
 
 
 def run(
@@ -38,8 +39,8 @@ def run(
     gpus_per_pack: of one trial on a GPU, instead of what the sweep declares or a probe measures.
 
     Raises ValueError on a bad profile, setting or cell before anything is recorded, SweepBusy when the sweep already
-    runs here, StoreUnreachable when the tracking store does not answer. A failed cell does not raise: it is in the
-    summary.
+    runs here, or elsewhere with some of the same cells, StoreUnreachable when the tracking store does not answer. A
+    failed cell does not raise: it is in the summary.
     """
     if gpus_per_pack is not None and not (0 < gpus_per_pack < 1 or gpus_per_pack in range(1, 1024)):
         raise ValueError(f"gpus_per_pack is {gpus_per_pack}; it must be a fraction above 0 or a whole number of GPUs")
@@ -53,19 +54,16 @@ def run(
         with FileLock(folder.with_suffix(".lock"), timeout=0):
             store = Store.open(sweep.name, create=True)
             left = _leftovers(store, folder)
-            known = _cells(store)
-            if search:
-                plan = search.recall(known.values(), label)
-            done = {key: run for key, run in known.items() if run.info.status == "FINISHED"}
-            run_ids = {key: run.info.run_id for key, run in known.items() if key not in done}
-            total = search.trials if search else len(plan)
-            missing = {key: cell for key, cell in plan.items() if key not in done}
-            summary = Summary(sweep.name, label, total, len(plan) - len(missing), unsent=left)
-            for key in plan.keys() & done.keys():
-                _belongs_to(done[key], label, store)
-            del known, done  # of thousands of cells they are too much to hold while it runs
-            if summary.unfinished:
-                Invocation(sweep, label, store, folder, summary, missing, run_ids, search, gpus_per_pack).run()
+            ahead = _ahead(sweep, label, plan, search, store, left)
+            if ahead.summary.unfinished:
+                common = tags(sweep, label)
+                keys = {sweep.key(search.fixed)} if search else ahead.missing.keys()  # it may choose any of those
+                with cluster.terminate_as_interrupt(), claim(store, sweep.name, common, keys) as held:
+                    ahead = _ahead(sweep, label, plan, search, store, left)  # others may have ended some meanwhile
+                    _invoke(Invocation(sweep, common, held, store, folder, *ahead, search, gpus_per_pack))
+                with contextlib.suppress(MlflowException):  # the store is down: the next invocation sees to it
+                    by_key_once(store)
+            summary = ahead.summary
     except Timeout:
         raise SweepBusy(
             f"sweep {sweep.name} is already running in this working tree; wait for it or stop it first"
@@ -82,13 +80,45 @@ def _search(sweep: Sweep, settings: Profile) -> Exploration | None:
     return Exploration(sweep, settings)
 
 
-def _cells(store: Store) -> dict[str, Run]:
-    """By key, the run of every cell. A second run of a cell is deleted unless it is finished, too."""
-    known, others = by_key(store.cells())
-    for run in others:
-        if run.info.status != "FINISHED":
-            store.client.delete_run(run.info.run_id)
-    return known
+class _Ahead(NamedTuple):
+    """What an invocation has before it: by key the cells that are missing, and the runs of their earlier attempts."""
+
+    summary: Summary
+    missing: dict[str, Cell]
+    run_ids: dict[str, str]
+
+
+def _ahead(
+    sweep: Sweep, label: str, plan: Mapping[str, Cell], search: Exploration | None, store: Store, left: set[str]
+) -> _Ahead:
+    """Of a plan, or of a search, what MLflow does not hold yet; the finished cells are noted to be part of it.
+
+    left: the keys of cells that are recorded here and could not be sent.
+    """
+    known = by_key_once(store)
+    if search:
+        plan = search.recall(known.values(), label)
+    done = {key: run for key, run in known.items() if is_finished(run)}
+    for key in plan.keys() & done.keys():
+        _belongs_to(done[key], label, store)
+    missing = {key: cell for key, cell in plan.items() if key not in done}
+    total = search.trials if search else len(plan)
+    run_ids = {key: run.info.run_id for key, run in known.items() if key not in done}
+    return _Ahead(Summary(sweep.name, label, total, len(plan) - len(missing), unsent=set(left)), missing, run_ids)
+
+
+def _invoke(invocation: Invocation) -> None:
+    """Runs what is missing. Raises SweepBusy when another process has taken it over meanwhile."""
+    if not invocation.summary.unfinished:
+        invocation.claim.withdraw()
+        return
+    try:
+        invocation.run()
+    except KeyboardInterrupt:
+        if not invocation.claim.lost:
+            raise
+    if invocation.claim.lost:
+        raise SweepBusy(invocation.claim.lost)
 
 
 def _leftovers(store: Store, folder: Path) -> set[str]:
@@ -103,4 +133,8 @@ def _belongs_to(run: Run, label: str, store: Store) -> None:
     """Notes that a finished cell is part of another profile, too."""
     known = labels(run.data.tags.get(PROFILE, ""))
     if label not in known:
-        store.client.set_tag(run.info.run_id, PROFILE, "; ".join([*known, label]))
+        try:
+            store.client.set_tag(run.info.run_id, PROFILE, "; ".join([*known, label]))
+        except MlflowException:  # somebody may have deleted it meanwhile
+            if store.run(run.info.run_id):
+                raise

@@ -44,6 +44,7 @@ from infoscope.tracking.checks import (
     stored_tags,
     stored_text,
 )
+from infoscope.tracking.claims import may_live
 from infoscope.tracking.record import ASIDE, COMPLETE, FAILED, STOPPED, Record, storable
 from infoscope.tracking.store import (
     ATTEMPT,
@@ -57,6 +58,7 @@ from infoscope.tracking.store import (
     SUPERSEDES,
     Store,
     first_line,
+    is_finished,
     newest,
     without_password,
 )
@@ -73,13 +75,14 @@ def send(record: Record, store: Store) -> str:
     """Sends everything new in a record to its run, which is created when the cell has none; returns the run's id.
 
     Raises MLflow's exceptions when the store does not answer, LookupError when a model that the cell shares is not
-    there yet, OSError when what was sent cannot be noted; nothing is lost then, a later call goes on.
+    there yet, OSError when what was sent cannot be noted; nothing is lost then, a later call goes on. Of a cell that
+    another living invocation has taken over nothing is sent, and the id is empty.
     """
     with record.lock():
         carrier = _Carrier(record, store)
         if carrier.carry():
             carrier.note()
-        return carrier.run.info.run_id if carrier.run else ""
+        return carrier.run.info.run_id if carrier.run and not carrier.sent.taken else ""
 
 
 def _send_files(record: Record, run_id: str, store: Store) -> None:
@@ -95,17 +98,18 @@ def told_aside(keys: Collection[str]) -> str:
 
 def close(record: Record, store: Store, otherwise: str) -> int:
     """Sends the rest of a record, ends its run with the status of its outcome (`otherwise` if it has none), removes
-    the record. A run that another attempt has finished meanwhile keeps its status.
+    the record. A run that another attempt has finished meanwhile, or that a living invocation has taken over, keeps its
+    status.
 
     Returns how many of the record's entries are set aside.
     """
     with record.lock():
         carrier, ending = _Carrier(record, store), record.ending()
         carrier.carry()
-        run, finished = carrier.run, carrier.run and carrier.run.info.status == "FINISHED"
+        run = None if carrier.sent.taken else carrier.run
         if ending and run and not carrier.sent.whole:
             store.client.set_terminated(run.info.run_id, STATUS[ending["outcome"]], ending["time"])
-        elif run and not finished:
+        elif run and not is_finished(run):
             _send_files(record, run.info.run_id, store)  # what goes on from a checkpoint does not write them again
             store.client.set_terminated(run.info.run_id, otherwise)
         if run and TAG in run.data.tags and ending and ending["outcome"] != FAILED:
@@ -143,7 +147,8 @@ def close_all(
 class _Sent:
     """How far a record has been carried: to which store, byte offset, run, and the run's start (ms), on which time
     stamps are based. earlier: the metrics that the run has from earlier attempts; last: by metric, the last step of
-    this one. whole: another attempt has finished the run, which leaves nothing to send.
+    this one. whole: another attempt has finished the run, which leaves nothing to send; taken: an invocation that lives
+    has taken it over, with the same effect. parent: the invocation of the attempt.
     """
 
     store: str
@@ -153,6 +158,8 @@ class _Sent:
     earlier: list[str] = field(default_factory=list)
     last: dict[str, int] = field(default_factory=dict)
     whole: bool = False
+    taken: bool = False
+    parent: str = ""
 
 
 class _Carrier:
@@ -165,7 +172,8 @@ class _Carrier:
         note, name = record.sent(), f"{without_password(store.uri)} {store.experiment_id}"
         self.run: Run | None = store.run(note["run_id"]) if note.get("store") == name else None
         self.sent = _Sent(**note) if self.run else _Sent(name)
-        self.sent.whole |= self.run is not None and self.run.info.status == "FINISHED"
+        self.sent.whole |= self.run is not None and is_finished(self.run)
+        self.sent.taken = self._is_taken(self.run, self.sent.parent)
         self._points: list[Metric] = []
         self._params: list[Param] = []  # these and the tags go with the points, in one request
         self._tags: dict[str, str] = {}
@@ -185,7 +193,7 @@ class _Carrier:
                 self._send_batch()
                 if not self._open_run(entry, after[at]):
                     return self.sent.offset > before
-            elif self.run and not self.sent.whole and at >= first:
+            elif self.run and not self.sent.whole and not self.sent.taken and at >= first:
                 self._take(entry, offset)
             self.sent.offset = offset
         self._send_batch()
@@ -299,12 +307,14 @@ class _Carrier:
         last = self.store.run(self.sent.run_id or entry["run_id"])
         known = last if last and last.data.tags.get(KEY) == key else self.store.run_of(key)
         begun = known.data.tags.get(ATTEMPT, "") if known else ""
-        run, whole, earlier = known, False, []
+        run, whole, taken, earlier, parent = known, False, False, [], entry["tags"].get(PARENT, "")
         if known is None:
             replaced = last if last and last.data.tags.get(SUPERSEDED) == key else None  # its process died in between
             run = self._create(entry, replaced)
-        elif known.info.status == "FINISHED":
+        elif is_finished(known):
             whole = True
+        elif taken := self._is_taken(known, parent):
+            pass
         elif begun > attempt > "" and not self._ended_well():
             run = None  # a later attempt has taken the cell over, and this one came to nothing
         elif attempt in ("", begun) or _goes_on(entry, following, known) or following and self._empty(known):
@@ -318,12 +328,22 @@ class _Carrier:
         else:
             self._retire(known)
             run = self._create(entry, known)
-        self.run, self.sent = run, _Sent(self.sent.store, self.sent.offset, earlier=earlier, whole=whole)
+        self.run, before = run, self.sent
+        self.sent = _Sent(before.store, before.offset, earlier=earlier, whole=whole, taken=taken, parent=parent)
         if run:
             self.sent.run_id, self.sent.start = run.info.run_id, run.info.start_time
         while run and self._unfit:
             self._set_aside(*self._unfit.pop())
         return True
+
+    def _is_taken(self, run: Run | None, parent: str) -> bool:
+        """Whether a run is open in the hands of another invocation than `parent`, which lives. A process that was taken
+        for dead, and comes back, is kept out by this; what it sends in the moment after this has been asked is not.
+        """
+        if run is None or run.info.status != "RUNNING" or not parent:
+            return False
+        other = run.data.tags.get(PARENT, parent)
+        return other != parent and may_live(self.store.run(other))
 
     def _ended_well(self) -> bool:
         ending = self.record.ending()

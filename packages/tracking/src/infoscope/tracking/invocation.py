@@ -8,26 +8,27 @@ import itertools
 import platform
 import shutil
 import sys
-import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mlflow.entities import Metric
+from mlflow.entities import Metric, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME, MLFLOW_RUN_NOTE
 
 from infoscope.tracking import cluster, placement, view
 from infoscope.tracking.checks import NAME_LENGTH, clipped
+from infoscope.tracking.claims import Claim
 from infoscope.tracking.dispatch import Dispatch, Handout, run_packs
 from infoscope.tracking.environment import code_tags
 from infoscope.tracking.flush import close_all
 from infoscope.tracking.progress import Progress
-from infoscope.tracking.record import milliseconds, records
-from infoscope.tracking.store import ALIVE, CELLS, DRIVER, KEY, PARENT, PROFILE, VERSION, Store, home
+from infoscope.tracking.record import records
+from infoscope.tracking.store import Store, home
 from infoscope.tracking.sweep import Cell, Pack, Sweep, names, title, varying
+from infoscope.tracking.tags import CELLS, IDENTITY, KEY, PARENT, PROFILE, VERSION
 from infoscope.tracking.watch import Summary, Watch
 from infoscope.tracking.worker import Assignment, work
 
@@ -35,20 +36,20 @@ if TYPE_CHECKING:
     from infoscope.tracking.search import Exploration
 
 
-ALIVE_SECONDS = 60.0
-
-
-def driver() -> str:
-    """This machine and working tree, as a tag of the runs made from here."""
-    return f"{platform.node()}:{home()}".replace("'", "")
+def tags(sweep: Sweep, label: str) -> dict[str, str]:
+    """What the run of an invocation and those of its cells have in common."""
+    return code_tags() | {PROFILE: label, VERSION: str(sweep.version)}
 
 
 @dataclass
 class Invocation:
-    """missing: the cells to run, by key; a search adds its own. run_ids: by key, the runs of earlier attempts."""
+    """tags: of its own run and those of its cells. claim: to the cells, which its run holds. missing: the cells to run,
+    by key; a search adds its own. run_ids: by key, the runs of earlier attempts.
+    """
 
     sweep: Sweep
-    label: str
+    tags: Mapping[str, str]
+    claim: Claim
     store: Store
     folder: Path
     summary: Summary
@@ -58,12 +59,11 @@ class Invocation:
     gpus_per_pack: float | None
     cpus: int = 0
     gpus: int = 0
-    parent: str = ""
+    begun: bool = False
 
     def __post_init__(self) -> None:
         for cell in self.missing.values():
             self.sweep.tags_of(cell)  # raises ValueError before anything starts
-        self.tags = code_tags() | {PROFILE: self.label, DRIVER: driver(), VERSION: str(self.sweep.version)}
 
     def run(self) -> None:
         """Runs everything, and leaves no run open; what happened is in the summary.
@@ -76,7 +76,7 @@ class Invocation:
                 self._check_reachable()
                 self._begin()
                 cost = sum(self.sweep.cost(cell) for cell in self.missing.values()) or self.summary.unfinished
-                with Progress(self.summary.unfinished, cost, self.sweep.best) as progress, self._alive():
+                with Progress(self.summary.unfinished, cost, self.sweep.best) as progress:
                     watch = Watch(progress, self.summary)
                     try:
                         self._fit(self._suggestions(self.search, watch) if self.search else self._packs(watch), watch)
@@ -86,7 +86,9 @@ class Invocation:
                 if self.search and self.search.exhausted:
                     self.summary.cells -= self.summary.unfinished
         finally:  # Ray's processes are gone now: nobody else writes the records
-            if self.parent:
+            if not self.begun:
+                self.claim.withdraw()
+            else:
                 with contextlib.suppress(MlflowException):  # the store is down: the next invocation closes what is left
                     self._close_unfinished()
                     self._end()
@@ -100,31 +102,16 @@ class Invocation:
             )
 
     def _begin(self) -> None:
-        about = {
-            CELLS: str(self.summary.unfinished),
-            ALIVE: str(milliseconds()),
-            MLFLOW_RUN_NOTE: inspect.getdoc(sys.modules[self.sweep.cells.__module__]) or "",  # sweeps may share a trial
-        }
+        note = inspect.getdoc(sys.modules[self.sweep.cells.__module__]) or ""  # sweeps may share a trial
         fields = self.search.space if self.search else varying(self.missing.values())
-        view.describe(self.store, about[MLFLOW_RUN_NOTE].split("\n\n")[0], view.settings(self.sweep.best, fields))
-        name, tags = clipped(f"{self.sweep.name} {self.label}", NAME_LENGTH), self.tags | about
-        self.parent = self.store.client.create_run(self.store.experiment_id, run_name=name, tags=tags).info.run_id
+        view.describe(self.store, note.split("\n\n")[0], view.settings(self.sweep.best, fields))
+        told = [RunTag(MLFLOW_RUN_NOTE, note), RunTag(CELLS, str(self.summary.unfinished))]
+        self.store.client.log_batch(self.parent, tags=told)
+        self.begun = True
 
-    @contextlib.contextmanager
-    def _alive(self) -> Iterator[None]:
-        """Says now and then that this process lives: on a machine that is not seen again, nobody else can tell."""
-        over = threading.Event()
-
-        def beat() -> None:
-            while not over.wait(ALIVE_SECONDS):
-                with contextlib.suppress(MlflowException):
-                    self.store.client.set_tag(self.parent, ALIVE, str(milliseconds()))
-
-        threading.Thread(target=beat, daemon=True, name="infoscope-alive").start()
-        try:
-            yield
-        finally:
-            over.set()
+    @property
+    def parent(self) -> str:
+        return self.claim.run_id
 
     def _end(self) -> None:
         summary = self.summary
@@ -137,6 +124,7 @@ class Invocation:
         metrics = [Metric(name, value, 0, 0) for name, value in numbers.items() if value is not None]
         self.store.client.log_batch(self.parent, metrics=metrics)
         self.store.client.set_terminated(self.parent, summary.status)
+        self.claim.release()
 
     def _close_unfinished(self) -> None:
         """What was begun and not ended is closed as KILLED; its checkpoint stays for the next invocation."""
@@ -144,13 +132,15 @@ class Invocation:
         self.summary.unsent |= {record.key for record in mine}
         failed = {record.key for record, _ in close_all(mine, self.store, "KILLED", self.summary.aside)}
         self.summary.unsent -= {record.key for record in mine} - failed
+        theirs = {run.info.run_id for run in self.claim.others()}
         for run in list(self.store.cells("attributes.status = 'RUNNING'")):
             # a worker that died as it took up an earlier run has not made it ours
-            if run.data.tags.get(PARENT) == self.parent or run.data.tags[KEY] in self.missing:
-                self.store.client.set_terminated(run.info.run_id, "KILLED")
+            parent = run.data.tags.get(PARENT)
+            if parent == self.parent or run.data.tags[KEY] in self.missing and parent not in theirs:
+                self.store.end(run.info.run_id, "KILLED")
 
     def _assignment(self, cells: Mapping[str, Cell], titles: Mapping[str, str], cost: float) -> Assignment:
-        tags = self.tags | {PARENT: self.parent}
+        tags = self.tags | self.claim.own | {PARENT: self.parent}
         return Assignment(
             cells=cells,
             run_ids={key: self.run_ids[key] for key in cells if key in self.run_ids},
@@ -162,6 +152,7 @@ class Invocation:
             records=self.folder,
             device="cuda" if self.gpus else "cpu",
             host=platform.node(),
+            identity=self.claim.own[IDENTITY],
             cost=cost,
         )
 

@@ -19,7 +19,7 @@ from optuna.trial import TrialState
 
 from infoscope.tracking.checks import entity_name
 from infoscope.tracking.record import COMPLETE, FAILED, STOPPED
-from infoscope.tracking.store import KEY, OUTCOME, PROFILE, labels, values
+from infoscope.tracking.store import KEY, OUTCOME, PROFILE, is_finished, labels, values
 from infoscope.tracking.sweep import Cell, Profile, Sweep, canonical
 from infoscope.tracking.worker import FRACTION, METRIC
 
@@ -87,6 +87,7 @@ class Exploration:
         """Why a cell cannot be run; None if it can."""
         try:
             self.sweep.key(cell)
+            self.sweep.declared(cell)
             if self.sweep.check is not None:
                 self.sweep.check(cell)
         except ValueError as error:
@@ -100,7 +101,7 @@ class Exploration:
         ours = {run.data.tags[KEY]: (run, cell) for run in runs if (cell := self._cell_of(run)) is not None}
         under = {key: label in labels(run.data.tags.get(PROFILE, "")) for key, (run, _) in ours.items()}
         order = sorted(ours, key=lambda key: (not under[key], ours[key][0].info.start_time, key))
-        finished = [key for key in order if ours[key][0].info.status == "FINISHED"]
+        finished = [key for key in order if is_finished(ours[key][0])]
         begun = [key for key in order if under[key] and key not in set(finished)]
         kept = finished[: self.trials]
         again = begun[: self.trials - len(kept)]
@@ -109,7 +110,7 @@ class Exploration:
             run, cell = ours[key]
             metrics = run.data.metrics
             value = metrics.get(METRIC.format(self.sweep.search.metric), math.nan)
-            state, told, reported = judged(run.data.tags[OUTCOME], value, metrics.get(FRACTION, 0.0))
+            state, told, reported = judged(run.data.tags.get(OUTCOME), value, metrics.get(FRACTION, 0.0))
             parameters = {name: cell[name] for name in self.space}
             self._study.add_trial(
                 optuna.trial.create_trial(

@@ -7,13 +7,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from mlflow.entities import Run
+
 from infoscope.tracking.checks import plain_name
 from infoscope.tracking.record import records, sweeps_in
-from infoscope.tracking.store import PROFILE, Store, by_key, first_line, home, labels
+from infoscope.tracking.store import PROFILE, Store, by_key, first_line, home, is_finished, labels
 from infoscope.tracking.sweep import Profile, Sweep
 
 DECLARED_IN = "sweeps"  # the package of the sweeps' modules, in the folder where the command is given
-COUNTED = {"FINISHED": "done", "RUNNING": "running", "FAILED": "failed", "KILLED": "killed"}
+COUNTED = {"FINISHED": "done", "RUNNING": "running", "FAILED": "failed", "KILLED": "killed"}  # by MLflow's words
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,14 @@ def _status(name: str, profile: str, overrides: Mapping[str, str]) -> Status:
         keys, cells, note = None, None, first_line(error)
     if keys is None:  # a search chooses its cells as it goes
         keys = {key for key, run in runs.items() if label in labels(run.data.tags.get(PROFILE, ""))}
-    counts = Counter(COUNTED[runs[key].info.status] for key in runs.keys() & keys)
+    counts = Counter(_counted(runs[key]) for key in runs.keys() & keys)
     return Status(name, counts, cells, len(runs) - counts.total(), unsent, note)
+
+
+def _counted(run: Run) -> str:
+    if run.info.status == "FINISHED" and not is_finished(run):  # closed by somebody who had not made it
+        return COUNTED["KILLED"]
+    return COUNTED.get(run.info.status, COUNTED["RUNNING"])
 
 
 def _planned(name: str, profile: str, overrides: Mapping[str, str]) -> tuple[str, set[str] | None, int]:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,20 +26,27 @@ from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 
-from infoscope.tracking.record import milliseconds, storable
+from infoscope.tracking.checks import COLUMNS, free_name, metric_name
+from infoscope.tracking.record import COMPLETE, STOPPED, milliseconds, storable
+from infoscope.tracking.tags import (  # noqa: F401  # looked for here
+    ALIVE,
+    ATTEMPT,
+    CELL,
+    CELLS,
+    DRIVER,
+    ERROR,
+    KEY,
+    OUTCOME,
+    PARENT,
+    PROFILE,
+    SET_ASIDE,
+    SUPERSEDED,
+    SUPERSEDED_BY,
+    SUPERSEDES,
+    VERSION,
+)
 
-# tags of a cell's run
-KEY, CELL, PROFILE, VERSION = "infoscope.key", "infoscope.cell", "infoscope.profile", "infoscope.version"
-OUTCOME, ERROR, PARENT = "infoscope.outcome", "infoscope.error", "mlflow.parentRunId"
-CELLS = "infoscope.cells"  # of an invocation's run, the parent of its cells: how many it set out to run
-ALIVE = "infoscope.alive"  # of an invocation's run: when its process last said that it lives, in milliseconds
-ATTEMPT = "infoscope.attempt"  # which attempt at the cell its run holds; later ones sort behind earlier ones
-# a run that another attempt has replaced has these instead of KEY: the cell's key, and the run that is the cell's now
-SUPERSEDED, SUPERSEDED_BY = "infoscope.superseded", "infoscope.superseded_by"
-SUPERSEDES = "infoscope.supersedes"  # the run that one replaces
-SET_ASIDE = "infoscope.set_aside"  # of a run of which the store has refused something: how much, and why
-DRIVER = "infoscope.driver"  # the process's machine and folder, of which one at a time runs a sweep
-
+log = logging.getLogger(__name__)
 
 # the UI's page for trained models, not for language-model applications
 EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
@@ -134,8 +141,16 @@ class Store:
         return True
 
     def cells(self, extra: str = "") -> Iterator[Run]:
-        """The runs of cells (not of invocations). `extra`: a further MLflow filter."""
-        return self.search(f"tags.`{KEY}` != ''" + (f" and {extra}" if extra else ""))
+        """The runs of cells (not of invocations). `extra`: a further MLflow filter. One that does not say its cell is
+        passed over with a warning: somebody else's, or one that was written by half.
+        """
+        for run in self.search(f"tags.`{KEY}` != ''" + (f" and {extra}" if extra else "")):
+            try:
+                values(run)
+            except ValueError as error:
+                skipped(run, str(error))
+            else:
+                yield run
 
     def search(self, query: str) -> Iterator[Run]:
         """The runs that match an MLflow filter, a thousand a request."""
@@ -156,9 +171,17 @@ class Store:
             raise
         return run if run and run.info.lifecycle_stage == "active" else None
 
+    def end(self, run_id: str, status: str) -> None:
+        """Closes a run; nothing happens to one that somebody has deleted meanwhile."""
+        try:
+            self.client.set_terminated(run_id, status)
+        except MlflowException:
+            if self.run(run_id):
+                raise
+
     def run_of(self, key: str) -> Run | None:
         """The run of a cell, or None; of several as `by_key` says."""
-        return by_key(self.search(f"tags.`{KEY}` = '{key}'"))[0].get(key)
+        return by_key(self.cells(f"tags.`{KEY}` = '{key}'"))[0].get(key)
 
     def retire(self, run: Run, by: str = "") -> None:
         """Takes a run out of what counts: another attempt at its cell, whose run is `by`, has taken its place."""
@@ -187,18 +210,47 @@ def _pages(request: Callable[[str | None], Any]) -> Iterator[Any]:
 
 
 def by_key(runs: Iterable[Run]) -> tuple[dict[str, Run], list[Run]]:
-    """By key, the run of every cell; and the second runs of cells, which come of a store that made a run and died
-    before it could say so. Of several the finished one is the cell's, or else the one with most in it.
+    """By key, the run of every cell; and the others of cells that have several: of two invocations at once, or of a
+    store that made a run and died before it could say so.
+
+    Of several the cell's is the one that was complete first (by its end, then its id), or else was stopped first, or
+    else the one with most in it. Its profile tag holds, here and not in the store, the labels of all.
     """
     known: dict[str, Run] = {}
     others = []
     for run in runs:
         key = run.data.tags[KEY]
-        pair = [known[key], run] if key in known else [run]
-        pair.sort(key=lambda run: (run.info.status != "FINISHED", -len(run.data.metrics), run.info.start_time))
+        pair = sorted([known[key], run] if key in known else [run], key=_rank)
         known[key] = pair[0]
-        others += pair[1:]
+        for other in pair[1:]:
+            others.append(other)
+            merged = labels("; ".join(run.data.tags.get(PROFILE, "") for run in pair))
+            pair[0].data.tags[PROFILE] = "; ".join(merged)
     return known, others
+
+
+def _rank(run: Run) -> tuple:
+    """Of the runs of one cell, the lowest is the cell's."""
+    if not is_finished(run):
+        return 2, -len(run.data.metrics), run.info.start_time or 0, run.info.run_id
+    return int(run.data.tags[OUTCOME] != COMPLETE), run.info.end_time or 0, run.info.run_id
+
+
+def is_finished(run: Run) -> bool:
+    """Whether a run holds all of its cell: what MLflow calls finished may be one that somebody has opened by hand and
+    closed again.
+    """
+    return run.info.status == "FINISHED" and run.data.tags.get(OUTCOME) in (COMPLETE, STOPPED)
+
+
+@functools.cache
+def _skipped(run_id: str, reason: str) -> None:
+    log.warning("passed over: run %s (%s)", run_id, reason)
+
+
+def skipped(run: Run, reason: str) -> None:
+    """Says, once in a process, why a run is left out."""
+    _skipped(run.info.run_id, reason)
 
 
 @functools.cache
@@ -250,8 +302,8 @@ def _answered(uri: str) -> MlflowClient:
 
 
 def labels(profile: str) -> list[str]:
-    """The labels of a profile tag: a cell may belong to several profiles."""
-    return [label for label in profile.split("; ") if label]
+    """The labels of a profile tag, each once: a cell may belong to several profiles."""
+    return list(dict.fromkeys(label for label in profile.split("; ") if label))
 
 
 def runs(experiment: str, profile: str | None = None, finished: bool = True) -> pd.DataFrame:
@@ -259,39 +311,87 @@ def runs(experiment: str, profile: str | None = None, finished: bool = True) -> 
 
     Columns: run_id, key, profile (all of a cell's, joined by "; "), version, outcome, status, start (UTC), seconds
     (from the first start to the end), tags (a dict), then the fields of the cells and the metrics by their own names
-    (None where a cell has no such field). finished: only the cells that ran to their end (not failed, killed or stopped
-    early). One request for a thousand runs. Raises LookupError when the experiment does not exist or the profile has no
-    such runs.
+    (None where a cell has no such field). A field that has the name of a column before it is called cell.NAME, a metric
+    that has the name of a column or a field metric.NAME. A cell that has several runs counts once, by the run that was
+    complete first (see `by_key`); a run that is no cell's is passed over with a warning.
+
+    finished: only the cells that ran to their end (not failed, killed or stopped early). One request for a thousand
+    runs. Raises LookupError when the experiment does not exist or the profile has no such runs.
     """
     store = Store.open(experiment)
-    everything = [_row(run) for run in store.cells()]
-    rows = [row for row in everything if not finished or row["outcome"] == "complete"]
-    chosen = [row for row in rows if profile is None or profile in labels(row["profile"])]
-    if not chosen and any(profile is None or profile in labels(row["profile"]) for row in everything):
+    everything = list(by_key(store.cells())[0].values())
+    ended = [run for run in everything if not finished or run.data.tags.get(OUTCOME) == COMPLETE]
+    chosen = [run for run in ended if profile is None or profile in _labels(run)]
+    if not chosen and any(profile is None or profile in _labels(run) for run in everything):
         raise LookupError(
             f"none of the runs of {experiment!r} under {profile or 'any profile'} has finished; MLflow holds why"
         )
     if not chosen:
-        known = sorted({label for row in rows for label in labels(row["profile"])})
+        known = sorted({label for run in ended for label in _labels(run)})
         raise LookupError(
             f"no finished runs of {experiment!r}"
             + (f" under profile {profile!r}" if profile else "")
             + (f"; there are runs under {', '.join(known)}" if known else f"; run `make sweep-{experiment}` first")
         )
-    frame = pd.DataFrame(chosen)
-    for name in {name for row in chosen for name in json.loads(row["tags"][CELL])}:
-        if frame[name].isna().any():  # a field that only some cells have: their own values, not floats
-            frame[name] = pd.Series([row.get(name) for row in chosen], dtype=object)
-    return frame
+    return _frame(chosen)
+
+
+def _labels(run: Run) -> list[str]:
+    return labels(run.data.tags.get(PROFILE, ""))
 
 
 def values(run: Run) -> dict[str, Any]:
-    """The values of a run's cell, with their types (tuples as lists)."""
-    return json.loads(run.data.tags[CELL])
+    """The values of a run's cell, with their types (tuples as lists). Raises ValueError when its tag holds no cell."""
+    told = run.data.tags.get(CELL)
+    if told is None:
+        raise ValueError(f"it has a tag {KEY}, and none of {CELL}")
+    try:
+        cell = json.loads(told)
+    except (ValueError, RecursionError):
+        cell = None
+    if not (isinstance(cell, dict) and all(map(_plain, cell.values()))):
+        raise ValueError(f"its tag {CELL} is {told[:60]!r}, which is no cell")
+    return cell
+
+
+def _plain(value: Any) -> bool:
+    parts = value if isinstance(value, list) else [value]
+    return all(isinstance(part, bool | int | float | str | None) for part in parts)
+
+
+def _frame(chosen: Sequence[Run]) -> pd.DataFrame:
+    """A row of each run; the names of fields and metrics are made unlike any other column's."""
+    cells = [values(run) for run in chosen]
+    taken = set(COLUMNS)
+    fields = _columns("cell", dict.fromkeys(name for cell in cells for name in cell), taken)
+    metrics = _columns("metric", dict.fromkeys(name for run in chosen for name in run.data.metrics), taken)
+    rows = [
+        _row(run)
+        | {fields[name]: value for name, value in cell.items()}
+        | {metrics[name]: value for name, value in run.data.metrics.items()}
+        for run, cell in zip(chosen, cells, strict=True)
+    ]
+    frame = pd.DataFrame(rows)
+    for column in fields.values():
+        if frame[column].isna().any():  # a field that only some cells have: their own values, not floats
+            frame[column] = pd.Series([row.get(column) for row in rows], dtype=object)
+    return frame
+
+
+def _columns(kind: str, names: Iterable[str], taken: set[str]) -> dict[str, str]:
+    """By name, the column that is its own: with `kind` before it where another has the name. It is `taken` then."""
+    columns = {}
+    for name in names:
+        columns[name] = name
+        while columns[name] in taken:
+            columns[name] = f"{kind}.{columns[name]}"
+        taken.add(columns[name])
+    return columns
 
 
 def _row(run: Run) -> dict[str, Any]:
     tags, info = run.data.tags, run.info
+    start = info.start_time or 0
     return {
         "run_id": info.run_id,
         "key": tags[KEY],
@@ -299,11 +399,9 @@ def _row(run: Run) -> dict[str, Any]:
         "version": tags.get(VERSION, ""),
         "outcome": tags.get(OUTCOME, ""),
         "status": info.status,
-        "start": pd.Timestamp(info.start_time, unit="ms", tz="UTC"),
-        "seconds": ((info.end_time or info.start_time) - info.start_time) / 1000,
+        "start": pd.Timestamp(start, unit="ms", tz="UTC"),
+        "seconds": ((info.end_time or start) - start) / 1000,
         "tags": dict(tags),
-        **values(run),
-        **run.data.metrics,
     }
 
 
@@ -358,10 +456,15 @@ def log_results(run_id: str, metrics: Mapping[str, float], paths: Iterable[str |
     """Adds what a later evaluation found to a cell's run: metrics, and files as artifacts in `folder`. The same names
     of an earlier evaluation are replaced.
 
-    Raises ValueError for a path that is not a file.
+    Raises ValueError for a path that is not a file, and for a metric that has the name of one of the cell's fields, or
+    one that MLflow would not take.
     """
     paths = _files(paths)
     client, now = MlflowClient(tracking_uri()), milliseconds()
+    run = client.get_run(run_id)
+    fields = values(run) if CELL in run.data.tags else ()
+    for name in metrics:
+        free_name("the name of a metric", metric_name(name), fields)
     found = [Metric(name, storable(float(value)), now, 0) for name, value in metrics.items()]
     for begin in range(0, len(found), 1000):  # as many as MLflow takes in a request
         client.log_batch(run_id, metrics=found[begin : begin + 1000])

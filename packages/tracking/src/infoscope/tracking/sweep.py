@@ -13,12 +13,14 @@ from infoscope.tracking.checks import (
     PARAM_LENGTH,
     TAG_LENGTH,
     entity_name,
+    free_name,
     metric_name,
     plain_name,
     shown,
     stored_tags,
     stored_text,
 )
+from infoscope.tracking.tags import TAKEN
 
 Cell = dict[str, Any]
 
@@ -155,6 +157,7 @@ class Sweep:
         """
         plan: dict[str, Cell] = {}
         for cell in self.cells(profile):
+            self.declared(cell)
             if self.check is not None:
                 self.check(cell)
             key = self.key(cell)
@@ -165,13 +168,24 @@ class Sweep:
             raise ValueError(f"sweep {self.name} has no cells under these settings; give every axis at least one value")
         return plan
 
+    def declared(self, cell: Cell) -> None:
+        """Raises ValueError where a field of a cell, or a tag that the sweep gives it, has a name that is taken."""
+        for name in cell:
+            free_name("the name of a cell's field", name)
+        self.tags_of(cell)
+
     def key(self, cell: Cell) -> str:
         """The cell's identity: a hash of the sweep's name, the version of its science and the cell's values."""
         return hashlib.sha256(f"{self.name}|{self.version}|{canonical(cell)}".encode()).hexdigest()[:16]
 
     def tags_of(self, cell: Cell) -> dict[str, str]:
-        """The further tags of a cell's run. Raises ValueError for one that MLflow would not take."""
-        return stored_tags(self.tags(cell))
+        """The further tags of a cell's run. Raises ValueError for one that MLflow would not take, or by which runs are
+        found.
+        """
+        tags = stored_tags(self.tags(cell))
+        for name in tags.keys() & TAKEN:
+            raise ValueError(f"a tag of sweep {self.name} is {name!r}, by which runs are found; name it otherwise")
+        return tags
 
     def packs(self, cells: Mapping[str, Cell], device: str) -> list[dict[str, Cell]]:
         """The cells grouped into trials for a device ("cpu" or "gpu"), costliest first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,13 +12,14 @@ from filelock import FileLock, Timeout
 from mlflow.entities import Run
 
 from infoscope.tracking.checks import plain_name
+from infoscope.tracking.claims import is_dead, is_own
 from infoscope.tracking.flush import close_all, told_aside
-from infoscope.tracking.invocation import driver
-from infoscope.tracking.record import Record, milliseconds, records, sweeps_in, writer
-from infoscope.tracking.store import ALIVE, CELLS, DRIVER, PARENT, Store, first_line, home
+from infoscope.tracking.identity import own_tags
+from infoscope.tracking.record import Record, records, sweeps_in, writer
+from infoscope.tracking.store import Store, first_line, home, is_finished, skipped
+from infoscope.tracking.tags import ALIVE, CELLS, KEY, PARENT
 
 WRITER_SECONDS = 15.0
-SILENT_SECONDS = 900.0  # fifteen times what an invocation lets pass between two signs of life
 
 
 @dataclass
@@ -92,7 +93,7 @@ def close_leftovers(store: Store, folder: Path) -> Synced:
     done = _close(store, found)
     for run in _abandoned(store):
         status = _true_status(run, store)
-        store.client.set_terminated(run.info.run_id, status)
+        store.end(run.info.run_id, status)
         done.killed += status == "KILLED"
     for path in [*folder.glob("copy-*"), *folder.glob("*.tmp")]:  # of a checkpoint that was on its way
         shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -108,20 +109,28 @@ def _await_writers(found: Sequence[Record]) -> None:
 
 
 def _abandoned(store: Store) -> list[Run]:
-    """The runs that no process works on any more: all that are open of this driver, and those of invocations elsewhere
-    that have not said for long that they live.
-    """
-    running, here = list(store.search("attributes.status = 'RUNNING'")), driver()
-    silent = {
-        run.info.run_id
-        for run in running
-        if ALIVE in run.data.tags and milliseconds() - int(run.data.tags[ALIVE]) > 1000 * SILENT_SECONDS
-    }
-    return [
-        run
-        for run in running
-        if run.data.tags.get(DRIVER) == here or {run.info.run_id, run.data.tags.get(PARENT)} & silent
-    ]
+    """The runs that no process works on any more: the open ones of invocations that are dead, or have ended."""
+    running, own = list(store.search("attributes.status = 'RUNNING'")), own_tags()
+    parents = {run.info.run_id: run for run in running if CELLS in run.data.tags or ALIVE in run.data.tags}
+    dead = {run_id for run_id, run in parents.items() if is_dead(run, own)}
+    for run in running:
+        parent_id = run.data.tags.get(PARENT)
+        if KEY not in run.data.tags or parent_id is None or parent_id in parents or parent_id in dead:
+            continue
+        parent = store.run(parent_id)
+        if parent is None:
+            skipped(run, f"its parent {parent_id} is gone")
+        elif CELLS in parent.data.tags and parent.info.status != "RUNNING":
+            dead.add(parent_id)
+    of_dead = [run for run in running if {run.info.run_id, run.data.tags.get(PARENT)} & dead]
+    return of_dead + [run for run in running if run not in of_dead and _is_left(run, own, parents)]
+
+
+def _is_left(run: Run, own: Mapping[str, str], parents: Mapping[str, Run]) -> bool:
+    """Whether an open run of a cell was made from here by an invocation that is not open any more, or never was."""
+    if run.info.run_id in parents or run.data.tags.get(PARENT) in parents:
+        return False
+    return is_own(run, own)
 
 
 def close_records(store: Store, folder: Path) -> Synced:
@@ -161,5 +170,5 @@ def _true_status(run: Run, store: Store) -> str:
     """
     if CELLS not in run.data.tags:
         return "KILLED"
-    states = [cell.info.status for cell in store.cells(f"tags.`{PARENT}` = '{run.info.run_id}'")]
-    return "FINISHED" if states == ["FINISHED"] * int(run.data.tags[CELLS]) else "KILLED"
+    finished = [is_finished(cell) for cell in store.cells(f"tags.`{PARENT}` = '{run.info.run_id}'")]
+    return "FINISHED" if all(finished) and str(len(finished)) == run.data.tags[CELLS] else "KILLED"

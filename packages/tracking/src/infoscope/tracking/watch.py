@@ -198,8 +198,8 @@ def _with_outcomes(
             if sent is not None and run_id is None:
                 unreachable.add(key)
                 continue
-            if run_id and _closed(assignment, run_id, outcomes[key]):
-                continue
+            if run_id == "" or run_id and _closed(assignment, run_id, outcomes[key]):
+                continue  # another invocation has the cell, or it is closed
             run_id = run_id or assignment.run_ids.get(key)
             record.begin(cell, header_tags(key, cell, assignment.tags[key]), run_id, joins=True)
         if record.ending() is None:

@@ -22,6 +22,7 @@ from pyarrow.lib import ArrowException
 from infoscope.tracking.checkpoint import Checkpoint
 from infoscope.tracking.checks import (
     NAME_LENGTH,
+    free_name,
     metric_name,
     metric_step,
     metric_value,
@@ -32,6 +33,7 @@ from infoscope.tracking.checks import (
 )
 from infoscope.tracking.environment import machine_tags
 from infoscope.tracking.flush import Flusher, header_tags
+from infoscope.tracking.identity import lies_beside
 from infoscope.tracking.models import write_model
 from infoscope.tracking.record import COMPLETE, FAILED, Record, RecordUnwritable
 from infoscope.tracking.store import Store, first_line, without_password
@@ -63,6 +65,16 @@ class Assignment:
     device: str
     host: str  # the driver's machine
     cost: float
+    identity: str = ""  # of the driver's working tree
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether the records are on another disk, or another machine, than the driver's: machines may have the same
+        name.
+        """
+        if platform.node() != self.host:
+            return True
+        return bool(self.identity) and not lies_beside(self.records, self.identity)
 
     @property
     def checkpoint(self) -> Path:
@@ -128,10 +140,14 @@ class Report:
         `table`). Of a step that is reported again, the last value counts. MLflow has no infinities: they are stored as
         NaN.
 
-        Raises ValueError for a name or a step that MLflow would not take, and for what is no number.
+        Raises ValueError for a name or a step that MLflow would not take, for a name of the cell's fields or of the
+        columns that every run has (see `store.runs`), and for what is no number.
         """
         began = time.perf_counter()
-        values = {metric_name(name): metric_value(name, value) for name, value in values.items()}
+        values = {
+            free_name("the name of a metric", metric_name(name), cell): metric_value(name, value)
+            for name, value in values.items()
+        }
         record = self._record(cell)
         self._note(record, values, metric_step(step))
         self.final.setdefault(record.key, {}).update(values)
@@ -288,7 +304,7 @@ def work(
         errors = {key: missed for key in assignment.cells} | errors
     seconds, sent_meanwhile = time.perf_counter() - began, flusher.seconds - sending
     _end(report, errors)
-    elsewhere = platform.node() != assignment.host
+    elsewhere = assignment.elsewhere
     run_ids = flusher.drain(PATIENCE_SECONDS if elsewhere else 0.0)  # what lies here, the driver can send later
     if not any(error.startswith(RecordUnwritable.__name__) for error in errors.values()):  # else it goes on from there
         report.checkpoint.remove(run_ids.get(report.checkpoint.record.key))

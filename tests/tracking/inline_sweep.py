@@ -1,0 +1,54 @@
+"""The toy sweep, whose driver makes its trials itself, without Ray: `python -m inline_sweep` is a real process that
+claims, records and closes like any driver, and starts in seconds on a busy machine.
+
+TOY_HOST: what its machine is called. TOY_MEET: a folder; before a claim, it waits there for as many drivers as
+TOY_DRIVERS says.
+"""
+
+import contextlib
+import itertools
+import os
+import platform
+import time
+from pathlib import Path
+
+from infoscope.tracking import cluster, driver, main
+from infoscope.tracking.dispatch import run_packs
+from infoscope.tracking.invocation import Invocation
+from infoscope.tracking.worker import work
+from ray.tune.search import Searcher
+
+import toy_sweep
+
+
+def fit(self, source, watch):
+    for number in itertools.count():
+        config = source["search_alg"].suggest(str(number))
+        if config is None or config == Searcher.FINISHED:
+            return
+        run_packs(config["handout"], lambda pack, tell: work(self.sweep.trial, pack, tell), watch.result)
+        watch.end(config["packs"])
+
+
+def meet(claim):
+    def claimed(*arguments):
+        folder = Path(os.environ["TOY_MEET"])
+        (folder / str(os.getpid())).touch()
+        deadline = time.monotonic() + 240
+        while len(list(folder.iterdir())) < int(os.environ["TOY_DRIVERS"]) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return claim(*arguments)
+
+    return claimed
+
+
+if __name__ == "__main__":
+    Invocation._fit = fit
+    cluster.running = contextlib.nullcontext
+    cluster.resources = lambda *asked: (1, 0)
+    cluster.nodes = lambda: 1
+    if "TOY_HOST" in os.environ:
+        platform.node = lambda: os.environ["TOY_HOST"]
+    if "TOY_MEET" in os.environ:
+        driver.claim = meet(driver.claim)
+    main(toy_sweep.SWEEP)
