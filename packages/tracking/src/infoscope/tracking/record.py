@@ -93,7 +93,7 @@ class Record:
             for folder in (self.files, self.folder / "models"):
                 if folder.is_dir():
                     shutil.rmtree(folder)
-            self.files.mkdir()
+            self.files.mkdir(parents=True, exist_ok=True)
 
     def since_resumed(self) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
         """With what the last attempt went on, as `resume` was told (None when it began afresh), and its entries."""
