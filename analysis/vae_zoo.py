@@ -317,6 +317,8 @@ def differences(row: dict, ours: pd.Series) -> Iterator[str]:
         yield f"resolution ({ours['resolution']})"
     if math.isfinite(row["weight"]) and row["weight"] != ours["weight"]:
         yield f"weight ({ours['weight']:g})"
+    if row["score"].startswith("dci"):
+        yield "predictor (extra trees; as published mostly gradient-boosted trees, see dci)"
 
 
 ANALYSIS = Analysis(

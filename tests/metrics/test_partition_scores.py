@@ -1,10 +1,15 @@
 """Quantities and scores of discrete laws, by enumeration: published values, gates, and what must hold for every law."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from infoscope.metrics import pid
 from infoscope.metrics.partition import enumerate_outcomes
+from infoscope.metrics.partition_scores import crossing
+from infoscope.metrics.partition_terms import Term
+from infoscope.metrics.partition_words import crossings
 
 BIT = np.log(2)
 
@@ -156,3 +161,23 @@ def test_an_absent_block_is_not_applicable_never_zero():
 def test_bad_laws_are_one_sentence(blocks, y, probabilities, words):
     with pytest.raises(ValueError, match=words):
         enumerate_outcomes(blocks, y, [0, 1], probabilities)
+
+
+def test_bounds_that_cross_have_a_note_and_a_line_of_the_summary():
+    """I(a) = .5 and I(a, b) = .4 nats contradict one another by .1; .3, .2 and .4 do not."""
+    parts = [Term(names, "y", "d") for names in (("a",), ("b",), ("a", "b"))]
+
+    def route(*values):
+        known = dict(zip(parts, values))
+        return SimpleNamespace(
+            linear=lambda terms: SimpleNamespace(
+                value=sum(factor * known[term] for term, factor in terms.items()), standard_error=0.02
+            )
+        )
+
+    note = crossing(route(0.5, 0.1, 0.4), parts)
+    assert note.startswith("The lower bound is above the upper one by 0.1 ± 0.02 nats, 5.0 standard errors")
+    assert crossing(route(0.3, 0.2, 0.4), parts) == ""
+    figures = {"unique_low(a;Y|D)": SimpleNamespace(notes=(note,)), "unique_low(b;Y|D)": SimpleNamespace(notes=())}
+    (line,) = crossings(SimpleNamespace(routes=("classifier",), figures={"classifier": figures}))
+    assert "(classifier) cross for 1 blocks, such as (a;Y|D). The lower bound is above" in line
