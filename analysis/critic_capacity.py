@@ -80,7 +80,8 @@ def by_depth(runs: pd.DataFrame, bound: str, bits: float, left_out: list[str], p
         text[f"paper: {TITLES[column].split()[0]}{turned}"] = figures[f"published_{column}"].map("{:.3f}".format)
 
     caption = [
-        f"Error of {bound} by critic depth at a true MI of {bits:g} bits; bias = mean estimate - truth. {over_seeds(figures)}",
+        f"Error of {bound} by critic depth at a true MI of {bits:g} bits; bias = mean estimate - truth. "
+        f"{over_seeds(figures)}",
         setting(runs),
         "All steps count, the start from scratch included, as in the paper; the second half is the settled critic.",
         oracle(runs),

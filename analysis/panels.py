@@ -20,7 +20,8 @@ def panels(figures: pd.DataFrame, draw: Any, ylabel: str, path: Path) -> None:
     import matplotlib.pyplot as plt
 
     groups = list(figures.groupby(["domain", "pool"], sort=False))
-    figure, axes = plt.subplots(1, len(groups), figsize=(4.0 * len(groups) + 1.6, 3.6), squeeze=False, layout="constrained")
+    size = (4.0 * len(groups) + 1.6, 3.6)
+    figure, axes = plt.subplots(1, len(groups), figsize=size, squeeze=False, layout="constrained")
     for axis, ((domain, pool), rows) in zip(axes[0], groups):
         draw(axis, rows)
         axis.set(title=f"{domain} ({pool})" if domain != pool else domain)

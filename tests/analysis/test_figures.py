@@ -1,7 +1,7 @@
 """Every figure of several panels, drawn and read back: colours, markers, legend and ticks.
 
-The frames are made up so that panels differ in what they hold and in the order of their rows, which is what colours must
-not depend on.
+The frames are made up so that panels differ in what they hold and in the order of their rows, which is what colours
+must not depend on.
 """
 
 import functools

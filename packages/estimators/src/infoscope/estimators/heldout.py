@@ -63,7 +63,7 @@ def held_out(
     A critic is right only up to what its objective leaves open: nwj's is 1 + the log density ratio, js's (and any
     smile's) the ratio itself, dv's and mine's it plus any constant, infonce's it plus any function of x. infonce's
     report is blind to all of that, dv's, mine's and smile-inf's to a constant, the others' (nwj, js, smile-<clip>) to
-    nothing; between nwj's and js's critics the 1 is added or taken. A report that is not blind to what the training left
+    nothing; between nwj's and js's critics the 1 is added or taken. A report that is not blind to what training left
     open is refused: it would say anything. Of a critic that does not know its training (never trained here, or logged
     before that was recorded) such a report has a note.
 

@@ -15,7 +15,8 @@ class Errors:
     last two).
 
     bias is mean minus truth, positive where estimates are too high (Lee & Rhee 2024 print truth minus mean), and
-    variance has ddof 0, as there, so that mse = bias^2 + variance. The standard errors are those of the mean and of the mse within this one run (batch means, which allow for the
+    variance has ddof 0, as there, so that mse = bias^2 + variance. The standard errors are those of the
+    mean and of the mse within this one run (batch means, which allow for the
     dependence of neighbouring steps); they say nothing about another run. steps counts the estimates, nonfinite those
     that are NaN or
     infinite: where there is one, every figure is NaN, because leaving it out would flatter the estimator.

@@ -101,7 +101,8 @@ def token_artefacts(
                      splits by the Whitespace of Hugging Face's tokenizers, which does that; 109 tokens in CoLA's
                      in-domain dev set); "white space": at white space only (97 there); or a function that splits a text
 
-    Texts are put together from their tokens with spaces, whole ones as well. One occurrence at a time is left out; the mean is over a token's occurrences in
+    Texts are put together from their tokens with spaces, whole ones as well. One occurrence at a time is
+    left out; the mean is over a token's occurrences in
     texts of a class, and its standard error allows for several in one text. Columns: token, code, mean_bits,
     standard_error_bits, occurrences, texts; the most helpful tokens of every class first.
     """

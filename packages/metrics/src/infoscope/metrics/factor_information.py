@@ -230,8 +230,8 @@ class FactorInformation:
         return self._figure(value.mean(), deviation.mean(axis=1))
 
     def table(self, normalised: bool = False) -> pd.DataFrame:
-        """One row per factor and latent: alone, rest, joint, six bounds and the excess of the lower bounds over the upper
-        ones, each with its standard error, nats or shares of H(y_k); and a note where bounds cross (else "").
+        """One row per factor and latent: alone, rest, joint, six bounds and the excess of the lower bounds over the
+        upper ones, each with its standard error, nats or shares of H(y_k); and a note where bounds cross (else "").
         """
         k, count = self.alone.shape
         rows = {"factor": np.repeat(self.factors, count), "latent": np.tile(self.latents, k)}
