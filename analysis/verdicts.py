@@ -77,8 +77,8 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
     versions = ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in runs["tags"]}))
     sizes = ", ".join(f"{n:,}" for n in sorted(set(sets["n"])))
     caption = [
-        "Nats. Reliable but wrong: of the data sets called reliable, those whose 95 % interval for the truth misses it; "
-        "in brackets the 95 % Clopper-Pearson interval of the share. Covered: the plain 95 % interval, for the "
+        "Nats. Reliable but wrong: of the data sets called reliable, those whose 95 % interval for the truth misses "
+        "it; in brackets the 95 % Clopper-Pearson interval of the share. Covered: the plain 95 % interval, for the "
         "estimator's expectation, holds the truth; how many of those are called reliable. By drift alone: the verdict "
         "of before, which asked only whether the estimate moves with the sample size.",
         f"n = {sizes}, k = {', '.join(map(str, sorted(set(sets['k']))))}; generated data; code {versions}.",
@@ -111,12 +111,11 @@ def sentences(figures: pd.DataFrame) -> list[str]:
     lines = []
     for collection, rows in figures.groupby("collection", sort=False):
         total = rows.sum(numeric_only=True)
-        covered = int(total["covered"])
+        covered, kept = int(total["covered"]), int(total["reliable_and_covered"])
         lines.append(
             f"{collection}, {len(rows)} laws: wrong are {calls(int(total['wrong']), int(total['reliable']))} calls; of "
-            f"{covered} covered estimates {share(total['reliable_and_covered'] / max(1, covered), max(1, covered))} are "
-            f"called reliable; by drift alone wrong are "
-            f"{calls(int(total['wrong_by_drift']), int(total['by_drift']))}."
+            f"{covered} covered estimates {share(kept / max(1, covered), max(1, covered))} are called reliable; by "
+            f"drift alone wrong are {calls(int(total['wrong_by_drift']), int(total['by_drift']))}."
         )
     many = figures[figures["reliable"] >= ENOUGH]
     broken = many[many["wrong"] > ALLOWED * many["reliable"]]

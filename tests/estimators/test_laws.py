@@ -61,8 +61,8 @@ def test_conditional_information_is_a_difference_of_two():
 
 
 def test_a_student_copula_has_the_information_of_its_law():
-    """By the entropies of the multivariate t of identity dispersion: 2 + 2 columns of 2 degrees, 0.193 nats; the mean of
-    the log ratio over 40,000 draws within four of its errors.
+    """By the entropies of the multivariate t of identity dispersion: 2 + 2 columns of 2 degrees, 0.193 nats; the mean
+    of the log ratio over 40,000 draws within four of its errors.
     """
     law = StudentCopula(2.0, np.eye(4), np.array([0, 0, 1, 1]))
     scores, codes = law.draw(40_000, draws(9))

@@ -6,11 +6,11 @@ Single samples of fixed seeds; where a law is to be called reliable, most of a f
 import numpy as np
 import pytest
 
+from infoscope.estimators.resampling_engine import Sample
 from infoscope.estimators.uncertainty import subsample
 from infoscope.estimators.uncertainty_drift import Drift
 from infoscope.estimators.uncertainty_twins import twins
 from infoscope.estimators.uncertainty_verdict import verify
-from infoscope.estimators.resampling_engine import Sample
 
 
 def draws(seed=0):

@@ -1,4 +1,4 @@
-"""Known laws that measure estimators and verdicts: their truths against published figures and other ways to get them."""
+"""Known laws that measure estimators and verdicts: truths against published figures and other ways to get them."""
 
 import csv
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Laws fitted to a sample of typed variables, whose mutual information can be computed: data like the user's, with a truth.
+"""Laws fitted to a sample of typed variables, whose mutual information can be computed: like the data, with a truth.
 
 Continuous columns are first ranked to normal scores, which changes no information between variables. What is fitted is
 a Gaussian mixture (`laws_mixture`) or, without categories, the copula of a Student law (`laws_student`): the one that
@@ -102,7 +102,7 @@ def held_out(
     folds: int = 5,
     generator: np.random.Generator | None = None,
 ) -> Estimate:
-    """A lower bound on I(x; y), nats, up to its error: InfoNCE (van den Oord et al. 2018) of fitted laws on unseen rows.
+    """A lower bound on I(x; y), nats, up to its error: InfoNCE (van den Oord et al. 2018) of laws on unseen rows.
 
     x, y    [n] or [n, d], typed as `knn` types them
     groups  [n], rows that depend on one another and so share a fold

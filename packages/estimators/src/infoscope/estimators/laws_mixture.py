@@ -84,7 +84,7 @@ class Mixture:
 
 
 def fits(dim: int, rows: float) -> Iterator[Any]:
-    """Ways to fit a mixture that a category of so many rows can bear: (scores, codes, joint codes, columns) -> Mixture."""
+    """Ways to fit a mixture that a category of so many rows can bear: (scores, codes, joint, columns) -> Mixture."""
     yield functools.partial(fitted, None)
     most = rows / (ROWS_PER_PARAMETER * (dim + 1) * (dim + 2) / 2)
     if dim:
@@ -128,7 +128,8 @@ def _pooled(scores: NDArray[np.float64], joint: NDArray[np.intp]) -> NDArray[np.
     if not scores.shape[1]:
         return np.empty((0, 0))
     sizes = np.bincount(joint)
-    means = np.stack([np.bincount(joint, weights=column) for column in scores.T], axis=1) / np.maximum(sizes, 1)[:, None]
+    sums = np.stack([np.bincount(joint, weights=column) for column in scores.T], axis=1)
+    means = sums / np.maximum(sizes, 1)[:, None]
     centred = scores - means[joint]
     return centred.T @ centred / len(scores)
 

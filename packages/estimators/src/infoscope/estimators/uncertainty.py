@@ -360,6 +360,6 @@ def uncertain(
     degrees, error = degrees_of_freedom(plan), standard_error(estimates, plan)
     margin = float(stats.t.ppf((1 + LEVEL) / 2, degrees)) * error
     return Uncertain(
-        value, error, value - margin, value + margin, degrees, plan.n, plan.units, k, estimator, method, notes, judgement,
-        estimates, plan,
+        value, error, value - margin, value + margin, degrees, plan.n, plan.units, k, estimator, method, notes,
+        judgement, estimates, plan,
     )  # fmt: skip

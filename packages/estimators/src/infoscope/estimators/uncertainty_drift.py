@@ -45,9 +45,7 @@ class Drift:
     half: float
 
 
-def drift_of(
-    value: float, halves: NDArray[np.float64], fewer: NDArray[np.float64], k: int, rows: float
-) -> Drift:
+def drift_of(value: float, halves: NDArray[np.float64], fewer: NDArray[np.float64], k: int, rows: float) -> Drift:
     """The drift of an estimate.
 
     halves [B]: the estimates of the halves; fewer [<= B]: of the first of them with one neighbour instead of k, empty

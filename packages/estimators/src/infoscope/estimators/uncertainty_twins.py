@@ -73,11 +73,15 @@ def require_rows(variables: Sequence[Variable]) -> None:
     joint = join(*variables)
     typical = joint.n if joint.codes is None else float(np.median(np.bincount(joint.codes)[joint.codes]))
     if typical < ROWS_PER_COLUMN * joint.dim:
-        raise ValueError(f"{typical:.0f} rows of a category must be {ROWS_PER_COLUMN} times as many as {joint.dim} columns.")
+        raise ValueError(
+            f"rows of a category must be {ROWS_PER_COLUMN} times as many as columns, got {typical:.0f} and {joint.dim}."
+        )
     for column in joint.continuous.T:
         repeated = 1 - len(np.unique(column)) / len(column)
         if repeated > TIED:
-            raise ValueError(f"a continuous column must not repeat its values, got one that does in {repeated:.0%} of rows.")
+            raise ValueError(
+                f"a continuous column must not repeat its values, got one that does in {repeated:.0%} of the rows."
+            )
 
 
 def _as_data(

@@ -10,9 +10,9 @@ the same. So it is called reliable only where all of these hold, asked in this o
     and what they give there is off by at most EXPECTED standard errors
 
 Of categories alone, every combination must be able to occur ROWS_PER_CELL times. The interval for the truth takes in
-the bias that is predicted, and as an error the difference that twins leave unexplained. What cannot be seen by this, nor by anything that looks at the same rows: information beside
-the visible one in patterns finer than the rows resolve. The constants were chosen on the laws of
-sweeps/known_truth.py; sweeps/verdicts.py measures the verdict on others.
+the bias that is predicted, and as an error the difference that twins leave unexplained. What cannot be seen by this,
+nor by anything that looks at the same rows: information beside the visible one in patterns finer than the rows resolve.
+The constants were chosen on sweeps/verdict_laws.py; sweeps/verdicts.py measures the verdict on other laws.
 """
 
 from __future__ import annotations

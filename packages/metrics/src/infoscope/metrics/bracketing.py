@@ -88,9 +88,9 @@ def as_numbers(x: Variable) -> np.ndarray:
 
 def found(neighbours: uncertainty.Uncertain, usable: classifier.Estimate, ceiling: knn.Estimate | None) -> str:
     """How the figures lie."""
-    if ceiling is not None:
-        if neighbours.value - ceiling > SURE * hypot(neighbours.standard_error, ceiling.standard_error):
-            return "above ceiling"
+    above = 0.0 if ceiling is None else neighbours.value - ceiling
+    if ceiling is not None and above > SURE * hypot(neighbours.standard_error, ceiling.standard_error):
+        return "above ceiling"
     error = hypot(neighbours.standard_error, usable.standard_error)
     if abs(neighbours.value - usable.value) <= SURE * error:
         return "agree"
