@@ -106,7 +106,7 @@ def test_another_part_is_refused():
 )
 def test_a_file_of_another_kind_is_refused(tmp_path, changes, message):
     write(tmp_path, GRID, (3, 2, 2, 2, 2), **changes)
-    with pytest.raises(ValueError, match=f"{GRID} must be an undamaged file of dSprites, but: .*{message}"):
+    with pytest.raises(ValueError, match=f"{GRID} must be .*, but: .*{message}"):
         dsprites(tmp_path)
 
 

@@ -12,6 +12,7 @@ from .checks import check_size
 from .domain_images import ImageFiles, open_image
 from .domain_labels import coded, numbers_or_text
 from .domains import DomainDataset
+from .files import reading
 
 SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 _COLUMNS = ("path", "label", "domain", "group")
@@ -89,7 +90,7 @@ def read_columns(path: Path, columns: Sequence[str], optional: Sequence[str] = (
     """
     if not path.is_file():
         raise FileNotFoundError(f"the table {path} is not there.")
-    with path.open(newline="", encoding="utf-8-sig") as file:
+    with reading(path, "a table in UTF-8"), path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file)
         header = next(reader, [])
         lacking = sorted(set(columns) - set(header) - set(optional))

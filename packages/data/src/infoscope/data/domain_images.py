@@ -50,7 +50,10 @@ class ImageFiles:
 
     def _read(self, path: str) -> np.ndarray:
         with open_image(self.root / path) as stored:
-            image = stored.convert(_MODES[self.channels])
+            try:
+                image = stored.convert(_MODES[self.channels])
+            except (OSError, ValueError, SyntaxError) as error:  # Pillow's of a PNG is a SyntaxError
+                raise ValueError(f"{self.root / path} must be a whole image, but: {error}.") from error
         height, width = self.size
         if image.size != (width, height):
             if not self.resize:
@@ -81,5 +84,5 @@ def open_image(path: Path) -> Image.Image:
         return Image.open(path)
     except FileNotFoundError as error:
         raise FileNotFoundError(f"the image {path} is not there.") from error
-    except UnidentifiedImageError as error:
+    except (UnidentifiedImageError, Image.DecompressionBombError) as error:
         raise ValueError(f"{path} must be an image that Pillow can read.") from error

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from .factors import FactorDataset, Reader
+from .files import read_arrays, reading
 from .loaders import DATA_VARIABLE, root_or_default
 from .sprites import FACTORS, SHAPES, sprites
 
@@ -68,13 +68,11 @@ def factor_data(root: Path | str | None = None) -> FactorDataset:
 
 
 def _read(path: Path, name: str) -> FactorDataset:
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            codes = stored["latents_classes"][:, -len(FACTORS) :]
-            values = stored["latents_values"][:, -len(FACTORS) :]
+    with reading(path, "an undamaged file of dSprites"):
+        stored = read_arrays(path, ("latents_classes", "latents_values"))
+        codes = stored["latents_classes"][:, -len(FACTORS) :]
+        values = stored["latents_values"][:, -len(FACTORS) :]
         images = _bit_reader(path, len(codes))
-    except (KeyError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"{path} must be an undamaged file of dSprites, but: {error}.") from error
     first_with = [np.unique(column, return_index=True)[1] for column in codes.T]
     of_code = [column[first] for column, first in zip(values.T, first_with)]
     of_code[0] = np.array(SHAPES)

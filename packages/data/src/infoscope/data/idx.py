@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
+import math
 import struct
-import zlib
 from pathlib import Path
 
 import numpy as np
 import torch
+
+from .files import read_gzip
 
 _UNSIGNED_BYTE = 0x08
 
@@ -22,10 +23,7 @@ def read_idx(path: Path) -> torch.Tensor:
     if path.is_file():
         content = path.read_bytes()
     elif zipped.is_file():
-        try:
-            content = gzip.decompress(zipped.read_bytes())
-        except (EOFError, OSError, zlib.error) as error:
-            raise ValueError(f"{zipped} must be a whole gzip file, but unpacking says: {error}.") from error
+        content = read_gzip(zipped)
     else:
         raise FileNotFoundError(f"neither {path} nor {zipped.name} beside it is there.")
     return _parse(content, path)
@@ -39,6 +37,6 @@ def _parse(content: bytes, path: Path) -> torch.Tensor:
     start = 4 + 4 * axes
     shape = struct.unpack(f">{axes}I", content[4:start]) if len(content) >= start else ()
     values = np.frombuffer(content, np.uint8)[start:]
-    if not shape or values.size != np.prod(shape):
+    if not shape or values.size != math.prod(shape):
         raise ValueError(f"{path} must hold as many bytes as its header states (shape {shape}), not {values.size}.")
     return torch.from_numpy(values.reshape(shape).copy())

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from filelock import FileLock
 
+from .files import read_arrays, reading
 from .idx import read_idx
 from .pools import EmbeddingPool, ImagePool
 
@@ -76,8 +77,8 @@ def cifar10(split: str = "train", root: Path | str | None = None) -> ImagePool:
     Reads <root>/cifar-10-batches-py, the authors' files: pickles, which are read only if their checksums are the
     published ones. Or else the first images in <root>/cifar10/cifar10_subset.npz (x_train, y_train, x_test, y_test),
     which the name then says; root None is the folder of INFOSCOPE_DATA. With neither, torchvision downloads them into
-    ~/.cache/infoscope. Raises ValueError for another split, FileNotFoundError when the folder or the files are not
-    there or damaged.
+    ~/.cache/infoscope. Raises ValueError for another split or a damaged subset, FileNotFoundError when the folder or
+    the files are not there, or the authors' are damaged.
     """
     _check_split(split)
     root = root_or_default(root)
@@ -91,7 +92,8 @@ def imdb_embeddings(encoder: str = "bert", root: Path | str | None = None) -> Em
     """Sentence embeddings of 25,000 IMDB reviews, 12,500 of each class, 768 values each, published by the benchmark.
 
     Reads <root>/imdb_embeddings/<encoder>.npz (x float [n, d], y integer [n]); root None is the folder of
-    INFOSCOPE_DATA. Raises ValueError for another encoder, FileNotFoundError when the folder or the file is not there.
+    INFOSCOPE_DATA. Raises ValueError for another encoder or a damaged file, FileNotFoundError when the folder or the
+    file is not there.
     """
     if encoder not in ENCODERS:
         raise ValueError(f"encoder must be one of {list(ENCODERS)}, not {encoder!r}.")
@@ -102,12 +104,11 @@ def imdb_embeddings(encoder: str = "bert", root: Path | str | None = None) -> Em
             f"imdb_embeddings/{encoder}.npz."
         )
     path = root / "imdb_embeddings" / f"{encoder}.npz"
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is not there.")
-    with np.load(path, allow_pickle=False) as stored:
+    stored = read_arrays(path, ("x", "y"))
+    with reading(path, "embeddings and their labels"):
         vectors = torch.from_numpy(stored["x"].astype(np.float32))
         labels = torch.from_numpy(stored["y"].astype(np.int64))
-    return EmbeddingPool(vectors, labels, f"imdb-{encoder}")
+        return EmbeddingPool(vectors, labels, f"imdb-{encoder}")
 
 
 def root_or_default(root: Path | str | None) -> Path | None:
@@ -129,11 +130,12 @@ def _check_split(split: str) -> None:
 def _cifar10_subset(path: Path, split: str) -> ImagePool:
     if not path.is_file():
         raise FileNotFoundError(f"neither {path} nor the folder cifar-10-batches-py is there.")
-    with np.load(path, allow_pickle=False) as stored:
+    stored = read_arrays(path, (f"x_{split}", f"y_{split}"))
+    with reading(path, "images and their labels"):
         images = torch.from_numpy(stored[f"x_{split}"])
         labels = torch.from_numpy(stored[f"y_{split}"].astype(np.int64))
-    first = f" first {len(images)}" if len(images) < _CIFAR10_COUNT[split] else ""
-    return ImagePool(images, labels, f"cifar10-{split}{first}")
+        first = f" first {len(images)}" if len(images) < _CIFAR10_COUNT[split] else ""
+        return ImagePool(images, labels, f"cifar10-{split}{first}")
 
 
 def _torchvision(name: str, folder: Path, split: str, content: str, download: bool = True):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .files import json_object, lines
 from .loaders import DATA_VARIABLE
 
 
@@ -32,14 +31,13 @@ def read_json_lines(path: Path, fields: Mapping[str, Callable[[Any], Any]]) -> l
     Raises FileNotFoundError when the file is not there, ValueError for a line that has no such object.
     """
     rows = []
-    with gzip.open(first_file(path.parent, [path.name]), "rt", encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                row = json.loads(line)
-                rows.append(row | {name: convert(row[name]) for name, convert in fields.items()})
-            except (KeyError, TypeError, ValueError) as error:  # a JSONDecodeError is a ValueError
-                raise ValueError(f"{path}, line {number}, is not an object with {' and '.join(fields)}.") from error
-    return rows
+    for number, line in enumerate(lines(first_file(path.parent, [path.name])), 1):
+        try:
+            row = json_object(line)
+            rows.append(row | {name: convert(row[name]) for name, convert in fields.items()})
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path}, line {number}, is not an object with {' and '.join(fields)}.") from error
+    return _some(path, rows)
 
 
 def read_table(path: Path, columns: Sequence[str], header: bool) -> list[dict[str, str]]:
@@ -48,9 +46,8 @@ def read_table(path: Path, columns: Sequence[str], header: bool) -> list[dict[st
     Raises FileNotFoundError when the file is not there, ValueError for another header or number of columns.
     """
     path = first_file(path.parent, [path.name])
-    text = (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8", newline="\n")
-    with text as file:
-        rows = [line.rstrip("\r\n").split("\t") for line in file]
+    rows = [line.split("\t") for line in lines(path)]
+    _some(path, rows)
     first = 1 if header else 0
     if header and rows[:1] != [list(columns)]:
         raise ValueError(f"{path}, line 1, must be the header {' '.join(columns)}, not {rows[:1]}.")
@@ -58,6 +55,12 @@ def read_table(path: Path, columns: Sequence[str], header: bool) -> list[dict[st
         if len(row) != len(columns):
             raise ValueError(f"{path}, line {number}, must have the {len(columns)} columns {', '.join(columns)}.")
     return [dict(zip(columns, row)) for row in rows[first:]]
+
+
+def _some(path: Path, rows: list) -> list:
+    if not rows:
+        raise ValueError(f"{path} must have at least one line, but is empty.")
+    return rows
 
 
 def label_of(value: str, path: Path, number: int, valid: Sequence[str]) -> int:
