@@ -50,6 +50,7 @@ from analysis import (
 from analysis.benchmark import PUBLISHED, trained_and_decoded, unlike_published
 from analysis.report import ERROR, Result, file_name, plus_minus
 from infoscope.tracking import StoreUnreachable, attach, runs
+from infoscope.tracking.store import made_home
 
 ORDER = (  # the papers', one after the other
     critic_architecture, critic_capacity, estimator_choice, information_sources, representation_dimension, nuisance,
@@ -246,7 +247,7 @@ def main(words: Sequence[str] | None = None) -> None:
             print(f"  {part.experiment}: {part.problem}", file=sys.stderr)
         sys.exit(2)
     path = FOLDER / f"report-{file_name(profile)}.html"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    made_home()
     path.write_text(render(sections, profile), encoding="utf-8")
     print(path)
     for experiment in dict.fromkeys(part.experiment for part in sections if part.pictures):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +13,10 @@ import numpy as np
 import pandas as pd
 import torch
 from mlflow.exceptions import MlflowException
-from mlflow.tracking import MlflowClient
 
+from infoscope.data.files import read_arrays
 from infoscope.tracking import arrays
+from infoscope.tracking.client import connect
 from infoscope.tracking.store import CELL, Store, tracking_uri
 
 ITEMS = "evaluation"  # the name under which a training logs them
@@ -90,7 +90,7 @@ def candidate_at(address: str) -> Candidate:
 
 def source_run(address: str) -> str | None:
     """The run that logged the model at an MLflow address. Raises LookupError where there is no such model."""
-    client = MlflowClient(tracking_uri())
+    client = connect(tracking_uri())
     scheme, _, rest = address.partition(":/")
     name, _, version = rest.strip("/").partition("/")
     try:
@@ -157,9 +157,8 @@ def items_of(candidate: Candidate, file: str | None, split: str) -> Items:
 def of_file(path: Path) -> Items:
     """Items of an .npz file: x [n, ...], y, d [n] and, where rows depend on one another, groups [n]. No pickle."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            stored = dict(file)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        stored = read_arrays(path)
+    except OSError as error:
         raise ValueError(f"{path} cannot be read as arrays: {error}") from None
     missing = {"x", "y", "d"} - set(stored)
     lengths = {name: len(stored[name]) for name in ("x", "y", "d", "groups") if name in stored and stored[name].ndim}

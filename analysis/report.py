@@ -20,6 +20,7 @@ from rich.table import Table
 
 from infoscope.metrics import Replicated, replicated
 from infoscope.tracking import StoreUnreachable, runs
+from infoscope.tracking.store import home, made_home
 
 FOLDER = Path("runs") / "tables"
 LONGEST_NAME = 200  # of a file, which systems limit to 255 with its suffix
@@ -131,6 +132,8 @@ def file_name(text: str) -> str:
 
 def save(result: Result, stem: Path) -> list[Path]:
     """Writes STEM.csv, STEM.tex and, of a result that can be drawn, STEM.png; returns their paths."""
+    if home() in stem.absolute().parents:
+        made_home()
     stem.parent.mkdir(parents=True, exist_ok=True)
     paths = [stem.parent / (stem.name + suffix) for suffix in (".csv", ".tex", ".png")]
     comment = "".join(f"# {line}\n" for line in [*result.caption.splitlines(), *map(str, result.claims)])

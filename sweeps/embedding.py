@@ -9,7 +9,8 @@ from filelock import FileLock
 from safetensors.torch import load_file, save_file
 
 from infoscope import data, models
-from infoscope.tracking.store import home
+from infoscope.tracking.checks import undamaged
+from infoscope.tracking.store import made_home
 from sweeps.streams import stream
 
 TRANSFORMERS = ("small-bert", "small-roberta", "small-distilbert")  # built from a configuration, nothing downloaded
@@ -26,15 +27,16 @@ def embed(pool: str) -> data.EmbeddingPool:
     included. Raises ValueError for another name,
     FileNotFoundError when the reviews are not there.
     """
-    path = home() / "encoders" / f"{pool.replace(':', '-').replace('/', '-')}-{digest(pool)}.safetensors"
+    path = made_home() / "encoders" / f"{pool.replace(':', '-').replace('/', '-')}-{digest(pool)}.safetensors"
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock")):
         if not path.exists():
             vectors, labels = fine_tuned(pool)
             save_file({"vectors": vectors, "labels": labels}, path.with_suffix(".tmp"))
             path.with_suffix(".tmp").replace(path)
-    stored = load_file(path)
-    return data.EmbeddingPool(stored["vectors"], stored["labels"], pool, synthetic=not pool.startswith(HUB))
+    with undamaged(path, "vectors and their labels (deleted, it is made again)"):
+        stored = load_file(path)
+        return data.EmbeddingPool(stored["vectors"], stored["labels"], pool, synthetic=not pool.startswith(HUB))
 
 
 def digest(pool: str) -> str:

@@ -15,7 +15,8 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from infoscope import data, models
-from infoscope.tracking.store import home
+from infoscope.tracking.checks import undamaged
+from infoscope.tracking.store import made_home
 from sweeps.streams import stream
 
 INVERTIBLE = ("maf", "realnvp", "irevnet")
@@ -77,7 +78,7 @@ def resnet(training: data.LabelledSource, shape: tuple[int, ...], depth: int, wi
     """
     # the labels of x do not depend on the crossover, nor do the images
     asked = [training.pool.name, training.grid, shape, depth, width, steps, VERSION]
-    path = home() / "encoders" / f"resnet-{sha256(json.dumps(asked).encode()).hexdigest()[:16]}.safetensors"
+    path = made_home() / "encoders" / f"resnet-{sha256(json.dumps(asked).encode()).hexdigest()[:16]}.safetensors"
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock")):
         if not path.exists():
@@ -99,5 +100,6 @@ def resnet(training: data.LabelledSource, shape: tuple[int, ...], depth: int, wi
 @functools.lru_cache(maxsize=1)
 def _stored(path: Path, shape: tuple[int, ...], labels: int, depth: int, width: int) -> models.ResNet:
     network = models.ResNet(shape, labels, depth=depth, width=width)
-    network.load_state_dict(load_file(path))
+    with undamaged(path, "the whole weights of a ResNet (deleted, it is made again)"):
+        network.load_state_dict(load_file(path))
     return network.eval()

@@ -26,6 +26,7 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import mutual_info_score
 
 from infoscope import data
+from infoscope.data.files import read_arrays
 from infoscope.estimators import knn, npeet
 from infoscope.metrics import structure
 from infoscope.metrics.families import Family
@@ -77,9 +78,9 @@ def digit_images(name: str) -> np.ndarray:
 def expression_table(path: str) -> tuple[np.ndarray, np.ndarray]:
     """Expression [n, m] and the graph [m, m] of a file. Raises ValueError for a file that is none, or has others."""
     try:
-        with np.load(Path(path), allow_pickle=False) as stored:
-            found = stored["expression"].astype(np.float64), stored["adjacency"] != 0
-    except (OSError, KeyError, ValueError) as error:
+        stored = read_arrays(Path(path), ("expression", "adjacency"))
+        found = stored["expression"].astype(np.float64), stored["adjacency"] != 0
+    except (OSError, ValueError) as error:
         raise ValueError(
             f"genes must be {SIMULATED} or a .npz with expression and adjacency, not {path!r}: {error}"
         ) from None
@@ -306,6 +307,8 @@ SWEEP = Sweep(
     axes=("studies", "cases", "methods", "sizes", "fractions", "videos", "blocks"),
     pack_by=dict.fromkeys(("cpu", "gpu"), ("study", "case", "n", "block")),
     tags=lambda cell: {"infoscope.data": described(cell)},
+    choices={"studies": tuple(OFFERED), "cases": tuple(STARS), "methods": tuple(METHODS),
+             "images": ("auto", "digits", "mnist")},  # fmt: skip
     check=check,
     cost=cost,
 )

@@ -340,7 +340,7 @@ class NoExperiments:
 
 def test_a_password_is_on_no_command_line(served, monkeypatch, capsys):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://me:secret@127.0.0.1/runs")
-    monkeypatch.setattr(commands, "MlflowClient", NoExperiments)
+    monkeypatch.setattr(commands, "connect", NoExperiments)
     words, environment = served(5001)
     assert "secret" not in " ".join(words) + capsys.readouterr().out
     assert environment["MLFLOW_BACKEND_STORE_URI"] == "postgresql://me:secret@127.0.0.1/runs"

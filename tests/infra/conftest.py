@@ -51,7 +51,7 @@ def two_nodes(tmp_path_factory):
         nodes = TwoNodes(processes, folder, with_token, tree if apart else None)
         tree.mkdir(exist_ok=True)
         started = "Application startup complete"
-        wait_until(lambda: started in log.read_text(errors="replace"), "the MLflow server", 120, server, log)
+        wait_until(lambda: started in log.read_text(errors="replace"), "the MLflow server", 300, server, log)
         settings = {"RAY_ADDRESS": nodes.address, "RAY_AUTH_TOKEN_PATH": str(token)}
         settings["MLFLOW_TRACKING_URI"] = f"http://127.0.0.1:{port}"
         yield Cluster(environment | settings, tree, apart, server.pid, port)

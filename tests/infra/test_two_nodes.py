@@ -31,7 +31,7 @@ def start(folder, environment, settings=SETTINGS):
 
 def finish(process):
     """(exit status, standard output, standard error)"""
-    output, errors = process.communicate(timeout=400)
+    output, errors = process.communicate(timeout=1800)
     return process.returncode, output, errors
 
 

@@ -25,7 +25,7 @@ def free_port():
             return listener.getsockname()[1]
 
 
-def wait_until(ready, process, log, seconds=90):
+def wait_until(ready, process, log, seconds=300):
     deadline = time.monotonic() + seconds
     while not ready():
         if process.poll() is not None or time.monotonic() > deadline:

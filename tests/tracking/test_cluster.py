@@ -2,9 +2,11 @@
 
 import os
 import signal
+import subprocess
 import zipfile
 from pathlib import Path
 
+import psutil
 import pytest
 import ray.cloudpickle
 from ray._private.runtime_env.packaging import create_package
@@ -142,3 +144,45 @@ def test_terminate_interrupts_also_where_interrupts_are_ignored():
             signal.sigtimedwait([], 5)  # the handlers run before this returns
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def late(*outcomes):
+    """A `ray.init` that starts a process and then ends as told, one after another."""
+    left = list(outcomes)
+
+    def init(**_):
+        subprocess.Popen(["sleep", "600"])
+        if outcome := left.pop(0):
+            raise Exception(outcome)
+
+    return init
+
+
+LATE = "The current node timed out during startup. This could happen because the GCS has become overloaded."
+
+
+def test_a_ray_that_has_no_time_to_start_is_started_again(settings, monkeypatch, capsys):
+    """As on a machine with much else to do; what the first attempts have left does not stay beside the last."""
+    before = set(psutil.Process().children())
+    monkeypatch.setattr("ray.init", late(LATE, LATE, None))
+    cluster._begin_local()
+    (kept,) = set(psutil.Process().children()) - before
+    kept.kill()
+    kept.wait()
+    assert "busy machine; attempt 3 of 6" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "words"),
+    [
+        ([LATE] * cluster.STARTS, "Ray has not started on this machine, 6 times (The current node timed out"),
+        (["no space left in /dev/shm\n at ray.cc"], "Ray cannot be started on this machine: no space left in /dev/shm"),
+    ],
+)
+def test_a_ray_that_does_not_start_is_one_sentence(settings, monkeypatch, outcomes, words):
+    before = set(psutil.Process().children())
+    monkeypatch.setattr("ray.init", late(*outcomes))
+    with pytest.raises(cluster.RayNotStarted) as raised, cluster.running():
+        pass
+    assert str(raised.value).startswith(words) and len(str(raised.value).splitlines()) == 1
+    assert set(psutil.Process().children()) == before

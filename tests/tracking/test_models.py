@@ -221,3 +221,24 @@ def test_where_nothing_has_run_no_model_is_looked_for_and_no_store_is_made(tmp_p
         exported("0" * 32, None)
     assert ended.value.code == 2 and "error: no runs yet" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "told"),
+    [
+        ("model.json", b"", "the description of a model, but: Expecting value"),
+        ("model.json", b"\xff", "the description of a model, but: 'utf-8' codec"),
+        ("model.json", b"[" * 200_000, "the description of a model, but: maximum recursion"),
+        ("model.json", b"[1]", "the description of a model"),
+        ("model.json", b"{}", "the description of a model, but: 'module'"),
+        ("weights.safetensors", b"", "the whole weights of a InnerCritic, but: Error while deserializing header"),
+        ("weights.safetensors", None, "the whole weights of a InnerCritic, but: Error while deserializing header"),
+    ],
+)
+def test_a_damaged_model_is_named(tmp_path, file, content, told):
+    write_model(make_critic("inner", 2, 2), {name: np.ones((2, 2), np.float32) for name in "xy"}, tmp_path)
+    path = tmp_path / file
+    path.write_bytes(path.read_bytes()[:-2] if content is None else content)
+    with pytest.raises(ValueError) as raised:
+        load_model(str(tmp_path))
+    assert str(raised.value).startswith(f"{path} must be {told}") and len(str(raised.value).splitlines()) == 1

@@ -160,7 +160,7 @@ def forget(run_id: str, store: Store) -> None:
 
     try:
         where = store.client.get_run(run_id).info.artifact_uri
-        get_artifact_repository(where, tracking_uri=store.uri).delete_artifacts(FOLDER)
+        store.client.ask(get_artifact_repository(where, tracking_uri=store.uri).delete_artifacts, FOLDER)
         store.client.delete_tag(run_id, TAG)
     except Exception as error:  # whatever a store of artifacts raises where deleting is not allowed
         log.warning("the checkpoint at run %s is not deleted (%s)", run_id, first_line(error))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -122,3 +124,17 @@ def free_name(what: str, name: str, taken: Iterable[str] = ()) -> str:
     if name in taken:
         raise ValueError(f"{what} is {name!r}, which is a field of the cell; give it another name")
     return name
+
+
+@contextlib.contextmanager
+def undamaged(path: Path, what: str) -> Iterator[None]:
+    """Makes a ValueError that names the file, and says what it must be, of what a damaged one of JSON or safetensors
+    raises inside.
+    """
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except (ValueError, KeyError, AttributeError, RuntimeError, SafetensorError) as error:
+        told = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ValueError(f"{path} must be {what}, but: {told}") from error

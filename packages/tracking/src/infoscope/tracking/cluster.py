@@ -13,16 +13,22 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil
+
+from infoscope.tracking.client import environment
 from infoscope.tracking.store import first_line, tracking_uri
 
 DATA, CODE = "INFOSCOPE_DATA", "INFOSCOPE_CODE"
 UPLOAD, IMAGE = "upload", "image"  # the working tree goes to the nodes, or they have it already
-FORWARDED = ("INFOSCOPE_", "MLFLOW_TRACKING_")  # settings of a sweep; logins and certificates of the tracking server
+FORWARDED = ("INFOSCOPE_", "MLFLOW_TRACKING_", "MLFLOW_HTTP_")  # settings of a sweep; logins, certificates, time-outs
 LEFT_OUT = ["/runs/", "/.venv/", "/.git/", "/tests/", "/docs/", "__pycache__/", "*.egg-info/", ".*_cache/", ".env"]
 ANSWER_SECONDS = 10.0
+STARTS = 6  # of a local Ray, each of which takes a minute to fail
+LATE = ("timed out", "timeout", "failed to connect", "failed to start", "overloaded", "unavailable")
 ROOM_SECONDS = 900.0  # a machine in a cloud takes minutes to come
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_raylet_start_wait_time_s": "60",  # of a local Ray; half as long is Ray's own
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_AIR_NEW_OUTPUT": "0",
     "RAY_DEDUP_LOGS": "0",
@@ -36,11 +42,16 @@ QUIET = {
 }
 
 
+class RayNotStarted(RuntimeError):
+    """Ray does not start on this machine."""
+
+
 @contextlib.contextmanager
 def running() -> Iterator[None]:
     """A local Ray, or the cluster of RAY_ADDRESS with the working tree sent along.
 
-    Raises ValueError when that cluster cannot be used, or INFOSCOPE_CODE is neither "upload" nor "image".
+    Raises ValueError when that cluster cannot be used, or INFOSCOPE_CODE is neither "upload" nor "image", RayNotStarted
+    when there is no local Ray.
     """
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
@@ -60,6 +71,48 @@ def running() -> Iterator[None]:
 
 
 def _begin_local() -> None:
+    """Starts Ray on this machine; again where Ray itself gives up, as it does when its processes have not all begun
+    within 15 seconds, which is not to be changed in this version.
+
+    Raises RayNotStarted, in a sentence, when it does not start.
+    """
+    for attempt in range(1, STARTS + 1):
+        before = _children()
+        try:
+            return _init_local()
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except Exception as error:  # Ray raises Exception itself
+            _end_since(before)
+            late = any(word in str(error).lower() for word in LATE)
+            if not late:
+                raise RayNotStarted(f"Ray cannot be started on this machine: {first_line(error)}") from error
+            if attempt == STARTS:
+                raise RayNotStarted(
+                    f"Ray has not started on this machine, {STARTS} times ({first_line(error)}); it has too much else to "
+                    "do or too little memory: end something, or give RAY_ADDRESS, and run the same command again"
+                ) from error
+            print(f"Ray has not started in time on this busy machine; attempt {attempt + 1} of {STARTS}", file=sys.stderr)
+
+
+def _children() -> set[psutil.Process]:
+    return set(psutil.Process().children(recursive=True))
+
+
+def _end_since(before: set[psutil.Process]) -> None:
+    """Ends what a Ray that has not started whole has left, which would take part of the machine from the next."""
+    import ray
+
+    with contextlib.suppress(Exception):  # of what has not begun
+        ray.shutdown()
+    left = _children() - before
+    for process in left:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(left, timeout=30)
+
+
+def _init_local() -> None:
     import ray
 
     path = os.pathsep.join(filter(None, [str(Path.cwd()), os.environ.get("PYTHONPATH")]))
@@ -104,21 +157,6 @@ def _check_listens(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_SECONDS).close()
     except OSError as error:
         raise ValueError(f"no Ray cluster answers at RAY_ADDRESS={address} ({first_line(error)})") from error
-
-
-@contextlib.contextmanager
-def environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Environment variables, set for a while and put back as they were."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 def _cluster_environment() -> dict[str, Any]:

@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mlflow.exceptions import MlflowException
-from mlflow.tracking import MlflowClient
 
+from infoscope.tracking.client import connect, without_password
+from infoscope.tracking.cluster import RayNotStarted
 from infoscope.tracking.driver import SweepBusy, run
 from infoscope.tracking.flush import told_aside
 from infoscope.tracking.status import lines, status
-from infoscope.tracking.store import StoreUnreachable, first_line, home, tracking_uri, without_password
+from infoscope.tracking.store import StoreUnreachable, first_line, home, tracking_uri
 from infoscope.tracking.sweep import Sweep
 from infoscope.tracking.sync import sync
 from infoscope.tracking.view import links
@@ -53,7 +54,7 @@ def main(sweep: Sweep, words: Sequence[str] | None = None) -> None:
     try:
         settings = assignments(arguments.set)
         summary = run(_importable(sweep), arguments.profile, settings, arguments.gpus_per_pack)
-    except (ValueError, FileNotFoundError, SweepBusy, StoreUnreachable) as error:
+    except (ValueError, FileNotFoundError, SweepBusy, StoreUnreachable, RayNotStarted) as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(BAD_INPUT)
     except (MlflowException, ConnectionError) as error:
@@ -185,7 +186,7 @@ def ui(port: int) -> None:
     address = f"http://127.0.0.1:{port}"
     print(f"MLflow UI on {address} (Ctrl-C ends it)")
     with contextlib.suppress(MlflowException):  # the server itself says what is wrong
-        for name, page in links(MlflowClient(uri).search_experiments(), address):
+        for name, page in links(connect(uri).search_experiments(), address):
             print(f"  {name:<24}{page}")
     sys.stdout.flush()
     # one worker: with several, every request waits 40 ms

@@ -17,7 +17,7 @@ from infoscope.tracking import cluster
 from infoscope.tracking.claims import SweepBusy, claim
 from infoscope.tracking.duplicates import by_key_once
 from infoscope.tracking.invocation import Invocation, tags
-from infoscope.tracking.store import PROFILE, Store, home, is_finished, labels
+from infoscope.tracking.store import PROFILE, Store, is_finished, labels, made_home
 from infoscope.tracking.sweep import Cell, Profile, Sweep
 from infoscope.tracking.sync import close_leftovers
 from infoscope.tracking.watch import Summary
@@ -48,7 +48,7 @@ def run(
     search = _search(sweep, settings)
     plan = {} if search else sweep.plan(settings)
     began = time.perf_counter()
-    folder = home() / "records" / sweep.name
+    folder = made_home() / "records" / sweep.name
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(folder.with_suffix(".lock"), timeout=0):

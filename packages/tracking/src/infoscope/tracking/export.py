@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from mlflow.tracking import MlflowClient
 from torch import Tensor
 from torch.export import Dim, ExportedProgram
 
 from infoscope.tracking.checks import plain_name
+from infoscope.tracking.client import connect
 from infoscope.tracking.models import downloaded, model_files, model_name, read_model, versions
 from infoscope.tracking.store import first_line, tracking_uri
 
@@ -43,7 +43,7 @@ def export(run_id: str, name: str | None = None) -> str:
     with downloaded(run_id, name) as folder, tempfile.TemporaryDirectory() as made:
         module, logged = read_model(model_files(folder)), Model.load(folder)
         write_program(module, logged.load_input_example(folder), logged.signature, Path(made) / name)
-        MlflowClient(tracking_uri()).log_artifacts(run_id, str(Path(made) / name), f"{FOLDER}/{name}")
+        connect(tracking_uri()).log_artifacts(run_id, str(Path(made) / name), f"{FOLDER}/{name}")
     return f"runs:/{run_id}/{FOLDER}/{name}"
 
 

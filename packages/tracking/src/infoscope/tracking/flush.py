@@ -8,9 +8,9 @@ newest counts, for MLflow's own "latest" and for `store.curve`. If in the end th
 attempt's, such as steps that the one before made beyond the checkpoint and this one did not, the cell gets a clean run.
 
 A metric's time stamp is the run's start plus its step, so that sending an entry again changes nothing. What has been
-sent is noted after it was accepted: a crash in between repeats a batch, and at worst a model, of which the newest
-counts. What the store refuses for what it is, now and for ever, is set aside in a file that becomes an artifact, and a
-tag of the run says so; refusals for a while (a server that is down, or busy) end the round.
+sent is noted after it was accepted: a crash in between repeats a batch, and of a model what is missing (see
+`models.log_model`). What the store refuses for what it is, now and for ever, is set aside in a file that becomes an
+artifact, and a tag of the run says so; refusals for a while (a server that is down, or busy) end the round.
 """
 
 from __future__ import annotations
@@ -112,6 +112,8 @@ def close(record: Record, store: Store, otherwise: str) -> int:
         elif run and not is_finished(run):
             _send_files(record, run.info.run_id, store)  # what goes on from a checkpoint does not write them again
             store.client.set_terminated(run.info.run_id, otherwise)
+        if run and not carrier.sent.whole and record.has_models():
+            models.discard(models.of_run(run.info.run_id, store), store)  # of which only a part was sent
         if run and TAG in run.data.tags and ending and ending["outcome"] != FAILED:
             forget(run.info.run_id, store)
         aside = record.aside()
@@ -209,7 +211,7 @@ class _Carrier:
             self._send_batch()
             self._send_model(entry)
             self.sent.offset = offset
-            self.note()  # a model that is sent again would be another one
+            self.note()  # it takes long to send again
         elif "outcome" in entry:
             self._send_batch()
             if entry["outcome"] != FAILED:
@@ -492,13 +494,13 @@ def _send_model(record: Record, entry: Mapping[str, Any], run_id: str, store: St
     """Logs a model, or for a cell that shares another's training links the model of that cell."""
     owner, name = entry["owner"], entry["model"]
     if owner == record.key:
-        models.log_model(record.model_folder(name), name, run_id, store.experiment_id, store.uri)
+        models.log_model(record.model_folder(name), name, run_id, store)
         return
     run = store.run_of(owner)
     model = models.newest(run, name, store.client) if run else None
     if model is None:
         raise LookupError(f"the model {name} that cell {record.key} shares with cell {owner} is not logged yet")
-    store.client.log_outputs(run_id, models=[LoggedModelOutput(model, step=0)])
+    models.link(model, run_id, store)
 
 
 class Flusher:

@@ -12,6 +12,7 @@ give them only models of people you trust.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
 import importlib.metadata
 import json
@@ -19,19 +20,23 @@ import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 import yaml
+from mlflow.entities import LoggedModelOutput, Metric
 from safetensors.torch import load_file, save_file
 
-from infoscope.tracking.store import tracking_uri
+from infoscope.tracking.checks import undamaged
+from infoscope.tracking.client import connect
+from infoscope.tracking.store import Store, tracking_uri
 
 FLAVOR = "infoscope"
 EXAMPLE = "example.npz"
+DIGEST = "infoscope.digest"  # a tag of a model: of what was to be logged, by which a later attempt knows it
 
 
 def write_model(module: torch.nn.Module, example: Mapping[str, np.ndarray], folder: Path) -> None:
@@ -57,10 +62,14 @@ def write_model(module: torch.nn.Module, example: Mapping[str, np.ndarray], fold
 
 
 def read_model(folder: Path) -> torch.nn.Module:
-    """The model of a folder written by `write_model`, in evaluation mode on the CPU."""
-    description = json.loads((folder / "model.json").read_text())
-    module = _model_class(description["module"], description["class"])(**description["config"])
-    module.load_state_dict(load_file(folder / "weights.safetensors"))
+    """The model of a folder written by `write_model`, in evaluation mode on the CPU. Raises ValueError, naming the
+    file, for one that is damaged, TypeError for a class that is not infoscope's.
+    """
+    with undamaged(folder / "model.json", "the description of a model"):
+        description = json.loads((folder / "model.json").read_text())
+        module = _model_class(description["module"], description["class"])(**description["config"])
+    with undamaged(folder / "weights.safetensors", f"the whole weights of a {description['class']}"):
+        module.load_state_dict(load_file(folder / "weights.safetensors"))
     return module.eval()
 
 
@@ -167,19 +176,16 @@ def _model_uri(run_id: str, name: str | None) -> str:
 
 def _client() -> Any:
     """Of the tracking store. Raises LookupError for an SQLite store that is not there, which MLflow would make."""
-    from mlflow.tracking import MlflowClient
-
     uri = tracking_uri()
     if uri.startswith("sqlite:///") and not Path(uri.removeprefix("sqlite:///")).exists():
         raise LookupError("no runs yet; run a sweep first, such as `make sweep-vae-zoo`")
-    return MlflowClient(uri)
+    return connect(uri)
 
 
 def ready_models(run: Any, client: Any) -> list[Any]:
     """The models that a run put out and that were uploaded whole."""
-    outputs = run.outputs.model_outputs if run.outputs else []
-    models = [client.get_logged_model(output.model_id) for output in outputs]
-    return [model for model in models if str(model.status) == "READY"]
+    models = [client.get_logged_model(output.model_id) for output in _outputs(run)]
+    return [model for model in models if is_ready(model)]
 
 
 def newest(run: Any, name: str, client: Any) -> str | None:
@@ -188,24 +194,94 @@ def newest(run: Any, name: str, client: Any) -> str | None:
     return max(models, key=lambda model: model.creation_timestamp).model_id if models else None
 
 
-def log_model(folder: Path, name: str, run_id: str, experiment_id: str, uri: str) -> None:
-    """Logs a folder written by `write_model` as an MLflow model with signature and input example."""
-    from mlflow import MlflowClient
+def log_model(folder: Path, name: str, run_id: str, store: Store) -> None:
+    """Logs a folder written by `write_model` as an MLflow model with signature and input example. Whatever an earlier
+    attempt at the same has got to, its answer lost or its process killed: one model is READY in the end, and shown at
+    the run once.
+    """
+    client, digest = store.client, _digest(folder)
+    known = [model for model in of_run(run_id, store) if model.name == name]
+    same = [model for model in known if model.tags.get(DIGEST) == digest]
+    ready = [model for model in same if is_ready(model)]
+    model = (ready or same or [None])[0]
+    if model is None:
+        model = client.create_logged_model(
+            store.experiment_id, name=name, source_run_id=run_id, model_type=FLAVOR, tags={DIGEST: digest}
+        )
+    if not ready:
+        with tempfile.TemporaryDirectory() as scratch:
+            path = Path(scratch) / "model"
+            save_model(str(path), _description(model, run_id), folder)
+            client.log_model_artifacts(model.model_id, str(path))
+    link(model.model_id, run_id, store)
+    if not ready:
+        _copy_metrics(model.model_id, run_id, store)
+        client.finalize_logged_model(model.model_id, "READY")
+    discard([other for other in known if other.model_id != model.model_id], store)
+
+
+def of_run(run_id: str, store: Store) -> list[Any]:
+    """The models that were begun by a run, whole or not, the newest first."""
+    found = search(f"source_run_id = '{run_id}'", store)
+    return sorted(found, key=lambda model: model.creation_timestamp, reverse=True)
+
+
+def search(query: str, store: Store) -> Iterator[Any]:
+    """The models of an experiment that match an MLflow filter."""
+    token = None
+    while True:
+        page = store.client.search_logged_models([store.experiment_id], query, max_results=100, page_token=token)
+        yield from page
+        token = page.token
+        if not token:
+            return
+
+
+def discard(models: Iterable[Any], store: Store) -> int:
+    """Deletes those of some models of ours that were never uploaded whole; returns how many."""
+    unfinished = [model for model in models if model.model_type == FLAVOR and not is_ready(model)]
+    for model in unfinished:
+        store.client.delete_logged_model(model.model_id)
+    return len(unfinished)
+
+
+def link(model_id: str, run_id: str, store: Store) -> None:
+    """Shows a model at a run, once."""
+    run = store.client.get_run(run_id)
+    if not any(output.model_id == model_id for output in _outputs(run)):
+        store.client.log_outputs(run_id, models=[LoggedModelOutput(model_id, step=0)])
+
+
+def _outputs(run: Any) -> list[Any]:
+    return run.outputs.model_outputs if run.outputs else []
+
+
+def is_ready(model: Any) -> bool:
+    """Whether a model was uploaded whole."""
+    return str(model.status) == "READY"
+
+
+def _description(model: Any, run_id: str) -> Any:
     from mlflow.models import Model
 
-    flavor = importlib.import_module(__name__)
-    # without a model of ours, Model.log would make one in the default experiment
-    model = MlflowClient(uri).create_logged_model(experiment_id, name=name, source_run_id=run_id, model_type=FLAVOR)
-    with _tracking_at(uri):
-        Model.log(
-            None,
-            flavor,
-            run_id=run_id,
-            model_id=model.model_id,
-            flavor_name=FLAVOR,
-            validate_serving_input=False,
-            source=folder,
-        )
+    return Model(artifact_path=model.artifact_location, run_id=run_id, model_uuid=model.model_id, model_id=model.model_id)
+
+
+def _copy_metrics(model_id: str, run_id: str, store: Store) -> None:
+    """Shows the single values of a run at its model as well; a curve has got beyond its first step."""
+    found = store.client.get_run(run_id).to_proto().data.metrics
+    single = [Metric(one.key, one.value, one.timestamp, 0, model_id=model_id) for one in found if one.step == 0]
+    if single:
+        store.client.log_batch(run_id, metrics=single)
+
+
+def _digest(folder: Path) -> str:
+    """Of the names and contents of a folder's files."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.relative_to(folder)} {content}\n".encode())
+    return digest.hexdigest()
 
 
 def save_model(path: str, mlflow_model: Any, source: Path, **_: Any) -> None:

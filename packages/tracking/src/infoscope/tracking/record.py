@@ -52,6 +52,9 @@ class Record:
         """Raises ValueError for a name that is no plain file name: it may come from another machine's record."""
         return self.folder / "models" / plain_name("the name of a model", name)
 
+    def has_models(self) -> bool:
+        return (self.folder / "models").is_dir()
+
     def exists(self) -> bool:
         return (self.folder / "record.jsonl").exists()
 

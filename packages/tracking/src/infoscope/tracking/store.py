@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 import json
 import logging
 import os
-import re
+import stat
 import subprocess
 import sys
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +22,12 @@ import numpy as np
 import pandas as pd
 from filelock import FileLock
 from mlflow.entities import Metric, Run, RunTag
+from mlflow.environment_variables import MLFLOW_HTTP_REQUEST_TIMEOUT
 from mlflow.exceptions import MlflowException
-from mlflow.tracking import MlflowClient
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 
 from infoscope.tracking.checks import COLUMNS, free_name, metric_name
+from infoscope.tracking.client import CONTACT_SECONDS, TIMEOUT, Client, connect, environment, without_password
 from infoscope.tracking.record import COMPLETE, STOPPED, milliseconds, storable
 from infoscope.tracking.tags import (  # noqa: F401  # looked for here
     ALIVE,
@@ -57,6 +58,19 @@ def home() -> Path:
     return Path.cwd() / "runs"
 
 
+def made_home() -> Path:
+    """That folder, which is there, and into which no other user of the machine can look: what runs leave behind holds
+    data, and addresses with what they need to be used. One that is not this user's stays as it is.
+    """
+    folder = home()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = folder.stat()
+    if hasattr(os, "geteuid") and found.st_uid == os.geteuid() and found.st_mode & 0o077:
+        with contextlib.suppress(PermissionError):  # where a file system has no such permissions
+            folder.chmod(stat.S_IMODE(found.st_mode) & 0o700)
+    return folder
+
+
 def tracking_uri() -> str:
     """MLFLOW_TRACKING_URI, or an SQLite store in the working tree; always absolute, because workers run elsewhere."""
     uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{home() / 'mlflow.db'}"
@@ -68,11 +82,6 @@ def tracking_uri() -> str:
 def first_line(error: BaseException) -> str:
     """What an exception says, in one line, without the password of an address."""
     return without_password((str(error).strip() or repr(error)).splitlines()[0])[:300]
-
-
-def without_password(text: str) -> str:
-    """A text with addresses in it, each without user and password."""
-    return re.sub(r"//[^/?#\s]*@", "//", text)
 
 
 class StoreUnreachable(RuntimeError):
@@ -88,8 +97,8 @@ class Store:
     experiment_id: str
 
     @property
-    def client(self) -> MlflowClient:
-        return _client(self.uri)
+    def client(self) -> Client:
+        return connect(self.uri)
 
     @classmethod
     def open(cls, experiment: str, create: bool = False) -> Store:
@@ -253,12 +262,6 @@ def skipped(run: Run, reason: str) -> None:
     _skipped(run.info.run_id, reason)
 
 
-@functools.cache
-def _client(uri: str) -> MlflowClient:
-    """One a process, however often its store travels: to make one for an SQLite store takes longer than a request."""
-    return MlflowClient(uri)
-
-
 @contextlib.contextmanager
 def _uncollected() -> Iterator[None]:
     """Puts off the collection of garbage: for a page of runs MLflow makes some 50,000 objects, which the collector
@@ -273,16 +276,17 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _prepared(uri: str, create: bool) -> MlflowClient | None:
+def _prepared(uri: str, create: bool) -> Client | None:
     """A client of a store that is there and up to date; None for an SQLite store that does not exist and shall not."""
     logging.getLogger("alembic").setLevel(logging.WARNING)
     logging.getLogger("mlflow.store.db.utils").setLevel(logging.WARNING)
     if not uri.startswith("sqlite:///"):
-        os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
-        return _answered(uri)
+        return _reached(uri)
     path = Path(uri.removeprefix("sqlite:///"))
     if not path.exists() and not create:
         return None
+    if path.parent == home():
+        made_home()
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock")):
         try:
@@ -294,10 +298,18 @@ def _prepared(uri: str, create: bool) -> MlflowClient | None:
             return _answered(uri)
 
 
-def _answered(uri: str) -> MlflowClient:
+def _answered(uri: str) -> Client:
     """A client whose store has answered."""
-    client = MlflowClient(uri)
+    client = Client(uri)
     client.search_experiments(max_results=1)
+    return client
+
+
+def _reached(uri: str) -> Client:
+    """A client whose server has answered, which it must do sooner than to later requests: somebody waits for it."""
+    client = connect(uri)
+    with environment({TIMEOUT: str(min(CONTACT_SECONDS, MLFLOW_HTTP_REQUEST_TIMEOUT.get()))}):
+        client.search_experiments(max_results=1)
     return client
 
 
@@ -406,10 +418,16 @@ def _row(run: Run) -> dict[str, Any]:
 
 
 def table(run_id: str, name: str) -> pd.DataFrame:
-    """A Parquet table that a trial reported with `report.table`, by its name."""
-    client = MlflowClient(tracking_uri())
+    """A Parquet table that a trial reported with `report.table`, by its name. Raises ValueError for one that is
+    damaged, MLflow's exceptions for one that is not there.
+    """
+    client = connect(tracking_uri())
     with tempfile.TemporaryDirectory() as folder:
-        return pd.read_parquet(client.download_artifacts(run_id, f"{name}.parquet", folder))
+        path = client.download_artifacts(run_id, f"{name}.parquet", folder)
+        try:
+            return pd.read_parquet(path)
+        except (ValueError, OSError, EOFError) as error:  # pyarrow's are among them
+            raise ValueError(f"{name}.parquet of run {run_id} cannot be read: {first_line(error)}") from None
 
 
 def newest(history: Iterable[Metric]) -> dict[int, Metric]:
@@ -421,7 +439,7 @@ def newest(history: Iterable[Metric]) -> dict[int, Metric]:
 
 def curve(run_id: str, name: str) -> pd.Series:
     """A metric that a trial reported at many steps: its values by step, every step once."""
-    points = newest(MlflowClient(tracking_uri()).get_metric_history(run_id, name))
+    points = newest(connect(tracking_uri()).get_metric_history(run_id, name))
     return pd.Series({step: point.value for step, point in points.items()}, name=name, dtype=float).rename_axis("step")
 
 
@@ -430,7 +448,7 @@ def arrays(run_id: str, name: str) -> dict[str, np.ndarray]:
 
     Raises LookupError when the run has no such arrays, ValueError when the file is not what `report.arrays` writes.
     """
-    client = MlflowClient(tracking_uri())
+    client = connect(tracking_uri())
     try:
         with tempfile.TemporaryDirectory() as folder:
             path = client.download_artifacts(run_id, f"{name}.npz", folder)
@@ -438,7 +456,7 @@ def arrays(run_id: str, name: str) -> dict[str, np.ndarray]:
                 return dict(file)
     except (MlflowException, FileNotFoundError) as error:
         raise LookupError(f"run {run_id} has no arrays {name!r}: {first_line(error)}") from None
-    except (zipfile.BadZipFile, EOFError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, MemoryError) as error:
         raise ValueError(f"{name}.npz of run {run_id} cannot be read: {first_line(error)}") from None
 
 
@@ -460,7 +478,7 @@ def log_results(run_id: str, metrics: Mapping[str, float], paths: Iterable[str |
     one that MLflow would not take.
     """
     paths = _files(paths)
-    client, now = MlflowClient(tracking_uri()), milliseconds()
+    client, now = connect(tracking_uri()), milliseconds()
     run = client.get_run(run_id)
     fields = values(run) if CELL in run.data.tags else ()
     for name in metrics:
@@ -490,7 +508,7 @@ def attach(experiment: str, profile: str, paths: Iterable[str | Path], folder: s
     finished = [run.info.run_id for run in parents(experiment, profile) if run.info.status == "FINISHED"]
     if not finished:
         raise LookupError(f"no invocation of {experiment!r} under profile {profile!r} has finished without a failure")
-    client = MlflowClient(tracking_uri())
+    client = connect(tracking_uri())
     for path in paths:
         client.log_artifact(finished[0], str(path), folder)
     return finished[0]

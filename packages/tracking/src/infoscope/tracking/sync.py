@@ -11,12 +11,13 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from mlflow.entities import Run
 
+from infoscope.tracking import models
 from infoscope.tracking.checks import plain_name
 from infoscope.tracking.claims import is_dead, is_own
 from infoscope.tracking.flush import close_all, told_aside
 from infoscope.tracking.identity import own_tags
 from infoscope.tracking.record import Record, records, sweeps_in, writer
-from infoscope.tracking.store import Store, first_line, home, is_finished, skipped
+from infoscope.tracking.store import Store, first_line, home, is_finished, made_home, skipped
 from infoscope.tracking.tags import ALIVE, CELLS, KEY, PARENT
 
 WRITER_SECONDS = 15.0
@@ -25,14 +26,16 @@ WRITER_SECONDS = 15.0
 @dataclass
 class Synced:
     """What was done for a sweep. records: how many were sent and removed; unended: those of them whose cell had not
-    ended; killed: how many other runs were closed as KILLED; left: by key, why a record stays; aside: the keys of cells
-    of which MLflow has refused something. busy: the sweep runs, and was left alone.
+    ended; killed: how many other runs were closed as KILLED; models: how many that were sent by half were deleted; left:
+    by key, why a record stays; aside: the keys of cells of which MLflow has refused something. busy: the sweep runs,
+    and was left alone.
     """
 
     sweep: str
     records: int = 0
     unended: int = 0
     killed: int = 0
+    models: int = 0
     left: dict[str, str] = field(default_factory=dict)
     aside: set[str] = field(default_factory=set)
     busy: bool = False
@@ -43,6 +46,7 @@ class Synced:
         done = [f"{self.records} records sent"] if self.records else []
         done += [f"{self.unended} of them of cells that had not ended"] if self.unended else []
         done += [f"{self.killed} runs without a record closed as KILLED"] if self.killed else []
+        done += [f"{self.models} models that were sent by half deleted"] if self.models else []
         lines = [f"{self.sweep}: {', '.join(done) or 'nothing to send'}"]
         lines += [f"  {told_aside(self.aside)}"] if self.aside else []
         return "\n".join(lines + [f"  left: the record of cell {key}: {reason}" for key, reason in self.left.items()])
@@ -70,6 +74,8 @@ def sync(sweeps: Sequence[str] = (), folder: Path | None = None) -> list[Synced]
 def _sync(name: str, folder: Path, given: bool) -> Synced:
     if given and not folder.is_dir():
         raise ValueError(f"there are no records of sweep {name} in {folder.parent}")
+    if folder.parents[1] == home():
+        made_home()
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(folder.with_suffix(".lock"), timeout=0):
@@ -79,7 +85,11 @@ def _sync(name: str, folder: Path, given: bool) -> Synced:
                 return Synced(name)
             except ValueError as error:  # the experiment is deleted; the other sweeps are not
                 return Synced(name, left={record.key: first_line(error) for record in records(folder)})
-            return close_records(store, folder) if given else close_leftovers(store, folder)
+            if given:
+                return close_records(store, folder)
+            done = close_leftovers(store, folder)
+            done.models = _discard_models(store)
+            return done
     except Timeout:
         return Synced(name, busy=True)
 
@@ -98,6 +108,13 @@ def close_leftovers(store: Store, folder: Path) -> Synced:
     for path in [*folder.glob("copy-*"), *folder.glob("*.tmp")]:  # of a checkpoint that was on its way
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     return done
+
+
+def _discard_models(store: Store) -> int:
+    """Deletes the models that were never uploaded whole, except of runs that are running; returns how many."""
+    found = [model for model in models.search(f"model_type = '{models.FLAVOR}'", store) if not models.is_ready(model)]
+    running = {run.info.run_id for run in store.search("attributes.status = 'RUNNING'")} if found else set()
+    return models.discard([model for model in found if model.source_run_id not in running], store)
 
 
 def _await_writers(found: Sequence[Record]) -> None:

@@ -288,7 +288,6 @@ def work(
     """
     if assignment.device == "cpu":
         torch.set_num_threads(1)  # two trials with two threads each wait for one another on two cores
-    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
     start = time.perf_counter()
     report = Report(assignment, tell, metric)
     flusher = _flusher(assignment.store)
@@ -333,6 +332,8 @@ def work(
 def _begin(assignment: Assignment, report: Report) -> dict[str, str]:
     """Begins the records; by key, why all the cells have failed if that cannot be done."""
     machine = machine_tags(assignment.device)
+    with contextlib.suppress(OSError):  # which the records tell of; see `store.made_home`
+        assignment.records.parents[1].mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         for record, (key, cell) in zip(report.records, assignment.cells.items(), strict=True):
             record.begin(cell, header_tags(key, cell, assignment.tags[key] | machine), assignment.run_ids.get(key))
