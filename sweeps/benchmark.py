@@ -32,7 +32,13 @@ FLOOR_BATCHES = 2000
 LARGE_BATCH, LARGE_BATCHES, SAME_PER_LARGE = 512, 10, 20  # of the held-out estimates
 STEPS_PER_LARGE = 80  # at least so many steps of training for each large batch
 LATEST = 0.1  # the share of a segment with which a held-out estimate is compared
-LEAST = {"steps": 1, "batch": 2, "width": 1, "depth": 0, "sources": 1, "size": 1, "rows": 1, "seed": 0}
+LEAST = {"steps": 1, "batch": 2, "width": 1, "depth": 0, "sources": 1, "size": 1, "rows": 1, "seed": 0,
+         "decoder_steps": 1, "network_steps": 1}  # fmt: skip
+CHOICES = {
+    "domains": (*DOMAINS, "mixture"),
+    "images": lambda name: pool_of("images", name, "auto"),
+    "text": lambda name: pool_of("text", "auto", name),
+}
 BITS = math.log(2)  # nats in a bit
 
 PUBLISHED = dict(
@@ -315,8 +321,12 @@ def sweep(
     share: Sequence[str],
     search: Search | None = None,
     version: int = 2,
+    choices: Mapping[str, Sequence[str]] | None = None,
+    ranges: Sequence[str] = (),
 ) -> Sweep:
-    """A sweep of the benchmark. `share`: the fields, besides the domain, on which the cells of one training agree."""
+    """A sweep of the benchmark. `share`: the fields, besides the domain, on which the cells of one training agree.
+    choices: of its own settings.
+    """
     return Sweep(
         name,
         cells,
@@ -325,6 +335,8 @@ def sweep(
         axes=(*axes, "domains", "bounds", "seeds"),
         pack_by={"cpu": ("domain", "decoder", *share, "seed"), "gpu": ("domain", "decoder", *share)},
         tags=lambda cell: {"infoscope.data": data_set(cell["domain"], cell["pool"])},
+        choices=CHOICES | (choices or {}),
+        ranges=ranges,
         check=check,
         cost=cost,
         best=("mse_bits2", "min"),

@@ -55,6 +55,7 @@ SWEEP = sweep(
     cells,
     PROFILES,
     axes=("studies", "depths", "widths"),
+    choices={"studies": STUDIES},
     share=("study", "critic", "depth", "width"),
     version=3,
 )

@@ -32,7 +32,14 @@ def cells(profile: Profile) -> Iterator[dict]:
         yield from decoding_cells(profile, data_fields(profile, "text"), pool=pool)
 
 
-SWEEP = sweep("embedding-networks", cells, PROFILES, axes=("embeddings", "critics"), share=("pool", "critic"))
+SWEEP = sweep(
+    "embedding-networks",
+    cells,
+    PROFILES,
+    axes=("embeddings", "critics"),
+    share=("pool", "critic"),
+    choices={"domains": ("text",)},
+)
 
 if __name__ == "__main__":
     main(SWEEP)

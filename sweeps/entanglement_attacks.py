@@ -138,6 +138,7 @@ SWEEP = Sweep(
     axes=("models", "best", "attacks", "alphas", "evaluations"),
     pack_by={"cpu": ("source",), "gpu": ("source",)},
     tags=lambda cell: {"infoscope.data": vaes.described(cell)},
+    choices={"models": vaes.MODELS, "attacks": tuple(ATTACKS)},
     check=check,
     cost=lambda cell: float(cell["draws"] * len(vaes.factor_set(cell))),
 )

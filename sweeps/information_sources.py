@@ -14,10 +14,11 @@ from infoscope.tracking import Profile, main
 from sweeps.benchmark import data_fields, profiles, sweep, training_cells
 from sweeps.decoding import decoding_cells
 
+PANELS = ("1-bit", "half", "full", "nats")
 SOURCES = (1, 2, 3, 4, 9, 16, 25, 36, 49, 64, 81, 100)
 
 PROFILES = profiles(
-    dict(numbers=SOURCES, panels=("1-bit", "half", "full", "nats"), side=60),
+    dict(numbers=SOURCES, panels=PANELS, side=60),
     smoke=dict(bounds=("js", "smile-inf"), numbers=(1, 4), panels=("1-bit", "full", "nats"), seeds=(0,), side=20),
     laptop=dict(bounds=("dv", "infonce", "js", "smile-5", "smile-inf"), numbers=(1, 4, 16, 36), steps=600, side=40),
     paper=dict(steps=20_000),
@@ -33,6 +34,8 @@ def cells(profile: Profile) -> Iterator[dict]:
             if domain == "images" and not square:
                 continue
             levels = sorted(informations(profile.panels, number, domain))
+            if not levels:  # nats are for Gaussian pairs
+                continue
             for bits in levels:
                 yield from training_cells(profile, domain, sources=number, schedule_bits=(bits,), **image)
             fields = data_fields(profile, domain) | image
@@ -46,7 +49,14 @@ def informations(panels: tuple[str, ...], number: int, domain: str) -> set[float
     return {of[panel] for panel in panels if panel in of}
 
 
-SWEEP = sweep("information-sources", cells, PROFILES, axes=("numbers", "panels"), share=("sources", "schedule_bits"))
+SWEEP = sweep(
+    "information-sources",
+    cells,
+    PROFILES,
+    axes=("numbers", "panels"),
+    share=("sources", "schedule_bits"),
+    choices={"panels": PANELS},
+)
 
 if __name__ == "__main__":
     main(SWEEP)

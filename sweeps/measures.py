@@ -136,6 +136,7 @@ SWEEP = Sweep(
     axes=("cases", "sizes", "estimators", "blocks"),
     pack_by={"cpu": ("case", "n"), "gpu": ("case", "n")},
     tags=lambda cell: {"infoscope.data": f"{cell['case']} (generated)"},
+    choices={"estimators": ESTIMATORS},
     check=check,
     cost=cost,
 )

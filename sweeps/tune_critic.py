@@ -47,6 +47,7 @@ SWEEP = sweep(
     PROFILES,
     axes=("trials",),
     share=(),
+    ranges=("depths", "widths"),
     search=Search(
         "recent_mse_bits2", "min", scheduler=asha, space=space, trials=lambda profile: profile.trials, seed=0
     ),

@@ -106,6 +106,7 @@ SWEEP = Sweep(
     PROFILES,
     axes=("trials",),
     tags=lambda cell: {"infoscope.data": domains.described(cell)},
+    choices={"models": tuple(RANGES)},
     check=check,
     cost=domains.cost,
     search=Search(JUDGED, "max", scheduler=asha, space=space, trials=lambda profile: profile.trials, seed=0),

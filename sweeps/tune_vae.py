@@ -119,6 +119,8 @@ SWEEP = Sweep(
     PROFILES,
     axes=("trials",),
     tags=lambda cell: {"infoscope.data": vaes.described(cell)},
+    choices={"models": vaes.MODELS},
+    ranges=("relative_weights", "relative_rates"),
     check=check,
     cost=vaes.cost,
     search=Search(JUDGED, "max", scheduler=asha, space=space, trials=lambda profile: profile.trials, seed=0),

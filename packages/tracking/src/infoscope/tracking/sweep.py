@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,16 +52,19 @@ class Profile:
 def _parse(name: str, text: str, like: Any) -> Any:
     if isinstance(like, tuple):
         if not text.strip(","):
-            raise ValueError(f"setting {name} is {text!r}; it must list at least one value")
+            raise ValueError(f"setting {name} is {shown(text)}; it must list at least one value")
         return tuple(_parse(name, part, like[0]) for part in text.split(",") if part)
     if isinstance(like, bool):
         if text.lower() not in ("true", "false"):
             raise ValueError(f"setting {name} is {text!r}; it must be true or false")
         return text.lower() == "true"
     try:
-        return type(like)(text)
+        value = type(like)(text)
     except ValueError:
-        raise ValueError(f"setting {name} is {text!r}, which is not a valid {type(like).__name__}") from None
+        raise ValueError(f"setting {name} is {shown(text)}, which is not a valid {type(like).__name__}") from None
+    if not isinstance(value, str) and not 0 <= value < math.inf:
+        raise ValueError(f"setting {name} is {shown(text)}; it must be a finite number of at least 0")
+    return value
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,9 @@ class Sweep:
     resources: what one trial asks of Ray: `cpu`, and on a GPU `gpu`, a fraction or a whole number. Without `gpu` a
     trial asks for what a probe of its memory finds (see `placement`), a trial of a search for a whole GPU.
     tags: cell -> further tags of its run, such as the data set.
+    choices: setting -> the words that it may list, or what raises ValueError for another one. A check of the cells
+    would not see a word that only leaves cells out.
+    ranges: the settings that are a lowest and a highest value.
     check: cell -> None, raises ValueError on a cell that cannot be run, before anything starts.
     cost: cell -> relative work, for the remaining-time estimate and to start the longest trials first.
     best: (metric, "min" or "max") shown while it runs.
@@ -129,6 +136,8 @@ class Sweep:
     axes: Sequence[str] = ("seeds",)
     pack_by: Mapping[str, Sequence[str]] | None = None
     tags: Callable[[Cell], Mapping[str, str]] = lambda cell: {}
+    choices: Mapping[str, Sequence[str] | Callable[[str], Any]] = field(default_factory=dict)
+    ranges: Sequence[str] = ()
     check: Callable[[Cell], None] | None = None
     cost: Callable[[Cell], float] = lambda cell: 1.0
     best: tuple[str, str] | None = None
@@ -149,7 +158,26 @@ class Sweep:
         overrides = overrides or {}
         changed = [f"{key}={text}" for key, text in sorted(overrides.items()) if key not in self.axes]
         label = " ".join([name, *changed])
-        return stored_text("what names the settings", label, TAG_LENGTH // 8), self.profiles[name].override(overrides)
+        settings = self.profiles[name].override(overrides)
+        for setting in overrides:
+            self._check_setting(setting, getattr(settings, setting))
+        return stored_text("what names the settings", label, TAG_LENGTH // 8), settings
+
+    def _check_setting(self, name: str, value: Any) -> None:
+        """Raises ValueError for a word that is no choice, a value that is listed twice, or a range that is none."""
+        values = value if isinstance(value, tuple) else (value,)
+        told = ",".join(map(str, values))
+        if name in self.ranges:
+            if len(values) != 2 or values[0] > values[1]:
+                raise ValueError(f"setting {name} is {shown(told)}; it must be a lowest and a highest value, as in 1,2")
+        elif len(set(values)) < len(values):
+            raise ValueError(f"setting {name} is {shown(told)}; it can list every value only once")
+        valid = self.choices.get(name)
+        for word in values if valid else ():
+            if callable(valid):
+                valid(word)
+            elif word not in valid:
+                raise ValueError(f"unknown {shown(word)} in setting {name}; valid are {', '.join(valid)}")
 
     def plan(self, profile: Profile) -> dict[str, Cell]:
         """Key -> cell for every cell of the profile, each one checked. Raises ValueError on an invalid or repeated
