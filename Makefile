@@ -4,7 +4,10 @@ PROFILE ?= laptop
 SET ?=
 ARGS ?=
 PORT ?= 5000
-VENV := .venv
+ifeq ($(origin VENV),command line)
+$(error VENV cannot be given: the virtual environment is .venv in this folder)
+endif
+override VENV := .venv
 PYTHON := $(VENV)/bin/python
 READY := $(VENV)/.ready
 DECLARED := $(patsubst sweeps/%.py,%,$(shell grep -l '^SWEEP = ' sweeps/*.py))
@@ -102,5 +105,9 @@ export-model: $(READY) ## a logged model as a program to serve without infoscope
 check-dependencies: $(READY) ## ask a vulnerability service about every pinned package (needs the network)
 	@$(PYTHON) infra/check_dependencies.py $(VENV)/bin/uv constraints.txt
 
+# only what infra/setup.sh makes: a folder here, with the file by which Python knows a virtual environment
 clean: ## remove the virtual environment (never the runs)
-	rm -rf $(VENV)
+	@[ ! -e .venv ] && [ ! -L .venv ] && exit 0; \
+	if [ -L .venv ] || [ ! -f .venv/pyvenv.cfg ]; then \
+	  echo "error: .venv is no virtual environment that was made here; it is left alone" >&2; exit 2; fi; \
+	rm -rf .venv

@@ -74,3 +74,44 @@ def test_a_table_needs_no_sweep(make):
 def test_other_tasks(make, task, asked):
     code, output = make(task, "PROFILE=smoke")
     assert code == 0 and f"ran {asked}" in output
+
+
+@pytest.fixture
+def cleaning(tmp_path):
+    """(arguments) -> exit status and output of make in a folder with the Makefile alone."""
+    shutil.copy(REPOSITORY / "Makefile", tmp_path)
+    (tmp_path / "sweeps").mkdir()
+    (tmp_path / "sweeps" / "one.py").touch()
+
+    def run(*arguments):
+        done = subprocess.run(["make", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stdout + done.stderr
+
+    return run
+
+
+@pytest.mark.parametrize("arguments", [["VENV={}"], ["-e"], ["VENV={}", "-e"]])
+def test_clean_deletes_no_folder_that_it_is_given(cleaning, tmp_path, monkeypatch, arguments):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "pyvenv.cfg").touch()
+    monkeypatch.setenv("VENV", str(elsewhere))
+    code, output = cleaning("clean", *(word.format(elsewhere) for word in arguments))
+    assert (elsewhere / "pyvenv.cfg").exists()
+    assert code == 0 or "VENV cannot be given" in output
+
+
+def test_clean_removes_a_virtual_environment_and_nothing_else(cleaning, tmp_path):
+    assert cleaning("clean") == (0, "")
+    place = tmp_path / ".venv"
+    place.mkdir()
+    (place / "precious").touch()
+    code, output = cleaning("clean")
+    assert code and "no virtual environment that was made here" in output and (place / "precious").exists()
+    (place / "pyvenv.cfg").touch()
+    assert cleaning("clean") == (0, "") and not place.exists()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "pyvenv.cfg").touch()
+    place.symlink_to(tmp_path / "other")
+    code, output = cleaning("clean")
+    assert code and "left alone" in output and (tmp_path / "other" / "pyvenv.cfg").exists()
