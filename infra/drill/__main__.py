@@ -16,6 +16,7 @@ from pathlib import Path
 import pandas as pd
 import torch
 
+from infoscope.tracking.store import made_home
 from infra.drill.faults import FAULTS, parse
 from infra.drill.places import DrillError, Server
 from infra.drill.processes import Processes
@@ -54,7 +55,7 @@ def main() -> int:
         signal.signal(ending, _interrupt)
     os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     torch.set_num_threads(1)  # as the trials train, so that their numbers are the same
-    folder = Path.cwd() / "runs" / "drill" / time.strftime("%Y%m%d-%H%M%S")
+    folder = made_home() / "drill" / time.strftime("%Y%m%d-%H%M%S")
     settings = Settings(words.packs, words.steps, words.down)
     try:
         return drill(folder, kinds, words.rounds, words.seed, settings)

@@ -5,27 +5,40 @@ from __future__ import annotations
 import contextlib
 import resource
 import shutil
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 from mlflow.tracking import MlflowClient
 
-from infoscope.tracking.store import ALIVE
+from infoscope.tracking.store import ALIVE, CELL, CELLS, DRIVER, KEY, OUTCOME
 from infra.drill import sweep
+from infra.drill.liar import LIES, Liar
 from infra.drill.places import DISK_BYTES, Server, SmallDisk, TwoNodes, separation, wait_until
 from infra.drill.processes import Processes, kill
 
+CONTAINER = "infoscope-container"
+POISONED = "drill.poison"  # a tag of the runs that a drill has put where no sweep expects them
+POISON: Sequence[tuple[Mapping[str, str], str]] = (
+    ({}, "RUNNING"),  # somebody's by hand
+    ({KEY: "foreign"}, "FINISHED"),  # of a cell, it says, but not of which
+    ({KEY: "torn", CELL: '{"bits": 0.'}, "FINISHED"),
+    ({KEY: "list", CELL: "[1, 2]", OUTCOME: "complete"}, "FINISHED"),
+    ({CELLS: "some", ALIVE: "yesterday", DRIVER: "elsewhere"}, "RUNNING"),
+    ({CELLS: "", ALIVE: ""}, "FINISHED"),
+)
 PROGRAM = "fault_drill"  # the name of the sweep's module in a working tree
-IDLE_SECONDS = 30.0  # how long a strike waits for a victim that is between two trials
+IDLE_SECONDS = 180.0  # how long a strike waits for a victim that is between two trials
 
 
 @dataclass
 class Scene:
     """A round under way. folder: of everything in it; environment, prefix: with which the sweep's command is started;
-    driver: the process that runs now; tree: the working tree of the sweep.
+    driver: the process that runs now; tree: the working tree of the sweep, the last of trees; liar: before the server;
+    others: drivers of the same sweep in trees of their own.
     """
 
     processes: Processes
@@ -35,15 +48,23 @@ class Scene:
     environment: dict[str, str]
     prefix: list[str] = field(default_factory=list)
     driver: psutil.Popen | None = None
+    liar: Liar | None = None
+    others: list[psutil.Popen] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.trees: list[Path] = []
         self.enter("tree")
 
     def enter(self, name: str) -> None:
         """Begins an empty working tree, with nothing in it but the sweep's module."""
-        self.tree = self.folder / name
-        self.tree.mkdir(parents=True)
-        shutil.copy(sweep.__file__, self.tree / f"{PROGRAM}.py")
+        self.tree = self.make_tree(name)
+
+    def make_tree(self, name: str) -> Path:
+        tree = self.folder / name
+        tree.mkdir(parents=True)
+        shutil.copy(sweep.__file__, tree / f"{PROGRAM}.py")
+        self.trees.append(tree)
+        return tree
 
     @property
     def ledger(self) -> Path:
@@ -54,6 +75,23 @@ class Scene:
     def records(self) -> Path:
         return self.tree / "runs" / "records"
 
+    @property
+    def client(self) -> MlflowClient:
+        """Of the server itself."""
+        return MlflowClient(self.server.uri)
+
+    def experiment(self) -> str:
+        """The id of the sweep's experiment at the server, which is made if it is not there."""
+        name = self.environment[sweep.NAME]
+        found = self.client.get_experiment_by_name(name)
+        return found.experiment_id if found else self.client.create_experiment(name)
+
+    def age(self) -> None:
+        """An hour passes since invocations have said that they live."""
+        for run in self.client.search_runs([self.experiment()], "attributes.status = 'RUNNING'"):
+            if run.data.tags.get(ALIVE, "").isdecimal():
+                self.client.set_tag(run.info.run_id, ALIVE, str(int(run.data.tags[ALIVE]) - 3_600_000))
+
     def steps(self) -> list[tuple[int, float, int]]:
         """Process id, true MI (bits) and step of every step made so far."""
         lines = self.ledger.read_text().splitlines() if self.ledger.exists() else []
@@ -61,7 +99,7 @@ class Scene:
 
     def busy(self, session: int) -> tuple[psutil.Process, str]:
         """A process of a session that has just made a step of a trial, and which step. Raises DrillError when none does
-        within half a minute.
+        within three minutes.
         """
         found: list[tuple[psutil.Process, str]] = []
 
@@ -95,9 +133,15 @@ class Fault:
     def prepare(self, scene: Scene) -> None:
         """Before the sweep is started."""
 
+    def begun(self, scene: Scene, command: list[str]) -> None:
+        """As soon as the sweep is started, by this command."""
+
     def strike(self, scene: Scene) -> str:
         """Returns what was struck."""
         raise NotImplementedError
+
+    def over(self, scene: Scene) -> None:
+        """Whatever has happened."""
 
 
 class DriverKilled(Fault):
@@ -171,11 +215,7 @@ class MachineLost(Fault):
     def strike(self, scene: Scene) -> str:
         scene.processes.end(scene.driver.pid)
         shutil.rmtree(scene.tree)
-        client = MlflowClient(scene.server.uri)
-        experiment = client.get_experiment_by_name(scene.environment[sweep.NAME])
-        for run in client.search_runs([experiment.experiment_id], "attributes.status = 'RUNNING'"):
-            if ALIVE in run.data.tags:
-                client.set_tag(run.info.run_id, ALIVE, str(int(run.data.tags[ALIVE]) - 3_600_000))
+        scene.age()
         scene.enter("elsewhere")
         return f"driver {scene.driver.pid} and everything it had started"
 
@@ -220,9 +260,129 @@ class DiskFull(Fault):
         return f"files of processes {struck}"
 
 
+class ServerLies(Fault):
+    """The server is reached through a proxy that lies to every other request, for as long as a server is down."""
+
+    lie: str
+
+    @property
+    def how(self) -> str:
+        return LIES[self.lie]
+
+    def prepare(self, scene: Scene) -> None:
+        scene.liar = Liar(scene.server.port)
+        scene.environment["MLFLOW_TRACKING_URI"] = scene.liar.uri
+
+    def strike(self, scene: Scene) -> str:
+        scene.liar.lie(self.lie, share=0.5)
+        with contextlib.suppress(psutil.TimeoutExpired):
+            scene.driver.wait(scene.down)
+        scene.liar.be_honest()
+        return f"{scene.liar.told[self.lie]} requests"
+
+    def over(self, scene: Scene) -> None:
+        if scene.liar:
+            scene.liar.close()
+
+
+class ErrorsAfterCommit(ServerLies):
+    kind, lie = "server-errors", "error"
+
+
+class AnswersLost(ServerLies):
+    kind, lie = "answers-lost", "lost"
+
+
+class ServerBusy(ServerLies):
+    kind, lie = "server-busy", "busy"
+
+
+class AnswersGarbled(ServerLies):
+    kind, lie = "answers-garbled", "garbled"
+
+
+class ServerSilent(ServerLies):
+    kind, lie = "server-silent", "silent"
+
+
+class TwoDrivers(Fault):
+    """A second driver of the same cells in a folder of its own, on the same server; then the first is killed. Neither
+    may spoil, and nobody may count, what the other has made.
+    """
+
+    kind, how = "two-drivers", "the same command in two folders within a second, then kill -9 of the first"
+
+    def begun(self, scene: Scene, command: list[str]) -> None:
+        tree, environment = scene.make_tree("beside"), dict(scene.environment)
+        scene.others.append(scene.processes.start(command, tree, environment, scene.folder / "beside.log"))
+
+    def strike(self, scene: Scene) -> str:
+        alive = [driver for driver in (scene.driver, *scene.others) if driver.poll() is None]
+        kill(*alive[:1])
+        if scene.driver not in alive:  # it was refused, and the one that has it refused is dead now
+            scene.age()
+        return f"driver {alive[0].pid if alive else '(none left)'}, one of {1 + len(scene.others)}"
+
+
+class EqualNames(TwoDrivers):
+    """The same in two containers, as they are made from one image: with the same host name, and the same path of the
+    working tree, on which each has a file system of its own.
+    """
+
+    kind, how = "equal-names", "two drivers as in two containers: equal host names and paths, then kill -9 of the first"
+
+    def missing(self) -> str | None:
+        return None if separation() else "mount namespaces are not allowed here (unshare --mount --uts)"
+
+    def prepare(self, scene: Scene) -> None:
+        scene.prefix = self._container(scene.tree, scene.folder / "container")
+
+    def begun(self, scene: Scene, command: list[str]) -> None:
+        tree = scene.make_tree("beside")
+        words = [*self._container(tree, scene.folder / "container"), *command[len(scene.prefix) :]]
+        log = scene.folder / "beside.log"
+        scene.others.append(scene.processes.start(words, tree, dict(scene.environment), log))
+
+    def _container(self, tree: Path, path: Path) -> list[str]:
+        """Makes a command run in `tree`, which it finds at `path`, under the host name of all such containers."""
+        path.mkdir(exist_ok=True)
+        name = f"import socket; socket.sethostname('{CONTAINER}')"
+        script = 'mount --bind "$1" "$2" && cd "$2" && "$3" -c "$4" && shift 4 && exec "$@"'
+        return [*separation(), "sh", "-c", script, "sh", str(tree), str(path), sys.executable, name]
+
+
+class Poisoned(Fault):
+    """Runs that no sweep has made, or none whole, before the sweep begins and again while it runs; the driver is killed,
+    so that the next has to look through them.
+    """
+
+    kind, how = "poisoned", "foreign and half-written runs in the experiment, then kill -9 of the driver"
+
+    def prepare(self, scene: Scene) -> None:
+        self._poison(scene)
+
+    def strike(self, scene: Scene) -> str:
+        count = self._poison(scene)
+        kill(scene.driver)
+        return f"driver {scene.driver.pid}, beside {2 * count} runs"
+
+    def _poison(self, scene: Scene) -> int:
+        client, experiment = scene.client, scene.experiment()
+        for tags, status in POISON:
+            run = client.create_run(experiment, tags={POISONED: "yes", **tags}).info.run_id
+            client.log_metric(run, sweep.CURVE, 1.0)
+            if status != "RUNNING":
+                client.set_terminated(run, status)
+        return len(POISON)
+
+
 FAULTS: Mapping[str, type[Fault]] = {
     fault.kind: fault
-    for fault in (DriverKilled, WorkerKilled, NodeLost, ServerKilled, DiskFull, FarNodeLost, MachineLost)
+    for fault in (
+        *(DriverKilled, WorkerKilled, NodeLost, ServerKilled, DiskFull, FarNodeLost, MachineLost),
+        *(TwoDrivers, EqualNames, Poisoned),
+        *(ErrorsAfterCommit, AnswersLost, ServerBusy, AnswersGarbled, ServerSilent),
+    )
 }
 
 

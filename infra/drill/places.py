@@ -20,6 +20,8 @@ from infra.drill.processes import Processes
 
 FAR_NODE = "infoscope-far-node"  # the host name of a node that shares no disk
 DISK_BYTES = 8 * 2**20
+STARTS = 8  # of a node, for which Ray itself waits for half a minute
+START_SECONDS = 300.0  # of a server or a node, also where many others want the machine
 
 
 class DrillError(RuntimeError):
@@ -54,7 +56,7 @@ def separation() -> tuple[str, ...] | None:
         for prefix in (("unshare", "--mount", "--uts"), ("unshare", "--user", "--map-root-user", "--mount", "--uts")):
             attempt = [*prefix, "mount", "-t", "tmpfs", "none", folder]
             try:
-                if subprocess.run(attempt, capture_output=True, timeout=20).returncode == 0:
+                if subprocess.run(attempt, capture_output=True, timeout=60).returncode == 0:
                     return prefix
             except (OSError, subprocess.TimeoutExpired):
                 pass
@@ -82,7 +84,7 @@ class Server:
         self.process = self._processes.start(command, self._folder, environment, self._log)
 
     def wait(self) -> None:
-        wait_until(self._answers, "the MLflow server does not answer", 120, self.process, self._log)
+        wait_until(self._answers, "the MLflow server does not answer", START_SECONDS, self.process, self._log)
 
     def _answers(self) -> bool:
         try:
@@ -117,15 +119,27 @@ class TwoNodes:
         self.second = self._start("second", ["--address", self.address], prefix)
 
     def _start(self, name: str, options: list[str], prefix: list[str]) -> psutil.Popen:
-        log = self._folder / f"{name}.log"
+        for attempt in range(1, STARTS + 1):
+            try:
+                return self._attempt(self._folder / f"{name}-{attempt}.log", name, options, prefix)
+            except DrillError as error:  # Ray itself gives up after half a minute
+                if attempt == STARTS or "timed out" not in str(error):
+                    raise
+
+    def _attempt(self, log: Path, name: str, options: list[str], prefix: list[str]) -> psutil.Popen:
         ray = [sys.executable, "-m", "ray.scripts.scripts", "start", *options, "--num-cpus", "1", "--block"]
         ray += ["--min-worker-port", "0", "--max-worker-port", "0", "--dashboard-agent-listen-port", "0"]
         ray += ["--object-store-memory", str(200 * 2**20), "--disable-usage-stats"]
         process = self._processes.start([*prefix, *ray], self._folder, self._environment, log)
         started = "Ray runtime started"
-        wait_until(
-            lambda: log.exists() and started in log.read_text(errors="replace"), f"the {name} node", 90, process, log
-        )
+        try:
+            wait_until(
+                lambda: log.exists() and started in log.read_text(errors="replace"),
+                *(f"the {name} node", START_SECONDS, process, log),
+            )
+        except DrillError:
+            self._processes.end(process.pid)
+            raise
         return process
 
     def raylet(self) -> psutil.Process:
@@ -145,7 +159,7 @@ class SmallDisk:
         script = 'mount -t tmpfs -o size="$1" none "$2" && echo mounted && exec sleep 86400'
         command = [*separation(), "sh", "-c", script, "sh", str(DISK_BYTES), str(folder)]
         self._holder = processes.start(command, folder, environment, log)
-        wait_until(lambda: log.exists() and "mounted" in log.read_text(), "the small disk", 20, self._holder, log)
+        wait_until(lambda: log.exists() and "mounted" in log.read_text(), "the small disk", START_SECONDS, self._holder, log)
         self._ballast = Path(f"/proc/{self._holder.pid}/root{folder.resolve()}") / "ballast"
 
     def prefix(self, folder: Path) -> list[str]:

@@ -40,8 +40,8 @@ class Processes:
         return [process for process in psutil.process_iter() if _session(process.pid) == session and _lives(process)]
 
     def end(self, session: int) -> None:
-        """kill -9 for a session, until nobody is left in it. Raises TimeoutError when that takes 30 seconds."""
-        deadline = time.monotonic() + 30
+        """kill -9 for a session, until nobody is left in it. Raises TimeoutError when that takes two minutes."""
+        deadline = time.monotonic() + 120
         while left := self.members(session):
             if time.monotonic() > deadline:
                 raise TimeoutError(f"processes {[process.pid for process in left]} do not end")

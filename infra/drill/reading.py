@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -14,28 +15,34 @@ from mlflow.entities import Run
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
+from infoscope.tracking import runs
+from infoscope.tracking.client import environment
 from infoscope.tracking.store import KEY
 from infra.drill import sweep
+from infra.drill.faults import POISONED
 
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
     """How many cells there should be, and how many things are wrong; all but `cells` are 0 when nothing is.
 
-    lost: cells without a run; twice: with more than one; running: runs of cells or invocations that are still RUNNING;
-    failed: cells whose run is not FINISHED; incomplete: cells whose curve, table or model is missing or has gaps;
-    duplicates: points of a curve at a step that it has already; wrong: values that an uninterrupted training does not
-    give; unsent: records left behind on the disk.
+    lost: cells without a run; twice: with more than one; miscounted: cells that `runs`, and so every table, does not
+    give exactly once; running: runs of cells or invocations that are still RUNNING; failed: cells whose run is not
+    FINISHED; incomplete: cells whose curve, table or model is missing or has gaps; duplicates: points of a curve at a
+    step that it has already; wrong: values that an uninterrupted training does not give; unready: models that were sent
+    by half; unsent: records left behind on the disk. Runs and models that the drill itself has put there do not count.
     """
 
     cells: int
     lost: int
     twice: int
+    miscounted: int
     running: int
     failed: int
     incomplete: int
     duplicates: int
     wrong: int
+    unready: int
     unsent: int
 
 
@@ -47,12 +54,12 @@ def expected(bits: float, bound: str, steps: int) -> tuple[float, ...]:
     return tuple(running.trace.of(bound))
 
 
-def read(uri: str, experiment: str, plan: Mapping[str, Mapping], records: Path) -> Reading:
+def read(uri: str, experiment: str, plan: Mapping[str, Mapping], records: Sequence[Path]) -> Reading:
     """What a store holds of an experiment, compared with its plan (cells by key)."""
     client = MlflowClient(uri)
     found = list(_runs(client, experiment))
     of = {key: [run for run in found if run.data.tags.get(KEY) == key] for key in plan}
-    last = {key: runs[-1] for key, runs in of.items() if runs}
+    last = {key: several[-1] for key, several in of.items() if several}
     curves = {key: client.get_metric_history(run.info.run_id, sweep.CURVE) for key, run in last.items()}
     points = {key: [(point.step, point.value) for point in curve] for key, curve in curves.items()}
     truth = {key: expected(cell["bits"], cell["bound"], cell["steps"]) for key, cell in plan.items()}
@@ -60,13 +67,15 @@ def read(uri: str, experiment: str, plan: Mapping[str, Mapping], records: Path) 
     return Reading(
         cells=len(plan),
         lost=len(plan) - len(last),
-        twice=sum(len(runs) > 1 for runs in of.values()),
-        running=sum(run.info.status == "RUNNING" for run in found),
+        twice=sum(len(several) > 1 for several in of.values()),
+        miscounted=_miscounted(uri, experiment, plan),
+        running=sum(run.info.status == "RUNNING" for run in found if POISONED not in run.data.tags),
         failed=sum(run.info.status != "FINISHED" for run in last.values()),
         incomplete=sum(not complete for complete in whole.values()),
         duplicates=sum(len(curve) - len(dict(curve)) for curve in points.values()),
         wrong=sum(_wrong(points[key], truth[key]) for key in last),
-        unsent=len(list(records.glob("*/*/record.jsonl"))),
+        unready=_unready(client, experiment),
+        unsent=sum(len(list(folder.glob("*/*/record.jsonl"))) for folder in records),
     )
 
 
@@ -79,6 +88,26 @@ def _runs(client: MlflowClient, experiment: str) -> Iterator[Run]:
         token = page.token
         if not token:
             return
+
+
+def _miscounted(uri: str, experiment: str, plan: Mapping[str, Mapping]) -> int:
+    try:
+        with environment({"MLFLOW_TRACKING_URI": uri}):
+            counts = Counter(runs(experiment)["key"])
+    except Exception:  # whatever it is, none of the cells can be read
+        return len(plan)
+    return sum(counts.pop(key, 0) != 1 for key in plan) + counts.total()
+
+
+def _unready(client: MlflowClient, experiment: str) -> int:
+    known, token, count = client.get_experiment_by_name(experiment), None, 0
+    while known:
+        page = client.search_logged_models([known.experiment_id], max_results=100, page_token=token)
+        count += sum(str(model.status) != "READY" for model in page)
+        token = page.token
+        if not token:
+            break
+    return count
 
 
 def _wrong(curve: Sequence[tuple[int, float]], truth: Sequence[float]) -> int:

@@ -20,7 +20,7 @@ from infra.drill.processes import Processes
 from infra.drill.reading import Reading, expected, read
 
 RUNS = 4  # of the command: the one that is struck, and at most three more
-START_SECONDS, RUN_SECONDS, DELAY_SECONDS = 300.0, 900.0, 1.5
+START_SECONDS, RUN_SECONDS, DELAY_SECONDS = 900.0, 1800.0, 1.5  # also where eight others want the machine
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +88,8 @@ class Round:
         of_all = self.settings.packs * self.settings.steps
         try:
             self.fault.prepare(scene)
-            self._start(scene, 1)
+            command = self._start(scene, 1)
+            self.fault.begun(scene, command)
             self._await(scene, max(1, round(self.share * of_all)))
             struck = self.fault.strike(scene)
             for runs in range(1, RUNS + 1):
@@ -96,9 +97,13 @@ class Round:
                     self._start(scene, runs)
                 if self._finish(scene):
                     break
+                self._let_finish(scene)
+            self._let_finish(scene)
         finally:
+            self.fault.over(scene)
             processes.end_all(but=server.process.pid)
-        reading = read(self._uri(scene), self.name, self._plan(), scene.records)
+        records = [tree / "runs" / "records" for tree in scene.trees]
+        reading = read(self._uri(scene), self.name, self._plan(), records)
         return Result(
             round=self.number,
             fault=self.fault.kind,
@@ -121,10 +126,11 @@ class Round:
     def _await(self, scene: Scene, steps: int) -> None:
         """Returns at the moment at which the fault is to strike."""
         log = self._log(scene, 1)
-        wait_until(scene.steps, "the sweep does not begin", START_SECONDS, scene.driver, log)
-        wait_until(lambda: len(scene.steps()) >= steps, "the sweep does not get so far", RUN_SECONDS, scene.driver, log)
+        driver = None if scene.others else scene.driver  # of several drivers one may be refused
+        wait_until(scene.steps, "the sweep does not begin", START_SECONDS, driver, log)
+        wait_until(lambda: len(scene.steps()) >= steps, "the sweep does not get so far", RUN_SECONDS, driver, log)
         time.sleep(self.delay)
-        if scene.driver.poll() is not None:
+        if driver and driver.poll() is not None:
             raise DrillError(f"the sweep had ended before the fault could strike:\n{log.read_text()[-800:]}")
 
     def _scene(self, folder: Path, processes: Processes, server: Server, environment: Mapping[str, str]) -> Scene:
@@ -142,10 +148,11 @@ class Round:
     def _log(self, scene: Scene, runs: int) -> Path:
         return scene.folder / f"run-{runs}.log"
 
-    def _start(self, scene: Scene, runs: int) -> None:
+    def _start(self, scene: Scene, runs: int) -> list[str]:
         words = " ".join(f"{name}={text}" for name, text in self.settings.of(self.fault).items())
         command = [*scene.prefix, sys.executable, "-m", PROGRAM, "--set", words]
         scene.driver = scene.processes.start(command, scene.tree, scene.environment, self._log(scene, runs))
+        return command
 
     def _finish(self, scene: Scene) -> bool:
         """Waits for the command, and says whether it has ended well. What a killed driver has left running is not
@@ -157,6 +164,16 @@ class Round:
             self.hung += 1
             scene.processes.end(scene.driver.pid)
             return False
+
+    def _let_finish(self, scene: Scene) -> None:
+        """Waits for the drivers beside the one that was struck: while they live, they run the sweep."""
+        while scene.others:
+            other = scene.others.pop()
+            try:
+                other.wait(RUN_SECONDS)
+            except psutil.TimeoutExpired:
+                self.hung += 1
+                scene.processes.end(other.pid)
 
 
 def reference(settings: Settings) -> None:

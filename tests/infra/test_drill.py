@@ -5,19 +5,25 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from dataclasses import fields
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import psutil
 import pytest
+import requests
 from mlflow.entities import LoggedModelOutput, Metric
 
-from infoscope.tracking.store import KEY, Store
+from infoscope.tracking.flush import header_tags
+from infoscope.tracking.store import CELL, OUTCOME, Store
 from infra.drill import sweep
 from infra.drill.__main__ import main
-from infra.drill.faults import DiskFull
+from infra.drill.faults import POISONED, DiskFull
+from infra.drill.liar import LIES, Liar
 from infra.drill.places import SmallDisk, separation
 from infra.drill.processes import Processes
 from infra.drill.reading import Reading, expected, read
@@ -45,12 +51,13 @@ def _filled(store):
 
 def _log(store, key, curve, status="FINISHED"):
     client = store.client
-    run = client.create_run(store.experiment_id, tags={KEY: key})
+    run = client.create_run(store.experiment_id, tags=header_tags(key, {"key": key}, {OUTCOME: "complete"}))
     points = [Metric(sweep.CURVE, value, run.info.start_time + step, step) for step, value in enumerate(curve)]
     client.log_batch(run.info.run_id, metrics=points)
     _log_table(client, run.info.run_id, curve)
     model = client.create_logged_model(store.experiment_id, source_run_id=run.info.run_id)
     client.log_outputs(run.info.run_id, [LoggedModelOutput(model.model_id, step=0)])
+    client.finalize_logged_model(model.model_id, "READY")
     if status != "RUNNING":
         client.set_terminated(run.info.run_id, status)
     return run.info.run_id
@@ -91,25 +98,40 @@ def _short_table(client, store, runs):
     _log_table(client, runs["one"], expected(0.5, "js", STEPS)[:-1])
 
 
+def _half_a_model(client, store, runs):
+    client.create_logged_model(store.experiment_id, source_run_id=runs["one"])
+
+
+def _run_of_the_drill(client, store, runs):
+    client.create_run(store.experiment_id, tags={POISONED: "yes"})
+
+
+def _unreadable(client, store, runs):
+    client.set_tag(runs["one"], CELL, "torn")
+
+
 @pytest.mark.parametrize(
     ("harm", "found"),
     [
         (None, {}),
-        (_without, {"lost": 1}),
+        (_without, {"lost": 1, "miscounted": 1}),
         (_twice, {"twice": 1}),
         (_invocation_running, {"running": 1}),
         (_failed, {"failed": 1}),
         (_repeated_point, {"duplicates": 1}),
         (_other_value, {"duplicates": 1, "wrong": 1}),
         (_short_table, {"incomplete": 1}),
+        (_half_a_model, {"unready": 1}),
+        (_run_of_the_drill, {}),
+        (_unreadable, {"miscounted": 1}),
     ],
 )
 def test_what_is_wrong_is_counted(store, harm, found, tmp_path):
     opened, cells, runs = store(harm.__name__ if harm else "whole")
     if harm:
         harm(opened.client, opened, runs)
-    clean = dict.fromkeys(("lost", "twice", "running", "failed", "incomplete", "duplicates", "wrong", "unsent"), 0)
-    assert read(opened.uri, opened.experiment, cells, tmp_path) == Reading(cells=2, **clean | found)
+    clean = dict.fromkeys((field.name for field in fields(Reading)), 0)
+    assert read(opened.uri, opened.experiment, cells, [tmp_path]) == Reading(**clean | {"cells": 2} | found)
 
 
 def test_gaps_and_records_left_behind_are_counted(store, tmp_path):
@@ -118,9 +140,9 @@ def test_gaps_and_records_left_behind_are_counted(store, tmp_path):
     _log(opened, "three", expected(1.0, "js", STEPS)[:-1])
     (tmp_path / "gaps" / "three").mkdir(parents=True)
     (tmp_path / "gaps" / "three" / "record.jsonl").touch()
-    reading = read(opened.uri, "gaps", cells, tmp_path)
+    reading = read(opened.uri, "gaps", cells, [tmp_path, tmp_path / "of another driver"])
     assert (reading.incomplete, reading.wrong, reading.unsent, reading.lost) == (1, 0, 1, 0)
-    nothing = read(opened.uri, "never made", cells, tmp_path)
+    nothing = read(opened.uri, "never made", cells, [tmp_path])
     assert nothing.lost == nothing.cells == 3
 
 
@@ -205,6 +227,96 @@ def test_where_nothing_can_be_mounted_a_process_is_forbidden_to_write(tmp_path, 
         processes.end_all()
 
 
+class Counting(BaseHTTPRequestHandler):
+    """Counts what it is asked, and answers with it, as JSON."""
+
+    asked: list[tuple[str, int]] = []
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.asked.append((self.path, len(body)))
+        content = b'{"asked": %d}' % len(self.asked)
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def lying():
+    """(proxy before a server, what the server has been asked)"""
+    Counting.asked = []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Counting)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    liar = Liar(server.server_port)
+    yield liar, Counting.asked
+    liar.close()
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_liar_tells_what_the_server_says_and_then_lies(lying):
+    """Each lie as it is described, and whether the server has done what it was asked."""
+    liar, asked = lying
+
+    def ask(timeout=10):
+        return requests.post(f"{liar.uri}/some/path", data=b"12345", timeout=timeout)
+
+    assert ask().json() == {"asked": 1} and asked == [("/some/path", 5)]
+    liar.lie("error")
+    assert ask().status_code == 500 and len(asked) == 2
+    liar.lie("busy")
+    answer = ask()
+    assert (answer.status_code, answer.headers["Retry-After"]) == (429, "3600") and len(asked) == 2
+    liar.lie("garbled")
+    with pytest.raises(requests.JSONDecodeError):
+        ask().json()
+    assert len(asked) == 3
+    liar.lie("lost")
+    with pytest.raises(requests.ConnectionError):
+        ask()
+    assert len(asked) == 4
+    liar.lie("silent")
+    with pytest.raises(requests.Timeout):
+        ask(timeout=0.3)
+    assert len(asked) == 4 and liar.told == dict.fromkeys(LIES, 1)
+    liar.be_honest()
+    assert ask().json() == {"asked": 5}
+    with pytest.raises(ValueError, match="unknown lie 'white'; valid are error, lost"):
+        liar.lie("white")
+
+
+def test_a_share_of_lies(lying):
+    liar, _ = lying
+    liar.lie("error", share=0.5)
+    codes = [requests.post(liar.uri, data=b"", timeout=10).status_code for _ in range(60)]
+    assert 10 < codes.count(500) == liar.told["error"] < 50  # a false alarm in about 1e-7 of seeds; the seed is fixed
+
+
+@pytest.mark.skipif(not separation(), reason="mount namespaces are not allowed here (unshare --mount --uts)")
+def test_two_containers_have_one_name_and_one_path_and_files_of_their_own(tmp_path):
+    from infra.drill.faults import EqualNames, Scene
+
+    script = "import os, pathlib, platform; pathlib.Path('mine').touch(); print(platform.node(), os.getcwd())"
+    processes, fault = Processes(), EqualNames()
+    try:
+        scene = Scene(processes, None, tmp_path / "round", 1.0, dict(os.environ))
+        fault.prepare(scene)
+        command = [*scene.prefix, sys.executable, "-c", script]
+        scene.driver = processes.start(command, scene.tree, scene.environment, scene.folder / "one.log")
+        fault.begun(scene, command)
+        assert scene.driver.wait(60) == scene.others[0].wait(60) == 0
+        assert (scene.folder / "one.log").read_text() == (scene.folder / "beside.log").read_text() != ""
+        assert [(tree / "mine").exists() for tree in scene.trees] == [True, True]
+        assert not (scene.folder / "container" / "mine").exists()
+    finally:
+        processes.end_all()
+
+
 def test_moments_depend_on_the_seed_and_the_round_only():
     def moments(seed, settings):
         return [(one.share, one.delay) for one in (Round(k, "driver", 0, settings, seed) for k in range(1, 21))]
@@ -268,7 +380,7 @@ def test_three_rounds_lose_nothing(tmp_path):
     words = ("--rounds", "3", "--faults", "worker,driver,server", "--packs", "2", "--steps", "100", "--down", "5")
     process = start(tmp_path, *words)
     try:
-        output, _ = process.communicate(timeout=900)
+        output, _ = process.communicate(timeout=3600)
     finally:
         process.terminate()  # it ends what it has started
     assert process.returncode == 0, output
