@@ -50,7 +50,7 @@ def read_table(path: Path, columns: Sequence[str], header: bool) -> list[dict[st
     _some(path, rows)
     first = 1 if header else 0
     if header and rows[:1] != [list(columns)]:
-        raise ValueError(f"{path}, line 1, must be the header {' '.join(columns)}, not {rows[:1]}.")
+        raise ValueError(f"{path}, line 1, must be the header {' '.join(columns)}, not {' '.join(rows[0])[:100]!r}.")
     for number, row in enumerate(rows[first:], first + 1):
         if len(row) != len(columns):
             raise ValueError(f"{path}, line {number}, must have the {len(columns)} columns {', '.join(columns)}.")

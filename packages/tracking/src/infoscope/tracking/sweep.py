@@ -158,10 +158,11 @@ class Sweep:
         overrides = overrides or {}
         changed = [f"{key}={text}" for key, text in sorted(overrides.items()) if key not in self.axes]
         label = " ".join([name, *changed])
+        label = stored_text("what names the settings", label, TAG_LENGTH // 8)
         settings = self.profiles[name].override(overrides)
         for setting in overrides:
             self._check_setting(setting, getattr(settings, setting))
-        return stored_text("what names the settings", label, TAG_LENGTH // 8), settings
+        return label, settings
 
     def _check_setting(self, name: str, value: Any) -> None:
         """Raises ValueError for a word that is no choice, a value that is listed twice, or a range that is none."""
