@@ -10,7 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from infoscope.tracking.store import home
+from infoscope.tracking.store import home, made_home
 from infoscope.tracking.tags import DRIVER, IDENTITY
 
 WRITTEN = re.compile(r"([0-9a-f]{32}) ([0-9]+)\n")
@@ -30,8 +30,7 @@ def identity() -> str:
     """The identity of this working tree: made when it is first asked for, the same after a restart, on another machine
     too where `runs` is a disk that moves. A copy of the folder gets one of its own.
     """
-    folder = home()
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = made_home()
     path = folder / "identity"
     with FileLock(folder / "identity.lock"):
         return _read(path) or _make(path)

@@ -67,6 +67,8 @@ def read_model(folder: Path) -> torch.nn.Module:
     """
     with undamaged(folder / "model.json", "the description of a model"):
         description = json.loads((folder / "model.json").read_text())
+        if not isinstance(description, dict):
+            raise ValueError(f"it is a {type(description).__name__}")
         module = _model_class(description["module"], description["class"])(**description["config"])
     with undamaged(folder / "weights.safetensors", f"the whole weights of a {description['class']}"):
         module.load_state_dict(load_file(folder / "weights.safetensors"))
