@@ -5,7 +5,9 @@ plot.
 from __future__ import annotations
 
 import argparse
+import base64
 import hashlib
+import html
 import math
 import re
 import sys
@@ -14,12 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
+from mlflow.exceptions import MlflowException
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from infoscope.metrics import Replicated, replicated
-from infoscope.tracking import StoreUnreachable, runs
+from infoscope.tracking import StoreUnreachable, publish, runs
 from infoscope.tracking.store import home, made_home
 
 FOLDER = Path("runs") / "tables"
@@ -32,6 +35,7 @@ LATEX = {sign: f"\\{sign}" for sign in "%&#_${}"} | {
     "±": r"$\pm$",
     "²": r"$^2$",
 }
+STYLE = "body { font: 14px sans-serif } td, th { padding: 2px 10px; text-align: left } img { max-width: 100% }"
 ERROR = "_error"  # suffix of the column that holds a column's standard error
 
 
@@ -94,10 +98,12 @@ def main(analysis: Analysis) -> None:
     """
     arguments = analysis.arguments(description=sys.modules["__main__"].__doc__)
     try:
-        results = analysis.analyse(runs(analysis.experiment, arguments.profile), arguments)
+        found = runs(analysis.experiment, arguments.profile)
+        results = analysis.analyse(found, arguments)
     except (LookupError, ValueError, StoreUnreachable) as error:
         print(f"error: {error.args[0]}", file=sys.stderr)
         sys.exit(2)
+    written, drawn = [], []
     for result in results:
         show(result.text)
         print(printable(result.caption))
@@ -105,6 +111,41 @@ def main(analysis: Analysis) -> None:
             print(printable(claim))
         paths = save(result, FOLDER / analysis.stem(arguments.profile, result))
         print("\nsaved:", ", ".join(str(path) for path in paths), end="\n\n")
+        written += paths
+        drawn.append((result, paths[2] if len(paths) > 2 else None))
+    name = file_name("-".join([analysis.experiment, *arguments.profile.split(), "tables"]))
+    _publish(analysis.experiment, arguments.profile, found, results, [*written, _readable(drawn, FOLDER / name)])
+
+
+def _publish(experiment: str, profile: str, found: pd.DataFrame, results: Sequence[Result], paths: list[Path]) -> None:
+    """Adds tables and figures to the run of the sweep in MLflow; says so, or why not."""
+    tables = [
+        (result.name, list(map(str, result.text.columns)), result.text.astype(str).values.tolist(), result.caption)
+        for result in results
+    ]
+    try:
+        page = publish(experiment, profile, found, tables, paths)
+    except (LookupError, MlflowException, OSError, StoreUnreachable) as error:
+        print(f"not added to the run in MLflow: {printable(error).splitlines()[0]}", file=sys.stderr)
+        return
+    print(f"added to the run of the sweep in MLflow, {page} (make ui)")
+
+
+def _readable(results: Sequence[tuple[Result, Path | None]], stem: Path) -> Path:
+    """Writes STEM.html, the tables with their captions, claims and figures, as drawn, on one page; returns its path."""
+    title = html.escape(stem.name)
+    parts = ['<!DOCTYPE html><html lang="en"><meta charset="utf-8">', f"<title>{title}</title><style>{STYLE}</style>"]
+    for result, drawn in results:
+        said = [*result.caption.splitlines(), *map(str, result.claims)]
+        parts += [f"<h2>{html.escape(result.name)}</h2>", result.text.astype(str).to_html(index=False, border=0)]
+        parts += [f"<p>{html.escape(line)}</p>" for line in said]
+        if drawn is not None:
+            image = base64.b64encode(drawn.read_bytes()).decode("ascii")
+            parts.append(f'<img alt="{html.escape(result.name)}" src="data:image/png;base64,{image}">')
+    path = stem.parent / f"{stem.name}.html"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(parts), encoding="utf-8")
+    return path
 
 
 def show(text: pd.DataFrame) -> None:

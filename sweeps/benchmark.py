@@ -203,7 +203,7 @@ def train(pack: Pack, report: Report) -> None:
         trace = training.trace
         recent = [trace.of(cell["bound"], member)[start:] for member, cell in owners]
         for (_, cell), estimates in zip(owners, recent):
-            report.metrics(cell, {"estimate_bits": estimates.mean() / BITS}, training.done)
+            report.curve(cell, {"estimate_bits": estimates.mean() / BITS}, training.done)
         if training.done % pack.steps == 0:
             segment = training.done // pack.steps - 1
             unseen = source_of(first, first["schedule_bits"][segment], HELD_OUT)
@@ -281,9 +281,10 @@ def conclude(cell: dict, segment: int, estimates: np.ndarray, unseen: dict[str, 
         **unseen,
         "gap_bits": latest.mean() - unseen["held_out_same_batch_bits"],
         "gap_bits_error": gap_error,
-        **oracle(cell["domain"], cell["bound"], bits, cell["sources"], cell["batch"]),
     }
+    known = oracle(cell["domain"], cell["bound"], bits, cell["sources"], cell["batch"])
     report.metrics(cell, {f"at {bits:g} bits/{name}": value for name, value in figures.items()})
+    report.constants(cell, {f"at {bits:g} bits/{name}": value for name, value in known.items()})
 
 
 def total(cell: dict, estimates: np.ndarray, report: Report) -> None:

@@ -82,11 +82,10 @@ def trial(pack: Pack, report: Report) -> None:
         report.table(cell, "sets", columns)
         truth, truth_error = of.truth()
         inside = (columns["low"] <= truth) & (truth <= columns["high"])
+        report.constants(cell, {"truth": truth, "truth_error": truth_error})
         report.metrics(
             cell,
             {
-                "truth": truth,
-                "truth_error": truth_error,
                 "mean": columns["value"].mean(),
                 "variance": columns["value"].var(ddof=1),
                 "standard_error": columns["standard_error"].mean(),

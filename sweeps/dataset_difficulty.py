@@ -198,7 +198,8 @@ def measure(cell: dict, report: Report) -> None:
     training = int(splits[0][0].sum())
     known = known_information(cell)
     more = {"training_items": training} | ({} if known is None else {"shannon_bits": known / LN2})
-    report.metrics(cell, figures(estimate, found, task, outcome) | more)
+    report.metrics(cell, figures(estimate, found, task, outcome))
+    report.constants(cell, more)
     if cell["artefacts"]:
         explain(cell, informed, take(x, found.rows), outcome, found.rows, report)
     if is_encoder(cell["family"]) and informed is not None:
@@ -340,10 +341,10 @@ def follow(cell: dict, report: Report) -> None:
     report.table(cell, "epochs", {name: curve[name].to_numpy() for name in curve})
     shown = curve.drop(columns=["epoch", "n"]).rename(columns={"standard_error_bits": "v_information_bits_error"})
     for epoch, row in zip(curve["epoch"], shown.to_dict("records")):
-        report.metrics(cell, row, int(epoch))
+        report.curve(cell, row, int(epoch))
     best = curve["v_information_bits"].idxmax()
-    report.metrics(cell, {"best_epoch": curve["epoch"][best], "best_bits": curve["v_information_bits"][best],
-                          "n": int(measured.sum()), "training_items": int(fitted.sum())})  # fmt: skip
+    report.metrics(cell, {"best_epoch": curve["epoch"][best], "best_bits": curve["v_information_bits"][best]})
+    report.constants(cell, {"n": int(measured.sum()), "training_items": int(fitted.sum())})
 
 
 def suspect(cell: dict, report: Report) -> None:
@@ -362,7 +363,7 @@ def suspect(cell: dict, report: Report) -> None:
         name = f"{row.score}/{row.measure}"
         report.metrics(cell, {name: row.value, f"{name}_error": row.standard_error,
                               f"{name}_low": row.low, f"{name}_high": row.high})  # fmt: skip
-    report.metrics(cell, {"n": len(flipped), "flipped": int(flipped.sum())})
+    report.constants(cell, {"n": len(flipped), "flipped": int(flipped.sum())})
 
 
 def cost(cell: dict) -> float:

@@ -54,9 +54,9 @@ def decode(cell: dict, report: Report) -> None:
             "accuracy": decoding.accuracy,
             "accuracy_error": decoding.accuracy_standard_error,
             "log_loss_bits": decoding.log_loss / BITS,
-            "held_out_items": decoding.n,
         },
     )
+    report.constants(cell, {"held_out_items": decoding.n})
 
 
 def decoded(cell: dict) -> Decoding:

@@ -239,7 +239,7 @@ def trained(
         for name, value in terms.items():
             sums.setdefault(name, []).append(value)
         if step % points == 0 or step % every == 0 or step == steps:
-            report.metrics(cell, {f"train/{name}": float(np.mean(values)) for name, values in sums.items()}, step)
+            report.curve(cell, {f"train/{name}": float(np.mean(values)) for name, values in sums.items()}, step)
             heard(step / steps, terms)
             sums.clear()
 

@@ -114,11 +114,10 @@ def trial(pack: Pack, report: Report) -> None:
                 values.append(estimate(variables, cell["k"]))
         values = np.array(values)
         report.table(cell, "estimates", {"estimate": values})
+        report.constants(cell, {"truth": truth, "truth_error": truth_error})
         report.metrics(
             cell,
             {
-                "truth": truth,
-                "truth_error": truth_error,
                 "mean": values.mean(),
                 "bias": values.mean() - truth,
                 "variance": values.var(ddof=1),

@@ -171,7 +171,7 @@ def trained(
     model = untrained(cell)
 
     def each(step: int, losses: dict[str, float]) -> None:
-        report.metrics(cell, {f"train/{name}": value for name, value in losses.items()}, step)
+        report.curve(cell, {f"train/{name}": value for name, value in losses.items()}, step)
         heard(step / cell["steps"], losses, model)
 
     fit_vae(

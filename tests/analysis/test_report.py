@@ -47,3 +47,43 @@ def test_saved_files_carry_the_caption(tmp_path):
     assert csv.read_text().startswith("# First line.\n# Second") and pd.read_csv(csv, comment="#").equals(figures)
     assert r"$\pm$" in tex.read_text() and r"95 \% of it\_all" in tex.read_text()
     assert png.read_bytes() == b"png"
+
+
+def test_an_analysis_adds_what_it_prints_to_the_run_of_the_sweep(tmp_path, monkeypatch, capsys):
+    """Files that are there, a page that shows what a store holds as text; a store that is away costs a sentence."""
+    from mlflow.exceptions import MlflowException
+
+    from analysis import report
+
+    published = []
+
+    def publish(experiment, profile, cells, tables, paths):
+        assert all(path.is_file() for path in paths)
+        published.append((experiment, profile, tables, {path.name for path in paths}))
+        return "#/the/run"
+
+    frame = pd.DataFrame({"a": [1.0]})
+    result = report.Result("mse", frame, pd.DataFrame({"a": ["<b>1</b>"]}), "Of <i>one</i> run.", draw=draw)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(report, "runs", lambda experiment, profile: frame)
+    monkeypatch.setattr(report, "publish", publish)
+    monkeypatch.setattr("sys.argv", ["analysis", "--profile", "smoke"])
+    report.main(report.Analysis("demo", lambda runs, arguments: [result]))
+    ((experiment, profile, tables, names),) = published
+    assert (experiment, profile) == ("demo", "smoke")
+    assert tables == [("mse", ["a"], [["<b>1</b>"]], "Of <i>one</i> run.")]
+    assert names == {"demo-smoke-mse.csv", "demo-smoke-mse.tex", "demo-smoke-mse.png", "demo-smoke-tables.html"}
+    page = (tmp_path / "runs" / "tables" / "demo-smoke-tables.html").read_text()
+    assert "&lt;b&gt;1&lt;/b&gt;" in page and "&lt;i&gt;one" in page and page.count("data:image/png;base64,") == 1
+    assert "#/the/run" in capsys.readouterr().out
+
+    def away(*arguments):
+        raise MlflowException("the server\nis away")
+
+    monkeypatch.setattr(report, "publish", away)
+    report.main(report.Analysis("demo", lambda runs, arguments: [result]))
+    assert capsys.readouterr().err == "not added to the run in MLflow: the server\n"
+
+
+def draw(path):
+    path.write_bytes(b"\x89PNG")

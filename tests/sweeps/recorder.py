@@ -24,6 +24,12 @@ class Recorder:
     def metrics(self, cell, values, step=0):
         self.finals.setdefault(self.key(cell), {}).update(values)
 
+    def curve(self, cell, values, step):
+        self.metrics(cell, values, step)
+
+    def constants(self, cell, values):
+        self.metrics(cell, values)
+
     def table(self, cell, name, columns):
         self.tables[self.key(cell)] = columns
 

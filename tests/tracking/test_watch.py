@@ -154,6 +154,24 @@ def test_a_full_disk_stops_neither_the_closing_of_others_nor_is_it_silent(assign
     assert len(records(assignment.records)) == 2  # for the end of the invocation, or the next one
 
 
+def test_what_runs_is_what_a_worker_has_taken_up(assignment, tmp_path):
+    """Of the packs of a trial the first, and the next when that is over; one that comes back waits."""
+    watch = watching(assignment, Dispatch([0.0] * 3, slots=1))
+    packs = {number: Assignment(**vars(assignment) | {"cells": {str(number): {"seed": number}}}) for number in (1, 2)}
+    watch.begin(packs)
+    watch.progress.cells = 4
+    assert ", 4 waiting" in watch.progress.describe()
+    watch.started([1, 2])
+    assert "1 running (0 %), 3 waiting" in watch.progress.describe()
+    watch.result({"pack": 1, "fraction": 0.5, "pack_seconds": 1.0})
+    assert "1 running (50 %), 3 waiting" in watch.progress.describe()
+    watch.result(result({}) | {"pack": 1, "final": {}})
+    assert "1 of 4 cells done, 1 running (0 %), 2 waiting" in watch.progress.describe()
+    watch.end([1, 2])
+    watch.finish()
+    assert "1 of 4 cells done, 3 waiting" in watch.progress.describe()
+
+
 def test_a_pack_that_another_trial_takes_up_is_not_closed(assignment):
     dispatch = Dispatch([0.0], slots=1)
     watch = watching(assignment, dispatch)

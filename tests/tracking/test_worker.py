@@ -247,3 +247,44 @@ def test_a_report_of_a_plain_sweep_needs_no_metrics(assignment):
     report.progress(0.5)
     report.progress(0.6)
     assert told == [{"fraction": 0.5}]  # one a second
+
+
+def test_a_run_has_its_curve_first_no_constant_among_its_metrics_and_says_what_it_is(assignment):
+    """The UI sorts the sections of its charts by their names, those without one last."""
+    tags = {key: of | {"mlflow.note.content": f"Cell {key}."} for key, of in assignment.tags.items()}
+
+    def trial(pack, report):
+        for step in (1, 2):
+            for cell in pack.cells:
+                report.curve(cell, {"loss": 1 / step}, step)
+        for cell in pack.cells:
+            report.metrics(cell, {"at 2 bits/mse": 0.5})
+            report.constants(cell, {"at 2 bits/floor": 0.25, "at 2 bits/infinite": float("inf")})
+            report.constants(cell, {"at 2 bits/batches": 9, "items": 800})
+        with report.member(pack.cells[1]):
+            raise RuntimeError("no")
+
+    told = []
+    work(trial, dataclasses.replace(assignment, tags=tags), told.append)
+    frame = runs("worked", finished=False).set_index("key")
+    raw = assignment.store.run(frame.loc["one", "run_id"]).data
+    assert set(raw.metrics) == {"Curves/loss", "at 2 bits/mse"}
+    sections = sorted(name.rpartition("/")[0] for name in raw.metrics)
+    assert sections[0] == "Curves"
+    row = frame.loc["one"]
+    assert (row["loss"], row["at 2 bits/floor"], row["at 2 bits/batches"], row["items"]) == (0.5, 0.25, 9, 800)
+    assert told[-1]["final"]["one"] == {"loss": 0.5, "at 2 bits/mse": 0.5}
+    note = raw.tags["mlflow.note.content"]
+    assert note.startswith("Cell one.") and "| mse | 0.5 |" in note and "| items |" in note and "loss" not in note
+    assert "**Failed**: `RuntimeError: no`" in frame.loc["two", "tags"]["mlflow.note.content"]
+
+
+@pytest.mark.parametrize("report", ["curve", "constants"])
+def test_what_mlflow_would_not_take_is_refused_for_curves_and_constants_too(assignment, report):
+    def trial(pack, to):
+        given = [pack.cells[0], {"a(b)": 1.0}] + ([1] if report == "curve" else [])
+        getattr(to, report)(*given)
+
+    told = []
+    work(trial, assignment, told.append)
+    assert "the name of a metric is 'a(b)'" in told[-1]["errors"]["one"]

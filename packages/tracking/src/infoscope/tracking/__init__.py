@@ -7,12 +7,14 @@ run, main, Summary              run it (from Python, from the command line)
 runs, curve, table, arrays, parents    read the record back
 attach, log_results             add a report or a figure to an invocation, what a later evaluation found to a run
 StoreUnreachable                raised when the tracking store does not answer
+publish                         the tables and figures of an analysis, to the invocation that they are about
 load_model                      a logged model, rebuilt from its configuration and weights
 """
 
 from infoscope.tracking.command import main
 from infoscope.tracking.driver import run
 from infoscope.tracking.models import load_model
+from infoscope.tracking.publish import publish
 from infoscope.tracking.store import StoreUnreachable, arrays, attach, curve, log_results, parents, runs, table
 from infoscope.tracking.sweep import Pack, Profile, Search, Sweep, asha, grid
 from infoscope.tracking.watch import Summary
@@ -35,6 +37,7 @@ __all__ = [
     "log_results",
     "main",
     "parents",
+    "publish",
     "run",
     "runs",
     "table",

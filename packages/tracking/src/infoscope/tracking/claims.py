@@ -22,7 +22,7 @@ import sys
 import threading
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime
 
 from mlflow.entities import Run
@@ -119,7 +119,7 @@ class Claim:
     """The claim of an invocation to its cells, as its run in MLflow.
 
     run_id: of that run. keys: of the cells. own: whose it is, as `own_tags` says. lost: who has taken them over
-    meanwhile, as a sentence.
+    meanwhile, as a sentence. beside: what else is to be recorded with every sign of life.
     """
 
     def __init__(
@@ -137,6 +137,7 @@ class Claim:
         title = clipped(f"{name} {self._label}", NAME_LENGTH)
         run = store.client.create_run(store.experiment_id, run_name=title, tags=asked)
         self.run_id = run.info.run_id
+        self.beside: Callable[[], None] = lambda: None
         self._over = threading.Event()
         self._main = threading.current_thread() is threading.main_thread()
 
@@ -217,6 +218,7 @@ class Claim:
         while not self._over.wait(ALIVE_SECONDS):
             try:
                 self.sign()
+                self.beside()
             except MlflowException as error:
                 log.info("no sign of life at run %s (%s)", self.run_id, first_line(error))
 

@@ -17,7 +17,8 @@ from infoscope.tracking import cluster
 from infoscope.tracking.claims import SweepBusy, claim
 from infoscope.tracking.duplicates import by_key_once
 from infoscope.tracking.invocation import Invocation, tags
-from infoscope.tracking.store import PROFILE, Store, is_finished, labels, made_home
+from infoscope.tracking.progress import Screen
+from infoscope.tracking.store import PROFILE, Store, home, is_finished, labels, made_home, without_password
 from infoscope.tracking.sweep import Cell, Profile, Sweep
 from infoscope.tracking.sync import close_leftovers
 from infoscope.tracking.watch import Summary
@@ -45,31 +46,45 @@ def run(
     if gpus_per_pack is not None and not (0 < gpus_per_pack < 1 or gpus_per_pack in range(1, 1024)):
         raise ValueError(f"gpus_per_pack is {gpus_per_pack}; it must be a fraction above 0 or a whole number of GPUs")
     label, settings = sweep.profile(profile, overrides)
-    search = _search(sweep, settings)
-    plan = {} if search else sweep.plan(settings)
     began = time.perf_counter()
-    folder = made_home() / "records" / sweep.name
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with FileLock(folder.with_suffix(".lock"), timeout=0):
-            store = Store.open(sweep.name, create=True)
-            left = _leftovers(store, folder)
-            ahead = _ahead(sweep, label, plan, search, store, left)
-            if ahead.summary.unfinished:
-                common = tags(sweep, label)
-                keys = {sweep.key(search.fixed)} if search else ahead.missing.keys()  # it may choose any of those
-                with cluster.terminate_as_interrupt(), claim(store, sweep.name, common, keys) as held:
-                    ahead = _ahead(sweep, label, plan, search, store, left)  # others may have ended some meanwhile
-                    _invoke(Invocation(sweep, common, held, store, folder, *ahead, search, gpus_per_pack))
-                with contextlib.suppress(MlflowException):  # the store is down: the next invocation sees to it
-                    by_key_once(store)
-            summary = ahead.summary
-    except Timeout:
-        raise SweepBusy(
-            f"sweep {sweep.name} is already running in this working tree; wait for it or stop it first"
-        ) from None
+    with Screen() as screen:
+        with screen.stage(f"{sweep.name} ({label}): planning"):
+            search = _search(sweep, settings)
+            plan = {} if search else sweep.plan(settings)
+        folder = made_home() / "records" / sweep.name
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            with FileLock(folder.with_suffix(".lock"), timeout=0):
+                with screen.stage(f"{sweep.name} ({label}): reading what is recorded"):
+                    store = Store.open(sweep.name, create=True)
+                    left = _leftovers(store, folder)
+                    ahead = _ahead(sweep, label, plan, search, store, left)
+                if ahead.summary.unfinished:
+                    common = tags(sweep, label)
+                    keys = {sweep.key(search.fixed)} if search else ahead.missing.keys()  # it may choose any of those
+                    with cluster.terminate_as_interrupt(), claim(store, sweep.name, common, keys) as held:
+                        ahead = _ahead(sweep, label, plan, search, store, left)  # others may have ended some meanwhile
+                        cells, already = ahead.summary.cells, ahead.summary.skipped
+                        recorded = f", {already} of them already recorded" if already else ""
+                        screen.say(f"{sweep.name} ({label}): {cells} cells{recorded}; {where(store)}")
+                        _invoke(Invocation(sweep, common, held, store, folder, *ahead, search, gpus_per_pack, screen))
+                    with contextlib.suppress(MlflowException):  # the store is down: the next invocation sees to it
+                        by_key_once(store)
+                summary = ahead.summary
+        except Timeout:
+            raise SweepBusy(
+                f"sweep {sweep.name} is already running in this working tree; wait for it or stop it first"
+            ) from None
     summary.seconds = time.perf_counter() - began
     return summary
+
+
+def where(store: Store) -> str:
+    """Where a sweep records, and how to look at it, in words."""
+    if store.uri.startswith(("http://", "https://")):
+        page = f"{without_password(store.uri).rstrip('/')}/#/experiments/{store.experiment_id}"
+        return f"recorded on the MLflow server, {page}"
+    return f"recorded in MLflow under {home()} (to look: make ui)"
 
 
 def _search(sweep: Sweep, settings: Profile) -> Exploration | None:

@@ -212,6 +212,8 @@ class _Carrier:
             self._send_model(entry)
             self.sent.offset = offset
             self.note()  # it takes long to send again
+        elif "tags" in entry:
+            self._tags |= entry["tags"]
         elif "outcome" in entry:
             self._send_batch()
             if entry["outcome"] != FAILED:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import inspect
 import itertools
+import os
 import platform
+import shlex
 import shutil
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +20,16 @@ from mlflow.entities import Metric, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME, MLFLOW_RUN_NOTE
 
-from infoscope.tracking import cluster, placement, view
+from infoscope.tracking import cluster, notes, placement, view
 from infoscope.tracking.checks import NAME_LENGTH, clipped
 from infoscope.tracking.claims import Claim
 from infoscope.tracking.dispatch import Dispatch, Handout, run_packs
 from infoscope.tracking.environment import code_tags
 from infoscope.tracking.flush import close_all
-from infoscope.tracking.progress import Progress
-from infoscope.tracking.record import records
-from infoscope.tracking.store import Store, home
+from infoscope.tracking.progress import Progress, Screen
+from infoscope.tracking.record import milliseconds, records
+from infoscope.tracking.remaining import one_of_each_first, traits
+from infoscope.tracking.store import CURVES, Store, home
 from infoscope.tracking.sweep import Cell, Pack, Sweep, names, title, varying
 from infoscope.tracking.tags import CELLS, IDENTITY, KEY, PARENT, PROFILE, VERSION
 from infoscope.tracking.watch import Summary, Watch
@@ -39,6 +42,12 @@ if TYPE_CHECKING:
 def tags(sweep: Sweep, label: str) -> dict[str, str]:
     """What the run of an invocation and those of its cells have in common."""
     return code_tags() | {PROFILE: label, VERSION: str(sweep.version)}
+
+
+def _starting() -> str:
+    """What Ray does first, in words."""
+    address = os.environ.get("RAY_ADDRESS")
+    return f"joining the Ray cluster at {address}" if address else "starting Ray on this machine"
 
 
 @dataclass
@@ -57,9 +66,11 @@ class Invocation:
     run_ids: Mapping[str, str]
     search: Exploration | None
     gpus_per_pack: float | None
+    screen: Screen = field(default_factory=Screen)
     cpus: int = 0
     gpus: int = 0
     begun: bool = False
+    _began: int = field(default_factory=milliseconds)
 
     def __post_init__(self) -> None:
         for cell in self.missing.values():
@@ -71,17 +82,19 @@ class Invocation:
         Raises ValueError when the cluster cannot reach the store.
         """
         try:
-            with cluster.running(), cluster.terminate_as_interrupt():
-                self.cpus, self.gpus = cluster.resources(self._cpus_per_pack, self._declared_share())
-                self._check_reachable()
+            with contextlib.ExitStack() as stack:
+                with self.screen.stage(_starting()):
+                    stack.enter_context(cluster.running())
+                    stack.enter_context(cluster.terminate_as_interrupt())
+                    self.cpus, self.gpus = cluster.resources(self._cpus_per_pack, self._declared_share())
+                    self._check_reachable()
                 self._begin()
-                cost = sum(self.sweep.cost(cell) for cell in self.missing.values()) or self.summary.unfinished
-                with Progress(self.summary.unfinished, cost, self.sweep.best) as progress:
-                    watch = Watch(progress, self.summary)
-                    try:
-                        self._fit(self._suggestions(self.search, watch) if self.search else self._packs(watch), watch)
-                    finally:  # also when interrupted: nobody else closes the same records meanwhile
-                        watch.finish()
+                progress = stack.enter_context(self._progress())
+                watch = Watch(progress, self.summary)
+                try:
+                    self._fit(self._suggestions(self.search, watch) if self.search else self._packs(watch), watch)
+                finally:  # also when interrupted: nobody else closes the same records meanwhile
+                    watch.finish()
                 self.summary.tracking_share = watch.tracking_share()
                 if self.search and self.search.exhausted:
                     self.summary.cells -= self.summary.unfinished
@@ -93,6 +106,21 @@ class Invocation:
                     self._close_unfinished()
                     self._end()
 
+    def _progress(self) -> Progress:
+        unfinished = self.summary.unfinished
+        cost = sum(self.sweep.cost(cell) for cell in self.missing.values()) or unfinished
+        return Progress(unfinished, cost, self.sweep.best, later=unfinished if self.search else 0, screen=self.screen)
+
+    def _tell(self, packs: int, slots: int) -> None:
+        """Says what begins now."""
+        kind = f"{self.gpus} GPU{'s' if self.gpus > 1 else ''}" if self.gpus else "no GPU"
+        cells = f"{self.summary.unfinished} cells"
+        if packs < self.summary.unfinished:
+            cells += f" in {packs} trials"
+        self.screen.say(
+            f"Ray runs on {self.cpus} cores and {kind}: {cells}, {min(slots, packs)} at a time; the first workers load"
+        )
+
     def _check_reachable(self) -> None:
         nodes = cluster.nodes()
         if nodes > 1 and self.store.uri.startswith("sqlite:"):
@@ -102,16 +130,29 @@ class Invocation:
             )
 
     def _begin(self) -> None:
-        note = inspect.getdoc(sys.modules[self.sweep.cells.__module__]) or ""  # sweeps may share a trial
         fields = self.search.space if self.search else varying(self.missing.values())
-        view.describe(self.store, note.split("\n\n")[0], view.settings(self.sweep.best, fields))
-        told = [RunTag(MLFLOW_RUN_NOTE, note), RunTag(CELLS, str(self.summary.unfinished))]
+        view.describe(self.store, self._about.split("\n\n")[0], view.settings(self.sweep.best, fields))
+        summary, experiment = self.summary, self.store.experiment_id
+        command = shlex.join(["python", *sys.orig_argv[1:]])
+        note = notes.of_sweep(self._about, command, summary.unfinished, summary.skipped, experiment, self.parent)
+        told = [RunTag(MLFLOW_RUN_NOTE, note), RunTag(CELLS, str(summary.unfinished))]
         self.store.client.log_batch(self.parent, tags=told)
+        self.claim.beside = lambda: self.store.client.log_batch(self.parent, metrics=[self._done()])
         self.begun = True
 
     @property
     def parent(self) -> str:
         return self.claim.run_id
+
+    @property
+    def _about(self) -> str:
+        """What the sweep asks."""
+        return inspect.getdoc(sys.modules[self.sweep.cells.__module__]) or ""  # sweeps may share a trial
+
+    def _done(self) -> Metric:
+        """How many cells have ended, as a point of a curve over seconds."""
+        now, done = milliseconds(), self.summary.cells - self.summary.skipped - self.summary.unfinished
+        return Metric(f"{CURVES}cells_ended", done, now, max(1, (now - self._began) // 1000))
 
     def _end(self) -> None:
         summary = self.summary
@@ -122,6 +163,7 @@ class Invocation:
             "tracking_share": summary.tracking_share,
         }
         metrics = [Metric(name, value, 0, 0) for name, value in numbers.items() if value is not None]
+        metrics.append(self._done())
         self.store.client.log_batch(self.parent, metrics=metrics)
         self.store.client.set_terminated(self.parent, summary.status)
         self.claim.release()
@@ -141,11 +183,18 @@ class Invocation:
 
     def _assignment(self, cells: Mapping[str, Cell], titles: Mapping[str, str], cost: float) -> Assignment:
         tags = self.tags | self.claim.own | {PARENT: self.parent}
+        question, experiment = self._about.split("\n\n")[0], self.store.experiment_id
+
+        def note(cell: Cell) -> str:
+            return notes.of_cell(question, self.sweep.name, self.summary.profile, cell, experiment, self.parent)
+
         return Assignment(
             cells=cells,
             run_ids={key: self.run_ids[key] for key in cells if key in self.run_ids},
             tags={
-                key: tags | {MLFLOW_RUN_NAME: clipped(titles[key], NAME_LENGTH), **self.sweep.tags_of(cell)}
+                key: tags
+                | {MLFLOW_RUN_NAME: clipped(titles[key], NAME_LENGTH), MLFLOW_RUN_NOTE: note(cell)}
+                | self.sweep.tags_of(cell)
                 for key, cell in cells.items()
             },
             store=self.store,
@@ -158,9 +207,16 @@ class Invocation:
 
     def _packs(self, watch: Watch) -> dict[str, Any]:
         """For a fixed list of cells: how Tune gets its trials."""
-        packs, titles = self.sweep.packs(self.missing, "gpu" if self.gpus else "cpu"), names(self.missing)
-        shares, search = self._shares(packs), self.sweep.search
-        dispatch = Dispatch(shares, self._slots(min(shares)), alone=search is not None)
+        packs = one_of_each_first(self.sweep.packs(self.missing, "gpu" if self.gpus else "cpu"))
+        titles, search = names(self.missing), self.sweep.search
+        with self.screen.stage("measuring the memory of a GPU that each training takes" if self.gpus else "packing"):
+            shares = self._shares(packs)
+        slots = self._slots(min(shares))
+        dispatch = Dispatch(shares, slots, alone=search is not None)
+        watch.progress.remaining.slots = slots
+        for number, (pack, kind) in enumerate(zip(packs, traits(packs), strict=True)):
+            watch.progress.add(number, len(pack), self.sweep.pack_cost(pack), kind)
+        self._tell(len(packs), slots)
         if search is None:  # else Tune itself tries a trial again, so that the scheduler knows
             watch.dispatch = dispatch
 
@@ -179,7 +235,9 @@ class Invocation:
         GPU each gets a whole one, unless the sweep or the command says otherwise.
         """
         share = (self._declared_share() or 1.0) if self.gpus else 0.0
-        numbers = itertools.count()
+        numbers, slots = itertools.count(), self._slots(share)
+        watch.progress.remaining.slots = slots
+        self._tell(self.summary.unfinished, slots)
 
         def config(key: str, cell: Cell) -> dict[str, Any]:
             self.missing[key] = cell
@@ -190,7 +248,7 @@ class Invocation:
         return {
             "search_alg": search.searcher(config),
             "num_samples": self.summary.unfinished,
-            "max_concurrent_trials": self._slots(share),
+            "max_concurrent_trials": slots,
         }
 
     def _trial(self, assignments: dict[int, Assignment], share: float, watch: Watch) -> dict[str, Any]:

@@ -54,6 +54,12 @@ class Probe:
     def metrics(self, cell: Cell, values: Mapping[str, float], step: int = 0) -> None:
         pass
 
+    def curve(self, cell: Cell, values: Mapping[str, float], step: int) -> None:
+        pass
+
+    def constants(self, cell: Cell, values: Mapping[str, float]) -> None:
+        pass
+
     def table(self, cell: Cell, name: str, columns: Mapping[str, Any]) -> None:
         pass
 

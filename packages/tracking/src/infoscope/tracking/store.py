@@ -35,6 +35,7 @@ from infoscope.tracking.tags import (  # noqa: F401  # looked for here
     ATTEMPT,
     CELL,
     CELLS,
+    CONSTANTS,
     DRIVER,
     ERROR,
     KEY,
@@ -49,6 +50,8 @@ from infoscope.tracking.tags import (  # noqa: F401  # looked for here
 )
 
 log = logging.getLogger(__name__)
+
+CURVES = "Curves/"  # before the name of what `report.curve` was told: the UI shows a section of this name first
 
 # the UI's page for trained models, not for language-model applications
 EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
@@ -376,13 +379,14 @@ def _frame(chosen: Sequence[Run]) -> pd.DataFrame:
     """A row of each run; the names of fields and metrics are made unlike any other column's."""
     cells = [values(run) for run in chosen]
     taken = set(COLUMNS)
+    measured = [constants(run) | _metrics(run) for run in chosen]
     fields = _columns("cell", dict.fromkeys(name for cell in cells for name in cell), taken)
-    metrics = _columns("metric", dict.fromkeys(name for run in chosen for name in run.data.metrics), taken)
+    metrics = _columns("metric", dict.fromkeys(name for told in measured for name in told), taken)
     rows = [
         _row(run)
         | {fields[name]: value for name, value in cell.items()}
-        | {metrics[name]: value for name, value in run.data.metrics.items()}
-        for run, cell in zip(chosen, cells, strict=True)
+        | {metrics[name]: value for name, value in told.items()}
+        for run, cell, told in zip(chosen, cells, measured, strict=True)
     ]
     frame = pd.DataFrame(rows)
     for column in fields.values():
@@ -418,6 +422,30 @@ def _row(run: Run) -> dict[str, Any]:
     }
 
 
+def constants(run: Run) -> dict[str, float]:
+    """What is known of a run's cell without any training, by name."""
+    found = {}
+    for tag, told in run.data.tags.items():
+        if tag == CONSTANTS or tag.startswith(f"{CONSTANTS} "):
+            place = tag.removeprefix(CONSTANTS).strip()
+            try:
+                known = {name: float(value) for name, value in json.loads(told).items()}
+            except (ValueError, TypeError, AttributeError, RecursionError):
+                skipped(run, f"its tag {tag} is {told[:60]!r}, which holds no numbers")
+                continue
+            found |= {f"{place}/{name}" if place else name: value for name, value in known.items()}
+    return found
+
+
+def _metrics(run: Run) -> dict[str, float]:
+    """The metrics of a run, curves by the names they were reported under. Runs made before there was a
+    section of curves have them under the plain names; where both are there, the section is newer.
+    """
+    metrics = run.data.metrics
+    curves = {name.removeprefix(CURVES): value for name, value in metrics.items() if name.startswith(CURVES)}
+    return {name: value for name, value in metrics.items() if not name.startswith(CURVES)} | curves
+
+
 def table(run_id: str, name: str) -> pd.DataFrame:
     """A Parquet table that a trial reported with `report.table`, by its name. Raises ValueError for one that is
     damaged, MLflow's exceptions for one that is not there.
@@ -440,7 +468,8 @@ def newest(history: Iterable[Metric]) -> dict[int, Metric]:
 
 def curve(run_id: str, name: str) -> pd.Series:
     """A metric that a trial reported at many steps: its values by step, every step once."""
-    points = newest(connect(tracking_uri()).get_metric_history(run_id, name))
+    client = connect(tracking_uri())
+    points = newest(client.get_metric_history(run_id, CURVES + name) or client.get_metric_history(run_id, name))
     return pd.Series({step: point.value for step, point in points.items()}, name=name, dtype=float).rename_axis("step")
 
 
@@ -478,7 +507,7 @@ def log_results(run_id: str, metrics: Mapping[str, float], paths: Iterable[str |
     Raises ValueError for a path that is not a file, and for a metric that has the name of one of the cell's fields, or
     one that MLflow would not take.
     """
-    paths = _files(paths)
+    paths = files(paths)
     client, now = connect(tracking_uri()), milliseconds()
     run = client.get_run(run_id)
     fields = values(run) if CELL in run.data.tags else ()
@@ -491,7 +520,8 @@ def log_results(run_id: str, metrics: Mapping[str, float], paths: Iterable[str |
         client.log_artifact(run_id, str(path), folder)
 
 
-def _files(paths: Iterable[str | Path]) -> list[Path]:
+def files(paths: Iterable[str | Path]) -> list[Path]:
+    """Paths of files. Raises ValueError for what is no file."""
     paths = [Path(path) for path in paths]
     for path in paths:
         if not path.is_file():
@@ -505,7 +535,7 @@ def attach(experiment: str, profile: str, paths: Iterable[str | Path], folder: s
 
     Raises ValueError for a path that is not a file, LookupError when no invocation has finished.
     """
-    paths = _files(paths)
+    paths = files(paths)
     finished = [run.info.run_id for run in parents(experiment, profile) if run.info.status == "FINISHED"]
     if not finished:
         raise LookupError(f"no invocation of {experiment!r} under profile {profile!r} has finished without a failure")

@@ -8,6 +8,7 @@ ATTEMPT = "infoscope.attempt"  # which attempt at the cell its run holds; later 
 SUPERSEDED, SUPERSEDED_BY = "infoscope.superseded", "infoscope.superseded_by"
 SUPERSEDES = "infoscope.supersedes"  # the run that one replaces
 SET_ASIDE = "infoscope.set_aside"  # of a run of which the store has refused something: how much, and why
+CONSTANTS = "infoscope.constants"  # and " PLACE": what `report.constants` was told, as JSON, by the place in its names
 SECOND = "infoscope.second_of"  # of a second run of a cell: the id of the one that counts
 
 # of an invocation's run, the parent of its cells
@@ -22,5 +23,5 @@ DRIVER = "infoscope.driver"  # its machine and folder, to be read
 
 TAKEN = frozenset(
     {KEY, CELL, PROFILE, VERSION, OUTCOME, ERROR, PARENT, ATTEMPT, SUPERSEDED, SUPERSEDED_BY, SUPERSEDES, SET_ASIDE}
-    | {SECOND, CELLS, ALIVE, CLAIM, IDENTITY, DRIVER}
+    | {CONSTANTS, SECOND, CELLS, ALIVE, CLAIM, IDENTITY, DRIVER}
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import time
 from collections import Counter
@@ -64,11 +65,22 @@ class Watch:
         self.progress, self.summary, self.dispatch = progress, summary, dispatch
         self.closer = ThreadPoolExecutor(1, "infoscope-close")
         self.open: dict[int, Assignment] = {}
+        self._next: dict[int, int] = {}  # by pack, the one that its trial runs after it
+        self._seconds: dict[int, float] = {}  # by pack, what it took when it was last heard of
         self.recording_seconds = self.own_seconds = self._store_down_until = 0.0
 
     def begin(self, assignments: Mapping[int, Assignment]) -> None:
-        """These packs, by their numbers, are a trial now."""
+        """These packs, by their numbers, are a trial now, in this order."""
         self.open.update(assignments)
+        self._next.update(itertools.pairwise(assignments))
+        for number, assignment in assignments.items():
+            self.progress.add(number, len(assignment.cells), assignment.cost)
+
+    def started(self, numbers: Sequence[int]) -> None:
+        """A worker has taken up a trial of these packs."""
+        number = next((number for number in numbers if number in self.open), None)
+        if number is not None:
+            self.progress.begin(number)
 
     def callback(self) -> Any:
         from ray import tune
@@ -78,6 +90,9 @@ class Watch:
         class Callback(tune.Callback):
             def __reduce__(self) -> tuple:  # Tune writes its callbacks down for a restore, which is not how we resume
                 return tune.Callback, ()
+
+            def on_trial_start(self, iteration: int, trials: list, trial: Any, **info: Any) -> None:
+                watch.started(trial.config["packs"])
 
             def on_trial_result(self, iteration: int, trials: list, trial: Any, result: dict, **info: Any) -> None:
                 watch.result(result)
@@ -95,8 +110,9 @@ class Watch:
         number = result.get("pack")
         if number not in self.open:
             return
+        self._seconds[number] = result["pack_seconds"]
         if "final" not in result:
-            self.progress.advance(number, result["fraction"], self.open[number].cost)
+            self.progress.advance(number, result["fraction"], result["pack_seconds"])
             return
         self.recording_seconds += result["recording_seconds"]
         self.own_seconds += result["own_seconds"]
@@ -106,6 +122,8 @@ class Watch:
         errors, final, sent = (dict(result[name]) for name in ("errors", "final", "run_ids"))
         outcomes = {key: FAILED if key in errors else COMPLETE for key in self.open[number].cells}
         self._ended(number, outcomes, errors, final, sent)
+        if self._next.get(number) in self.open:
+            self.progress.begin(self._next[number])
 
     def end(self, numbers: Sequence[int], error: str | None = None) -> None:
         """A trial of these packs is over; of those it has not ended, the first has been stopped by a scheduler, or left
@@ -116,7 +134,8 @@ class Watch:
             died = None if error is None else "machine" if MACHINE_DIED in error else "worker"
             lost = self.dispatch.undone(undone, died)
             for number in set(undone) - set(lost):
-                self.progress.advance(number, 0.0, self.open.pop(number).cost)
+                self.open.pop(number)
+                self.progress.back(number)
         for number in lost:
             cells = self.open[number].cells
             outcomes = dict.fromkeys(cells, STOPPED if error is None else FAILED)
@@ -140,8 +159,9 @@ class Watch:
         self.summary.completed += counts[COMPLETE]
         self.summary.stopped += counts[STOPPED]
         self.summary.failures += [(assignment.cells[key], error) for key, error in errors.items()]
-        self.progress.advance(number, 1.0, assignment.cost)
-        self.progress.ended(assignment.cells, final, len(errors))
+        seconds = self._seconds.pop(number, None)
+        alike = seconds if len(errors) < len(assignment.cells) else None  # what fails takes another time than the rest
+        self.progress.ended(number, assignment.cells, final, len(errors), alike)
         self.closer.submit(self._close, assignment, outcomes, errors, sent)
 
     def _close(

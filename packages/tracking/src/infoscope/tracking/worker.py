@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import json
 import os
 import platform
 import time
@@ -17,8 +18,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 from pyarrow.lib import ArrowException
 
+from infoscope.tracking import notes
 from infoscope.tracking.checkpoint import Checkpoint
 from infoscope.tracking.checks import (
     NAME_LENGTH,
@@ -35,8 +38,8 @@ from infoscope.tracking.environment import machine_tags
 from infoscope.tracking.flush import Flusher, header_tags
 from infoscope.tracking.identity import lies_beside
 from infoscope.tracking.models import write_model
-from infoscope.tracking.record import COMPLETE, FAILED, Record, RecordUnwritable
-from infoscope.tracking.store import Store, first_line, without_password
+from infoscope.tracking.record import COMPLETE, FAILED, Record, RecordUnwritable, storable
+from infoscope.tracking.store import CONSTANTS, CURVES, Store, first_line, without_password
 from infoscope.tracking.sweep import Cell, Pack, canonical
 
 CHECKPOINT_SECONDS = float(os.environ.get("INFOSCOPE_CHECKPOINT_SECONDS", 20))
@@ -102,6 +105,9 @@ class Report:
         self._told, self._save_from = time.monotonic(), time.perf_counter() + CHECKPOINT_SECONDS
         self.seconds = 0.0
         self.final: dict[str, dict[str, float]] = {}
+        self._constants: dict[str, dict[str, float]] = {}
+        self._curves: set[str] = set()
+        self._notes = {key: tags[MLFLOW_RUN_NOTE] for key, tags in assignment.tags.items() if MLFLOW_RUN_NOTE in tags}
         self.errors: dict[str, str] = {}
         self.last: dict[str, float] = {}
         self._begun = False
@@ -144,14 +150,54 @@ class Report:
         columns that every run has (see `store.runs`), and for what is no number.
         """
         began = time.perf_counter()
-        values = {
-            free_name("the name of a metric", metric_name(name), cell): metric_value(name, value)
-            for name, value in values.items()
-        }
+        values = _checked(cell, values)
         record = self._record(cell)
         self._note(record, values, metric_step(step))
         self.final.setdefault(record.key, {}).update(values)
         self.seconds += time.perf_counter() - began
+
+    def curve(self, cell: Cell, values: Mapping[str, float], step: int) -> None:
+        """Numbers of a cell at one of many steps, shown before all others: its learning curves (some hundreds of points
+        each). Read back by the names given here. Raises ValueError like `metrics`.
+        """
+        began = time.perf_counter()
+        values = _checked(cell, values)
+        record = self._record(cell)
+        self._note(record, {metric_name(CURVES + name): value for name, value in values.items()}, metric_step(step))
+        self.final.setdefault(record.key, {}).update(values)
+        self._curves |= values.keys()
+        self.seconds += time.perf_counter() - began
+
+    def constants(self, cell: Cell, values: Mapping[str, float]) -> None:
+        """Numbers of a cell that are known without its training, such as an exact solution or a number of items. They
+        are no metrics: they stand in a table of the run's description, and `runs` has them as columns like metrics.
+        Raises ValueError like `metrics`.
+        """
+        began = time.perf_counter()
+        values = {name: storable(value) for name, value in _checked(cell, values).items()}
+        record = self._record(cell)
+        self._constants.setdefault(record.key, {}).update(values)
+        self._tag_constants(record, values)
+        self.seconds += time.perf_counter() - began
+
+    def _tag_constants(self, record: Record, names: Iterable[str]) -> None:
+        """Records the constants of a cell that share their place with those of these names."""
+        known, places = self._constants[record.key], {name.rpartition("/")[0] for name in names}
+        told = {
+            f"{CONSTANTS} {place}".strip(): json.dumps(
+                {name.rpartition("/")[2]: value for name, value in known.items() if name.rpartition("/")[0] == place}
+            )
+            for place in places
+        }
+        record.append({"tags": told})
+
+    def describe(self, key: str, error: str | None) -> None:
+        """Completes the description of a cell's run by what was found."""
+        header = self._notes.get(key)
+        if header is not None:
+            found = {name: value for name, value in self.final.get(key, {}).items() if name not in self._curves}
+            told = notes.with_results(header, found, self._constants.get(key, {}), error)
+            self._records[key].append({"tags": {MLFLOW_RUN_NOTE: storable_text(told)}})
 
     def table(self, cell: Cell, name: str, columns: Mapping[str, np.ndarray]) -> None:
         """A table of a cell, such as a value per step, as the artifact NAME.parquet. Raises ValueError for a name that
@@ -247,7 +293,9 @@ class Report:
         self.begin_afresh()
         files = {record.key: sorted(path.name for path in record.files.iterdir()) for record in self.records}
         reported = {key: told | {"files": files[key]} for key, told in self._reported.items()}
-        self.checkpoint.save({"state": state(), "errors": self.errors, "reported": reported}, self.records)
+        told = {"final": self.final, "constants": self._constants, "curves": sorted(self._curves)}
+        kept = {"state": state(), "errors": self.errors, "reported": reported, "told": told}
+        self.checkpoint.save(kept, self.records)
         now = time.perf_counter()
         self._save_from = now + max(CHECKPOINT_SECONDS, 50 * (now - began))  # at most a fiftieth of the time
         self.seconds += now - began
@@ -267,6 +315,13 @@ class Report:
             record.resume(told)
             self._reported[record.key] |= {name: told[name] for name in ("steps", "models")}
         self.errors |= kept["errors"]  # a member that failed before it stays so
+        told = kept.get("told", {})
+        self.final = told.get("final", {}) | self.final
+        self._constants = told.get("constants", {}) | self._constants
+        self._curves |= set(told.get("curves", ()))
+        for record in self.records:
+            if record.key in self._constants:
+                self._tag_constants(record, self._constants[record.key])
         return kept["state"]
 
 
@@ -342,11 +397,23 @@ def _begin(assignment: Assignment, report: Report) -> dict[str, str]:
     return {}
 
 
+def _checked(cell: Cell, values: Mapping[str, float]) -> dict[str, float]:
+    """What a cell reports, by names that can be columns of their own; ValueError for others and for what is no number."""
+    found = {}
+    for name, value in values.items():
+        free_name("the name of a metric", metric_name(name), cell)
+        if name.startswith(CURVES):
+            raise ValueError(f"the name of a metric is {name!r}; {CURVES!r} is put before those of report.curve alone")
+        found[name] = metric_value(name, value)
+    return found
+
+
 def _end(report: Report, errors: dict[str, str]) -> None:
     """Records how every cell has ended. One of which that cannot be written has failed."""
     for record in report.records:
         try:
             error = errors.get(record.key)
+            report.describe(record.key, error)
             record.end(FAILED if error else COMPLETE, error)
         except RecordUnwritable as full:
             errors[record.key] = f"{type(full).__name__}: {full}"

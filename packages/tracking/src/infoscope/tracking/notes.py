@@ -1,0 +1,121 @@
+"""What a run says of itself: its description in MLflow, as Markdown with links to what belongs to it.
+
+Links lead to pages of the same MLflow UI, wherever that is.
+"""
+
+from __future__ import annotations
+
+import math
+import urllib.parse
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from infoscope.tracking.checks import clipped, storable_text
+from infoscope.tracking.sweep import Cell, text
+
+LONGEST, OPENING = 7500, 4000  # of a note, of its part without results; MLflow takes 8,000 characters
+TABLES = "\n\n### Tables\n"  # below it is what the analysis found; another analysis replaces it
+
+ESCAPED = {sign: f"\\{sign}" for sign in "\\`*_[]|#!"} | {"<": "&lt;", ">": "&gt;"}
+
+
+def run_page(experiment_id: str, run_id: str, tab: str = "") -> str:
+    """The address of a run's page, of its tab "model-metrics" or "artifacts/FOLDER"."""
+    return f"#/experiments/{experiment_id}/runs/{run_id}" + (f"/{tab}" if tab else "")
+
+
+def cells_page(experiment_id: str, parent: str) -> str:
+    """The address of the list of an invocation's cells."""
+    chosen = urllib.parse.quote(f"tags.`mlflow.parentRunId` = '{parent}'")
+    return f"#/experiments/{experiment_id}/runs?searchFilter={chosen}"
+
+
+def of_cell(question: str, sweep: str, label: str, cell: Cell, experiment_id: str, parent: str) -> str:
+    """The description of a cell's run while it runs: what it is for, its settings, where the rest is."""
+    values = ", ".join(code(clipped(f"{name}={text(value)}", 300)) for name, value in list(cell.items())[:60])
+    told = (
+        f"One cell of [{plain(f'{sweep} {label}')}]({run_page(experiment_id, parent)}) "
+        f"([tables and figures]({run_page(experiment_id, parent, 'artifacts/analysis')}), "
+        f"[all its cells]({cells_page(experiment_id, parent)})).\n\n{plain(question)}\n\n"
+        f"Settings: {values}. The curves are under *Model metrics*, first."
+    )
+    return clipped(storable_text(told), OPENING)
+
+
+def with_results(note: str, results: Mapping[str, float], constants: Mapping[str, float], error: str | None) -> str:
+    """The same when the cell has ended."""
+    if error is not None:
+        note += f"\n\n**Failed**: {code(clipped(error, 500))}"
+    for title, values in (("Results", results), ("Known without training", constants)):
+        if values:
+            note = below(f"{note}\n\n**{title}**\n\n", table(values))
+    return note
+
+
+def of_sweep(about: str, command: str, cells: int, skipped: int, experiment_id: str, parent: str) -> str:
+    """The description of an invocation when it begins."""
+    recorded = f"; {skipped} were recorded already" if skipped else ""
+    told = (
+        f"{about}\n\nRun as {code(command)}: [{cells} cells]({cells_page(experiment_id, parent)}) to run{recorded}. "
+        f"[Tables and figures]({run_page(experiment_id, parent, 'artifacts/analysis')})."
+    )
+    return clipped(storable_text(told), OPENING)
+
+
+def with_tables(note: str, tables: Sequence[tuple[str, Sequence[str], Sequence[Sequence[str]], str]]) -> str:
+    """The description of an invocation with what an analysis found: of each table its name, header, rows and caption.
+    Those of an earlier analysis go.
+    """
+    note = note.split(TABLES)[0] + TABLES
+    for name, header, rows, caption in tables:
+        head = f"\n**{plain(name)}**\n\n"
+        lines = [_row(header), _row(["---"] * len(header)), *map(_row, rows)]
+        if len(note) + len(head) + sum(len(line) + 1 for line in lines[:3]) + 200 > LONGEST:
+            note += f"\nMore: {plain(name)}, among the artifacts.\n"
+            break
+        note = below(note + head, lines) + "\n"
+        caption = plain(caption.splitlines()[0]) if caption else ""
+        if len(note) + len(caption) < LONGEST - 100:
+            note += f"\n{caption}\n"
+    return storable_text(note)
+
+
+def below(note: str, lines: Sequence[str]) -> str:
+    """A note with as many lines of a table below it as there is room for."""
+    for place, line in enumerate(lines):
+        if len(note) + len(line) > LONGEST - 150:
+            return f"{note}\n{len(lines) - place} more rows are among the metrics or artifacts.\n"
+        note += line + "\n"
+    return note
+
+
+def table(values: Mapping[str, float]) -> list[str]:
+    """Numbers as lines of a Markdown table: names like PLACE/NAME share a row by NAME, with a column for each PLACE."""
+    split = {name: name.rpartition("/") for name in values}
+    places = list(dict.fromkeys(place for place, _, _ in split.values()))
+    rows: dict[str, dict[str, str]] = {}
+    for name, (place, _, leaf) in split.items():
+        rows.setdefault(leaf, {})[place] = number(values[name])
+    lines = [_row(["", *places]), _row(["---", *["---:"] * len(places)])]
+    return lines + [_row([leaf, *(of.get(place, "") for place in places)]) for leaf, of in rows.items()]
+
+
+def number(value: float) -> str:
+    """A number to four digits."""
+    if not math.isfinite(value):
+        return "not finite"
+    return f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.4g}"
+
+
+def _row(cells: Sequence[Any]) -> str:
+    return "| " + " | ".join(plain(str(cell)).replace("\n", " ") for cell in cells) + " |"
+
+
+def code(value: str) -> str:
+    """A text as code in Markdown."""
+    return "`" + " ".join(value.replace("`", "'").split()) + "`"
+
+
+def plain(value: str) -> str:
+    """A text that Markdown shows as it is: nothing of it is a link, a picture or HTML."""
+    return "".join(ESCAPED.get(sign, sign) for sign in value)
