@@ -100,7 +100,7 @@ def artefacts(runs: pd.DataFrame, words: Sequence[str]) -> Result:
         f"The {TOKENS} tokens that help most to predict each class: H(y | x without the token) - H(y | x), bits, ± its "
         f"standard error over texts (and occurrences), of tokens that occur {OFTEN} times or more in the class, in "
         f"{', '.join(f'{count:,.0f}' for count in sorted(set(runs['artefact_texts'])))} held-out texts. Tokens are "
-        "words, and signs of punctuation apart from them, as published (by the tokenizers' Whitespace). Members are not "
+        "words, and signs of punctuation apart from them, as published (the tokenizers' Whitespace). Members are not "
         "fitted again. The largest of many: a token that leads by its error only may lead by luck.",
         *words,
     ]

@@ -134,7 +134,9 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
     wide = by.pivot(index=[*SOURCE, "alpha"], columns="score", values="shown")
     text = pd.DataFrame(
         {
-            f"{letter}, {where}": wide[f"{prefix}{term}_low"] + " to " + wide[f"{prefix}{term}_high"]
+            f"{letter}, {where}": wide[f"{prefix}{term}_low"]
+            + " to "
+            + wide[f"{prefix}{term}_high"]
             + wide[f"{prefix}{term}_excess"]
             for prefix, where in WHERE.items()
             for term, letter in TERMS.items()

@@ -233,7 +233,9 @@ def draw_layers(axis: Any, rows: pd.DataFrame) -> None:
     """Estimates by layer, the nominal MI, and what data processing asks for where it is more (shaded)."""
     rows = rows.sort_values("layer_index")
     place = rows["layer_index"].to_numpy(float)
-    axis.errorbar(place, rows[ESTIMATE], rows[ESTIMATE + "_error"], marker="o", markersize=3, color=BLUE, label="estimate")
+    axis.errorbar(
+        place, rows[ESTIMATE], rows[ESTIMATE + "_error"], marker="o", markersize=3, color=BLUE, label="estimate"
+    )
     axis.plot(place, rows["least_bits"], "--", color=VERMILLION, linewidth=1, label="greatest of the layers above")
     least, estimate = rows["least_bits"].to_numpy(float), rows[ESTIMATE].to_numpy(float)
     axis.fill_between(place, estimate, least, where=least > estimate, color=VERMILLION, alpha=0.3)

@@ -66,7 +66,13 @@ def draw_unseen(axis: Any, rows: pd.DataFrame, column: str = "held_out_bits") ->
     for bound, line, mark in lines(rows, "bound"):
         axis.plot(line["true_bits"], line["settled_mean_bits"], label=bound, **mark)
         axis.errorbar(
-            line["true_bits"], line[column], line[column + "_error"], linestyle="--", capsize=3, fillstyle="none", **mark
+            line["true_bits"],
+            line[column],
+            line[column + "_error"],
+            linestyle="--",
+            capsize=3,
+            fillstyle="none",
+            **mark,
         )
     axis.axline((0, 0), slope=1, color="black", linewidth=0.8, label="true MI")
     axis.set(xlabel="true MI (bits); dashed: unseen pairs")

@@ -50,7 +50,7 @@ QUICK: dict[str, dict[str, Any]] = {
         "network": {"width": 16},
         "optimisation": {"learning_rate": 2e-3, "batch": 16, "balanced": True},
         "weight": 1.0,
-    }
+    },
 }
 # "quick-item-sum": for |z_dy| NVAE pays batch x dimensions, here 512, times what its reference does
 ITEM_SUM = {"nvae": QUICK["nvae"] | {"l1_form": "item-sum"}}

@@ -307,8 +307,12 @@ SWEEP = Sweep(
     axes=("studies", "cases", "methods", "sizes", "fractions", "videos", "blocks"),
     pack_by=dict.fromkeys(("cpu", "gpu"), ("study", "case", "n", "block")),
     tags=lambda cell: {"infoscope.data": described(cell)},
-    choices={"studies": tuple(OFFERED), "cases": tuple(STARS), "methods": tuple(METHODS),
-             "images": ("auto", "digits", "mnist")},  # fmt: skip
+    choices={
+        "studies": tuple(OFFERED),
+        "cases": tuple(STARS),
+        "methods": tuple(METHODS),
+        "images": ("auto", "digits", "mnist"),
+    },  # fmt: skip
     check=check,
     cost=cost,
 )

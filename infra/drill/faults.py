@@ -352,7 +352,7 @@ class EqualNames(TwoDrivers):
 
 
 class Poisoned(Fault):
-    """Runs that no sweep has made, or none whole, before the sweep begins and again while it runs; the driver is killed,
+    """Runs that no sweep has made, or none whole, before the sweep begins and again as it runs; the driver is killed,
     so that the next has to look through them.
     """
 

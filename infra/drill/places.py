@@ -159,7 +159,9 @@ class SmallDisk:
         script = 'mount -t tmpfs -o size="$1" none "$2" && echo mounted && exec sleep 86400'
         command = [*separation(), "sh", "-c", script, "sh", str(DISK_BYTES), str(folder)]
         self._holder = processes.start(command, folder, environment, log)
-        wait_until(lambda: log.exists() and "mounted" in log.read_text(), "the small disk", START_SECONDS, self._holder, log)
+        wait_until(
+            lambda: log.exists() and "mounted" in log.read_text(), "the small disk", START_SECONDS, self._holder, log
+        )
         self._ballast = Path(f"/proc/{self._holder.pid}/root{folder.resolve()}") / "ballast"
 
     def prefix(self, folder: Path) -> list[str]:

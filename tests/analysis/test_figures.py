@@ -106,7 +106,9 @@ def of_measures(turned):
 def of_methods(turned):
     cases = [{"case": "hub"}, {"case": "star 10"}, {"case": "folder/star 20"}]
     frame = made_up({}, cases, "method", marks.NAMES["method"], "n", [50, 100, 200, 500, 1000, 2000], turned)
-    return functools.partial(structure_learning.draw, frame.assign(wrong=frame["level"] / 10, wrong_error=0.01), "trees")
+    return functools.partial(
+        structure_learning.draw, frame.assign(wrong=frame["level"] / 10, wrong_error=0.01), "trees"
+    )
 
 
 def of_lengths(turned):
@@ -122,8 +124,12 @@ def of_lengths(turned):
 
 def of_rights(turned):
     rng, tables = np.random.default_rng(0), {}
-    for data, labels in (("snli", ("neutral", "entailment", "contradiction")), ("cola", ("acceptable", "unacceptable"))):
-        rows = [{"pvi_bits": bits, "label": label, "correct": bool(right), "H_yb": 1.0 + 0.5 * (len(labels) == 3), "predicted": label}
+    for data, labels in (
+        ("snli", ("neutral", "entailment", "contradiction")),
+        ("cola", ("acceptable", "unacceptable")),
+    ):
+        rows = [{"pvi_bits": bits, "label": label, "correct": bool(right), "H_yb": 1.0 + 0.5 * (len(labels) == 3),
+                 "predicted": label}
                 for label in (labels[::-1] if turned else labels)
                 for bits, right in zip(rng.normal(0.4, 0.8, 200), rng.random(200) > 0.3)]  # fmt: skip
         tables[data] = pd.DataFrame(rows)
@@ -244,8 +250,8 @@ def of_curves(turned):
 
 
 def of_verdicts(turned):
-    rows = [{"law": f"law {number}", "sets": 20, "covered": 15, "reliable": 10, "wrong": 1, "by_drift": 12 * (number > 0),
-             "wrong_by_drift": 3} for number in range(6)]  # fmt: skip
+    rows = [{"law": f"law {number}", "sets": 20, "covered": 15, "reliable": 10, "wrong": 1,
+             "by_drift": 12 * (number > 0), "wrong_by_drift": 3} for number in range(6)]  # fmt: skip
     return functools.partial(verdicts.draw, pd.DataFrame(rows[::-1] if turned else rows))
 
 
@@ -375,7 +381,9 @@ def test_one_legend_holds_for_all_panels(drawn, name):
     assert [text.get_text() for text in legend.get_texts()] == [*dict.fromkeys(shown)]
     for text, handle in zip(legend.get_texts(), legend.legend_handles):
         ((colour, *_),) = shown[text.get_text()]
-        line = next((one for one in (handle, *getattr(handle, "get_children", list)()) if hasattr(one, "get_color")), None)
+        line = next(
+            (one for one in (handle, *getattr(handle, "get_children", list)()) if hasattr(one, "get_color")), None
+        )
         assert colour.startswith(to_hex(line.get_color() if line else handle.get_facecolor())), text.get_text()
 
 
@@ -413,8 +421,8 @@ def test_rows_are_drawn_in_the_colour_of_their_own_name(drawn):
 
 def test_every_module_that_draws_several_panels_is_here():
     """A new figure must be added above; a colour by its place in the order of drawing is none."""
-    drawing = {path.stem for path in FOLDER.glob("*.py") if re.search(r"\b(subplots|drawn_in|(grid_)?panels)\(|partial\("
-               r"(grid_)?panels", path.read_text())}  # fmt: skip
+    draws = r"\b(subplots|drawn_in|(grid_)?panels)\(|partial\((grid_)?panels"
+    drawing = {path.stem for path in FOLDER.glob("*.py") if re.search(draws, path.read_text())}
     single = {"coverage", "dataset_difficulty", "usable_leakage"}  # one panel
     helpers = {"benchmark", "panels", "difficulty_runs"}
     imported = {name for name, module in globals().items() if isinstance(module, types.ModuleType)}

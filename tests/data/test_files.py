@@ -126,8 +126,8 @@ def test_a_plain_table_that_is_none(tmp_path):
     path.write_bytes(b"a\t1\t\tfine\nb\t1\t\t\xe9\n")
     refused(path, "line 2, must be UTF-8", cola, "train", tmp_path)
     (tmp_path / "labels.csv").write_bytes(b"path,label\na,\xe9\n")
-    refused(tmp_path / "labels.csv", "must be a table in UTF-8, but: 'utf-8' codec", read_columns, tmp_path / "labels.csv",
-            ["path"])  # fmt: skip
+    labels = tmp_path / "labels.csv"
+    refused(labels, "must be a table in UTF-8, but: 'utf-8' codec", read_columns, labels, ["path"])
     (tmp_path / "labels.csv").write_text("path,label\na," + "x" * 200_000)
     refused(tmp_path / "labels.csv", "field larger than field limit", read_columns, tmp_path / "labels.csv", ["path"])
 

@@ -155,7 +155,15 @@ def test_bad_input(change, message):
 NATS = 1.0
 PAIRS = GaussianPairs(1, mutual_information=NATS)
 OPEN = {"nwj": 0, "js": 0, "dv": 1, "mine": 1, "mine-one-step": 1, "infonce": 2}  # what an objective leaves open
-NEEDED = {"nwj": 0, "js": 0, "smile-5": 0, "dv": 1, "mine": 1, "smile-inf": 1, "infonce": 2}  # what a report is blind to
+NEEDED = {
+    "nwj": 0,
+    "js": 0,
+    "smile-5": 0,
+    "dv": 1,
+    "mine": 1,
+    "smile-inf": 1,
+    "infonce": 2,
+}  # what a report is blind to
 
 
 class FreeCritic(SeparableCritic):

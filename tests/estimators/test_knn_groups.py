@@ -22,7 +22,7 @@ ENGINES = ["numba", "sklearn", "cpu"]
 pytestmark = pytest.mark.filterwarnings("ignore::infoscope.estimators.variables.LabelsAsNumbers")
 
 
-def gaussian_pair(n, seed, correlation=np.sqrt(0.5)):
+def gaussian_pair(n, seed, correlation=0.5**0.5):
     generator = np.random.default_rng(seed)
     x = generator.normal(size=n)
     return x, correlation * x + np.sqrt(1 - correlation**2) * generator.normal(size=n)

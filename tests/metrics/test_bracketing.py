@@ -95,7 +95,7 @@ def test_a_family_of_classifiers_needs_labels():
 
 
 def test_numbers_have_a_bracket_without_a_ceiling():
-    """Two normals of correlation .75, 0.413 nats: both sides within four standard errors; the lower loses .1 at most."""
+    """Two normals of correlation .75, 0.413 nats: both sides within four errors; the lower loses .1 at most."""
     g = draws(10)
     x = g.normal(size=1500)
     y = 0.75 * x + np.sqrt(1 - 0.75**2) * g.normal(size=1500)

@@ -92,7 +92,7 @@ def test_a_token_helps_by_what_its_absence_costs():
 
 
 def test_punctuation_is_apart_as_published_and_the_choice_has_a_name():
-    """What the authors' tokeniser (Hugging Face's Whitespace) makes of a sentence: runs of other signs stay together."""
+    """What the authors' tokeniser (Hugging Face's Whitespace) makes of a sentence: runs of other signs stay whole."""
     texts = ['The "book", that is... John\'s - is mine!', "It is."] * 3
     published = ["The", '"', "book", '",', "that", "is", "...", "John", "'", "s", "-", "is", "mine", "!"]
     assert TOKENS["punctuation"](texts[0]) == published

@@ -122,7 +122,7 @@ def test_the_table_has_every_figure():
 
 
 def test_crossed_bounds_are_told_in_standard_errors_everywhere():
-    """Of the first factor and latent alone exceeds joint by 0.3: all three lower bounds are that far above the upper."""
+    """Of the first factor and latent alone exceeds joint by 0.3: all three lower bounds are that far above."""
     means = [[0.9, 0.2, 0.5, 0.4, 0.6], [0.5, 0.1, 0.2, 0.5, 0.6]]
     found = made(3, means, entropy=np.array([2.0, 1.0]))
     errors = np.sqrt(np.square(found.deviations[:, 0, 0] - found.deviations[:, 0, 4]).sum())

@@ -157,7 +157,7 @@ def test_requirements():
 
 
 def test_bounds_that_cross_say_so_and_are_not_clipped():
-    """t below a: all three lower bounds are above their upper ones by the same 0.1, which is -min(a, b, t - a, t - b)."""
+    """t below a: all three lower bounds are above their upper ones by 0.1, which is -min(a, b, t - a, t - b)."""
     crossed = bounds(0.5, 0.1, 0.4)
     assert [high - low for low, high in zip(crossed[::2], crossed[1::2])] == pytest.approx([-0.1] * 3)
     assert crossed.crossed.item() and crossed.excess == pytest.approx(0.1)

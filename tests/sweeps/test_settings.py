@@ -72,11 +72,19 @@ def test_no_sweep_is_missed():
     [
         ("tune_critic", {"widths": "64"}, "setting widths is '64'; it must be a lowest and a highest value, as in 1,2"),
         ("tune_critic", {"widths": "64,16"}, "it must be a lowest and a highest value"),
-        ("information_sources", {"panels": "ful"}, "unknown 'ful' in setting panels; valid are 1-bit, half, full, nats"),
+        (
+            "information_sources",
+            {"panels": "ful"},
+            "unknown 'ful' in setting panels; valid are 1-bit, half, full, nats",
+        ),
         ("information_sources", {"panels": "full,ful"}, "unknown 'ful' in setting panels"),
         ("information_sources", {"panels": "nats", "domains": "text"}, "has no cells under these settings"),
         ("information_sources", {"numbers": "2", "domains": "images"}, "has no cells under these settings"),
-        ("critic_capacity", {"studies": "depth,wide"}, "unknown 'wide' in setting studies; valid are depth, separable-"),
+        (
+            "critic_capacity",
+            {"studies": "depth,wide"},
+            "unknown 'wide' in setting studies; valid are depth, separable-",
+        ),
         ("measures", {"estimators": "knn,kn"}, "unknown 'kn' in setting estimators; valid are knn"),
         ("embedding_networks", {"text": "imbd"}, "unknown pool 'imbd' for text; valid are auto, imdb-bert"),
         ("vae_zoo", {"seeds": "0,1,0"}, "setting seeds is '0,1,0'; it can list every value only once"),

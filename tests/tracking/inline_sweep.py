@@ -12,13 +12,13 @@ import platform
 import time
 from pathlib import Path
 
+import toy_sweep
+from ray.tune.search import Searcher
+
 from infoscope.tracking import cluster, driver, main
 from infoscope.tracking.dispatch import run_packs
 from infoscope.tracking.invocation import Invocation
 from infoscope.tracking.worker import work
-from ray.tune.search import Searcher
-
-import toy_sweep
 
 
 def fit(self, source, watch):

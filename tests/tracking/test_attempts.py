@@ -1,5 +1,6 @@
 """Several attempts at one cell: what a dead one has left is not taken for what a later one has found."""
 
+import contextlib
 import dataclasses
 import math
 import platform
@@ -61,10 +62,8 @@ def trial(steps, level=lambda step: float(step), saves=(), ends=None, files=lamb
 def attempt(run, assignment):
     """One attempt, as the driver makes it: it knows the cell's run, and closes what is left."""
     known = {run.data.tags[KEY]: run.info.run_id for run in assignment.store.cells()}
-    try:
+    with contextlib.suppress(Killed):
         work(run, dataclasses.replace(assignment, run_ids=known), lambda told: None)
-    except Killed:
-        pass
     assert close_all(records(assignment.records), assignment.store, otherwise="KILLED") == []
 
 

@@ -125,7 +125,7 @@ def test_of_many_that_claim_at_once_one_holds(folder):
     for number in range(6):
         held, refused, together = [], [], threading.Barrier(3)
 
-        def take(name):
+        def take(name, held=held, refused=refused, together=together):
             together.wait()
             mine = Claim(store, "toy", {PROFILE: "smoke"}, KEYS, somebody(name))
             try:
@@ -315,7 +315,7 @@ def test_drivers_that_retire_at_once_leave_one(folder):
             made(store, key, end=milliseconds() + number)
         together = threading.Barrier(3)
 
-        def retire():
+        def retire(together=together):
             together.wait()
             by_key_once(store)
 

@@ -1,4 +1,4 @@
-"""What a tracking server costs that lies, is silent, or asks to be left alone; and that its lies leave nothing behind."""
+"""What a tracking server costs that lies, is silent, or asks to be left alone; its lies leave nothing behind."""
 
 import time
 

@@ -116,7 +116,7 @@ def _check_size(path: Path, unpacked: int) -> None:
     limit = unpacked_limit(path)
     if unpacked > limit:
         raise ValueError(
-            f"it has {path.stat().st_size} bytes and unpacks to more than {limit / 2**20:.0f} MiB; {LIMIT} can allow more"
+            f"it has {path.stat().st_size} bytes and unpacks to over {limit / 2**20:.0f} MiB; {LIMIT} can allow more"
         )
 
 
@@ -124,7 +124,8 @@ class _Unpacked(io.RawIOBase):
     """What a gzip file holds, up to its limit; ValueError beyond."""
 
     def __init__(self, path: Path):
-        self._path, self._file, self._count, self._limit = path, gzip.open(path), 0, unpacked_limit(path)
+        self._path, self._count, self._limit = path, 0, unpacked_limit(path)
+        self._file = gzip.open(path)  # noqa: SIM115  # closed by `close`
 
     def readable(self) -> bool:
         return True

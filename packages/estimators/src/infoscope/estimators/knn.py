@@ -426,9 +426,7 @@ def named_for(method: str, around: Spheres, joint: Variable) -> str:
 
 def spheres(joint: Variable, settings: Settings) -> Spheres:
     """The spheres around the samples of a variable whose every category holds at least two."""
-    found = nearest(
-        joint.continuous, settings.k, joint.codes, settings.engine, settings.workers, settings.groups
-    )
+    found = nearest(joint.continuous, settings.k, joint.codes, settings.engine, settings.workers, settings.groups)
     sizes = class_sizes(joint, settings.groups)
     own = np.minimum(settings.k, sizes - 1)
     radius = np.take_along_axis(found.distances, own[:, None] - 1, axis=1)[:, 0]
@@ -504,9 +502,7 @@ def counts(margin: Variable, around: Spheres, settings: Settings, rectangles: bo
         sides = np.abs(margin.continuous[:, None] - margin.continuous[ids]).max(axis=(1, 2))
         radius, closed = np.where(closed, radius, sides), np.ones_like(closed)
     limit = np.where(closed, np.nextafter(radius, np.inf), radius)
-    inside = count_within(
-        margin.continuous, limit, margin.codes, settings.engine, settings.workers, settings.groups
-    )
+    inside = count_within(margin.continuous, limit, margin.codes, settings.engine, settings.workers, settings.groups)
     return inside + ~closed
 
 

@@ -123,9 +123,7 @@ def token_artefacts(
             f"{int(frequency.max()) if len(frequency) else 0} times, fewer than {least_frequency}."
         )
     whole_surprise = surprises(predictor, [SPACE.join(own) or SPACE for own in split], codes, batch)
-    places = [
-        (item, place) for item, own in enumerate(split) for place, token in enumerate(own) if token in frequent
-    ]
+    places = [(item, place) for item, own in enumerate(split) for place, token in enumerate(own) if token in frequent]
     items = np.array([item for item, _ in places])
     helped = np.empty(len(places))
     for start in range(0, len(places), batch):

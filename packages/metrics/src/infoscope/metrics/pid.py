@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve, null_space
 
-
 ROUNDING = 1e-9  # up to which a lower bound may be above its upper one without a note, nats
 CROSSED = "The lower bound is above the upper one"  # how a note on one pair of bounds begins
 APART = (

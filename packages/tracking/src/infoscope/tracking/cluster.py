@@ -89,10 +89,12 @@ def _begin_local() -> None:
                 raise RayNotStarted(f"Ray cannot be started on this machine: {first_line(error)}") from error
             if attempt == STARTS:
                 raise RayNotStarted(
-                    f"Ray has not started on this machine, {STARTS} times ({first_line(error)}); it has too much else to "
+                    f"Ray has not started here, {STARTS} times ({first_line(error)}); the machine has too much else to "
                     "do or too little memory: end something, or give RAY_ADDRESS, and run the same command again"
                 ) from error
-            print(f"Ray has not started in time on this busy machine; attempt {attempt + 1} of {STARTS}", file=sys.stderr)
+            print(
+                f"Ray has not started in time on this busy machine; attempt {attempt + 1} of {STARTS}", file=sys.stderr
+            )
 
 
 def _children() -> set[psutil.Process]:

@@ -20,8 +20,7 @@ log = logging.getLogger(__name__)
 
 
 def by_key_once(store: Store) -> dict[str, Run]:
-    """By key, the run of every cell; the second runs of cells are retired, except those that a living process works on.
-    """
+    """By key, the run of every cell; second runs of cells are retired, except those that a living process works on."""
     known, others = by_key(store.cells())
     for run in others:
         try:

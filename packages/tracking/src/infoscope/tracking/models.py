@@ -266,7 +266,9 @@ def is_ready(model: Any) -> bool:
 def _description(model: Any, run_id: str) -> Any:
     from mlflow.models import Model
 
-    return Model(artifact_path=model.artifact_location, run_id=run_id, model_uuid=model.model_id, model_id=model.model_id)
+    return Model(
+        artifact_path=model.artifact_location, run_id=run_id, model_uuid=model.model_id, model_id=model.model_id
+    )
 
 
 def _copy_metrics(model_id: str, run_id: str, store: Store) -> None:

@@ -62,9 +62,7 @@ class Record:
         """Held by whoever sends the record, so that a worker and the driver never send it at once."""
         return FileLock(self.folder.with_suffix(".lock"))
 
-    def begin(
-        self, cell: Mapping[str, Any], tags: Mapping[str, str], run_id: str | None, joins: bool = False
-    ) -> None:
+    def begin(self, cell: Mapping[str, Any], tags: Mapping[str, str], run_id: str | None, joins: bool = False) -> None:
         """Starts an attempt. `run_id`: the cell's run when MLflow holds one from an earlier attempt. joins: this is not
         another attempt but the end of one that has its record elsewhere, under the same invocation.
 

@@ -174,9 +174,7 @@ class Remaining:
         """The places of a pack's coefficients: the common one, and that of each trait."""
         return [0, *(self._places.setdefault(trait, len(self._places) + 1) for trait in traits)]
 
-    def _fit(
-        self, observed: Sequence[tuple[tuple[str, ...], float, float]]
-    ) -> tuple[np.ndarray, np.ndarray, float]:
+    def _fit(self, observed: Sequence[tuple[tuple[str, ...], float, float]]) -> tuple[np.ndarray, np.ndarray, float]:
         """The coefficients' posterior mean and covariance, and by how much packs of one kind differ."""
         for pack in self._packs.values():
             self._of(pack.traits)

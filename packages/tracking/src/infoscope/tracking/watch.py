@@ -177,8 +177,7 @@ class Watch:
             here, unreachable = _with_outcomes(assignment, outcomes, errors, sent)
             if time.monotonic() > self._store_down_until:
                 failed = {
-                    record.key
-                    for record, _ in close_all(here, assignment.store, STATUS[FAILED], self.summary.aside)
+                    record.key for record, _ in close_all(here, assignment.store, STATUS[FAILED], self.summary.aside)
                 }
                 left = unreachable | failed
                 self._store_down_until = time.monotonic() + RETRY_SECONDS if failed else 0.0

@@ -45,10 +45,37 @@ from infoscope.tracking.sweep import Cell, Pack, canonical
 CHECKPOINT_SECONDS = float(os.environ.get("INFOSCOPE_CHECKPOINT_SECONDS", 20))
 PATIENCE_SECONDS = 1800.0  # of a worker whose records the driver cannot see, with a store that does not answer
 TOLD = frozenset(  # under what this package and Tune tell of a trial: a metric would be taken for it
-    "fraction pack pack_seconds failed errors final run_ids aside recording_seconds own_seconds config date done "
-    "checkpoint_dir_name episodes_total experiment_tag hostname iterations_since_restore node_ip pid should_checkpoint "
-    "time_since_restore time_this_iter_s time_total_s timestamp timesteps_since_restore timesteps_total "
-    "training_iteration trial_id".split()
+    [
+        "fraction",
+        "pack",
+        "pack_seconds",
+        "failed",
+        "errors",
+        "final",
+        "run_ids",
+        "aside",
+        "recording_seconds",
+        "own_seconds",
+        "config",
+        "date",
+        "done",
+        "checkpoint_dir_name",
+        "episodes_total",
+        "experiment_tag",
+        "hostname",
+        "iterations_since_restore",
+        "node_ip",
+        "pid",
+        "should_checkpoint",
+        "time_since_restore",
+        "time_this_iter_s",
+        "time_total_s",
+        "timestamp",
+        "timesteps_since_restore",
+        "timesteps_total",
+        "training_iteration",
+        "trial_id",
+    ]
 )
 ROUNDING = 1e-9  # of a fraction that a trial has summed up
 FRACTION, METRIC = "progress/fraction", "progress/{}"  # under a search: how far a run got, and what it is judged by
@@ -398,7 +425,7 @@ def _begin(assignment: Assignment, report: Report) -> dict[str, str]:
 
 
 def _checked(cell: Cell, values: Mapping[str, float]) -> dict[str, float]:
-    """What a cell reports, by names that can be columns of their own; ValueError for others and for what is no number."""
+    """What a cell reports, by names that can be columns of their own; ValueError for others and for no numbers."""
     found = {}
     for name, value in values.items():
         free_name("the name of a metric", metric_name(name), cell)
