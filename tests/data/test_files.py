@@ -63,7 +63,7 @@ ARRAYS = [
     (npz(x=np.array([{}]), y=np.zeros(1)), "allow_pickle=False"),
     (npz(x=np.array(["a"]), y=np.zeros(1)), "could not convert"),
     (npz(x=np.zeros((3, 2)), y=np.zeros(2)), "labels must be"),
-    (bomb, "unpacks to more than 64 MiB; INFOSCOPE_UNPACKED_GB can allow more"),
+    (bomb, "unpacks to over 64 MiB; INFOSCOPE_UNPACKED_GB can allow more"),
     (huge_header, "."),
 ]
 
@@ -110,7 +110,7 @@ TEXTS = [
         (packed(DEEP), "line 1"),
         (packed('"a"\n'), "line 1"),
         (packed("5\n"), "line 1"),
-        (packed(bytes(2**20) * 80), "unpacks to more than 64 MiB"),
+        (packed(bytes(2**20) * 80), "unpacks to over 64 MiB"),
     ],
 )
 def test_texts_that_are_none(tmp_path, name, load, write, told):
@@ -135,7 +135,7 @@ def test_a_plain_table_that_is_none(tmp_path):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (gzip.compress(bytes(2**20) * 80), "unpacks to more than 64 MiB"),
+        (gzip.compress(bytes(2**20) * 80), "unpacks to over 64 MiB"),
         (gzip.compress(b"\0\0\x08\x01\0\0\0\x02ab")[:-3], "ended before"),
         (gzip.compress(b"\0\0\x08\x02\xff\xff\xff\xff\xff\xff\xff\xff"), "as many bytes as its header states"),
         (gzip.compress(b""), "an IDX file"),
