@@ -71,7 +71,7 @@ def calls(wrong: int, count: int) -> str:
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
     """A row per law, over the sizes, and the totals by collection and size."""
     runs, left_out = latest(runs)
-    sets = judged(read(runs))
+    sets = judged(read(runs)).sort_values(["collection", "law", "n"], kind="stable")
     figures = counted(sets, ["collection", "law"])
     totals = counted(sets, ["collection", "n"])
     versions = ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in runs["tags"]}))
@@ -149,7 +149,7 @@ def draw(figures: pd.DataFrame, path: Path) -> None:
     axes[1].plot([], [], "o-", color=ORANGE, label="wrong, of those called so by drift alone")
     axes[1].axvline(ALLOWED, color="grey", linestyle=":")
     axes[1].set(xlabel="share of those calls that is wrong", xlim=(0, 1))
-    axes[0].invert_yaxis()
+    axes[0].set_ylim(len(figures) - 0.5, -0.5)
     legend(figure)
     save(figure, path, 150)
 
