@@ -8,6 +8,7 @@ import threading
 import time
 
 import pytest
+from mlflow import MlflowClient
 
 from infoscope.tracking import claims, runs
 from infoscope.tracking.claims import Claim, SweepBusy, claimed, packed
@@ -371,3 +372,16 @@ def test_an_attempt_that_comes_back_writes_nothing_where_another_driver_has_gone
     assert is_finished(run) and run.data.tags[PARENT] == new
     history = store.client.get_metric_history(run_id, "level")
     assert sorted((point.step, point.value) for point in history) == [(0, 1.0), (1, 2.0)]
+
+
+def test_two_who_make_the_experiment_at_once_share_it(folder, monkeypatch):
+    """The second looks before the first has made it, and makes it after."""
+    first = Store.open("toy", create=True)
+    look, looked = MlflowClient.get_experiment_by_name, []
+
+    def late(client, name):
+        looked.append(name)
+        return None if len(looked) == 1 else look(client, name)
+
+    monkeypatch.setattr(MlflowClient, "get_experiment_by_name", late)
+    assert Store.open("toy", create=True).experiment_id == first.experiment_id and len(looked) == 2

@@ -123,7 +123,7 @@ class Store:
                     f"no runs of {experiment!r} in the tracking store; run `make sweep-{experiment}` first"
                 )
             location = (home() / "artifacts" / experiment).as_uri() if uri.startswith("sqlite:") else None
-            return cls(uri, experiment, client.create_experiment(experiment, location, EXPERIMENT_TAGS))
+            return cls(uri, experiment, _made(client, experiment, location))
         except MlflowException as error:
             raise StoreUnreachable(f"the MLflow tracking store does not answer ({first_line(error)})") from error
 
@@ -278,6 +278,17 @@ def _uncollected() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+def _made(client: Client, experiment: str, location: str | None) -> str:
+    """The id of a new experiment, or of the one that another process has made at the same time."""
+    try:
+        return client.create_experiment(experiment, location, EXPERIMENT_TAGS)
+    except MlflowException as error:
+        found = error.error_code == "RESOURCE_ALREADY_EXISTS" and client.get_experiment_by_name(experiment)
+        if not found:
+            raise
+        return found.experiment_id
 
 
 def _prepared(uri: str, create: bool) -> Client | None:
