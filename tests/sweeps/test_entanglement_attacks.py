@@ -54,7 +54,7 @@ def test_without_a_zoo_it_says_what_to_run(zoo):
         cells_of(models="joint-vae")
     with pytest.raises(ValueError, match="best is 0"):
         cells_of(best="0")
-    with pytest.raises(ValueError, match="alpha is -1"):
+    with pytest.raises(ValueError, match="setting alphas is '-1'"):
         cells_of(alphas="-1")
     with pytest.raises(ValueError, match="unknown attack 'noise'"):
         cells_of(attacks="noise")
