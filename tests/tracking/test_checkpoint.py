@@ -130,7 +130,7 @@ def test_a_tag_that_names_no_checkpoint_is_passed_over(assignment, tag, caplog):
 
 def test_the_newer_of_two_is_restored(assignment, at_once, tmp_path):
     record = Record(assignment.records / "one")
-    record.begin(CELLS["one"], {"infoscope.key": "one"}, None)
+    record.begin(CELLS["one"], {"infoscope.key": "one", "infoscope.cell": "{}"}, None)
     local = Checkpoint(assignment.checkpoint, assignment.store, record, None)
     local.save({"step": 1}, [record])
     flusher = Flusher(assignment.store)
