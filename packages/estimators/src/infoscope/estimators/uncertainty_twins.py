@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infoscope.estimators import knn, laws
+from infoscope.estimators.resampling_engine import Sample
 from infoscope.estimators.variables import Variable, join
 
 TWINS = 3
@@ -71,7 +72,7 @@ def twins(variables: Sequence[Variable], k: int, generator: np.random.Generator)
 
 def require_rows(variables: Sequence[Variable]) -> None:
     joint = join(*variables)
-    typical = joint.n if joint.codes is None else float(np.median(np.bincount(joint.codes)[joint.codes]))
+    typical = Sample(tuple(variables)).typical_rows
     if typical < ROWS_PER_COLUMN * joint.dim:
         raise ValueError(
             f"rows of a category must be {ROWS_PER_COLUMN} times as many as columns, got {typical:.0f} and {joint.dim}."
