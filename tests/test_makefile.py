@@ -84,7 +84,7 @@ def cleaning(tmp_path):
     (tmp_path / "sweeps" / "one.py").touch()
 
     def run(*arguments):
-        done = subprocess.run(["make", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(["make", "--no-print-directory", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=60)
         return done.returncode, done.stdout + done.stderr
 
     return run

@@ -175,7 +175,7 @@ def test_a_ray_that_has_no_time_to_start_is_started_again(settings, monkeypatch,
 @pytest.mark.parametrize(
     ("outcomes", "words"),
     [
-        ([LATE] * cluster.STARTS, "Ray has not started on this machine, 6 times (The current node timed out"),
+        ([LATE] * cluster.STARTS, "Ray has not started here, 6 times (The current node timed out"),
         (["no space left in /dev/shm\n at ray.cc"], "Ray cannot be started on this machine: no space left in /dev/shm"),
     ],
 )

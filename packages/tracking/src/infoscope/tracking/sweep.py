@@ -186,9 +186,9 @@ class Sweep:
         """
         plan: dict[str, Cell] = {}
         for cell in self.cells(profile):
-            self.declared(cell)
             if self.check is not None:
                 self.check(cell)
+            self.declared(cell)  # after the check: a tag may need the data that the cell names
             key = self.key(cell)
             if key in plan:
                 raise ValueError(f"sweep {self.name} lists the cell {cell} twice; every cell must differ in some value")

@@ -149,10 +149,10 @@ class Report:
         key = self._known.get(id(cell)) or self._keys.get(canonical(cell))
         if key is None:
             raise ValueError(f"{shown(cell)} is no cell of this pack")
-        self.begin_afresh()
+        self._begin_afresh()
         return self._records[key]
 
-    def begin_afresh(self) -> None:
+    def _begin_afresh(self) -> None:
         """Nothing of an earlier attempt counts, unless `restore` has taken it up before."""
         if not self._begun:
             self._begun = True
@@ -218,7 +218,7 @@ class Report:
         }
         record.append({"tags": told})
 
-    def describe(self, key: str, error: str | None) -> None:
+    def _describe(self, key: str, error: str | None) -> None:
         """Completes the description of a cell's run by what was found."""
         header = self._notes.get(key)
         if header is not None:
@@ -294,7 +294,7 @@ class Report:
             return
         self.last = {"fraction": fraction, **metrics}
         judged = {FRACTION: fraction, METRIC.format(self._metric): metrics[self._metric]}
-        self.begin_afresh()
+        self._begin_afresh()
         for record in self.records:
             self._note(record, judged, round(1000 * fraction))
         if fraction < 1:  # what is done shall not be stopped: `work` tells the end when everything is recorded
@@ -317,7 +317,7 @@ class Report:
         began = time.perf_counter()
         if began < self._save_from:
             return
-        self.begin_afresh()
+        self._begin_afresh()
         files = {record.key: sorted(path.name for path in record.files.iterdir()) for record in self.records}
         reported = {key: told | {"files": files[key]} for key, told in self._reported.items()}
         told = {"final": self.final, "constants": self._constants, "curves": sorted(self._curves)}
@@ -334,7 +334,7 @@ class Report:
         """
         kept = None if self._begun else self.checkpoint.restore()
         if kept is None or "reported" not in kept:  # of an earlier version, which did not say what belongs to it
-            self.begin_afresh()
+            self._begin_afresh()
             return None
         self._begun = True
         for record in self.records:
@@ -440,7 +440,7 @@ def _end(report: Report, errors: dict[str, str]) -> None:
     for record in report.records:
         try:
             error = errors.get(record.key)
-            report.describe(record.key, error)
+            report._describe(record.key, error)
             record.end(FAILED if error else COMPLETE, error)
         except RecordUnwritable as full:
             errors[record.key] = f"{type(full).__name__}: {full}"
@@ -450,10 +450,10 @@ def _attempt(trial: Callable[[Pack, Report], None], assignment: Assignment, repo
     """Runs the trial; by key, the errors of the cells that failed: their own, or the one that ended the trial."""
     try:
         trial(Pack(tuple(assignment.cells.values()), assignment.device), report)
-        report.begin_afresh()  # of a trial that has reported nothing
+        report._begin_afresh()  # of a trial that has reported nothing
     except Exception as raised:
         with contextlib.suppress(RecordUnwritable):
-            report.begin_afresh()
+            report._begin_afresh()
         others = [record for record in report.records if record.key not in report.errors]
         _write_traceback(others)
         error, shared = _told(raised), len(assignment.cells)
