@@ -99,10 +99,13 @@ class Round:
                     break
                 self._let_finish(scene)
             self._let_finish(scene)
+            records = [tree / "runs" / "records" for tree in scene.trees]
+            for tree, place in zip(scene.trees, records):  # where a driver has died, and nobody has gone on
+                if tree != scene.tree and any(place.glob("*/*/record.jsonl")):
+                    self._sync(scene, tree)
         finally:
             self.fault.over(scene)
             processes.end_all(but=server.process.pid)
-        records = [tree / "runs" / "records" for tree in scene.trees]
         reading = read(self._uri(scene), self.name, self._plan(), records)
         return Result(
             round=self.number,
@@ -153,6 +156,12 @@ class Round:
         command = [*scene.prefix, sys.executable, "-m", PROGRAM, "--set", words]
         scene.driver = scene.processes.start(command, scene.tree, scene.environment, self._log(scene, runs))
         return command
+
+    def _sync(self, scene: Scene, tree: Path) -> None:
+        """`make sweep-sync` in a working tree, as a person does who comes back to it; what it leaves is counted."""
+        command = [sys.executable, "-m", "infoscope.tracking", "sync"]
+        scene.driver = scene.processes.start(command, tree, scene.environment, scene.folder / "sync.log")
+        self._finish(scene)
 
     def _finish(self, scene: Scene) -> bool:
         """Waits for the command, and says whether it has ended well. What a killed driver has left running is not
