@@ -8,7 +8,7 @@ from mlflow.exceptions import MlflowException
 
 from infoscope.estimators import make_critic
 from infoscope.tracking import models
-from infoscope.tracking.client import REQUESTS, Client, NoAnswer, connect
+from infoscope.tracking.client import REQUESTS, Client, NoAnswer, _causes, connect
 from infoscope.tracking.flush import Flusher, close, header_tags, send
 from infoscope.tracking.models import of_run, write_model
 from infoscope.tracking.record import Record
@@ -269,3 +269,10 @@ def test_a_server_that_is_down_is_asked_three_times_once(monkeypatch):
     later, told = seconds(client.search_experiments)
     assert 2 < first < 10 and later < 1 and "failed with exception" in told
     assert not isinstance(pytest.raises(MlflowException, client.search_experiments).value, NoAnswer)
+
+
+def test_errors_that_refer_to_one_another_come_to_an_end():
+    """A refused retry is the reason of the error that holds it, and was raised while that was handled."""
+    inner, outer = ValueError("inner"), RuntimeError("outer")
+    outer.args, inner.__context__, outer.__cause__ = (inner, inner), outer, inner
+    assert list(_causes(outer)) == [outer, inner]

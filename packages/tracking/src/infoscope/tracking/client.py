@@ -164,10 +164,14 @@ def _silence(error: Exception) -> str | None:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and all that it came from, down to the socket's."""
+    """An error and all that it came from, down to the socket's: each once, for they may refer to one another."""
     found: list[Any] = [error]
+    known: set[int] = set()
     while found:
         one = found.pop()
+        if id(one) in known:
+            continue
+        known.add(id(one))
         yield one
         inner = (one.__cause__ or one.__context__, getattr(one, "reason", None), *one.args)
         found += [other for other in inner if isinstance(other, BaseException)]
