@@ -10,7 +10,7 @@ endif
 override VENV := .venv
 PYTHON := $(VENV)/bin/python
 READY := $(VENV)/.ready
-DECLARED := $(patsubst sweeps/%.py,%,$(shell grep -l '^SWEEP = ' sweeps/*.py))
+DECLARED := $(notdir $(basename $(shell grep -l '^SWEEP = ' sweeps/*/*.py)))
 ON_LOGGED_MODELS := entanglement_attacks usable_leakage # of other sweeps, which must have run
 SWEEPS := $(filter-out $(ON_LOGGED_MODELS),$(DECLARED)) $(filter $(ON_LOGGED_MODELS),$(DECLARED))
 
@@ -23,8 +23,8 @@ override PORT := $(value PORT)
 export PROFILE SET ARGS PORT
 WITH_ARGS = words=$$(printf '%s\n' "$$ARGS" | xargs -n 1 printf '%s\n') || exit 2; \
 	set -f; IFS=$$(printf '\n_'); IFS=$${IFS%_}; set -- $$words; unset IFS; set +f
-modules = $(patsubst $(1)/%.py,%,$(wildcard $(1)/*.py))
-module = $(or $(filter $(subst -,_,$*),$(call modules,$(1))),$(error there is no $(1)/$(subst -,_,$*).py; `make help` lists the tasks))
+module = $(subst /,.,$(basename $(filter $(1)/%/$(subst -,_,$*).py,$(wildcard $(1)/*/[!_]*.py))))
+needed = $(or $(module),$(error there is no $(1)/*/$(subst -,_,$*).py; `make help` lists the tasks))
 
 export MLFLOW_DISABLE_TELEMETRY ?= true
 export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
@@ -48,10 +48,10 @@ $(READY): requirements.txt constraints.txt $(wildcard packages/*/pyproject.toml)
 
 # a sweep prints on its standard output the label under which its runs are recorded
 sweep-%: $(READY) ## run a sweep, record it in MLflow, print its table (PROFILE=laptop SET= ARGS="--gpus-per-pack 0.25")
-	@$(WITH_ARGS); name=$(call module,sweeps); \
-	label=$$($(PYTHON) -m sweeps.$$name --profile "$$PROFILE" --set "$$SET" "$$@"); status=$$?; \
-	if [ -n "$$label" ] && [ $$status -le 1 ] && [ -f analysis/$$name.py ]; then \
-	  $(PYTHON) -m analysis.$$name --profile "$$label" || status=1; fi; exit $$status
+	@$(WITH_ARGS); table=$(call module,analysis); \
+	label=$$($(PYTHON) -m $(call needed,sweeps) --profile "$$PROFILE" --set "$$SET" "$$@"); status=$$?; \
+	if [ -n "$$label" ] && [ $$status -le 1 ] && [ -n "$$table" ]; then \
+	  $(PYTHON) -m $$table --profile "$$label" || status=1; fi; exit $$status
 
 # one after another; a failure does not keep the others from running
 sweep-all: $(READY) ## run every sweep and print its table, then a line for each (PROFILE=laptop SET=)
@@ -70,13 +70,13 @@ sweep-sync: $(READY) ## send what dead processes left behind, close their runs (
 	@$(WITH_ARGS); $(PYTHON) -m infoscope.tracking sync "$$@"
 
 table-%: $(READY) ## print and save a table, of a sweep from what MLflow holds (PROFILE=laptop ARGS="--bits 4")
-	@$(WITH_ARGS); $(PYTHON) -m analysis.$(call module,analysis) --profile "$$PROFILE" "$$@"
+	@$(WITH_ARGS); $(PYTHON) -m $(call needed,analysis) --profile "$$PROFILE" "$$@"
 
 report: $(READY) ## one page of every table and figure of a profile (PROFILE=laptop)
-	@$(WITH_ARGS); $(PYTHON) -m analysis.page --profile "$$PROFILE" "$$@"
+	@$(WITH_ARGS); $(PYTHON) -m analysis.report --profile "$$PROFILE" "$$@"
 
 audit: $(READY) ## put estimators of MI, ours and installed ones, through what must not change an estimate
-	@$(WITH_ARGS); $(PYTHON) -m analysis.audit "$$@"
+	@$(WITH_ARGS); $(PYTHON) -m analysis.sample_estimators.audit "$$@"
 
 infra-secrets: ## write random passwords for the MLflow server of infra/mlflow into its .env
 	@sh infra/mlflow/secrets.sh

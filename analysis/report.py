@@ -1,237 +1,258 @@
-"""What every analysis does with its tables: choose the runs, print them with captions, save them as CSV, LaTeX and a
-plot.
+"""The report: one page with every analysis of the neural benchmark that has runs under a profile.
+
+Every table with its caption, figure and claims, and at the top all claims with their verdicts. Where figures differ
+from the published ones by more than sampling error, the page says so and why. It needs nothing but itself: pictures
+are inside, and whatever comes from the store is escaped.
 """
 
 from __future__ import annotations
 
 import argparse
 import base64
-import hashlib
-import html
 import math
 import re
+import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import ModuleType
 
+import numpy as np
 import pandas as pd
+from jinja2 import Environment, FileSystemLoader
 from mlflow.exceptions import MlflowException
-from rich import box
-from rich.console import Console
-from rich.table import Table
+from scipy import stats
 
-from infoscope.metrics import Replicated, replicated
-from infoscope.tracking import StoreUnreachable, publish, runs
-from infoscope.tracking.store import home, made_home
+from analysis.common.tables import ERROR, Result, file_name, plus_minus
+from analysis.disentanglement import entanglement_attacks, toy_model, tune_vae, vae_zoo
+from analysis.mi_benchmark import (
+    critic_architecture,
+    critic_capacity,
+    embedding_networks,
+    estimator_choice,
+    information_sources,
+    layer_dependency,
+    nuisance,
+    representation_dimension,
+    tune_critic,
+)
+from analysis.mi_benchmark._benchmark import PUBLISHED, trained_and_decoded, unlike_published
+from analysis.partition import domain_partition, partition, tune_domain
+from analysis.usable_information import dataset_difficulty, structure_learning, usable_leakage
+from infoscope.tracking import StoreUnreachable, attach, runs
+from infoscope.tracking.store.store import made_home
 
-FOLDER = Path("runs") / "tables"
-LONGEST_NAME = 200  # of a file, which systems limit to 255 with its suffix
-LONGEST = 1e5  # from here on figures are printed with an exponent
-LATEX = {sign: f"\\{sign}" for sign in "%&#_${}"} | {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "±": r"$\pm$",
-    "²": r"$^2$",
-}
-STYLE = "body { font: 14px sans-serif } td, th { padding: 2px 10px; text-align: left } img { max-width: 100% }"
-ERROR = "_error"  # suffix of the column that holds a column's standard error
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A sentence of a paper, whether our figures bear it out, and those figures."""
-
-    statement: str
-    verdict: str  # one of holds, does not hold, undecided
-    evidence: str
-
-    def __str__(self) -> str:
-        return f"Claim: {self.statement} {self.verdict.capitalize()}: {self.evidence}"
-
-
-@dataclass(frozen=True)
-class Result:
-    """One table of an analysis: its name, the figures (with `NAME_error` columns), the same as text to read, a caption,
-    a function that draws it, and what it says of the paper's claims.
-    """
-
-    name: str
-    figures: pd.DataFrame
-    text: pd.DataFrame
-    caption: str
-    draw: Callable[[Path], None] | None = None
-    claims: Sequence[Claim] = ()
+ORDER = (  # the papers', one after the other
+    critic_architecture, critic_capacity, estimator_choice, information_sources, representation_dimension, nuisance,
+    layer_dependency, embedding_networks, tune_critic,
+    toy_model, vae_zoo, entanglement_attacks, tune_vae,
+    domain_partition, partition, tune_domain,
+    dataset_difficulty, structure_learning, usable_leakage,
+)  # fmt: skip
+FOLDER = Path("runs")
+PAPERS = "published_"  # prefix of the column that holds the paper's figure of a column
+LARGE = 0.25  # part of the paper's figure, beyond which a difference beyond sampling error is listed
+COMMON = ("smoke", "laptop", "paper")  # the profiles that every sweep has
+LISTED = 12  # differences that are listed one by one
+LONG = 40  # rows beyond which a table is folded
+WORDS = {"diverged", "infinite", "not run", "not decoded", "stopped or diverged", "too few trials", "-", "nan"}
+NUMBER = re.compile(r"[-+]?[\d,.]+(e[-+]?\d+)?( ± [\d.]+(e[-+]?\d+)?)?( ?%)?( \(.*\))?")
+AXES = ("critic", "depth", "width", "sources", "size", "schedule_bits", "batch", "learning_rate", "rows")
+BROKEN = (ValueError, LookupError, TypeError, AttributeError, MlflowException, OSError)  # what one analysis may raise
 
 
 @dataclass(frozen=True)
-class Analysis:
-    """The tables of one experiment.
+class Picture:
+    """A result as the page shows it: the table as text with the alignment of its columns, and the figure as PNG."""
 
-    analyse: (runs, options) -> results; raises ValueError or LookupError when there is nothing to show.
-    options: further command-line options, name -> arguments of `argparse.add_argument`.
-    """
+    result: Result
+    header: Sequence[tuple[str, bool]]  # title, right-aligned
+    rows: Sequence[Sequence[str]]
+    image: str  # base64, or empty
+    differences: Sequence[str] = ()
+
+    @property
+    def long(self) -> bool:
+        return len(self.rows) > LONG
+
+
+@dataclass(frozen=True)
+class Section:
+    """An analysis on the page: what it shows, or why it shows nothing and what to run; `failed`: it raised an error."""
 
     experiment: str
-    analyse: Callable[[pd.DataFrame, argparse.Namespace], Sequence[Result]]
-    options: Mapping[str, dict] = field(default_factory=dict)
+    title: str
+    pictures: Sequence[Picture] = field(default_factory=list)
+    problem: str = ""
+    command: str = ""
+    failed: bool = False
+    name: str = ""  # of the analysis: two may read one experiment
 
-    def arguments(self, words: Sequence[str] | None = None, description: str | None = None) -> argparse.Namespace:
-        """The command line, or `words`; no words give every option's default."""
-        parser = argparse.ArgumentParser(description=description)
-        parser.add_argument(
-            "--profile", default="laptop", help="the profile whose runs to read, as recorded (default: laptop)"
+
+def section(module: ModuleType, profile: str) -> Section:
+    """One analysis of the runs under a profile's label."""
+    analysis = module.ANALYSIS
+    title = " ".join(module.__doc__.split("\n\n")[0].split())
+    try:
+        found = runs(analysis.experiment, profile)
+    except LookupError as error:
+        return missing(analysis.experiment, title, profile, error.args[0])
+    try:
+        results = analysis.analyse(found, analysis.arguments(["--profile", profile]))
+        pictures = [picture(result, module, found) for result in results]
+    except BROKEN as error:
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        return Section(analysis.experiment, title, problem=f"the analysis failed: {kind}{error}", failed=True)
+    return Section(analysis.experiment, title, pictures)
+
+
+def name_of(module: ModuleType) -> str:
+    """The name of an analysis, as `make table-NAME` takes it."""
+    return module.__name__.rpartition(".")[2].replace("_", "-")
+
+
+def missing(experiment: str, title: str, profile: str, problem: str) -> Section:
+    """An analysis without runs, with the command that makes them where the sweep surely has the profile."""
+    name = profile.split(" ")[0]
+    if name in COMMON:
+        return Section(experiment, title, problem=problem, command=command(experiment, profile))
+    only = f"{name!r} is a profile of other sweeps; the profiles that every sweep has are {', '.join(COMMON)}"
+    return Section(experiment, title, problem=f"{problem}; {only}")
+
+
+def command(experiment: str, profile: str) -> str:
+    """What makes the runs of an experiment under a profile's label: the profile's name and replaced settings."""
+    name, *settings = profile.split()
+    words = [f"PROFILE={shlex.quote(name)}", *([f"SET={shlex.quote(' '.join(settings))}"] if settings else [])]
+    return " ".join([f"make sweep-{experiment}", *words])
+
+
+def picture(result: Result, module: ModuleType, found: pd.DataFrame) -> Picture:
+    """A result with its figure drawn."""
+    text = result.text.astype(str)
+    header = [(str(name), _numeric(text.iloc[:, place])) for place, name in enumerate(text.columns)]
+    image = ""
+    if result.draw is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            result.draw(Path(folder) / "figure.png")
+            image = base64.b64encode((Path(folder) / "figure.png").read_bytes()).decode("ascii")
+    return Picture(result, header, text.values.tolist(), image, differences(result, module, found))
+
+
+def _numeric(values: pd.Series) -> bool:
+    """Whether a column of text holds numbers, or words in place of numbers."""
+    return all(value in WORDS or NUMBER.fullmatch(value) for value in values)
+
+
+def differences(result: Result, module: ModuleType, found: pd.DataFrame) -> list[str]:
+    """Where our figures differ from the paper's: how many beyond sampling error (95 %), those of them by more than a
+    quarter one by one, and the known reasons.
+
+    The paper's figures are one run each, whose scatter is taken to be that of one of ours: the difference over its
+    standard error then has Student's t distribution with runs - 1 degrees of freedom.
+    """
+    figures = result.figures
+    columns = [name for name in figures if PAPERS + name in figures and name + ERROR in figures]
+    compared, alone, sure, diverged, told, apart = 0, 0, 0, 0, [], set()
+    for name in columns:
+        both = figures[np.isfinite(figures[PAPERS + name])]
+        diverged += int((~np.isfinite(both[name])).sum())
+        both = both[np.isfinite(both[name])]
+        of_difference = both[name + ERROR] * np.sqrt(1 + both["runs"])
+        off = both[name] - both[PAPERS + name]
+        beyond = off.abs() > stats.t.ppf(0.975, np.maximum(both["runs"] - 1, 1)) * of_difference
+        compared, alone, sure = compared + len(both), alone + int(of_difference.isna().sum()), sure + int(beyond.sum())
+        for index in both.index[beyond & (off.abs() > LARGE * both[PAPERS + name].abs())]:
+            row = both.loc[index]
+            ours = plus_minus(row[name], row[name + ERROR])
+            told.append(f"{_place(row)}: {_spoken(name)} {ours}, paper {row[PAPERS + name]:.3f}")
+            apart.add(index)
+    if not compared + diverged:
+        return []
+    first = (
+        f"{sure} of {compared} figures differ from the paper's beyond sampling error (95 %, Student's t), {len(told)} "
+        f"of these by more than {LARGE:.0%}{', listed below' if told else ''}; the paper's are one run each, published "
+        "without error, whose scatter is taken to be that of one of our runs."
+    )
+    first += f" Of {alone} it cannot be told: one run, its scatter is unknown." if alone else ""
+    first += f" {diverged} further figures diverged here, and not in the paper." if diverged else ""
+    listed = told[:LISTED] + ([f"and {len(told) - LISTED} more"] if len(told) > LISTED else [])
+    return [first, *reasons(figures.loc[sorted(apart)], module, found), *listed] if told else [first]
+
+
+def _place(row: pd.Series) -> str:
+    """Which figure a row is of, in words."""
+    names = [name for name in ("domain", "pool", "critic", "depth", "size", "bound") if name in row.index]
+    place = dict.fromkeys(str(row[name]) if isinstance(row[name], str) else f"{name} {row[name]:g}" for name in names)
+    return " ".join(place) + (f" at {row['true_bits']:g} bits" if "true_bits" in row.index else "")
+
+
+def _spoken(name: str) -> str:
+    return {"mse_bits2": "MSE"}.get(name, name.replace("_bits2", "").replace("_bits", ""))
+
+
+def reasons(rows: pd.DataFrame, module: ModuleType, found: pd.DataFrame) -> Iterator[str]:
+    """What is known to make the figures of these rows differ."""
+    trained, _, _ = trained_and_decoded(found, axes=AXES)
+    same = [name for name in ("domain", "pool", "study") if name in rows]
+    of_rows = trained.merge(rows[same].drop_duplicates(), on=same)
+    yield from unlike_published(of_rows, getattr(module, "PUBLISHED_SETTING", PUBLISHED))
+    if "text" in set(rows["domain"]):
+        yield (
+            "Text: both score a nominal truth, that of the labels; how much of it there is to find depends on the "
+            "embeddings."
         )
-        for name, settings in self.options.items():
-            parser.add_argument(f"--{name}", **settings)
-        return parser.parse_args(words)
+    if {"mse_bits2", "floor_mse_bits2"} <= set(rows):
+        share = (rows["floor_mse_bits2"] / rows["mse_bits2"]).median()
+        if math.isfinite(share):
+            yield (
+                f"Of our MSE in these rows, the oracle critic alone scores {share:.0%} (median): that much is the "
+                "batch estimator's own noise, not the critic's."
+            )
 
-    def stem(self, profile: str, result: Result) -> str:
-        """What the files of a result are called."""
-        return file_name("-".join([self.experiment, *profile.split(), result.name]))
+
+def render(sections: Sequence[Section], profile: str) -> str:
+    """The page."""
+    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True)
+    claims = [claim for part in sections for shown in part.pictures for claim in shown.result.claims]
+    counts = Counter(claim.verdict for claim in claims)
+    return environment.get_template("page.html").render(sections=sections, profile=profile, counts=counts)
 
 
-def main(analysis: Analysis) -> None:
-    """Prints and saves the results of an analysis. Exits with 2 when there is nothing to analyse or an option is
-    wrong.
+def main(words: Sequence[str] | None = None) -> None:
+    """Writes the page, prints its path, and adds it to the newest run of every sweep shown. Exits with 1 when an
+    analysis failed, with 2 when there is nothing to show.
     """
-    arguments = analysis.arguments(description=sys.modules["__main__"].__doc__)
+    parser = argparse.ArgumentParser(description=sys.modules[__name__].__doc__)
+    parser.add_argument("--profile", default="laptop", help="the profile whose runs to show (default: laptop)")
+    profile = parser.parse_args(words).profile
     try:
-        found = runs(analysis.experiment, arguments.profile)
-        results = analysis.analyse(found, arguments)
-    except (LookupError, ValueError, StoreUnreachable) as error:
-        print(f"error: {error.args[0]}", file=sys.stderr)
+        sections = [replace(section(module, profile), name=name_of(module)) for module in ORDER]
+    except StoreUnreachable as error:
+        print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
-    written, drawn = [], []
-    for result in results:
-        show(result.text)
-        print(printable(result.caption))
-        for claim in result.claims:
-            print(printable(claim))
-        paths = save(result, FOLDER / analysis.stem(arguments.profile, result))
-        print("\nsaved:", ", ".join(str(path) for path in paths), end="\n\n")
-        written += paths
-        drawn.append((result, paths[2] if len(paths) > 2 else None))
-    name = file_name("-".join([analysis.experiment, *arguments.profile.split(), "tables"]))
-    _publish(analysis.experiment, arguments.profile, found, results, [*written, _readable(drawn, FOLDER / name)])
+    if not any(part.pictures for part in sections):
+        print(f"error: nothing to show under profile {profile!r}:", file=sys.stderr)
+        for part in sections:
+            print(f"  {part.experiment}: {part.problem}", file=sys.stderr)
+        sys.exit(2)
+    path = FOLDER / f"report-{file_name(profile)}.html"
+    made_home()
+    path.write_text(render(sections, profile), encoding="utf-8")
+    print(path)
+    for experiment in dict.fromkeys(part.experiment for part in sections if part.pictures):
+        try:
+            attach(experiment, profile, [path])
+        except (LookupError, MlflowException, OSError) as error:
+            print(f"not attached to {experiment}: {error}", file=sys.stderr)
+    failed = [part for part in sections if part.failed]
+    for part in failed:
+        print(f"error: {part.experiment}: {part.problem}", file=sys.stderr)
+    sys.exit(1 if failed else 0)
 
 
-def _publish(experiment: str, profile: str, found: pd.DataFrame, results: Sequence[Result], paths: list[Path]) -> None:
-    """Adds tables and figures to the run of the sweep in MLflow; says so, or why not."""
-    tables = [
-        (result.name, list(map(str, result.text.columns)), result.text.astype(str).values.tolist(), result.caption)
-        for result in results
-    ]
-    try:
-        page = publish(experiment, profile, found, tables, paths)
-    except (LookupError, MlflowException, OSError, StoreUnreachable) as error:
-        print(f"not added to the run in MLflow: {printable(error).splitlines()[0]}", file=sys.stderr)
-        return
-    print(f"added to the run of the sweep in MLflow, {page} (make ui)")
-
-
-def _readable(results: Sequence[tuple[Result, Path | None]], stem: Path) -> Path:
-    """Writes STEM.html, the tables with their captions, claims and figures, as drawn, on one page; returns its path."""
-    title = html.escape(stem.name)
-    parts = ['<!DOCTYPE html><html lang="en"><meta charset="utf-8">', f"<title>{title}</title><style>{STYLE}</style>"]
-    for result, drawn in results:
-        said = [*result.caption.splitlines(), *map(str, result.claims)]
-        parts += [f"<h2>{html.escape(result.name)}</h2>", result.text.astype(str).to_html(index=False, border=0)]
-        parts += [f"<p>{html.escape(line)}</p>" for line in said]
-        if drawn is not None:
-            image = base64.b64encode(drawn.read_bytes()).decode("ascii")
-            parts.append(f'<img alt="{html.escape(result.name)}" src="data:image/png;base64,{image}">')
-    path = stem.parent / f"{stem.name}.html"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(parts), encoding="utf-8")
-    return path
-
-
-def show(text: pd.DataFrame) -> None:
-    """Prints a table, as wide as it needs to be, and every cell as it is."""
-    table = Table(*map(printable, text.columns), box=box.SIMPLE_HEAD, pad_edge=False)
-    for row in text.itertuples(index=False):
-        table.add_row(*map(printable, row))
-    Console(width=250, highlight=False, markup=False, emoji=False).print(table)
-
-
-def printable(value: object) -> str:
-    """A value as text without control characters but line ends: what comes from a store cannot steer a terminal."""
-    return "".join(sign if sign.isprintable() or sign == "\n" else "\N{REPLACEMENT CHARACTER}" for sign in str(value))
-
-
-def file_name(text: str) -> str:
-    """A text as the name of a file in the folder that it is joined to: other signs become dashes, and of a long text
-    a hash stands for the rest.
-    """
-    name = re.sub(r"[^A-Za-z0-9.,_-]+", "-", text).lstrip(".") or "-"
-    if len(name) <= LONGEST_NAME:
-        return name
-    return f"{name[: LONGEST_NAME - 9]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-
-
-def save(result: Result, stem: Path) -> list[Path]:
-    """Writes STEM.csv, STEM.tex and, of a result that can be drawn, STEM.png; returns their paths."""
-    if home() in stem.absolute().parents:
-        made_home()
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    paths = [stem.parent / (stem.name + suffix) for suffix in (".csv", ".tex", ".png")]
-    comment = "".join(f"# {line}\n" for line in [*result.caption.splitlines(), *map(str, result.claims)])
-    paths[0].write_text(comment + result.figures.to_csv(index=False), encoding="utf-8")
-    text = result.text.astype(str).map(_latex).rename(columns=_latex)
-    paths[1].write_text(text.to_latex(index=False, escape=False, caption=_latex(result.caption)), encoding="utf-8")
-    if result.draw is None:
-        return paths[:2]
-    result.draw(paths[2])
-    return paths
-
-
-def _latex(text: str) -> str:
-    """A text as LaTeX that shows it: nothing of it is a command."""
-    return "".join(LATEX.get(sign, sign) for sign in str(text))
-
-
-def summarise(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
-    """Mean over runs (seeds) of every column and its standard error, by group, with the number of runs."""
-    rows = []
-    for group, members in frame.groupby(list(by), sort=False, dropna=False):
-        row = dict(zip(by, group)) | {"runs": len(members)}
-        for column in columns:
-            over = replicated(members[column].to_numpy())
-            row |= {column: over.mean, column + ERROR: over.standard_error}
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def published(name: str) -> pd.DataFrame:
-    """A published table, as committed with its source under analysis/published."""
-    return pd.read_csv(Path(__file__).parent / "published" / f"{name}.csv", comment="#")
-
-
-def verdict(low: float, high: float, limit: float = 0.0) -> str:
-    """Whether a figure is below a limit: it holds where its interval is, does not where it is above, and is undecided
-    between, and where there is no interval (NaN).
-    """
-    return "holds" if high < limit else "does not hold" if low > limit else "undecided"
-
-
-def difference_claim(statement: str, difference: Replicated, what: str, unit: str) -> Claim:
-    """A claim that a paired difference is negative: it holds where its 95 % interval is below zero, does not where it
-    is above, and is undecided between.
-    """
-    if not math.isfinite(difference.mean):
-        return Claim(statement, "undecided", f"{what} is not finite in some run.")
-    interval = "one run, no interval"
-    if math.isfinite(difference.low):
-        interval = f"95 % interval {difference.low:+.3f} to {difference.high:+.3f}, {difference.runs} paired runs"
-    said = f"{what} {difference.mean:+.3f} {unit} ({interval})."
-    return Claim(statement, verdict(difference.low, difference.high), said)
-
-
-def plus_minus(value: float, error: float, missing: str = "diverged") -> str:
-    """A figure with its standard error; `missing` if it is not a number, and no error where one run gives none."""
-    if not math.isfinite(value):
-        return missing
-    form = ".3f" if abs(value) < LONGEST else ".2e"
-    return f"{value:{form}} ± {error:{form}}" if math.isfinite(error) else f"{value:{form}}"
+if __name__ == "__main__":
+    main()

@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from infoscope import data, models
 from infoscope.tracking.checks import undamaged
-from infoscope.tracking.store import made_home
+from infoscope.tracking.store.store import made_home
 from sweeps.streams import stream
 
 TRANSFORMERS = ("small-bert", "small-roberta", "small-distilbert")  # built from a configuration, nothing downloaded

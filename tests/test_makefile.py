@@ -10,9 +10,9 @@ REPOSITORY = Path(__file__).parents[1]
 STAND_IN = """#!/bin/sh
 echo "ran $*" >&2
 case "$2" in
-  sweeps.second) exit 1;;
-  sweeps.*) echo label;;
-  analysis.third) exit 2;;
+  sweeps.work.second) exit 1;;
+  sweeps.work.*) echo label;;
+  analysis.work.third) exit 2;;
 esac
 """
 
@@ -27,10 +27,10 @@ def make(tmp_path):
         "sweeps": ("first_one", "second", "third", "fourth"),
         "analysis": ("first_one", "measures", "third"),
     }.items():
-        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "work").mkdir(parents=True)
         for name in names:
-            (tmp_path / folder / f"{name}.py").write_text("SWEEP = 1\n")
-    (tmp_path / "sweeps" / "pairs.py").write_text("not_a_sweep = 1\n")
+            (tmp_path / folder / "work" / f"{name}.py").write_text("SWEEP = 1\n")
+    (tmp_path / "sweeps" / "work" / "_pairs.py").write_text("not_a_sweep = 1\n")
     stand_in = tmp_path / "python"
     stand_in.write_text(STAND_IN)
     stand_in.chmod(0o755)
@@ -48,10 +48,11 @@ def test_every_sweep_runs_though_some_fail(make):
     code, output = make("sweep-all", "PROFILE=smoke")
     ran = [line for line in output.splitlines() if line.startswith("ran ")]
     assert [line.split()[2] for line in ran] == [
-        "sweeps.first_one", "analysis.first_one", "sweeps.fourth", "sweeps.second", "sweeps.third", "analysis.third",
+        "sweeps.work.first_one", "analysis.work.first_one", "sweeps.work.fourth", "sweeps.work.second",
+        "sweeps.work.third", "analysis.work.third",
     ]  # fmt: skip
-    assert "ran -m sweeps.first_one --profile smoke --set " in output
-    assert "ran -m analysis.first_one --profile label" in output
+    assert "ran -m sweeps.work.first_one --profile smoke --set " in output
+    assert "ran -m analysis.work.first_one --profile label" in output
     last = [line.split(",")[0].split() for line in output.splitlines() if line.startswith(("done ", "FAILED "))]
     assert last == [["done", "first-one"], ["done", "fourth"], ["FAILED", "second"], ["FAILED", "third"]]
     assert code != 0
@@ -59,14 +60,14 @@ def test_every_sweep_runs_though_some_fail(make):
 
 def test_a_table_needs_no_sweep(make):
     code, output = make("table-measures", "PROFILE=paper", "ARGS=--bits 4")
-    assert code == 0 and "ran -m analysis.measures --profile paper --bits 4" in output
+    assert code == 0 and "ran -m analysis.work.measures --profile paper --bits 4" in output
 
 
 @pytest.mark.parametrize(
     ("task", "asked"),
     [
-        ("report", "-m analysis.page --profile smoke"),
-        ("audit", "-m analysis.audit"),
+        ("report", "-m analysis.report --profile smoke"),
+        ("audit", "-m analysis.sample_estimators.audit"),
         ("sweep-status", "-m infoscope.tracking status --profile smoke"),  # no sweep of this name
         ("sweep-sync", "-m infoscope.tracking sync"),
     ],
@@ -80,11 +81,13 @@ def test_other_tasks(make, task, asked):
 def cleaning(tmp_path):
     """(arguments) -> exit status and output of make in a folder with the Makefile alone."""
     shutil.copy(REPOSITORY / "Makefile", tmp_path)
-    (tmp_path / "sweeps").mkdir()
-    (tmp_path / "sweeps" / "one.py").touch()
+    (tmp_path / "sweeps" / "work").mkdir(parents=True)
+    (tmp_path / "sweeps" / "work" / "one.py").touch()
 
     def run(*arguments):
-        done = subprocess.run(["make", "--no-print-directory", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            ["make", "--no-print-directory", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        )
         return done.returncode, done.stdout + done.stderr
 
     return run

@@ -15,12 +15,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import page
-from analysis.report import LONGEST_NAME, Analysis, Claim, Result, file_name, printable, save, show
+from analysis import report as page
+from analysis.common.tables import LONGEST_NAME, Analysis, Claim, Result, file_name, printable, save, show
 from infoscope.tracking import Sweep, arrays, log_results
-from infoscope.tracking import command as commands
-from infoscope.tracking.store import Store, StoreUnreachable
-from infoscope.tracking.worker import Assignment, Report
+from infoscope.tracking import cli as commands
+from infoscope.tracking.scheduling.worker import Assignment, Report
+from infoscope.tracking.store.store import Store, StoreUnreachable
 
 REPOSITORY = Path(__file__).parents[1]
 FOLDERS = ("packages", "sweeps", "analysis", "infra")
@@ -105,8 +105,8 @@ def make(tmp_path):
         pytest.skip("make is not installed")
     shutil.copy(REPOSITORY / "Makefile", tmp_path)
     for folder in ("sweeps", "analysis"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "one.py").write_text("SWEEP = 1\n")
+        (tmp_path / folder / "work").mkdir(parents=True)
+        (tmp_path / folder / "work" / "one.py").write_text("SWEEP = 1\n")
     stand_in = tmp_path / "python"
     stand_in.write_text('#!/bin/sh\nprintf "%s\\n" "$@" >&2\ncase $2 in sweeps.*) printf "%s\\n" "$PROFILE";; esac\n')
     stand_in.chmod(0o755)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pandas as pd
 import torch
 
-from infoscope.tracking.store import made_home
+from infoscope.tracking.store.store import made_home
 from infra.drill.faults import FAULTS, parse
 from infra.drill.places import DrillError, Server
 from infra.drill.processes import Processes

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 from mlflow.tracking import MlflowClient
 
-from infoscope.tracking.store import ALIVE, CELL, CELLS, DRIVER, KEY, OUTCOME
+from infoscope.tracking.store.store import ALIVE, CELL, CELLS, DRIVER, KEY, OUTCOME
 from infra.drill import sweep
 from infra.drill.liar import LIES, Liar
 from infra.drill.places import DISK_BYTES, Server, SmallDisk, TwoNodes, separation, wait_until

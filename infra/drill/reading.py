@@ -16,8 +16,8 @@ from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
 from infoscope.tracking import runs
-from infoscope.tracking.client import environment
-from infoscope.tracking.store import KEY
+from infoscope.tracking.store.client import environment
+from infoscope.tracking.store.store import KEY
 from infra.drill import sweep
 from infra.drill.faults import POISONED
 
@@ -30,7 +30,8 @@ class Reading:
     give exactly once; running: runs of cells or invocations that are still RUNNING; failed: cells whose run is not
     FINISHED; incomplete: cells whose curve, table or model is missing or has gaps; duplicates: points of a curve at a
     step that it has already; wrong: values that an uninterrupted training does not give; unready: models that were sent
-    by half; unsent: records left behind on a disk after `sweep-sync` there. Runs and models that the drill itself has put there do not count.
+    by half; unsent: records left behind on a disk after `sweep-sync` there. Runs and models that the drill itself has
+    put there do not count.
     """
 
     cells: int

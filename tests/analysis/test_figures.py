@@ -19,32 +19,27 @@ matplotlib.use("Agg")
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
-from analysis import (
+from analysis.common import marks, searches
+from analysis.common.figures import draw_unseen, grid_panels, panels
+from analysis.disentanglement import _figures, toy_model
+from analysis.mi_benchmark import (
     critic_architecture,
     critic_capacity,
-    difficulty_items,
-    difficulty_studies,
-    disentanglement_figures,
-    domain_partition,
     embedding_networks,
     estimator_choice,
     information_sources,
     layer_dependency,
-    marks,
-    measures,
     nuisance,
-    partition_drawings,
     representation_dimension,
-    searches,
-    structure_learning,
-    toy_model,
     tune_critic,
-    verdicts,
 )
-from analysis.panels import draw_unseen, grid_panels, panels
+from analysis.partition import _figures as partition_drawings
+from analysis.partition import domain_partition
+from analysis.sample_estimators import measures, verdicts
+from analysis.usable_information import _items, _studies, structure_learning
 
 BOUNDS = marks.NAMES["bound"][:8]
-FOLDER = Path(critic_capacity.__file__).parent
+FOLDER = Path(critic_capacity.__file__).parents[1]
 
 
 def part_of(names, number):
@@ -119,7 +114,7 @@ def of_lengths(turned):
         for place, label in enumerate(labels) for length in (5, 10, 20)
     ]  # fmt: skip
     frame = pd.DataFrame(rows[::-1] if turned else rows)
-    return functools.partial(difficulty_items.draw_lines, frame, "length", "length (tokens)")
+    return functools.partial(_items.draw_lines, frame, "length", "length (tokens)")
 
 
 def of_rights(turned):
@@ -134,7 +129,7 @@ def of_rights(turned):
                 for bits, right in zip(rng.normal(0.4, 0.8, 200), rng.random(200) > 0.3)]  # fmt: skip
         tables[data] = pd.DataFrame(rows)
     tables = dict(reversed(tables.items())) if turned else tables
-    return functools.partial(difficulty_items.draw_right, tables)
+    return functools.partial(_items.draw_right, tables)
 
 
 def of_epochs(turned):
@@ -145,7 +140,7 @@ def of_epochs(turned):
         for place, (data, family) in enumerate(curves) for epoch in (1, 2, 3, 5, 10)
     ]  # fmt: skip
     frame = pd.DataFrame(rows[::-1][5:] if turned else rows)
-    return functools.partial(difficulty_studies.draw_epochs, frame.sort_values("epoch", kind="stable"))
+    return functools.partial(_studies.draw_epochs, frame.sort_values("epoch", kind="stable"))
 
 
 def of_detectors(turned):
@@ -153,9 +148,9 @@ def of_detectors(turned):
         {"data": data, "score": score, "flipped": 50, "n": 500} | {
             f"{measure}{end}": 0.4 + 0.1 * place + by for measure in ("auroc", "precision")
             for end, by in (("", 0.0), ("_low", -0.03), ("_high", 0.03))}
-        for data in ("snli", "cola", "imdb-bert") for place, score in enumerate(difficulty_studies.SCORES)
+        for data in ("snli", "cola", "imdb-bert") for place, score in enumerate(_studies.SCORES)
     ]  # fmt: skip
-    return functools.partial(difficulty_studies.draw_detection, pd.DataFrame(rows[::-1][1:] if turned else rows))
+    return functools.partial(_studies.draw_detection, pd.DataFrame(rows[::-1][1:] if turned else rows))
 
 
 def of_attacks(turned):
@@ -165,7 +160,7 @@ def of_attacks(turned):
     places = crossed(name=["beta-vae", "joint-vae"], training_seed=[3], attack=["redundancy", "synergy"])
     frame = made_up({}, places, "score", list(titles), "alpha", [0.0, 1.0, 2.0, 4.0])
     frame = frame.assign(mean=frame["level"] / 6, mean_error=0.02)
-    return functools.partial(disentanglement_figures.attacks, frame, titles)
+    return functools.partial(_figures.attacks, frame, titles)
 
 
 def of_toys(turned):
@@ -202,26 +197,26 @@ def of_partitions(turned):
 
 def of_boxes(turned):
     rng = np.random.default_rng(0)
-    columns = [f"evaluation {k}/{name}" for k in range(3) for name in disentanglement_figures.SCORES]
+    columns = [f"evaluation {k}/{name}" for k in range(3) for name in _figures.SCORES]
     runs = {name: pd.DataFrame(rng.random((4, len(columns))), columns=columns)
             for name in (("factor-vae", "beta-vae", "ae") if turned else ("beta-vae", "factor-vae"))}  # fmt: skip
-    return functools.partial(disentanglement_figures.boxes, runs, disentanglement_figures.SCORES)
+    return functools.partial(_figures.boxes, runs, _figures.SCORES)
 
 
 def of_bars(turned):
     rows = [
         {"where": where, "name": name, "term": term, "low": 0.2, "high": 0.5, "low_error": 0.01, "high_error": 0.02}
         for where in ("as published", "at one latent") for name in ("beta-vae", "factor-vae", "ae (biased)")
-        for term in disentanglement_figures.TERMS
+        for term in _figures.TERMS
     ]  # fmt: skip
-    return functools.partial(disentanglement_figures.bars, pd.DataFrame(rows[::-1] if turned else rows))
+    return functools.partial(_figures.bars, pd.DataFrame(rows[::-1] if turned else rows))
 
 
 def of_trainings(turned):
-    columns = [f"evaluation {k}/{name}" for k in range(3) for name in disentanglement_figures.PUBLISHED]
+    columns = [f"evaluation {k}/{name}" for k in range(3) for name in _figures.PUBLISHED]
     runs = pd.DataFrame(np.random.default_rng(0).random((4, len(columns))), columns=columns)
     runs = runs.assign(name="beta-vae", seed=range(4))
-    return functools.partial(disentanglement_figures.each_training, runs[::-1] if turned else runs)
+    return functools.partial(_figures.each_training, runs[::-1] if turned else runs)
 
 
 def of_search(turned):
@@ -422,12 +417,12 @@ def test_rows_are_drawn_in_the_colour_of_their_own_name(drawn):
 def test_every_module_that_draws_several_panels_is_here():
     """A new figure must be added above; a colour by its place in the order of drawing is none."""
     draws = r"\b(subplots|drawn_in|(grid_)?panels)\(|partial\((grid_)?panels"
-    drawing = {path.stem for path in FOLDER.glob("*.py") if re.search(draws, path.read_text())}
+    drawing = {path.stem for path in FOLDER.glob("*/*.py") if re.search(draws, path.read_text())}
     single = {"coverage", "dataset_difficulty", "usable_leakage"}  # one panel
-    helpers = {"benchmark", "panels", "difficulty_runs"}
+    helpers = {"_benchmark", "figures", "_runs"}
     imported = {name for name, module in globals().items() if isinstance(module, types.ModuleType)}
     assert drawing - single - helpers <= imported
-    for path in FOLDER.glob("*.py"):
+    for path in FOLDER.glob("*/*.py"):
         assert not re.search(r"""["']C\d["']|f["']C\{""", path.read_text()), path.name
 
 

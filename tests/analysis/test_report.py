@@ -1,89 +1,221 @@
-"""Tables over runs: means, errors, published figures, and what is written to disk."""
+"""The report on made-up runs: everything that is there is on it, what is not is said, and markup is escaped."""
 
+import base64
+import itertools
 import math
+import re
+from html.parser import HTMLParser
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.report import Result, plus_minus, published, save, summarise
+from analysis import report
+from analysis.common.tables import Analysis, Result
+from analysis.mi_benchmark import critic_capacity, estimator_choice, nuisance, representation_dimension
 
 
-def test_summary_is_mean_and_standard_error_over_runs():
-    frame = pd.DataFrame({"depth": [1, 1, 1, 2], "mse": [1.0, 2.0, 3.0, 5.0]})
-    summary = summarise(frame, ["depth"], ["mse"]).set_index("depth")
-    assert summary.loc[1, "mse"] == 2.0 and summary.loc[1, "mse_error"] == pytest.approx(1 / math.sqrt(3))
-    assert summary.loc[2, "runs"] == 1 and math.isnan(summary.loc[2, "mse_error"])
+class Tags(HTMLParser):
+    """The tags of a page, with the attributes of each, and whether they are balanced."""
+
+    VOID = {"meta", "img", "br", "link"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.seen, self.open = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
 
 
-def test_a_diverged_run_is_not_averaged_away():
-    summary = summarise(pd.DataFrame({"depth": [1, 1], "mse": [1.0, np.nan]}), ["depth"], ["mse"])
-    assert math.isnan(summary["mse"].iloc[0])
-    assert plus_minus(summary["mse"].iloc[0], 0.1) == "diverged"
-
-
-def test_figures_as_text():
-    assert plus_minus(0.1234, 0.0101) == "0.123 ± 0.010"
-    assert plus_minus(0.1234, math.nan) == "0.123"
-
-
-def test_the_published_table_is_internally_consistent():
-    """MSE = bias² + variance, to the rounding of three printed decimals of each."""
-    table = published("table2")
-    assert len(table) == 15
-    np.testing.assert_allclose(table["bias_bits"] ** 2 + table["variance_bits2"], table["mse_bits2"], atol=0.0016)
-
-
-def test_saved_files_carry_the_caption(tmp_path):
-    figures = pd.DataFrame({"mse_bits2": [0.5]})
-    result = Result(
-        "demo",
-        figures,
-        pd.DataFrame({"MSE (bits²)": ["0.500 ± 0.100"]}),
-        "First line.\nSecond: 95 % of it_all.",
-        lambda path: path.write_bytes(b"png"),
-    )
-    csv, tex, png = save(result, tmp_path / "tables" / "demo v1.5")
-    assert csv.read_text().startswith("# First line.\n# Second") and pd.read_csv(csv, comment="#").equals(figures)
-    assert r"$\pm$" in tex.read_text() and r"95 \% of it\_all" in tex.read_text()
-    assert png.read_bytes() == b"png"
-
-
-def test_an_analysis_adds_what_it_prints_to_the_run_of_the_sweep(tmp_path, monkeypatch, capsys):
-    """Files that are there, a page that shows what a store holds as text; a store that is away costs a sentence."""
-    from mlflow.exceptions import MlflowException
-
-    from analysis import report
-
-    published = []
-
-    def publish(experiment, profile, cells, tables, paths):
-        assert all(path.is_file() for path in paths)
-        published.append((experiment, profile, tables, {path.name for path in paths}))
-        return "#/the/run"
-
-    frame = pd.DataFrame({"a": [1.0]})
-    result = report.Result("mse", frame, pd.DataFrame({"a": ["<b>1</b>"]}), "Of <i>one</i> run.", draw=draw)
+@pytest.fixture
+def store(made_up, monkeypatch, tmp_path):
+    """A record with made-up runs of two sweeps, in an empty folder; gives what was attached."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(report, "runs", lambda experiment, profile: frame)
-    monkeypatch.setattr(report, "publish", publish)
-    monkeypatch.setattr("sys.argv", ["analysis", "--profile", "smoke"])
-    report.main(report.Analysis("demo", lambda runs, arguments: [result]))
-    ((experiment, profile, tables, names),) = published
-    assert (experiment, profile) == ("demo", "smoke")
-    assert tables == [("mse", ["a"], [["<b>1</b>"]], "Of <i>one</i> run.")]
-    assert names == {"demo-smoke-mse.csv", "demo-smoke-mse.tex", "demo-smoke-mse.png", "demo-smoke-tables.html"}
-    page = (tmp_path / "runs" / "tables" / "demo-smoke-tables.html").read_text()
-    assert "&lt;b&gt;1&lt;/b&gt;" in page and "&lt;i&gt;one" in page and page.count("data:image/png;base64,") == 1
-    assert "#/the/run" in capsys.readouterr().out
+    table_3 = [
+        dict(domain=domain, bound=bound, seed=seed, schedule_bits=[2.0, 10.0])
+        for domain, bound, seed in itertools.product(("gaussian", "text"), ("dv", "smile-inf"), (0, 1, 2))
+    ]
+    table_4 = [
+        dict(domain="images", size=side, bound="dv", seed=seed, sources=1, schedule_bits=[1.0], steps=20_000)
+        for side, seed in itertools.product((10, 100), (0, 1, 2))
+    ]
+    known = {"estimator-choice": made_up(table_3), "representation-dimension": made_up(table_4)}
 
-    def away(*arguments):
-        raise MlflowException("the server\nis away")
+    def runs(experiment, profile):
+        if experiment not in known or profile != "laptop":
+            raise LookupError(f"no finished runs of {experiment!r} under profile {profile!r}")
+        return known[experiment]
 
-    monkeypatch.setattr(report, "publish", away)
-    report.main(report.Analysis("demo", lambda runs, arguments: [result]))
-    assert capsys.readouterr().err == "not added to the run in MLflow: the server\n"
+    attached = []
+
+    def attach(experiment, profile, paths):
+        if experiment == "representation-dimension":
+            raise LookupError("no invocation has finished")
+        attached.append((experiment, profile, [path.exists() for path in paths]))
+
+    monkeypatch.setattr(report, "runs", runs)
+    monkeypatch.setattr(report, "attach", attach)
+    return known, attached
 
 
-def draw(path):
-    path.write_bytes(b"\x89PNG")
+def written(capsys, status=0):
+    with pytest.raises(SystemExit) as ended:
+        report.main(["--profile", "laptop"])
+    assert ended.value.code == status
+    output = capsys.readouterr()
+    with open(output.out.strip(), encoding="utf-8") as file:
+        return file.read(), output.err
+
+
+def test_the_page_has_every_table_picture_claim_and_gap(store, capsys):
+    text, warnings = written(capsys)
+    tags = Tags(text)
+    assert not tags.open
+    results = [
+        result
+        for module in (estimator_choice, representation_dimension)
+        for result in module.ANALYSIS.analyse(
+            report.runs(module.ANALYSIS.experiment, "laptop"), module.ANALYSIS.arguments([])
+        )
+    ]
+    images = [attributes["src"] for tag, attributes in tags.seen if tag == "img"]
+    assert len(images) == sum(result.draw is not None for result in results) > 3
+    for source in images:
+        assert base64.b64decode(source.removeprefix("data:image/png;base64,")).startswith(b"\x89PNG")
+    assert text.count("<tbody>") == 1 + len(results) + sum(bool(result.claims) for result in results)
+    assert text.count('class="verdict ') == 2 * sum(len(result.claims) for result in results)
+    assert [attributes["id"] for tag, attributes in tags.seen if tag == "section"] == [
+        "critic-architecture", "critic-capacity", "estimator-choice", "information-sources",
+        "representation-dimension", "nuisance", "layer-dependency", "embedding-networks", "tune-critic",
+        "toy-model", "vae-zoo", "entanglement-attacks", "tune-vae", "domain-partition", "partition", "tune-domain",
+        "dataset-difficulty", "structure-learning", "usable-leakage",
+    ]  # fmt: skip
+    assert text.count("To make these runs") == 17 and "make sweep-nuisance PROFILE=laptop</code>" in text
+    assert not [attributes for tag, attributes in tags.seen if tag in ("link", "script")]
+    assert not re.search(r'(src|href)="(?!data:|#)', text)
+    assert store[1] == [("estimator-choice", "laptop", [True])]
+    assert "not attached to representation-dimension: no invocation has finished" in warnings
+
+
+def test_what_comes_from_the_store_is_escaped(store, capsys):
+    runs = store[0]["estimator-choice"]
+    store[0]["estimator-choice"] = runs.assign(
+        pool="<script>alert(1)</script>", tags=[{"infoscope.code": "<img src=x onerror=alert(2)>"}] * len(runs)
+    )
+    text, _ = written(capsys)
+    assert "<script" not in text and "onerror=alert(2)&gt;" in text and "<img src=x" not in text
+    assert "&lt;script&gt;alert(1)" in text
+
+
+def test_an_analysis_that_fails_is_a_sentence_on_the_page(store, capsys):
+    runs = store[0]["representation-dimension"]
+    store[0]["representation-dimension"] = runs.drop(columns=[name for name in runs if name.startswith("at 1 bits/")])
+    text, errors = written(capsys, status=1)
+    assert "error: representation-dimension: the analysis failed" in errors
+    assert "the analysis failed: no runs at 1 bits" in text and not Tags(text).open
+
+
+def test_nothing_to_show(store, capsys):
+    with pytest.raises(SystemExit) as ended:
+        report.main(["--profile", "paper"])
+    assert ended.value.code == 2 and "nothing to show under profile 'paper'" in capsys.readouterr().err
+
+
+def test_the_command_of_a_label_with_settings():
+    assert report.command("nuisance", "laptop seeds=1 steps=40") == (
+        "make sweep-nuisance PROFILE=laptop SET='seeds=1 steps=40'"
+    )
+
+
+def test_differences_from_the_paper_are_counted_and_explained(made_up):
+    """Table 3, DV at 2 bits: 0.117 (Gaussian), 0.143 (text) are printed."""
+    cells = [
+        dict(domain=domain, bound="dv", seed=seed, schedule_bits=[2.0], steps=800)
+        for domain, seed in itertools.product(("gaussian", "text"), range(4))
+    ]
+    runs = made_up(cells, lambda cell, bits: (bits - 0.1053, 0.1059 if cell["domain"] == "gaussian" else 0.4))
+    result = estimator_choice.ANALYSIS.analyse(runs, estimator_choice.ANALYSIS.arguments([]))[0]
+    first, *others = report.differences(result, estimator_choice, runs)
+    # all of text: bias, variance and MSE; of the Gaussian figures, whose scatter is small, by less than a quarter
+    assert re.match(r"[3-6] of 6 figures differ .* 3 of these by more than 25%, listed below", first)
+    assert any("steps 800 (paper: 4,000)" in line for line in others)
+    assert any(line.startswith("Text: both score a nominal truth") for line in others)
+    assert any("oracle critic alone scores 19%" in line for line in others)  # 0.08 of 0.41
+    assert any(line.startswith("text imdb-bert dv at 2 bits: MSE 0.4") and "paper 0.143" in line for line in others)
+    assert not any(line.startswith("gaussian dv at 2 bits: MSE") for line in others)
+
+
+def test_one_run_cannot_differ_beyond_its_error(made_up):
+    runs = made_up([dict(domain="gaussian", bound="dv", schedule_bits=[2.0])], lambda cell, bits: (1.0, 0.1))
+    result = estimator_choice.ANALYSIS.analyse(runs, estimator_choice.ANALYSIS.arguments([]))[0]
+    (only,) = report.differences(result, estimator_choice, runs)
+    assert only.startswith("0 of 3") and "Of 3 it cannot be told: one run, its scatter is unknown." in only
+
+
+def test_figures_that_diverged_are_counted_apart(made_up):
+    cells = [dict(domain="gaussian", bound="dv", seed=seed, schedule_bits=[2.0]) for seed in (0, 1)]
+    runs = made_up(cells, lambda cell, bits: (float("nan"), float("nan")))
+    result = estimator_choice.ANALYSIS.analyse(runs, estimator_choice.ANALYSIS.arguments([]))[0]
+    (only,) = report.differences(result, estimator_choice, runs)
+    assert only.startswith("0 of 0") and "3 further figures diverged here" in only
+
+
+@pytest.mark.parametrize(("runs", "beyond"), [(2, 0), (3, 1), (10, 1)])
+def test_sampling_error_is_students(made_up, runs, beyond):
+    """Eight standard errors of the difference: within chance for two runs (12.7), beyond it for three (4.3)."""
+    figures = pd.DataFrame({"domain": ["gaussian"], "pool": ["gaussian"], "runs": [runs], "mse_bits2": [2.0]})
+    figures = figures.assign(published_mse_bits2=1.0, mse_bits2_error=1 / 8 / math.sqrt(1 + runs))
+    found = made_up([dict(domain="gaussian", bound="dv", schedule_bits=[2.0])])
+    first, *_ = report.differences(Result("made-up", figures, figures, ""), estimator_choice, found)
+    assert first.startswith(f"{beyond} of 1 figures differ") and f"{beyond} of these by more than 25%" in first
+
+
+def test_small_differences_are_counted_and_not_listed(made_up):
+    figures = pd.DataFrame({"domain": ["gaussian"], "pool": ["gaussian"], "runs": [5], "mse_bits2": [1.2]})
+    figures = figures.assign(published_mse_bits2=1.0, mse_bits2_error=0.001)
+    found = made_up([dict(domain="gaussian", bound="dv", schedule_bits=[2.0])])
+    (only,) = report.differences(Result("made-up", figures, figures, ""), estimator_choice, found)
+    assert only.startswith("1 of 1 figures differ") and "0 of these by more than 25%" in only
+
+
+@pytest.mark.parametrize(("error", "told"), [
+    (TypeError("no len() of None"), "TypeError: no len() of None"),
+    (AttributeError("None has no high"), "AttributeError: None has no high"),
+    (KeyError("mixture"), "KeyError: &#39;mixture&#39;"),
+])  # fmt: skip
+def test_one_broken_analysis_leaves_the_others(store, capsys, monkeypatch, error, told):
+    def broken(runs, arguments):
+        raise error
+
+    monkeypatch.setattr(representation_dimension, "ANALYSIS", Analysis("representation-dimension", broken))
+    text, errors = written(capsys, status=1)
+    assert f"the analysis failed: {told}" in text and text.count("<img ") > 2
+    assert "error: representation-dimension: the analysis failed" in errors
+
+
+def test_no_command_for_a_profile_that_a_sweep_may_not_have(store, monkeypatch):
+    assert report.section(nuisance, "paper").command == "make sweep-nuisance PROFILE=paper"
+    assert report.section(nuisance, "smoke seeds=1").command == "make sweep-nuisance PROFILE=smoke SET=seeds=1"
+    part = report.section(nuisance, "paper-4bits")
+    assert not part.command and not part.failed and "'paper-4bits' is a profile of other sweeps" in part.problem
+
+
+def test_only_the_study_of_the_table_is_compared_with_the_published_setting(made_up):
+    """The widths of another study are no difference from the paper's table 2."""
+    cells = [
+        dict(domain="gaussian", bound="smile-inf", depth=depth, seed=seed, study="depth")
+        for depth, seed in itertools.product((1, 2, 3), (0, 1, 2))
+    ]
+    cells += [
+        dict(domain="gaussian", bound="smile-inf", width=8, sources=20, seed=seed, study="width") for seed in (0, 1)
+    ]
+    found = made_up(cells, lambda cell, bits: (0.2 * bits, 0.1))
+    table = critic_capacity.ANALYSIS.analyse(found, critic_capacity.ANALYSIS.arguments([]))[0]
+    _, *others = report.differences(table, critic_capacity, found)
+    assert others and not any("not comparable" in line for line in others)

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 import torch
 
-from infoscope.metrics import exact
-from infoscope.metrics.posterior import GaussianPosterior
+from infoscope.metrics.factor_information import exact
+from infoscope.metrics.factor_information.posterior import GaussianPosterior
 
 pytestmark = pytest.mark.bench
 

@@ -17,7 +17,7 @@ import pytest
 from scipy.spatial import cKDTree
 from scipy.special import digamma
 
-from infoscope.metrics.partition import evaluate
+from infoscope.metrics.partition.evaluation import evaluate
 
 pytestmark = pytest.mark.bench
 

@@ -15,9 +15,9 @@ from collections.abc import Callable
 import psutil
 import pytest
 
-from infoscope.tracking.flush import header_tags, send
 from infoscope.tracking.record import Record
-from infoscope.tracking.store import Store
+from infoscope.tracking.sending.flush import header_tags, send
+from infoscope.tracking.store.store import Store
 from tests.tracking.servers import Server
 
 pytestmark = pytest.mark.bench

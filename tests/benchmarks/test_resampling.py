@@ -14,8 +14,8 @@ import pytest
 
 from infoscope.estimators import knn
 from infoscope.estimators.resampling import halves
-from infoscope.estimators.resampling_engine import Sample, resampled
-from infoscope.estimators.uncertainty import permutation_test, subsample
+from infoscope.estimators.uncertainty._engine import Sample, resampled
+from infoscope.estimators.uncertainty.subsampling import permutation_test, subsample
 
 pytestmark = pytest.mark.bench
 

@@ -11,7 +11,8 @@ import time
 import numpy as np
 import pytest
 
-from infoscope.data import FactorDataset, sprites
+from infoscope.data import FactorDataset
+from infoscope.data.factors import sprites
 
 pytestmark = pytest.mark.bench
 

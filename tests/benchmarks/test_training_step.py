@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from infoscope.data import EmbeddingPool, GaussianPairs, ImagePairs, ImagePool, TextPairs
 from infoscope.estimators import BOUNDS, JointCritic, Training, make_critic, share_training
-from infoscope.estimators.products import library
+from infoscope.estimators.matmul import library
 
 pytestmark = pytest.mark.bench
 

@@ -7,10 +7,12 @@ import zipfile
 import numpy as np
 import pytest
 
-from infoscope.data import cifar10, cola, dsprites, imdb, imdb_embeddings, mnist, nli, sst2
-from infoscope.data.domain_files import read_columns
+from infoscope.data import cifar10, imdb, imdb_embeddings, mnist
+from infoscope.data.domains.folders import read_columns
+from infoscope.data.factors import dsprites
 from infoscope.data.files import json_object, lines, read_arrays, read_gzip
-from infoscope.data.idx import read_idx
+from infoscope.data.pools.idx import read_idx
+from infoscope.data.texts import cola, nli, sst2
 
 DEEP = "[" * 200_000
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import digamma
 
 from infoscope.estimators import discrete, knn, npeet, uncertainty
-from infoscope.estimators.knn import (
+from infoscope.estimators.knn.estimators import (
     Continuous,
     Discrete,
     co_information,

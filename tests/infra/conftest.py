@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from infoscope.tracking.store import Store
+from infoscope.tracking.store.store import Store
 from infra.drill.places import TwoNodes, free_port, separation, wait_until
 from infra.drill.processes import Processes
 

@@ -18,8 +18,8 @@ import pytest
 import requests
 from mlflow.entities import LoggedModelOutput, Metric
 
-from infoscope.tracking.flush import header_tags
-from infoscope.tracking.store import CELL, OUTCOME, Store
+from infoscope.tracking.sending.flush import header_tags
+from infoscope.tracking.store.store import CELL, OUTCOME, Store
 from infra.drill import sweep
 from infra.drill.__main__ import main
 from infra.drill.faults import POISONED, DiskFull

@@ -24,7 +24,7 @@ def working_tree(folder):
 
 
 def start(folder, environment, settings=SETTINGS):
-    command = [sys.executable, "-m", "sweeps.estimator_choice", "--profile", "smoke", "--set", settings]
+    command = [sys.executable, "-m", "sweeps.mi_benchmark.estimator_choice", "--profile", "smoke", "--set", settings]
     pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     return subprocess.Popen(command, cwd=folder, env=environment, **pipes)
 

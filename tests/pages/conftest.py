@@ -137,8 +137,8 @@ def finished(tmp_path_factory, environment):
     """The folder of a finished sweep, estimators on Gaussian pairs, with its report attached."""
     folder = tmp_path_factory.mktemp("finished")
     for words in (
-        ["sweeps.estimator_choice", "--profile", "smoke", "--set", "domains=gaussian bounds=infonce,js"],
-        ["analysis.page", "--profile", "smoke"],
+        ["sweeps.mi_benchmark.estimator_choice", "--profile", "smoke", "--set", "domains=gaussian bounds=infonce,js"],
+        ["analysis.report", "--profile", "smoke"],
     ):
         command = [sys.executable, "-m", *words]
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)

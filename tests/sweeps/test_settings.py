@@ -6,10 +6,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from infoscope.tracking.status import module_of
 from infoscope.tracking.sweep import Sweep
-from sweeps import entanglement_attacks, vae_zoo
+from sweeps.disentanglement import entanglement_attacks, vae_zoo
 
-NAMES = sorted(path.stem for path in Path(vae_zoo.__file__).parent.glob("*.py") if "\nSWEEP = " in path.read_text())
+FOLDER = Path(vae_zoo.__file__).parents[1]
+NAMES = sorted(path.stem for path in FOLDER.glob("*/*.py") if "\nSWEEP = " in path.read_text())
 LABELS = ("source", "zoo")  # under which other sweeps have recorded: whatever they are called
 
 
@@ -30,7 +32,7 @@ def wrong(value, is_range=False):
 def planned(sweep, settings):
     _, profile = sweep.profile("smoke", settings)
     if sweep.search and sweep.search.space:
-        from infoscope.tracking.search import Exploration
+        from infoscope.tracking.scheduling.search import Exploration
 
         return Exploration(sweep, profile)
     return sweep.plan(profile)
@@ -46,7 +48,7 @@ def zoo(monkeypatch):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_value_that_a_setting_cannot_have_is_one_sentence(name, zoo):
-    sweep = importlib.import_module(f"sweeps.{name}").SWEEP
+    sweep = importlib.import_module(module_of(name)).SWEEP
     assert isinstance(sweep, Sweep)
     accepted = []
     for setting, value in sweep.profiles["smoke"]._settings.items():
@@ -92,9 +94,9 @@ def test_no_sweep_is_missed():
 )
 def test_what_it_must_be_is_said(name, settings, told):
     with pytest.raises(ValueError) as raised:
-        planned(importlib.import_module(f"sweeps.{name}").SWEEP, settings)
+        planned(importlib.import_module(module_of(name)).SWEEP, settings)
     assert told in str(raised.value)
 
 
 def test_a_range_of_one_value_is_one():
-    planned(importlib.import_module("sweeps.tune_critic").SWEEP, {"depths": "2,2", "widths": "8,16"})
+    planned(importlib.import_module("sweeps.mi_benchmark.tune_critic").SWEEP, {"depths": "2,2", "widths": "8,16"})

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from infoscope.tracking.store import Store
+from infoscope.tracking.store.store import Store
 from tests.tracking.servers import Server, postgres
 
 

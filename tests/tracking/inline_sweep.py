@@ -15,10 +15,11 @@ from pathlib import Path
 import toy_sweep
 from ray.tune.search import Searcher
 
-from infoscope.tracking import cluster, driver, main
-from infoscope.tracking.dispatch import run_packs
-from infoscope.tracking.invocation import Invocation
-from infoscope.tracking.worker import work
+from infoscope.tracking import main
+from infoscope.tracking.scheduling import cluster, driver
+from infoscope.tracking.scheduling.dispatch import run_packs
+from infoscope.tracking.scheduling.invocation import Invocation
+from infoscope.tracking.scheduling.worker import work
 
 
 def fit(self, source, watch):

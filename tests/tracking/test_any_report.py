@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from infoscope.tracking import Profile, Sweep, arrays, curve, table
 from infoscope.tracking.checks import storable_text
-from infoscope.tracking.flush import close_all, header_tags
-from infoscope.tracking.store import ERROR, SET_ASIDE, Store, values
-from infoscope.tracking.worker import Assignment, Report
+from infoscope.tracking.scheduling.worker import Assignment, Report
+from infoscope.tracking.sending.flush import close_all, header_tags
+from infoscope.tracking.store.store import ERROR, SET_ASIDE, Store, values
 
 EXAMPLES = int(os.environ.get("INFOSCOPE_EXAMPLES", 20))
 drawn = settings(

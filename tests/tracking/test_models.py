@@ -15,12 +15,12 @@ from infoscope.estimators import make_critic
 from infoscope.models import VAE, LatentSpec, SequenceClassifier, small_encoder
 from infoscope.models.domain import MODELS
 from infoscope.tracking import load_model
-from infoscope.tracking.command import exported
+from infoscope.tracking.cli import exported
 from infoscope.tracking.export import program, rows
-from infoscope.tracking.flush import header_tags, send
 from infoscope.tracking.models import write_model
 from infoscope.tracking.record import Record
-from infoscope.tracking.store import Store
+from infoscope.tracking.sending.flush import header_tags, send
+from infoscope.tracking.store.store import Store
 
 
 def generator(seed=0):

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from infoscope.tracking import arrays, attach, curve, load_model, log_results, parents, runs, table
-from infoscope.tracking.flush import Flusher, close, close_all, header_tags, send
 from infoscope.tracking.record import Record, records
-from infoscope.tracking.store import Store, StoreUnreachable
-from infoscope.tracking.worker import Assignment, Report
+from infoscope.tracking.scheduling.worker import Assignment, Report
+from infoscope.tracking.sending.flush import Flusher, close, close_all, header_tags, send
+from infoscope.tracking.store.store import Store, StoreUnreachable
 
 
 @pytest.fixture(scope="module")
@@ -407,8 +407,8 @@ def test_files_are_attached_to_the_newest_finished_invocation(tmp_path, monkeypa
 def test_a_model_is_sent_after_the_metrics_before_it_and_not_twice(tmp_path, store, monkeypatch):
     """What is noted as sent with a model covers the metrics, and a crash behind it does not send the model again."""
     from infoscope.estimators import make_critic
-    from infoscope.tracking import flush
     from infoscope.tracking.models import write_model
+    from infoscope.tracking.sending import flush
 
     record = begun(tmp_path, "ordered", {"a": 12})
     record.metrics({"level": 1.0}, 0)
@@ -460,7 +460,7 @@ def test_a_store_that_does_not_answer_is_not_asked_for_every_record(tmp_path, st
     """Each question may take seconds."""
     from mlflow.exceptions import MlflowException
 
-    from infoscope.tracking import flush
+    from infoscope.tracking.sending import flush
 
     asked = []
 

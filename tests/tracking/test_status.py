@@ -6,10 +6,10 @@ import types
 import pytest
 
 from infoscope.tracking import Profile, Search, Sweep, grid
-from infoscope.tracking.flush import close, header_tags, send
 from infoscope.tracking.record import Record
-from infoscope.tracking.status import lines, status
-from infoscope.tracking.store import OUTCOME, Store
+from infoscope.tracking.sending.flush import close, header_tags, send
+from infoscope.tracking.status import lines, module_of, status
+from infoscope.tracking.store.store import OUTCOME, Store
 
 
 def cells(profile):
@@ -49,9 +49,14 @@ def store(tmp_path, monkeypatch, empty_store):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     for sweep in (LISTED, SEARCHED, NEEDY):
-        module = types.ModuleType(f"sweeps.{sweep.name.replace('-', '_')}")
+        module = types.ModuleType(f"sweeps.somewhere.{sweep.name.replace('-', '_')}")
         module.SWEEP = sweep
         monkeypatch.setitem(sys.modules, module.__name__, module)
+    there = [sweep.name for sweep in (LISTED, SEARCHED, NEEDY)]
+    monkeypatch.setattr(
+        "infoscope.tracking.status.module_of",
+        lambda name: f"sweeps.somewhere.{name.replace('-', '_')}" if name in there else None,
+    )
     return lambda sweep: Store.open(sweep, create=True)
 
 
@@ -186,3 +191,9 @@ def test_one_request_for_a_thousand_cells(tmp_path, store, monkeypatch):
     monkeypatch.setattr(MlflowClient, "get_run", refused)
     (one,) = status(["listed-cells"])
     assert one.counts == {"running": 1} and [size for _, size in asked] == [1000, 1000]
+
+
+def test_a_module_is_found_in_whatever_folder_it_is():
+    assert module_of("critic-capacity") == "sweeps.mi_benchmark.critic_capacity"
+    assert module_of("critic-capacity", "analysis") == "analysis.mi_benchmark.critic_capacity"
+    assert module_of("no-such-sweep") is None and module_of("critic-capacity", "no_such_package") is None

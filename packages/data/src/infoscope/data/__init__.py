@@ -42,30 +42,30 @@ Where they are:
     data_root        the folder of real data, named by INFOSCOPE_DATA
 """
 
-from . import transformations
-from .camelyon17 import camelyon17
-from .channel import ChannelPairs, channel_information, crossover_for
-from .cola import cola
-from .crmnist import crmnist
-from .domain_files import image_folder
-from .domains import DomainDataset, DomainSplit
-from .dsprites import dsprites, factor_data
-from .encoded import EncodedPairs
-from .factors import FactorDataset
-from .gaussian import GaussianPairs
-from .grammar import sentences
-from .images import ImagePairs
-from .labelled_text import LabelledTexts, generated_reviews, imdb
-from .loaders import cifar10, data_root, digits, imdb_embeddings, mnist
-from .mixed import MixedPairs
-from .nli import generated_nli, hypothesis_information, nli
-from .pairs import LabelledSource, PairSource
-from .pools import EmbeddingPool, ImagePool
-from .rotated_mnist import rotated_mnist
-from .sprites import sprites
-from .sst2 import sst2
-from .text import TextPairs
-from .textures import textures
+from infoscope.data.domains.camelyon17 import camelyon17
+from infoscope.data.domains.crmnist import crmnist
+from infoscope.data.domains.dataset import DomainDataset, DomainSplit
+from infoscope.data.domains.folders import image_folder
+from infoscope.data.domains.rotated_mnist import rotated_mnist
+from infoscope.data.factors.dataset import FactorDataset
+from infoscope.data.factors.dsprites import dsprites, factor_data
+from infoscope.data.factors.sprites import sprites
+from infoscope.data.pairs.channel import ChannelPairs, channel_information, crossover_for
+from infoscope.data.pairs.encoded import EncodedPairs
+from infoscope.data.pairs.gaussian import GaussianPairs
+from infoscope.data.pairs.images import ImagePairs
+from infoscope.data.pairs.mixed import MixedPairs
+from infoscope.data.pairs.protocol import LabelledSource, PairSource
+from infoscope.data.pairs.text import TextPairs
+from infoscope.data.pools.loaders import cifar10, data_root, digits, imdb_embeddings, mnist
+from infoscope.data.pools.pools import EmbeddingPool, ImagePool
+from infoscope.data.pools.textures import textures
+from infoscope.data.texts import transformations
+from infoscope.data.texts.cola import cola
+from infoscope.data.texts.dataset import LabelledTexts, generated_reviews, imdb
+from infoscope.data.texts.generated_reviews import sentences
+from infoscope.data.texts.nli import generated_nli, hypothesis_information, nli
+from infoscope.data.texts.sst2 import sst2
 
 __all__ = [
     "ChannelPairs",

@@ -1,23 +1,23 @@
 """How information is measured: critics, variational bounds and the engine that trains them. Everything is in nats.
 
-    critics    make_critic(kind, dim_x, dim_y, ...): inner, bilinear, separable and joint critics, one or many members
-    bounds     BOUNDS[name]: nwj, js, infonce, dv, mine, smile-<clip>, mine-one-step; objective and report kept apart
-    training   fit_critic(source, critic, bound, steps, ...) -> Trace; Training: the same, interruptible
-    heldout    held_out(source, critic, bounds, batch, batches, generator) -> HeldOut of each bound, without training
-    oracle     floor(source, bound, batch, batches, generator) -> Floor: what an exact critic would report
-    sources    PairSource, ExactPairSource: the two shapes of object that are measured
+    neural       make_critic, BOUNDS, fit_critic, held_out, floor: critics, bounds, training, an exact critic
+    sources      PairSource, ExactPairSource: the two shapes of object that are measured
 
 Of samples, imported by name (`from infoscope.estimators import knn`):
     knn          nearest neighbours: entropy, (conditional) mutual information, total correlation, co-information
     npeet        the same under NPEET's names, in bits
+    discrete     entropies of categories from their counts, corrected for few rows
     classifier   cross_fit: every term of one coherent decomposition from calibrated classifiers
+    families     predictive families: what may be used to read one variable off another
     uncertainty  intervals for neighbour estimates, a verdict on their bias, permutation tests
     laws         laws fitted to typed variables, whose information is known: a held-out lower bound
+    resampling   which rows are in which subsample
     variables    Continuous, Discrete: what a column is
+    matmul       float32 products by the faster of torch's two libraries
 """
 
-from infoscope.estimators.bounds import BOUNDS, Bound, Objective, UnknownBound, share_training
-from infoscope.estimators.critics import (
+from infoscope.estimators.neural.bounds import BOUNDS, Bound, Objective, UnknownBound, share_training
+from infoscope.estimators.neural.critics import (
     BilinearCritic,
     Critic,
     InnerCritic,
@@ -25,11 +25,11 @@ from infoscope.estimators.critics import (
     SeparableCritic,
     make_critic,
 )
-from infoscope.estimators.heldout import HeldOut, held_out
-from infoscope.estimators.oracle import Floor, floor
+from infoscope.estimators.neural.heldout import HeldOut, held_out
+from infoscope.estimators.neural.oracle import Floor, floor
+from infoscope.estimators.neural.trace import Trace
+from infoscope.estimators.neural.training import Training, fit_critic
 from infoscope.estimators.sources import ExactPairSource, PairSource
-from infoscope.estimators.trace import Trace
-from infoscope.estimators.training import Training, fit_critic
 
 __all__ = [
     "BOUNDS",

@@ -8,22 +8,17 @@ Of series and runs:
 Of samples:
     bracket, Bracket           neighbours, a classifier and the ceiling H(y) side by side, and what their order means
     audit, Check               what any estimator of mutual information must not change, and whether it does
-Of a representation in parts, as modules to import from:
-    partition                  what belongs to a label, a domain, both or neither: evaluate, evaluate_posterior,
-                               enumerate_outcomes, compare; PartitionReport
 Of benchmark pairs, whose labels are known:
     decodable_information, decodable_information_of_items, Decoding    how much of the nominal information can be read
-Of representations and factors of variation, as modules to import from:
-    disentanglement            beta_vae_score, factor_vae_score, mig, unibound, dci, sap; report: all in one table
-    array_information          from_arrays: what latents tell about factors, from arrays alone -> FactorInformation
-    exact, posterior           the same from posteriors, by exact log-marginals: factor_information, measure
-    factor_information, pid    FactorInformation and its scores; the six bounds, concrete decompositions of small tables
-    attacks, toy               redundancy_attack, synergy_attack; the toy model in closed form
-Of what a family of predictors can use (V-information), as modules to import from:
-    v_information, families*   I_V(x -> y) in three estimators; predictive families as plug-ins
-    pvi, difficulty            how hard an item is; slices, token artefacts, mislabelled items
-    structure                  maximum_arborescence, weights_by: directed trees of most usable information
-    families_leakage           usable_leakage of latent blocks; features that hide from a family
+As modules to import from:
+    partition           what belongs to a label, a domain, both or neither: evaluate, evaluate_posterior,
+                        enumerate_outcomes, compare; PartitionReport
+    disentanglement     beta_vae_score, factor_vae_score, mig, unibound, dci, sap; report: all in one table
+    factor_information  what latents tell about factors, and its scores: from arrays (from_arrays), or from posteriors
+                        (exact, posterior); attacks; toy, the toy model in closed form
+    pid                 the six bounds, concrete decompositions of small tables
+    v_information       what a family of predictors can use, in three estimators; pvi and difficulty, how hard an item
+                        is; structure, trees of most usable information; leakage of latent blocks
 """
 
 from importlib import import_module
@@ -32,11 +27,30 @@ from typing import Any
 from infoscope.metrics.accuracy import Errors, Replicated, batch_means_error, correlation, errors, replicated
 
 # scikit-learn and numba take seconds to import: only for those who use them.
-_LATE = {"bracket": "bracketing", "Bracket": "bracketing", "audit": "metamorphic", "Check": "metamorphic"}
-_LATE |= {name: "decodable" for name in ("Decoding", "decodable_information", "decodable_information_of_items")}
-_LATE |= {"PartitionReport": "partition"}
-_LATE |= {"VInformation": "v_information", "threshold_window": "pvi", "usable_leakage": "families_leakage"}
-_LATE |= {"maximum_arborescence": "structure", "weights_by": "structure"}
+_LATE = {
+    "Bracket": "bracketing",
+    "Check": "metamorphic",
+    "Decoding": "decodable",
+    "PartitionReport": "partition",
+    "VInformation": "v_information",
+    "audit": "metamorphic",
+    "bracket": "bracketing",
+    "decodable_information": "decodable",
+    "decodable_information_of_items": "decodable",
+    "maximum_arborescence": "v_information.structure",
+    "threshold_window": "v_information.pvi",
+    "usable_leakage": "v_information.leakage",
+    "weights_by": "v_information.structure",
+}
+_MODULES = {
+    "attacks": "factor_information.attacks",
+    "difficulty": "v_information.difficulty",
+    "exact": "factor_information.exact",
+    "posterior": "factor_information.posterior",
+    "pvi": "v_information.pvi",
+    "structure": "v_information.structure",
+    "toy": "factor_information.toy",
+}
 
 __all__ = [
     "Bracket",
@@ -62,6 +76,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{_MODULES[name]}")
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)

@@ -30,7 +30,7 @@ Of texts:
 from importlib import import_module
 from typing import Any
 
-from .domain import (
+from infoscope.models.domain import (
     DANN,
     DIVA,
     ERM,
@@ -43,18 +43,18 @@ from .domain import (
     extract_blocks,
     fit_domain,
 )
-from .flows import MaskedAutoregressiveFlow, RealNVP
-from .irevnet import IREVNET_BLOCKS, IRevNet
-from .sentence_encoder import SentenceEncoder, fit_sentence_encoder
-from .vae import VAE, AutoEncoder, Encoding, LatentSpec, encode_all, traverse
-from .vae_objectives import OBJECTIVES
-from .vae_training import VaeTraining, fit_vae
+from infoscope.models.invertible.flows import MaskedAutoregressiveFlow, RealNVP
+from infoscope.models.invertible.irevnet import IREVNET_BLOCKS, IRevNet
+from infoscope.models.text.sentence_encoder import SentenceEncoder, fit_sentence_encoder
+from infoscope.models.vae.networks import VAE, AutoEncoder, Encoding, LatentSpec, encode_all, traverse
+from infoscope.models.vae.objectives import OBJECTIVES
+from infoscope.models.vae.training import VaeTraining, fit_vae
 
 # torchvision and transformers take seconds to import: only for those who use them.
 _LATE = {name: "resnet" for name in ("LayerEncoder", "ResNet", "fit_resnet")}
-_LATE |= {name: "text_encoder" for name in ("TextEncoder", "pretrained_encoder", "small_encoder")}
-_LATE |= {name: "sequence_classifier" for name in ("SequenceClassifier", "fine_tune")}
-_LATE |= {"ClassifierTraining": "classifier_training"}
+_LATE |= {name: "text.encoder" for name in ("TextEncoder", "pretrained_encoder", "small_encoder")}
+_LATE |= {"SequenceClassifier": "text.classifier"}
+_LATE |= {name: "text.training" for name in ("ClassifierTraining", "fine_tune")}
 
 __all__ = [
     "AugmentedDANN",

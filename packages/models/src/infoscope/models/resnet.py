@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool2d, binary_cross_entropy_with_logits, cross_entropy
 from torchvision.models.resnet import BasicBlock, Bottleneck, conv1x1
 
-from .checks import one_of, whole, wholes
-from .initialisation import draw_uniform, generator_or_default
+from infoscope.models.checks import one_of, whole, wholes
+from infoscope.models.initialisation import draw_uniform, generator_or_default
 
 _STAGES = {
     18: (BasicBlock, (2, 2, 2, 2)),

@@ -11,14 +11,14 @@ publish                         the tables and figures of an analysis, to the in
 load_model                      a logged model, rebuilt from its configuration and weights
 """
 
-from infoscope.tracking.command import main
-from infoscope.tracking.driver import run
+from infoscope.tracking.cli import main
 from infoscope.tracking.models import load_model
-from infoscope.tracking.publish import publish
-from infoscope.tracking.store import StoreUnreachable, arrays, attach, curve, log_results, parents, runs, table
+from infoscope.tracking.scheduling.driver import run
+from infoscope.tracking.scheduling.watch import Summary
+from infoscope.tracking.scheduling.worker import Report
+from infoscope.tracking.store.publish import publish
+from infoscope.tracking.store.store import StoreUnreachable, arrays, attach, curve, log_results, parents, runs, table
 from infoscope.tracking.sweep import Pack, Profile, Search, Sweep, asha, grid
-from infoscope.tracking.watch import Summary
-from infoscope.tracking.worker import Report
 
 __all__ = [
     "Pack",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from infoscope.tracking.command import exported, show_status, sync_records, ui
+from infoscope.tracking.cli import exported, show_status, sync_records, ui
 
 parser = argparse.ArgumentParser(prog="python -m infoscope.tracking")
 commands = parser.add_subparsers(required=True)

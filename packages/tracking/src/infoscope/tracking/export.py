@@ -21,9 +21,9 @@ from torch import Tensor
 from torch.export import Dim, ExportedProgram
 
 from infoscope.tracking.checks import plain_name
-from infoscope.tracking.client import connect
 from infoscope.tracking.models import downloaded, model_files, model_name, read_model, versions
-from infoscope.tracking.store import first_line, tracking_uri
+from infoscope.tracking.store.client import connect
+from infoscope.tracking.store.store import first_line, tracking_uri
 
 FOLDER = "programs"  # among the artifacts of a run
 FILE = "program.pt2"

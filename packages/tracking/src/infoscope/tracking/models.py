@@ -30,9 +30,10 @@ import yaml
 from mlflow.entities import LoggedModelOutput, Metric
 from safetensors.torch import load_file, save_file
 
+from infoscope.tracking.aliases import MOVED
 from infoscope.tracking.checks import undamaged
-from infoscope.tracking.client import connect
-from infoscope.tracking.store import Store, tracking_uri
+from infoscope.tracking.store.client import connect
+from infoscope.tracking.store.store import Store, tracking_uri
 
 FLAVOR = "infoscope"
 EXAMPLE = "example.npz"
@@ -76,6 +77,7 @@ def read_model(folder: Path) -> torch.nn.Module:
 
 
 def _model_class(module: str, name: str) -> type[torch.nn.Module]:
+    module = MOVED.get(module, module)
     if not module.startswith("infoscope."):
         raise TypeError(
             f"model class {module}.{name} is outside the infoscope namespace; only its classes are logged and loaded"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from mlflow.entities import Run
 
 from infoscope.tracking.checks import plain_name
 from infoscope.tracking.record import records, sweeps_in
-from infoscope.tracking.store import PROFILE, Store, by_key, first_line, home, is_finished, labels
+from infoscope.tracking.store.store import PROFILE, Store, by_key, first_line, home, is_finished, labels
 from infoscope.tracking.sweep import Profile, Sweep
 
 DECLARED_IN = "sweeps"  # the package of the sweeps' modules, in the folder where the command is given
@@ -81,13 +82,8 @@ def _planned(name: str, profile: str, overrides: Mapping[str, str]) -> tuple[str
 
     Raises LookupError when there is no such module, and what the sweep itself raises.
     """
-    path = f"{DECLARED_IN}.{name.replace('-', '_')}"
-    try:
-        sweep = getattr(importlib.import_module(path), "SWEEP", None)
-    except ModuleNotFoundError as error:
-        if error.name not in (DECLARED_IN, path):
-            raise
-        sweep = None
+    path = module_of(name)
+    sweep = getattr(importlib.import_module(path), "SWEEP", None) if path else None
     if not isinstance(sweep, Sweep):
         raise LookupError(f"there is no sweep {name} here")
     label, settings = sweep.profile(profile, overrides)
@@ -97,8 +93,22 @@ def _planned(name: str, profile: str, overrides: Mapping[str, str]) -> tuple[str
     return label, keys, len(keys)
 
 
+def module_of(name: str, package: str = DECLARED_IN) -> str | None:
+    """The module of a sweep, or of another package's analysis, by its name, in whatever folder of the package it is."""
+    try:
+        folders = importlib.import_module(package).__path__
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+        return None
+    for found in pkgutil.walk_packages(folders, f"{package}."):
+        if found.name.rpartition(".")[2] == name.replace("-", "_"):
+            return found.name
+    return None
+
+
 def _trials(sweep: Sweep, settings: Profile) -> int:
-    from infoscope.tracking.search import Exploration  # with Optuna, which other sweeps do without
+    from infoscope.tracking.scheduling.search import Exploration  # with Optuna, which other sweeps do without
 
     return Exploration(sweep, settings).trials
 

@@ -1,0 +1,78 @@
+"""Figures of several panels, and what is drawn in more than one analysis."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.common.marks import legend, lines, save
+
+
+def panels(figures: pd.DataFrame, draw: Any, ylabel: str, path: Path) -> None:
+    """One panel per domain and pool, with one legend: `draw(axis, rows)` draws it."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    groups = list(figures.groupby(["domain", "pool"], sort=False))
+    size = (4.0 * len(groups) + 1.6, 3.6)
+    figure, axes = plt.subplots(1, len(groups), figsize=size, squeeze=False, layout="constrained")
+    for axis, ((domain, pool), rows) in zip(axes[0], groups):
+        draw(axis, rows)
+        axis.set(title=f"{domain} ({pool})" if domain != pool else domain)
+        if not any(np.isfinite(np.asarray(line.get_ydata(), float)).any() for line in axis.lines):
+            axis.set_yscale("linear")
+            axis.text(0.5, 0.5, "diverged", transform=axis.transAxes, ha="center")
+        if axis.get_yscale() == "linear":
+            axis.set_ylim(bottom=0)
+    axes[0][0].set_ylabel(ylabel)
+    legend(figure)
+    save(figure, path, 150)
+
+
+def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel: str, path: Path) -> None:
+    """A panel for every value of two fields, with one legend: `draw(axis, rows)` draws it. No runs: an empty place."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    rows, columns = list(dict.fromkeys(figures[row])), list(dict.fromkeys(figures[column]))
+    size = (2.6 * len(columns) + 1.6, 2.2 * len(rows) + 0.6)
+    figure, axes = plt.subplots(len(rows), len(columns), figsize=size, squeeze=False, layout="constrained")
+    for (i, first), (j, second) in itertools.product(enumerate(rows), enumerate(columns)):
+        axis, part = axes[i][j], figures[(figures[row] == first) & (figures[column] == second)]
+        axis.set_title(f"{second}, {first}", fontsize="small")
+        axis.tick_params(labelsize="x-small")
+        if part.empty:
+            axis.set_axis_off()
+            continue
+        with plt.rc_context({"lines.markersize": 3, "lines.linewidth": 1.2}):
+            draw(axis, part)
+        axis.xaxis.label.set_fontsize("small")
+    for i in range(len(rows)):
+        axes[i][0].set_ylabel(ylabel, fontsize="small")
+    legend(figure)
+    save(figure, path, 120)
+
+
+def draw_unseen(axis: Any, rows: pd.DataFrame, column: str = "held_out_bits") -> None:
+    """Training batches (solid) and unseen pairs (dashed: their column) by true MI."""
+    for bound, line, mark in lines(rows, "bound"):
+        axis.plot(line["true_bits"], line["settled_mean_bits"], label=bound, **mark)
+        axis.errorbar(
+            line["true_bits"],
+            line[column],
+            line[column + "_error"],
+            linestyle="--",
+            capsize=3,
+            fillstyle="none",
+            **mark,
+        )
+    axis.axline((0, 0), slope=1, color="black", linewidth=0.8, label="true MI")
+    axis.set(xlabel="true MI (bits); dashed: unseen pairs")

@@ -1,0 +1,63 @@
+"""What the tables of searches share: the trials of one search, how far each got, and what they were judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.common.marks import BLUE, legend, save
+from infoscope import tracking
+
+FRACTION = "progress/fraction"  # when a search decided last
+COMPLETE, STOPPED = "complete", "stopped"  # outcomes of a trial
+SHOWN = 10
+
+
+def trials_of(experiment: str, profile: str, newest: pd.Series, same: Sequence[str]) -> pd.DataFrame:
+    """The trials of the search that a run belongs to, told by the fields that are the same in all of them; those that
+    were stopped early included.
+    """
+    trials = tracking.runs(experiment, profile, finished=False)
+    alike = pd.Series(True, index=trials.index)
+    for name in same:  # a schedule is a list, which does not compare element by element
+        alike &= trials[name].map(str) == str(newest[name])
+    return trials[alike & trials["outcome"].isin([COMPLETE, STOPPED])].reset_index(drop=True)
+
+
+def steps_done(trials: pd.DataFrame) -> list[str]:
+    """The steps that every trial has done."""
+    done = (trials[FRACTION].fillna(1.0) * trials["steps"]).round().astype(int)
+    return [f"{count} (stopped)" if how == STOPPED else str(count) for count, how in zip(done, trials["outcome"])]
+
+
+def best_of(trials: pd.DataFrame) -> str:
+    """How many trials are shown, and how the others ended, in words."""
+    ends = trials["outcome"].value_counts()
+    return (
+        f"The best {min(SHOWN, len(trials))} of {len(trials)} trials ({ends.get(COMPLETE, 0)} to their end, "
+        f"{ends.get(STOPPED, 0)} stopped early)"
+    )
+
+
+def scatter(trials: pd.DataFrame, settings: Mapping[str, str], judged: str, title: str, path: Path) -> None:
+    """What the trials were judged by, by each setting (column -> its name) on a logarithmic axis: to the end (filled),
+    stopped early (open, at the last report).
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    size = (4 * len(settings), 3.4)
+    figure, axes = plt.subplots(1, len(settings), figsize=size, squeeze=False, sharey=True, layout="constrained")
+    ended = trials["outcome"] == COMPLETE
+    for axis, (column, name) in zip(axes[0], settings.items()):
+        for rows, fill, label in ((ended, "full", "to the end"), (~ended, "none", "stopped early")):
+            place = trials.loc[rows, column].astype(float)
+            axis.plot(place, trials.loc[rows, judged], "o", color=BLUE, fillstyle=fill, label=label)
+        axis.set(xlabel=name, xscale="log")
+    axes[0][0].set_ylabel(title)
+    legend(figure)
+    save(figure, path, 120)

@@ -1,0 +1,237 @@
+"""What every analysis does with its tables: choose the runs, print them with captions, save them as CSV, LaTeX and a
+plot.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import html
+import math
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+from mlflow.exceptions import MlflowException
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from infoscope.metrics import Replicated, replicated
+from infoscope.tracking import StoreUnreachable, publish, runs
+from infoscope.tracking.store.store import home, made_home
+
+FOLDER = Path("runs") / "tables"
+LONGEST_NAME = 200  # of a file, which systems limit to 255 with its suffix
+LONGEST = 1e5  # from here on figures are printed with an exponent
+LATEX = {sign: f"\\{sign}" for sign in "%&#_${}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "²": r"$^2$",
+}
+STYLE = "body { font: 14px sans-serif } td, th { padding: 2px 10px; text-align: left } img { max-width: 100% }"
+ERROR = "_error"  # suffix of the column that holds a column's standard error
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of a paper, whether our figures bear it out, and those figures."""
+
+    statement: str
+    verdict: str  # one of holds, does not hold, undecided
+    evidence: str
+
+    def __str__(self) -> str:
+        return f"Claim: {self.statement} {self.verdict.capitalize()}: {self.evidence}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One table of an analysis: its name, the figures (with `NAME_error` columns), the same as text to read, a caption,
+    a function that draws it, and what it says of the paper's claims.
+    """
+
+    name: str
+    figures: pd.DataFrame
+    text: pd.DataFrame
+    caption: str
+    draw: Callable[[Path], None] | None = None
+    claims: Sequence[Claim] = ()
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The tables of one experiment.
+
+    analyse: (runs, options) -> results; raises ValueError or LookupError when there is nothing to show.
+    options: further command-line options, name -> arguments of `argparse.add_argument`.
+    """
+
+    experiment: str
+    analyse: Callable[[pd.DataFrame, argparse.Namespace], Sequence[Result]]
+    options: Mapping[str, dict] = field(default_factory=dict)
+
+    def arguments(self, words: Sequence[str] | None = None, description: str | None = None) -> argparse.Namespace:
+        """The command line, or `words`; no words give every option's default."""
+        parser = argparse.ArgumentParser(description=description)
+        parser.add_argument(
+            "--profile", default="laptop", help="the profile whose runs to read, as recorded (default: laptop)"
+        )
+        for name, settings in self.options.items():
+            parser.add_argument(f"--{name}", **settings)
+        return parser.parse_args(words)
+
+    def stem(self, profile: str, result: Result) -> str:
+        """What the files of a result are called."""
+        return file_name("-".join([self.experiment, *profile.split(), result.name]))
+
+
+def main(analysis: Analysis) -> None:
+    """Prints and saves the results of an analysis. Exits with 2 when there is nothing to analyse or an option is
+    wrong.
+    """
+    arguments = analysis.arguments(description=sys.modules["__main__"].__doc__)
+    try:
+        found = runs(analysis.experiment, arguments.profile)
+        results = analysis.analyse(found, arguments)
+    except (LookupError, ValueError, StoreUnreachable) as error:
+        print(f"error: {error.args[0]}", file=sys.stderr)
+        sys.exit(2)
+    written, drawn = [], []
+    for result in results:
+        show(result.text)
+        print(printable(result.caption))
+        for claim in result.claims:
+            print(printable(claim))
+        paths = save(result, FOLDER / analysis.stem(arguments.profile, result))
+        print("\nsaved:", ", ".join(str(path) for path in paths), end="\n\n")
+        written += paths
+        drawn.append((result, paths[2] if len(paths) > 2 else None))
+    name = file_name("-".join([analysis.experiment, *arguments.profile.split(), "tables"]))
+    _publish(analysis.experiment, arguments.profile, found, results, [*written, _readable(drawn, FOLDER / name)])
+
+
+def _publish(experiment: str, profile: str, found: pd.DataFrame, results: Sequence[Result], paths: list[Path]) -> None:
+    """Adds tables and figures to the run of the sweep in MLflow; says so, or why not."""
+    tables = [
+        (result.name, list(map(str, result.text.columns)), result.text.astype(str).values.tolist(), result.caption)
+        for result in results
+    ]
+    try:
+        page = publish(experiment, profile, found, tables, paths)
+    except (LookupError, MlflowException, OSError, StoreUnreachable) as error:
+        print(f"not added to the run in MLflow: {printable(error).splitlines()[0]}", file=sys.stderr)
+        return
+    print(f"added to the run of the sweep in MLflow, {page} (make ui)")
+
+
+def _readable(results: Sequence[tuple[Result, Path | None]], stem: Path) -> Path:
+    """Writes STEM.html, the tables with their captions, claims and figures, as drawn, on one page; returns its path."""
+    title = html.escape(stem.name)
+    parts = ['<!DOCTYPE html><html lang="en"><meta charset="utf-8">', f"<title>{title}</title><style>{STYLE}</style>"]
+    for result, drawn in results:
+        said = [*result.caption.splitlines(), *map(str, result.claims)]
+        parts += [f"<h2>{html.escape(result.name)}</h2>", result.text.astype(str).to_html(index=False, border=0)]
+        parts += [f"<p>{html.escape(line)}</p>" for line in said]
+        if drawn is not None:
+            image = base64.b64encode(drawn.read_bytes()).decode("ascii")
+            parts.append(f'<img alt="{html.escape(result.name)}" src="data:image/png;base64,{image}">')
+    path = stem.parent / f"{stem.name}.html"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(parts), encoding="utf-8")
+    return path
+
+
+def show(text: pd.DataFrame) -> None:
+    """Prints a table, as wide as it needs to be, and every cell as it is."""
+    table = Table(*map(printable, text.columns), box=box.SIMPLE_HEAD, pad_edge=False)
+    for row in text.itertuples(index=False):
+        table.add_row(*map(printable, row))
+    Console(width=250, highlight=False, markup=False, emoji=False).print(table)
+
+
+def printable(value: object) -> str:
+    """A value as text without control characters but line ends: what comes from a store cannot steer a terminal."""
+    return "".join(sign if sign.isprintable() or sign == "\n" else "\N{REPLACEMENT CHARACTER}" for sign in str(value))
+
+
+def file_name(text: str) -> str:
+    """A text as the name of a file in the folder that it is joined to: other signs become dashes, and of a long text
+    a hash stands for the rest.
+    """
+    name = re.sub(r"[^A-Za-z0-9.,_-]+", "-", text).lstrip(".") or "-"
+    if len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[: LONGEST_NAME - 9]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def save(result: Result, stem: Path) -> list[Path]:
+    """Writes STEM.csv, STEM.tex and, of a result that can be drawn, STEM.png; returns their paths."""
+    if home() in stem.absolute().parents:
+        made_home()
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    paths = [stem.parent / (stem.name + suffix) for suffix in (".csv", ".tex", ".png")]
+    comment = "".join(f"# {line}\n" for line in [*result.caption.splitlines(), *map(str, result.claims)])
+    paths[0].write_text(comment + result.figures.to_csv(index=False), encoding="utf-8")
+    text = result.text.astype(str).map(_latex).rename(columns=_latex)
+    paths[1].write_text(text.to_latex(index=False, escape=False, caption=_latex(result.caption)), encoding="utf-8")
+    if result.draw is None:
+        return paths[:2]
+    result.draw(paths[2])
+    return paths
+
+
+def _latex(text: str) -> str:
+    """A text as LaTeX that shows it: nothing of it is a command."""
+    return "".join(LATEX.get(sign, sign) for sign in str(text))
+
+
+def summarise(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
+    """Mean over runs (seeds) of every column and its standard error, by group, with the number of runs."""
+    rows = []
+    for group, members in frame.groupby(list(by), sort=False, dropna=False):
+        row = dict(zip(by, group)) | {"runs": len(members)}
+        for column in columns:
+            over = replicated(members[column].to_numpy())
+            row |= {column: over.mean, column + ERROR: over.standard_error}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def published(name: str) -> pd.DataFrame:
+    """A published table, as committed with its source under analysis/published."""
+    return pd.read_csv(Path(__file__).parents[1] / "published" / f"{name}.csv", comment="#")
+
+
+def verdict(low: float, high: float, limit: float = 0.0) -> str:
+    """Whether a figure is below a limit: it holds where its interval is, does not where it is above, and is undecided
+    between, and where there is no interval (NaN).
+    """
+    return "holds" if high < limit else "does not hold" if low > limit else "undecided"
+
+
+def difference_claim(statement: str, difference: Replicated, what: str, unit: str) -> Claim:
+    """A claim that a paired difference is negative: it holds where its 95 % interval is below zero, does not where it
+    is above, and is undecided between.
+    """
+    if not math.isfinite(difference.mean):
+        return Claim(statement, "undecided", f"{what} is not finite in some run.")
+    interval = "one run, no interval"
+    if math.isfinite(difference.low):
+        interval = f"95 % interval {difference.low:+.3f} to {difference.high:+.3f}, {difference.runs} paired runs"
+    said = f"{what} {difference.mean:+.3f} {unit} ({interval})."
+    return Claim(statement, verdict(difference.low, difference.high), said)
+
+
+def plus_minus(value: float, error: float, missing: str = "diverged") -> str:
+    """A figure with its standard error; `missing` if it is not a number, and no error where one run gives none."""
+    if not math.isfinite(value):
+        return missing
+    form = ".3f" if abs(value) < LONGEST else ".2e"
+    return f"{value:{form}} ± {error:{form}}" if math.isfinite(error) else f"{value:{form}}"

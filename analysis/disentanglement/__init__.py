@@ -1,0 +1,1 @@
+"""Disentanglement through partial information decomposition (Tokui & Sato 2021)."""

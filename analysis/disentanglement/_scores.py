@@ -1,0 +1,144 @@
+"""What the analyses of disentanglement share: names of scores, values of every evaluation, variance components."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.common.tables import plus_minus, verdict
+from infoscope.metrics.pid import APART, ROUNDING
+
+SCORES = {
+    "beta_vae": "BetaVAE",
+    "factor_vae": "FactorVAE",
+    "mig": "MIG",
+    "unibound": "UniBound",
+    "mig_discretised": "MIG (20 bins)",
+    "sap": "SAP",
+    "dci_disentanglement": "DCI dis.",
+    "dci_completeness": "DCI compl.",
+    "beta_vae_lib": "BetaVAE (lib)",
+    "factor_vae_lib": "FactorVAE (lib)",
+}
+PUBLISHED = ("beta_vae", "factor_vae", "mig", "unibound")  # the scores of the paper
+TERMS = {"unique": "U", "redundant": "R", "synergistic": "C"}
+CROSSED = f"Where a lower bound is above its upper one, the table says by how much: {APART}."
+WHERE = {"": "as published", "shared/": "at one latent"}  # which latent a bound is of, by the prefix of its name
+EFFORT = ("draws", "votes", "items", "protocols")  # the fields that say how much a measurement took
+DATA = ("data", "resolution", "every_orientation", "every_position")
+TRAINING = (  # the fields of a training besides its weight
+    "steps", "batch", "learning_rate", "discriminator_width", "discriminator_depth", "discriminator_learning_rate",
+    "capacity_real", "capacity_categorical", "capacity_share",
+)  # fmt: skip
+WEIGHTED = {"beta-vae": "beta", "factor-vae": "gamma", "beta-tcvae": "beta", "joint-vae": "gamma"}
+NO_DENSITY = "ae"  # the model whose informations are estimates
+
+
+def crossed(excess: float, error: float) -> str:
+    """By how much a lower bound is above its upper one, in brackets; "" where it is not."""
+    return f" (cross by {plus_minus(excess, error)})" if excess > ROUNDING else ""
+
+
+def latest(runs: pd.DataFrame, fields: tuple[str, ...]) -> tuple[pd.DataFrame, list[str]]:
+    """The runs of the setting that was started last, and a note on the others."""
+    setting = runs[["version", *fields]].astype(object).map(str).agg(" ".join, axis=1)  # also of missing values
+    keep = setting == setting[runs["start"].idxmax()]
+    note = [f"Note: {int((~keep).sum())} older runs with other settings are left out."] if not keep.all() else []
+    return runs[keep], note
+
+
+def latest_trainings(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Of each model the trainings of the setting (but for the weight) started last, and a note on the others."""
+    fields = tuple(name for name in TRAINING if name in runs)
+    kept = pd.concat([latest(of, fields)[0] for _, of in runs.groupby("model", sort=False)])
+    left = len(runs) - len(kept)
+    return kept, [f"Note: {left} older trainings with other settings are left out."] if left else []
+
+
+def named(runs: pd.DataFrame) -> pd.Series:
+    """The model of each run, with its weight where a model has several."""
+    several = runs.groupby("model")["weight"].transform("nunique") > 1 if "weight" in runs else runs["model"].isna()
+    return pd.Series(
+        [f"{row['model']} ({WEIGHTED[row['model']]} {row['weight']:g})" if more else row["model"]
+         for more, (_, row) in zip(several, runs.iterrows())],
+        index=runs.index,
+    )  # fmt: skip
+
+
+def evaluations(runs: pd.DataFrame, score: str) -> np.ndarray:
+    """A score in every evaluation of every run [runs, evaluations]; NaN of a training that diverged."""
+    found = (re.fullmatch(rf"evaluation (\d+)/{re.escape(score)}", name) for name in runs)
+    numbers = sorted(int(match[1]) for match in found if match)
+    return runs[[f"evaluation {number}/{score}" for number in numbers]].to_numpy(float)
+
+
+def scores_of(runs: pd.DataFrame) -> dict[str, str]:
+    """The scores that were measured, with their titles; "lib" is the protocol of disentanglement_lib."""
+    return {score: title for score, title in SCORES.items() if score in runs}
+
+
+def better_half(values: np.ndarray) -> np.ndarray:
+    """The rows of [runs, evaluations] with the highest means, half of them (rounded up); those that diverged last."""
+    order = np.argsort(-np.nan_to_num(values.mean(axis=1), nan=-np.inf), kind="stable")
+    return values[order[: math.ceil(len(values) / 2)]]
+
+
+def made_of(runs: pd.DataFrame) -> str:
+    """What figures are made of: data, training, measurement and code, in a sentence or two."""
+    newest = runs.loc[runs["start"].idxmax()]
+
+    def several(name: str) -> str:
+        return " or ".join(f"{value:,}" for value in sorted(set(runs[name].dropna())))
+
+    data = ", ".join(sorted({tags.get("infoscope.data", newest["data"]) for tags in runs["tags"]}))
+    codes = ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in runs["tags"]}))
+    return (
+        f"Profile {newest['profile']}: {data}; {newest['latents']} latents, {several('steps')} steps. Exact "
+        f"log-marginals over all images, {newest['draws']:,} draws; BetaVAE by {newest['votes']:,} training votes; "
+        f"scores of means by {newest['items']:,} items; code {codes}."
+    )
+
+
+@dataclass(frozen=True)
+class Components:
+    """Variance between trainings and between the evaluations of one (one-way random effects), and the share of the
+    first in the sum with its 95 % interval (exact for normal effects; Searle 1971). NaN where there are fewer than two
+    of either.
+    """
+
+    training: float
+    evaluation: float
+    share: float
+    low: float
+    high: float
+
+    @property
+    def verdict(self) -> str:
+        """Whether the trainings are more than half of it."""
+        return verdict(-self.high, -self.low, -0.5) if math.isfinite(self.share) else "undecided"
+
+
+def components(values: np.ndarray) -> Components:
+    """Variance components of values [trainings, evaluations]."""
+    trainings, count = values.shape
+    if trainings < 2 or count < 2 or not np.isfinite(values).all():
+        return Components(*[math.nan] * 5)
+    between = count * values.mean(axis=1).var(ddof=1)
+    within = values.var(axis=1, ddof=1).mean()
+    effect = (between - within) / count
+    if within == 0:
+        share = 1.0 if between > 0 else math.nan
+        return Components(effect, within, share, share, share)
+    degrees = trainings - 1, trainings * (count - 1)
+    ratios = between / within / np.array([stats.f.ppf(0.975, *degrees), stats.f.ppf(0.025, *degrees)])
+    low, high = (ratios - 1) / (ratios - 1 + count)
+    return Components(effect, within, effect / (effect + within), low, high)
+
+
+def percent(share: float) -> str:
+    return "-" if math.isnan(share) else f"{share:.0%}"

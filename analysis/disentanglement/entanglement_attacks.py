@@ -1,0 +1,169 @@
+"""Figure 3d of Tokui & Sato 2021: scores of a representation entangled on purpose, by the strength of the attack.
+
+Reads the runs of the sweep entanglement-attacks from MLflow. The evaluations of a training draw the same votes and the
+same noise at every strength, so that differences are paired.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.common.tables import ERROR, Analysis, Claim, Result, difference_claim, main, plus_minus, verdict
+from analysis.disentanglement import _figures as draw
+from analysis.disentanglement._scores import (
+    CROSSED,
+    DATA,
+    EFFORT,
+    SCORES,
+    TERMS,
+    WHERE,
+    crossed,
+    latest,
+    made_of,
+    named,
+)
+from infoscope.metrics import Replicated, replicated
+
+SHOWN = {name: SCORES[name] for name in ("beta_vae", "factor_vae", "mig", "unibound")} | {
+    "informativeness": "I(y; z) / H(y)"
+}
+VOTES = ("beta_vae", "factor_vae")
+SOURCE = ["name", "training_seed", "attack"]
+FALL = 0.05  # of a score, up to which it is said not to fall
+SAME = 0.01  # of H(y), up to which I(y; z) is said to be unchanged
+UNIT = "of the score"
+
+
+def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+    """Scores and bounds by the strength of the attack."""
+    runs, left_out = latest(runs, (*DATA, *EFFORT))
+    runs = runs.assign(name=named(runs)).sort_values([*SOURCE, "alpha", "evaluation"], kind="stable")
+    sources = runs[["name", "training_seed"]].drop_duplicates()
+    words = [
+        f"Attacked: the best by UniBound of the trainings of vae-zoo, "
+        f"{', '.join(f'{row.name} (seed {row.training_seed})' for row in sources.itertuples(index=False))}. "
+        "For being the best, their scores before the attack are on the high side.",
+        made_of(runs),
+        *left_out,
+    ]
+    return [scores(runs, words), bounds(runs, words)]
+
+
+def over_evaluations(runs: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Mean and standard error over evaluations, a row per training, attack, strength and column."""
+    rows = []
+    for group, members in runs.groupby([*SOURCE, "alpha"], sort=False):
+        for column in columns:
+            over = replicated(members[column].to_numpy())
+            rows.append(dict(zip([*SOURCE, "alpha"], group)) | {"score": column, "evaluations": over.runs,
+                        "mean": over.mean, "mean" + ERROR: over.standard_error})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def scores(runs: pd.DataFrame, words: list[str]) -> Result:
+    """Figure 3d."""
+    figures = over_evaluations(runs, list(SHOWN))
+    shown = figures.assign(shown=[plus_minus(*pair) for pair in zip(figures["mean"], figures["mean" + ERROR])])
+    text = shown.pivot(index=[*SOURCE, "alpha"], columns="score", values="shown")[list(SHOWN)].rename(columns=SHOWN)
+    text = text.reset_index().rename(columns={"name": "model", "training_seed": "seed"})
+    caption = [
+        "Mean over evaluations ± its standard error, given the training. The votes of BetaVAE and FactorVAE are of "
+        "draws of the attacked posterior, the rest is exact up to draws. An attack of strength 0 adds latents of pure "
+        "noise: only FactorVAE, in which they vote too, can tell.",
+        *words,
+    ]
+    drawn = functools.partial(draw.attacks, figures, SHOWN)
+    return Result("scores", figures, text, "\n".join(caption), drawn, list(claims(runs)))
+
+
+def claims(runs: pd.DataFrame) -> Iterator[Claim]:
+    """What the paper says of figure 3d, for every model, between no and the strongest attack."""
+    strongest = runs["alpha"].max()
+    if runs["alpha"].min() > 0 or strongest == 0:
+        return
+    for (name, attack), members in runs.groupby(["name", "attack"], sort=False):
+        change = functools.partial(changes, members, strongest)
+        where = f"{name}, {attack} attack"
+        for score in ("unibound",) if attack == "redundancy" else VOTES + ("mig", "unibound"):
+            what = says(SHOWN[score], strongest)
+            yield difference_claim(f"{SHOWN[score]} falls ({where}).", change(score), what, UNIT)
+        if attack == "redundancy":
+            less = changes(members.assign(both=members["unibound"] - members["mig"]), strongest, "both")
+            what = says("UniBound - MIG", strongest)
+            yield difference_claim(f"MIG falls less than UniBound ({where}).", less, what, UNIT)
+            for score in VOTES:
+                found = change(score)
+                within = verdict(-found.high, -found.low, FALL)
+                said = (
+                    f"{says(SHOWN[score], strongest)} {interval(found)}; not to fall is to fall by less than {FALL:g}."
+                )
+                yield Claim(f"{SHOWN[score]} does not fall ({where}).", within, said)
+        found = change("informativeness")
+        told = [verdict(found.low, found.high, SAME), verdict(-found.high, -found.low, SAME)]
+        kept = "does not hold" if "does not hold" in told else "undecided" if "undecided" in told else "holds"
+        said = f"{says(SHOWN['informativeness'], strongest)} {interval(found)}; unchanged is to within {SAME:g}."
+        yield Claim(f"All latents together know as much as before ({where}).", kept, said)
+
+
+def says(what: str, strongest: float) -> str:
+    return f"{what} at alpha {strongest:g} less that at 0"
+
+
+def interval(found: Replicated) -> str:
+    """A difference with its interval, in words."""
+    if not math.isfinite(found.low):
+        return f"{found.mean:+.3f} (one run, no interval)"
+    return f"{found.mean:+.3f} (95 % interval {found.low:+.3f} to {found.high:+.3f}, {found.runs} paired runs)"
+
+
+def changes(runs: pd.DataFrame, alpha: float, column: str) -> Replicated:
+    """A column at a strength less that at 0, over trainings (means over their evaluations), or over the evaluations of
+    the only one.
+    """
+    by = runs.pivot(index=["training_seed", "evaluation"], columns="alpha", values=column)
+    differences = (by[alpha] - by[0.0]).dropna()
+    per_training = differences.groupby(level="training_seed").mean()
+    return replicated(np.asarray(per_training if len(per_training) > 1 else differences))
+
+
+def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
+    """The bounds of unique, redundant and synergistic information by the strength of the attack."""
+    pairs = [f"{prefix}{term}" for prefix in WHERE for term in TERMS]
+    runs = runs.assign(**{f"{pair}_excess": runs[f"{pair}_low"] - runs[f"{pair}_high"] for pair in pairs})
+    figures = over_evaluations(runs, [f"{pair}_{side}" for pair in pairs for side in ("low", "high", "excess")])
+    crossing = figures["score"].str.endswith("_excess")
+    by = figures.assign(shown=[
+        (crossed if excess else plus_minus)(*pair)
+        for excess, pair in zip(crossing, zip(figures["mean"], figures["mean" + ERROR]))
+    ])  # fmt: skip
+    wide = by.pivot(index=[*SOURCE, "alpha"], columns="score", values="shown")
+    text = pd.DataFrame(
+        {
+            f"{letter}, {where}": wide[f"{prefix}{term}_low"]
+            + " to "
+            + wide[f"{prefix}{term}_high"]
+            + wide[f"{prefix}{term}_excess"]
+            for prefix, where in WHERE.items()
+            for term, letter in TERMS.items()
+        }
+    )
+    text = text.reset_index().rename(columns={"name": "model", "training_seed": "seed"})
+    caption = [
+        "Lower to upper bound, shares of H(y), means over factors and evaluations ± standard error over evaluations. "
+        "As published: each bound at its own best latent; at one latent: all at the one that tells most about it.",
+        *([CROSSED] if text.map(lambda cell: "cross by" in str(cell)).any(axis=None) else []),
+        *words,
+    ]
+    return Result("bounds", figures, text, "\n".join(caption))
+
+
+ANALYSIS = Analysis("entanglement-attacks", analyse)
+
+if __name__ == "__main__":
+    main(ANALYSIS)

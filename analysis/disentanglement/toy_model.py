@@ -1,0 +1,218 @@
+"""Table 1 of Tokui & Sato 2021: MIG and the bounds of unique information of the toy model, exact, printed, estimated.
+
+Reads the runs of the sweep toy-model from MLflow. Two of the printed formulas are wrong: MIG under the redundancy
+attack for two and three factors, and the upper bound of the unique information under the synergy attack. The exact
+values follow from Eq. 7, and the estimates of the sweep check every mutual information behind them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.common.marks import legend, lines, save
+from analysis.common.tables import ERROR, Analysis, Claim, Result, main, plus_minus
+from infoscope.metrics import replicated
+from infoscope.metrics.factor_information import toy
+
+NOTHING = 1e-9  # nats
+ALARM = 0.01  # chance of a false alarm among all comparisons, at most
+SCORES = {"mig": "MIG", "unique_low": "U lower (UniBound)", "unique_high": "U upper"}
+ATTACKS = ("none", "redundancy", "synergy")
+CELL = ["attack", "factors", "alpha", "noise"]
+
+
+def printed(score: str, attack: str, factors: int, noise: float, alpha: float) -> float:
+    """The formulas of table 1 as printed, nats; alpha may be infinite."""
+    total = 0.5 * math.log(1 + noise**-2)
+    if attack == "none" or (attack == "synergy" and score == "unique_high"):
+        return total
+    if attack == "synergy":
+        return 0.5 * math.log(1 + 1 / (alpha**2 + noise**2))
+    kept = noise**2 + (1 - (1 - 2 / factors) ** 2 if score == "mig" else 0.0)
+    share = kept / (1 + noise**2) if math.isinf(alpha) else (1 + alpha**2 * kept) / (1 + alpha**2 * (1 + noise**2))
+    return total + 0.5 * math.log(share)
+
+
+def exact(attack: str, factors: int, noise: float, alpha: float) -> dict[str, float]:
+    """The scores of table 1 that follow from Eq. 6 and 7, nats."""
+    found = toy.exact(attack, factors, noise, alpha)
+    bounds = found.aggregated(normalised=False)
+    return {
+        "mig": found.mig(normalised=False).value,
+        "unique_low": bounds.unique_low.value,
+        "unique_high": bounds.unique_high.value,
+    }
+
+
+def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+    """Table 1 with what it should be, and the agreement of exact values and estimates."""
+    newest = runs.loc[runs["start"].idxmax()]
+    same = (runs["version"] == newest["version"]) & (runs["draws"] == newest["draws"])
+    left_out = [f"Note: {int((~same).sum())} older runs with other settings are left out."] if not same.all() else []
+    runs = runs[same]
+    codes = ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in runs["tags"]}))
+    words = [
+        f"Profile {newest['profile']}: {newest['draws']:,} draws, {runs['seed'].nunique()} seeds, noise "
+        f"{', '.join(f'{noise:g}' for noise in sorted(set(runs['noise'])))}; generated data; code {codes}.",
+        *left_out,
+    ]
+    return [table1(runs, words), agreement(runs, words)]
+
+
+def table1(runs: pd.DataFrame, words: list[str]) -> Result:
+    """One row per score, attack, number of factors and strength: printed, exact and estimated; nats."""
+    rows = []
+    for group, members in runs.groupby(CELL, sort=False):
+        attack, factors, alpha, noise = group
+        rows += compared(attack, int(factors), float(noise), float(alpha), members)
+    for attack, factors, noise in {(row["attack"], row["factors"], row["noise"]) for row in rows}:
+        if attack != "none":
+            rows += compared(attack, factors, noise, math.inf, runs[:0])
+    figures = pd.DataFrame(rows)
+    order = {attack: place for place, attack in enumerate(ATTACKS)}
+    figures = figures.sort_values(
+        ["score", "attack", "factors", "alpha"],
+        key=lambda column: column.map(order) if column.name == "attack" else column,
+        kind="stable",
+        ignore_index=True,
+    )
+    strongest = figures.loc[np.isfinite(figures["alpha"]), "alpha"].max()
+    shown = figures[(figures["attack"] == "none") | (figures["alpha"] >= strongest)]
+    text = shown[["score", "attack", "factors"]].assign(
+        score=shown["score"].map(SCORES), alpha=shown["alpha"].map("{:g}".format),
+        printed=shown["printed"].map("{:.3f}".format), exact=shown["exact"].map("{:.3f}".format),
+        off=[f"{off:+.3f}" if abs(off) > NOTHING else "-" for off in shown["printed"] - shown["exact"]],
+        estimated=[plus_minus(*pair, "-") for pair in zip(shown["estimated"], shown["estimated_error"])],
+    ).rename(columns={"off": "printed - exact"})  # fmt: skip
+    wrong = figures[(figures["printed"] - figures["exact"]).abs() > NOTHING]
+    where = wrong.groupby(["score", "attack"])["factors"].agg(lambda of: ", ".join(map(str, sorted(set(of)))))
+    caption = [
+        "Toy model (Tokui & Sato 2021, section 5.1): y standard normal, z given y normal around it. Nats, not "
+        "normalised; alpha inf is the limit. Estimated: mean over seeds ± standard error; a largest of estimates is "
+        "biased upwards where several latents are equal. Weaker attacks are in the figure.",
+        *(
+            f"Printed and exact differ: {SCORES[score]} under the {attack} attack, factors {which}."
+            for (score, attack), which in where.items()
+        ),
+        *words,
+    ]
+    return Result("table1", figures, text, "\n".join(caption), functools.partial(draw, figures), claims(figures))
+
+
+def compared(attack: str, factors: int, noise: float, alpha: float, runs: pd.DataFrame) -> list[dict]:
+    """The rows of one setting."""
+    rows = []
+    for score, value in exact(attack, factors, noise, alpha).items():
+        over = replicated(runs[f"sampled/{score}"].to_numpy()) if len(runs) else None
+        rows.append({
+            "score": score, "attack": attack, "factors": factors, "alpha": alpha, "noise": noise,
+            "printed": printed(score, attack, factors, noise, alpha), "exact": value,
+            "estimated": over.mean if over else math.nan,
+            "estimated" + ERROR: over.standard_error if over else math.nan,
+            "runs": len(runs),
+        })  # fmt: skip
+    return rows
+
+
+def claims(figures: pd.DataFrame) -> list[Claim]:
+    """What the paper says of table 1, by the exact values, which have no error."""
+    limit = figures[np.isinf(figures["alpha"])].set_index(["score", "attack", "factors"])["exact"]
+
+    def all_of(score: str, attack: str, falls: bool, statement: str, least: int = 2) -> list[Claim]:
+        if attack not in limit.index.get_level_values("attack"):
+            return []
+        values = limit[score, attack]
+        values = values[values.index >= least]
+        said = ", ".join(f"{value:.3f} (K = {factors})" for factors, value in values.items())
+        verdict = "holds" if ((values < NOTHING) == falls).all() else "does not hold"
+        return [Claim(statement, verdict, f"exact limit of alpha to infinity, nats: {said}.")] if said else []
+
+    return [
+        *all_of("unique_low", "redundancy", True, "UniBound falls to 0 under the redundancy attack."),
+        *all_of("unique_low", "synergy", True, "UniBound falls to 0 under the synergy attack."),
+        *all_of("mig", "redundancy", False, "MIG of more than two latents stays above 0 under redundancy.", least=3),
+        *all_of("unique_high", "synergy", False, "The upper bound of unique information is fooled by synergy."),
+    ]
+
+
+def agreement(runs: pd.DataFrame, words: list[str]) -> Result:
+    """By attack and number of factors, how far estimates are from closed forms, in standard errors."""
+    rows = []
+    for (attack, factors), members in runs.groupby(["attack", "factors"], sort=False):
+        rows.append({
+            "attack": attack, "factors": factors, "runs": len(members), "compared": int(members["compared"].sum()),
+            "largest_z": members["largest_z"].max(),
+            "beyond_95": members["beyond_95"].sum() / members["compared"].sum(),
+            "largest_without_spread": members["largest_without_spread"].max(),
+        })  # fmt: skip
+    figures = pd.DataFrame(rows)
+    total = int(figures["compared"].sum())
+    limit = float(stats.norm.isf(ALARM / 2 / total))
+    largest = figures["largest_z"].max()
+    text = figures.drop(columns="largest_without_spread").assign(
+        largest_z=figures["largest_z"].map("{:.2f}".format), beyond_95=figures["beyond_95"].map("{:.1%}".format)
+    )
+    text = text.rename(columns={"largest_z": "largest |z|", "beyond_95": "|z| above 1.96"})
+    caption = [
+        "Every mutual information of a factor and one latent, all others or all, estimated and exact: the difference "
+        "in standard errors. Those of one run share their draws, so that their count is not one of independent tests.",
+        f"{total:,} comparisons; by chance alone, one of them is beyond {limit:.2f} standard errors with a probability "
+        f"of at most {ALARM:.0%} (union bound, normal errors). Where an estimate has no spread (latents that are only "
+        f"noise) it is off by at most {figures['largest_without_spread'].max():.1e} nats.",
+        *words,
+    ]
+    said = f"the largest of {total:,} differences is {largest:.2f} standard errors (limit {limit:.2f})."
+    verdict = "holds" if largest < limit else "does not hold"
+    statement = "Monte Carlo estimates by exact log-marginals agree with the closed forms."
+    return Result("agreement", figures, text, "\n".join(caption), None, [Claim(statement, verdict, said)])
+
+
+def draw(figures: pd.DataFrame, path: Path) -> None:
+    """Scores by the strength of the attack, a panel per attack and score: exact (line), estimated (points), printed
+    where it differs (dotted).
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    attacked = figures[(figures["attack"] != "none") & np.isfinite(figures["alpha"])]
+    attacks = list(dict.fromkeys(attacked["attack"]))
+    if not attacks:
+        attacks, attacked = ["none"], figures
+    size = (3.6 * len(SCORES), 2.8 * len(attacks) + 0.4)
+    figure, axes = plt.subplots(
+        len(attacks), len(SCORES), figsize=size, squeeze=False, sharey=True, layout="constrained"
+    )
+    for row, attack in zip(axes, attacks):
+        for axis, (score, title) in zip(row, SCORES.items()):
+            part = attacked[(attacked["attack"] == attack) & (attacked["score"] == score)]
+            for factors, line, of in lines(part, "factors"):
+                colour = of["color"]
+                axis.plot(line["alpha"], line["exact"], color=colour)
+                axis.errorbar(line["alpha"], line["estimated"], line["estimated_error"], linestyle="none", markersize=4,
+                              capsize=2, label=f"K = {factors}", **of)  # fmt: skip
+                if (line["printed"] - line["exact"]).abs().max() > NOTHING:
+                    axis.plot(line["alpha"], line["printed"], color=colour, linestyle=":")
+            axis.set_title(f"{title}, {attack}", fontsize="small")
+            axis.set_xlabel("alpha")
+        row[0].set_ylabel("nats")
+    legend(figure)
+    figure.suptitle(
+        "line: exact; points: estimated ± standard error over seeds; dotted: as printed, where that differs", fontsize=9
+    )
+    save(figure, path, 130)
+
+
+ANALYSIS = Analysis("toy-model", analyse)
+
+if __name__ == "__main__":
+    main(ANALYSIS)

@@ -1,0 +1,95 @@
+"""Which weight and learning rate disentangle best? The trials of a search, those that were stopped early included.
+
+Reads the runs of the search tune-vae from MLflow. A trial is judged while it trains by few draws, and measured at its
+end by other draws. Every trial is one training of one seed: ± is the error of its measurement, not over trainings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+from analysis.common.searches import COMPLETE, FRACTION, SHOWN, STOPPED, best_of, scatter, steps_done, trials_of
+from analysis.common.tables import ERROR, Analysis, Result, main, plus_minus
+from analysis.disentanglement._scores import SCORES, WEIGHTED
+
+JUDGED = "progress/criterion"  # what the search decided by
+SAME = ("version", "model", "criterion", "data", "resolution", "every_orientation", "every_position", "steps", "seed")
+MEASURED = ("unibound", "mig", "factor_vae", "beta_vae")
+LABELS = {
+    "unibound": "UniBound, which needs the labels of the factors",
+    "mig": "MIG, which needs the labels of the factors",
+    "elbo": "the evidence lower bound (nats per image), which needs no labels and knows nothing of disentanglement",
+}
+
+
+def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+    """The best trials, in their order."""
+    newest = runs.loc[runs["start"].idxmax()]
+    trials = trials_of(ANALYSIS.experiment, arguments.profile, newest, SAME)
+    wanted = [JUDGED, FRACTION, *MEASURED, *(score + ERROR for score in MEASURED), "diverged", "train/reconstruction"]
+    trials = trials.assign(**{name: math.nan for name in wanted if name not in trials})
+    by = newest["criterion"] if newest["criterion"] in MEASURED else JUDGED
+    trials = trials.assign(stopped=trials["outcome"] == STOPPED)
+    ranked = trials.sort_values(["stopped", by, JUDGED], ascending=[True, False, False], kind="stable")
+    ranked = ranked.assign(rank=range(1, len(ranked) + 1))
+    if "weight" not in ranked:
+        ranked = ranked.assign(weight=math.nan)
+    columns = ["rank", "model", "weight", "learning_rate", "steps", FRACTION, "outcome", "diverged", JUDGED, *MEASURED]
+    figures = ranked[[*columns, *(score + ERROR for score in MEASURED), "train/reconstruction"]]
+    searched = [name for name in ("weight", "learning_rate") if figures[name].nunique() > 1] or ["learning_rate"]
+    titles = {name: name.replace("_", " ") for name in searched}
+    draw = functools.partial(scatter, figures, titles, JUDGED, f"{newest['criterion']} at the last judgement")
+    return [Result("best", figures, text(figures), "\n".join(caption(figures, newest, trials, by)), draw)]
+
+
+def text(figures: pd.DataFrame) -> pd.DataFrame:
+    """The first ten rows, to read."""
+    top = figures.head(SHOWN)
+    shown = top[["rank", "model"]].assign(
+        weight=top["weight"].map("{:.3g}".format), learning_rate=top["learning_rate"].map("{:.2g}".format)
+    )
+    shown["steps"] = steps_done(top)
+    shown["judged"] = top[JUDGED].map("{:.3f}".format)
+    for score in MEASURED:
+        shown[SCORES[score]] = [
+            "stopped" if how == STOPPED else plus_minus(*pair)
+            for how, *pair in zip(top["outcome"], top[score], top[score + ERROR])
+        ]
+    shown["reconstruction (nats)"] = top["train/reconstruction"].map("{:.1f}".format)
+    return shown
+
+
+def caption(figures: pd.DataFrame, newest: pd.Series, trials: pd.DataFrame, by: str) -> list[str]:
+    """What was searched and how, and what to use."""
+    codes = ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in trials["tags"]}))
+    data = ", ".join(sorted({tags.get("infoscope.data", newest["data"]) for tags in trials["tags"]}))
+    lines = [
+        f"{best_of(figures)}, by {LABELS[newest['criterion']]}. Judged: the criterion at the last "
+        "judgement, while training. The rest: at the end, by other draws; ± is the error of that measurement.",
+    ]
+    ended = figures[(figures["outcome"] == COMPLETE) & figures[by].notna()]
+    if len(ended):
+        best = ended.iloc[0]
+        weight = f"{WEIGHTED[best['model']]} {best['weight']:.3g} and " if best["model"] in WEIGHTED else ""
+        lines.append(
+            f"Use {weight}a learning rate of {best['learning_rate']:.2g} for {best['model']} on these data. It is the "
+            "best of many single trainings, and in part lucky: train it again with other seeds (sweep vae-zoo)."
+        )
+    if (figures["diverged"] == 1).any():
+        lines.append(f"{int((figures['diverged'] == 1).sum())} trials diverged.")
+    lines.append(
+        f"Profile {newest['profile']}: {data}; up to {newest['steps']:,} steps; judged by {newest['judging_draws']:,} "
+        f"draws, measured by {newest['draws']:,}; seed {newest['seed']}; code {codes}."
+    )
+    return lines
+
+
+ANALYSIS = Analysis("tune-vae", analyse)
+
+if __name__ == "__main__":
+    main(ANALYSIS)

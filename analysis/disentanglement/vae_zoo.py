@@ -1,0 +1,341 @@
+"""Figures 3a to 3c of Tokui & Sato 2021: scores of variational autoencoders, the bounds behind them, how they vary.
+
+Reads the runs of the sweep vae-zoo from MLflow. Means over trainings have standard errors over trainings; what the
+evaluations of one training add is told apart. Also: what changes with each latent of the best and the worst training,
+and scores published elsewhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.common.tables import (
+    ERROR,
+    Analysis,
+    Claim,
+    Result,
+    difference_claim,
+    main,
+    plus_minus,
+    published,
+    verdict,
+)
+from analysis.disentanglement import _figures as draw
+from analysis.disentanglement._scores import (
+    CROSSED,
+    DATA,
+    EFFORT,
+    NO_DENSITY,
+    PUBLISHED,
+    SCORES,
+    TERMS,
+    WEIGHTED,
+    WHERE,
+    better_half,
+    components,
+    crossed,
+    evaluations,
+    latest,
+    latest_trainings,
+    made_of,
+    named,
+    percent,
+    scores_of,
+)
+from infoscope.metrics import Replicated, replicated
+from infoscope.tracking import arrays, table
+
+SETTING = (*DATA, "latents", "channels", "hidden", *EFFORT)
+UNIT = "of H(y)"
+WHOLE = {  # what is known of all latents together
+    "informativeness": "I(y; z) / H(y)",
+    "latent_information": "I(x; z) (nats)",
+    "total_correlation": "total correlation (nats)",
+}
+ESTIMATED = (
+    "Of the plain autoencoder (ae) MIG, UniBound and bounds are estimates by nearest neighbours: biased, and they can "
+    "contradict one another (a lower bound above its upper one), so that they do not compare with the exact ones."
+)
+
+
+def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+    """Scores, bounds, trainings of one model, traversals, and figures published elsewhere."""
+    runs, left_out = latest(runs, SETTING)
+    runs, older = latest_trainings(runs)
+    order = list(dict.fromkeys([*WEIGHTED, NO_DENSITY]))
+    runs = runs.sort_values(["model", "seed"], key=lambda of: of.map(order.index) if of.name == "model" else of)
+    runs = runs.assign(name=named(runs), **{column: math.nan for column in WHOLE if column not in runs})
+    words = [made_of(runs), *left_out, *older]
+    if (runs["model"] == NO_DENSITY).any():
+        words.append(ESTIMATED)
+    diverged = runs[runs["diverged"] > 0]
+    if len(diverged) == len(runs):
+        raise ValueError(f"all {len(runs)} trainings diverged; there are no scores to show")
+    if len(diverged):
+        words.append(f"{len(diverged)} trainings diverged ({', '.join(sorted(set(diverged['name'])))}): no figure.")
+    if arguments.model not in set(runs["model"]):
+        raise ValueError(f"model is {arguments.model!r}; there are runs of {', '.join(dict.fromkeys(runs['model']))}")
+    return [
+        scores(runs, words),
+        bounds(runs, words),
+        trainings(runs, arguments.model, words),
+        traversals(runs, arguments.model, words),
+        elsewhere(runs, words),
+    ]
+
+
+def scores(runs: pd.DataFrame, words: list[str]) -> Result:
+    """Figure 3a: every score by model, over all trainings and over the better half of them, chosen score by score."""
+    rows, titles = [], scores_of(runs)
+    for name, members in runs.groupby("name", sort=False):
+        for score in titles:
+            every = evaluations(members, score)
+            for selection, values in (("all", every), ("better half", better_half(every))):
+                over, quartiles = replicated(values.mean(axis=1)), np.percentile(values, (25, 50, 75))
+                rows.append({
+                    "name": name, "score": score, "selection": selection, "trainings": len(values),
+                    "evaluations": values.size, "mean": over.mean, "mean" + ERROR: over.standard_error,
+                    "low_quartile": quartiles[0], "median": quartiles[1], "high_quartile": quartiles[2],
+                })  # fmt: skip
+    figures = pd.DataFrame(rows)
+    shown = figures.assign(
+        shown=[plus_minus(*pair, "-") for pair in zip(figures["mean"], figures["mean" + ERROR])],
+        trainings=[f"{count} ({selection})" for count, selection in zip(figures["trainings"], figures["selection"])],
+    )
+    text = shown.pivot(index=["name", "selection", "trainings"], columns="score", values="shown")
+    rows_of = shown[["name", "selection", "trainings"]].drop_duplicates()
+    text = text.loc[[tuple(row) for row in rows_of.itertuples(index=False)], list(titles)].rename(columns=titles)
+    text = text.reset_index().drop(columns="selection").rename(columns={"name": "model"})
+    caption = [
+        "Mean over trainings ± its standard error. The better half is taken for every score by itself, as published "
+        "for JointVAE: it is the larger for being chosen. -: not defined in some training, which diverged or whose "
+        "latents tell nothing.",
+        *words,
+    ]
+    drawn = functools.partial(draw.boxes, {name: of for name, of in runs.groupby("name", sort=False)}, titles)
+    return Result("scores", figures, text, "\n".join(caption), drawn, list(claims_of_scores(runs)))
+
+
+def claims_of_scores(runs: pd.DataFrame) -> Iterator[Claim]:
+    """What the paper says of figure 3a."""
+    exact = runs[(runs["model"] != NO_DENSITY) & (runs["diverged"] == 0)]
+    if exact.empty:
+        return
+    gap = replicated((exact["unibound"] - exact["mig"]).to_numpy())
+    yield difference_claim("UniBound is at most MIG.", gap, "UniBound - MIG", UNIT)
+    yield trend(exact)
+    others = versus(exact, "factor-vae", "mig")
+    if others is not None:
+        yield difference_claim(
+            "MIG puts FactorVAE above the other models.", others, "MIG of the others (mean) - FactorVAE", UNIT
+        )
+        below = versus(exact, "factor-vae", "unibound", sign=-1.0)
+        yield difference_claim(
+            "UniBound puts FactorVAE below the other models.", below, "UniBound of FactorVAE - the others (mean)", UNIT
+        )
+
+
+def trend(runs: pd.DataFrame) -> Claim:
+    """Spearman's correlation of MIG and UniBound over trainings."""
+    statement = "The trend of MIG and UniBound is similar over models and trainings."
+    if len(runs) < 4:
+        return Claim(statement, "undecided", f"{len(runs)} trainings are too few for a correlation.")
+    rho = stats.spearmanr(runs["mig"], runs["unibound"]).statistic
+    margin = 1.96 * 1.03 / math.sqrt(len(runs) - 3)  # of Fisher's z of a rank correlation (Fieller et al. 1957)
+    low, high = np.tanh([np.arctanh(min(rho, 1 - 1e-9)) + side * margin for side in (-1, 1)])
+    said = f"rank correlation {rho:+.2f} (95 % interval {low:+.2f} to {high:+.2f}, {len(runs)} trainings), taken for"
+    return Claim(statement, verdict(-high, -low, -0.5), f"{said} similar above 0.5.")
+
+
+def versus(
+    runs: pd.DataFrame, model: str, column: str, sign: float = 1.0, other: str | None = None
+) -> Replicated | None:
+    """The mean of the other models (or one other) less this one, times sign, paired by seed; None where either is
+    missing.
+    """
+    by_seed = runs.pivot_table(index="seed", columns="model", values=column)
+    rest = [name for name in by_seed if name != model and other in (None, name)]
+    if model not in by_seed or not rest:
+        return None
+    pairs = by_seed[[model, *rest]].dropna()
+    return replicated((sign * (pairs[rest].mean(axis=1) - pairs[model])).to_numpy()) if len(pairs) else None
+
+
+def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
+    """Figure 3b: bounds of unique, redundant and synergistic information, shares of H(y)."""
+    rows = []
+    for name, members in runs.groupby("name", sort=False):
+        whole = {}
+        for column in WHOLE:
+            over = replicated(members[column].to_numpy(float))
+            whole |= {column: over.mean, column + ERROR: over.standard_error}
+        for prefix, where in WHERE.items():
+            for term in TERMS:
+                row = {"name": name, "where": where, "term": term, "runs": len(members)}
+                for side in ("low", "high"):
+                    over = replicated(members[f"{prefix}{term}_{side}"].to_numpy())
+                    row |= {side: over.mean, side + ERROR: over.standard_error}
+                over = replicated((members[f"{prefix}{term}_low"] - members[f"{prefix}{term}_high"]).to_numpy())
+                row |= {"excess": over.mean, "excess" + ERROR: over.standard_error}
+                rows.append(row | whole)
+    figures = pd.DataFrame(rows)
+    shown = figures.assign(
+        shown=[f"{plus_minus(*low)} to {plus_minus(*high)}{crossed(*excess)}" for low, high, excess in
+               zip(*(zip(figures[of], figures[of + ERROR]) for of in ("low", "high", "excess")))],
+        **{title: [plus_minus(*pair, "-") for pair in zip(figures[column], figures[column + ERROR])]
+           for column, title in WHOLE.items()},
+    )  # fmt: skip
+    index = ["name", "where", *WHOLE.values()]
+    text = shown.pivot(index=index, columns="term", values="shown")
+    rows_of = shown[index].drop_duplicates()
+    text = text.loc[[tuple(row) for row in rows_of.itertuples(index=False)], list(TERMS)].rename(columns=TERMS)
+    text = text.reset_index().rename(columns={"name": "model", "where": "latent"})
+    caption = [
+        "Lower to upper bound of the unique (U), redundant (R) and synergistic or complementary (C) information of one "
+        "latent about a factor, against all other latents; shares of H(y), means over factors and trainings ± standard "
+        "error over trainings.",
+        "As published: the largest over latents for each bound by itself, so that the bounds of a factor may come from "
+        "three latents and do not add up. At one latent: all at the one that tells most about the factor. "
+        "Total correlation, and information about the image, need a density.",
+        *([CROSSED] if shown["shown"].str.contains("cross by").any() else []),
+        *words,
+    ]
+    claims = list(claims_of_bounds(runs[(runs["model"] != NO_DENSITY) & (runs["diverged"] == 0)]))
+    return Result("bounds", figures, text, "\n".join(caption), functools.partial(draw.bars, figures), claims)
+
+
+def claims_of_bounds(runs: pd.DataFrame) -> Iterator[Claim]:
+    """What the paper says of figure 3b."""
+    redundant = versus(runs, "factor-vae", "redundant_low")
+    if redundant is not None:
+        what = "lower bound of R of the others (mean) - FactorVAE"
+        yield difference_claim("FactorVAE encodes factors more redundantly than the others.", redundant, what, UNIT)
+    for term, word in (("unique", "uniqueness"), ("synergistic", "synergy")):
+        improved = versus(runs, "beta-tcvae", f"{term}_low", other="beta-vae")
+        if improved is not None:
+            what = f"lower bound of {TERMS[term]} of beta-VAE - beta-TCVAE"
+            yield difference_claim(f"Beta-TCVAE has more {word} than beta-VAE.", improved, what, UNIT)
+
+
+def trainings(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
+    """Figure 3c: scores of every training of one model, and how much of their variance is training."""
+    chosen = runs[runs["model"] == model]
+    rows, titles = [], scores_of(runs)
+    for (name, seed), members in chosen.groupby(["name", "seed"], sort=False):
+        for score in titles:
+            over = replicated(evaluations(members, score)[0])
+            rows.append({"name": name, "seed": seed, "score": score, "evaluations": over.runs, "mean": over.mean,
+                         "mean" + ERROR: over.standard_error})  # fmt: skip
+    figures = pd.DataFrame(rows)
+    shown = figures.assign(shown=[plus_minus(*pair, "-") for pair in zip(figures["mean"], figures["mean" + ERROR])])
+    text = shown.pivot(index=["name", "seed"], columns="score", values="shown")[list(titles)].rename(columns=titles)
+    parts = {score: components(evaluations(chosen, score)) for score in titles}
+    text = text.reset_index().rename(columns={"name": "model"}).astype(str)
+    text.loc[len(text)] = ["share of variance", "training", *(percent(of.share) for of in parts.values())]
+    caption = [
+        f"Every training of {model}: mean over its evaluations ± standard error over evaluations. Last row: the share "
+        "of the variance that is between trainings (one-way random effects), the rest is between evaluations.",
+        *words,
+    ]
+    told = [parts[score].verdict for score in PUBLISHED]
+    said = "; ".join(
+        f"{SCORES[score]} {percent(of.share)} ({percent(of.low)} to {percent(of.high)})"
+        for score, of in parts.items()
+        if score in PUBLISHED
+    )
+    whole = "holds" if set(told) == {"holds"} else "does not hold" if "does not hold" in told else "undecided"
+    claim = Claim(
+        f"The scores of {model} vary because of training, not of evaluation.",
+        whole,
+        f"share of the variance between trainings, 95 % interval: {said}; holds where all are above half.",
+    )
+    drawn = functools.partial(draw.each_training, chosen)
+    return Result("trainings", figures, text, "\n".join(caption), drawn, [claim])
+
+
+def traversals(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
+    """What changes in an image with each latent, of the best and the worst training of a model by UniBound."""
+    chosen = runs[(runs["model"] == model) & (runs["diverged"] == 0)].sort_values("unibound", ascending=False)
+    if chosen.empty:
+        raise ValueError(f"model is {model!r}; all of its trainings diverged")
+    ends = [("best", chosen.iloc[0]), ("worst", chosen.iloc[-1])][: len(chosen)]
+    rows, strips = [], {}
+    for place, run in ends:
+        told = table(run["run_id"], "bounds").groupby(["latent", "factor"], sort=False)[
+            ["alone", "unique_low", "entropy"]
+        ]
+        share = told.mean().pipe(lambda of: of[["alone", "unique_low"]].div(of["entropy"], axis=0)).reset_index()
+        strips[place] = arrays(run["run_id"], "traversals")
+        for latent in strips[place]:
+            best = share[share["latent"] == latent].nlargest(1, "alone").iloc[0]
+            rows.append({
+                "training": place, "name": run["name"], "seed": run["seed"], "unibound": run["unibound"],
+                "latent": latent, "factor": best["factor"], "alone": best["alone"], "unique_low": best["unique_low"],
+            })  # fmt: skip
+    figures = pd.DataFrame(rows)
+    text = figures.assign(**{of: figures[of].map("{:.3f}".format) for of in ("unibound", "alone", "unique_low")})
+    titles = {"name": "model", "unibound": "UniBound", "alone": "I(y; latent) / H(y)", "unique_low": "U lower / H(y)"}
+    caption = [
+        f"The factor that each latent of the best and the worst training of {model} (by UniBound) tells most about, "
+        "means over evaluations; errors are in the table bounds of each run. The figure sets one latent of one image's "
+        "code at a time to values from -2 to 2 standard deviations of the prior (a category: to each in turn).",
+        *words,
+    ]
+    drawn = functools.partial(draw.strips, strips, figures)
+    return Result("traversals", figures, text.rename(columns=titles), "\n".join(caption), drawn)
+
+
+def elsewhere(runs: pd.DataFrame, words: list[str]) -> Result:
+    """Scores on dSprites published elsewhere, and ours of the same model with what differs."""
+    known, rows = published("dsprites"), []
+    for row in known[known["model"].isin(runs["model"])].to_dict("records"):
+        ours = runs[runs["model"] == row["model"]]
+        if math.isfinite(row["weight"]) and (ours["weight"] == row["weight"]).any():
+            ours = ours[ours["weight"] == row["weight"]]
+        first, over = ours.iloc[0], replicated(ours[row["score"]].to_numpy())
+        rows.append(row | {"differs": "; ".join(differences(row, first)), "ours": over.mean,
+                           "ours" + ERROR: over.standard_error, "runs": len(ours)})  # fmt: skip
+    figures = pd.DataFrame(rows, columns=[*known, "differs", "ours", "ours" + ERROR])
+    text = figures[["model", "weight"]].assign(
+        weight=["not stated" if math.isnan(weight) else f"{weight:g}" for weight in figures["weight"]],
+        score=figures["score"].map(SCORES),
+        published=[plus_minus(*pair) for pair in zip(figures["value"], figures["std"])],
+        ours=[plus_minus(*pair, "-") for pair in zip(figures["ours"], figures["ours" + ERROR])],
+        comparable=[f"no: differs in {of}" if of else "as far as it is stated" for of in figures["differs"]],
+        not_stated=figures["not_stated"], source=figures["source"],
+    )  # fmt: skip
+    caption = [
+        "Scores published elsewhere: ± is their standard deviation over trainings as printed. Ours: mean over "
+        "trainings ± standard error. The scores of Tokui & Sato 2021 are published as box plots only.",
+        *words,
+    ]
+    return Result("elsewhere", figures, text.rename(columns={"not_stated": "not stated"}), "\n".join(caption))
+
+
+def differences(row: dict, ours: pd.Series) -> Iterator[str]:
+    """In what our setting differs from that of a published figure, as far as it is stated."""
+    if ours["data"] != "dsprites-full" or ours["every_orientation"] > 1 or ours["every_position"] > 1:
+        yield f"data ({ours['data']})"
+    if ours["resolution"] != 64:
+        yield f"resolution ({ours['resolution']})"
+    if math.isfinite(row["weight"]) and row["weight"] != ours["weight"]:
+        yield f"weight ({ours['weight']:g})"
+    if row["score"].startswith("dci"):
+        yield "predictor (extra trees; as published mostly gradient-boosted trees, see dci)"
+
+
+ANALYSIS = Analysis(
+    "vae-zoo",
+    analyse,
+    {"model": {"default": "beta-tcvae", "help": "whose trainings and traversals to show (default: beta-tcvae)"}},
+)
+
+if __name__ == "__main__":
+    main(ANALYSIS)

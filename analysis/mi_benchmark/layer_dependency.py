@@ -1,0 +1,250 @@
+"""Figures 6 and 11: estimates (bits) for what a network makes of the data: whole invertible networks beside the data
+themselves, then layer by layer of a residual network.
+
+Reads the runs of the sweep layer-dependency from MLflow. Errors are standard errors over seeds; encoders and layers are
+compared within a seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.common.figures import draw_unseen, grid_panels
+from analysis.common.marks import BLUE, VERMILLION, lines
+from analysis.common.tables import Analysis, Claim, Result, main, summarise, verdict
+from analysis.mi_benchmark._benchmark import (
+    CURVES_ONLY,
+    DECODED,
+    GROUP,
+    OFF_BY_DEFINITION,
+    PUBLISHED,
+    REASONABLE,
+    by_truth,
+    figures_text,
+    limit_claim,
+    notes,
+    oracle,
+    over_seeds,
+    relative_error,
+    setting,
+    trained_and_decoded,
+    unlike_published,
+    unseen,
+    with_constants,
+    with_decodable,
+)
+from infoscope.metrics import correlation
+
+INVERTIBLE = {"batch": "batch statistics, as published", "fixed": "one fixed map"}
+MARGIN = 0.1  # of the true MI: a smaller change of the estimate is called none
+ESTIMATE = "settled_mean_bits"
+UNSEEN = "held_out_same_batch_bits"  # an encoder with batch statistics is the same map at the same batch size only
+PUBLISHED_SETTING = PUBLISHED | {"encoder_size": {"published"}, "network_depth": {50}}
+WHOLE = [*GROUP, "true_bits", "encoder", "statistics", "bound"]
+LAYERS = [*GROUP, "true_bits", "layer_index", "layer", "bound"]
+TITLES = {
+    ESTIMATE: "mean, 2nd half (bits)",
+    "mean_bits": "mean (bits)",
+    "mse_bits2": "MSE (bits²)",
+    "floor_mse_bits2": "oracle critic",
+    "decodable_bits": "decodable MI of the data (bits)",
+    "decodable_mse_bits2": "MSE, decodable",
+}
+AVERAGED = [name for name in TITLES if name not in ("floor_mse_bits2", "decodable_bits")]
+CHANGES = {
+    "change_bits": "change from the data",
+    UNSEEN: "unseen, same batch size (bits)",
+    "unseen_change_bits": "change from the data, unseen",
+}
+ANOTHER_MAP = (
+    "With batch statistics, an encoder is another map at another batch size: at batch 512 the critic is asked about "
+    "codes that it was not trained on, so that there only the same batch size can be compared, which the figure shows."
+)
+
+
+def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+    """The invertible networks, the layers where there are some, and the estimates on unseen pairs."""
+    trained, decoded, left_out = trained_and_decoded(runs)
+    rows = with_decodable(by_truth(trained), decoded)
+    rows = rows.assign(truth=rows["true_bits"].map("{:g} bits".format), encoded=rows["encoder"] != "identity")
+    rows = rows.sort_values(
+        [*GROUP, "true_bits", "encoded", "statistics", "encoder", "layer_index", "bound"], kind="stable"
+    )
+    words = [setting(trained), *unlike_published(trained, PUBLISHED_SETTING), *notes(trained), *left_out]
+    results = []
+    whole, layers = rows[rows["encoder"] != "resnet"], rows[rows["encoder"] == "resnet"]
+    if not whole.empty:
+        results.append(invertible(with_change(whole), words))
+        new = unseen(whole, WHOLE, [ANOTHER_MAP, *words])
+        drawn = functools.partial(draw_unseen, column=UNSEEN)
+        draw = functools.partial(grid_panels, named(new.figures), "domain", "name", drawn, "estimate (bits)")
+        results.append(dataclasses.replace(new, draw=draw))
+    if not layers.empty:
+        of_data = whole[(whole["encoder"] == "identity") & whole["domain"].isin(layers["domain"])]
+        everything = pd.concat([of_data.assign(layer="(data)", layer_index=-1), layers], ignore_index=True)
+        results.append(layer_by_layer(everything, words))
+        new = unseen(layers, LAYERS, words)
+        results.append(dataclasses.replace(new, name="unseen-layers", draw=None))
+    return results
+
+
+def named(figures: pd.DataFrame) -> pd.DataFrame:
+    """The figures with the encoder and the use of its statistics as one name."""
+    return figures.assign(name=(figures["encoder"] + " " + figures["statistics"]).str.removesuffix(" none"))
+
+
+def with_change(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the change of the estimate (bits) from that of the data themselves in the same seed, on training
+    batches and on unseen pairs at the same batch size.
+    """
+    keys = [*GROUP, "true_bits", "bound", "seed"]
+    of_data = rows.loc[rows["encoder"] == "identity", [*keys, ESTIMATE, UNSEEN]]
+    rows = rows.merge(of_data.rename(columns={ESTIMATE: "of_data", UNSEEN: "unseen_of_data"}), on=keys, how="left")
+    return rows.assign(
+        change_bits=rows[ESTIMATE] - rows["of_data"],
+        unseen_change_bits=rows[UNSEEN] - rows["unseen_of_data"],
+        compared=relative_error(rows, "of_data") <= REASONABLE,
+    )
+
+
+def invertible(rows: pd.DataFrame, words: list[str]) -> Result:
+    """Estimates behind every invertible network, and their change from the data's."""
+    figures = with_constants(summarise(rows, WHOLE, [*AVERAGED, *CHANGES]), rows, WHOLE)
+    text = figures_text(figures, WHOLE, TITLES | CHANGES)
+    caption = [
+        "Estimates behind random invertible networks, which leave the MI as it is; change = estimate behind the "
+        "network minus that for the data in the same seed, second half of a segment. Statistics 'batch': as published, "
+        "normalised by the current batch, so that the code of a sample depends on its batch and the map is invertible "
+        f"only given that; 'fixed': one map for all. {ANOTHER_MAP} {CURVES_ONLY} {DECODED}",
+        over_seeds(figures),
+        oracle(rows),
+        *words,
+    ]
+    draw = functools.partial(grid_panels, named(figures), "domain", "name", draw_encoder, "estimate (bits)")
+    return Result("invertible", figures, text, "\n".join(caption), draw, invertible_claims(rows))
+
+
+def invertible_claims(rows: pd.DataFrame) -> list[Claim]:
+    """Whether the estimate stays what it is behind every invertible network, where there is one: what fails for the
+    data themselves has nothing to lose.
+    """
+    found = []
+    for (domain, encoder, statistics), part in rows.groupby(["domain", "encoder", "statistics"], sort=False):
+        if statistics not in INVERTIBLE:
+            continue
+        statement = f"The estimate holds behind {encoder}, {domain}: {INVERTIBLE[statistics]}."
+        compared = part[part["compared"]]
+        change = (compared["change_bits"] / compared["true_bits"]).abs().fillna(np.inf)
+        by_seed = change.groupby(compared["seed"]).median()
+        what = f"median |change| relative to the true MI, where the data's estimate is within {REASONABLE:.0%} of it"
+        found.append(limit_claim(statement, by_seed, MARGIN, what, "{:.1%}"))
+    return found
+
+
+def layer_by_layer(rows: pd.DataFrame, words: list[str]) -> Result:
+    """Estimates by layer with the least that data processing allows: the greatest estimate of the layers above."""
+    figures = with_constants(summarise(rows, LAYERS, AVERAGED), rows, LAYERS, extra=("truth",))
+    figures = figures.sort_values([*GROUP, "true_bits", "bound", "layer_index"], kind="stable", ignore_index=True)
+    above = figures.iloc[::-1].groupby([*GROUP, "true_bits", "bound"], sort=False)[ESTIMATE]
+    figures["least_bits"] = above.transform(lambda values: values.cummax().shift())
+    figures["missing_bits"] = figures["least_bits"] - figures[ESTIMATE]
+    text = figures_text(figures, LAYERS, TITLES)
+    text["least by data processing"] = [f"{value:.3f}" if value == value else "-" for value in figures["least_bits"]]
+    violated = figures["missing_bits"] > 0
+    text["below it by"] = figures["missing_bits"].map("{:.3f}".format).where(violated, "-")
+    caption = [
+        f"Estimates by layer of the network, lowest first; (data): the images. No layer can carry more than the one "
+        f"before it, so where an estimate is below the greatest of the layers above it, one of the two is wrong: "
+        f"{violated.sum()} of {figures['least_bits'].notna().sum()} estimates are (before allowing for their errors), "
+        f"shaded in the figure. {CURVES_ONLY} {DECODED} It is that of the images.",
+        over_seeds(figures),
+        oracle(rows),
+        *words,
+    ]
+    draw = functools.partial(grid_panels, figures, "bound", "truth", draw_layers, "estimate (bits)")
+    return Result("layers", figures, text, "\n".join(caption), draw, layer_claims(rows[rows["layer_index"] >= 0]))
+
+
+def layer_claims(rows: pd.DataFrame) -> list[Claim]:
+    """Section 5.7's sentences on layers."""
+    found = []
+    for (domain, pool), part in rows.groupby(GROUP, sort=False):
+        judged = part[part["bound"] != OFF_BY_DEFINITION]
+        found += [
+            upper_more_accurate(f"{domain} ({pool})", judged, "nominal", "true_bits"),
+            upper_more_accurate(f"{domain} ({pool})", judged, "decodable", "decodable_bits"),
+            lower_estimated_less(f"{domain} ({pool})", judged),
+        ]
+    return found
+
+
+def upper_more_accurate(place: str, rows: pd.DataFrame, truth: str, column: str) -> Claim:
+    """Whether the error against a truth (its column) falls with the layer: its correlation with the order of the
+    layers, over seeds.
+    """
+    statement = f"Upper layers are estimated more accurately than lower ones, against the {truth} MI: {place}."
+    rows = rows.dropna(subset=column)
+    if rows.empty:
+        return Claim(statement, "undecided", "no labels were decoded.")
+    rows = rows.assign(relative=relative_error(rows, ESTIMATE, column))
+    errors = rows.groupby(["seed", "layer_index"])["relative"].median().unstack("layer_index")
+    finite = errors.where(np.isfinite(errors)).dropna(axis="columns", how="all")
+    whole = finite.dropna()
+    if len(whole) < 2 or whole.shape[1] < 3:
+        return Claim(statement, "undecided", "it needs three layers with finite estimates, in two runs.")
+    r = correlation(whole.columns.to_numpy(float), whole.to_numpy())
+    short = f", {len(errors) - len(whole)} runs left out, diverged" * (len(errors) > len(whole))
+    told = f"correlation of layer and median relative error {r.mean:+.2f} (95 % interval {r.low:+.2f} to {r.high:+.2f}"
+    return Claim(statement, verdict(r.low, r.high), f"{told}, {r.runs} runs of {whole.shape[1]} layers{short}).")
+
+
+def lower_estimated_less(place: str, rows: pd.DataFrame) -> Claim:
+    """Whether the lower half of the layers is estimated below the upper half, against data processing."""
+    statement = f"Lower layers are estimated to carry less than upper ones, against data processing: {place}."
+    upper = rows["layer_index"] > rows["layer_index"].median()
+    halves = rows.assign(upper=upper).pivot_table(
+        index=["seed", "bound", "true_bits"], columns="upper", values=ESTIMATE, aggfunc=lambda x: x.mean(skipna=False),
+        dropna=False,
+    )  # fmt: skip
+    if halves.shape[1] < 2:
+        return Claim(statement, "undecided", "one layer was run.")
+    difference = (halves[False] - halves[True]).groupby(level="seed").agg(lambda x: x.median(skipna=False))
+    return limit_claim(statement, difference, 0.0, "lower minus upper half of the layers (bits)", "{:+.3f}")
+
+
+def draw_encoder(axis: Any, rows: pd.DataFrame) -> None:
+    """Estimates by true MI, a line per estimator, with both truths."""
+    for bound, line, mark in lines(rows, "bound"):
+        axis.errorbar(line["true_bits"], line[ESTIMATE], line[ESTIMATE + "_error"], capsize=2, label=bound, **mark)
+    axis.axline((0, 0), slope=1, color="black", linewidth=0.8, label="nominal MI")
+    truth = rows.drop_duplicates("true_bits")
+    axis.plot(truth["true_bits"], truth["decodable_bits"], "k:", label="decodable MI")
+    axis.set(xlabel="true MI (bits)", ylim=(0, 1.5 * rows["true_bits"].max()))
+
+
+def draw_layers(axis: Any, rows: pd.DataFrame) -> None:
+    """Estimates by layer, the nominal MI, and what data processing asks for where it is more (shaded)."""
+    rows = rows.sort_values("layer_index")
+    place = rows["layer_index"].to_numpy(float)
+    axis.errorbar(
+        place, rows[ESTIMATE], rows[ESTIMATE + "_error"], marker="o", markersize=3, color=BLUE, label="estimate"
+    )
+    axis.plot(place, rows["least_bits"], "--", color=VERMILLION, linewidth=1, label="greatest of the layers above")
+    least, estimate = rows["least_bits"].to_numpy(float), rows[ESTIMATE].to_numpy(float)
+    axis.fill_between(place, estimate, least, where=least > estimate, color=VERMILLION, alpha=0.3)
+    axis.axhline(rows["true_bits"].iloc[0], color="black", linewidth=0.8, label="nominal MI")
+    axis.set(xlabel="layer", ylim=(0, 1.5 * rows["true_bits"].iloc[0]))
+    axis.set_xticks(place, labels=rows["layer"], rotation=90, fontsize="xx-small")
+
+
+ANALYSIS = Analysis("layer-dependency", analyse)
+
+if __name__ == "__main__":
+    main(ANALYSIS)

@@ -1,0 +1,229 @@
+"""Which estimator should I use for data like mine? The best trials of a search over estimators, critics and training.
+
+Reads the runs of the search tune-critic from MLflow, the trials that were stopped early included. Every trial is one
+run of one seed: ± is the standard error within it, over its steps (batch means).
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import optuna
+import pandas as pd
+from scipy import stats
+
+from analysis.common.marks import BLUE, MANY_TICKS, ORANGE, in_order, legend, save, written
+from analysis.common.searches import COMPLETE, FRACTION, SHOWN, STOPPED, best_of, steps_done, trials_of
+from analysis.common.tables import Analysis, Claim, Result, main, plus_minus
+from analysis.mi_benchmark._benchmark import REASONABLE, at, notes
+
+SETTINGS = ("bound", "learning_rate", "width", "depth", "batch")
+JUDGED = "progress/recent_mse_bits2"  # what the search decided by
+SAME = ("version", "domain", "pool", "schedule_bits")
+APART = 2.0  # standard errors of a difference beyond which two trials are told apart
+LEAST = 8  # trials from which the importance of a setting is estimated
+
+
+def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+    """The best trials and which estimator to use; and how much each setting matters."""
+    newest = runs.loc[runs["start"].idxmax()]
+    trials = trials_of(ANALYSIS.experiment, arguments.profile, newest, SAME)
+    bits = newest["schedule_bits"][0]
+    trials = at(trials, bits).assign(true_bits=bits).reset_index(drop=True)
+    missing = [name for name in (JUDGED, FRACTION) if name not in trials]
+    trials = trials.assign(**dict.fromkeys(missing, math.nan))
+    codes = ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in trials["tags"]}))
+    words = [
+        f"Profile {newest['profile']}: up to {newest['steps']:,} steps, {newest['critic']} critic, "
+        f"{newest['sources']} sources. Data {newest['pool']}; seed {newest['seed']}; code {codes}.",
+        *notes(trials.fillna({"nonfinite_steps": 0})),
+    ]
+    return [best_trials(trials, words), importance(trials, words)]
+
+
+def best_trials(trials: pd.DataFrame, words: list[str]) -> Result:
+    """The ten trials with the least settled error, scored again on unseen pairs, and the best of every estimator."""
+    ranked = trials.assign(
+        unseen_bias_bits=(trials["true_bits"] - trials["held_out_bits"]).abs(),
+        unseen_bias_bits_error=trials["held_out_bits_error"],
+        stopped=trials["outcome"] == STOPPED,
+    ).sort_values(["stopped", "settled_mse_bits2"], na_position="last", kind="stable")
+    ranked = ranked.assign(rank=range(1, len(ranked) + 1))
+    columns = ["settled_mse_bits2", "settled_mse_bits2_error", "settled_mean_bits", "held_out_bits"]
+    columns += ["unseen_bias_bits", "unseen_bias_bits_error", "floor_mse_bits2", "floor_mse_bits2_error"]
+    figures = ranked[["rank", *SETTINGS, "steps", FRACTION, "outcome", "seed", *columns, JUDGED]]
+
+    top = figures.head(SHOWN)
+    text = top[["rank", *SETTINGS]].rename(columns={"bound": "estimator"}).astype({"batch": int, "width": int})
+    text["learning_rate"] = top["learning_rate"].map("{:.2g}".format)
+    text["steps"] = steps_done(top)
+    for column, title, missing in (
+        ("settled_mse_bits2", "MSE, 2nd half (bits²)", "stopped or diverged"),
+        ("floor_mse_bits2", "oracle critic", "-"),
+        ("unseen_bias_bits", "|truth - unseen| (bits)", "-"),
+    ):
+        text[title] = [plus_minus(*pair, missing) for pair in zip(top[column], top[column + "_error"])]
+    caption = [
+        f"{best_of(figures)} at a true MI of {trials['true_bits'].iloc[0]:g} bits. One run of one "
+        "seed each: ± is its standard error over steps, and over batches of unseen pairs.",
+        answer(ranked),
+        f"The least of {len(figures)} noisy errors is too good: the best trial owes its rank partly to luck. What it "
+        "says of unseen pairs (batch 512), by which no trial was chosen, has no such advantage. A larger batch has "
+        "less noise by itself: see the oracle critic at each trial's batch.",
+        *words,
+    ]
+    return Result("best", figures, text, "\n".join(caption), functools.partial(scatter, ranked), [told_apart(ranked)])
+
+
+def answer(ranked: pd.DataFrame) -> str:
+    """Which estimator to use, in a sentence, and which others cannot be told from it."""
+    complete = _finite(ranked)
+    if complete.empty:
+        return "No trial has a finite error at its end: nothing can be recommended."
+    best, rivals = complete.iloc[0], _rivals(complete)
+    depth, width, batch = int(best["depth"]), int(best["width"]), int(best["batch"])
+    place = f"{best['domain']} ({best['pool']}) at {best['true_bits']:g} bits"
+    others = "; every other estimator tried is worse by the errors within these runs, of one seed"
+    if rivals:
+        others = f"; not told apart from it: {', '.join(rivals)}"
+    if not best["unseen_bias_bits"] <= REASONABLE * best["true_bits"]:
+        others += f". That is not within {REASONABLE:.0%} of the truth: train longer or wider before using any of them"
+    return (
+        f"For data like {place}, use {best['bound']} with a learning rate of {best['learning_rate']:.2g}, a critic of "
+        f"depth {depth} and width {width}, and batches of {batch}: on unseen pairs it says {best['held_out_bits']:.3f} "
+        f"± {best['held_out_bits_error']:.3f} bits{others}."
+    )
+
+
+def _finite(ranked: pd.DataFrame) -> pd.DataFrame:
+    """The trials with an error at their end, best first."""
+    return ranked[(ranked["outcome"] == COMPLETE) & np.isfinite(ranked["settled_mse_bits2"].astype(float))]
+
+
+def _rivals(complete: pd.DataFrame) -> list[str]:
+    """The estimators whose best trial is within sampling error of the best trial of all."""
+    best = complete.iloc[0]
+    firsts = complete.drop_duplicates("bound").iloc[1:]
+    errors = np.hypot(firsts["settled_mse_bits2_error"], best["settled_mse_bits2_error"])
+    worse = (firsts["settled_mse_bits2"] - best["settled_mse_bits2"]) > APART * errors
+    return list(firsts.loc[~worse, "bound"])
+
+
+def told_apart(ranked: pd.DataFrame) -> Claim:
+    """Which estimators are behind the best one by more than the errors within their runs. That decides nothing: a
+    search trains every setting once, with one seed, and errors within a run do not hold the scatter between runs.
+    """
+    statement = "One estimator is the most accurate for these data."
+    complete = _finite(ranked)
+    tried = list(dict.fromkeys(complete["bound"]))
+    if len(tried) < 2:
+        return Claim(statement, "undecided", "fewer than two estimators have a trial with a finite error at its end.")
+    best, rivals = complete.iloc[0], _rivals(complete)
+    errors = "; ".join(
+        f"{row['bound']} {plus_minus(row['settled_mse_bits2'], row['settled_mse_bits2_error'])}"
+        for _, row in complete.drop_duplicates("bound").iterrows()
+    )
+    apart = f"{best['bound']} is not told from {', '.join(rivals)}"
+    if not rivals:
+        apart = f"{best['bound']} is {APART:g} standard errors below all others"
+    within = "the errors are those within one run each, its scatter over seeds is unknown"
+    return Claim(statement, "undecided", f"least MSE (bits²) of each: {errors}; {apart}; {within}.")
+
+
+def importance(trials: pd.DataFrame, words: list[str]) -> Result:
+    """How much each setting matters for the error by which the search decided, over all trials."""
+    value = np.log10(trials[JUDGED].fillna(trials["settled_mse_bits2"]).astype(float))
+    known = trials.assign(log_error=value)[np.isfinite(value)]
+    varied = [name for name in SETTINGS if known[name].nunique() > 1]
+    shares = fanova(known, varied) if len(known) >= LEAST and varied else {}
+    rows = []
+    for name in varied:
+        ordered = name != "bound" and len(known) > 2
+        rho = stats.spearmanr(known[name].astype(float), known["log_error"]) if ordered else None
+        row = {"setting": name, "trials": len(known), "importance": shares.get(name, math.nan)}
+        rows.append(
+            row | {"spearman": rho.statistic if ordered else math.nan, "p": rho.pvalue if ordered else math.nan}
+        )
+    figures = pd.DataFrame(rows, columns=["setting", "trials", "importance", "spearman", "p"])
+    figures = figures.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
+    text = figures[["setting", "trials"]].assign(
+        importance=figures["importance"].map(lambda share: "too few trials" if math.isnan(share) else f"{share:.0%}"),
+        correlation=[
+            "-" if math.isnan(rho) else f"{rho:+.2f} (p = {p:.2g})" for rho, p in zip(figures["spearman"], figures["p"])
+        ],
+    )
+    caption = [
+        "Importance: the share of the variance of log10(error) over the trials that a setting explains alone (fANOVA, "
+        f"Hutter et al. 2014, by Optuna), from {LEAST} trials on; correlation: Spearman's, of setting and error, "
+        "negative where more is better. The error is the one by which the search decided, at the trial's last report, "
+        "so that of a trial stopped early is of an unfinished critic; the search tries good settings more often. "
+        f"{len(trials) - len(known)} of {len(trials)} trials without a finite error are left out. No standard errors: "
+        "trials of a search are not independent.",
+        *words,
+    ]
+    return Result("importance", figures, text.rename(columns={"correlation": "Spearman"}), "\n".join(caption))
+
+
+def fanova(trials: pd.DataFrame, names: Sequence[str]) -> dict[str, float]:
+    """The importance of each setting, from Optuna."""
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    space = {}
+    for name in names:
+        values = trials[name].tolist()
+        numeric = name in ("learning_rate", "width", "depth")
+        space[name] = (
+            optuna.distributions.FloatDistribution(min(values), max(values), log=name != "depth")
+            if numeric
+            else optuna.distributions.CategoricalDistribution(sorted(set(values)))
+        )
+    study = optuna.create_study()
+    for row in trials.to_dict("records"):
+        params = {name: row[name] for name in names}
+        study.add_trial(optuna.create_trial(params=params, distributions=space, value=row["log_error"]))
+    evaluator = optuna.importance.FanovaImportanceEvaluator(seed=0)
+    return optuna.importance.get_param_importances(study, evaluator=evaluator)
+
+
+def scatter(trials: pd.DataFrame, path: Path) -> None:
+    """The error of every trial by each setting: to the end (filled), stopped early (open, at its last report)."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, len(SETTINGS), figsize=(3 * len(SETTINGS), 3.4), sharey=True, layout="constrained")
+    order = in_order("bound", trials["bound"])
+    for axis, name in zip(axes, SETTINGS):
+        place = trials["bound"].map(order.index) if name == "bound" else trials[name].astype(float)
+        complete = trials["outcome"] == COMPLETE
+        axis.plot(
+            place[complete], trials.loc[complete, "settled_mse_bits2"], "o", color=BLUE, label="to the end, 2nd half"
+        )
+        axis.plot(
+            place[~complete], trials.loc[~complete, JUDGED], "o", color=ORANGE, fillstyle="none",
+            label="stopped, last report",
+        )  # fmt: skip
+        axis.set(xlabel=name.replace("_", " "), yscale="log")
+        axis.tick_params(axis="x", labelsize="x-small")
+        if name == "bound":
+            axis.set_xticks(range(len(order)), labels=order, rotation=60)
+        elif name == "depth":
+            axis.set_xticks(sorted(set(place)), labels=[f"{value:g}" for value in sorted(set(place))])
+        else:
+            axis.set_xscale("log")
+            if len(values := sorted(set(place))) <= MANY_TICKS:
+                axis.set_xticks(values, labels=written(values))
+    axes[0].set_ylabel("MSE (bits²)")
+    legend(figure)
+    save(figure, path, 120)
+
+
+ANALYSIS = Analysis("tune-critic", analyse)
+
+if __name__ == "__main__":
+    main(ANALYSIS)

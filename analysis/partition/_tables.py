@@ -1,0 +1,183 @@
+"""What evaluations of many trained models say together: by kind of model over trainings, and in paired differences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from analysis.common.tables import ERROR, plus_minus, published
+from analysis.partition._evaluation import DRAWS, Evaluation
+from infoscope.metrics import replicated
+from infoscope.metrics.partition.evaluation import compare
+from infoscope.metrics.partition.published import AS_NUMBERS
+from infoscope.metrics.partition.terms import CLASSIFIER, NEIGHBOURS, POSTERIOR
+
+# the evaluation's quantities, and the entropy that is the most each can be (None: see `most`)
+QUANTITIES = {
+    "I(z_y;Y|D)": "H(Y|D)",
+    "I(z_y;D|Y)": "H(D|Y)",
+    "I(z_d;D|Y)": "H(D|Y)",
+    "I(z_d;Y|D)": "H(Y|D)",
+    "I(z_dy;Y,D)": "H(Y,D)",
+    "co-information(z_dy;Y;D)": "I(Y;D)",
+    "I(z_x;Y,D)": "H(Y,D)",
+}
+SCORES = ("unique", "unique_without_z_dy", "seed")
+COMPARED = ("unique", "seed", "I(z_y;D|Y)", "I(z_d;Y|D)")  # in the text of the differences
+OF_DRAWS = f" {DRAWS}"  # ending of a kind that is evaluated by draws
+BESIDE = ("unique_y_raw", "unique_d_raw", "sufficiency")
+ROUTES = (CLASSIFIER, NEIGHBOURS, AS_NUMBERS, POSTERIOR)
+ABSENT = "not applicable"
+OVER_ITEMS = "_items_error"  # suffix: standard error over items of one trained model, root mean square of the trainings
+
+
+def by_kind(evaluations: Sequence[Evaluation]) -> dict[str, list[Evaluation]]:
+    """The trainings of each kind of model, in the order in which the kinds appear."""
+    kinds: dict[str, list[Evaluation]] = {}
+    for one in evaluations:
+        kinds.setdefault(one.candidate.kind, []).append(one)
+    return kinds
+
+
+def most(name: str) -> str | None:
+    """What a quantity cannot exceed, as a quantity or score of the same report."""
+    return "seed_ceiling" if name == "seed" else QUANTITIES.get(name)
+
+
+def comparison(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
+    """One row per kind of model and route: mean over trainings of each quantity and score, its standard error over
+    trainings (`NAME_error`; NaN for one training) and over items (`NAME_items_error`).
+    """
+    rows = []
+    for kind, trainings in by_kind(evaluations).items():
+        for route in ROUTES:
+            found = [one.routes()[route] for one in trainings if route in one.routes()]
+            if len(found) < len(trainings):
+                continue
+            row = {"model": kind, "route": route, "trainings": len(found), "items": trainings[0].report.n,
+                   "groups": trainings[0].report.groups}  # fmt: skip
+            for name in (*QUANTITIES, *SCORES, *BESIDE, "seed_bits", "seed_ceiling"):
+                figures = [one[name] for one in found if name in one]
+                if len(figures) < len(found):
+                    continue
+                over = replicated([figure.value for figure in figures])
+                squares = np.square([figure.standard_error for figure in figures])
+                row |= {
+                    name: over.mean,
+                    name + ERROR: over.standard_error,
+                    name + OVER_ITEMS: math.sqrt(squares.mean()),
+                }
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def comparison_text(figures: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the classifier route to read, with the seed's score as it was measured there beside them."""
+    shown = figures[figures["route"] == CLASSIFIER]
+    text = shown[["model", "trainings"]].copy()
+    for name in (*SCORES, *QUANTITIES, "sufficiency"):
+        text[name] = [cell_text(row, name) for _, row in shown.iterrows()]
+    text = text.rename(columns={name: name.replace("co-information", "co-I") for name in text})
+    numbers = figures[figures["route"] == AS_NUMBERS].set_index("model")
+    text["seed (labels as numbers)"] = [cell_text(numbers.loc[model], "seed") for model in text["model"]]
+    return text
+
+
+def cell_text(row: pd.Series, name: str) -> str:
+    """Mean ± standard error over trainings; of one training, over items."""
+    error = row.get(name + ERROR, math.nan)
+    error = row.get(name + OVER_ITEMS, math.nan) if row["trainings"] == 1 else error
+    return plus_minus(row.get(name, math.nan), error, ABSENT)
+
+
+def same_items(evaluations: Sequence[Evaluation]) -> Iterator[dict[str, Evaluation]]:
+    """Evaluations on the same items, by kind: those of one seed of a sweep. Of a kind that occurs twice, the first."""
+    groups: dict[str, dict[str, Evaluation]] = {}
+    for one in evaluations:
+        groups.setdefault(one.items, {}).setdefault(one.candidate.kind, one)
+    yield from (group for group in groups.values() if len(group) > 1)
+
+
+def within_items(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
+    """Paired differences a - b of two trained models on the same items, with errors over groups of items (see
+    `partition.compare`): a row for each quantity, pair of kinds and seed.
+    """
+    found = []
+    for group in same_items(evaluations):
+        frame = compare({kind: one.report for kind, one in group.items()})
+        found.append(frame.assign(seed=next(iter(group.values())).candidate.seed))
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+
+
+def over_trainings(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
+    """Paired differences a - b of two kinds of model within seeds, by classifiers: mean over seeds, standard error and
+    95 % interval (Student t). NaN where one of the two has no such figure.
+    """
+    differences: dict[tuple[str, str, str], list[float]] = {}
+    for group in same_items(evaluations):
+        for a, b in combinations(group, 2):
+            one, other = (group[kind].routes()[CLASSIFIER] for kind in (a, b))
+            for name in (*QUANTITIES, *SCORES, *BESIDE):
+                if name in one and name in other:
+                    differences.setdefault((name, a, b), []).append(one[name].value - other[name].value)
+    rows = []
+    for (name, a, b), values in differences.items():
+        over = replicated(values)
+        rows.append({"quantity": name, "a": a, "b": b, "difference": over.mean, "standard_error": over.standard_error,
+                     "low": over.low, "high": over.high, "trainings": over.runs})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def differences_text(over: pd.DataFrame, within: pd.DataFrame) -> pd.DataFrame:
+    """Differences from the first kind to read: over trainings, and of how many single seeds the sign is sure."""
+    rows = []
+    shown = over[over["quantity"].isin(COMPARED) & np.isfinite(over["difference"]) & alike(over)]
+    for row in shown.itertuples():
+        same = (within["a"] == row.a) & (within["b"] == row.b) & (within["quantity"] == row.quantity)
+        sure = within[same]
+        rows.append({
+            "a": row.a, "b": row.b, "quantity": row.quantity, "a - b": plus_minus(row.difference, row.standard_error),
+            "95 % interval over trainings": interval(row.low, row.high),
+            "sure over items (p Holm < 0.05)": f"{int((sure['p_holm'] < 0.05).sum())} of {len(sure)} seeds"
+            if len(sure) else "no error over items",
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def alike(over: pd.DataFrame) -> pd.Series:
+    """Which rows compare the first kind with others, means with means and draws with draws."""
+    first, kinds = over["a"].iloc[0], {*over["a"], *over["b"]}
+    of_means = (over["a"] == first) & ~over["b"].str.endswith(OF_DRAWS)
+    random = {kind for kind in kinds if kind + OF_DRAWS in kinds}
+    return of_means | (over["a"] == first + OF_DRAWS) & ~over["b"].isin(random)
+
+
+def interval(low: float, high: float) -> str:
+    return f"{low:+.3f} to {high:+.3f}" if math.isfinite(low) else "one training"
+
+
+def plain(value: object) -> object:
+    """A value as JSON takes it: None for what is not a number."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def as_json(figures: pd.DataFrame) -> list[Mapping[str, object]]:
+    """The rows of a table as plain values."""
+    return [{name: plain(value) for name, value in row.items()} for row in figures.astype(object).to_dict("records")]
+
+
+def beside_published(figures: pd.DataFrame) -> pd.DataFrame:
+    """Published figures of models that were evaluated, nats, beside ours by the way of theirs and by classifiers."""
+    rows = []
+    for row in published("domain_partition").itertuples():
+        of_model = figures[figures["model"].str.split(" ").str[0] == row.model]
+        for kind in dict.fromkeys(of_model["model"]):
+            own = of_model[of_model["model"] == kind].set_index("route")
+            rows.append({"model": kind, "quantity": row.quantity, "published": row.bits * math.log(2)} | {
+                route: own.loc[route].get(row.quantity, math.nan) for route in (AS_NUMBERS, CLASSIFIER)
+            })  # fmt: skip
+    return pd.DataFrame(rows)

@@ -1,0 +1,213 @@
+"""What models trained on several domains get right: classes in the training domains and in a new one, and domains.
+
+Reads the runs of the sweep domain-partition from MLflow. Where their latent blocks keep class and domain is the table
+partition: `make table-partition`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from analysis.common.marks import BLUE, VERMILLION, legend, save
+from analysis.common.tables import (
+    ERROR,
+    Analysis,
+    Claim,
+    Result,
+    difference_claim,
+    main,
+    plus_minus,
+    published,
+    summarise,
+)
+from infoscope.metrics import replicated
+from infoscope.tracking import table
+
+ACCURACIES = {
+    "in_domain/average": "new items, training domains",
+    "in_domain/worst": "worst training domain",
+    "out_of_domain/average": "held-out domain",
+    "in_domain/domain_average": "domain, training domains",
+}
+BASELINE = "erm"
+ORDER = ("nvae", "diva", "augmented-dann", "dann", "irm", "erm")
+SAME = ("version", "data", "base", "size", "sample", "steps", "selection", "setting")  # of one study
+# what the published accuracies were made with, where a sweep can match it
+PUBLISHED_WITH = {
+    "rotated-mnist": {"base": "mnist", "size": 28, "sample": 0, "selection": "training-domain-validation"},
+    "rotated-mnist-diva": {"base": "mnist", "size": 28, "sample": 0, "setting": "published"},
+    "camelyon17": {"size": 96, "sample": 0, "setting": "published"},
+}
+UNLIKE = {  # what always differs
+    "rotated-mnist": ("the network", "a search of settings for each model"),
+    "rotated-mnist-diva": ("the digits set aside", "one set of 1,000 digits a seed instead of their ten"),
+    "camelyon17": ("first weights or augmentation", "the slides set aside"),
+}
+
+
+def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+    """Accuracies by model and held-out domain, and how far each model is from plain risk minimisation."""
+    runs, left_out = latest(runs)
+    diverged = runs["diverged"] > 0
+    words = [f"Note: {int(diverged.sum())} trainings diverged; their figures are of the best weights before."] if (
+        diverged.any()
+    ) else []  # fmt: skip
+    runs = runs.assign(held_out_name=runs["held_out"].map(domain_names(runs)))
+    figures = compared(runs)
+    text = figures[["model", "held_out_name", "runs"]].rename(columns={"held_out_name": "held out", "runs": "seeds"})
+    for column, title in ACCURACIES.items():
+        pairs = zip(
+            figures.get(column, [math.nan] * len(figures)), figures.get(column + ERROR, [math.nan] * len(figures))
+        )
+        text[title] = [plus_minus(*pair, "never read") for pair in pairs]
+    text[f"held-out domain, minus {BASELINE}"] = [
+        plus_minus(difference, error, "-")
+        for difference, error in zip(figures["over_baseline"], figures["over_baseline_error"])
+    ]
+    text["published"] = beside(figures)
+    caption = [*described(runs), *words, *reference_notes(runs), *left_out]
+    return [Result("accuracy", figures, text, "\n".join(caption), functools.partial(draw, runs), against(runs))]
+
+
+def latest(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """The runs of the study that was started last, and a note on the others."""
+    setting = runs[list(SAME)].astype(str).agg(" ".join, axis=1)
+    keep = setting == setting[runs["start"].idxmax()]
+    note = [f"Note: {int((~keep).sum())} older runs with other settings are left out."] if not keep.all() else []
+    return in_order(runs[keep]), note
+
+
+def in_order(frame: pd.DataFrame) -> pd.DataFrame:
+    place = {name: number for number, name in enumerate(ORDER)}
+    return frame.sort_values(["model", "held_out", "seed"], key=lambda column: column.map(place).fillna(len(ORDER))
+                             if column.name == "model" else column, kind="stable")  # fmt: skip
+
+
+def domain_names(runs: pd.DataFrame) -> dict[int, str]:
+    """The name of each held-out domain, as one of its runs tells it."""
+    names = {}
+    for row in runs.drop_duplicates("held_out").itertuples():
+        told = table(row.run_id, "accuracies")
+        names[row.held_out] = str(told.loc[told["part"] == "out_of_domain", "domain"].iloc[0])
+    return names
+
+
+def compared(runs: pd.DataFrame) -> pd.DataFrame:
+    """Mean and standard error over seeds of every accuracy, and the paired difference from plain risk minimisation on
+    the held-out domain, by model and held-out domain.
+    """
+    columns = [name for name in ACCURACIES if name in runs]
+    figures = summarise(runs, ["data", "model", "held_out", "held_out_name"], columns)
+    over = [replicated(gains(runs[runs["held_out"] == row.held_out], row.model)) for row in figures.itertuples()]
+    return figures.assign(
+        over_baseline=[one.mean for one in over], over_baseline_error=[one.standard_error for one in over]
+    )
+
+
+def gains(runs: pd.DataFrame, model: str) -> np.ndarray:
+    """Accuracy on held-out domains of a model less the baseline's, a number for each seed that both have (the mean over
+    its held-out domains); one NaN without any.
+    """
+    by_seed = runs.pivot_table("out_of_domain/average", ["seed", "held_out"], "model")
+    if model == BASELINE or BASELINE not in by_seed:
+        return np.array([math.nan])
+    difference = (by_seed[model] - by_seed[BASELINE]).dropna().groupby("seed").mean()
+    return difference.to_numpy() if len(difference) else np.array([math.nan])
+
+
+def against(runs: pd.DataFrame) -> list[Claim]:
+    """Whether each model beats plain risk minimisation in new domains, which no algorithm does by much (DomainBed)."""
+    shortfalls = {model: replicated(-gains(runs, model)) for model in dict.fromkeys(runs["model"]) if model != BASELINE}
+    return [
+        difference_claim(f"{model} gets more right in a new domain than {BASELINE}.", shortfall,
+                         f"{BASELINE} minus {model}", "of accuracy")
+        for model, shortfall in shortfalls.items()
+    ]  # fmt: skip
+
+
+def beside(figures: pd.DataFrame) -> list[str]:
+    """The published accuracy of each row in shares of 1, where there is one for its data, model and domain."""
+    known = published("domain_accuracies")
+    cells = []
+    for row in figures.itertuples():
+        there = known[(known["data"] == row.data) & (known["model"] == row.model)
+                      & (known["held_out"].astype(str) == row.held_out_name)]  # fmt: skip
+        cells.append("; ".join(plus_minus(one.accuracy_percent / 100, one.error_percent / 100) for one in
+                               there.itertuples()) or "-")  # fmt: skip
+    return cells
+
+
+def described(runs: pd.DataFrame) -> list[str]:
+    first = runs.iloc[0]
+    data = ", ".join(sorted({tags["infoscope.data"] for tags in runs["tags"]}))
+    codes = ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in runs["tags"]}))
+    within = runs["out_of_domain/average_error"].mean()
+    return [
+        "Accuracy, mean ± standard error over seeds (each draws data, split, first weights and order of training); the "
+        "difference is paired within seeds. Mean over domains, each counting the same; the worst of several domains is "
+        "a minimum and so biased downwards. Last: how often the model tells the domain (never read: it has no such "
+        "output; for dann it is the adversary's).",
+        f"Data {data}; profile {', '.join(sorted(set(runs['profile'])))}; {first['steps']:,} steps, settings "
+        f"{first['setting']}, step selected by {first['selection']}; {counts(runs['in_domain/groups'])} base items and "
+        f"{counts(runs['in_domain/items'])} new items inside, {counts(runs['out_of_domain/items'])} "
+        f"outside, where one training's standard error over items is {within:.3f}; code {codes}.",
+    ]
+
+
+def counts(numbers: Iterable[float]) -> str:
+    """Whole numbers of several runs: the number, or from which to which."""
+    known = [int(number) for number in numbers]
+    least, most = min(known), max(known)
+    return str(least) if least == most else f"{least} to {most}"
+
+
+def reference_notes(runs: pd.DataFrame) -> list[str]:
+    """In what these runs differ from those of the published figures; or that there are none."""
+    data = runs["data"].iloc[0]
+    known = published("domain_accuracies")
+    sources = ", ".join(sorted(set(known.loc[known["data"] == data, "source"])))
+    if not sources:
+        return [f"There are no published accuracies on {data} to compare with."]
+    first = runs.iloc[0]
+    apart = [f"{name} ({first[name]}, published {value})" for name, value in PUBLISHED_WITH[data].items()
+             if first[name] != value]  # fmt: skip
+    return [f"Published: {sources}; not comparable: differs in {', '.join([*apart, *UNLIKE[data]])}."]
+
+
+def draw(runs: pd.DataFrame, path: Path) -> None:
+    """Accuracy inside against outside of the training domains: every training, by model."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    held_out = list(dict.fromkeys(runs["held_out_name"]))
+    figure, axes = plt.subplots(1, len(held_out), figsize=(4.6 * len(held_out) + 1.5, 3.8), squeeze=False,
+                                layout="constrained")  # fmt: skip
+    for axis, domain in zip(axes.flat, held_out):
+        for place, (_, rows) in enumerate(runs[runs["held_out_name"] == domain].groupby("model", sort=False)):
+            offsets = place + 0.12 * (np.arange(len(rows)) - (len(rows) - 1) / 2)
+            for column, colour in (("in_domain/average", BLUE), ("out_of_domain/average", VERMILLION)):
+                label = {"in_domain/average": "new items, training domains"}.get(column, "held-out domain")
+                axis.errorbar(offsets, rows[column], 1.96 * rows[column + "_error"], fmt="o", color=colour, capsize=2,
+                              markersize=3.5, label=label if place == 0 else None)  # fmt: skip
+        models = list(dict.fromkeys(runs["model"]))
+        axis.set_xticks(range(len(models)), labels=models, rotation=25, ha="right")
+        axis.set_title(f"held out: {domain}")
+        axis.grid(axis="y", alpha=0.3)
+    axes[0, 0].set_ylabel("accuracy, 95 % interval over items")
+    legend(figure, "outside lower center", ncols=2)
+    save(figure, path, 130)
+
+
+ANALYSIS = Analysis("domain-partition", analyse)
+
+if __name__ == "__main__":
+    main(ANALYSIS)

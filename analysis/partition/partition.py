@@ -1,0 +1,348 @@
+"""How well do trained models keep apart what tells the class and what tells the domain, measured in information?
+
+Finds logged models in MLflow, gets their latent blocks, and evaluates them by nearest neighbours, by coherent
+classifiers and, where they have a posterior, by its exact densities (`infoscope.metrics.partition`). Needs neither the
+code nor the data of the training: models come as configuration and weights, and with them the items that their run kept
+for this. What is found is added to the runs of the models, and is not measured again under the same settings.
+
+In Python, `infoscope.metrics.partition.evaluate(blocks, y, d, groups)` does the same with any object that yields
+blocks, or with plain arrays.
+
+    make table-partition ARGS="--models nvae,diva"
+    make table-partition ARGS='--filter "metrics.`in_domain/average` > 0.9"'
+    make table-partition ARGS="--uri models:/m-0123456789abcdef --data my_items.npz"
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+from mlflow.exceptions import MlflowException
+from rich.console import Console
+from rich.progress import Progress, TimeRemainingColumn
+from safetensors import SafetensorError
+
+from analysis.common.tables import FOLDER, Analysis, Result, file_name, plus_minus, printable, save, show
+from analysis.partition import _figures as drawings
+from analysis.partition import _tables as tables
+from analysis.partition._claims import arithmetic, claims
+from analysis.partition._evaluation import DRAWS, MEANS, Effort, Evaluation, evaluated
+from analysis.partition._models import (
+    IN_DOMAIN,
+    Candidate,
+    candidate_at,
+    candidates,
+    chosen,
+    has_posterior,
+    items_of,
+    newest,
+)
+from analysis.partition.domain_partition import counts
+from infoscope.metrics.partition.published import AS_NUMBERS
+from infoscope.metrics.partition.terms import CLASSIFIER
+from infoscope.metrics.partition.words import SEED_LIMITS
+from infoscope.tracking import StoreUnreachable, attach, load_model, runs
+
+EXPERIMENT = "domain-partition"
+PUBLISHED_DATA = "crmnist"
+CODES = {"both": (MEANS, DRAWS), MEANS: (MEANS,), DRAWS: (DRAWS,)}
+OUTPUTS = FOLDER / "information_theoretic_analysis"
+EFFORTS = {"smoke": Effort(resamples=20, permutations=19, draws=300)}  # of a profile; of the others, the defaults
+BROKEN = (LookupError, ValueError, TypeError, AttributeError, RuntimeError, OSError, MlflowException, SafetensorError)
+LIMITS = (
+    "unique: in [0, 1]; 1 if and only if z_y and z_d each determine their label given the other and nothing else tells "
+    "of it; z_dy counts as another place, so what it repeats lowers the score. unique_without_z_dy: the same as if "
+    "z_dy did not exist, so blind to what it repeats. Both as far as this family of classifiers can use what is there. "
+    f"seed: {SEED_LIMITS}"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What was evaluated, and in a sentence each, what could not be, and what was not to be."""
+
+    evaluations: Sequence[Evaluation]
+    failures: Sequence[str]
+    effort: Effort
+    notes: Sequence[str] = ()
+
+
+def effort_of(arguments: argparse.Namespace) -> Effort:
+    """The settings of an evaluation: those of the profile, but for what the options say."""
+    effort = EFFORTS.get(arguments.profile.split(" ")[0], Effort())
+    names = [name for name in asdict(effort) if name != "codes" and getattr(arguments, name) is not None]
+    return replace(effort, **{name: getattr(arguments, name) for name in names})
+
+
+def outcome(found: Sequence[Candidate], arguments: argparse.Namespace) -> Outcome:
+    """Evaluates the models; what is wrong with one does not keep the others from it."""
+    effort, evaluations, failures = effort_of(arguments), [], []
+    with progress(len(found)) as tell:
+        for number, candidate in enumerate(found):
+            tell(number, candidate.name, "loading")
+            heard = functools.partial(heard_of, tell, number, candidate.name)
+            try:
+                evaluations += evaluations_of(candidate, effort, arguments, heard)
+            except BROKEN as error:
+                failures.append(f"{candidate.name} ({candidate.address}): {sentence(error)}")
+        tell(len(found), "", "")
+    return Outcome(evaluations, failures, effort)
+
+
+def heard_of(tell: Callable[[float, str, str], None], number: int, name: str, share: float, what: str) -> None:
+    """Tells how much of all is done when a share of the model of this number is."""
+    tell(number + share, name, what)
+
+
+def evaluations_of(
+    candidate: Candidate, effort: Effort, arguments: argparse.Namespace, heard: Callable[[float, str], None]
+) -> list[Evaluation]:
+    """The evaluations of one model: of its means, and where they are asked for and it has a posterior, of draws."""
+    model = loaded(candidate)
+    items = items_of(candidate, arguments.data, arguments.split)
+    asked = [codes for codes in CODES[arguments.codes] if codes == MEANS or has_posterior(model, items.x)]
+    found = []
+    for place, codes in enumerate(asked):
+        heard_now = functools.partial(lambda before, share, what: heard((before + share) / len(asked), what), place)
+        own = replace(effort, codes=codes)
+        found.append(evaluated(named(candidate, codes), model, items, own, arguments.again, heard_now))
+    return found
+
+
+def named(candidate: Candidate, codes: str) -> Candidate:
+    """The candidate, as another kind where it is evaluated by draws."""
+    return candidate if codes == MEANS else replace(candidate, kind=f"{candidate.kind} {codes}")
+
+
+def loaded(candidate: Candidate):
+    """The model of a candidate. Raises ValueError for one that cannot be rebuilt."""
+    try:
+        return load_model(candidate.address)
+    except LookupError:
+        raise
+    except BROKEN as error:
+        raise ValueError(f"its model cannot be loaded: {sentence(error)}") from error
+
+
+def sentence(error: BaseException) -> str:
+    """What an exception says, in one line."""
+    words = str(error.args[0] if error.args else error).strip() or repr(error)
+    return " ".join(words.split())[:300]
+
+
+@contextmanager
+def progress(models: int) -> Iterator[Callable[[float, str, str], None]]:
+    """A bar on a terminal, a line for every model elsewhere: tell(models done, name, what is done)."""
+    console = Console(stderr=True)
+    columns = (*Progress.get_default_columns()[:3], TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=models)
+        last = ""
+
+        def tell(done: float, name: str, what: str) -> None:
+            nonlocal last
+            bar.update(task, completed=done, description=f"{name} {what}"[:60].ljust(60))
+            if name and name != last and not console.is_terminal:
+                console.print(f"evaluating {int(done) + 1} of {models}: {name}", soft_wrap=True, highlight=False)
+            last = name
+
+        yield tell
+
+
+def results(found: Outcome) -> list[Result]:
+    """The tables: models by their figures, and paired differences between them."""
+    evaluations = found.evaluations
+    figures = tables.comparison(evaluations)
+    words = caption(found, figures)
+    by_model = Result(
+        "partition", figures, tables.comparison_text(figures), "\n".join(words),
+        lambda path: drawings.scores(evaluations, path), claims(evaluations),
+    )  # fmt: skip
+    found_so_far = [by_model, *published_result(figures, evaluations)]
+    over = tables.over_trainings(evaluations)
+    if over.empty:
+        return found_so_far
+    within = tables.within_items(evaluations)
+    said = (
+        "Paired differences a - b of models that were trained on the same data and evaluated on the same items, by "
+        "classifiers: mean ± standard error over trainings (seeds) with a 95 % interval (Student t), and of how many "
+        "single pairs of trained models the sign is sure over items (adjusted over all quantities and pairs of a seed, "
+        "Holm). Where an interval over trainings is wide, more seeds are needed, not more items. Here the pairs with "
+        f"{over['a'].iloc[0]}, means with means and draws with draws; every pair and quantity is in the CSV file."
+    )
+    return [*found_so_far, Result("differences", over, tables.differences_text(over, within), said)]
+
+
+def published_result(figures: pd.DataFrame, evaluations: Sequence[Evaluation]) -> Iterator[Result]:
+    """Published figures of these models on the same kind of data, where there are some."""
+    beside = tables.beside_published(figures)
+    if beside.empty or not all(one.data.startswith(PUBLISHED_DATA) for one in evaluations):
+        return
+    text = beside.copy()
+    for name in ("published", AS_NUMBERS, CLASSIFIER):
+        text[name] = [plus_minus(value, math.nan, tables.ABSENT) for value in beside[name]]
+    said = (
+        "Nats. Published: figures written into the code of the NVAE experiments, one run, without errors; not "
+        "comparable: differs in the estimate (labels as numbers, k = 7; ours in the same way with another k beside "
+        "it), the networks, the training and the items."
+    )
+    yield Result("published", beside, text, said)
+
+
+def caption(found: Outcome, figures: pd.DataFrame) -> list[str]:
+    """What is measured of what, with which limits."""
+    first = found.evaluations[0].report
+    items, groups = (counts(getattr(one.report, name) for one in found.evaluations) for name in ("n", "groups"))
+    data = ", ".join(sorted({one.data for one in found.evaluations}))
+    effort = found.effort
+    several = (figures["trainings"] > 1).any()
+    spread = "± is the standard error over trainings" if several else "one training each: ± is over its items"
+    return [
+        f"Nats, by {first.settings['family']} classifiers ({effort.folds} folds); {items} items in "
+        f"{groups} groups; {spread}. Scores have no unit. Every route (classifier, neighbours, "
+        "labels as numbers, posterior) with both errors is in the CSV file.",
+        "Of posteriors, their means, and where it says draws, one draw for each item. Draws are what the decoder sees; "
+        "means are a deterministic function of the item, where a reader can find what is lost in the noise of draws.",
+        f"Items: {data}; not seen in training.",
+        LIMITS,
+        *arithmetic(found.evaluations),
+        "What a table cannot show is in it_summary_report.txt, in words for every model.",
+        *found.notes,
+        *(f"Not evaluated: {failure}" for failure in found.failures),
+    ]
+
+
+def analyse(frame: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+    """Evaluates the models of these runs where that is not done yet. Raises ValueError when none can be."""
+    models, notes = of_runs(frame, arguments)
+    found = outcome(models, arguments)
+    if not found.evaluations:
+        raise ValueError(f"no model could be evaluated: {' '.join(found.failures)}")
+    return results(replace(found, notes=notes))
+
+
+def write(found: Outcome, tabled: Sequence[Result], folder: Path) -> list[Path]:
+    """Writes the files of the evaluation into a folder; returns the paths of those that concern all models."""
+    folder.mkdir(parents=True, exist_ok=True)
+    figures = tabled[0].figures
+    paths = save(replace(tabled[0], draw=None), folder / "it_comparison_table")
+    for result in tabled[1:]:
+        paths += save(result, folder / f"it_{result.name}")
+    drawings.heatmap(figures, found.evaluations, folder / "it_heatmap.png")
+    drawings.scores(found.evaluations, folder / "it_model_comparison.png")
+    within = tables.within_items(found.evaluations)
+    together = {
+        "settings": asdict(found.effort),
+        "models": tables.as_json(figures),
+        "differences over trainings": tables.as_json(tables.over_trainings(found.evaluations)),
+        "differences over items": tables.as_json(within),
+        "claims": [asdict(claim) for claim in tabled[0].claims],
+        "not evaluated": list(found.failures),
+    }
+    (folder / "model_comparison.json").write_text(json.dumps(together, indent=2), encoding="utf-8")
+    (folder / "it_summary_report.txt").write_text(summary(found, tabled), encoding="utf-8")
+    for kind, trainings in tables.by_kind(found.evaluations).items():
+        place = folder / file_name(kind)
+        place.mkdir(exist_ok=True)
+        mean = [row for row in tables.as_json(figures) if row["model"] == kind]
+        content = {"model": kind, "over trainings": mean, "trainings": [one.json() for one in trainings]}
+        (place / "it_results.json").write_text(json.dumps(content, indent=2), encoding="utf-8")
+    names = ("it_heatmap.png", "it_model_comparison.png", "model_comparison.json", "it_summary_report.txt")
+    return paths + [folder / name for name in names]
+
+
+def summary(found: Outcome, tabled: Sequence[Result]) -> str:
+    """The report in words: tables, captions and claims, then every trained model."""
+    parts = []
+    for result in tabled:
+        parts += [result.text.to_string(index=False), result.caption, *map(str, result.claims), ""]
+    for one in found.evaluations:
+        parts.append(f"== {one.candidate.name} (run {one.candidate.run_id or 'none'}), {one.data}")
+        parts += [f"{report.summary()}\n" for report in one.reports]
+    return "\n".join(parts)
+
+
+OPTIONS = {
+    "experiment": dict(default=EXPERIMENT, help=f"the MLflow experiment of the models (default: {EXPERIMENT})"),
+    "models": dict(default="", help="only these models, such as nvae,diva"),
+    "filter": dict(default="", help="only runs that match this MLflow filter, such as \"params.size = '16'\""),
+    "run": dict(default="", help="only these runs, by id, of any profile"),
+    "uri": dict(nargs="+", default=[], help="models by MLflow address (models:/..., runs:/...) or folder instead"),
+    "data": dict(default=None, help="your own items: an .npz file with x, y, d and, if rows depend, groups"),
+    "split": dict(default=IN_DOMAIN, help=f"which logged items: {IN_DOMAIN} (default), out-of-domain or all"),
+    "family": dict(default=None, help="of the classifiers: logistic (default), gradient-boosting, mlp, knn"),
+    "folds": dict(type=int, default=None, help="of the classifiers (default: 5)"),
+    "k": dict(type=int, default=None, help="neighbours (default: 5)"),
+    "resamples": dict(type=int, default=None, help="half-samples of the neighbours' errors (default: 100)"),
+    "permutations": dict(type=int, default=None, help="of each test of leakage (default: 199)"),
+    "draws": dict(type=int, default=None, help="of the exact densities (default: 2000)"),
+    "codes": dict(choices=tuple(CODES), default="both", help="of posteriors: means, a draw each, or both (default)"),
+    "again": dict(action="store_true", help="evaluate again what is evaluated already"),
+}
+ANALYSIS = Analysis(EXPERIMENT, analyse, OPTIONS)
+
+
+def of_runs(frame: pd.DataFrame, arguments: argparse.Namespace) -> tuple[list[Candidate], list[str]]:
+    """The models of these runs that the options ask for, and in a sentence each, what is left out unasked."""
+    found = chosen(frame, arguments.experiment, arguments)
+    found, notes = (found, []) if arguments.run else newest(found)
+    return candidates(found), notes
+
+
+def asked(arguments: argparse.Namespace) -> tuple[list[Candidate], list[str], list[str]]:
+    """The models that the command line asks for, and in a sentence each, the addresses without one and what is left out
+    unasked."""
+    if not arguments.uri:
+        models, notes = of_runs(runs(arguments.experiment, None if arguments.run else arguments.profile), arguments)
+        return models, [], notes
+    found, missing = [], []
+    for address in arguments.uri:
+        try:
+            found.append(candidate_at(address))
+        except LookupError as error:
+            missing.append(sentence(error))
+    return found, missing, []
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Exits with 1 when a model could not be evaluated, with 2 when there is nothing to evaluate."""
+    arguments = ANALYSIS.arguments(words, description=sys.modules[__name__].__doc__.split("\n\n")[0])
+    try:
+        models, missing, notes = asked(arguments)
+        found = outcome(models, arguments)
+    except (LookupError, ValueError, StoreUnreachable, MlflowException) as error:
+        print(f"error: {sentence(error)}", file=sys.stderr)
+        sys.exit(2)
+    found = replace(found, failures=[*missing, *found.failures], notes=notes)
+    for failure in found.failures:
+        print(f"error: {printable(failure)}", file=sys.stderr)
+    if not found.evaluations:
+        sys.exit(2)
+    tabled = results(found)
+    for result in tabled:
+        show(result.text)
+        print(printable(result.caption))
+        for claim in result.claims:
+            print(printable(claim))
+        print()
+    paths = write(found, tabled, OUTPUTS)
+    print("saved:", ", ".join(map(str, paths)), "and MODEL/it_results.json")
+    if not (arguments.uri or arguments.run):
+        try:
+            attach(arguments.experiment, arguments.profile, paths, OUTPUTS.name)
+        except (LookupError, MlflowException) as error:
+            print(f"not attached to the sweep: {sentence(error)}", file=sys.stderr)
+    sys.exit(1 if found.failures else 0)
+
+
+if __name__ == "__main__":
+    main()

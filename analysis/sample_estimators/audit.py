@@ -1,0 +1,196 @@
+"""Who fails what: the metamorphic audit of our estimators of mutual information and of the installed public ones.
+
+Every estimator gets the same generated data and is asked only what must hold whatever the data: see
+`infoscope.metrics.audit`. Nothing is read from MLflow. Packages that are not installed are named, not left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import math
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
+from threadpoolctl import threadpool_limits
+
+from analysis.common.tables import FOLDER, Result, save, show
+from infoscope.estimators import classifier, knn
+from infoscope.metrics.metamorphic import EXACT, FAILS, NOT_OFFERED, STATISTICAL, Check, audit
+
+K = 5
+LABELS, NUMBERS, BOTH = ("labels",), ("numbers",), ("labels", "numbers")
+Function = Callable[[NDArray, NDArray], float]
+
+
+@dataclass(frozen=True)
+class Audited:
+    """An estimator as its users call it: its name, what y it takes, and a function that makes it from its package."""
+
+    name: str
+    y: tuple[str, ...]
+    package: str
+    make: Callable[[], Function]
+
+
+def whole_numbers(y: NDArray) -> bool:
+    return y.dtype.kind in "iu"
+
+
+def one_label(y: NDArray) -> NDArray:
+    """Several labels side by side as one, for estimators that take one."""
+    return y if y.ndim == 1 else np.unique(y, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def usable() -> Function:
+    def measure(x: NDArray, y: NDArray) -> float:
+        return classifier.cross_fit(x, one_label(y)).information("z", "y").value
+
+    return measure
+
+
+def as_numbers() -> Function:
+    return lambda x, y: float(knn.mutual_information(knn.Continuous(x), knn.Continuous(y), k=K))
+
+
+def one_column(y: NDArray) -> NDArray:
+    """y [n] of an estimator that takes one column of numbers."""
+    if y.ndim == 2 and y.shape[1] > 1:
+        raise ValueError(f"y must be one column, got {y.shape[1]}")
+    return y.reshape(-1)
+
+
+def sklearn_sum() -> Function:
+    def measure(x: NDArray, y: NDArray) -> float:
+        ask = mutual_info_classif if whole_numbers(y) else mutual_info_regression
+        return float(ask(x, one_label(y) if whole_numbers(y) else one_column(y), n_neighbors=K, random_state=0).sum())
+
+    return measure
+
+
+def columns(values: NDArray) -> NDArray:
+    return values if values.ndim == 2 else values[:, None]
+
+
+def npeet(package: str) -> tuple[Callable[[], Function], Callable[[], Function]]:
+    """mi and micd of NPEET or of its fork, which have the same interface; noise from numpy's global state."""
+
+    def mi() -> Function:
+        module = importlib.import_module(package)
+        return lambda x, y: float(module.mi(columns(x), columns(y), k=K, base=np.e))
+
+    def micd() -> Function:
+        module = importlib.import_module(package)
+        return lambda x, y: float(module.micd(columns(x), columns(one_label(y)), k=K, base=np.e))
+
+    return mi, micd
+
+
+def infomeasure() -> Function:
+    module = importlib.import_module("infomeasure")
+    return lambda x, y: float(module.mutual_information(columns(x), columns(y), approach="metric", k=K, base="e"))
+
+
+def ennemi_sum() -> Function:
+    module = importlib.import_module("ennemi")
+
+    def measure(x: NDArray, y: NDArray) -> float:
+        discrete = whole_numbers(y)
+        target = one_label(y) if discrete else one_column(y)
+        return float(np.sum(module.estimate_mi(target, x, k=K, discrete_y=discrete)))
+
+    return measure
+
+
+def estimators() -> Iterator[Audited]:
+    """Ours, and how people call the public ones."""
+    yield Audited("infoscope knn", BOTH, "infoscope", lambda: lambda x, y: float(knn.mutual_information(x, y, k=K)))
+    yield Audited("infoscope classifier (logistic)", LABELS, "infoscope", usable)
+    yield Audited("labels as numbers (KSG)", LABELS, "infoscope", as_numbers)
+    yield Audited("sklearn, sum over columns", BOTH, "sklearn", sklearn_sum)
+    for name, package in (("NPEET", "npeet.entropy_estimators"), ("npeet-plus", "npeet_plus")):
+        mi, micd = npeet(package)
+        yield Audited(f"{name} mi", BOTH, package, mi)
+        yield Audited(f"{name} micd", LABELS, package, micd)
+    yield Audited("infomeasure (metric)", BOTH, "infomeasure", infomeasure)
+    yield Audited("ennemi, sum over columns", BOTH, "ennemi", ennemi_sum)
+
+
+def audited(candidates: list[Audited], n: int, repeats: int) -> tuple[Mapping[str, tuple[Check, ...]], list[str]]:
+    """The checks of every estimator whose package is there, and the packages that are not, each with the reason."""
+    found, missing = {}, {}
+    for candidate in candidates:
+        try:
+            function = candidate.make()
+        except ImportError as error:
+            missing[candidate.package.split(".")[0]] = str(error).splitlines()[0]
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found[candidate.name] = audit(function, candidate.y, n, repeats, np.random.default_rng(0))
+    return found, [f"{package} ({reason})" for package, reason in missing.items()]
+
+
+def table(found: Mapping[str, tuple[Check, ...]], missing: list[str], n: int, repeats: int) -> Result:
+    """One row per check and kind of y, one column per estimator; what fails says by how much."""
+    figures = pd.DataFrame([{"estimator": name, **vars(check)} for name, checks in found.items() for check in checks])
+    shown = figures.assign(
+        shown=[cell(*row) for row in zip(figures["violation"], figures["error"], figures["verdict"])]
+    )
+    text = shown.pivot(index=["y", "name"], columns="estimator", values="shown").fillna("not asked")
+    rows = list(dict.fromkeys(zip(figures["y"], figures["name"])))
+    text = text.loc[rows, list(found)].reset_index().rename(columns={"name": "check"})
+    failures = figures[figures["verdict"] == FAILS].groupby("estimator").size()
+    counts = ", ".join(f"{name} {failures.get(name, 0)} of {len(checks)}" for name, checks in found.items())
+    noted = figures[figures["verdict"].isin([FAILS, NOT_OFFERED]) & (figures["note"] != "")]
+    noted = noted.drop_duplicates(["estimator", "verdict", "note"])
+    caption = [
+        f"Violations in nats on {repeats} generated data sets of {n} rows, k = {K}; generated data only. What must be "
+        f"the same number: the largest of the data sets, tolerance {EXACT:g}. What holds in expectation (duplicate "
+        f"rows, noise columns, independence, data processing, H(y), chain rule): mean ± one standard error over data "
+        f"sets, tolerance {STATISTICAL:g}. Failures are in capitals: FAILS.",
+        f"Failed: {counts}.",
+        "not offered: the estimator raises an error when it is asked so; not asked: it does not take such a y.",
+        *(
+            f"{row.verdict.capitalize()}, {row.estimator}, {row.name}: {row.note[:140]}"
+            for row in noted.itertuples(index=False)
+        ),
+        f"Not installed: {', '.join(missing)}." if missing else "All packages of the list are installed.",
+    ]
+    return Result("audit", figures, text, "\n".join(caption))
+
+
+def cell(violation: float, error: float, verdict: str) -> str:
+    if verdict == NOT_OFFERED:
+        return verdict
+    number = f"{violation:.3f}" + (f" ± {error:.3f}" if math.isfinite(error) else "")
+    return f"FAILS {number}" if verdict == FAILS else number
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
+    parser.add_argument("--n", type=int, default=600, help="rows of each data set (default: 600)")
+    parser.add_argument("--repeats", type=int, default=5, help="data sets of each kind (default: 5)")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)  # small products: threads would only wait for one another
+    try:
+        with threadpool_limits(1):
+            found, missing = audited(list(estimators()), arguments.n, arguments.repeats)
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    result = table(found, missing, arguments.n, arguments.repeats)
+    show(result.text)
+    print(result.caption)
+    print("\nsaved:", ", ".join(str(path) for path in save(result, FOLDER / "audit")))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Predictive V-information and PVI (Xu et al. 2020; Ethayarajh et al. 2022)."""

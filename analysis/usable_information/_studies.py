@@ -1,0 +1,276 @@
+"""What explains difficulty, what over-fitting does to V-information, and how well PVI finds labels that are wrong."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from analysis.common.marks import lines, mark
+from analysis.common.tables import Claim, Result, plus_minus, published, verdict
+from analysis.usable_information._items import shortened
+from analysis.usable_information._runs import (
+    INPUTS,
+    NAMES,
+    Z95,
+    Figure,
+    cautions,
+    described,
+    drawn_in,
+    items,
+    less_than,
+    of_study,
+    over_seeds,
+)
+from infoscope import tracking
+
+TOKENS = 5  # shown for each class, the most helpful ones
+OFTEN = 6  # occurrences in a class's texts from which on a token is shown
+SCORES = {
+    "pvi": "PVI",
+    "loss": "loss",
+    "margin": "margin (as AUM, at the end)",
+    "confident_learning": "confident learning",
+}
+MEASURES = {"auroc": "AUROC", "precision": "precision among as many as were flipped"}
+BERT = "bert-base-cased"
+
+
+def explained(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
+    """Table 7, examples of the transformations; and the token artefacts. words: the end of their captions."""
+    measured = of_study(runs, "difficulty", estimator="held-out")
+    with_text = measured[~measured["data"].str.startswith("imdb-")]
+    found = [examples(with_text, [described(with_text), *words])] if len(with_text) else []
+    marked = measured[measured["artefacts"] > 0]
+    if "artefact_texts" in marked and marked["artefact_texts"].notna().any():
+        marked = marked[marked["artefact_texts"].notna()]
+        found.append(artefacts(marked, [described(marked), *words]))
+    return found
+
+
+def examples(runs: pd.DataFrame, words: Sequence[str]) -> Result:
+    """Table 7: what every transformation leaves of one item of each data set, the first that all of them measured."""
+    rows = []
+    for data, of_data in runs.groupby("data", sort=False):
+        own = of_data.drop_duplicates("transformation").set_index("transformation")["run_id"]
+        tables = {name: items(own[name]) for name in INPUTS if name in own}
+        first = next(iter(tables.values()))
+        shared = set.intersection(*(set(table["id"]) for table in tables.values()))
+        if not shared:
+            continue
+        chosen = next(item for item in first["id"] if item in shared)
+        for name, table in tables.items():
+            row = table[table["id"] == chosen].iloc[0]
+            rows.append({"data": data, "transformation": name, "label": row["label"], "text": row["text"]})
+    figures = pd.DataFrame(rows, columns=["data", "transformation", "label", "text"])
+    text = pd.DataFrame(
+        {
+            "data": figures["data"].map(NAMES),
+            "input": figures["transformation"].map(INPUTS),
+            "class": figures["label"],
+            "text": figures["text"].map(shortened),
+        }
+    )
+    caption = (
+        "What each transformation leaves of an item; the information of what is left is that of a family fitted to it."
+    )
+    return Result("transformations", figures, text, "\n".join([caption, *words]))
+
+
+def artefacts(runs: pd.DataFrame, words: Sequence[str]) -> Result:
+    """The tokens that help most, by class."""
+    rows = []
+    for _, run in runs.drop_duplicates(["data", "family"]).iterrows():
+        table = tracking.table(run["run_id"], "artefacts")
+        for label, own in table.groupby("label", sort=False):
+            best = own[own["occurrences"] >= OFTEN].nlargest(TOKENS, "mean_bits")
+            rows.append(best.assign(data=run["data"], family=run["family"], input=run["transformation"], label=label))
+    figures = pd.concat(rows, ignore_index=True)
+    shown = figures.assign(
+        told=[f"{token} {plus_minus(*pair, '-')} ({count})" for token, *pair, count in zip(
+            figures["token"], figures["mean_bits"], figures["standard_error_bits"], figures["occurrences"])],
+        data=figures["data"].map(NAMES),
+        input=figures["input"].map(INPUTS),
+    )  # fmt: skip
+    text = shown.groupby(["data", "input", "family", "label"], sort=False)["told"].agg("; ".join).reset_index()
+    caption = [
+        f"The {TOKENS} tokens that help most to predict each class: H(y | x without the token) - H(y | x), bits, ± its "
+        f"standard error over texts (and occurrences), of tokens that occur {OFTEN} times or more in the class, in "
+        f"{', '.join(f'{count:,.0f}' for count in sorted(set(runs['artefact_texts'])))} held-out texts. Tokens are "
+        "words, and signs of punctuation apart from them, as published (the tokenizers' Whitespace). Members are not "
+        "fitted again. The largest of many: a token that leads by its error only may lead by luck.",
+        *words,
+    ]
+    text = text.rename(columns={"label": "class", "told": "tokens"})
+    return Result("artefacts", figures, text, "\n".join(caption))
+
+
+def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
+    """Figure 2: V-information and accuracy after every epoch; nothing where it was not run."""
+    if runs.empty:
+        return []
+    curves = [tracking.table(run["run_id"], "epochs").assign(data=run["data"], family=run["family"], seed=run["seed"])
+              for _, run in runs.iterrows()]  # fmt: skip
+    rows = []
+    for (data, family, epoch), own in pd.concat(curves).groupby(["data", "family", "epoch"], sort=False):
+        bits = over_seeds(own["v_information_bits"], own["standard_error_bits"], int(own["n"].iloc[0]))
+        spread = np.sqrt(own["accuracy"] * (1 - own["accuracy"]) / own["n"])  # that of a share: groups change it little
+        right = over_seeds(own["accuracy"], spread, bits.n)
+        rows.append(
+            {"data": data, "family": family, "epoch": int(epoch), "v_information_bits": bits.value,
+             "v_information_bits_error": bits.error, "accuracy": right.value, "accuracy_error": right.error,
+             "training_loss": own["training_loss"].mean(), "H_yb": own["H_yb"].mean(), "n": bits.n, "runs": bits.seeds}
+        )  # fmt: skip
+    figures = pd.DataFrame(rows)
+    text = figures[["data", "family", "epoch"]].assign(
+        data=figures["data"].map(NAMES),
+        **{
+            "V-information": [plus_minus(*pair) for pair in
+                              zip(figures["v_information_bits"], figures["v_information_bits_error"])],
+            "accuracy": [plus_minus(*pair) for pair in zip(figures["accuracy"], figures["accuracy_error"])],
+            "training loss (nats)": figures["training_loss"].map("{:.3f}".format),
+        },
+    )  # fmt: skip
+    caption = [
+        "V-information (bits) and accuracy of held-out items after every epoch of one training, ± standard error over "
+        "items and, of several trainings, over these. Its learning rate falls to 0 over all epochs, so that an early "
+        "one is not the same as a training of so many. The claims take the best epoch by these figures, which favours "
+        "a fall. The figure has BERT-base's as published (dashed; whole training sets, not comparable in level).",
+        described(runs),
+        *words,
+    ]
+    draw = functools.partial(draw_epochs, figures)
+    return [
+        Result("epochs", figures, text, "\n".join(caption), draw, [c for g in curve_groups(figures) for c in falls(*g)])
+    ]
+
+
+def curve_groups(figures: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Every curve with its name."""
+    groups = figures.groupby(["data", "family"], sort=False)
+    return [(f"{NAMES[data]}, {family}", own) for (data, family), own in groups]
+
+
+def falls(name: str, curve: pd.DataFrame) -> list[Claim]:
+    """Whether V-information ends below its best epoch, and whether it loses a larger part than accuracy does."""
+    best, last = curve.loc[curve["v_information_bits"].idxmax()], curve.iloc[-1]
+    statement = f"{name}: V-information falls again with over-fitting (figure 2)."
+    if best["epoch"] == last["epoch"]:
+        return [Claim(statement, "does not hold", f"it is largest after the last of {last['epoch']} epochs.")]
+    lost, errors = {}, {}
+    for column in ("v_information_bits", "accuracy"):
+        lost[column] = last[column] - best[column]
+        errors[column] = float(np.hypot(best[f"{column}_error"], last[f"{column}_error"]))
+    fall = Figure(lost["v_information_bits"], errors["v_information_bits"], int(last["n"]), int(last["runs"]))
+    share = lost["v_information_bits"] / last["H_yb"]
+    margin = Z95 * float(np.hypot(errors["v_information_bits"] / last["H_yb"], errors["accuracy"]))
+    difference = share - lost["accuracy"]
+    said = (
+        f"from epoch {best['epoch']} to {last['epoch']} V-information changes by {share:+.1%} of H(Y), accuracy by "
+        f"{lost['accuracy']:+.1%} of the items; 95 % interval of the difference {difference - margin:+.1%} to "
+        f"{difference + margin:+.1%}."
+    )
+    return [
+        less_than(statement, fall, f"from epoch {best['epoch']} to {last['epoch']}"),
+        Claim(f"{name}: V-information is more sensitive to over-fitting than accuracy (figure 2).",
+              verdict(difference - margin, difference + margin), said),
+    ]  # fmt: skip
+
+
+def draw_epochs(figures: pd.DataFrame, path: Path) -> None:
+    """Figure 2: V-information above, accuracy below."""
+    papers = published("vinfo")
+    papers = papers[(papers["model"] == BERT) & papers["epochs"].notna()]
+
+    def draw(axes: np.ndarray) -> None:
+        for (axis,), column in zip(axes, ("v_information_bits", "accuracy")):
+            for name, curve in curve_groups(figures):
+                data, family = curve["data"].iloc[0], curve["family"].iloc[0]
+                colour = mark("data", data).color  # and the marker is the family's
+                axis.errorbar(curve["epoch"], curve[column], Z95 * curve[f"{column}_error"], capsize=2, color=colour,
+                              marker=mark("family", family).marker, label=name)  # fmt: skip
+                paper = papers[papers["dataset"] == data].sort_values("epochs")
+                if len(paper):
+                    axis.plot(paper["epochs"], paper[column], "--", color=colour, marker="x",
+                              label=f"{NAMES[data]}, BERT-base (published)")  # fmt: skip
+            label = {"v_information_bits": "V-information (bits)"}.get(column, column)
+            axis.set(xlabel="epoch", xticks=sorted(set(figures["epoch"])), ylabel=label)
+        axes[0][0].axhline(0, color="grey", linewidth=0.8)
+        axes[0][0].set_title("with 95 % intervals", fontsize="medium")
+
+    drawn_in(1, 2, 6.0, 3.0, draw, path, "outside lower center", 2)
+
+
+def mislabelled(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
+    """How well scores find labels that were flipped on purpose; nothing where it was not run."""
+    if runs.empty:
+        return []
+    rows = []
+    for (data, family), own in runs.groupby(["data", "family"], sort=False):
+        for score in SCORES:
+            row = {"data": data, "family": family, "score": score, "runs": len(own), "n": int(own["n"].iloc[0]),
+                   "flipped": int(own["flipped"].iloc[0])}  # fmt: skip
+            for measure in MEASURES:
+                name = f"{score}/{measure}"
+                figure = over_seeds(own[name], own[f"{name}_error"], row["n"])
+                low, high = own[f"{name}_low"].mean(), own[f"{name}_high"].mean()
+                row |= {measure: figure.value, f"{measure}_error": figure.error, f"{measure}_low": low,
+                        f"{measure}_high": high}  # fmt: skip
+            rows.append(row)
+    figures = pd.DataFrame(rows)
+    text = figures[["data", "family"]].assign(
+        data=figures["data"].map(NAMES),
+        score=figures["score"].map(SCORES),
+        flipped=[f"{flipped:,} of {n:,}" for flipped, n in zip(figures["flipped"], figures["n"])],
+        **{
+            title: [f"{plus_minus(*pair)} ({low:.3f} to {high:.3f})" for *pair, low, high in zip(
+                *(figures[measure + end] for end in ("", "_error", "_low", "_high")))]
+            for measure, title in MEASURES.items()
+        },
+    )  # fmt: skip
+    caption = [
+        "Labels flipped at random, and how well scores of cross-fitted predictions find them. ± is the standard error "
+        "over resampled items, and over trainings where there are several; in brackets the mean 95 % interval of one. "
+        "All scores are of the same predictions: with two even classes PVI, loss and margin rank items alike. Labels "
+        "that were wrong before count as right: they cost all scores alike.",
+        *cautions(runs),
+        described(runs),
+        *words,
+    ]
+    chance = [better_than_chance(name, own) for name, own in figures.groupby("data", sort=False)]
+    draw = functools.partial(draw_detection, figures)
+    return [Result("mislabelled", figures, text, "\n".join(caption), draw, chance)]
+
+
+def better_than_chance(name: str, figures: pd.DataFrame) -> Claim:
+    """Whether the items of least PVI hold more flipped labels than a random choice."""
+    row = figures[figures["score"] == "pvi"].iloc[0]
+    share = row["flipped"] / row["n"]
+    value, error = row["precision"], row["precision_error"]
+    said = f"precision {value:.3f} ± {error:.3f}, by chance {share:.3f}."
+    statement = f"{NAMES[name]}: low PVI finds labels that are wrong (table 1)."
+    return Claim(statement, verdict(share - value - Z95 * error, share - value + Z95 * error), said)
+
+
+def draw_detection(figures: pd.DataFrame, path: Path) -> None:
+    """AUROC and precision by data set and score."""
+    names = list(dict.fromkeys(figures["data"]))
+
+    def draw(axes: np.ndarray) -> None:
+        for axis, (measure, title) in zip(axes[0], MEASURES.items()):
+            for number, (score, own, of) in enumerate(lines(figures, "detector", "score")):
+                places = [names.index(name) + 0.15 * (number - 1.5) for name in own["data"]]
+                spread = [own[measure] - own[f"{measure}_low"], own[f"{measure}_high"] - own[measure]]
+                axis.errorbar(places, own[measure], np.abs(spread), linestyle="none", capsize=2, label=SCORES[score],
+                              **of)  # fmt: skip
+            axis.set(title=title, xticks=range(len(names)), xlim=(-0.5, len(names) - 0.5),
+                     xticklabels=[NAMES[name] for name in names])  # fmt: skip
+            axis.tick_params(axis="x", labelsize="small")
+        for axis, chance in zip(axes[0], (0.5, float((figures["flipped"] / figures["n"]).mean()))):
+            axis.axhline(chance, color="grey", linewidth=0.8, label="by chance")
+        axes[0][0].set_ylabel("95 % interval")
+
+    drawn_in(2, 1, 5.0, 3.6, draw, path)

@@ -1,0 +1,273 @@
+"""Items with a class, a domain and a group: what domain generalisation is trained and judged on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
+from typing import NamedTuple, Self
+
+import numpy as np
+import torch
+
+from infoscope.data.checks import check_size
+from infoscope.data.domains.images import Images, ImagesInMemory, ResizedImages
+from infoscope.data.domains.labels import as_array, coded, group_numbers
+from infoscope.data.domains.split import assign
+
+_IMAGES_AT_ONCE = 4096
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DomainDataset:
+    """N items, each of one class, from one domain, in one group.
+
+    A group is what is not independent and must stay together when items are split or resampled: the base image that
+    several domains show, the slide that many patches are cut from, a patient. Made by `of_arrays`, `image_folder`,
+    `crmnist`, `rotated_mnist` and `camelyon17`.
+
+    y, d: class and domain, codes into class_names and domain_names, int64 [N]. groups: int64 [N], equal numbers for
+    items of one group; parts of a data set keep the codes and the group numbers, so they can be compared.
+    extra: further labels, name -> codes int64 [N] into extra_names[name]. image_shape: (C, H, W), or (p,) for features.
+    `name` is what a run records as its data set; `synthetic` marks generated items.
+    """
+
+    source: Images
+    rows: np.ndarray  # which rows of the source the items are
+    y: np.ndarray
+    d: np.ndarray
+    groups: np.ndarray
+    class_names: tuple[str, ...]
+    domain_names: tuple[str, ...]
+    image_shape: tuple[int, ...]
+    name: str
+    extra: Mapping[str, np.ndarray] = field(default_factory=dict)
+    extra_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    synthetic: bool = False
+
+    @classmethod
+    def of_arrays(
+        cls,
+        x: np.ndarray | torch.Tensor,
+        y: Sequence,
+        d: Sequence,
+        groups: Sequence | None = None,
+        *,
+        class_names: Sequence[str] | None = None,
+        domain_names: Sequence[str] | None = None,
+        extra: Mapping[str, Sequence] | None = None,
+        name: str = "arrays",
+        synthetic: bool = False,
+    ) -> Self:
+        """The caller's own items.
+
+        x: images, uint8 or floats in [0, 1], [N, H, W] or [N, C, H, W], kept in memory as they are; or features, any
+        numbers [N, p], kept as float32. y, d, groups and each label of extra: whole numbers or strings [N]. Labels are
+        coded in rising order unless class_names or domain_names are given: then they must be codes into those. Group
+        numbers stay as they are; None: every item is a group of its own. Raises ValueError for anything else, values
+        that are not finite, or no item.
+        """
+        values = _values(x)
+        n = len(values)
+        y, class_names = coded("y", y, n, class_names)
+        d, domain_names = coded("d", d, n, domain_names)
+        groups = np.arange(n) if groups is None else group_numbers(groups, n)
+        labels = {key: coded(f"extra[{key!r}]", column, n) for key, column in (extra or {}).items()}
+        return cls(
+            source=ImagesInMemory(values),
+            rows=np.arange(n),
+            y=y,
+            d=d,
+            groups=groups,
+            class_names=class_names,
+            domain_names=domain_names,
+            image_shape=tuple(values.shape[1:]),
+            name=name,
+            extra={key: codes for key, (codes, _) in labels.items()},
+            extra_names={key: names for key, (_, names) in labels.items()},
+            synthetic=synthetic,
+        )
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def __repr__(self) -> str:
+        classes, domains, groups = (len(np.unique(labels)) for labels in (self.y, self.d, self.groups))
+        counts = f"{classes} classes, {domains} domains, {groups} groups"
+        return f"DomainDataset({self.name!r}, {len(self)} items {self.image_shape}, {counts})"
+
+    def images(self, index: Sequence[int] | slice | np.ndarray | torch.Tensor) -> torch.Tensor:
+        """The images of these items, float32 [b, C, H, W] in [0, 1]; of features, float32 [b, p] as they are.
+
+        index: positions 0..N-1, a mask bool [N], or a slice. Raises ValueError for positions that are not there.
+        """
+        values = self.source(self.rows[self._positions(index)])
+        return values.float().div_(255.0) if values.dtype == torch.uint8 else values
+
+    def subset(self, index: Sequence[int] | slice | np.ndarray | torch.Tensor, note: str | None = None) -> Self:
+        """The items at these positions, in their order: positions 0..N-1, a mask bool [N], or a slice.
+
+        `note` goes behind the name; without one the name tells how many of the items there are. Raises ValueError for
+        positions that are not there, or none.
+        """
+        kept = self._positions(index)
+        if not len(kept):
+            raise ValueError(f"index must choose at least one of the {len(self)} items of {self.name!r}, not none.")
+        return replace(
+            self,
+            rows=self.rows[kept],
+            y=self.y[kept],
+            d=self.d[kept],
+            groups=self.groups[kept],
+            extra={key: codes[kept] for key, codes in self.extra.items()},
+            name=f"{self.name} {note or f'({len(kept)} of {len(self)})'}",
+        )
+
+    def split(
+        self,
+        held_out: str | int | None,
+        validation: float | None,
+        generator: torch.Generator,
+        *,
+        test: float = 0.2,
+        disjoint: bool = True,
+    ) -> DomainSplit:
+        """Items to train on, to validate on and to test on, drawn by group and never by item.
+
+        held_out is the domain of the test, by name or number; training and validation are in the other domains. None:
+        the test is in-domain. validation is the fraction of the training groups set aside, spread evenly over classes
+        and domains; None: no validation.
+
+        Where groups are in the held-out domain and outside it, as in CRMNIST, a fraction `test` of them is tested in
+        the held-out domain and the others are trained on outside it, so that no group is on both sides; the items of
+        the test groups elsewhere, and of the training groups in the held-out domain, are not used. Groups of the
+        held-out domain alone, as slides are, are all tested. disjoint False is the protocol of DIVA and CRMNIST: all of
+        the held-out domain is tested, although its base images were trained on, so the accuracy mixes new domains with
+        known images; needs held_out.
+
+        Raises ValueError for a domain without items, for a fraction outside (0, 1), and when a part is left without
+        items, or training without a domain or a class that is there outside the held-out domain.
+        """
+        held_out = None if held_out is None else self._domain(held_out)
+        if held_out is None and not disjoint:
+            raise ValueError("held_out must be a domain when disjoint is False, not None.")
+        for argument, fraction in (("validation", validation), ("test", test)):
+            whole = argument == "validation" and fraction is None
+            if not whole and (not isinstance(fraction, Real) or not 0.0 < fraction < 1.0):
+                raise ValueError(f"{argument} must be a fraction inside (0, 1), not {fraction!r}.")
+        parts = assign(self.y, self.d, self.groups, held_out, validation, test, disjoint, generator)
+        self._check_training(parts.train, held_out)
+        where = "in-domain" if held_out is None else f"on {self.domain_names[held_out]}"
+        but = "" if held_out is None else f" without {self.domain_names[held_out]}"
+        return DomainSplit(
+            self.subset(parts.train, f"training{but}"),
+            None if parts.validation is None else self.subset(parts.validation, f"validation{but}"),
+            self.subset(parts.test, f"test {where}"),
+        )
+
+    def resized(self, size: int | Sequence[int]) -> Self:
+        """The same items with images of this side, or (height, width): bicubic and antialiased, made when asked for.
+
+        Raises ValueError for features and for a size that is not of positive whole numbers.
+        """
+        if len(self.image_shape) != 3:
+            raise ValueError(f"size must be left out for features, as {self.name!r} has, not {size!r}.")
+        height, width = check_size(size)
+        if (height, width) == self.image_shape[1:]:
+            return self
+        return replace(
+            self,
+            source=ResizedImages(self.source, (height, width)),
+            image_shape=(self.image_shape[0], height, width),
+            name=f"{self.name} at {height} x {width}",
+        )
+
+    def in_memory(self) -> Self:
+        """The same items with the images rendered or read once and kept: N * C * H * W bytes (four times that for
+        floats). Worth it before training; a part of a data set keeps only its own."""
+        kept = None
+        for start in range(0, len(self), _IMAGES_AT_ONCE):
+            some = self.source(self.rows[start : start + _IMAGES_AT_ONCE])
+            if kept is None:
+                kept = some.new_empty(len(self), *self.image_shape)
+            kept[start : start + len(some)] = some
+        return replace(self, source=ImagesInMemory(kept), rows=np.arange(len(self)))
+
+    def _positions(self, index: Sequence[int] | slice | np.ndarray | torch.Tensor) -> np.ndarray:
+        n = len(self)
+        if isinstance(index, slice):
+            return np.arange(n)[index]
+        chosen = as_array(index)
+        if chosen.dtype == bool:
+            fits = chosen.shape == (n,)
+        else:
+            chosen = chosen.astype(np.int64) if not chosen.size else chosen
+            fits = chosen.ndim == 1 and chosen.dtype.kind in "iu" and bool(((chosen >= 0) & (chosen < n)).all())
+        if not fits:
+            raise ValueError(
+                f"index must be positions from 0 to {n - 1}, a mask of {n} values or a slice, "
+                f"not {chosen.dtype} of shape {list(chosen.shape)}"
+                + (f" from {chosen.min()} to {chosen.max()}." if chosen.size and chosen.dtype.kind in "iu" else ".")
+            )
+        return np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
+
+    def _domain(self, domain: str | int) -> int:
+        named = {code: self.domain_names[code] for code in np.unique(self.d).tolist()}
+        by_name = [code for code, name in named.items() if name == domain]
+        by_number = [domain] if isinstance(domain, Integral) and not isinstance(domain, bool) else []
+        found = [code for code in by_name or by_number if code in named]
+        if len(found) != 1:
+            raise ValueError(f"held_out must be one of the domains {named}, by number or name, not {domain!r}.")
+        return int(found[0])
+
+    def _check_training(self, train: np.ndarray, held_out: int | None) -> None:
+        outside = np.full(len(self), True) if held_out is None else self.d != held_out
+        for what, codes, names in (("class", self.y, self.class_names), ("domain", self.d, self.domain_names)):
+            lacking = np.setdiff1d(codes[outside], codes[train])
+            if len(lacking):
+                raise ValueError(
+                    f"validation and test must leave every {what} in training, but of {len(np.unique(self.groups))} "
+                    f"groups none with {what} {[names[one] for one in lacking]} is left for it."
+                )
+
+
+class DomainSplit(NamedTuple):
+    """Parts of one data set; `validation` is None where none was asked for."""
+
+    train: DomainDataset
+    validation: DomainDataset | None
+    test: DomainDataset
+
+    @property
+    def shared_groups(self) -> int:
+        """How many groups of the test are trained or validated on too: 0 unless the split was not disjoint."""
+        seen = [part.groups for part in (self.train, self.validation) if part is not None]
+        return len(np.intersect1d(np.concatenate(seen), self.test.groups))
+
+
+def _values(x: np.ndarray | torch.Tensor) -> torch.Tensor:
+    """Images uint8 or float32 [N, C, H, W], or features float32 [N, p], all checked."""
+    try:
+        values = torch.as_tensor(x).detach().cpu()
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"x must be an array of images or features, not {type(x).__name__}.") from error
+    if values.ndim not in (2, 3, 4) or not values.numel() or values.is_complex() or values.dtype == torch.bool:
+        raise ValueError(
+            "x must be images [N, H, W] or [N, C, H, W] or features [N, p], at least one, "
+            f"not {values.dtype} of shape {list(values.shape)}."
+        )
+    if values.is_floating_point() and not bool(values.isfinite().all()):
+        bad = int((~values.flatten(1).isfinite().all(1)).sum())
+        raise ValueError(f"x must be finite, but {bad} of its {len(values)} items are not.")
+    if values.ndim == 2:
+        return values.float()
+    if values.ndim == 4 and values.shape[1] > 4 >= values.shape[3]:
+        raise ValueError(f"x must have its channels first, [N, C, H, W], not shape {list(values.shape)}.")
+    if values.dtype != torch.uint8:
+        if not values.is_floating_point() or values.min() < 0.0 or values.max() > 1.0:
+            low, high = (limit.item() for limit in values.double().aminmax())
+            raise ValueError(
+                f"x must be images of uint8 or of floats in [0, 1], not {values.dtype} from {low:g} to {high:g}."
+            )
+        values = values.float()
+    return values[:, None] if values.ndim == 3 else values

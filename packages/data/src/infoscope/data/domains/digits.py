@@ -1,0 +1,82 @@
+"""Handwritten digits as domains are made of them: where they come from, at one size, turned by an angle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+
+from infoscope.data.checks import check_size
+from infoscope.data.pools.loaders import digits, mnist, root_or_default
+from infoscope.data.pools.pools import ImagePool
+
+BUNDLED = "digits"
+INTERPOLATIONS = {
+    "nearest": Image.Resampling.NEAREST,
+    "bilinear": Image.Resampling.BILINEAR,
+    "bicubic": Image.Resampling.BICUBIC,
+}
+
+
+def base_digits(
+    base: ImagePool | str | None, root: Path | str | None, splits: Sequence[str], size: int | Sequence[int]
+) -> tuple[np.ndarray, np.ndarray, str]:
+    """Grey images uint8 [n, height, width], their labels int64 [n], and the pool's name.
+
+    Of the pool `base`; "digits": the bundled ones; None: the splits of MNIST in `root` or the folder of INFOSCOPE_DATA,
+    the bundled ones where there is neither. Raises ValueError for a pool that is not grey and for another base,
+    FileNotFoundError as `mnist`.
+    """
+    if isinstance(base, ImagePool):
+        pools = [base]
+    elif base not in (None, BUNDLED):
+        raise ValueError(f"base must be an ImagePool, {BUNDLED!r} or None, not {base!r}.")
+    elif base == BUNDLED or root_or_default(root) is None:
+        pools = [_bundled()]
+    else:
+        pools = [mnist(split, root) for split in splits]
+    height, width = check_size(size)
+    if any(pool.images.ndim != 3 for pool in pools):
+        raise ValueError(f"base must hold grey images [n, h, w], not images {list(pools[0].images.shape)}.")
+    images = [
+        pool.images if pool.images.shape[1:] == (height, width) else pool.resized(height, width)[:, 0] for pool in pools
+    ]
+    name = "+".join(dict.fromkeys(pool.name for pool in pools))
+    return torch.cat(images).cpu().numpy(), torch.cat([pool.labels for pool in pools]).cpu().numpy(), name
+
+
+def _bundled() -> ImagePool:
+    """The bundled digits in a black frame of two pixels, 12 x 12: they fill their 8 x 8 pixels, and half the diagonal
+    of those is 5.7, so that no rotation cuts anything off."""
+    pool = digits()
+    return replace(pool, images=torch.nn.functional.pad(pool.images, (2, 2, 2, 2)))
+
+
+def rotated(images: np.ndarray, degrees: float, interpolation: str) -> np.ndarray:
+    """Images uint8 [n, h, w] turned counterclockwise about their centre by Pillow, black from outside."""
+    resample = INTERPOLATIONS[interpolation]
+    return np.stack([np.asarray(Image.fromarray(image).rotate(degrees, resample)) for image in images])
+
+
+def source_pixels(height: int, width: int, degrees: float) -> np.ndarray:
+    """Which pixel Pillow's nearest-neighbour rotation copies to each pixel: int64 [height * width], -1 for black.
+
+    Pillow says so itself: its rotation of an image of pixel numbers. One look-up then turns any number of images.
+    """
+    numbers = np.arange(1, height * width + 1, dtype=np.int32).reshape(height, width)
+    return np.asarray(Image.fromarray(numbers).rotate(degrees, Image.Resampling.NEAREST)).ravel().astype(np.int64) - 1
+
+
+def check_angles(argument: str, angles: Sequence[float]) -> tuple[float, ...]:
+    """Returns the angles, degrees; ValueError unless they are finite numbers, at least one."""
+    try:
+        degrees = np.asarray(tuple(angles), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{argument} must be angles in degrees, not {angles!r}.") from error
+    if degrees.ndim != 1 or not degrees.size or not np.isfinite(degrees).all():
+        raise ValueError(f"{argument} must be at least one finite angle in degrees, not {angles!r}.")
+    return tuple(degrees.tolist())

@@ -1,0 +1,121 @@
+"""Domain data sets of image files: folders by domain and class, or a table that lists them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from infoscope.data.checks import check_size
+from infoscope.data.domains.dataset import DomainDataset
+from infoscope.data.domains.images import ImageFiles, open_image
+from infoscope.data.domains.labels import coded, numbers_or_text
+from infoscope.data.files import reading
+
+SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
+_COLUMNS = ("path", "label", "domain", "group")
+
+
+def image_folder(
+    root: Path | str,
+    table: Path | str | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    extra: Sequence[str] = (),
+    size: int | Sequence[int] | None = None,
+    channels: int = 3,
+    name: str | None = None,
+) -> DomainDataset:
+    """Image files, read when their images are asked for.
+
+    Without a table: <root>/<domain>/<class>/<file>, each file a group of its own. With one, a CSV file with a header:
+    the columns path (relative to root), label, domain and, if it is there, group; other columns may follow, and those
+    named in `extra` are kept as labels. `columns` says what the file calls them, such as {"path": "filename", "domain":
+    "hospital"}; a data set of WILDS is read from its metadata.csv that way.
+
+    size: side or (height, width) every image is brought to, bicubic; None: that of the first image, which all must
+    have. channels: 3 (RGB) or 1 (grey). Raises FileNotFoundError when the root, the table, a folder's images or the
+    first image is not there (a later one: when it is read), ValueError for a table without a column or a row without
+    all of them, and for other arguments.
+    """
+    root = Path(root).expanduser()
+    if not root.is_dir():
+        raise FileNotFoundError(f"root names the folder {str(root)!r}, which does not exist.")
+    if table is None:
+        if columns or extra:
+            raise ValueError(f"columns and extra must be left out without a table, not {columns!r} and {extra!r}.")
+        cells = _listed(root)
+    else:
+        called = {key: key for key in _COLUMNS} | dict(columns or {})
+        if set(called) != set(_COLUMNS):
+            raise ValueError(f"columns must rename some of {list(_COLUMNS)}, not {sorted(columns)}.")
+        cells = read_columns(Path(table).expanduser(), (*called.values(), *extra), optional=(called["group"],))
+        cells = {key: cells[column] for key, column in called.items() if column in cells} | {
+            column: cells[column] for column in extra
+        }
+    labels = {key: coded(key, numbers_or_text(column), len(column)) for key, column in cells.items() if key != "path"}
+    files = image_files(root, cells["path"], size, channels)
+    n = len(files.paths)
+    return DomainDataset(
+        source=files,
+        rows=np.arange(n),
+        y=labels["label"][0],
+        d=labels["domain"][0],
+        groups=labels["group"][0] if "group" in labels else np.arange(n),
+        class_names=labels["label"][1],
+        domain_names=labels["domain"][1],
+        image_shape=(channels, *files.size),
+        name=name or root.resolve().name,
+        extra={key: labels[key][0] for key in extra},
+        extra_names={key: labels[key][1] for key in extra},
+    )
+
+
+def image_files(root: Path, paths: Sequence[str], size: int | Sequence[int] | None, channels: int) -> ImageFiles:
+    """The files as a source of images, after a look at the first; errors as of `image_folder`."""
+    if channels not in (1, 3):
+        raise ValueError(f"channels must be 1 (grey) or 3 (RGB), not {channels!r}.")
+    with open_image(root / paths[0]) as first:
+        width, height = first.size
+    return ImageFiles(root, paths, channels, (height, width) if size is None else check_size(size), size is not None)
+
+
+def read_columns(path: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> dict[str, list[str]]:
+    """The cells of these columns of a CSV file with a header, those of `optional` only if they are there.
+
+    Raises FileNotFoundError when the file is not there, ValueError when it has no rows, lacks a column, or a row is
+    short.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"the table {path} is not there.")
+    with reading(path, "a table in UTF-8"), path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file)
+        header = next(reader, [])
+        lacking = sorted(set(columns) - set(header) - set(optional))
+        if lacking:
+            raise ValueError(f"{path} must have the columns {lacking}, but has {header}.")
+        places = {column: header.index(column) for column in columns if column in header}
+        rows = [row for row in reader if row]
+    short = next((number for number, row in enumerate(rows, 1) if len(row) != len(header)), None)
+    if short or not rows:
+        raise ValueError(
+            f"{path} must have rows of {len(header)} cells, but row {short} has {len(rows[short - 1])}."
+            if short
+            else f"{path} must have at least one row."
+        )
+    return {column: [row[place] for row in rows] for column, place in places.items()}
+
+
+def _listed(root: Path) -> dict[str, list[str]]:
+    """The images of <root>/<domain>/<class>, sorted by path."""
+    paths = sorted(path for path in root.glob("*/*/*") if path.suffix.lower() in SUFFIXES)
+    if not paths:
+        raise FileNotFoundError(f"{root} holds no images {' '.join(SUFFIXES)} in folders <domain>/<class>.")
+    parts = [path.relative_to(root).parts for path in paths]
+    return {
+        "path": ["/".join(part) for part in parts],
+        "label": [part[1] for part in parts],
+        "domain": [part[0] for part in parts],
+    }

@@ -1,0 +1,107 @@
+"""dSprites, whole or in part, and the factor data set that is there in any case."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from infoscope.data.factors.dataset import FactorDataset, Reader
+from infoscope.data.factors.sprites import FACTORS, SHAPES, sprites
+from infoscope.data.files import read_arrays, reading
+from infoscope.data.pools.loaders import DATA_VARIABLE, root_or_default
+
+_FILES = {
+    "grid": "dsprites_downsampled.npz",
+    "subset": "dsprites_subset.npz",
+    "full": "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz",
+}
+_SOURCES = {
+    "grid": "the neuromatch_ssl_tutorial on GitHub (the full file of google-deepmind/dsprites-dataset serves as well)",
+    "subset": "the neuromatch_ssl_tutorial on GitHub",
+    "full": "google-deepmind/dsprites-dataset on GitHub",
+}
+_GRID = {"orientation": 4, "posX": 2, "posY": 2}  # how the grid thins the full set
+_BYTES_AT_ONCE = 2**24
+
+
+def dsprites(root: Path | str | None = None, part: str = "grid") -> FactorDataset:
+    """dSprites: binary sprites of 64 x 64 pixels with the factors shape, scale, orientation, posX and posY (Matthey,
+    Higgins, Hassabis and Lerchner 2017; Apache 2.0). The constant colour is left out.
+
+    part  "full"    all 737,280 images, the grid 3 x 6 x 40 x 32 x 32
+          "grid"    46,080 of them, the grid 3 x 6 x 10 x 16 x 16 of every 4th orientation and every 2nd position; from
+                    the full file where its own is not there
+          "subset"  20,000 drawn at random without replacement, which are no grid
+
+    Reads <root>/dsprites; root None is the folder of INFOSCOPE_DATA. Images are held as bits, 512 bytes each. The
+    first and the last of the 40 orientations, 0 and 2 pi, look the same: see `sprites`.
+    Raises ValueError for another part or a damaged file, FileNotFoundError when the folder or the file is not there.
+    """
+    if part not in _FILES:
+        raise ValueError(f"part must be one of {list(_FILES)}, not {part!r}.")
+    root = root_or_default(root)
+    if root is None:
+        raise FileNotFoundError(
+            f"{DATA_VARIABLE} must name the folder that holds dsprites/{_FILES[part]}, from {_SOURCES[part]}."
+        )
+    folder = root / "dsprites"
+    path = folder / _FILES[part]
+    if path.is_file():
+        return _read(path, f"dsprites-{part}")
+    if part == "grid" and (folder / _FILES["full"]).is_file():
+        return _read(folder / _FILES["full"], "dsprites-full").thinned(_GRID)
+    raise FileNotFoundError(f"{path} is not there; it can be obtained from {_SOURCES[part]}.")
+
+
+def factor_data(root: Path | str | None = None) -> FactorDataset:
+    """The grid of dSprites from `root`, or from the folder of INFOSCOPE_DATA where that has it, and otherwise the same
+    grid of generated sprites: 46,080 images either way, whose `name` and `synthetic` say which they are.
+
+    Raises FileNotFoundError when a folder that is named does not exist, or `root` does not have the grid.
+    """
+    named = root_or_default(root)
+    has_it = named is not None and any((named / "dsprites" / _FILES[part]).is_file() for part in ("grid", "full"))
+    return dsprites(root) if has_it or root is not None else sprites()
+
+
+def _read(path: Path, name: str) -> FactorDataset:
+    with reading(path, "an undamaged file of dSprites"):
+        stored = read_arrays(path, ("latents_classes", "latents_values"))
+        codes = stored["latents_classes"][:, -len(FACTORS) :]
+        values = stored["latents_values"][:, -len(FACTORS) :]
+        images = _bit_reader(path, len(codes))
+    first_with = [np.unique(column, return_index=True)[1] for column in codes.T]
+    of_code = [column[first] for column, first in zip(values.T, first_with)]
+    of_code[0] = np.array(SHAPES)
+    return FactorDataset(images, codes, FACTORS, factor_values=of_code, name=name)
+
+
+def _bit_reader(path: Path, n: int) -> Reader:
+    """Reads the n images, 0 or 1 in a byte each, a piece at a time (the full set takes 3 GB) and keeps the bits."""
+    with zipfile.ZipFile(path) as archive, archive.open("imgs.npy") as stream:
+        version = np.lib.format.read_magic(stream)
+        header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
+        shape, by_column, dtype = header(stream)
+        if by_column or dtype != np.uint8 or len(shape) != 3 or shape[0] != n:
+            raise ValueError(
+                f"imgs is {dtype} {list(shape)}{', by column' * by_column} and not uint8 [{n}, H, W], by row"
+            )
+        _, height, width = shape
+        area = height * width
+        bits = np.empty((n, -(-area // 8)), np.uint8)
+        at_once = max(1, _BYTES_AT_ONCE // area)
+        for start in range(0, n, at_once):
+            count = min(at_once, n - start)
+            pixels = np.frombuffer(stream.read(count * area), np.uint8).reshape(count, area)
+            if pixels.max() > 1:
+                raise ValueError(f"imgs has the value {pixels.max()} and not only 0 and 1")
+            bits[start : start + count] = np.packbits(pixels, axis=1)
+
+    def read(index: np.ndarray) -> torch.Tensor:
+        pixels = np.unpackbits(bits[index], axis=1, count=area)
+        return torch.from_numpy(pixels).float().view(-1, 1, height, width)
+
+    return read

@@ -1,0 +1,139 @@
+"""A generated grid of sprites: the five factors and the outlines of dSprites, at any resolution, without a download."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+
+from infoscope.data.checks import check_count
+from infoscope.data.factors.dataset import FactorDataset
+
+FACTORS = ("shape", "scale", "orientation", "posX", "posY")
+SHAPES = ("square", "ellipse", "heart")
+_SIZES = (3, 6, 40, 32, 32)  # of the published grid
+
+# Lengths are in sides of the image, at scale 1. They were fitted to the published images, whose outlines are vectors
+# that the pixels of many orientations and positions fix to about 0.0001.
+_SQUARE = 0.15  # half a side
+_ELLIPSE = (0.1994, 0.1128)  # half-axes, the longer one horizontal at orientation 0
+_HEART_WIDTH = 0.15  # half of it
+_HEART_UNIT = 0.3 / 29.0
+_HEART_RISE = 0.0225
+_REACH = 0.2122  # from the centre to the farthest point of any outline, a corner of the square
+_AT_ONCE = 256  # images whose windows fit into a processor's cache
+
+
+def sprites(
+    shapes: int = 3, scales: int = 6, orientations: int = 10, positions: int = 16, resolution: int = 64
+) -> FactorDataset:
+    """The complete grid shape x scale x orientation x posX x posY of one white sprite on black, the last factor varying
+    fastest: the grid of dSprites (Matthey, Higgins, Hassabis and Lerchner 2017), rendered when images are asked for.
+
+    shapes        how many of square, ellipse and heart
+    scales        of 0.5 to 1 in steps of 0.1; 1..6
+    orientations  of 0 to 2 pi in steps of 2 pi / 39, counter-clockwise; 1..40
+    positions     of 0 to 1 in steps of 1/31, from left to right and from top to bottom, along each axis; 1..32. The
+                  sprite's origin is at 1/4 + position / 2 of the side.
+    resolution    side of the images in pixels, at least 16
+
+    Fewer values than the published 6, 40 and 32 take steps as many times larger, from the same start: the defaults are
+    every 4th orientation and every 2nd position, 46,080 images, and (3, 6, 40, 32) all 737,280. Images are binary as
+    the published ones, white where the centre of a pixel is inside the outline; at 64 pixels nine of ten are equal to
+    the published one, the others differ by a pixel or a few of the outline. `resized` makes them grey.
+
+    An image tells less than its factors: a square is the same after a turn of pi / 2, an ellipse after pi, and all are
+    after 2 pi, so the images of the last of 40 orientations are those of the first, as in dSprites. As 4 and 2 do not
+    divide 39, no other two orientations are the same, but those of a square can be as close as 2 pi / 156, and below
+    64 pixels more and more images are equal. Raises ValueError when an argument is not a whole number in its range.
+    """
+    sizes = (shapes, scales, orientations, positions, positions)
+    for argument, size, most in zip(("shapes", "scales", "orientations", "positions"), sizes, _SIZES):
+        if check_count(argument, size) > most:
+            raise ValueError(f"{argument} must be at most {most}, as many as dSprites has, not {size}.")
+    check_count("resolution", resolution, least=16)
+    # Multiples of the published steps: a thinner grid has exactly the values, and images, of the full one.
+    steps = [np.arange(size) * (most / size) for size, most in zip(sizes, _SIZES)]
+    values = [
+        np.array(SHAPES[:shapes]),
+        0.5 + 0.1 * steps[1],
+        2.0 * math.pi / 39.0 * steps[2],
+        steps[3] / 31.0,
+        steps[4] / 31.0,
+    ]
+    by_code = [torch.from_numpy(of_factor).float() for of_factor in values[1:]]
+
+    def render(index: np.ndarray) -> torch.Tensor:
+        shape, *others = np.unravel_index(index, sizes)
+        of_image = [of_code[torch.from_numpy(codes)] for of_code, codes in zip(by_code, others)]
+        return _render(shape, *of_image, resolution)
+
+    return FactorDataset(
+        render,
+        np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes), axis=1),
+        FACTORS,
+        factor_values=values,
+        name=f"generated-sprites {'x'.join(map(str, sizes))} at {resolution} x {resolution}",
+        synthetic=True,
+    )
+
+
+def _render(
+    shape: np.ndarray, scale: torch.Tensor, turn: torch.Tensor, x: torch.Tensor, y: torch.Tensor, resolution: int
+) -> torch.Tensor:
+    """Sprites of these shapes (codes), scales, orientations and positions, each [b]: float32 [b, 1, side, side]."""
+    area = resolution * resolution
+    images = torch.zeros(len(shape) * area)
+    for code, outline in enumerate((_in_square, _in_ellipse, _in_heart)):
+        for members in torch.from_numpy(np.flatnonzero(shape == code)).split(_AT_ONCE):
+            pixels, u, v = _windows(scale[members], turn[members], x[members], y[members], resolution)
+            places = pixels.add_(members[:, None] * area).flatten()
+            images.scatter_(0, places, outline(u, v).float().flatten())
+    return images.view(-1, 1, resolution, resolution)
+
+
+def _windows(
+    scale: torch.Tensor, turn: torch.Tensor, x: torch.Tensor, y: torch.Tensor, resolution: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The pixels that a sprite can touch: their places in the image, int64 [b, w * w], and their centres in the
+    sprite's own frame, u to its right and v down, float32 [b, w, w]."""
+    width = math.ceil(2 * _REACH * resolution) + 1
+    column, across = _window(x, width, resolution)
+    row, down = _window(y, width, resolution)
+    cosine, sine = (turn.cos() / scale)[:, None], (turn.sin() / scale)[:, None]
+    u = (cosine * across)[:, None, :] - (sine * down)[:, :, None]
+    v = (sine * across)[:, None, :] + (cosine * down)[:, :, None]
+    steps = torch.arange(width)
+    pixels = (row * resolution + column)[:, None] + (steps[:, None] * resolution + steps).flatten()
+    return pixels, u, v
+
+
+def _window(position: torch.Tensor, width: int, resolution: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Along one axis: the first pixel, int64 [b], and how far the centre of each pixel is from the origin, [b, w]."""
+    origin = 0.25 + 0.5 * position
+    first = ((origin - _REACH) * resolution).long().clamp_(max=resolution - width)
+    centres = (first[:, None] + torch.arange(width) + 0.5) / resolution
+    return first, centres - origin[:, None]
+
+
+def _in_square(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    return torch.maximum(u.abs_(), v.abs_()) <= _SQUARE
+
+
+def _in_ellipse(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    long, short = _ELLIPSE
+    return u.square_().mul_(long**-2).addcmul_(v, v, value=short**-2) <= 1.0
+
+
+def _in_heart(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """The curve x = 16 sin^3 t, y = 13 cos t - 5 cos 2t - 2 cos 3t - cos 4t, y upwards.
+
+    At an x it has the two heights of cosine c and -c, c^2 = 1 - |x / 16|^(2/3): in powers of c, y is the even part
+    4 - 2 c^2 - 8 c^4 plus or minus the odd part 19 c - 8 c^3. Beyond the width c is NaN, which is not inside.
+    """
+    c2 = 1.0 - u.abs_().mul_(1.0 / _HEART_WIDTH).pow_(2.0 / 3.0)
+    even = 4.0 - c2 * (2.0 + 8.0 * c2)
+    odd = c2.sqrt() * (19.0 - 8.0 * c2)
+    height = v.add_(_HEART_RISE).mul_(-1.0 / _HEART_UNIT)
+    return height.sub_(even).abs_() <= odd

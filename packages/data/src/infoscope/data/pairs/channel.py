@@ -1,0 +1,130 @@
+"""Independent fair bits through a binary symmetric channel: the source of every non-Gaussian truth.
+
+Each of `sources` bits is fair on the x side and flipped with the crossover probability on the y side, so that
+I(X; Y) = sources * (ln 2 - H(crossover)) nats (the benchmark, section 4.5 and theorem 4.4; Cover 1999).
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from infoscope.data.checks import check_count, check_crossover
+
+LN2 = math.log(2.0)
+# Requests this close (relative) to sources * ln 2 are the maximum: the product itself carries such a rounding error.
+_AT_MAXIMUM = 1e-15
+
+
+def channel_information(crossover: float, sources: int) -> float:
+    """Mutual information in nats of `sources` fair bits and their flipped copies.
+
+    Raises ValueError when crossover is outside [0, 1/2] or sources is not a positive whole number.
+    """
+    return check_count("sources", sources) * _information_of_one(check_crossover(crossover))
+
+
+def crossover_for(mutual_information: float, sources: int) -> float:
+    """The crossover probability in [0, 1/2] at which `sources` bits share `mutual_information` nats.
+
+    Solved to machine precision by Newton's method; exactly 0.0 at the maximum sources * ln 2 and exactly 0.5 at 0.
+    Raises ValueError when mutual_information is not in [0, sources * ln 2].
+    """
+    sources = check_count("sources", sources)
+    per_source = mutual_information / sources
+    if not 0.0 <= per_source <= LN2 * (1.0 + _AT_MAXIMUM):
+        raise ValueError(
+            f"mutual_information must be from 0 to {sources * LN2:.6g} nats ({sources} bits, one per source), "
+            f"not {mutual_information!r}."
+        )
+    if per_source == 0.0:
+        return 0.5
+    if per_source >= LN2 * (1.0 - _AT_MAXIMUM):
+        return 0.0
+    if per_source < _information_of_one(0.25):
+        return 0.5 * (1.0 - _contrast_of(per_source))
+    return _small_crossover_of(LN2 - per_source)
+
+
+class ChannelPairs:
+    """The labels themselves: x holds `sources` fair bits, y the same bits after the channel (values 0 and 1).
+
+    Raises ValueError when sources is not a positive whole number or crossover is outside [0, 1/2].
+    """
+
+    def __init__(self, sources: int, crossover: float = 0.0) -> None:
+        self.sources = self.dim_x = self.dim_y = check_count("sources", sources)
+        self.crossover = check_crossover(crossover)
+        self.mutual_information = channel_information(crossover, sources)
+
+    def sample(
+        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Draws n pairs: x and y, float32 [n, sources]."""
+        x, y = draw_labels(n, self.sources, self.crossover, generator)
+        return x.to(device, torch.float32), y.to(device, torch.float32)
+
+    def log_ratio(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """Exact log p(x, y) / (p(x) p(y)) of every x with every y, in nats: [..., n, sources], [..., m, sources] ->
+        [..., n, m]. It is -inf where the pair is impossible (crossover 0 and a bit that differs)."""
+        differing = x.sum(-1)[..., :, None] + y.sum(-1)[..., None, :] - 2.0 * x @ y.mT
+        kept = math.log(2.0 * (1.0 - self.crossover))
+        agreeing = (self.sources - differing) * kept
+        if self.crossover == 0.0:
+            return agreeing.masked_fill(differing > 0, -math.inf)
+        return agreeing + differing * math.log(2.0 * self.crossover)
+
+
+def draw_labels(
+    n: int, sources: int, crossover: float, generator: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Draws the labels of both sides of n pairs: two bool tensors [n, sources] on the generator's device.
+
+    Every source of binary pairs draws these first, so the same generator gives the same labels whatever they label.
+    """
+    shape = (check_count("n", n), sources)
+    device = generator.device
+    x = torch.randint(2, shape, generator=generator, device=device).bool()
+    # float64 keeps P(flip) within 2^-53 of the crossover; rand is in [0, 1), so crossover 0 never flips.
+    flips = torch.rand(shape, generator=generator, device=device, dtype=torch.float64) < crossover
+    return x, x ^ flips
+
+
+def _binary_entropy(p: float) -> float:
+    return -p * math.log(p) - (1.0 - p) * math.log1p(-p) if p > 0.0 else 0.0
+
+
+def _information_of_contrast(d: float) -> float:
+    """ln 2 - H((1 - d) / 2) for d in [0, 1), without the cancellation of the plain difference near d = 0."""
+    return d * math.atanh(d) + 0.5 * math.log1p(-d * d)
+
+
+def _information_of_one(crossover: float) -> float:
+    if crossover < 0.25:
+        return LN2 - _binary_entropy(crossover)
+    return _information_of_contrast(1.0 - 2.0 * crossover)
+
+
+def _contrast_of(information: float) -> float:
+    """Solves _information_of_contrast(d) = information for d = 1 - 2 crossover.
+
+    The function is convex and at least d^2 / 2, so Newton's steps from sqrt(2 information) fall towards the root and
+    never pass it; they end when rounding stops the fall.
+    """
+    d = math.sqrt(2.0 * information)
+    while (lower := d - (_information_of_contrast(d) - information) / math.atanh(d)) < d:
+        d = lower
+    return d
+
+
+def _small_crossover_of(entropy: float) -> float:
+    """Solves H(crossover) = entropy on the rising branch.
+
+    H is concave and at most 2 ln 2 sqrt(crossover), so Newton's steps from below rise towards the root and never pass
+    it; they end when rounding stops the rise.
+    """
+    p = (entropy / (2.0 * LN2)) ** 2
+    while (higher := p + (entropy - _binary_entropy(p)) / (math.log1p(-p) - math.log(p))) > p:
+        p = higher
+    return p

@@ -1,0 +1,91 @@
+"""Pairs of an image and a text that share their classes through a binary symmetric channel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from infoscope.data.checks import check_crossover, check_grid, check_size
+from infoscope.data.pairs.channel import channel_information, draw_labels
+from infoscope.data.pairs.images import patch_size
+from infoscope.data.pairs.two_classes import TwoClasses
+from infoscope.data.pools.canvas import Canvas
+from infoscope.data.pools.pools import EmbeddingPool, ImagePool
+
+LAYOUTS = ("resized", "repeated")
+_REPEATED_SIZE = 64
+
+
+class MixedPairs:
+    """An image of patches beside a concatenation of embeddings (the benchmark, figure 9 and supplement C).
+
+    x is composed like an image of ImagePairs, y like a text of TextPairs; patch p of x and vector p of y have the same
+    class, or another with the crossover probability, and are otherwise drawn apart. The information
+    sources * (ln 2 - H(crossover)) is exact as long as both classes can be read off. Two layouts of x:
+        resized   resized to `size`, by default to as many pixels as y has values, as square as can be: 80 x 96 for ten
+                  embeddings of 768 (the published runs)
+        repeated  resized to `size`, by default 64 x 64, then repeated from its beginning until it is as long as y (the
+                  paper's text: 4,096 pixels and the first 3,584 again)
+
+    Arguments: images, grey, and texts, each of exactly two classes, the lower label of one standing for the lower of
+    the other; grid, (channels, rows, columns) of patches, one per embedding; crossover; layout; size, a side or
+    (height, width). dim_x is the number of pixels of all channels, or dim_y where repeated; dim_y = sources * d.
+    Raises ValueError for a pool without two classes of at least two items each, images that are not grey, a grid that
+    is not three positive whole numbers, a crossover outside [0, 1/2], another layout, a size that is not positive, or
+    a repeated image that is longer than y.
+    """
+
+    def __init__(
+        self,
+        images: ImagePool,
+        texts: EmbeddingPool,
+        grid: Sequence[int] = (1, 2, 5),
+        crossover: float = 0.0,
+        layout: str = "resized",
+        size: int | Sequence[int] | None = None,
+    ) -> None:
+        if layout not in LAYOUTS:
+            raise ValueError(f"layout must be one of {list(LAYOUTS)}, not {layout!r}.")
+        self.images, self.texts, self.layout = images, texts, layout
+        self.grid = check_grid(grid)
+        self.crossover = check_crossover(crossover)
+        self.sources = math.prod(self.grid)
+        self.dim_y = self.sources * texts.vectors.shape[1]
+        if size is None:
+            size = _most_square(self.dim_y // self.grid[0]) if layout == "resized" else _REPEATED_SIZE
+        self.size = check_size(size)
+        pixels = self.grid[0] * self.size[0] * self.size[1]
+        if layout == "repeated" and pixels > self.dim_y:
+            raise ValueError(f"size must leave at most dim_y={self.dim_y} pixels where repeated, not {pixels}.")
+        self.dim_x = self.dim_y if layout == "repeated" else pixels
+        self.mutual_information = channel_information(self.crossover, self.sources)
+        self._canvas = Canvas(patch_size(images, "images"), self.grid, self.size)
+        self._patches = TwoClasses(images.images.flatten(1), images.labels, "images")
+        self._vectors = TwoClasses(texts.vectors, texts.labels, "texts")
+
+    def sample(
+        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Draws n pairs: images x, float32 [n, dim_x], values in [0, 1], and texts y, float32 [n, sources * d]."""
+        return self.sample_labelled(n, generator, device)[:2]
+
+    def sample_labelled(
+        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The pairs of `sample`, then the labels of x and of y: bool [n, sources], True for the higher class."""
+        x_labels, y_labels = draw_labels(n, self.sources, self.crossover, generator)
+        patches = self._patches.draw(x_labels, generator).to(device)
+        vectors = self._vectors.draw(y_labels, generator).to(device)
+        x = self._canvas.compose(self._patches.table(patches.device), patches).div_(255.0).view(n, -1)
+        if self.layout == "repeated":
+            x = x.repeat(1, -(-self.dim_x // x.shape[1]))[:, : self.dim_x].contiguous()
+        y = self._vectors.table(vectors.device).index_select(0, vectors.flatten()).view(n, self.dim_y)
+        return x, y, x_labels.to(device), y_labels.to(device)
+
+
+def _most_square(area: int) -> tuple[int, int]:
+    """The (height, width) of this area with height <= width, as near as can be."""
+    height = next(h for h in range(math.isqrt(area), 0, -1) if area % h == 0)
+    return height, area // height

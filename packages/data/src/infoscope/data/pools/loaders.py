@@ -1,0 +1,159 @@
+"""Loaders of pools: the bundled digits, MNIST, CIFAR-10, and the published sentence embeddings of IMDB.
+
+Real data is read from the folder that the environment variable INFOSCOPE_DATA names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import torch
+from filelock import FileLock
+
+from infoscope.data.files import read_arrays, reading
+from infoscope.data.pools.idx import read_idx
+from infoscope.data.pools.pools import EmbeddingPool, ImagePool
+
+DATA_VARIABLE = "INFOSCOPE_DATA"
+ENCODERS = ("bert", "roberta")
+_CACHE = Path("~/.cache/infoscope")
+_SPLITS = ("train", "test")
+_MNIST_FILES = {"train": "train", "test": "t10k"}
+_CIFAR10_COUNT = {"train": 50_000, "test": 10_000}
+
+
+def data_root() -> Path | None:
+    """The folder that INFOSCOPE_DATA names, or None when it is unset or empty.
+
+    Raises FileNotFoundError when it names a folder that does not exist.
+    """
+    named = os.environ.get(DATA_VARIABLE)
+    if not named:
+        return None
+    root = Path(named).expanduser()
+    if not root.is_dir():
+        raise FileNotFoundError(f"{DATA_VARIABLE} names the folder {named!r}, which does not exist.")
+    return root
+
+
+def digits() -> ImagePool:
+    """The 1,797 handwritten digits of 8 x 8 pixels that come with scikit-learn: the default that needs no download.
+
+    Their values 0..16 are scaled to 0..255 (Alpaydin and Kaynak 1998, the UCI test set).
+    """
+    # Finding the package does not import it: sklearn.datasets takes seconds to import, the file milliseconds to read.
+    (package,) = find_spec("sklearn").submodule_search_locations
+    table = np.loadtxt(Path(package, "datasets", "data", "digits.csv.gz"), delimiter=",", dtype=np.int64)
+    images = np.rint(table[:, :-1] * (255.0 / 16.0)).astype(np.uint8).reshape(-1, 8, 8)
+    return ImagePool(torch.from_numpy(images), torch.from_numpy(table[:, -1].copy()), "digits")
+
+
+def mnist(split: str = "train", root: Path | str | None = None) -> ImagePool:
+    """MNIST: 60,000 (train) or 10,000 (test) handwritten digits of 28 x 28 pixels (LeCun, Cortes and Burges 1998).
+
+    Reads the IDX files of <root>/MNIST/raw, as they are or gzipped; root None is the folder of INFOSCOPE_DATA. With
+    neither, torchvision downloads them into ~/.cache/infoscope. Raises ValueError for another split or a damaged file,
+    FileNotFoundError when the folder or a file is not there.
+    """
+    _check_split(split)
+    root = root_or_default(root)
+    if root is None:
+        stored = _torchvision("MNIST", _CACHE.expanduser(), split, "MNIST/raw")
+        images, labels = stored.data, stored.targets
+    else:
+        stem = root / "MNIST" / "raw" / _MNIST_FILES[split]
+        images = read_idx(stem.with_name(stem.name + "-images-idx3-ubyte"))
+        labels = read_idx(stem.with_name(stem.name + "-labels-idx1-ubyte")).long()
+    return ImagePool(images, labels, f"mnist-{split}")
+
+
+def cifar10(split: str = "train", root: Path | str | None = None) -> ImagePool:
+    """CIFAR-10: 50,000 (train) or 10,000 (test) photographs of 32 x 32 RGB pixels (Krizhevsky 2009).
+
+    Reads <root>/cifar-10-batches-py, the authors' files: pickles, which are read only if their checksums are the
+    published ones. Or else the first images in <root>/cifar10/cifar10_subset.npz (x_train, y_train, x_test, y_test),
+    which the name then says; root None is the folder of INFOSCOPE_DATA. With neither, torchvision downloads them into
+    ~/.cache/infoscope. Raises ValueError for another split or a damaged subset, FileNotFoundError when the folder or
+    the files are not there, or the authors' are damaged.
+    """
+    _check_split(split)
+    root = root_or_default(root)
+    if root is not None and not (root / "cifar-10-batches-py").is_dir():
+        return _cifar10_subset(root / "cifar10" / "cifar10_subset.npz", split)
+    stored = _torchvision("CIFAR10", root or _CACHE.expanduser(), split, "cifar-10-batches-py", download=root is None)
+    return ImagePool(torch.from_numpy(stored.data.copy()), torch.tensor(stored.targets), f"cifar10-{split}")
+
+
+def imdb_embeddings(encoder: str = "bert", root: Path | str | None = None) -> EmbeddingPool:
+    """Sentence embeddings of 25,000 IMDB reviews, 12,500 of each class, 768 values each, published by the benchmark.
+
+    Reads <root>/imdb_embeddings/<encoder>.npz (x float [n, d], y integer [n]); root None is the folder of
+    INFOSCOPE_DATA. Raises ValueError for another encoder or a damaged file, FileNotFoundError when the folder or the
+    file is not there.
+    """
+    if encoder not in ENCODERS:
+        raise ValueError(f"encoder must be one of {list(ENCODERS)}, not {encoder!r}.")
+    root = root_or_default(root)
+    if root is None:
+        raise FileNotFoundError(
+            f"the IMDB embeddings cannot be downloaded; {DATA_VARIABLE} must name the folder that holds "
+            f"imdb_embeddings/{encoder}.npz."
+        )
+    path = root / "imdb_embeddings" / f"{encoder}.npz"
+    stored = read_arrays(path, ("x", "y"))
+    with reading(path, "embeddings and their labels"):
+        vectors = torch.from_numpy(stored["x"].astype(np.float32))
+        labels = torch.from_numpy(stored["y"].astype(np.int64))
+        return EmbeddingPool(vectors, labels, f"imdb-{encoder}")
+
+
+def root_or_default(root: Path | str | None) -> Path | None:
+    """The folder a loader reads from: `root`, or that of INFOSCOPE_DATA where it is None. FileNotFoundError unless it
+    exists."""
+    if root is None:
+        return data_root()
+    root = Path(root).expanduser()
+    if not root.is_dir():
+        raise FileNotFoundError(f"root names the folder {str(root)!r}, which does not exist.")
+    return root
+
+
+def _check_split(split: str) -> None:
+    if split not in _SPLITS:
+        raise ValueError(f"split must be one of {list(_SPLITS)}, not {split!r}.")
+
+
+def _cifar10_subset(path: Path, split: str) -> ImagePool:
+    if not path.is_file():
+        raise FileNotFoundError(f"neither {path} nor the folder cifar-10-batches-py is there.")
+    stored = read_arrays(path, (f"x_{split}", f"y_{split}"))
+    with reading(path, "images and their labels"):
+        images = torch.from_numpy(stored[f"x_{split}"])
+        labels = torch.from_numpy(stored[f"y_{split}"].astype(np.int64))
+        first = f" first {len(images)}" if len(images) < _CIFAR10_COUNT[split] else ""
+        return ImagePool(images, labels, f"cifar10-{split}{first}")
+
+
+def _torchvision(name: str, folder: Path, split: str, content: str, download: bool = True):
+    """One of torchvision's data sets, read from `folder`, where `download` puts it first if it is not there."""
+    from torchvision import datasets  # only when it is needed: it takes a second to import
+
+    try:
+        with _alone(folder / f"{name}.lock") if download else contextlib.nullcontext():
+            return getattr(datasets, name)(folder, train=split == "train", download=download)
+    except (OSError, RuntimeError) as error:
+        if not download:
+            raise FileNotFoundError(f"{folder / content} must hold the whole {name}, but: {error}.") from error
+        raise FileNotFoundError(
+            f"{name} could not be downloaded; {DATA_VARIABLE} can name a folder that holds {content}."
+        ) from error
+
+
+def _alone(path: Path) -> FileLock:
+    """One process of a machine downloads, while the others wait."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return FileLock(path)

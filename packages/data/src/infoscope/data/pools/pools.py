@@ -1,0 +1,178 @@
+"""Pools of labelled items: what pairs of images and of texts are drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from numbers import Real
+from typing import Self
+
+import numpy as np
+import torch
+
+from infoscope.data.checks import check_count
+from infoscope.data.pools.canvas import Canvas
+
+_PLANES_AT_ONCE = 512
+
+
+class _Pool:
+    """What both kinds of pool do with their items, whatever those are."""
+
+    labels: torch.Tensor
+    name: str
+    _items: str  # the name of the field that holds the items
+
+    @property
+    def classes(self) -> tuple[int, ...]:
+        """The distinct labels, in rising order."""
+        return tuple(self.labels.unique().tolist())
+
+    def restrict(self, classes: Sequence[int]) -> Self:
+        """The items of these classes, in their order; the name says which. ValueError for a class the pool lacks."""
+        wanted = sorted(set(classes))
+        if not wanted or not set(wanted) <= set(self.classes):
+            raise ValueError(f"classes must be some of {list(self.classes)} of {self.name!r}, not {list(classes)}.")
+        kept = torch.isin(self.labels, torch.tensor(wanted, device=self.labels.device))
+        return self._part(kept, f"[{','.join(map(str, wanted))}]")
+
+    def split(self, fraction: float, generator: torch.Generator) -> tuple[Self, Self]:
+        """Two random parts without a common item, to train on and to hold out: the second has `fraction` of every
+        class, to the nearest item.
+
+        Items that are equal value for value stay together, whatever their labels. The parts keep the pool's order, and
+        their names say which they are. Raises ValueError when fraction is not inside (0, 1) or leaves a part without a
+        class of the pool.
+        """
+        if not isinstance(fraction, Real) or not 0.0 < fraction < 1.0:
+            raise ValueError(f"fraction must be inside (0, 1), not {fraction!r}.")
+        held_out = self._places(generator) < fraction
+        training = self._part(~held_out, f" training {100 * (1 - fraction):g}%")
+        return self._whole("fraction", fraction, training, self._part(held_out, f" held out {100 * fraction:g}%"))
+
+    def folds(self, count: int, generator: torch.Generator) -> list[tuple[Self, Self]]:
+        """Cross-fitting: `count` times two parts as of `split`, the held-out ones making up the whole pool.
+
+        Raises ValueError when count is not a whole number of at least 2 or leaves a part without a class of the pool.
+        """
+        check_count("count", count, least=2)
+        fold = (self._places(generator) * count).long()
+        of = [f"fold {k + 1} of {count}" for k in range(count)]
+        return [
+            self._whole("count", count, self._part(fold != k, f" without {of[k]}"), self._part(fold == k, f" {of[k]}"))
+            for k in range(count)
+        ]
+
+    def _part(self, kept: torch.Tensor, suffix: str) -> Self:
+        kept = kept.to(self.labels.device)
+        items = {self._items: getattr(self, self._items)[kept]}
+        return replace(self, **items, labels=self.labels[kept], name=self.name + suffix)
+
+    def _whole(self, argument: str, value: float, training: Self, held_out: Self) -> tuple[Self, Self]:
+        if not training.classes == held_out.classes == self.classes:
+            raise ValueError(
+                f"{argument} must leave items of every class in both parts, but {value!r} leaves classes "
+                f"{list(training.classes)} and {list(held_out.classes)} of {list(self.classes)}."
+            )
+        return training, held_out
+
+    def _places(self, generator: torch.Generator) -> torch.Tensor:
+        """A place in (0, 1) for every item, float64 [n] on the CPU: each class is spread evenly in random order, and
+        equal items have the place of their first."""
+        group, first = _equal_items(getattr(self, self._items))
+        order = torch.randperm(len(first), generator=generator, device=generator.device).cpu().numpy()
+        places = np.empty(len(group))
+        labels = self.labels.cpu().numpy()
+        for label in self.classes:
+            members = np.flatnonzero(labels == label)
+            members = members[order[group[members]].argsort(kind="stable")]
+            places[members] = (np.arange(len(members)) + 0.5) / len(members)
+        return torch.from_numpy(places[first[group]])
+
+
+@dataclass(frozen=True, eq=False)
+class ImagePool(_Pool):
+    """Images of one size, grey or RGB: images uint8 [n, h, w] or [n, h, w, 3], labels int64 [n].
+
+    `name` is what a run records as its data set; `synthetic` marks generated items.
+    Raises ValueError when a type or a shape is not as stated, or when the pool is empty.
+    """
+
+    images: torch.Tensor
+    labels: torch.Tensor
+    name: str
+    synthetic: bool = False
+    _at_size: dict[tuple, torch.Tensor] = field(default_factory=dict, init=False, repr=False)
+    _items = "images"
+
+    def __post_init__(self) -> None:
+        fits = self.images.ndim == 3 or (self.images.ndim == 4 and self.images.shape[3] == 3)
+        _check_values("images", self.images, torch.uint8, "[n, h, w] or [n, h, w, 3]", fits)
+        _check_labels(self.labels, len(self.images))
+
+    def resized(self, height: int, width: int, device: torch.device | str = "cpu") -> torch.Tensor:
+        """The images resized bicubic and antialiased, with Pillow's rounding: uint8 [n, channels, height, width].
+
+        Made on the first call for a size and kept on every device it was asked for (50,000 RGB images of 64 x 64 take
+        0.6 GB), so it must not be changed.
+        """
+        device = torch.device(device)
+        key = height, width, device
+        if key not in self._at_size:
+            self._at_size[key] = self._resized(height, width).to(device)
+        return self._at_size[key]
+
+    def _resized(self, height: int, width: int) -> torch.Tensor:
+        """Each channel is an image of a single patch."""
+        planes = self.images if self.images.ndim == 3 else self.images.movedim(3, 1)
+        canvas = Canvas(tuple(planes.shape[-2:]), (1, 1, 1), (height, width))
+        planes = planes.reshape(-1, planes.shape[-2] * planes.shape[-1])
+        numbers = torch.arange(len(planes), device=planes.device).split(_PLANES_AT_ONCE)
+        resized = [canvas.compose(planes, some[:, None]).byte() for some in numbers]
+        return torch.cat(resized).view(len(self.images), -1, height, width)
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddingPool(_Pool):
+    """Embedding vectors: vectors float32 [n, d], labels int64 [n].
+
+    `name` is what a run records as its data set; `synthetic` marks generated items.
+    Raises ValueError when a type or a shape is not as stated, the pool is empty, or a value is not finite.
+    """
+
+    vectors: torch.Tensor
+    labels: torch.Tensor
+    name: str
+    synthetic: bool = False
+    _items = "vectors"
+
+    def __post_init__(self) -> None:
+        _check_values("vectors", self.vectors, torch.float32, "[n, d]", self.vectors.ndim == 2)
+        _check_labels(self.labels, len(self.vectors))
+        bad = int((~self.vectors.isfinite().all(1)).sum())
+        if bad:
+            raise ValueError(f"vectors must be finite, but {bad} of the {len(self.vectors)} rows are not.")
+
+
+def _equal_items(items: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """Groups items that are equal value for value: the group of each item, and the first item of each group."""
+    rows = items.flatten(1).cpu().numpy() + 0  # turns -0.0 into 0.0, which is equal and has other bytes
+    groups: dict[bytes, int] = {}
+    group = np.array([groups.setdefault(row.tobytes(), len(groups)) for row in rows])
+    _, first = np.unique(group, return_index=True)
+    return group, first
+
+
+def _check_values(name: str, values: torch.Tensor, dtype: torch.dtype, layout: str, fits: bool) -> None:
+    if values.dtype != dtype or not fits or values.numel() == 0:
+        raise ValueError(
+            f"{name} must be a non-empty {dtype} tensor {layout}, not {values.dtype} of shape {list(values.shape)}."
+        )
+
+
+def _check_labels(labels: torch.Tensor, n: int) -> None:
+    if labels.dtype != torch.int64 or labels.shape != (n,):
+        raise ValueError(
+            f"labels must be torch.int64 of shape [{n}], one per item, "
+            f"not {labels.dtype} of shape {list(labels.shape)}."
+        )

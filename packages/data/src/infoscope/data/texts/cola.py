@@ -1,0 +1,51 @@
+"""CoLA: sentences from the literature of linguistics, and whether they are acceptable (Warstadt et al. 2018)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from infoscope.data.pools.loaders import root_or_default
+from infoscope.data.texts.dataset import LabelledTexts
+from infoscope.data.texts.files import downloaded, label_of, one_split, read_table
+
+CLASSES = ("unacceptable", "acceptable")
+_FILES = {"train": "in_domain_train", "dev": "in_domain_dev", "out-of-domain": "out_of_domain_dev"}
+_COLUMNS = ("source", "label", "mark", "sentence")
+# GLUE has both development sets in one, the in-domain one first: their numbers of unacceptable and acceptable sentences
+_GLUE_PARTS = {"dev": (slice(0, 527), [162, 365]), "out-of-domain": (slice(527, 1043), [162, 354])}
+
+
+def cola(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
+    """8,551 (train), 527 (dev, of the same 17 sources) or 516 (out-of-domain, of 6 others) sentences.
+
+    Label 1 is acceptable. Reads <root>/cola/{in_domain_train,in_domain_dev,out_of_domain_dev}.tsv, the authors' raw
+    files; root None is the folder of INFOSCOPE_DATA. With neither, `datasets` downloads GLUE's. ids are a source and a
+    line number (a place in GLUE's file).
+    Raises ValueError for another split or a damaged file, FileNotFoundError when the folder or the file is not there.
+    """
+    one_split(split, tuple(_FILES))
+    root = root_or_default(root)
+    if root is None:
+        texts, labels, ids = _glue(split)
+    else:
+        path = root / "cola" / f"{_FILES[split]}.tsv"
+        rows = list(enumerate(read_table(path, _COLUMNS, header=False), 1))
+        texts = [row["sentence"] for _, row in rows]
+        labels = [label_of(row["label"], path, number, ("0", "1")) for number, row in rows]
+        ids = [f"{row['source']}-{number}" for number, row in rows]
+    return LabelledTexts(texts, torch.tensor(labels), CLASSES, f"cola-{split}", split, ids)
+
+
+def _glue(split: str) -> tuple[list[str], list[int], list[str]]:
+    stored = downloaded("cola", "nyu-mll/glue", "train" if split == "train" else "validation", "cola")
+    texts, labels = list(stored["sentence"]), list(stored["label"])
+    ids = [str(place) for place in range(len(texts))]
+    if split == "train":
+        return texts, labels, ids
+    part, counts = _GLUE_PARTS[split]
+    found = [labels[part].count(0), labels[part].count(1)]
+    if found != counts:
+        raise ValueError(f"the downloaded {split} sentences must be {counts} of classes 0 and 1, not {found}.")
+    return texts[part], labels[part], ids[part]

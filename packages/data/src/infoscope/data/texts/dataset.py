@@ -1,0 +1,137 @@
+"""Labelled texts: what text encoders are trained on and what the difficulty of a data set is measured with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from infoscope.data.pools.loaders import root_or_default
+from infoscope.data.texts.files import downloaded, one_split, read_json_lines
+from infoscope.data.texts.generated_reviews import sentences
+
+SENTIMENTS = ("negative", "positive")
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledTexts:
+    """Texts, or pairs of texts, each of one class: texts [n], labels int64 [n] in 0..len(classes)-1.
+
+    classes names the labels; `name` is what a run records as its data set, with the split in it. ids [n] tell the items
+    apart in the original (None: their place from 0). synthetic says that they were generated.
+    Raises ValueError unless there are as many labels and ids as texts, at least one, all labels are of a class, and the
+    texts are all single or all pairs.
+    """
+
+    texts: Sequence[str] | Sequence[tuple[str, str]]
+    labels: torch.Tensor
+    classes: tuple[str, ...]
+    name: str
+    split: str = ""
+    ids: Sequence[str] | None = field(default=None, repr=False)
+    synthetic: bool = False
+
+    def __post_init__(self) -> None:
+        n = len(self.texts)
+        if self.labels.dtype != torch.int64 or self.labels.shape != (n,) or n == 0:
+            raise ValueError(
+                f"labels must be torch.int64 of shape [{n}], one per text and at least one, "
+                f"not {self.labels.dtype} of shape {list(self.labels.shape)}."
+            )
+        found = self.labels.unique().tolist()
+        if not set(found) <= set(range(len(self.classes))):
+            raise ValueError(f"labels must be from 0 to {len(self.classes) - 1}, one of {self.classes}, not {found}.")
+        if self.ids is None:
+            object.__setattr__(self, "ids", [str(place) for place in range(n)])
+        if len(self.ids) != n:
+            raise ValueError(f"ids must be one for each of the {n} texts, not {len(self.ids)}.")
+        if not (all(isinstance(text, str) for text in self.texts) or all(map(_is_pair, self.texts))):
+            raise ValueError("texts must be all strings or all pairs of strings, not a mixture or anything else.")
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def of_pairs(self) -> bool:
+        """Whether every item is a premise and a hypothesis."""
+        return not isinstance(self.texts[0], str)
+
+    @property
+    def premises(self) -> list[str]:
+        """The first text of every pair; ValueError for single texts."""
+        return self._side(0)
+
+    @property
+    def hypotheses(self) -> list[str]:
+        """The second text of every pair; ValueError for single texts."""
+        return self._side(1)
+
+    @property
+    def label_names(self) -> list[str]:
+        """The name of every item's class."""
+        return [self.classes[label] for label in self.labels.tolist()]
+
+    @property
+    def groups(self) -> np.ndarray:
+        """Codes int64 [n], equal where the text, or the premise of a pair, is: such items are not independent.
+
+        SNLI and MultiNLI ask for three hypotheses of every premise; keep groups whole across folds.
+        """
+        return np.unique(self.premises if self.of_pairs else list(self.texts), return_inverse=True)[1]
+
+    def take(self, rows: Sequence[int] | torch.Tensor | np.ndarray) -> LabelledTexts:
+        """The items at integer rows, in their order, or those of a mask bool [n]; ValueError for a mask of another
+        length."""
+        chosen = np.asarray(rows)
+        if chosen.dtype == bool and chosen.shape != (len(self),):
+            raise ValueError(f"rows must be a mask of length {len(self)}, not of shape {list(chosen.shape)}.")
+        places = (np.flatnonzero(chosen) if chosen.dtype == bool else chosen).tolist()
+        return replace(
+            self,
+            texts=[self.texts[place] for place in places],
+            labels=self.labels[torch.tensor(places, dtype=torch.int64)],
+            ids=[self.ids[place] for place in places],
+        )
+
+    def _side(self, place: int) -> list[str]:
+        if not self.of_pairs:
+            raise ValueError(f"texts must be pairs to have premises and hypotheses, but those of {self.name} are not.")
+        return [pair[place] for pair in self.texts]
+
+
+def imdb(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
+    """25,000 (train) or 25,000 (test) film reviews, 12,500 of each sentiment (Maas et al. 2011).
+
+    Reads <root>/imdb/imdb_<split>.jsonl.gz, one object a line with `text` and `label` (1 positive), and `id` if it has
+    one; root None is the folder of INFOSCOPE_DATA. With neither, `datasets` downloads stanfordnlp/imdb. Raises
+    ValueError for another split or a line that is not such an object, FileNotFoundError when the folder or the file is
+    not there.
+    """
+    one_split(split, ("train", "test"))
+    root = root_or_default(root)
+    if root is None:
+        stored = downloaded("imdb", "stanfordnlp/imdb", split)
+        texts, labels, ids = list(stored["text"]), list(stored["label"]), None
+    else:
+        rows = read_json_lines(root / "imdb" / f"imdb_{split}.jsonl.gz", {"text": str, "label": int})
+        texts, labels = [row["text"] for row in rows], [row["label"] for row in rows]
+        ids = [str(row.get("id", place)) for place, row in enumerate(rows)]
+    return LabelledTexts(texts, torch.tensor(labels), SENTIMENTS, f"imdb-{split}", split, ids)
+
+
+def generated_reviews(per_class: int = 2000, *, generator: torch.Generator) -> LabelledTexts:
+    """The generated film reviews of `sentences`, shuffled: the single texts that need no download (synthetic).
+
+    The class is plain from the words, so a family that reads them has I_V(x -> y) near ln 2 = H(y).
+    Raises ValueError as `sentences`.
+    """
+    texts, labels = sentences(per_class, generator=generator)
+    drawn = LabelledTexts(texts, labels, SENTIMENTS, "generated reviews (synthetic)", synthetic=True)
+    return drawn.take(torch.randperm(len(texts), generator=generator, device=generator.device))
+
+
+def _is_pair(text: object) -> bool:
+    return isinstance(text, tuple) and len(text) == 2 and all(isinstance(one, str) for one in text)

@@ -1,0 +1,188 @@
+"""A generated corpus of short film reviews, favourable (1) and unfavourable (0), from a small grammar of our own.
+
+It is the text that needs no download. It is synthetic, and whatever is made from it is to be labelled so. The class of
+a sentence is plain from its words, so that the information of pairs drawn from it is what the channel states.
+"""
+
+from __future__ import annotations
+
+import string
+from math import prod
+
+import torch
+
+from infoscope.data.checks import check_count
+
+Slots = dict[str, tuple[str, ...]]
+
+TEMPLATES = (
+    "{opening} the {aspect} {seems} {degree} {quality}",
+    "the {aspect} of this {kind} {film} {effect} and the {other} is {quality}",
+    "{watched} this {kind} {film} {occasion} and {verdict}",
+    "with its {quality} {aspect} and a {judged} ending this {kind} {film} {effect}",
+    "{critic} called the {aspect} {quality} and {opening} {verdict}",
+)
+
+NEUTRAL: Slots = {
+    "opening": (
+        "all in all",
+        "to my mind",
+        "after an hour",
+        "scene by scene",
+        "on a second look",
+        "as a whole",
+        "from the first minute",
+        "by the final act",
+        "looking back",
+        "in the end",
+    ),
+    "aspect": (
+        "plot",
+        "script",
+        "dialogue",
+        "lead actor",
+        "supporting cast",
+        "camera work",
+        "pacing",
+        "score",
+        "editing",
+        "direction",
+        "opening scene",
+        "love story",
+        "chase",
+        "costume design",
+        "sound",
+        "narration",
+        "villain",
+    ),
+    "other": ("music", "photography", "humour", "lighting", "final scene", "casting", "setting", "tone"),
+    "seems": ("is", "seems", "feels", "looks", "turns out"),
+    "degree": ("simply", "truly", "rather", "quite", "remarkably", "consistently", "so very"),
+    "kind": ("small", "new", "short", "two hour", "low budget", "big studio", "black and white", "foreign", "indie"),
+    "film": ("film", "movie", "picture", "drama", "comedy", "thriller", "western", "documentary", "sequel"),
+    "watched": ("i watched", "we saw", "my sister rented", "the whole family streamed", "two friends caught"),
+    "occasion": (
+        "last night",
+        "on a rainy sunday",
+        "at the festival",
+        "during a long flight",
+        "at the local cinema",
+        "over the weekend",
+        "after dinner",
+    ),
+    "critic": ("my brother", "a colleague", "the man beside me", "our teacher", "everyone there", "the local paper"),
+}
+
+FAVOURABLE: Slots = {
+    "quality": (
+        "wonderful",
+        "brilliant",
+        "touching",
+        "clever",
+        "superb",
+        "charming",
+        "gripping",
+        "delightful",
+        "graceful",
+        "inspired",
+        "memorable",
+        "witty",
+        "radiant",
+        "masterful",
+        "refreshing",
+    ),
+    "judged": ("satisfying", "beautiful", "perfect", "joyous", "heartfelt", "thrilling"),
+    "effect": (
+        "won me over",
+        "shines throughout",
+        "deserves every award",
+        "kept us smiling",
+        "exceeds all hopes",
+        "is a triumph",
+        "rewards every minute",
+    ),
+    "verdict": (
+        "loved every moment",
+        "left happy and moved",
+        "recommend it warmly",
+        "would gladly see it again",
+        "applauded at the credits",
+        "enjoyed it immensely",
+        "found a new favourite",
+    ),
+}
+
+UNFAVOURABLE: Slots = {
+    "quality": (
+        "dreadful",
+        "clumsy",
+        "tedious",
+        "lifeless",
+        "awful",
+        "shallow",
+        "dull",
+        "incoherent",
+        "wooden",
+        "stale",
+        "forgettable",
+        "annoying",
+        "muddled",
+        "amateurish",
+        "painful",
+    ),
+    "judged": ("pointless", "ugly", "botched", "insulting", "hollow", "tiresome"),
+    "effect": (
+        "lost me early",
+        "falls flat",
+        "wastes its talent",
+        "bored us to tears",
+        "betrays its premise",
+        "is a disaster",
+        "drags without mercy",
+    ),
+    "verdict": (
+        "regretted the ticket",
+        "walked out halfway",
+        "warn against it",
+        "would never sit through it twice",
+        "groaned at the credits",
+        "hated most of it",
+        "nearly fell asleep",
+    ),
+}
+
+
+def sentences(per_class: int = 2000, *, generator: torch.Generator) -> tuple[list[str], torch.Tensor]:
+    """Draws `per_class` distinct sentences of each class, the same number (to one) from every template.
+
+    Returns the sentences, the unfavourable ones first, and their labels, int64 [2 * per_class] on the CPU.
+    Raises ValueError when per_class is not a positive whole number or exceeds what the grammar can say.
+    """
+    check_count("per_class", per_class)
+    drawn: list[str] = []
+    for slots in (NEUTRAL | UNFAVOURABLE, NEUTRAL | FAVOURABLE):
+        greatest = len(TEMPLATES) * min(_variants(template, slots) for template in TEMPLATES)
+        if per_class > greatest:
+            raise ValueError(f"per_class must be at most {greatest}, as the grammar has no more, not {per_class}.")
+        for position, template in enumerate(TEMPLATES):
+            share = (per_class + position) // len(TEMPLATES)
+            order = torch.randperm(_variants(template, slots), generator=generator, device=generator.device)
+            drawn += [_sentence(template, slots, index) for index in order[:share].tolist()]
+    return drawn, torch.arange(2).repeat_interleave(per_class)
+
+
+def _fields(template: str) -> list[str]:
+    return [field for _, field, _, _ in string.Formatter().parse(template) if field]
+
+
+def _variants(template: str, slots: Slots) -> int:
+    return prod(len(slots[field]) for field in _fields(template))
+
+
+def _sentence(template: str, slots: Slots, index: int) -> str:
+    """The index-th sentence of a template: the choices in its slots are the digits of a mixed-radix number."""
+    words = {}
+    for field in _fields(template):
+        index, choice = divmod(index, len(slots[field]))
+        words[field] = slots[field][choice]
+    return template.format(**words)

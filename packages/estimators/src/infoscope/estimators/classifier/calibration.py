@@ -1,0 +1,69 @@
+"""Calibration of a joint classifier by factors on its evidence, one for each set of labels.
+
+The log odds of the classes against their frequencies are a sum over the sets of labels: what the classifier says of y
+alone, of d alone, and of the two beyond that (a Moebius inversion of the log odds of its marginals). Each part has a
+factor of its own, so that what a block says of one label is kept while noise about another is scaled away. With one
+label that is temperature scaling (Guo et al. 2017) around the class frequencies instead of the uniform law.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from infoscope.estimators.classifier.inputs import JointLabels, combined
+from infoscope.estimators.matmul import threads_for
+
+SLOPE_LIMITS = (-1.0, 10.0)  # separable labels would let it grow without end
+
+Array = NDArray[np.float64]
+
+
+def evidence(logs: Array, prior: Array, joint: JointLabels) -> Array:
+    """Log odds log q / prior [m, classes] as a sum of parts [parts, m, classes], one for each non-empty set of labels.
+
+    The part of a set is the log odds of its values, less the parts of its own subsets.
+    """
+    table, frequencies = np.exp(logs), np.exp(np.broadcast_to(prior, logs.shape))
+    parts: dict[tuple[str, ...], Array] = {}
+    for size in range(1, len(joint.values) + 1):
+        for names in combinations(joint.values, size):
+            value = combined([joint.values[name] for name in names])
+            belongs = np.eye(int(value.max()) + 1)[value]
+            odds = (np.log(table @ belongs) - np.log(frequencies @ belongs))[:, value]
+            parts[names] = odds - sum(part for of, part in parts.items() if set(of) < set(names))
+    return np.stack(list(parts.values()))
+
+
+def calibrating_slopes(parts: Array, prior: Array, classes: NDArray[np.int64]) -> tuple[Array, float]:
+    """The slopes b [parts] that minimise the log loss of q ~ prior * exp(sum of b * part), and that loss, nats.
+
+    parts [parts, m, classes], prior [m, classes] or [classes], classes [m]. The loss is convex in b. A slope may be
+    negative, by chance, where the input is useless.
+    """
+    features = torch.as_tensor(parts, dtype=torch.float32).flatten(1)
+    start, own = torch.as_tensor(prior, dtype=torch.float32), torch.as_tensor(classes)[:, None]
+    m, count = parts.shape[1:]
+    chosen = torch.as_tensor(np.take_along_axis(parts, classes[None, :, None], axis=2).mean(axis=(1, 2)))
+
+    def loss(slopes: Array) -> tuple[float, Array]:
+        scores = start + (torch.as_tensor(slopes, dtype=torch.float32) @ features).view(m, count)
+        logs = scores.log_softmax(dim=1)
+        value = -float(logs.gather(1, own).mean(dtype=torch.float64))
+        expected = (features @ logs.exp_().flatten()).double() / m
+        return value, (expected - chosen).numpy()
+
+    limits = [SLOPE_LIMITS] * len(parts)
+    with threads_for(parts.size):
+        found = minimize(loss, np.ones(len(parts)), jac=True, bounds=limits, options={"ftol": 1e-8})
+    return found.x, float(found.fun)
+
+
+def calibrating_slope(logs: Array, prior: Array, classes: NDArray[np.int64]) -> tuple[float, float]:
+    """The one slope b that minimises the log loss of q ~ prior * (q0 / prior)^b for rows of log q0 [m, classes]."""
+    slopes, loss = calibrating_slopes((logs - prior)[None], prior, classes)
+    return float(slopes[0]), loss

@@ -1,0 +1,377 @@
+"""One coherent information decomposition from cross-fitted, calibrated joint classifiers.
+
+For each set of blocks one classifier of all labels jointly is trained on all folds but one and evaluated on that one.
+Its table q(labels | blocks) gives every entropy and every mutual information of the decomposition, so that the terms
+add up exactly. The numbers are predictive V-information (Xu et al. 2020): what one named family of classifiers can use.
+I(blocks; labels | labels) is a lower bound on Shannon information, up to sampling error and the error of the class
+frequencies, because the log loss of held-out rows is never below the conditional entropy in expectation. Terms given
+blocks, and co-information, are differences of two usable informations: they bound nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.classifier.calibration import calibrating_slope, calibrating_slopes, evidence
+from infoscope.estimators.classifier.information import (
+    Calibration,
+    Estimate,
+    Information,
+    Names,
+    as_tuple,
+    clustered_error,
+)
+from infoscope.estimators.classifier.inputs import (
+    JointLabels,
+    as_blocks,
+    as_joint_labels,
+    assign_folds,
+    by_first_appearance,
+    coded,
+    combined,
+)
+from infoscope.estimators.families.classifiers import (
+    FAMILIES,
+    Family,
+    GradientBoosting,
+    Logistic,
+    Mlp,
+    NearestNeighbours,
+    Predictor,
+    as_families,
+    log_softmax,
+)
+from infoscope.estimators.matmul import threads_for
+
+__all__ = [
+    "FAMILIES",
+    "Calibration",
+    "Estimate",
+    "Family",
+    "GradientBoosting",
+    "Information",
+    "Logistic",
+    "Mlp",
+    "NearestNeighbours",
+    "PermutationTest",
+    "calibrating_slope",
+    "cross_fit",
+    "permutation_test",
+]
+
+CALIBRATION_BINS = 15
+ROUNDING = 1e-12  # by which equal estimates of permuted data differ, relative
+
+
+def cross_fit(
+    blocks: ArrayLike | Mapping[str, ArrayLike],
+    labels: ArrayLike | Mapping[str, ArrayLike],
+    groups: ArrayLike | None = None,
+    family: str | Family | Sequence[str | Family] = "logistic",
+    folds: int = 5,
+    subsets: Iterable[Names] | None = None,
+    floor: float = 1e-6,
+    generator: np.random.Generator | None = None,
+    progress: Callable[[float, str], None] | None = None,
+) -> Information:
+    """Fits one calibrated joint classifier of all labels for each set of blocks; reads every term off their tables.
+
+    blocks   name -> [n, d] numbers, or one array, called "z"
+    labels   name -> [n] categories, or one array, called "y"; classes are the combinations that occur
+    groups   [n], rows that depend on one another (copies of one item, patches of one patient) and so share a fold;
+             None: every row is its own
+    family   "logistic", "gradient-boosting", "mlp", "knn", or a Family with other settings; several: each fold takes
+             the one that does best in calibration
+    folds    at least 3
+    subsets  the sets of blocks to fit; None: each block alone, each block's complement, and all together
+    floor    the least probability of a joint class; every table is mixed with the uniform law to keep to it
+    generator  draws the folds and whatever the family draws; None is a fresh one with seed 0
+    progress   called after each set of blocks with the share of them that is done, and its name
+
+    All sets of blocks share the folds. The calibration of fold f never sees fold f: it is fitted on what classifiers
+    trained without f and g say about g, for every other fold g. It scales the log odds against the class frequencies,
+    with one factor for each set of labels (see `classifier_calibration`), so that what is useless is scaled back to the
+    frequencies. Then the classifier of f is trained on all other folds. So each set of blocks costs
+    folds (folds + 1) / 2 trainings.
+
+    Raises ValueError for blocks or labels that do not fit together, are not finite or have one class only, a joint
+    class in fewer than two groups, folds outside 3..groups, a floor outside (0, 1 / classes), unknown names.
+    """
+    blocks = as_blocks(blocks)
+    n = len(next(iter(blocks.values())))
+    joint = as_joint_labels(labels, n)
+    shared = set(blocks) & set(joint.values)
+    if shared:
+        raise ValueError(f"blocks and labels must have different names, got {sorted(shared)} in both.")
+    if not 0.0 < floor * joint.count < 1.0:
+        raise ValueError(f"floor must be between 0 and 1 / {joint.count} (joint classes), got {floor!r}.")
+    families = as_families(family)
+    row_groups = np.arange(n) if groups is None else coded("groups", groups, n)
+    generator = generator_or_default(generator)
+    fold_of = assign_folds(joint.classes, row_groups, folds, generator)
+    seed = int(generator.integers(2**63))
+    wanted = default_subsets(blocks) if subsets is None else subsets
+    distinct = list(dict.fromkeys(frozenset(as_tuple(subset)) for subset in wanted))
+    for subset in distinct:
+        if not subset or not subset <= set(blocks):
+            raise ValueError(f"subsets must be non-empty sets of {list(blocks)}, got {sorted(subset)}.")
+
+    task = Task(joint, row_groups, fold_of, families, floor)
+    log_marginals = {frozenset(): row_marginals(task.priors(), joint)}
+    calibration = {}
+    for done, subset in enumerate(distinct):
+        x = np.hstack([block for name, block in blocks.items() if name in subset])
+        with threads_for(x.size * joint.count):
+            before, after, chosen = task.posteriors(x, np.random.default_rng(seed))
+        log_marginals[subset] = row_marginals(after, joint)
+        calibration[subset] = calibration_figures(before, after, chosen, joint.classes, row_groups)
+        if progress is not None:
+            progress((done + 1) / len(distinct), f"classifier: {', '.join(sorted(subset))}")
+    return Information(
+        family=" or ".join(family.name for family in families),
+        blocks=tuple(blocks),
+        labels=tuple(joint.values),
+        classes=joint.count,
+        folds=fold_of,
+        floor=floor,
+        calibration=calibration,
+        row_groups=row_groups,
+        log_marginals=log_marginals,
+    )
+
+
+def default_subsets(blocks: Iterable[str]) -> list[tuple[str, ...]]:
+    """Each block alone, each block's complement, and all together."""
+    names = tuple(blocks)
+    complements = [tuple(other for other in names if other != name) for name in names]
+    return [(name,) for name in names] + [c for c in complements if c] + [names]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What all sets of blocks share: the joint classes, the folds, the families to choose from."""
+
+    joint: JointLabels
+    groups: np.ndarray
+    folds: np.ndarray
+    families: tuple[Family, ...]
+    floor: float
+
+    def priors(self) -> np.ndarray:
+        """log frequencies of the joint classes among each row's training rows, with the floor [n, classes]."""
+        logs = np.empty((len(self.folds), self.joint.count))
+        for fold in range(int(self.folds.max()) + 1):
+            logs[self.folds == fold] = self.log_frequencies(self.folds != fold)
+        return logs
+
+    def posteriors(
+        self, x: np.ndarray, generator: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray, list[tuple[Family, np.ndarray]]]:
+        """Held-out log q(class | x) [n, classes] before and after calibration; the family and slopes of every fold."""
+        calibrations = self.calibrations(x, generator)
+        before = np.empty((len(x), self.joint.count))
+        after = np.empty_like(before)
+        for fold, (family, slopes) in enumerate(calibrations):
+            held = self.folds == fold
+            prior = self.log_frequencies(~held)
+            before[held] = floored(self.fit(family, x, ~held, generator)(x[held]), self.floor)
+            odds = np.tensordot(slopes, evidence(before[held], prior, self.joint), 1)
+            after[held] = floored(log_softmax(prior + odds), self.floor)
+        return before, after, calibrations
+
+    def calibrations(self, x: np.ndarray, generator: np.random.Generator) -> list[tuple[Family, np.ndarray]]:
+        """For every fold the best family and its slopes, from what each other fold is predicted without both."""
+        count = int(self.folds.max()) + 1
+        tries: list[list[tuple[np.ndarray, float]]] = [[] for _ in range(count)]
+        for family in self.families:
+            parts = np.empty((count, 2 ** len(self.joint.values) - 1, len(x), self.joint.count), np.float32)
+            priors = np.empty((count, len(x), self.joint.count), np.float32)
+            for pair in combinations(range(count), 2):
+                trained = ~np.isin(self.folds, pair)
+                predict = self.fit(family, x, trained, generator)
+                for fold, other in (pair, pair[::-1]):
+                    aside = self.folds == other
+                    prior = self.log_frequencies(trained)
+                    parts[fold][:, aside] = evidence(floored(predict(x[aside]), self.floor), prior, self.joint)
+                    priors[fold, aside] = prior
+            for fold in range(count):
+                rest = self.folds != fold
+                found = calibrating_slopes(parts[fold][:, rest], priors[fold, rest], self.joint.classes[rest])
+                tries[fold].append(found)
+        best = [min(range(len(tried)), key=lambda choice: tried[choice][1]) for tried in tries]
+        return [(self.families[choice], tried[choice][0]) for choice, tried in zip(best, tries)]
+
+    def fit(self, family: Family, x: np.ndarray, rows: np.ndarray, generator: np.random.Generator) -> Predictor:
+        """A predictor of all joint classes, trained on `rows` (a mask); classes that are not among them get -inf."""
+        inputs, classes = x[rows], self.joint.classes[rows]
+        centre, scale = inputs.mean(axis=0), inputs.std(axis=0)
+        scale[scale <= 1e-12 * np.abs(centre)] = 1.0  # a constant column, up to rounding, says nothing
+        scale[scale == 0.0] = 1.0
+        present, codes = np.unique(classes, return_inverse=True)
+        if len(present) == 1:
+            raise ValueError("labels: a training set holds one joint class only; use more rows or fewer folds.")
+        predict = family.fit((inputs - centre) / scale, codes, self.groups[rows], generator)
+
+        def predict_all(new: np.ndarray) -> np.ndarray:
+            logs = np.full((len(new), self.joint.count), -np.inf)
+            logs[:, present] = predict((new - centre) / scale)
+            return logs
+
+        return predict_all
+
+    def log_frequencies(self, rows: np.ndarray) -> np.ndarray:
+        """log frequencies [classes] of the joint classes among `rows` (a mask), with the floor."""
+        counts = np.bincount(self.joint.classes[rows], minlength=self.joint.count)
+        with np.errstate(divide="ignore"):
+            return floored(np.log(counts / counts.sum()), self.floor)
+
+
+def floored(logs: np.ndarray, floor: float) -> np.ndarray:
+    """Log probabilities [..., classes] of the same law mixed with the uniform one, so that none is below `floor`."""
+    return np.log((1.0 - logs.shape[-1] * floor) * np.exp(logs) + floor)
+
+
+def row_marginals(logs: np.ndarray, joint: JointLabels) -> dict[frozenset[str], np.ndarray]:
+    """log of the probability of each row's own values, for every set of labels [n], from log q(class) [n, classes]."""
+    table = np.exp(logs)
+    marginals = {frozenset(): np.zeros(len(table))}
+    for size in range(1, len(joint.values) + 1):
+        for names in combinations(joint.values, size):
+            value = combined([joint.values[name] for name in names])
+            sums = table @ np.eye(int(value.max()) + 1)[value]
+            marginals[frozenset(names)] = np.log(sums[np.arange(len(table)), value[joint.classes]])
+    return marginals
+
+
+def calibration_figures(
+    before: np.ndarray,
+    after: np.ndarray,
+    chosen: Sequence[tuple[Family, np.ndarray]],
+    classes: np.ndarray,
+    groups: np.ndarray,
+) -> Calibration:
+    """Figures of held-out log q [n, classes] before and after calibration."""
+    rows = np.arange(len(classes))
+    top = after.max(axis=1)
+    right = after.argmax(axis=1) == classes
+    gap = right - np.exp(top)
+    bins = np.array_split(np.argsort(top, kind="stable"), min(CALIBRATION_BINS, len(rows)))
+    return Calibration(
+        log_loss_before=float(-before[rows, classes].mean()),
+        log_loss_after=float(-after[rows, classes].mean()),
+        log_loss_standard_error=clustered_error(after[rows, classes], groups),
+        expected_calibration_error=float(sum(abs(gap[members].sum()) for members in bins) / len(rows)),
+        slopes=tuple(float(slope) for _, slopes in chosen for slope in slopes),
+        families=tuple(family.name for family, _ in chosen),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class PermutationTest:
+    """Is there any information at all?
+
+    observed   the estimate, nats: of a classifier with its error, of neighbours a float
+    null       its values [permutations] after permuting one side, nats
+    p_value    (1 + how many null values are at least the observed one) / (1 + permutations): never 0
+    exchanged  what was permuted: rows, rows within a group, or whole groups
+    """
+
+    observed: Estimate | float
+    null: np.ndarray
+    p_value: float
+    exchanged: str
+
+
+def permutation_test(
+    z: ArrayLike,
+    target: ArrayLike,
+    given: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    family: str | Family | Sequence[str | Family] = "logistic",
+    folds: int = 5,
+    permutations: int = 99,
+    generator: np.random.Generator | None = None,
+) -> PermutationTest:
+    """Tests I(z; target | given) = 0 ("no leakage") by permuting the target among rows of equal `given` [n].
+
+    All classifiers are fitted again for every permutation: with fixed ones, folds would depend on one another through
+    the training sets and the level would not hold. Under the null at most a share alpha of tests has p_value <= alpha,
+    provided that what is exchanged is exchangeable: rows; with groups, rows of the same group if the target varies
+    within groups, else whole groups in which the values of `given` have the same shares.
+
+    Raises ValueError as `cross_fit`, for permutations < 1, and when no exchange would change anything.
+    """
+    whole("permutations", permutations, 1)
+    z = as_blocks(z)["z"]
+    generator = generator_or_default(generator)
+    target = coded("target", target, len(z))
+    strata = np.zeros(len(z), dtype=np.int64) if given is None else coded("given", given, len(z))
+    row_groups = None if groups is None else coded("groups", groups, len(z))
+    permute, exchanged = exchange(target, strata, row_groups)
+
+    def measured(values: np.ndarray) -> Estimate:
+        labels = {"target": values} if given is None else {"target": values, "given": strata}
+        found = cross_fit({"z": z}, labels, row_groups, family, folds, generator=generator)
+        return found.information("z", "target", given=() if given is None else "given")
+
+    observed = measured(target)
+    null = np.array([measured(target[permute(generator)]).value for _ in range(permutations)])
+    return PermutationTest(observed, null, p_value(observed.value, null), exchanged)
+
+
+def p_value(observed: float, null: np.ndarray) -> float:
+    """(1 + how many null values are at least the observed one, up to rounding) / (1 + their number)."""
+    return (1 + int((null >= observed - ROUNDING * max(1.0, abs(observed))).sum())) / (1 + len(null))
+
+
+def exchange(
+    target: np.ndarray, strata: np.ndarray, groups: np.ndarray | None
+) -> tuple[Callable[[np.random.Generator], np.ndarray], str]:
+    """A function that draws rows [n] whose values take the place of a target's (codes [n]), and what it exchanges.
+
+    Where whole groups are, the target is constant in each, and a row of the other group stands for all of it.
+    """
+    if groups is None:
+        return permutation_within(target, strata), "rows"
+    if not constant_within(target, groups):
+        return permutation_within(target, combined([groups, strata])), "rows within a group"
+    _, first = np.unique(groups, return_index=True)
+    by_group = np.split(strata[np.argsort(groups, kind="stable")], np.cumsum(np.bincount(groups))[:-1])
+    held = np.array([shares(values) for values in by_group])
+    of_groups = permutation_within(target[first], by_first_appearance(held))
+    return (lambda generator: first[of_groups(generator)][groups]), "whole groups"
+
+
+def constant_within(values: np.ndarray, groups: np.ndarray) -> bool:
+    """Whether codes [n] are the same in all rows of each group [n]."""
+    return len(np.unique(groups * (int(values.max()) + 1) + values)) == len(np.unique(groups))
+
+
+def shares(values: np.ndarray) -> str:
+    """A name for the values that occur and the shares they have."""
+    distinct, counts = np.unique(values, return_counts=True)
+    return str(np.stack([distinct, counts // np.gcd.reduce(counts)]).tolist())
+
+
+def permutation_within(values: np.ndarray, strata: np.ndarray) -> Callable[[np.random.Generator], np.ndarray]:
+    """A function that draws a permutation of rows within strata [n]. ValueError if it would never change values [n]."""
+    by_stratum = np.argsort(strata, kind="stable")
+    same = np.diff(strata[by_stratum]) == 0
+    if not (same & (np.diff(values[by_stratum]) != 0)).any():
+        raise ValueError(
+            "the permuted side must vary among rows of equal condition (and, where it varies within groups, of the "
+            "same group); no exchange would change anything."
+        )
+
+    def permute(generator: np.random.Generator) -> np.ndarray:
+        drawn = np.empty(len(values), dtype=np.int64)
+        drawn[by_stratum] = np.lexsort((generator.random(len(values)), strata))
+        return drawn
+
+    return permute

@@ -1,0 +1,158 @@
+"""Fully connected networks as predictive families: of classes by their log odds, of numbers by the mean of a Gaussian.
+
+The observers of Xu et al. 2020 (section 6.4, fairness) are among them: Network((50,), "softplus"), Network((50,),
+"relu"), and deeper ones. A network is trained by AdamW; the epoch is the best one on a tenth of the groups, or on ten
+(but no more than half) where a tenth is fewer. The covariance of numbers is that of the residuals on these. They are
+few, so the law is mixed with a share of the Gaussian that sees no input, as in `families_local`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.families.classifiers import log_softmax, relu_network
+from infoscope.estimators.families.closed_form import (
+    Floored,
+    checked_share,
+    checked_variance,
+    constant_law,
+    residual_law,
+    variance_name,
+)
+from infoscope.estimators.families.protocol import (
+    CLASSES,
+    NUMBERS,
+    Features,
+    Posterior,
+    Predictor,
+    as_matrix,
+    frequencies,
+)
+
+LEAST_ASIDE = 10  # groups
+ACTIVATIONS = {"relu": nn.ReLU, "softplus": nn.Softplus, "tanh": nn.Tanh}
+
+
+@dataclass(frozen=True)
+class Network:
+    """Networks of hidden layers of the given widths (none: linear) and one activation; inputs are standardised.
+
+    variance of numbers (None: fitted); patience is how many epochs without progress on the rows set aside end it;
+    floor is the share of the law without an input in a prediction of numbers, in (0, 1).
+    """
+
+    widths: tuple[int, ...] = (50,)
+    activation: str = "relu"
+    variance: float | None = None
+    learning_rate: float = 3e-3
+    batch: int = 128
+    epochs: int = 100
+    patience: int = 8
+    weight_decay: float = 1e-2
+    floor: float = 0.01
+    outcomes = (CLASSES, NUMBERS)
+
+    def __post_init__(self) -> None:
+        checked_variance(self.variance)
+        checked_share(self.floor)
+        for setting in ("batch", "epochs", "patience"):
+            whole(setting, getattr(self, setting), 1)
+        if not self.learning_rate > 0.0:
+            raise ValueError(f"learning_rate must be positive, got {self.learning_rate!r}.")
+        if self.activation not in ACTIVATIONS:
+            raise ValueError(f"activation must be one of {list(ACTIVATIONS)}, got {self.activation!r}.")
+        if not all(width >= 1 for width in self.widths):
+            raise ValueError(f"widths must be at least 1, got {self.widths!r}.")
+
+    @property
+    def name(self) -> str:
+        widths = "x".join(map(str, self.widths)) or "none"
+        return f"network(widths={widths}, {self.activation}{variance_name(self.variance)})"
+
+    def build(self, inputs: int, outputs: int, generator: torch.Generator) -> nn.Sequential:
+        """An untrained network, every weight drawn from the generator."""
+        network = relu_network([inputs, *self.widths, outputs], generator)
+        return nn.Sequential(*(ACTIVATIONS[self.activation]() if isinstance(m, nn.ReLU) else m for m in network))
+
+    def fit(
+        self,
+        x: Any | None,
+        y: np.ndarray,
+        classes: int | None = None,
+        groups: np.ndarray | None = None,
+        generator: np.random.Generator | None = None,
+    ) -> Predictor:
+        if x is None:
+            return constant_law(y, self.variance) if classes is None else frequencies(y, classes)
+        inputs = as_matrix("x", x)
+        features = Features.of(inputs, 1)
+        generator = generator_or_default(generator)
+        groups = np.arange(len(y)) if groups is None else groups
+        order = generator.permutation(np.unique(groups))
+        if len(order) < 2:
+            raise ValueError(f"groups must be at least 2 in every training set of {self.name}, got 1.")
+        held = min(max(len(order) // 10, LEAST_ASIDE), len(order) // 2)
+        aside = torch.as_tensor(np.isin(groups, order[:held]))
+        drawn = torch.Generator().manual_seed(int(generator.integers(2**63)))
+        rows = torch.as_tensor(features(inputs), dtype=torch.float32)
+        if classes is not None:
+            network = self.build(rows.shape[1], classes, drawn)
+            self._train(network, rows, torch.as_tensor(y), aside, functional.cross_entropy, drawn)
+            return Posterior(lambda new: log_softmax(outputs(network, features(new))))
+
+        scaling = Features.of(y, 1)
+        network = self.build(rows.shape[1], y.shape[1], drawn)
+        targets = torch.as_tensor(scaling(y), dtype=torch.float32)
+        self._train(network, rows, targets, aside, functional.mse_loss, drawn)
+
+        def mean(new: Any) -> np.ndarray:
+            return outputs(network, features(new)) * scaling.scale + scaling.centre
+
+        # Not the residuals of what it was trained on, which are too small.
+        unseen = aside.numpy()
+        law = residual_law(mean, y[unseen], y[unseen] - mean(inputs[unseen]), self.variance)
+        return Floored(law, constant_law(y, self.variance), self.floor)
+
+    def _train(
+        self,
+        network: nn.Module,
+        x: Tensor,
+        targets: Tensor,
+        aside: Tensor,
+        loss: Callable[[Tensor, Tensor], Tensor],
+        generator: torch.Generator,
+    ) -> None:
+        """Trains on the rows that are not set aside; the network ends with the weights that did best on those."""
+        optimiser = torch.optim.AdamW(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
+        best, best_state, since = float("inf"), None, 0
+        own, own_targets = x[~aside], targets[~aside]
+        for _ in range(self.epochs):
+            for rows in torch.randperm(len(own), generator=generator).split(self.batch):
+                optimiser.zero_grad()
+                loss(network(own[rows]), own_targets[rows]).backward()
+                optimiser.step()
+            with torch.no_grad():
+                value = loss(network(x[aside]), targets[aside]).item()
+            since += 1
+            if value < best:
+                best, best_state, since = value, copy.deepcopy(network.state_dict()), 0
+            if since >= self.patience:
+                break
+        if best_state is None:
+            raise ValueError(f"{self.name} diverged: its loss was never finite; lower learning_rate.")
+        network.load_state_dict(best_state)
+
+
+def outputs(network: nn.Module, rows: np.ndarray) -> np.ndarray:
+    """What the network says of rows [n, d], float64."""
+    with torch.no_grad():
+        return network(torch.as_tensor(rows, dtype=torch.float32)).double().numpy()

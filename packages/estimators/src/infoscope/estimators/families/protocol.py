@@ -1,0 +1,239 @@
+"""Predictive families: what an observer may use to predict one variable from another (Xu et al. 2020, definition 1).
+
+A family V is a set of maps from an input, or from no input, to a law of the outcome. What V can use of x about y is
+I_V(x -> y) = H_V(y) - H_V(y | x), the drop of the least expected log loss. Every family here has optional ignorance:
+each of its laws may also be given without looking, so that the infimum with an input is never above the one without.
+(A fit that is not the infimum may be above: a network stopped early, neighbours, or anything on items that it was not
+fitted to. Its estimate is then negative, and stays so.)
+
+The plug-ins, all of one Protocol, so that others can join (a language model: its inputs are a list of texts):
+
+    families_exact      Table, Gaussian, Laplace: their infima are closed forms; BoundedLogistic: its PAC bound is
+    families_logistic   Logistic: linear or polynomial log odds, all folds in one computation
+    families_local      NearestNeighbours, Kernel: neighbours' classes, or a Gaussian around their mean
+    families_networks   Network: fully connected networks
+    families_sklearn    Sklearn: any probabilistic classifier; tfidf_logistic: one over texts
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.preprocessing import PolynomialFeatures
+
+from infoscope.estimators.families.complexity import Complexity
+from infoscope.estimators.variables import as_codes
+
+CLASSES, NUMBERS = "classes", "numbers"
+
+
+class Predictor(Protocol):
+    """One member of a family."""
+
+    def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
+        """log f[x](y) of every pair [n], nats. x has one item for each y, or is None for a member fitted without."""
+        ...
+
+
+@runtime_checkable
+class ClassPredictor(Predictor, Protocol):
+    """One member of a family that predicts classes."""
+
+    def log_probabilities(self, x: Any | None) -> np.ndarray:
+        """log f[x](class) [n, classes], nats; [1, classes] for x None."""
+        ...
+
+
+class Family(Protocol):
+    """A set of predictors, and the rule that picks the one of least log loss on given pairs."""
+
+    @property
+    def name(self) -> str:
+        """The family with its settings, as results report it."""
+        ...
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """What it predicts: "classes", "numbers" or both."""
+        ...
+
+    def fit(
+        self,
+        x: Any | None,
+        y: np.ndarray,
+        classes: int | None = None,
+        groups: np.ndarray | None = None,
+        generator: np.random.Generator | None = None,
+    ) -> Predictor:
+        """The member that fits n pairs; with x None the best member that sees nothing.
+
+        x        n items: an array [n, d], or any sequence that the family understands
+        y        codes 0..classes-1 [n], not all of which need occur; or numbers [n, q], with classes None
+        groups   [n], rows that must not be parted where the family sets some aside
+        """
+        ...
+
+
+@runtime_checkable
+class FoldSharing(Protocol):
+    """A family that fits many subsets of the same pairs in less than one fit each."""
+
+    def fit_subsets(
+        self,
+        x: Any,
+        y: np.ndarray,
+        subsets: Sequence[np.ndarray],
+        classes: int | None = None,
+        groups: np.ndarray | None = None,
+        generator: np.random.Generator | None = None,
+    ) -> list[Predictor]:
+        """One predictor for each subset (a mask [n]) of the pairs, the same as `fit` on it alone."""
+        ...
+
+
+@runtime_checkable
+class Bounded(Protocol):
+    """A family whose Rademacher complexity on a sample is known, and with it how far an in-sample estimate may be."""
+
+    def complexity(
+        self, x: Any, y: np.ndarray, classes: int | None, floor: float, generator: np.random.Generator
+    ) -> Complexity | None:
+        """Of the log densities of the family on n pairs; None if its settings leave them without bound."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """A predictor of classes. predict: inputs -> log probabilities [n, classes], or [1, classes] of None."""
+
+    predict: Callable[[Any | None], np.ndarray]
+
+    def log_probabilities(self, x: Any | None) -> np.ndarray:
+        return self.predict(x)
+
+    def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
+        logs = self.predict(x)
+        if len(logs) not in (1, len(y)):
+            raise ValueError(f"x must have one item for each of the {len(y)} outcomes y, got {len(logs)}.")
+        return logs[np.arange(len(y)) if len(logs) == len(y) else 0, y]
+
+
+def frequencies(y: np.ndarray, classes: int | None) -> Posterior:
+    """The best law without an input, of every family that can state any law of classes: their frequencies."""
+    counts = np.bincount(y, minlength=needed(classes))
+    with np.errstate(divide="ignore"):
+        logs = np.log(counts / counts.sum())[None]
+    return Posterior(lambda x: logs)
+
+
+def fit_each(
+    family: Family,
+    x: Any,
+    y: np.ndarray,
+    subsets: Sequence[np.ndarray],
+    classes: int | None,
+    groups: np.ndarray,
+    generator: np.random.Generator,
+) -> list[Predictor]:
+    """A predictor for each subset (a mask [n]) of the pairs, with shared work where the family has it."""
+    if isinstance(family, FoldSharing):
+        return family.fit_subsets(x, y, subsets, classes, groups, generator)
+    return [family.fit(take(x, rows), y[rows], classes, groups[rows], generator) for rows in subsets]
+
+
+def take(x: Any, rows: np.ndarray) -> Any:
+    """The items of x at `rows` (a mask or indices); of sequences that are no arrays, as a list."""
+    if hasattr(x, "iloc"):
+        return x.iloc[np.flatnonzero(rows) if rows.dtype == bool else rows]
+    if hasattr(x, "shape"):
+        return x[rows]
+    return [x[i] for i in (np.flatnonzero(rows) if rows.dtype == bool else rows)]
+
+
+def as_matrix(name: str, values: ArrayLike) -> np.ndarray:
+    """Numbers [n] or [n, d] as float64 [n, d]; ValueError for anything else, or values that are not finite."""
+    try:
+        matrix = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be an array [n] or [n, d] of numbers, got {type(values).__name__}.") from None
+    matrix = matrix[:, None] if matrix.ndim == 1 else matrix
+    if matrix.ndim != 2 or not matrix.size:
+        raise ValueError(f"{name} must be an array [n] or [n, d] with at least one row, got shape {matrix.shape}.")
+    bad = int((~np.isfinite(matrix)).any(axis=1).sum())
+    if bad:
+        raise ValueError(f"{name} must be finite, but {bad} of its {len(matrix)} rows are not.")
+    return matrix
+
+
+def needed(classes: int | None) -> int:
+    """The number of classes; ValueError if the outcome is numbers."""
+    if classes is None:
+        raise ValueError("y must be classes for this family, got numbers.")
+    return classes
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What is predicted.
+
+    values   codes int64 [n], or numbers float64 [n, q]
+    labels   the label of every code; None for numbers
+    """
+
+    values: np.ndarray
+    labels: np.ndarray | None
+
+    @property
+    def classes(self) -> int | None:
+        return None if self.labels is None else len(self.labels)
+
+    @property
+    def n(self) -> int:
+        return len(self.values)
+
+
+def as_outcome(family: Family, y: ArrayLike) -> Outcome:
+    """y [n] (or numbers [n, q]) as the family predicts it.
+
+    A family that predicts both takes floats for numbers, and integers, booleans and strings for classes. ValueError for
+    missing values, one class only, or numbers that do not vary.
+    """
+    if CLASSES in family.outcomes and (
+        NUMBERS not in family.outcomes or not np.issubdtype(np.asarray(y).dtype, np.floating)
+    ):
+        codes = as_codes("y", y).astype(np.int64)
+        labels = np.asarray(y).reshape(-1)[np.unique(codes, return_index=True)[1]]
+        if len(labels) < 2:
+            raise ValueError(f"y must take at least two values, got only {labels.tolist()!r}.")
+        return Outcome(codes, labels)
+    numbers = as_matrix("y", y)
+    if not (np.ptp(numbers, axis=0) > 0).all():
+        raise ValueError("y must vary, but one of its columns is constant.")
+    return Outcome(numbers, None)
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Powers and products of standardised inputs up to a degree: [n, d] -> [n, p], without a constant."""
+
+    centre: np.ndarray
+    scale: np.ndarray
+    degree: int
+
+    @classmethod
+    def of(cls, x: np.ndarray, degree: int) -> Features:
+        """Standardised by the rows of x [n, d]; a constant column stays 0."""
+        centre, scale = x.mean(axis=0), x.std(axis=0)
+        scale[scale <= 1e-12 * np.abs(centre)] = 1.0
+        scale[scale == 0.0] = 1.0
+        return cls(centre, scale, degree)
+
+    def __call__(self, x: ArrayLike) -> np.ndarray:
+        standard = (as_matrix("x", x) - self.centre) / self.scale
+        if self.degree == 1:
+            return standard
+        return PolynomialFeatures(self.degree, include_bias=False).fit_transform(standard)

@@ -1,0 +1,680 @@
+"""Information measures from nearest neighbours, for continuous, discrete and mixed variables in any combination.
+
+    entropy                         Kozachenko & Leonenko 1987, as in Kraskov et al. 2004, eq. 20
+    mutual_information              KSG 1 and 2 (Kraskov et al. 2004, eqs. 8 and 9); Ross 2014 if one side is discrete
+    conditional_mutual_information  Frenzel & Pompe 2007; stratified where the condition is discrete
+    total_correlation               Kraskov et al. 2004, eq. 23
+    co_information                  I(a; t) + I(b; t) - I(a, b; t): positive is redundancy, negative is synergy
+
+They are one formula. The k nearest neighbours of a sample, among the samples of the same categories, span a radius; the
+samples within it are counted in every margin, again among those of the same categories, and every count enters by its
+digamma. Categories are only ever compared, so their names carry nothing. If all variables are discrete the counts are
+those of the categories, corrected by their digamma (after Grassberger 1988, without its alternating term). If
+distances are tied (more than `TIED_SHARE` of the samples), counts are those of Mesner & Shalizi 2019: up to and
+including the radius. Values are in nats and never clipped: an estimate of a small information is often negative.
+
+These estimates are biased low in many dimensions; their error is not only sampling error. Where all samples have k
+others at distance 0 because values are few, Mesner-Shalizi counts are those of cells without the sample itself: with a
+and b values of x and y, estimates are low by about (1 - 1/a - 1/b) / (rows per cell). Such columns are categories: as
+`Discrete` that bias is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import hypot, log, sqrt
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.special import digamma
+
+from infoscope.estimators.checks import whole
+from infoscope.estimators.classifier.information import clustered_error
+from infoscope.estimators.discrete import chao_shen, expected_information, expected_of_pairs
+from infoscope.estimators.knn.search import count_within, nearest
+from infoscope.estimators.variables import (
+    MARGINS,
+    Continuous,
+    Discrete,
+    Variable,
+    as_codes,
+    as_variable,
+    factorise,
+    heavy_tails,
+    join,
+    joint_codes,
+    prepared,
+    same_length,
+    separate,
+    single_columns,
+)
+
+__all__ = [
+    "Continuous",
+    "Discrete",
+    "Estimate",
+    "co_information",
+    "conditional_mutual_information",
+    "entropy",
+    "mutual_information",
+    "total_correlation",
+]
+
+CROWDED_SHARE, ALL_CELLS = 0.5, 0.95  # of samples with k others at distance 0: noted, and nothing but cells
+COPIED_SHARE = 0.1  # of the rows equal to another, and of the different ones that are: beyond it they may be copies
+WIDE_SHARE = 0.1  # k / samples, beyond which neighbourhoods are no longer local
+WIDE_RADIUS = 0.5  # of a neighbourhood in standard deviations, beyond which its density is not even
+NORMAL_QUARTILES = 1.349  # their distance in a normal law, in standard deviations
+ALONE_SHARE = 0.05  # of the rows alone in their cell, beyond which counts of categories are looked at for bias
+NOTED_BIAS = 0.02  # nats that independent categories would give
+CHANCE_TIES = 8  # samples, of normal scores: the same few in any n (one or two on average)
+TIED_SHARE = 0.01  # rarer ties are accidents of rounding: then only the tied samples are counted the other way
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate(float):
+    """An estimate in nats: a float that knows where it comes from.
+
+    value           nats
+    k               neighbours; None where none were used (all variables discrete)
+    n               samples it is the mean of
+    method          the estimator, by its authors' names
+    standardised    whether continuous columns were first brought to a common scale
+    standard_error  standard deviation of the local values / sqrt(n), nats. It takes samples for independent and knows
+                    nothing of the bias: about right in few dimensions, too small in many. Where a
+                    note tells how much bias there may be of too few rows, it is added (as squares)
+    local           nats [rows], whose mean is the estimate: nan at rows left out; None unless asked for
+    notes           what had to be done differently, one sentence each
+    """
+
+    value: float
+    k: int | None
+    n: int
+    method: str
+    standardised: bool
+    standard_error: float
+    local: np.ndarray | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
+
+    def __new__(cls, value: float, *_, **__) -> Estimate:
+        return super().__new__(cls, value)
+
+    @property
+    def bits(self) -> float:
+        return self.value / log(2)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to count: neighbours, scales (`variables.prepared`), engine (see `neighbours`), threads, codes of groups."""
+
+    k: int
+    margins: str
+    engine: str
+    workers: int
+    groups: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Spheres:
+    """What surrounds each sample [n]: a radius, how many neighbours it holds, and whether those on it count.
+
+    ids [n, k] are the neighbours, -1 where a class has fewer; notes as in Estimate.
+    """
+
+    radius: np.ndarray
+    neighbours: np.ndarray
+    closed: np.ndarray
+    ids: np.ndarray
+    notes: tuple[str, ...]
+
+
+def mutual_information(
+    x: Any,
+    y: Any,
+    k: int = 5,
+    *,
+    method: str = "ksg1",
+    standardise: bool = True,
+    margins: str = "auto",
+    groups: Any = None,
+    local: bool = False,
+    engine: str = "auto",
+    workers: int = 1,
+) -> Estimate:
+    """I(x; y), nats.
+
+    x, y         [n] or [n, d] arrays, tensors, lists or data frames, typed per column (see `variables`): floats are
+                 continuous, integers, booleans and strings discrete; `Continuous`, `Discrete` or a list of them decide
+    k            neighbours; a class with fewer others uses those it has, one with none is left out (both are noted)
+    method       ksg1 or ksg2; the second only where both sides are continuous
+    standardise  brings every continuous column to a common scale first: neighbours depend on relative scales
+    margins      which: scaled, to standard deviation 1; rank, normal scores of the ranks, under which the information
+                 is the same; auto, the first, and the second where tails are heavy (`variables.heavy_tails`; said in
+                 method and notes); given, as they are (so is everything with standardise=False)
+    groups       [n] names; rows of one group (copies, frames of one film) depend on one another: none is a neighbour of
+                 another or counted with it, so that each row is measured against rows of other groups alone
+    local        also returns the local values, whose mean is the estimate
+    engine       auto, numba, sklearn or a torch device (see `neighbours`); tensors on a GPU are measured there
+    workers      threads of the numba engine
+
+    ValueError: k < 1 or k >= n, different lengths, missing or infinite values, a constant column, one class only, an
+    unknown method, margins or engine, only classes of one sample, or one class only among the rows that are not left
+    out.
+    """
+    left, right = as_variable("x", x), as_variable("y", y)
+    n = same_length(x=left, y=right)
+    require_classes(x=left, y=right)
+    settings = checked(k, n, standardise, margins, groups, engine, workers, x, y)
+    if method not in ("ksg1", "ksg2") or (method == "ksg2" and not left.kind == right.kind == "continuous"):
+        raise ValueError(f"method must be ksg1, or ksg2 for two continuous variables, got {method!r}.")
+    return pair(left, right, settings, local, rectangles=method == "ksg2")
+
+
+def conditional_mutual_information(
+    x: Any,
+    y: Any,
+    z: Any,
+    k: int = 5,
+    *,
+    standardise: bool = True,
+    margins: str = "auto",
+    groups: Any = None,
+    local: bool = False,
+    engine: str = "auto",
+    workers: int = 1,
+) -> Estimate:
+    """I(x; y | z), nats. Arguments and errors as in `mutual_information`; a discrete z may have one class."""
+    variables = [as_variable(name, value) for name, value in (("x", x), ("y", y), ("z", z))]
+    n = same_length(**dict(zip("xyz", variables)))
+    require_classes(x=variables[0], y=variables[1])
+    settings = checked(k, n, standardise, margins, groups, engine, workers, x, y, z)
+    margins = [(-1, (0, 2)), (-1, (1, 2)), (1, (2,))]
+    return combined(dict(zip("xyz", variables)), margins, method_of(*variables), settings, local)
+
+
+def total_correlation(
+    columns: Any,
+    k: int = 5,
+    *,
+    standardise: bool = True,
+    margins: str = "auto",
+    groups: Any = None,
+    local: bool = False,
+    engine: str = "auto",
+    workers: int = 1,
+) -> Estimate:
+    """sum of H(column) - H(all columns), nats: what the columns share beyond what each has.
+
+    columns is an array [n, m] or data frame, every column a variable, or a list or tuple of variables, each of them as
+    x in `mutual_information`. ValueError as there, and with fewer than two variables.
+    """
+    if isinstance(columns, (list, tuple)):
+        variables = separate("columns", columns)
+    else:
+        variables = single_columns("columns", columns)
+    if len(variables) < 2:
+        raise ValueError(f"columns must be at least two variables, got {len(variables)}.")
+    named = {f"columns[{number}]": variable for number, variable in enumerate(variables)}
+    n = same_length(**named)
+    require_classes(**named)
+    inputs = columns if isinstance(columns, (list, tuple)) else [columns]
+    settings = checked(k, n, standardise, margins, groups, engine, workers, *inputs)
+    margins = [(-1, (number,)) for number in range(len(variables))] + [(len(variables) - 1, ())]
+    name = "KSG 1" if all(variable.kind == "continuous" for variable in variables) else "stratified KSG"
+    return combined(named, margins, name, settings, local)
+
+
+def co_information(
+    a: Any,
+    b: Any,
+    target: Any,
+    k: int = 5,
+    *,
+    standardise: bool = True,
+    margins: str = "auto",
+    groups: Any = None,
+    local: bool = False,
+    engine: str = "auto",
+    workers: int = 1,
+) -> Estimate:
+    """I(a; t) + I(b; t) - I(a, b; t), nats: positive is redundancy, negative is synergy.
+
+    The sum of three estimates whose biases differ (the last has the most dimensions), so in many dimensions a weak
+    redundancy may be bias. All three are of the same rows: those that share their class of a, b and target with another
+    where anything is continuous. Arguments and errors as in `mutual_information`.
+    """
+    sides = {name: as_variable(name, value) for name, value in (("a", a), ("b", b), ("target", target))}
+    n = same_length(**sides)
+    require_classes(**sides)
+    settings = checked(k, n, standardise, margins, groups, engine, workers, a, b, target)
+    kept, notes = without_singletons(join(*sides.values()), settings.groups)
+    sides = {name: prepared(side, settings.margins, name).take(kept) for name, side in sides.items()}
+    require_classes(kept, **sides)
+    a, b, target = sides.values()
+    unscaled = replace(settings, margins="given", groups=of_kept(settings.groups, kept))
+    parts = [(1, a), (1, b), (-1, join(a, b))]
+    terms = [(sign, pair(side, target, unscaled, local=True)) for sign, side in parts]
+    bias = sum(sign * by_chance({"x": side, "y": target})[1] for sign, side in parts)
+    return finished(
+        sum(sign * term.local for sign, term in terms),
+        kept,
+        settings.k if any(term.k for _, term in terms) else None,
+        " + ".join(dict.fromkeys(term.method for _, term in terms)),
+        replace(unscaled, margins=settings.margins),
+        local,
+        tuple(dict.fromkeys([*notes, *(note for _, term in terms for note in term.notes)])),
+        bias,
+    )
+
+
+def entropy(
+    x: Any,
+    k: int = 5,
+    *,
+    standardise: bool = True,
+    groups: Any = None,
+    local: bool = False,
+    engine: str = "auto",
+    workers: int = 1,
+) -> Estimate:
+    """H(x), nats; differential in the continuous columns, in their own units whether standardised or not.
+
+    Standardised by the standard deviation, or by quartiles where tails are heavy (noted); ranks have another entropy.
+
+    Arguments and errors as in `mutual_information`, except that one class is a fair answer of 0. ValueError also if a
+    value repeats so often that neighbours are at distance 0: the differential entropy is minus infinity there.
+    """
+    variable = as_variable("x", x)
+    settings = checked(k, variable.n, standardise, "auto", groups, engine, workers, x)
+    if variable.kind == "discrete":
+        require_repeats(x=variable)
+        sizes = class_sizes(variable, settings.groups)
+        values = digamma(everyone(variable.n, settings.groups)) - digamma(sizes)
+        notes, bias = unseen(sizes, float(values.mean()))
+        return finished(values, np.ones(variable.n, bool), None, "Grassberger", settings, local, notes, bias)
+    kept, notes = without_singletons(variable, settings.groups)
+    scaled, scales, said = variable, np.ones(variable.dim), ()
+    if standardise:
+        scaled, scales, said = in_own_units(variable)
+    sample, settings = scaled.take(kept), replace(settings, groups=of_kept(settings.groups, kept))
+    around = spheres(sample, settings)
+    if not around.radius.all():
+        raise ValueError(
+            f"x must not repeat a value more than k = {k} times where it is continuous (its entropy is minus infinity "
+            f"there), got {np.sum(around.radius == 0)} such rows; wrap it in Discrete, or break ties with "
+            "variables.jitter."
+        )
+    values = digamma(everyone(sample.n, settings.groups)) - digamma(around.neighbours)
+    values = values + sample.dim * np.log(2 * around.radius) + np.log(scales).sum()
+    reach = float(np.median(around.radius[:, None] * scales / variable.scales()))
+    if reach > WIDE_RADIUS:
+        said += (
+            f"Neighbourhoods in {sample.dim} dimensions reach {reach:.1f} standard deviations to each side: density is "
+            "not even in them, and the estimate may be off by far more than its standard error (too high, as a rule).",
+        )
+    return finished(values, kept, settings.k, "Kozachenko-Leonenko", settings, local, notes + said + around.notes)
+
+
+def in_own_units(variable: Variable) -> tuple[Variable, np.ndarray, tuple[str, ...]]:
+    """The variable at comparable scales, those scales [c], and a note where they are not standard deviations.
+
+    Columns of heavy tails are scaled by the distance of their quartiles, so that an outlier does not set the unit of a
+    neighbourhood; in one column, no scale matters.
+    """
+    scales = variable.scales()
+    heavy = heavy_tails(variable.continuous) if variable.dim > 1 else np.zeros(variable.dim, bool)
+    low, high = np.quantile(variable.continuous, (0.25, 0.75), axis=0)
+    heavy &= high > low
+    if not heavy.any():
+        return variable.standardised(), scales, ()
+    scales = np.where(heavy, (high - low) / NORMAL_QUARTILES, scales)
+    centre = np.where(heavy, np.median(variable.continuous, axis=0), variable.continuous.mean(axis=0))
+    note = f"{heavy.sum()} of {len(heavy)} continuous columns of x have heavy tails or outliers: scaled by quartiles."
+    return replace(variable, continuous=(variable.continuous - centre) / scales), scales, (note,)
+
+
+def pair(left: Variable, right: Variable, settings: Settings, local: bool, rectangles: bool = False) -> Estimate:
+    """I(left; right)."""
+    name = "KSG 2" if rectangles else method_of(left, right)
+    margins = [(-1, (0,)), (-1, (1,)), (1, ())]
+    return combined({"x": left, "y": right}, margins, name, settings, local, rectangles)
+
+
+def method_of(x: Variable, y: Variable, z: Variable | None = None) -> str:
+    """The estimator of I(x; y), or I(x; y | z), by its authors' names."""
+    kinds = {x.kind, y.kind}
+    if z is None:
+        if kinds == {"continuous"}:
+            return "KSG 1"
+        return "Ross" if kinds == {"continuous", "discrete"} else "stratified KSG"
+    if z.kind == "discrete":
+        return "stratified Ross" if kinds == {"continuous", "discrete"} else "stratified KSG"
+    return "Frenzel-Pompe" if kinds | {z.kind} == {"continuous"} else "stratified Frenzel-Pompe"
+
+
+def treatment(variables: Sequence[Variable], k: int) -> tuple[str, int | None, tuple[str, ...]]:
+    """Method, k and notes of the Estimate of I(x; y), or I(x; y | z), without its value: the counts are left out."""
+    joint = join(*variables)
+    sparse, _ = by_chance(dict(zip("xyz", variables)))
+    if joint.kind == "discrete":
+        return "Grassberger", None, sparse
+    kept, notes = without_singletons(joint)
+    notes += sparse
+    around = spheres(joint.take(kept), Settings(k, "given", "auto", 1))
+    settings = Settings(k, "given", "auto", 1)
+    notes += joint.notes + around.notes + repeats([side.take(kept) for side in variables], around, settings)
+    return named_for(method_of(*variables), around, joint), k, notes
+
+
+def combined(
+    named: Mapping[str, Variable],
+    margins: Sequence[tuple[int, tuple[int, ...]]],
+    name: str,
+    settings: Settings,
+    local: bool,
+    rectangles: bool = False,
+) -> Estimate:
+    """digamma(neighbours) + sum of factor * digamma(count in the margin), averaged over the samples.
+
+    A margin is (factor, numbers of its variables); without variables it holds all samples. With `rectangles`, every
+    margin has its own radius, the farthest of the k neighbours in it (KSG 2). The variable z is a condition.
+    """
+    variables = list(named.values())
+    joint = join(*variables)
+    if joint.kind == "discrete":
+        require_repeats(**named)
+        groups = settings.groups
+        values = digamma(class_sizes(joint, groups)).astype(float)
+        for factor, members in margins:
+            margin = join(*(variables[m] for m in members)) if members else None
+            values += factor * digamma(class_sizes(margin, groups) if members else everyone(joint.n, groups))
+        notes, bias = by_chance(named)
+        return finished(values, np.ones(joint.n, bool), None, "Grassberger", settings, local, notes, bias)
+    kept, notes = without_singletons(joint, settings.groups)
+    settings = replace(settings, groups=of_kept(settings.groups, kept))
+    sparse, bias = by_chance(named)
+    notes += sparse
+    variables = [prepared(variable, settings.margins, name).take(kept) for name, variable in named.items()]
+    require_classes(kept, **{name: variable for name, variable in zip(named, variables) if name != "z"})
+    joint = join(*variables)
+    around = spheres(joint, settings)
+    values = digamma(around.neighbours)
+    if rectangles:
+        values = values - np.where(around.closed, 0, 1 / around.neighbours)
+    for factor, members in margins:
+        margin = join(*(variables[m] for m in members)) if members else None
+        if margin is None or margin.kind == "discrete":
+            size = everyone(len(values), settings.groups) if margin is None else class_sizes(margin, settings.groups)
+            values = values + factor * digamma(size)
+        else:
+            values = values + factor * digamma(counts(margin, around, settings, rectangles))
+    name = named_for(name, around, joint)
+    if settings.k >= len(values) / 2:  # nearly all samples are in every sphere: equal values are no precision
+        bias = float("nan")
+    notes += joint.notes + around.notes + repeats(variables, around, settings)
+    return finished(values, kept, settings.k, name, settings, local, notes, bias)
+
+
+def named_for(method: str, around: Spheres, joint: Variable) -> str:
+    """The method that was applied: that of tied distances where they are many, with what was done to the margins."""
+    name = "Mesner-Shalizi" if around.closed.all() else method
+    return f"{name}, rank-normal margins" if joint.ranked else name
+
+
+def spheres(joint: Variable, settings: Settings) -> Spheres:
+    """The spheres around the samples of a variable whose every category holds at least two."""
+    found = nearest(joint.continuous, settings.k, joint.codes, settings.engine, settings.workers, settings.groups)
+    sizes = class_sizes(joint, settings.groups)
+    own = np.minimum(settings.k, sizes - 1)
+    radius = np.take_along_axis(found.distances, own[:, None] - 1, axis=1)[:, 0]
+    tied = (found.ties > 0) | (radius == 0)
+    neighbours = own + np.where(tied, found.ties, 0)
+    notes = []
+    if (own < settings.k).any():
+        small = np.zeros(joint.n, int)[own < settings.k] if joint.codes is None else joint.codes[own < settings.k]
+        number = len(np.unique(small))
+        have, their = ("class has", "its") if number == 1 else ("classes have", "their")
+        notes.append(
+            f"{number} {have} at most k = {settings.k} samples ({len(small)} in all): k is {their} size - 1 there."
+        )
+    if settings.k > WIDE_SHARE * joint.n:
+        notes.append(
+            f"k = {settings.k} neighbours are more than a tenth of the {joint.n} samples: these are not near, and the "
+            "standard error knows nothing of the bias that follows."
+        )
+    accidents = CHANCE_TIES if joint.ranked else 0  # columns share their scores, and halves of a column mirror them
+    if tied.mean() > TIED_SHARE and tied.sum() > accidents:
+        tied[:] = True
+    elif tied.sum() > accidents:
+        where = "1 sample" if tied.sum() == 1 else f"{tied.sum()} samples"
+        notes.append(f"Distances are tied at {where}: Mesner-Shalizi counts there.")
+    return Spheres(radius, neighbours, tied, found.ids, tuple(notes))
+
+
+def repeats(variables: Sequence[Variable], around: Spheres, settings: Settings) -> tuple[str, ...]:
+    """What is said of samples with k others at distance 0: copies of rows, or numbers that are cells.
+
+    Rows are taken for copies if many values of the whole repeat, and no variable alone repeats more than the whole
+    does: on a grid, or beside a point mass, variables repeat without one another.
+    """
+    repeated = float(np.mean(around.radius == 0))
+    if not repeated and not around.closed.any():
+        return ()
+    joint = join(*variables)
+    sizes = row_sizes(joint)
+    rows = len(sizes)
+    different, copied = np.sum(1 / sizes), np.sum((1 / sizes)[sizes > 1])
+    alone = min(np.sum(1 / row_sizes(side)) for side in variables if side.dim)
+    if np.mean(sizes > 1) > COPIED_SHARE and copied > COPIED_SHARE * different > different - alone:
+        return (
+            f"{100 * np.mean(sizes > 1):.0f} % of the rows are equal to another row in every number. If they are "
+            "copies, their agreement is counted as information and the estimate is too high: give groups, or drop "
+            "them. If the numbers are categories, wrap them in Discrete.",
+        )
+    if repeated <= CROWDED_SHARE:
+        return ()
+    at_zero = f"{100 * repeated:.0f} % of the samples have k = {settings.k} others at distance 0"
+    per_cell = rows / different
+    if repeated > ALL_CELLS:
+        low = f"the estimate is low by up to about {1 / per_cell:.2g} nats for cells of {per_cell:.1f} rows"
+        return (f"{at_zero}: {low}; wrap such columns in Discrete.",)
+    return (f"{at_zero}, the rest have not: how much that biases the estimate is not known.",)
+
+
+def row_sizes(variable: Variable) -> np.ndarray:
+    """How many rows are equal to each in every column, itself included [n]."""
+    numbers = [factorise(column)[0] for column in variable.continuous.T]
+    codes = joint_codes(numbers if variable.codes is None else [variable.codes, *numbers])[0]
+    return np.bincount(codes)[codes]
+
+
+def counts(margin: Variable, around: Spheres, settings: Settings, rectangles: bool) -> np.ndarray:
+    """The number [n] whose digamma enters for a margin.
+
+    Open spheres: 1 + how many others are inside. Closed ones: how many others are inside or on them.
+    """
+    radius, closed = around.radius, around.closed
+    if rectangles:
+        ids = np.where(around.ids < 0, around.ids[:, :1], around.ids)  # where groups leave fewer than k others
+        sides = np.abs(margin.continuous[:, None] - margin.continuous[ids]).max(axis=(1, 2))
+        radius, closed = np.where(closed, radius, sides), np.ones_like(closed)
+    limit = np.where(closed, np.nextafter(radius, np.inf), radius)
+    inside = count_within(margin.continuous, limit, margin.codes, settings.engine, settings.workers, settings.groups)
+    return inside + ~closed
+
+
+def class_sizes(variable: Variable, groups: np.ndarray | None = None) -> np.ndarray:
+    """How many samples share the category of each, itself included, but no other of its group [n]."""
+    if variable.codes is None:
+        return np.broadcast_to(everyone(variable.n, groups), variable.n).copy()
+    sizes = np.bincount(variable.codes)[variable.codes]
+    if groups is None:
+        return sizes
+    mates = joint_codes([variable.codes, groups])[0]
+    return sizes - np.bincount(mates)[mates] + 1
+
+
+def first_of_copies(joint: Variable, groups: np.ndarray | None) -> np.ndarray:
+    """Which samples [n] are the first of those of their group that are equal in every column, where any is a number."""
+    first = np.ones(joint.n, bool)
+    if groups is not None and joint.dim:
+        labels = groups if joint.codes is None else joint_codes([groups, joint.codes])[0]
+        first[:] = False
+        first[np.unique(np.column_stack([joint.continuous, labels]), axis=0, return_index=True)[1]] = True
+    return first
+
+
+def everyone(n: int, groups: np.ndarray | None) -> int | np.ndarray:
+    """How many samples there are for each, itself included, but no other of its group: n, or [n]."""
+    return n if groups is None else n - np.bincount(groups)[groups] + 1
+
+
+def of_kept(groups: np.ndarray | None, kept: np.ndarray) -> np.ndarray | None:
+    """The groups of the samples that are kept."""
+    return None if groups is None else factorise(groups[kept])[0]
+
+
+def by_chance(named: Mapping[str, Variable]) -> tuple[tuple[str, ...], float]:
+    """What categories with too few rows a cell add to an estimate: a note and the nats, or nothing and 0.
+
+    z is a condition; of three or more variables, each is compared with all before it.
+    """
+    given = named["z"].codes if "z" in named else None
+    categories = [side.codes for name, side in named.items() if name != "z" and side.codes is not None]
+    if len(categories) < 2:
+        return (), 0.0
+    cells = joint_codes(categories if given is None else [*categories, given])[0]
+    alone = float(np.mean(np.bincount(cells)[cells] == 1))
+    if alone <= ALONE_SHARE:
+        return (), 0.0
+    bias, before = 0.0, categories[0]
+    left_out = any(side.dim for side in named.values())  # then rows that are alone are not counted
+    for more in categories[1:]:
+        if left_out:
+            bias += expected_of_pairs(before, more, given, np.random.default_rng(0))
+        else:
+            bias += expected_information(before, more, given)
+        before = joint_codes([before, more])[0]
+    if bias <= NOTED_BIAS:
+        return (), 0.0
+    note = (
+        f"{100 * alone:.0f} % of the rows are alone in their combination of categories: independent variables with the "
+        f"same counts would give about {bias:.3f} nats, so up to that much of the estimate is bias. Merge categories, "
+        "or wrap numbers in Continuous."
+    )
+    return (note,), bias
+
+
+def unseen(sizes: np.ndarray, value: float) -> tuple[tuple[str, ...], float]:
+    """What is said of an entropy of categories with rows [n] of such sizes, and how far off it may be."""
+    alone = float(np.mean(sizes == 1))
+    if alone <= ALONE_SHARE and value <= log(len(sizes)):
+        return (), 0.0
+    counts = np.bincount(sizes)[1:] // np.arange(1, sizes.max() + 1)
+    other = chao_shen(np.repeat(np.arange(1, len(counts) + 1), counts))
+    above = f", above log n = {log(len(sizes)):.3f}" if value > log(len(sizes)) else ""
+    note = (
+        f"{100 * alone:.0f} % of the rows are alone in their category, so about as much of the probability was never "
+        f"seen, and the entropy{above} is hardly known; Chao & Shen's correction gives {other:.3f} nats (the "
+        "difference is counted in the standard error)."
+    )
+    return (note,), abs(other - value)
+
+
+def require_repeats(**variables: Variable) -> None:
+    """ValueError for a discrete variable whose categories never repeat: all that is known of it is n."""
+    for name, variable in variables.items():
+        if variable.kind == "discrete" and variable.categories == variable.n > 1:
+            raise ValueError(
+                f"{name} must share categories among rows, got {variable.n} rows that are all different; wrap numbers "
+                "in Continuous, or merge categories."
+            )
+
+
+def without_singletons(joint: Variable, groups: np.ndarray | None = None) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Which samples [n] are used, and notes if some are not: those that share their category with no other group's, and
+    exact copies of another of their group, all but one of which are left out.
+
+    They are left out as by Ross 2014; where nothing is continuous all count.
+    """
+    first = first_of_copies(joint, groups)
+    if not first.all():
+        kept = np.zeros(joint.n, bool)
+        some, notes = without_singletons(joint.take(first), of_kept(groups, first))
+        kept[np.flatnonzero(first)[some]] = True
+        return kept, (f"{np.sum(~first)} rows are exact copies of others of their group and left out.", *notes)
+    kept = (class_sizes(joint, groups) > 1) | (joint.kind == "discrete")
+    if not kept.any() and groups is not None:
+        raise ValueError(f"groups must share categories, got {groups.max() + 1} groups with no category in common.")
+    if not kept.any():
+        raise ValueError(f"discrete columns must share categories, got {joint.n} rows that are all different.")
+    left_out = int(np.sum(~kept))
+    alone = "sample is alone in its" if left_out == 1 else "samples are alone in their"
+    return kept, (f"{left_out} {alone} class and left out.",) if left_out else ()
+
+
+def finished(
+    values: np.ndarray,
+    kept: np.ndarray,
+    k: int | None,
+    method: str,
+    settings: Settings,
+    local: bool,
+    notes: tuple[str, ...],
+    bias: float = 0.0,
+) -> Estimate:
+    """The estimate from the local values of the rows that were kept; a likely bias, in nats, widens its error."""
+    everywhere = np.full(len(kept), np.nan)
+    everywhere[kept] = values
+    return Estimate(
+        float(values.mean()),
+        k=k,
+        n=len(values),
+        method=method,
+        standardised=settings.margins != "given",
+        standard_error=hypot(error_of_mean(values, settings.groups), bias),
+        local=everywhere if local else None,
+        notes=notes,
+    )
+
+
+def error_of_mean(values: np.ndarray, groups: np.ndarray | None) -> float:
+    """Standard deviation of the values / sqrt(n), or of the sums of groups [n], if there are any, / n."""
+    if groups is None:
+        return float(values.std(ddof=1) / sqrt(len(values)))
+    return clustered_error(values, groups)
+
+
+def checked(
+    k: int, n: int, standardise: bool, margins: str, groups: Any, engine: str, workers: int, *inputs: Any
+) -> Settings:
+    """The settings, with the engine of tensors on a GPU."""
+    codes = None if groups is None else as_codes("groups", groups)
+    if codes is not None and (len(codes) != n or codes.max() == 0):
+        raise ValueError(
+            f"groups must be at least two, one for each of the {n} rows, got {codes.max() + 1} in {len(codes)} rows."
+        )
+    if margins not in MARGINS or (margins in ("scaled", "rank") and not standardise):
+        choice = ", ".join(MARGINS) if standardise else "auto or given where standardise is False"
+        raise ValueError(f"margins must be one of {choice}, got {margins!r}.")
+    if whole("k", k, 1) >= n:
+        raise ValueError(f"k must be below the number of rows, {n}, got {k}.")
+    if engine == "auto":
+        bare = (value.values if isinstance(value, (Continuous, Discrete)) else value for value in inputs)
+        engine = str(
+            next((value.device for value in bare if isinstance(value, torch.Tensor) and value.is_cuda), "auto")
+        )
+    return Settings(int(k), margins if standardise else "given", engine, whole("workers", workers, 1), codes)
+
+
+def require_classes(kept: np.ndarray | None = None, /, **variables: Variable) -> None:
+    """ValueError for a discrete variable of one class, among the rows [n] that are kept if some are not."""
+    for name, variable in variables.items():
+        if variable.kind == "discrete" and variable.categories == 1:
+            rows = f"all {variable.n} rows"
+            if kept is not None and not kept.all():
+                rows += " that are not alone in their class; merge or drop rare classes"
+            raise ValueError(f"{name} must have at least two classes, got one in {rows}.")

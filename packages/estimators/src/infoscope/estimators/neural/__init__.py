@@ -1,0 +1,46 @@
+"""Critics, variational bounds on their scores, and the engine that trains them.
+
+critics          make_critic(kind, dim_x, dim_y, ...): inner, bilinear, separable and joint critics, one or many members
+bounds           BOUNDS[name]: nwj, js, infonce, dv, mine, smile-<clip>, mine-one-step; objective and report kept apart
+training         fit_critic(source, critic, bound, steps, ...) -> Trace; Training: the same, interruptible
+trace            Trace: what every step reported
+heldout          held_out(source, critic, bounds, batch, batches, generator) -> HeldOut of each bound
+oracle           floor(source, bound, batch, batches, generator) -> Floor: what an exact critic would report
+member_groups    members of a critic that are computed together
+pairwise_layers  the joint critic over all pairs of rows, block by block
+"""
+
+from infoscope.estimators.neural.bounds import BOUNDS, Bound, Objective, UnknownBound, share_training
+from infoscope.estimators.neural.critics import (
+    BilinearCritic,
+    Critic,
+    InnerCritic,
+    JointCritic,
+    SeparableCritic,
+    make_critic,
+)
+from infoscope.estimators.neural.heldout import HeldOut, held_out
+from infoscope.estimators.neural.oracle import Floor, floor
+from infoscope.estimators.neural.trace import Trace
+from infoscope.estimators.neural.training import Training, fit_critic
+
+__all__ = [
+    "BOUNDS",
+    "BilinearCritic",
+    "Bound",
+    "Critic",
+    "Floor",
+    "HeldOut",
+    "InnerCritic",
+    "JointCritic",
+    "Objective",
+    "SeparableCritic",
+    "Trace",
+    "Training",
+    "UnknownBound",
+    "fit_critic",
+    "floor",
+    "held_out",
+    "make_critic",
+    "share_training",
+]

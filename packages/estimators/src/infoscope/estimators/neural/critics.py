@@ -1,0 +1,286 @@
+"""Critics: functions f(x, y) that score how much more likely a pair is jointly than independently.
+
+The four kinds and their sizes are those of the benchmark (section 2 and the released configurations). One module may
+hold several independent members, their parameters stacked along a leading dimension, so that a GPU trains them as one.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from infoscope.estimators.checks import generator_per_member, whole
+from infoscope.estimators.matmul import linear
+from infoscope.estimators.neural.pairwise_layers import PairwiseLayers, pairwise_scores
+
+Generators = torch.Generator | Sequence[torch.Generator] | None
+
+
+class StackedLinear(nn.Module):
+    """`members` independent affine maps: weight [members, out, in], bias [members, out].
+
+    Initialised as torch.nn.Linear: U(-1/sqrt(fan_in), 1/sqrt(fan_in)) for weight and bias. `fan_in` is given when the
+    map is a column block of a wider one.
+    """
+
+    def __init__(self, inputs: int, outputs: int, members: int, fan_in: int | None = None, bias: bool = True) -> None:
+        super().__init__()
+        self.limit = (inputs if fan_in is None else fan_in) ** -0.5
+        self.weight = nn.Parameter(torch.empty(members, outputs, inputs))
+        self.bias = nn.Parameter(torch.empty(members, outputs)) if bias else None
+
+    def initialise(self, member: int, generator: torch.Generator) -> None:
+        """Draws one member's weight, then its bias."""
+        for parameter in self.parameters():
+            drawn = torch.empty(parameter.shape[1:], dtype=parameter.dtype, device=generator.device)
+            parameter.data[member] = drawn.uniform_(-self.limit, self.limit, generator=generator)
+
+    def forward(self, h: Tensor) -> Tensor:
+        """h [n, in] shared by all or [members, n, in] -> [members, n, out]; [n, out] for one member and 2-d h."""
+        members, outputs, _ = self.weight.shape
+        if h.dim() == 2:
+            # All members at once are one wider map. Flattening is a view, so its gradient needs no zero-filled copy.
+            bias = None if self.bias is None else self.bias.flatten()
+            h = linear(h, self.weight.flatten(0, 1), bias)
+            return h if members == 1 else h.unflatten(-1, (members, outputs)).transpose(0, 1).contiguous()
+        if self.bias is None:
+            return torch.bmm(h, self.weight.transpose(1, 2))
+        return torch.baddbmm(self.bias.unsqueeze(1), h, self.weight.transpose(1, 2))
+
+
+class Mlp(nn.Module):
+    """Linear(inputs, width), ReLU, depth x [Linear(width, width), ReLU], Linear(width, outputs), for every member."""
+
+    def __init__(self, inputs: int, outputs: int, depth: int, width: int, members: int) -> None:
+        super().__init__()
+        sizes = [inputs] + [width] * (depth + 1) + [outputs]
+        self.layers = nn.ModuleList(StackedLinear(a, b, members) for a, b in zip(sizes, sizes[1:]))
+
+    def forward(self, h: Tensor) -> Tensor:
+        *hidden, last = self.layers
+        for layer in hidden:
+            h = functional.relu(layer(h))
+        return last(h)
+
+
+class Critic(nn.Module):
+    """Base of the critics: shapes, members and initialisation.
+
+    `config` holds the constructor's plain arguments: `type(critic)(**critic.config)` and `load_state_dict` rebuild it.
+    """
+
+    kind: str
+
+    def __init__(self, objectives: Sequence[str] | None = None, **config: int) -> None:
+        super().__init__()
+        self.config = {name: whole(name, value, 0 if name == "depth" else 1) for name, value in config.items()}
+        if objectives is not None:
+            self.trained_under(objectives)
+
+    @property
+    def objectives(self) -> tuple[str, ...] | None:
+        """The objective that each member was last trained under, by its name in `bounds`; None: not known to be
+        trained.
+        """
+        return tuple(self.config["objectives"]) if "objectives" in self.config else None
+
+    def trained_under(self, objectives: Sequence[str]) -> None:
+        """Records the objective of every member; it goes with the configuration, also into logged models."""
+        names = [objectives] if isinstance(objectives, str) else list(objectives)
+        if len(names) != self.members or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"objectives must be one name for each of {self.members} members, got {objectives!r}.")
+        self.config["objectives"] = names
+
+    @property
+    def members(self) -> int:
+        return self.config["members"]
+
+    @property
+    def device(self) -> torch.device:
+        return next((p.device for p in self.parameters()), torch.device("cpu"))
+
+    @property
+    def dtype(self) -> torch.dtype | None:
+        """The parameters' type; None for a critic without parameters, which computes in its input's."""
+        return next((p.dtype for p in self.parameters()), None)
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        """Scores S[i, j] = f(x_i, y_j) of all pairs.
+
+        x [n, dim_x] and y [m, dim_y] are shared by the members; [members, n, dim_x] and [members, m, dim_y] are not.
+        Returns [n, m] for one member and 2-d inputs, [members, n, m] otherwise. ValueError: any other shape.
+        """
+        for name, value in (("x", x), ("y", y)):
+            dim = self.config[f"dim_{name}"]
+            if value.dim() not in (2, 3) or value.shape[-1] != dim or value.shape[:-2] not in ((), (self.members,)):
+                raise ValueError(
+                    f"{name} must have shape [n, {dim}] or [{self.members}, n, {dim}] for this critic, "
+                    f"got {list(value.shape)}."
+                )
+        if x.dim() != y.dim():
+            raise ValueError(f"x and y must both be 2-d or both 3-d, got shapes {list(x.shape)} and {list(y.shape)}.")
+        return self._scores(x, y)
+
+    def member(self, k: int) -> Critic:
+        """An independent single-member critic with a copy of member k's weights. ValueError if there is no member k."""
+        return copy.deepcopy(self.share(k))
+
+    def share(self, k: int) -> Critic:
+        """A single-member critic on member k's own memory: training it trains that member, without copies."""
+        if whole("k", k, 0) >= self.members:
+            raise ValueError(f"k must be the index of one of {self.members} members, got {k}.")
+        slices = {id(p): nn.Parameter(p.data[k : k + 1]) for p in self.parameters()}
+        single = copy.deepcopy(self, slices)  # parameters are taken from `slices`, the rest is copied
+        single.config["members"] = 1
+        if self.objectives is not None:
+            single.config["objectives"] = [self.objectives[k]]
+        return single
+
+    def _initialise(self, generator: Generators) -> None:
+        # Member by member, so that each depends on its own generator only.
+        for k, own in enumerate(generator_per_member(generator, self.members)):
+            for module in self.modules():
+                if isinstance(module, StackedLinear):
+                    module.initialise(k, own)
+
+    def _scores(self, x: Tensor, y: Tensor) -> Tensor:
+        raise NotImplementedError
+
+
+class InnerCritic(Critic):
+    """f(x, y) = x . y, without parameters; dim_x and dim_y must be equal."""
+
+    kind = "inner"
+
+    def __init__(self, dim_x: int, dim_y: int, members: int = 1, objectives: Sequence[str] | None = None) -> None:
+        super().__init__(objectives, dim_x=dim_x, dim_y=dim_y, members=members)
+        if dim_x != dim_y:
+            raise ValueError(f"dim_y must equal dim_x = {dim_x} for the inner critic, got {dim_y}.")
+
+    def _scores(self, x: Tensor, y: Tensor) -> Tensor:
+        scores = x @ y.mT
+        return scores if self.members == 1 or x.dim() == 3 else scores.expand(self.members, -1, -1)
+
+
+class BilinearCritic(Critic):
+    """f(x, y) = x . (W y + b), W of dim_x by dim_y."""
+
+    kind = "bilinear"
+
+    def __init__(
+        self,
+        dim_x: int,
+        dim_y: int,
+        members: int = 1,
+        generator: Generators = None,
+        objectives: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(objectives, dim_x=dim_x, dim_y=dim_y, members=members)
+        self.map_y = StackedLinear(dim_y, dim_x, members)
+        self._initialise(generator)
+
+    def _scores(self, x: Tensor, y: Tensor) -> Tensor:
+        return x @ self.map_y(y).mT
+
+
+class SeparableCritic(Critic):
+    """f(x, y) = g(x) . h(y), g and h two perceptrons with `embed` outputs.
+
+    The benchmark's code returns the transpose, S[i, j] = g(x_j) . h(y_i), which makes its InfoNCE normalise over x for
+    each y; here, as for every critic, rows are x and InfoNCE normalises over y for each x.
+    """
+
+    kind = "separable"
+
+    def __init__(
+        self,
+        dim_x: int,
+        dim_y: int,
+        depth: int = 2,
+        width: int = 256,
+        embed: int = 32,
+        members: int = 1,
+        generator: Generators = None,
+        objectives: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(objectives, dim_x=dim_x, dim_y=dim_y, depth=depth, width=width, embed=embed, members=members)
+        self.embed_x = Mlp(dim_x, embed, depth, width, members)
+        self.embed_y = Mlp(dim_y, embed, depth, width, members)
+        self._initialise(generator)
+
+    def _scores(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.embed_x(x) @ self.embed_y(y).mT
+
+
+class JointCritic(Critic):
+    """f(x, y) = a perceptron of the concatenation [x; y] with one output.
+
+    The first layer is computed in its two column blocks, W [x_i; y_j] + b = W_x x_i + (W_y y_j + b): n + m products of
+    the input dimension instead of n m, and no concatenated pairs. The same function, of the same initial distribution.
+    """
+
+    kind = "joint"
+
+    def __init__(
+        self,
+        dim_x: int,
+        dim_y: int,
+        depth: int = 2,
+        width: int = 256,
+        members: int = 1,
+        generator: Generators = None,
+        objectives: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(objectives, dim_x=dim_x, dim_y=dim_y, depth=depth, width=width, members=members)
+        self.first_x = StackedLinear(dim_x, width, members, fan_in=dim_x + dim_y, bias=False)
+        self.first_y = StackedLinear(dim_y, width, members, fan_in=dim_x + dim_y)
+        self.hidden = nn.ModuleList(StackedLinear(width, width, members) for _ in range(depth))
+        self.last = StackedLinear(width, 1, members)
+        self._initialise(generator)
+
+    def _scores(self, x: Tensor, y: Tensor) -> Tensor:
+        left, right = self.first_x(x), self.first_y(y)
+        if left.dim() == 2 and left.device.type == "cpu" and not torch.compiler.is_exporting():
+            later = (p.squeeze(0) for layer in (*self.hidden, self.last) for p in (layer.weight, layer.bias))
+            score = PairwiseLayers.apply if torch.is_grad_enabled() else pairwise_scores
+            return score(left, right, *later)
+        n, m = x.shape[-2], y.shape[-2]
+        # In place: these are the large arrays of a step, and the products before them do not need their own output.
+        h = (left.unsqueeze(-2) + right.unsqueeze(-3)).relu_().flatten(-3, -2)  # [..., n m, width]
+        for layer in self.hidden:
+            h = layer(h).relu_()
+        return self.last(h).unflatten(-2, (n, m)).squeeze(-1)
+
+
+def make_critic(
+    kind: str,
+    dim_x: int,
+    dim_y: int,
+    depth: int = 2,
+    width: int = 256,
+    embed: int = 32,
+    members: int = 1,
+    generator: Generators = None,
+) -> Critic:
+    """A critic by name: inner, bilinear, separable or joint (benchmark, section 2).
+
+    `depth` L is Linear, ReLU, L x [Linear, ReLU], Linear, so the published depth 2 has three hidden layers of `width`
+    units; `embed` is the separable critic's number of outputs. What a kind does not have is ignored. `generator`: None
+    (a fresh one with seed 0), one that all members draw from in turn, or one per member; a member equals the single
+    critic made with its generator, bit for bit. ValueError: unknown kind, a size that is not a whole number in range
+    (depth may be 0), or unequal dimensions for the inner critic.
+    """
+    match kind:
+        case "inner":
+            return InnerCritic(dim_x, dim_y, members)
+        case "bilinear":
+            return BilinearCritic(dim_x, dim_y, members, generator)
+        case "separable":
+            return SeparableCritic(dim_x, dim_y, depth, width, embed, members, generator)
+        case "joint":
+            return JointCritic(dim_x, dim_y, depth, width, members, generator)
+    raise ValueError(f"kind must be one of inner, bilinear, separable, joint, got {kind!r}.")

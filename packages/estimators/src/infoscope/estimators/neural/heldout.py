@@ -1,0 +1,134 @@
+"""Held-out estimates: what bounds report on fresh pairs with a critic that is no longer trained.
+
+The estimates of a training are made on batches that the critic climbs next, at the training's small batch; these are
+made afterwards, on pairs drawn for them alone, and at a larger batch. With a fixed critic, what nwj, js and infonce
+report is then lower than the mutual information in expectation. What dv, mine and smile report need not be: they
+subtract the logarithm of a batch mean, which is low by about half that mean's relative variance (Poole et al. 2019,
+section 2), less so the larger the batch; and smile's clip has a bias of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from infoscope.estimators.checks import whole
+from infoscope.estimators.neural.bounds import BOUNDS, FREE, OBJECTIVES, Bound, as_bound, split
+from infoscope.estimators.neural.critics import Critic
+from infoscope.estimators.neural.training import check_critic, check_source, draw
+from infoscope.estimators.sources import PairSource
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Mean over fresh batches of a bound's estimates with one fixed critic.
+
+    mean            nats; not finite if the estimate of any batch is not
+    standard_error  of `mean`, nats: over the draw of batches, for this critic; another training gives another critic
+    batches         how many were drawn
+    pairs           how many in all of them
+    nonfinite       how many batches gave an infinite or nan estimate
+    notes           what the reader must know, one sentence each
+    """
+
+    mean: float
+    standard_error: float
+    batches: int
+    pairs: int
+    nonfinite: int
+    notes: tuple[str, ...] = ()
+
+
+def held_out(
+    source: PairSource,
+    critic: Critic,
+    bounds: str | Bound | Sequence[str | Bound],
+    batch: int,
+    batches: int,
+    generator: torch.Generator,
+    device: torch.device | str | None = None,
+) -> dict[str, HeldOut]:
+    """Estimates (nats) by bound name on `batches` fresh batches of `batch` pairs; all bounds see the same scores.
+
+    critic     one trained member (of several: critic.share(k)); it is not changed. The inner critic needs no training
+    batch      pairs of a batch, at least 2; the scores of all batch^2 pairs are held. On a CPU the joint critic's
+               layers are computed block by block, in a few MiB more
+    batches    at least 2, for the standard error
+    generator  draws the pairs; not the one that drew the training's, unless it goes on from there
+    device     where to compute; None: where the critic is. The critic is moved there
+
+    A critic is right only up to what its objective leaves open: nwj's is 1 + the log density ratio, js's (and any
+    smile's) the ratio itself, dv's and mine's it plus any constant, infonce's it plus any function of x. infonce's
+    report is blind to all of that, dv's, mine's and smile-inf's to a constant, the others' (nwj, js, smile-<clip>) to
+    nothing; between nwj's and js's critics the 1 is added or taken. A report that is not blind to what training left
+    open is refused: it would say anything. Of a critic that does not know its training (never trained here, or logged
+    before that was recorded) such a report has a note.
+
+    Pairs are fresh, but a source that draws from a finite pool composes them of the images or texts it trained on.
+    ValueError: a critic of several members, dimensions other than the critic's, no bound or one twice, an unknown
+    bound, one that the critic's training says nothing about, a number out of range.
+    """
+    check_critic(critic)
+    check_source(source, critic)
+    if critic.members != 1:
+        raise ValueError(f"critic must have one member (see share), got {critic.members}.")
+    chosen = [as_bound(b) for b in ([bounds] if isinstance(bounds, (str, Bound)) else bounds)]
+    names = [bound.name for bound in chosen]
+    if not names or len(set(names)) != len(names):
+        raise ValueError(f"bounds must be one bound or several different ones, got {names}.")
+    readings = [reading(critic, bound) for bound in chosen]
+    if not isinstance(generator, torch.Generator):
+        raise ValueError(f"generator must be a torch.Generator, got {type(generator).__name__}.")
+    n, count = whole("batch", batch, 2), whole("batches", batches, 2)
+    critic = critic if device is None else critic.to(device)
+    device = critic.device if device is None else torch.device(device)
+
+    estimates = torch.empty(count, len(chosen), dtype=torch.float64)
+    with torch.no_grad():
+        for i in range(count):
+            # In float64 from here on, because exp of a float32 overflows at 88 nats.
+            scores = critic(*draw(source, n, generator, critic, device)).double()
+            shifts = dict.fromkeys(shift for shift, _ in readings)
+            pieces = {shift: split(scores + shift if shift else scores) for shift in shifts}
+            estimates[i] = torch.stack([bound.estimate(pieces[at]) for bound, (at, _) in zip(chosen, readings)])
+    return {name: summary(estimates[:, k], n, readings[k][1]) for k, name in enumerate(names)}
+
+
+def reading(critic: Critic, bound: Bound) -> tuple[float, tuple[str, ...]]:
+    """What must be added to a one-member critic's scores for this bound's report, and notes; see `held_out`.
+
+    ValueError: a report that is not blind to what the critic's objective leaves open.
+    """
+    if not any(True for _ in critic.parameters()):
+        return 0.0, ()
+    name = critic.objectives[0] if critic.objectives else None
+    if name == bound.objective.name:
+        return 0.0, ()
+    if name not in OBJECTIVES:
+        whose = f"trained under {name!r}, which is not known" if name else "not known to be trained under any objective"
+        need = f"{bound.name}'s report needs the log density ratio up to {FREE[bound.blind]}"
+        return 0.0, (f"The critic is {whose}; {need}.",)
+    trained = OBJECTIVES[name]
+    if trained.free > bound.blind:
+        fitting = [other.name for other in BOUNDS.values() if other.blind >= trained.free]
+        raise ValueError(
+            f"bounds must be of {', '.join(fitting)} for a critic trained under {name}, which is the log density ratio "
+            f"up to {FREE[trained.free]} only; {bound.name} needs it up to {FREE[bound.blind]}."
+        )
+    return 0.0 if bound.blind else bound.objective.offset - trained.offset, ()
+
+
+def summary(estimates: torch.Tensor, batch: int, notes: tuple[str, ...] = ()) -> HeldOut:
+    """The summary of the estimates [batches] of batches of `batch` pairs."""
+    count = len(estimates)
+    return HeldOut(
+        mean=estimates.mean().item(),
+        standard_error=estimates.std().item() / math.sqrt(count),
+        batches=count,
+        pairs=count * batch,
+        nonfinite=int((~estimates.isfinite()).sum()),
+        notes=notes,
+    )

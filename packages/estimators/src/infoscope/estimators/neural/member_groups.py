@@ -1,0 +1,101 @@
+"""A lane: members of a critic that are computed and updated together.
+
+On a GPU all members are one lane, each product of a step one batched product. On a CPU every member is a lane of its
+own: batching them there was measured 2 times slower, and one wide first layer for members that see the same batch no
+faster than theirs one by one, because arithmetic and not memory bounds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from infoscope.estimators.neural.bounds import Bound, Objective, split
+from infoscope.estimators.neural.critics import Critic
+
+
+@dataclass
+class Climb:
+    """Members of a lane that climb the same objective, and the bounds they report."""
+
+    objective: Objective
+    members: Tensor | None  # positions in the lane; None when they are all of it
+    reports: list[tuple[Bound, Tensor | None]]  # with the positions in `members` that report it, None when all do
+    memory: Tensor | None = None  # the objective's state, known from the first batch on
+
+    def step(self, scores: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """The members' objective, to be differentiated, and reports, for the lane's scores [members, n, n]."""
+        pieces = split(scores if self.members is None else scores[self.members])
+        if self.memory is None:
+            self.memory = self.objective.start(pieces.matrix)
+        value, self.memory = self.objective(pieces, self.memory)
+        with torch.no_grad():
+            reported = [
+                estimate if own is None else estimate[own]
+                for estimate, own in ((bound.estimate(pieces), own) for bound, own in self.reports)
+            ]
+        return value, reported
+
+
+class Lane:
+    """One critic, its optimiser, and the objectives and reports of its members.
+
+    `bounds[k]` are those of member k of `critic`, all of one objective; `members[k]` is the number it reports under.
+    """
+
+    def __init__(
+        self, critic: Critic, bounds: Sequence[tuple[Bound, ...]], members: Sequence[int], learning_rate: float
+    ) -> None:
+        self.critic = critic
+        self.members = tuple(members)
+        parameters = list(critic.parameters())
+        self.optimiser = torch.optim.Adam(parameters, lr=learning_rate, fused=True) if parameters else None
+        self.climbs: list[Climb] = []
+        self.reports: list[tuple[int, str]] = []  # in the order in which `step` returns them
+        for objective in dict.fromkeys(group[0].objective for group in bounds):
+            self._add(objective, bounds)
+
+    def _add(self, objective: Objective, bounds: Sequence[tuple[Bound, ...]]) -> None:
+        own = [k for k, group in enumerate(bounds) if group[0].objective == objective]
+        reports = []
+        for bound in dict.fromkeys(bound for k in own for bound in bounds[k]):
+            positions = [i for i, k in enumerate(own) if bound in bounds[k]]
+            reports.append((bound, self._positions(positions, len(own))))
+            self.reports += [(self.members[own[i]], bound.name) for i in positions]
+        self.climbs.append(Climb(objective, self._positions(own, len(bounds)), reports))
+
+    def _positions(self, chosen: list[int], of: int) -> Tensor | None:
+        return None if len(chosen) == of else torch.tensor(chosen, device=self.critic.device)
+
+    def step(self, x: Tensor, y: Tensor) -> Tensor:
+        """Reports on the pairs x, y [n, d] or [members, n, d], then one step of Adam: nats [reports]."""
+        scores = self.critic(x, y)
+        if scores.dim() == 2:
+            scores = scores.unsqueeze(0)
+        climbed, reported = [], []
+        for climb in self.climbs:
+            value, estimates = climb.step(scores)
+            climbed.append(value.sum())
+            reported += estimates
+        if self.optimiser is not None:
+            # Members share no parameter, so the gradient of the sum is each one's own, finite or not.
+            (-torch.stack(climbed).sum()).backward()
+            self.optimiser.step()
+            self.optimiser.zero_grad(set_to_none=True)
+        return torch.cat(reported)
+
+    def state_dict(self) -> dict:
+        """Everything but the weights, as tensors and plain values."""
+        return {
+            "optimiser": None if self.optimiser is None else self.optimiser.state_dict(),
+            "memory": [climb.memory for climb in self.climbs],
+        }
+
+    def load_state_dict(self, state: dict) -> None:
+        if self.optimiser is not None:
+            self.optimiser.load_state_dict(state["optimiser"])
+        for climb, memory in zip(self.climbs, state["memory"], strict=True):
+            climb.memory = None if memory is None else memory.to(self.critic.device, copy=True)

@@ -1,0 +1,85 @@
+"""The oracle critic: what a bound reports when the critic is exact, the error that no training removes.
+
+Not a limit: a bound that is biased under the exact critic, such as smile-1, can score better under a wrong one, where
+two errors cancel.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from infoscope.estimators.checks import whole
+from infoscope.estimators.neural.bounds import Bound, as_bound
+from infoscope.estimators.sources import ExactPairSource
+
+SCORES_AT_ONCE = 1 << 20  # bounds the memory: 8 MiB for each float64 array of scores
+
+
+@dataclass(frozen=True)
+class Floor:
+    """Per-batch estimates under the exact critic, as the benchmark summarises them (its section 5).
+
+    mean                nats
+    bias                mean - truth, nats
+    variance            of the estimate over batches (ddof 0), nats squared
+    mse                 mean of (estimate - truth) squared, nats squared
+    mse_standard_error  standard error of `mse`, nats squared
+    batches             how many were drawn
+    nonfinite           how many of them gave an infinite or nan estimate; if any did, the summary is not finite
+    """
+
+    mean: float
+    bias: float
+    variance: float
+    mse: float
+    mse_standard_error: float
+    batches: int
+    nonfinite: int
+
+
+def floor(source: ExactPairSource, bound: str | Bound, batch: int, batches: int, generator: torch.Generator) -> Floor:
+    """Summary of what `bound` reports on `batches` batches of `batch` pairs when the critic is its objective's optimum.
+
+    The optimum is the exact log density ratio, plus 1 for nwj. (js reports nwj's formula at the log ratio itself, so
+    it is low by 1/e nats.) ValueError: a source without log_ratio, batch < 2, batches < 2, unknown bound.
+    """
+    bound = as_bound(bound)
+    if not isinstance(source, ExactPairSource):
+        raise ValueError(f"source must have a log_ratio and be a pair source, got {type(source).__name__}.")
+    whole("batch", batch, 2)
+    at_once = max(1, SCORES_AT_ONCE // batch**2)
+    left = whole("batches", batches, 2)
+    estimates = []
+    while left:
+        count = min(left, at_once)
+        estimates.append(oracle_estimates(source, bound, batch, count, generator))
+        left -= count
+    return summary(torch.cat(estimates), source.mutual_information)
+
+
+def oracle_estimates(
+    source: ExactPairSource, bound: Bound, batch: int, batches: int, generator: torch.Generator
+) -> Tensor:
+    """The estimates [batches], float64, nats."""
+    x, y = source.sample(batch * batches, generator)
+    x, y = (side.double().unflatten(0, (batches, batch)) for side in (x, y))
+    return bound.estimate(source.log_ratio(x, y) + bound.objective.offset)
+
+
+def summary(estimates: Tensor, truth: float) -> Floor:
+    """The summary of estimates [batches] of `truth`, nats."""
+    squares = (estimates - truth).square()
+    count = len(estimates)
+    return Floor(
+        mean=estimates.mean().item(),
+        bias=estimates.mean().item() - truth,
+        variance=estimates.var(correction=0).item(),
+        mse=squares.mean().item(),
+        mse_standard_error=squares.std().item() / math.sqrt(count),
+        batches=count,
+        nonfinite=int((~estimates.isfinite()).sum()),
+    )

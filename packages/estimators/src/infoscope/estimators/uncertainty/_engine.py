@@ -1,0 +1,266 @@
+"""Nearest-neighbour estimates of many subsamples of one data set at once; each has the number it would have alone.
+
+Weights [n, B] of 0 or 1 say which rows are in which of B subsamples. The distances between the rows are computed once
+for all of them; columns are standardised once, by the whole sample, so that all are measured in the same geometry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import digamma
+
+from infoscope.estimators.checks import whole
+from infoscope.estimators.knn import _numba as neighbours
+from infoscope.estimators.knn import estimators as knn
+from infoscope.estimators.resampling import group_codes
+from infoscope.estimators.uncertainty import _kernels as kernels
+from infoscope.estimators.uncertainty._lists import sorted_lists
+from infoscope.estimators.variables import Variable, as_variable, join, joint_codes, prepared, same_length
+
+Weights = NDArray[np.uint8]
+OWN_GROUP = 0.1  # share of rows, above chance, whose nearest neighbour is of their own group: then it is noted
+AT_ONCE = 192  # subsamples that are counted together: bounds the memory
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Checked, standardised variables: (x, y) of I(x; y), or (x, y, z) of I(x; y | z)."""
+
+    variables: tuple[Variable, ...]
+
+    @classmethod
+    def of(cls, x: Any, y: Any, z: Any = None) -> Sample:
+        """ValueError as `knn.mutual_information`."""
+        given = {} if z is None else {"z": as_variable("z", z)}
+        variables = {"x": as_variable("x", x), "y": as_variable("y", y)} | given
+        same_length(**variables)
+        knn.require_classes(x=variables["x"], y=variables["y"])
+        if np.bincount(codes_of(join(*variables.values()))).max() == 1:
+            raise ValueError(
+                "The discrete variables must share categories among rows, got rows that are all different."
+            )
+        return cls(tuple(prepared(v, name=name) for name, v in variables.items()))
+
+    @property
+    def n(self) -> int:
+        return self.variables[0].n
+
+    def without_copies(self, groups: ArrayLike | None) -> tuple[Sample, NDArray[np.int64] | None]:
+        """Rows that are exact copies of another of their group [n] counted once, and the groups of those that are left.
+
+        Other rows of a group remain neighbours of one another here; a note says so where they often are the nearest.
+        """
+        if groups is None:
+            return self, None
+        _, codes = group_codes(self.n, groups)
+        first = knn.first_of_copies(join(*self.variables), codes)
+        kept = [variable.take(first) for variable in self.variables]
+        joint, codes, notes = join(*kept), codes[first], []
+        if not first.all():
+            notes.append(f"{np.sum(~first)} rows are exact copies of others of their group and left out.")
+        if joint.dim:
+            nearest = neighbours.nearest(joint.continuous, 1, joint.codes)[1][:, 0]
+            own = float(np.mean((nearest >= 0) & (codes[nearest] == codes)))
+            mates = joint_codes([codes_of(joint), codes])[0]
+            others = np.bincount(codes_of(joint))[codes_of(joint)] - 1
+            expected = float(np.mean((np.bincount(mates)[mates] - 1) / np.maximum(others, 1)))
+            if own > expected + OWN_GROUP:
+                notes.append(
+                    f"{100 * own:.0f} % of the rows have their nearest neighbour in their own group "
+                    f"({100 * expected:.0f} % by chance): what they share for that is counted as information; "
+                    "knn.mutual_information with groups leaves such neighbours out."
+                )
+        kept[0] = replace(kept[0], notes=(*kept[0].notes, *notes))
+        return Sample(tuple(kept)), codes
+
+    @property
+    def typical_rows(self) -> float:
+        """Median over rows of how many are in the same class, among which neighbours are sought; NaN if nothing is
+        continuous.
+        """
+        joint = join(*self.variables)
+        codes = codes_of(joint)
+        return float(np.median(np.bincount(codes)[codes])) if joint.dim else float("nan")
+
+    def alone(self, rows: NDArray[np.bool_], k: int) -> float:
+        """The estimate on some of the rows, by itself."""
+        measure = knn.mutual_information if len(self.variables) == 2 else knn.conditional_mutual_information
+        return float(measure(*(v.take(rows) for v in self.variables), k=k, standardise=False))
+
+
+def resampled(sample: Sample, weights: Weights, k: int | NDArray[np.int64]) -> NDArray[np.float64]:
+    """The estimate of every subsample [B], nats, with k neighbours, or k [B] of them.
+
+    ValueError: k < 1, or not below the size of the smallest subsample.
+    """
+    k = np.broadcast_to(np.asarray(k), weights.shape[1:])
+    smallest = int(weights.sum(axis=0, dtype=np.int64).min())
+    if whole("k", int(k.min()), 1) and k.max() >= smallest:
+        raise ValueError(f"k must be below the size of the smallest subsample, {smallest}, got {k.max()}.")
+    if join(*sample.variables).kind == "discrete":
+        return np.array([sample.alone(member > 0, int(of)) for member, of in zip(weights.T, k)])
+    sums, sizes, tied = Engine(sample).sums(weights, k)
+    values = sums / sizes
+    for b in np.flatnonzero(tied > knn.TIED_SHARE * sizes):  # then `knn` counts all rows the other way
+        values[b] = sample.alone(weights[:, b] > 0, int(k[b]))
+    return values
+
+
+class Engine:
+    """The formula of `knn`, digamma(neighbours) + sum of factor * digamma(count in the margin), for many subsamples."""
+
+    def __init__(self, sample: Sample):
+        x, y, *z = sample.variables
+        self.joint = join(*sample.variables)
+        if z:
+            margins = [(-1, join(x, *z)), (-1, join(y, *z)), (1, z[0])]
+        else:
+            margins = [(-1, x), (-1, y), (1, Variable(np.empty((sample.n, 0)), None, 1))]
+        self.margins = [Margin(factor, variable) for factor, variable in margins]
+        self.codes = codes_of(self.joint)
+        self.table = np.concatenate([[np.nan], digamma(np.arange(1, sample.n + 1))])
+
+    def sums(self, weights: Weights, k: NDArray[np.int64]) -> tuple[NDArray, NDArray, NDArray]:
+        """Sum of the local values, number of rows that count (none alone in its class), and of tied ones, each [B]."""
+        classes = self.joint.categories
+        sizes, counts = np.bincount(self.codes), class_counts(self.codes, classes, weights)
+        if (counts == 1).any():
+            weights = weights * (counts > 1).astype(np.uint8)[self.codes]
+            counts = np.where(counts > 1, counts, 0)
+        wanted = np.clip(counts - 1, 0, k)
+        longest = list_length(wanted, counts, sizes)
+        distances, ids, clean = sorted_lists(self.joint.continuous, longest, self.joint.codes)
+        small = np.min_scalar_type(longest)
+        sums, tied = np.zeros(weights.shape[1]), np.zeros(weights.shape[1], np.int64)
+        if clean.mean() < 1 - knn.TIED_SHARE:  # no row by row, then: every subsample by itself
+            return sums, counts.sum(axis=0), counts.sum(axis=0)
+        for start in range(0, weights.shape[1], AT_ONCE):
+            some = slice(start, start + AT_ONCE)
+            member, goal = padded(weights[:, some]), padded(wanted[:, some])
+            position, own = np.empty(member.shape, small), np.empty(member.shape, np.uint8)
+            kernels.walk(ids, self.codes, member, goal.astype(small), clean, position, own)
+            reach = Reach(distances, position, *kernels.extremes(position, own), own, member)
+            measured = class_counts(self.codes, classes, own)
+            total = (measured * self.table[np.maximum(goal, 1)]).sum(axis=0)
+            for margin in self.margins:
+                total += margin.factor * margin.sums(reach, self.table)
+            sums[some] = total[: sums[some].size]
+            for i in np.flatnonzero((member > own).any(axis=1)):
+                self.full_row(i, member, goal, member[i] > own[i], sums[some], tied[some])
+        return sums, counts.sum(axis=0), tied
+
+    def full_row(self, i: int, member: Weights, wanted: NDArray, affected: NDArray, sums: NDArray, tied: NDArray):
+        """Adds what row i contributes to the `affected` subsamples, from all its distances: its list was too short, or
+        holds ties.
+        """
+        within = np.stack([margin.distances(i) for margin in self.margins])
+        joint = np.where(self.codes == self.codes[i], kernels.row_distances(self.joint.continuous, i), np.inf)
+        joint[i] = np.inf
+        order = np.argsort(joint)
+        goals = wanted[self.codes[i]]
+        for b in np.flatnonzero(affected):
+            in_order = joint[order[member[order, b] > 0]]
+            radius = in_order[goals[b] - 1]
+            beyond = int((in_order == radius).sum() - (in_order[: goals[b]] == radius).sum())
+            closed = beyond > 0 or radius == 0
+            tied[b] += closed
+            sums[b] += self.table[goals[b] + beyond]
+            for margin, distances in zip(self.margins, within):
+                inside = distances <= radius if closed else distances < radius
+                count = int(member[inside, b].sum()) - (closed and margin.columns > 0)
+                sums[b] += margin.factor * self.table[count]
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """How far each row reaches in each subsample.
+
+    distances [n, K] of the nearest rows; position [n, B]: which of them is a subsample's k-th neighbour; least and
+    greatest [n]: the positions that occur; own [n, B]: whose counts are summed; member [n, B]: who is counted
+    """
+
+    distances: NDArray[np.float64]
+    position: NDArray
+    least: NDArray[np.int64]
+    greatest: NDArray[np.int64]
+    own: Weights
+    member: Weights
+
+
+class Margin:
+    """A variable in which neighbours are counted, with the factor of its digamma.
+
+    Categories alone are counted by class; one column is sorted within its categories; several are kept in a tree.
+    """
+
+    def __init__(self, factor: int, variable: Variable):
+        self.factor, self.variable, self.columns = factor, variable, variable.dim
+        self.codes = codes_of(variable)
+        if self.columns == 1:
+            self.order = np.lexsort((variable.continuous[:, 0], self.codes))
+            self.values = variable.continuous[self.order, 0]
+            self.bounds = np.concatenate([[0], np.cumsum(np.bincount(self.codes))])
+        elif self.columns > 1:
+            self.tree = neighbours.build(variable.continuous, variable.codes)
+            self.order = self.tree.order
+
+    def sums(self, reach: Reach, table: NDArray) -> NDArray[np.float64]:
+        """Sum [B] over the rows of each subsample of digamma(rows strictly within reach, the row itself included)."""
+        if self.columns == 0:
+            counts = class_counts(self.codes, self.variable.categories, reach.member)
+            own = class_counts(self.codes, self.variable.categories, reach.own)
+            return (own * table[np.maximum(counts, 1)]).sum(axis=0)
+        o = self.order
+        own, member, least, greatest = reach.own[o], reach.member[o], reach.least[o], reach.greatest[o]
+        if self.columns == 1:
+            before = np.zeros((len(o) + 1, own.shape[1]), np.int32)
+            np.cumsum(member, axis=0, dtype=np.int32, out=before[1:])
+            return kernels.sorted_sums(
+                self.values, self.codes[o], self.bounds, o, reach.distances, reach.position, least, greatest, own,
+                before, table,
+            )  # fmt: skip
+        totals = np.add.reduceat(member, self.tree.bounds[:-1], axis=0, dtype=np.uint32)
+        if greatest.max() < 0:
+            return np.zeros(own.shape[1])
+        quanta = kernels.quantised(self.tree.exact, np.where(greatest < 0, 0, reach.distances[o, greatest]))
+        return kernels.tree_sums(
+            o, *self.tree.arrays, *quanta, reach.distances, reach.position, least, greatest, own, member, totals, table
+        )
+
+    def distances(self, i: int) -> NDArray[np.float64]:
+        """Distances of row i to all rows [n]: 0 without columns, infinite in other categories."""
+        return np.where(self.codes == self.codes[i], kernels.row_distances(self.variable.continuous, i), np.inf)
+
+
+def codes_of(variable: Variable) -> NDArray[np.intp]:
+    return np.zeros(variable.n, np.intp) if variable.codes is None else variable.codes
+
+
+def class_counts(codes: NDArray, classes: int, weights: Weights) -> NDArray[np.int64]:
+    """How many rows of each class are in each subsample [classes, B]."""
+    if classes == 1:
+        return weights.sum(axis=0, dtype=np.int64)[None]
+    counts = np.zeros((classes, weights.shape[1]), np.int64)
+    kernels.add_by_class(codes, weights, counts)
+    return counts
+
+
+def padded(columns: NDArray) -> NDArray:
+    """The columns and as many of zeros as make whole vectors of them."""
+    rows, count = columns.shape
+    return np.hstack([columns, np.zeros((rows, -count % kernels.LANES), columns.dtype)])
+
+
+def list_length(k: NDArray, counts: NDArray, sizes: NDArray) -> int:
+    """How many neighbours to keep so that nearly every subsample finds its k-th among them.
+
+    k and counts [classes, B]; sizes [classes]: the rows of each class in all. Five standard deviations of what a
+    subsample passes over, or all there are; a multiple of 8, for whole vectors.
+    """
+    share = np.where(counts > 0, counts / sizes[:, None], 1.0)
+    wanted = np.ceil((k + (5 * np.sqrt(k) + 3) * np.sqrt(1 - share)) / share).max(axis=1)
+    return int(-(-max(1, np.minimum(wanted, sizes - 1).max()) // 8) * 8)

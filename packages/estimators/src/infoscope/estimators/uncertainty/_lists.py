@@ -1,0 +1,216 @@
+"""Long sorted lists of every point's nearest points, by a threshold instead of one insertion at a time.
+
+`knn._numba` puts each candidate into its place, which is best for a few neighbours. For the tens that a set of
+subsamples needs, candidates below a limit are gathered; from time to time the limit is lowered to where little more
+than k remain, and only those that are left in the end get a float64 distance and a place. The lists are exact.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from infoscope.estimators.knn._numba import (
+    ROUNDING,
+    above,
+    build,
+    count_below,
+    leaf_distances,
+    leaf_gaps,
+    least_distances,
+    nearest,
+)
+
+LANES = 64  # entries compared at once
+
+
+def sorted_lists(points: np.ndarray, k: int, codes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The k nearest others of every point among those of the same code, in the maximum norm.
+
+    points float64 [n, d]; codes [n]. Returns distances [n, k] ascending, inf where there is no further point; ids
+    intp [n, k], -1 there; and clean [n]: False where a list holds a distance twice, or 0, or its last distance has
+    equals outside. Only lists that are clean are to be read.
+    """
+    tree = build(points, codes)
+    n = len(points)
+    distances, ids = np.full((n, k), np.inf), np.full((n, k), -1)
+    clean = np.zeros(n, np.bool_)
+    if fill_lists(tree.order, *tree.arrays, distances, ids, clean):
+        return distances, ids, clean
+    distances, ids, beyond = nearest(points, k, codes)
+    finite = np.isfinite(distances)
+    repeated = (distances[:, 1:] == distances[:, :-1]) & finite[:, 1:]
+    return distances, ids, ~(repeated.any(axis=1) | (distances[:, 0] == 0) | ((beyond > 0) & finite[:, -1]))
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # a maximum is exact in any order
+def vector_distance(exact, i, j):
+    """As exact_distance, in vectors."""
+    one, other, largest = exact[i], exact[j], 0.0
+    for c in range(len(one)):
+        largest = max(largest, abs(one[c] - other[c]))
+    return largest
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc"})  # a sum of few ones is exact in any order
+def rank_of(distance, values):
+    """How many of the values are at most `distance`; counted in float64, which has the lanes of what is compared."""
+    rank = 0.0
+    for p in range(len(values)):
+        rank += 1.0 if values[p] <= distance else 0.0
+    return int(rank)
+
+
+@intrinsic
+def lanes_below(typingctx, row, start, limit):
+    """Of row[start : start + LANES], float32 or uint16, which are below the limit: bit l of a 64-bit word for entry l.
+
+    A comparison of vectors gives such a word at once, but compilers do not find it in a loop.
+    """
+
+    def codegen(context, builder, signature, args):
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        element = context.get_value_type(signature.args[0].dtype)
+        vector = ir.VectorType(element, LANES)
+        place = builder.bitcast(builder.gep(array.data, [args[1]]), vector.as_pointer())
+        values = builder.load(place, align=context.get_abi_sizeof(element))
+        one = builder.insert_element(ir.Constant(vector, ir.Undefined), args[2], ir.Constant(ir.IntType(32), 0))
+        limits = builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+        compare = builder.icmp_unsigned if isinstance(element, ir.IntType) else builder.fcmp_ordered
+        return builder.bitcast(compare("<", values, limits), ir.IntType(LANES))
+
+    return types.uint64(row, types.intp, row.dtype), codegen
+
+
+@intrinsic
+def lowest_bit(typingctx, word):
+    """The place of the lowest bit of a word that is not 0."""
+
+    def codegen(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), codegen
+
+
+@numba.njit(cache=True, nogil=True)
+def gather_below(row, width, limit, start, found, count):
+    """Appends start + j for every j < width with row[j] below the limit to `found`, of which `count` are taken; returns
+    the new count. row [a multiple of LANES] is overwritten from `width` on.
+    """
+    padded = -(-width // LANES) * LANES
+    row[width:padded] = limit
+    for at in range(0, padded, LANES):
+        word = lanes_below(row, at, limit)
+        while word:
+            found[count] = start + at + np.int64(lowest_bit(word))
+            count += 1
+            word &= word - np.uint64(1)
+    return count
+
+
+@numba.njit(cache=True, nogil=True)
+def lowered(values, count, k, limit, slack, scale):
+    """A lower limit that still admits every point whose exact distance is at most the k-th of these.
+
+    Of the float32 distances `values` the first `count` are given, at least k of them below `limit`; what follows up to
+    a multiple of LANES is overwritten. Bisection for a value with k to 1.25 k of them below, then away from it by what
+    rounding may hide.
+    """
+    padded = -(-count // LANES) * LANES
+    values[count:padded] = np.inf
+    low, high = np.float32(0), min(limit, np.float32(3))  # scaled points are at most 2 apart
+    for _ in range(40):
+        middle = (low + high) * np.float32(0.5)
+        below = count_below(values[:padded], middle)
+        if below < k:
+            low = middle
+        else:
+            high = middle
+            if below <= k + k // 4:
+                break
+    exact = (np.float64(high) / scale * (1 + 2 * ROUNDING) + slack) * (1 + 2 * ROUNDING)
+    return min(limit, above(exact, slack, scale))
+
+
+@numba.njit(cache=True, nogil=True)
+def squeeze(kept, found, count, limit):
+    """Keeps of the first `count` candidates those below the limit; returns how many."""
+    left = 0
+    for p in range(count):
+        kept[left], found[left] = kept[p], found[p]
+        left += kept[left] < limit
+    return left
+
+
+@numba.njit(cache=True, nogil=True)
+def fill_lists(
+    order, exact, scaled, scale, bounds, low, high, middle, margin, first, last, distances, ids, clean
+):  # fmt: skip
+    """Fills the lists of all points; they are in the sample's order, what comes before them in that of the tree.
+
+    False if it gives up: so many points are as far as the k-th, for float32, that they are not worth gathering.
+    """
+    k, leaves = distances.shape[1], len(bounds) - 1
+    widest = (bounds[1:] - bounds[:-1]).max()
+    row, near = np.empty(widest + LANES, np.float32), np.empty(widest, np.float32)
+    most = k + LANES  # candidates of one point before the limit is lowered
+    room = most + widest + LANES
+    kept, found = np.empty((widest, room), np.float32), np.empty((widest, room), np.int32)
+    counts, limits, values = np.empty(widest, np.int64), np.empty(widest, np.float32), np.empty(room + 8)
+    for a in range(leaves):
+        start_a, size = bounds[a], bounds[a + 1] - bounds[a]
+        slack = margin[a] + margin[first[a] : last[a]].max()
+        counts[:size], limits[:size] = 0, np.inf
+        gaps, apart = np.empty(last[a] - first[a], np.float32), np.empty(last[a] - first[a], np.float32)
+        leaf_gaps(low, high, middle, a, first[a], last[a], gaps, apart)
+        apart[a - first[a]] = -1  # its own leaf comes first
+        for b in first[a] + np.argsort(apart):
+            if gaps[b - first[a]] >= limits[:size].max():
+                continue
+            start, width = bounds[b], bounds[b + 1] - bounds[b]
+            least_distances(scaled, start_a, start_a + size, low, high, b, near)
+            for q in range(size):
+                if near[q] >= limits[q]:
+                    continue
+                leaf_distances(scaled, start_a + q, start, start + width, row)
+                if a == b:
+                    row[q] = np.inf
+                    if width > k:
+                        limits[q] = lowered(row, width, k, limits[q], slack, scale)
+                before = counts[q]
+                counts[q] = gather_below(row, width, limits[q], start, found[q], before)
+                for p in range(before, counts[q]):
+                    kept[q, p] = row[found[q, p] - start]
+                if counts[q] > most:
+                    limits[q] = lowered(kept[q], counts[q], k, limits[q], slack, scale)
+                    counts[q] = squeeze(kept[q], found[q], counts[q], limits[q])
+                    if counts[q] > most:
+                        return False
+        for q in range(size):
+            i = order[start_a + q]
+            if counts[q] > k:
+                limits[q] = lowered(kept[q], counts[q], k, limits[q], slack, scale)
+                counts[q] = squeeze(kept[q], found[q], counts[q], limits[q])
+            clean[i] = place(start_a + q, found[q, : counts[q]], exact, order, values, distances[i], ids[i])
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def place(i, found, exact, order, values, distances, ids):
+    """Sorts the candidates `found` of point i into its list; returns whether no two in it, or at its end, are tied.
+
+    Each goes where its rank among all says; tied ones would share a place, and leave the one before empty.
+    """
+    count, listed = len(found), min(len(ids), len(found))
+    padded = -(-count // 8) * 8
+    for p in range(count):
+        values[p] = vector_distance(exact, i, found[p])
+    values[count:padded] = np.inf
+    for p in range(count):
+        rank = rank_of(values[p], values[:padded]) - 1
+        if rank < listed:
+            distances[rank], ids[rank] = values[p], order[found[p]]
+    return listed == 0 or (distances[0] > 0 and ids[:listed].min() >= 0)

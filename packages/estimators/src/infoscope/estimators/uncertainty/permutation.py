@@ -1,0 +1,122 @@
+"""Is there any information at all? Permutation tests of nearest-neighbour estimates of mutual information."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import digamma
+
+from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.classifier.cross_fitting import PermutationTest, constant_within, exchange, p_value
+from infoscope.estimators.resampling import group_codes
+from infoscope.estimators.uncertainty import _kernels as kernels
+from infoscope.estimators.uncertainty._engine import Sample, list_length
+from infoscope.estimators.uncertainty._lists import sorted_lists
+from infoscope.estimators.variables import Variable, factorise, joint_codes
+
+
+def permutation_test(
+    x: Any,
+    y: Any,
+    z: Any = None,
+    k: int = 5,
+    permutations: int = 199,
+    groups: ArrayLike | None = None,
+    generator: np.random.Generator | None = None,
+) -> PermutationTest:
+    """Tests I(x; y) = 0, or I(x; y | z) = 0 for discrete z, by permuting one side among rows of equal z.
+
+    If rows of equal z are exchangeable and there is no information, at most a share alpha of tests has p_value at most
+    alpha. With groups [n], rows of one group are exchanged if both sides vary within groups, else whole groups: the
+    side that is constant in each is permuted among them. Else the discrete side is permuted if there is one; all
+    permutations then share the distances.
+
+    ValueError: as `knn.mutual_information`; permutations < 1; a z that is not discrete, so that hardly any rows share
+    its value; nothing to exchange; groups of different sizes where whole ones are exchanged and the permuted side is
+    not discrete (its values would change their frequencies, and with them its scale).
+    """
+    sample, generator = Sample.of(x, y, z), generator_or_default(generator)
+    whole("permutations", permutations, 1)
+    first, second, *given = sample.variables
+    if given and given[0].kind != "discrete":
+        raise ValueError(f"z must be discrete for a permutation test, got one that is {given[0].kind}; bin it first.")
+    if first.kind != "discrete":
+        first, second = second, first
+    strata = given[0].codes if given else np.zeros(sample.n, np.intp)
+    row_groups = None if groups is None else group_codes(sample.n, groups)[1]
+    if row_groups is not None:
+        first_constant, second_constant = (constant_within(contents(side), row_groups) for side in (first, second))
+        if second_constant and not first_constant:
+            first, second = second, first
+    permute, exchanged = exchange(contents(first), strata, row_groups)
+    if exchanged == "whole groups" and first.kind != "discrete":
+        require_equal_sizes(np.bincount(row_groups))
+    rows = np.stack([np.arange(sample.n), *(permute(generator) for _ in range(permutations))])
+    drawn = first.codes[rows] if first.kind == "discrete" else rows
+    null = None
+    if first.kind == "discrete" and second.kind == "continuous":
+        null = relabelled(second, drawn, given, k)
+    if null is None:
+        null = np.array([alone(first, row, second, given, k) for row in drawn])
+    observed, null = float(null[0]), null[1:]
+    return PermutationTest(observed, null, p_value(observed, null), exchanged)
+
+
+def contents(variable: Variable) -> NDArray[np.intp]:
+    """One code for each distinct row [n]."""
+    numbers = [factorise(column)[0] for column in variable.continuous.T]
+    return joint_codes(numbers if variable.codes is None else [variable.codes, *numbers])[0]
+
+
+def require_equal_sizes(sizes: NDArray[np.int64]) -> None:
+    if sizes.min() != sizes.max():
+        raise ValueError(
+            f"groups must be of one size where whole ones are exchanged and the permuted side is not discrete, got "
+            f"sizes from {sizes.min()} to {sizes.max()}; bin that side."
+        )
+
+
+def alone(first: Variable, row: NDArray, second: Variable, given: Sequence[Variable], k: int) -> float:
+    """The estimate when the first variable has the codes `row`, or where it is not discrete those rows."""
+    if first.kind == "discrete":
+        first = Variable(first.continuous, row, first.categories)
+    else:
+        first = first.take(row)
+    return Sample((first, second, *given)).alone(np.ones(second.n, bool), k)
+
+
+def relabelled(
+    points: Variable, labels: NDArray[np.int64], given: Sequence[Variable], k: int
+) -> NDArray[np.float64] | None:
+    """The estimates [B] of I(points; labels), or given strata, for labels [B, n] that are permuted within strata.
+
+    The neighbours of a row within its stratum are found once; where in their order the k-th of its own label stands is
+    also how many rows are nearer. None where distances are tied or a label is alone in its stratum: see `alone`.
+    """
+    strata = given[0].codes if given else np.zeros(points.n, np.intp)
+    classes = int(labels.max()) + 1
+    joint = (strata * classes + labels).T  # the class of each row in each permutation [n, B]
+    of_stratum = np.bincount(strata)
+    counts = np.stack([np.bincount(codes, minlength=classes * len(of_stratum)) for codes in joint.T], axis=1)
+    if (counts == 1).any():
+        return None
+    wanted = np.clip(counts - 1, 0, k)
+    longest = list_length(wanted, counts, np.repeat(of_stratum, classes))
+    _, ids, clean = sorted_lists(points.continuous, longest, strata)
+    if not clean.all():
+        return None
+    small = np.uint16 if max(longest, len(counts)) < 2**16 else np.int32
+    position = np.empty(joint.shape, small)
+    kernels.walk_classes(ids, np.ascontiguousarray(joint, small), wanted.astype(small), position)
+    position = position.astype(np.int64)
+    for i in np.flatnonzero((position == longest).any(axis=1)):  # the list was too short
+        inside = np.where(strata == strata[i], kernels.row_distances(points.continuous, i), np.inf)
+        order = np.argsort(inside)[1 : of_stratum[strata[i]]]
+        for b in np.flatnonzero(position[i] == longest):
+            position[i, b] = np.flatnonzero(joint[order, b] == joint[i, b])[wanted[joint[i, b], b] - 1]
+    local = -digamma(position + 1).sum(axis=0)
+    local += (counts * (digamma(np.maximum(wanted, 1)) - digamma(np.maximum(counts, 1)))).sum(axis=0)
+    return (local + (of_stratum * digamma(of_stratum)).sum()) / points.n

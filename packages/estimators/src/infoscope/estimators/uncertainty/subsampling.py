@@ -1,0 +1,365 @@
+"""How sure a nearest-neighbour estimate of mutual information is: a sampling interval, and a separate verdict on bias.
+
+The two are different questions. The interval says how far the estimate would move with another sample of the same size;
+it is an interval for the estimator's expectation. The verdict (`infoscope.estimators.uncertainty.verdict`) says whether
+that expectation can be taken for the truth. A narrow interval of a biased estimate is narrow around the wrong value.
+
+    subsample         half-subsamples (Politis & Romano 1994), the default
+    jackknife         one block of rows, or of groups, left out at a time (Shao & Wu 1989)
+    holmes_nemenman   variance in partitions of 2 to 10 parts (Holmes & Nemenman 2019)
+    group_bootstrap   the same for dependent rows; of pointwise values a bootstrap of whole groups
+    permutation_test  is there any information at all?
+    combine, difference  errors of sums and differences of estimates on shared resamples
+
+Nothing here is the bootstrap with replacement of a neighbour estimate: see `resampling`. All values are in nats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.knn import estimators as knn
+from infoscope.estimators.resampling import (
+    FEWEST_UNITS,
+    HALVES,
+    JACKKNIFE,
+    PARTITIONS,
+    Resamples,
+    group_codes,
+    halves,
+    leave_one_out,
+    partitions,
+)
+from infoscope.estimators.uncertainty._engine import Sample, Weights, class_counts, codes_of, resampled
+from infoscope.estimators.uncertainty.bias import AGAIN, DRIFTING, RELIABLE, UNRELIABLE, Drift, drift_of
+from infoscope.estimators.uncertainty.permutation import PermutationTest, permutation_test
+from infoscope.estimators.uncertainty.twins import Twins
+from infoscope.estimators.uncertainty.verdict import UNVERIFIED, Verdict, verify
+from infoscope.estimators.variables import join
+
+__all__ = [
+    "DRIFTING",
+    "RELIABLE",
+    "UNRELIABLE",
+    "UNVERIFIED",
+    "Drift",
+    "PermutationTest",
+    "Resamples",
+    "Twins",
+    "Uncertain",
+    "Verdict",
+    "combine",
+    "difference",
+    "group_bootstrap",
+    "halves",
+    "holmes_nemenman",
+    "jackknife",
+    "leave_one_out",
+    "partitions",
+    "permutation_test",
+    "subsample",
+]
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertain:
+    """An estimate with a 95 % interval for its expectation at this sample size, nats.
+
+    value           the estimate on the whole sample, as it is: nothing is clipped
+    standard_error  of the estimate over new samples of this size
+    low, high       Student t interval
+    degrees         its degrees of freedom
+    n, units        rows, and what was drawn of them: rows or groups
+    k               neighbours; 0 where there are none
+    estimator       what the value is, by its authors' names, as `knn.Estimate.method`
+    method          how the error was estimated
+    notes           what had to be done differently for the value, as `knn.Estimate.notes`
+    judgement       the verdict on the bias, with its reasons; None where it was not asked for
+    estimates [B], resamples: the estimate of every subsample, and which rows they held
+    """
+
+    value: float
+    standard_error: float
+    low: float
+    high: float
+    degrees: int
+    n: int
+    units: int
+    k: int
+    estimator: str
+    method: str
+    notes: tuple[str, ...]
+    judgement: Verdict | None
+    estimates: NDArray[np.float64] = field(repr=False)
+    resamples: Resamples | None = field(repr=False)
+
+    def __float__(self) -> float:
+        return self.value
+
+    @property
+    def verdict(self) -> str:
+        """reliable, drifting, unreliable or unverified: see `Verdict`."""
+        return self._judged.word
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it is not reliable; empty if it is."""
+        return self._judged.reasons
+
+    @property
+    def drift(self) -> Drift | None:
+        """How it moves with the sample size; None where it was not asked for."""
+        return None if self.judgement is None else self.judgement.drift
+
+    @property
+    def _judged(self) -> Verdict:
+        if self.judgement is None:
+            raise ValueError("drift was not measured for this estimate; call subsample with drift=True.")
+        return self.judgement
+
+
+def subsample(
+    x: Any,
+    y: Any,
+    z: Any = None,
+    k: int = 5,
+    resamples: int | Resamples = 100,
+    groups: ArrayLike | None = None,
+    generator: np.random.Generator | None = None,
+    drift: bool = True,
+) -> Uncertain:
+    """I(x; y) or I(x; y | z), nats, with an interval from random halves drawn without replacement, and a verdict.
+
+    x, y, z    [n] or [n, d], typed as `knn` types them; the same estimators as there
+    resamples  how many halves, or the Resamples that other estimates share (then groups must be None)
+    groups     [n], rows that depend on one another and are drawn together; exact copies within one are counted once
+    generator  draws the halves, and twins; None is a fresh one with seed 0
+    drift      whether to judge the bias too, for about a third more time, and up to a second or three estimates more
+               where nothing speaks against it until twins are asked
+
+    Drawn from one sample without replacement, estimates on m of its n rows vary by (n - m) / m times the variance of an
+    estimate on n rows: the standard error is their standard deviation times sqrt(m / (n - m)).
+
+    ValueError: as `knn.mutual_information`; fewer than 8 rows or groups; fewer than 10 resamples; a subsample in which
+    x or y has one class only.
+    """
+    sample, groups = Sample.of(x, y, z).without_copies(groups)
+    generator = generator_or_default(generator)
+    plan = shared(resamples, HALVES, sample.n, groups)
+    if plan is None:
+        plan = halves(sample.n, resamples, generator, groups)
+    rows = sample.typical_rows
+    again = min(plan.count, AGAIN) if drift and k > 1 and np.isfinite(rows) else 0
+    weights = np.hstack([plan.weights, plan.weights[:, :again]])
+    value, values = measured(sample, weights, np.repeat([k, 1], [plan.count, again]))
+    estimates, fewer = values[: plan.count], values[plan.count :]
+    verdict = None
+    if drift:
+        moved = drift_of(value, estimates, fewer, k, rows)
+        verdict = verify(sample, value, standard_error(estimates, plan), degrees_of_freedom(plan), k, moved, generator)
+    return of_sample(sample, k, value, estimates, plan, verdict)
+
+
+def jackknife(
+    x: Any,
+    y: Any,
+    z: Any = None,
+    k: int = 5,
+    resamples: int | Resamples = 20,
+    groups: ArrayLike | None = None,
+    generator: np.random.Generator | None = None,
+) -> Uncertain:
+    """The same estimate, with the error of leaving out each of `resamples` random blocks of rows in turn.
+
+    With groups [n], blocks of whole groups; as many blocks as groups is the delete-one-group jackknife. The standard
+    error is sqrt((B - 1) / B sum (estimate without block - their mean)^2), with B - 1 degrees of freedom.
+    """
+    sample, groups = Sample.of(x, y, z).without_copies(groups)
+    plan = shared(resamples, JACKKNIFE, sample.n, groups)
+    if plan is None:
+        plan = leave_one_out(sample.n, resamples, generator_or_default(generator), groups)
+    return of_sample(sample, k, *measured(sample, plan.weights, np.full(plan.count, k)), plan)
+
+
+def holmes_nemenman(
+    x: Any,
+    y: Any,
+    z: Any = None,
+    k: int = 5,
+    parts: Sequence[int] = tuple(range(2, 11)),
+    groups: ArrayLike | None = None,
+    generator: np.random.Generator | None = None,
+) -> Uncertain:
+    """The same estimate, with the error of Holmes & Nemenman 2019: variance = B / n, fitted over partitions.
+
+    The sample is divided at random into each number of equal `parts`; the variance of the estimates within a partition
+    into p parts is that of an estimate on n / p rows, B p / n. B is the average of variance * n / p over the partitions
+    weighted by their degrees of freedom, p - 1 (the maximum of the chi-square likelihood).
+    """
+    sample, groups = Sample.of(x, y, z).without_copies(groups)
+    plan = partitions(sample.n, parts, generator_or_default(generator), groups)
+    return of_sample(sample, k, *measured(sample, plan.weights, np.full(plan.count, k)), plan)
+
+
+def group_bootstrap(
+    *variables: Any,
+    groups: ArrayLike,
+    k: int = 5,
+    resamples: int | Resamples = 200,
+    generator: np.random.Generator | None = None,
+) -> Uncertain:
+    """Error of an estimate from rows that depend on one another within `groups` [n], and are independent across them.
+
+    group_bootstrap(x, y, groups=g) or (x, y, z, groups=g): the nearest-neighbour estimate, with half of the groups at a
+    time, drawn without replacement (`subsample`): a group drawn twice would be its own nearest neighbour.
+    group_bootstrap(values, groups=g): the mean of pointwise values [n], such as the terms of a classifier or local
+    mutual information, by the bootstrap proper: as many groups as there are, drawn with replacement. Nothing about a
+    row's value depends on which others were drawn, so repeating it does no harm.
+
+    ValueError: none, or more than three variables; fewer than 8 groups; values that are not finite; see `subsample`.
+    """
+    if len(variables) in (2, 3):
+        return subsample(*variables, k=k, resamples=resamples, groups=groups, generator=generator)
+    if len(variables) != 1:
+        raise ValueError(f"group_bootstrap takes values, or x, y, or x, y, z, got {len(variables)} arrays.")
+    values = np.asarray(variables[0], dtype=np.float64)
+    if values.ndim != 1 or not np.isfinite(values).all():
+        raise ValueError(f"values must be finite numbers [n], got shape {values.shape} or values that are not finite.")
+    units, codes = group_codes(len(values), groups)
+    if units < FEWEST_UNITS:
+        raise ValueError(f"groups must be at least {FEWEST_UNITS}, got {units}.")
+    count = whole("resamples", resamples, 10)
+    draws = generator_or_default(generator).multinomial(units, np.full(units, 1 / units), count)
+    estimates = (draws @ np.bincount(codes, weights=values)) / (draws @ np.bincount(codes))
+    error = float(estimates.std(ddof=1) * np.sqrt(units / (units - 1)))
+    margin = float(stats.t.ppf(0.975, units - 1)) * error
+    mean = float(values.mean())
+    return Uncertain(
+        mean, error, mean - margin, mean + margin, units - 1, len(values), units, 0, "mean of pointwise values",
+        "bootstrap of groups", (), None, estimates, None,
+    )  # fmt: skip
+
+
+def combine(terms: Sequence[Uncertain], coefficients: Sequence[float]) -> Uncertain:
+    """sum of coefficient * term, with the error of the sum: for differences of models, co-information, chain rules.
+
+    The terms must be estimated on the same Resamples. What they have in common then cancels as it does in the sum. The
+    sum has no verdict: biases do not cancel as sampling errors do. ValueError: different resamples or lengths.
+    """
+    if len(terms) != len(coefficients) or not terms:
+        raise ValueError(f"terms and coefficients must be equally many, got {len(terms)} and {len(coefficients)}.")
+    plan = terms[0].resamples
+    for term in terms:
+        own = term.resamples
+        if own is None or plan is None or not (own is plan or np.array_equal(own.weights, plan.weights)):
+            raise ValueError("terms must share one Resamples, got different ones; pass the same `resamples` to each.")
+    value = float(np.dot(coefficients, [term.value for term in terms]))
+    sums = np.tensordot(np.asarray(coefficients, float), np.stack([term.estimates for term in terms]), 1)
+    estimator = " + ".join(dict.fromkeys(term.estimator for term in terms))
+    notes = tuple(dict.fromkeys(note for term in terms for note in term.notes))
+    k = max(term.k for term in terms)
+    return uncertain(value, k, estimator, f"{plan.scheme}, sum of {len(terms)}", notes, sums, plan)
+
+
+def difference(a: Uncertain, b: Uncertain) -> Uncertain:
+    """a - b with its paired error; see `combine`."""
+    return combine((a, b), (1.0, -1.0))
+
+
+def shared(resamples: Any, scheme: str, n: int, groups: ArrayLike | None) -> Resamples | None:
+    """The Resamples given; None if it is a number. ValueError if they do not fit."""
+    if not isinstance(resamples, Resamples):
+        return None
+    if groups is not None:
+        raise ValueError("groups must be None where resamples are given; they were drawn with their own groups.")
+    if resamples.scheme != scheme or resamples.n != n:
+        raise ValueError(
+            f"resamples must be {scheme} of {n} rows, got {resamples.scheme} of {resamples.n}; see `resampling`."
+        )
+    return resamples
+
+
+def measured(sample: Sample, weights: Weights, k: NDArray[np.int64]) -> tuple[float, NDArray[np.float64]]:
+    """The estimate on the whole sample with k[0] neighbours, and those of the subsamples [B] with k [B] of them."""
+    require_classes_in_each(sample, weights)
+    value, *values = resampled(sample, np.hstack([np.ones((sample.n, 1), np.uint8), weights]), np.r_[k[0], k])
+    return float(value), np.array(values)
+
+
+def require_classes_in_each(sample: Sample, weights: Weights) -> None:
+    """ValueError if x or y has one class only in the sample or a subsample: the estimate there would always be 0."""
+    joint = join(*sample.variables)
+    kept, _ = knn.without_singletons(joint)
+    knn.require_classes(kept, **{name: side.take(kept) for name, side in zip("xy", sample.variables)})
+    codes = codes_of(joint)
+    # Where neighbours are sought, rows that are alone in their class are left out.
+    present = class_counts(codes, joint.categories, weights) > (1 if joint.dim else 0)
+    _, first = np.unique(codes, return_index=True)
+    for name, side in zip("xy", sample.variables):
+        if side.kind == "discrete":
+            there = np.zeros((side.categories, weights.shape[1]), bool)
+            np.logical_or.at(there, side.codes[first], present)
+            lost = int((there.sum(axis=0) < 2).sum())
+            if lost:
+                raise ValueError(
+                    f"{name} must have at least two classes in every subsample, but the rarest is missing from {lost} "
+                    f"of {weights.shape[1]} (or alone there): merge or drop it, or use jackknife."
+                )
+
+
+def standard_error(estimates: NDArray[np.float64], plan: Resamples) -> float:
+    """Standard error of the estimate on all rows from those of the subsamples [B], by the plan's scheme."""
+    if plan.scheme == HALVES:
+        drawn = plan.units // 2
+        return float(estimates.std(ddof=1) * np.sqrt(drawn / (plan.units - drawn)))
+    if plan.scheme == JACKKNIFE:
+        return float(np.sqrt((plan.count - 1) * estimates.var()))
+    squares = 0.0
+    for number, of_partition in by_partition(estimates, plan):
+        squares += (number - 1) * of_partition.var(ddof=1) / number
+    return float(np.sqrt(squares / degrees_of_freedom(plan)))
+
+
+def by_partition(estimates: NDArray[np.float64], plan: Resamples) -> list[tuple[int, NDArray[np.float64]]]:
+    """(number of parts, their estimates) of every partition."""
+    starts, start = [], 0
+    while start < plan.count:
+        starts.append(start)
+        start += int(plan.parts[start])
+    return [(int(plan.parts[s]), part) for s, part in zip(starts, np.split(estimates, starts[1:]))]
+
+
+def degrees_of_freedom(plan: Resamples) -> int:
+    if plan.scheme == PARTITIONS:
+        return sum(number - 1 for number, _ in by_partition(np.zeros(plan.count), plan))
+    return min(plan.count, plan.units) - 1
+
+
+def of_sample(
+    sample: Sample, k: int, value: float, estimates: NDArray, plan: Resamples, judgement: Verdict | None = None
+) -> Uncertain:
+    """The estimate on the whole sample with the error from its subsamples."""
+    estimator, neighbours, notes = knn.treatment(sample.variables, k)
+    return uncertain(value, neighbours or 0, estimator, plan.scheme, notes, estimates, plan, judgement)
+
+
+def uncertain(
+    value: float, k: int, estimator: str, method: str, notes: tuple[str, ...], estimates: NDArray, plan: Resamples,
+    judgement: Verdict | None = None,
+) -> Uncertain:  # fmt: skip
+    """The estimate with its standard error and Student t interval."""
+    degrees, error = degrees_of_freedom(plan), standard_error(estimates, plan)
+    margin = float(stats.t.ppf((1 + LEVEL) / 2, degrees)) * error
+    return Uncertain(
+        value, error, value - margin, value + margin, degrees, plan.n, plan.units, k, estimator, method, notes,
+        judgement, estimates, plan,
+    )  # fmt: skip

@@ -1,0 +1,126 @@
+"""Whether a nearest-neighbour estimate can be taken for the truth, and why not.
+
+No single sign is enough: where neighbours are saturated an estimate does not move with the sample size and is wrong all
+the same. So it is called reliable only where all of these hold, asked in this order, the costly one last:
+
+    the bias that drift predicts is at most MOVES standard errors, and neighbourhoods are small (`uncertainty_drift`)
+    it is FOUND standard errors above 0: neighbours that see nothing cannot say that there is nothing
+    the columns are few enough for neighbours
+    on twins, data like these whose information is known (`uncertainty_twins`), neighbours give what they give here
+    and what they give there is off by at most EXPECTED standard errors
+
+Of categories alone, every combination must be able to occur ROWS_PER_CELL times. The interval for the truth takes in
+the bias that is predicted, and as an error the difference that twins leave unexplained. What cannot be seen by this,
+nor by anything that looks at the same rows: information beside the visible one in patterns finer than the rows resolve.
+The constants were chosen on `infoscope.data.tasks.verdict_laws`; the sweep `verdicts` measures them on other laws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from infoscope.estimators.uncertainty._engine import Sample
+from infoscope.estimators.uncertainty.bias import DRIFTING, LARGE, LARGEST_SHARE, MOVES, RELIABLE, UNRELIABLE, Drift
+from infoscope.estimators.uncertainty.twins import Twins, twins
+from infoscope.estimators.variables import join
+
+UNVERIFIED = "unverified"
+FOUND = 3.5  # standard errors above 0
+EXPECTED = 2.0  # bias on twins, in standard errors
+UNLIKE = 1.5  # the estimate and that on twins, in standard errors
+COLUMNS = 20
+ROWS_PER_CELL = 5.0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an estimate is worth.
+
+    word        reliable: its interval for the truth can be believed; unreliable: a bias of many standard errors is
+                expected; drifting: it still moves with the sample size; unverified: nothing says that it is wrong, and
+                nothing that can see it says that it is right
+    reasons     why it is not reliable, one sentence each; empty if it is
+    low, high   95 % interval for the truth, nats, the expected bias included; NaN unless reliable
+    drift       the movement with the sample size
+    twins       what neighbours make of data like these; None if nothing had to be asked of them, or none can be made
+    """
+
+    word: str
+    reasons: tuple[str, ...]
+    low: float
+    high: float
+    drift: Drift
+    twins: Twins | None
+
+
+def verify(
+    sample: Sample, value: float, error: float, degrees: int, k: int, drift: Drift, generator: np.random.Generator
+) -> Verdict:
+    """The verdict on the estimate of a sample, with its standard error and drift."""
+    word, reason = _at_once(sample, value, error, k, drift)
+    if word != RELIABLE:
+        return Verdict(word, (reason,), np.nan, np.nan, drift, None)
+    if join(*sample.variables).kind == "discrete":
+        return Verdict(word, (), *_interval(value, error, drift.bias, degrees), drift, None)
+    try:
+        found = twins(sample.variables, k, generator)
+    except ValueError as without:
+        reason = f"there is no telling from data like these whose information is known: {without}"
+        return Verdict(UNVERIFIED, (reason,), np.nan, np.nan, drift, None)
+    word, reason = _by_twins(value, error, found)
+    if word != RELIABLE:
+        return Verdict(word, (reason,), np.nan, np.nan, drift, found)
+    spread = np.sqrt(error**2 + found.bias_error**2 + found.truth_error**2 + (value - found.level) ** 2)
+    return Verdict(word, (), *_interval(value, float(spread), found.bias, degrees), drift, found)
+
+
+def _at_once(sample: Sample, value: float, error: float, k: int, drift: Drift) -> tuple[str, str]:
+    """The word and the reason from what has been computed already."""
+    joint = join(*sample.variables)
+    if joint.kind == "discrete":
+        sizes = [variable.categories for variable in sample.variables]
+        if sample.n < ROWS_PER_CELL * np.prod(sizes, dtype=float):
+            cells = " x ".join(map(str, sizes))
+            return UNVERIFIED, f"{cells} combinations of categories are too many for {sample.n} rows"
+    if not abs(drift.bias) <= MOVES * error:
+        word = DRIFTING if abs(drift.bias) <= LARGE * error else UNRELIABLE
+        return word, (
+            f"it still moves with the sample size: a bias of {drift.bias:+.3f} nats is predicted, at a standard error "
+            f"of {error:.3f}"
+        )
+    if joint.kind == "discrete":
+        return RELIABLE, ""
+    if drift.share > LARGEST_SHARE:
+        share = f"{drift.share:.1%} of the rows of a class; {LARGEST_SHARE:.0%} at most can be judged"
+        return UNVERIFIED, f"k = {k} neighbours are {share}"
+    if not value >= FOUND * error:
+        return UNVERIFIED, (
+            f"{value:.3f} ± {error:.3f} nats are hardly told from 0, and neighbours that see nothing cannot say that "
+            "there is nothing: it may lie in few of many columns, or in patterns finer than the rows resolve"
+        )
+    if joint.dim > COLUMNS:
+        return UNVERIFIED, f"neighbours in {joint.dim} continuous columns are not to be trusted, {COLUMNS} at most"
+    return RELIABLE, ""
+
+
+def _by_twins(value: float, error: float, found: Twins) -> tuple[str, str]:
+    if not abs(value - found.level) <= UNLIKE * error:
+        return UNVERIFIED, (
+            f"no data of known information were found on which neighbours give as much as here: {found.level:.3f} on "
+            f"the nearest, {value:.3f} ± {error:.3f} here"
+        )
+    if not abs(found.bias) <= EXPECTED * error:
+        return UNRELIABLE, (
+            f"on data like these whose information is known, {found.truth:.3f} nats, it is off by {found.bias:+.3f} ± "
+            f"{found.bias_error:.3f}"
+        )
+    return RELIABLE, ""
+
+
+def _interval(value: float, error: float, bias: float, degrees: int) -> tuple[float, float]:
+    """Around the estimate and the estimate without its expected bias."""
+    margin = float(stats.t.ppf(0.975, degrees)) * error
+    return value - max(0.0, bias) - margin, value - min(0.0, bias) + margin

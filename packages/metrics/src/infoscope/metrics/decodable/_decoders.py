@@ -1,0 +1,97 @@
+"""Decoders: networks that read the labels of pairs off either side, trained on fresh pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from infoscope.estimators.families.classifiers import relu_network
+
+HIDDEN = {"linear": (), "mlp": (256,)}
+"""Widths of the hidden layers by the decoder's name."""
+MLP_RATE = 1e-3
+LINEAR_RATE = 0.3  # over sqrt(dim): AdamW moves every weight alike, and a score adds up dim of them
+
+
+class LabelledSource(Protocol):
+    """Pairs whose labels are known."""
+
+    def sample_labelled(
+        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Draws x [n, dim_x], y [n, dim_y] and the labels (0 or 1) of each side [n, sources]."""
+        ...
+
+
+def train_decoders(
+    source: LabelledSource,
+    hidden: Sequence[int],
+    shared: bool,
+    steps: int,
+    batch: int,
+    generator: torch.Generator,
+    device: torch.device | str,
+) -> list[Callable[[Tensor], np.ndarray]]:
+    """Decoders of x and of y (twice the same if shared): [n, dim] -> log odds of label 1 [n, sources], float64."""
+    x, y, labels, _ = source.sample_labelled(max(batch, 1000), generator, device)
+    if shared and x.shape != y.shape:
+        raise ValueError(f"shared needs sides of one length, got {x.shape[1]} and {y.shape[1]}.")
+    examples = [torch.cat([x, y])] if shared else [x, y]
+    scalings = [Scaling.of(side) for side in examples]
+    networks = [relu_network([side.shape[1], *hidden, labels.shape[1]], generator).to(device) for side in examples]
+    optimiser = torch.optim.AdamW(
+        [
+            {"params": network.parameters(), "lr": MLP_RATE if hidden else LINEAR_RATE / side.shape[1] ** 0.5}
+            for network, side in zip(networks, examples)
+        ],
+        weight_decay=1e-2,
+    )
+    decay = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, total_iters=steps)
+    for _ in range(steps):
+        x, y, labels_x, labels_y = source.sample_labelled(batch, generator, device)
+        inputs, labels = [x, y], [labels_x, labels_y]
+        if shared:
+            inputs, labels = [torch.cat(inputs)], [torch.cat(labels)]
+        optimiser.zero_grad()
+        for network, scaling, side, bits in zip(networks, scalings, inputs, labels):
+            functional.binary_cross_entropy_with_logits(network(scaling(side)), bits.to(side.dtype)).backward()
+        optimiser.step()
+        decay.step()
+
+    def reader(network: nn.Module, scaling: Scaling) -> Callable[[Tensor], np.ndarray]:
+        def read(inputs: Tensor) -> np.ndarray:
+            with torch.no_grad():
+                return network(scaling(inputs)).double().cpu().numpy()
+
+        return read
+
+    readers = [reader(network, scaling) for network, scaling in zip(networks, scalings)]
+    return readers * 2 if shared else readers
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Brings inputs [n, dim] to mean 0 each and to a mean variance of 1 over all.
+
+    One scale for all, because pixels that hardly ever vary, scaled on their own, would drown the others on new items.
+    """
+
+    mean: Tensor
+    scale: Tensor
+
+    @classmethod
+    def of(cls, examples: Tensor) -> Scaling:
+        """The scaling that fits examples [n, dim]; ValueError if they are all equal."""
+        scale = examples.var(0).mean().sqrt()
+        if not scale > 0:
+            raise ValueError(f"pairs must vary, but the standard deviation of {len(examples)} draws is {scale.item()}.")
+        return cls(examples.mean(0), scale)
+
+    def __call__(self, inputs: Tensor) -> Tensor:
+        return (inputs - self.mean) / self.scale

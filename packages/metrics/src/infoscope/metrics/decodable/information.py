@@ -1,0 +1,341 @@
+"""Decodable information: what pairs that share labels share through what can be read of these labels.
+
+The nominal information of a pair whose sources share fair labels through a binary symmetric channel, sources * (ln 2 -
+H(crossover)) (Lee & Rhee 2024, section 4.5), holds only if every label can be read off without error. Here the labels
+are read by a decoder trained on other items. With its posteriors q_s(x), r_s(y) of label 1, the log density ratio of a
+pair is
+
+    sum over s of log 2 [(1 - b)(q r + (1 - q)(1 - r)) + b (q (1 - r) + (1 - q) r)]
+        = sum over s of log(1 + (1 - 2 b) u v),    u = 2 q - 1,  v = 2 r - 1,  b the crossover,
+
+because X and Y are independent given their labels. Its mean over pairs minus the log of its mean exponential over
+independent pairs (the normaliser, 1 for calibrated posteriors) is a lower bound on I(X; Y) (Donsker & Varadhan 1983),
+and equals it for the exact posteriors.
+
+The sources' labels are independent, and so is what they are read from; the bound is summed over sources. The means run
+over all pairs of held-out items with equal and with different labels, weighted by 1 - b and b, so that one decoder and
+one set of held-out items serve every crossover.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from scipy import stats
+from torch import Tensor
+
+from infoscope.estimators.checks import whole
+from infoscope.estimators.classifier.cross_fitting import Family, Logistic, calibrating_slope, cross_fit
+from infoscope.metrics.accuracy import replicated
+from infoscope.metrics.decodable._decoders import HIDDEN, LabelledSource, train_decoders
+
+LN2 = math.log(2.0)
+PENALTIES = (Logistic(1.0), Logistic(30.0), Logistic(1000.0))
+"""Logistic regression for items, each fold with the penalty that suits it."""
+PAIRS_AT_ONCE = 1 << 20  # bounds the memory: 8 MiB of float64
+FACTORS_PER_LOG = 16  # multiplied before the log is taken; each lies within [1e-12, 2], so the product is a float64
+
+
+@dataclass(frozen=True)
+class DecodableInformation:
+    """The decodable part of I(X; Y) at one crossover; nats.
+
+    nominal         sources * (ln 2 - H(crossover)), what it would be without decoding errors
+    value           the lower bound
+    standard_error  see Decoding.units
+    low, high       95 % interval, Student t
+    normaliser      mean exponential of the log ratio over independent pairs, all sources; 1 if calibrated. Its log is
+                    taken off in value.
+    """
+
+    crossover: float
+    nominal: float
+    value: float
+    standard_error: float
+    low: float
+    high: float
+    normaliser: float
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """Decodable information at several crossovers, from one set of decoders, and how good these are.
+
+    information                 one for each crossover, in the order asked for
+    decoder                     the predictive family and its settings
+    sources                     labels shared by a pair
+    accuracy                    share of single labels read off correctly, with its standard error
+    log_loss                    mean -log posterior of the right label after calibration, nats; ln 2 for a guess
+    slopes                      calibration, the factor on the log odds (below 1 = overconfident): one for each fold, or
+                                for sources of pairs one for x and one for y in each fold
+    n                           held-out items (or pairs, for sources of pairs) in all
+    units                       what the standard errors take as independent: held-out items (copies of one another
+                                counted once), or folds
+    """
+
+    information: tuple[DecodableInformation, ...]
+    decoder: str
+    sources: int
+    accuracy: float
+    accuracy_standard_error: float
+    log_loss: float
+    slopes: tuple[float, ...]
+    n: int
+    units: str
+
+
+def decodable_information_of_items(
+    vectors: ArrayLike,
+    labels: ArrayLike,
+    crossovers: Sequence[float],
+    sources: int,
+    family: str | Family | Sequence[str | Family] = PENALTIES,
+    folds: int = 5,
+    floor: float = 1e-4,
+    generator: np.random.Generator | None = None,
+) -> Decoding:
+    """Decodable information of pairs made of `sources` random items a side, from a pool of labelled items.
+
+    vectors [n, d], labels [n] of two classes. Every item's posterior comes from a calibrated classifier trained without
+    its fold (of several families, the one that does best in calibration); equal rows share a fold. floor is the least
+    posterior. The means over pairs of distinct items are exact. The standard error is that of the mean over pairs, a
+    U-statistic, with the items (equal rows together) as independent units and the classifiers as given: its
+    infinitesimal jackknife.
+
+    Raises ValueError for labels that are not two classes, a crossover outside [0, 1/2], sources < 1, and as
+    estimators.classifier.cross_fit.
+    """
+    crossovers = [checked_crossover(b) for b in crossovers]
+    whole("sources", sources, 1)
+    vectors = np.asarray(vectors)
+    bits = np.unique(np.asarray(labels), return_inverse=True)[1]
+    if bits.max() != 1:
+        raise ValueError(f"labels must hold exactly two classes, got {bits.max() + 1}.")
+    copies = equal_rows(vectors)
+    fit = cross_fit({"item": vectors}, {"label": bits}, copies, family, folds, floor=floor, generator=generator)
+    surprise = fit.pointwise_entropy("label", "item")
+    agreement = 2.0 * np.exp(-surprise) - 1.0
+    accuracy = fit.estimate(agreement > 0)
+    found = [information_of_items(agreement, bits, copies, b, sources) for b in crossovers]
+    (calibration,) = fit.calibration.values()
+    return Decoding(
+        information=tuple(found),
+        decoder=fit.family,
+        sources=sources,
+        accuracy=accuracy.value,
+        accuracy_standard_error=accuracy.standard_error,
+        log_loss=float(surprise.mean()),
+        slopes=calibration.slopes,
+        n=fit.n,
+        units="items",
+    )
+
+
+def information_of_items(
+    agreement: np.ndarray, bits: np.ndarray, copies: np.ndarray, crossover: float, sources: int
+) -> DecodableInformation:
+    """Exact means over all pairs of distinct items, and the error that the choice of items makes.
+
+    agreement [n] is 2 q(own label) - 1, so that u v is the product of two agreements, negated where the labels differ.
+    copies [n] codes equal rows.
+    """
+    contrast = 1.0 - 2.0 * crossover
+    sides = [np.flatnonzero(bits == label) for label in (0, 1)]
+    log_ratio, exponent = np.empty(len(bits)), np.empty(len(bits))  # of every item, averaged over its partners
+    for side, other_side in zip(sides, reversed(sides)):
+        own, other = agreement[side], agreement[other_side]
+        same = (log_factor_sums(own, own, contrast) - np.log1p(contrast * own**2)) / (len(own) - 1)
+        different = log_factor_sums(own, -other, contrast) / len(other)
+        log_ratio[side] = (1 - crossover) * same + crossover * different
+        exponent[side] = contrast * own * ((own.sum() - own) / (len(own) - 1) - other.mean()) / 2
+    normaliser = 1.0 + float(np.mean([exponent[side].mean() for side in sides]))
+    value = float(np.mean([log_ratio[side].mean() for side in sides])) - math.log(normaliser)
+    # A label has probability 1/2 and an item is on either side of a pair, so the halves and the twos cancel.
+    influence = log_ratio - exponent / normaliser
+    for side in sides:
+        influence[side] = (influence[side] - influence[side].mean()) / len(side)
+    of_copies = np.bincount(copies, weights=influence)
+    units = len(of_copies)
+    error = math.sqrt(units / (units - 1) * np.sum(of_copies**2))
+    margin = float(stats.t.ppf(0.975, units - 1)) * error
+    return DecodableInformation(
+        crossover=crossover,
+        nominal=sources * channel(crossover),
+        value=sources * value,
+        standard_error=sources * error,
+        low=sources * (value - margin),
+        high=sources * (value + margin),
+        normaliser=normaliser**sources,
+    )
+
+
+def decodable_information(
+    folds: Sequence[tuple[LabelledSource, LabelledSource]],
+    crossovers: Sequence[float],
+    decoder: str = "linear",
+    shared: bool = False,
+    samples: int = 2000,
+    steps: int = 1000,
+    batch: int = 128,
+    floor: float = 1e-4,
+    generator: torch.Generator | None = None,
+    device: torch.device | str = "cpu",
+) -> Decoding:
+    """Decodable information of the pairs of sources that draw them with their labels.
+
+    folds      (training source, held-out source), at least two; a pair of sources must share no item
+    decoder    "linear" or "mlp" (one hidden layer of 256 ReLU units): x -> log odds of every source's label, trained by
+               AdamW on `steps` fresh batches of the training source
+    shared     one decoder for both sides, which must then look alike, instead of one for each
+    samples    pairs drawn from every held-out source; only their items and labels are used, so their own crossover is
+               of no consequence
+    floor      the least posterior
+
+    The log odds of a fold are calibrated (one factor) on the other folds' held-out items under their own decoders. A
+    source is taken to be read from its own part of x and y: given its labels its two posteriors are independent of the
+    others. The standard error is the spread between folds over sqrt(folds): it holds decoders, items and draws, but the
+    folds' training items overlap.
+
+    Raises ValueError for fewer than two folds, another decoder, a crossover outside [0, 1/2], counts below 1, held-out
+    labels that are all equal, sides of unequal length when shared, and sources of different label counts.
+    """
+    crossovers = [checked_crossover(b) for b in crossovers]
+    if len(folds) < 2:
+        raise ValueError(f"folds must hold at least two (training, held-out) pairs of sources, got {len(folds)}.")
+    if decoder not in HIDDEN:
+        raise ValueError(f"decoder must be one of {list(HIDDEN)}, got {decoder!r}.")
+    for name, value in {"samples": samples, "steps": steps, "batch": batch}.items():
+        whole(name, value, 1)
+    if not 0.0 < floor < 0.5:
+        raise ValueError(f"floor must be between 0 and 1/2, got {floor!r}.")
+    generator = torch.Generator().manual_seed(0) if generator is None else generator
+    sides = []
+    for training, held_out in folds:
+        read = train_decoders(training, HIDDEN[decoder], shared, steps, batch, generator, device)
+        x, y, labels_x, labels_y = held_out.sample_labelled(samples, generator, device)
+        sides.append([Side(read[0](x), as_bits(labels_x)), Side(read[1](y), as_bits(labels_y))])
+    counts = {side.bits.shape[1] for fold in sides for side in fold}
+    if len(counts) > 1:
+        raise ValueError(f"folds must all have the same number of sources, got {sorted(counts)}.")
+    slopes = [
+        [calibrated_slope([fold[which] for fold in sides if fold is not held]) for which in (0, 1)] for held in sides
+    ]
+    scored = [
+        [side.agreement(slope, floor) for side, slope in zip(fold, of_fold)] for fold, of_fold in zip(sides, slopes)
+    ]
+    accuracy = replicated([np.mean([(a > 0).mean() for a in fold]) for fold in scored])
+    found = [information_of_folds(sides, scored, b, counts.copy().pop()) for b in crossovers]
+    return Decoding(
+        information=tuple(found),
+        decoder=f"{decoder}(steps={steps}, batch={batch}{', shared' if shared else ''})",
+        sources=counts.pop(),
+        accuracy=accuracy.mean,
+        accuracy_standard_error=accuracy.standard_error,
+        log_loss=float(np.mean([-np.log((1 + a) / 2).mean() for fold in scored for a in fold])),
+        slopes=tuple(slope for of_fold in slopes for slope in of_fold),
+        n=samples * len(folds),
+        units="folds",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One side of held-out pairs: the decoder's log odds of label 1 and the labels, both [n, sources]."""
+
+    log_odds: np.ndarray
+    bits: np.ndarray
+
+    def agreement(self, slope: float, floor: float) -> np.ndarray:
+        """2 q(own label) - 1 of the calibrated posteriors [n, sources], of which none is below `floor`."""
+        own = np.where(self.bits == 1, self.log_odds, -self.log_odds)
+        return (1.0 - 2.0 * floor) * np.tanh(slope * own / 2.0)
+
+
+def calibrated_slope(sides: Sequence[Side]) -> float:
+    """The factor on the log odds that minimises the log loss of all labels of these sides."""
+    log_odds = np.concatenate([side.log_odds.ravel() for side in sides])
+    logs = -np.logaddexp(0.0, np.stack([log_odds, -log_odds], axis=1))
+    return calibrating_slope(logs, np.full(2, -LN2), np.concatenate([side.bits.ravel() for side in sides]))[0]
+
+
+def information_of_folds(
+    sides: Sequence[Sequence[Side]], scored: Sequence[Sequence[np.ndarray]], crossover: float, sources: int
+) -> DecodableInformation:
+    """The mean over folds of the sum over sources."""
+    values, logs = np.empty((len(sides), sources)), np.empty((len(sides), sources))
+    for fold, ((x, y), (score_x, score_y)) in enumerate(zip(sides, scored)):
+        for s in range(sources):
+            x_classes = [score_x[x.bits[:, s] == label, s] for label in (0, 1)]
+            y_classes = [score_y[y.bits[:, s] == label, s] for label in (0, 1)]
+            values[fold, s], logs[fold, s] = information_of_source(x_classes, y_classes, crossover)
+    summary = replicated(values.sum(axis=1))
+    return DecodableInformation(
+        crossover=crossover,
+        nominal=sources * channel(crossover),
+        value=summary.mean,
+        standard_error=summary.standard_error,
+        low=summary.low,
+        high=summary.high,
+        normaliser=float(np.exp(logs.sum(axis=1)).mean()),
+    )
+
+
+def information_of_source(
+    x_classes: Sequence[np.ndarray], y_classes: Sequence[np.ndarray], crossover: float
+) -> tuple[float, float]:
+    """The bound of one source and the log of its normaliser, nats, from the agreements of each label on either side."""
+    if not all(len(side) for side in (*x_classes, *y_classes)):
+        raise ValueError("held-out labels must take both values at every source; draw more samples.")
+    contrast = 1.0 - 2.0 * crossover
+    log_ratio = 0.0
+    for label in (0, 1):
+        own, same, other = x_classes[label], y_classes[label], y_classes[1 - label]
+        log_ratio += (1 - crossover) / 2 * log_factor_sums(own, same, contrast).mean() / len(same)
+        log_ratio += crossover / 2 * log_factor_sums(own, -other, contrast).mean() / len(other)
+    u, v = ((classes[1].mean() - classes[0].mean()) / 2 for classes in (x_classes, y_classes))
+    log_normaliser = math.log1p(contrast * u * v)
+    return float(log_ratio) - log_normaliser, log_normaliser
+
+
+def log_factor_sums(a: np.ndarray, b: np.ndarray, contrast: float) -> np.ndarray:
+    """sum over j of log(1 + contrast * a_i b_j), [len(a)]."""
+    # Padding with 0 gives factors of 1.
+    padded = np.zeros(-(-len(b) // FACTORS_PER_LOG) * FACTORS_PER_LOG)
+    padded[: len(b)] = contrast * b
+    sums = np.empty(len(a))
+    rows = max(1, PAIRS_AT_ONCE // len(padded))
+    for start in range(0, len(a), rows):
+        factors = 1.0 + np.multiply.outer(a[start : start + rows], padded.reshape(FACTORS_PER_LOG, -1))
+        sums[start : start + rows] = np.log(factors.prod(axis=1)).sum(axis=1)
+    return sums
+
+
+def equal_rows(vectors: np.ndarray) -> np.ndarray:
+    """One code for all equal rows of vectors [n, d], int64 [n]."""
+    seen: dict[bytes, int] = {}
+    return np.array([seen.setdefault(row.tobytes(), len(seen)) for row in np.ascontiguousarray(vectors)])
+
+
+def as_bits(labels: Tensor) -> np.ndarray:
+    """Labels as int64 [n, sources]; ValueError unless all are 0 or 1."""
+    bits = labels.cpu().numpy().astype(np.int64)
+    if bits.ndim != 2 or not np.isin(bits, (0, 1)).all():
+        raise ValueError(f"labels of a source must be 0 or 1, [n, sources], got shape {list(bits.shape)}.")
+    return bits
+
+
+def channel(crossover: float) -> float:
+    """ln 2 - H(crossover), nats: what a fair bit and its flipped copy share."""
+    return LN2 - float(stats.entropy([crossover, 1.0 - crossover]))
+
+
+def checked_crossover(value: float) -> float:
+    """The crossover as a float; ValueError unless it is in [0, 1/2]."""
+    if not 0.0 <= value <= 0.5:
+        raise ValueError(f"crossovers must be probabilities in [0, 0.5], got {value!r}.")
+    return float(value)

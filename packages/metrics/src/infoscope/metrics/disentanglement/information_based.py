@@ -1,0 +1,182 @@
+"""MIG and UniBound: how much more one latent tells about a factor than the second-best latent, or than all others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
+
+from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.metrics.factor_information import exact
+from infoscope.metrics.factor_information.arrays import contradictions, from_arrays
+from infoscope.metrics.factor_information.inputs import (
+    Factors,
+    Score,
+    as_array,
+    as_factors,
+    categorical_mask,
+    of_items,
+    scored,
+)
+from infoscope.metrics.factor_information.result import Estimate, FactorInformation
+from infoscope.metrics.pid import crossing_note
+
+FALSE_ALARM = 0.01  # how often estimates without bias may be called biased, over all their inequalities
+SHARE = "share of H(y)"
+
+
+def mig(
+    representation: Any,
+    factors: ArrayLike | None = None,
+    estimator: str | None = None,
+    bins: int = 20,
+    items: int | None = 10_000,
+    draws: int = 10_000,
+    categorical: Sequence[int] = (),
+    generator: np.random.Generator | None = None,
+) -> Score:
+    """Mutual information gap (Chen et al. 2018): mean over factors of the largest minus the second-largest I(y_k; z_l),
+    as a share of H(y_k).
+
+    estimator  "exact": log-marginals over all items of a posterior, with `draws` draws (Chen et al. 2018), or whatever
+               a FactorInformation holds. "discretised": the plug-in estimate of an array [N, L], in equal-width bins
+               between a latent's smallest and largest value (disentanglement_lib: 20 bins, 10,000 items, posterior
+               means). The two do not compare. None: exact, except for arrays
+    factors    integers [N, K]; None with a FactorInformation
+    items      "discretised": how many random items are used; None: all
+    categorical  "discretised": numbers of the latents that are categories, which are not binned
+
+    Errors are over draws or items, with the choice of the two latents as given; that of H(y) is in the discretised one.
+    The plug-in bias is about (bins - 1)(values - 1) / (2 items) nats for a latent that tells little, less for one that
+    tells much: the discretised gap is too small by up to that.
+    ValueError: one latent, an array for "exact", a factor of one value, fewer than two bins, shapes that do not fit.
+    """
+    estimator = estimator or ("exact" if has_density(representation) else "discretised")
+    if estimator == "exact":
+        information = known_information(representation, factors, draws, generator)
+        return as_score(information.mig(), information)
+    if estimator != "discretised":
+        raise ValueError(f"estimator must be exact or discretised, got {estimator!r}.")
+    whole("bins", bins, 2)
+    known = as_factors(factors)
+    codes = as_array(representation, known.n, least=2)
+    discrete = categorical_mask(categorical, codes.shape[1])
+    chosen = of_items(known.n, items, generator_or_default(generator))
+    known = as_factors(known.codes[chosen], known.names)
+    labels = np.stack([in_bins(column, None if of else bins) for column, of in zip(codes[chosen].T, discrete)], axis=1)
+    local = plug_in(labels, known)
+    mean, entropy = local.mean(axis=0), known.surprisal.mean(axis=0)
+    second, first = np.argsort(mean, axis=0)[-2:]
+    k = np.arange(known.count)
+    share = (mean[first, k] - mean[second, k]) / entropy
+    influence = ((local[:, first, k] - local[:, second, k]) - share * known.surprisal) / entropy
+    error = float(influence.mean(axis=1).std(ddof=1) / np.sqrt(known.n))
+    value = float(share.mean())
+    how = f"plug-in of {bins} equal-width bins, {known.n} items; over items"
+    return scored(value, error, SHARE, known.n, how)
+
+
+def unibound(
+    representation: Any,
+    factors: ArrayLike | None = None,
+    method: str = "classifier",
+    draws: int = 10_000,
+    categorical: Sequence[int] = (),
+    generator: np.random.Generator | None = None,
+) -> Score:
+    """Mean over factors of the largest lower bound of unique information, max(0, I(y_k; z_l) - I(y_k; all but z_l)), as
+    a share of H(y_k) (Tokui & Sato 2021, Eq. 6).
+
+    representation  a posterior: exact log-marginals, with `draws` draws; an array [N, L]: estimates of
+                    `array_information.from_arrays` by `method` ("classifier" or "knn"); or a FactorInformation
+    factors         integers [N, K]; None with a FactorInformation
+    categorical     numbers of an array's latents that are categories
+
+    Errors as `FactorInformation.aggregated`. Estimates of an array are a little below 0 where there is nothing to tell,
+    and the score then a little above 1. ValueError: as there, `from_arrays` and the exact estimate.
+    """
+    if has_density(representation):
+        information = known_information(representation, factors, draws, generator)
+    else:
+        information = from_arrays(representation, factors, method, categorical=categorical, generator=generator)
+    return as_score(information.unibound(), information)
+
+
+def has_density(representation: Any) -> bool:
+    """Whether it is a posterior, or information that was measured already."""
+    return isinstance(representation, FactorInformation) or hasattr(representation, "draw")
+
+
+def known_information(
+    representation: Any, factors: ArrayLike | None, draws: int, generator: np.random.Generator | None
+) -> FactorInformation:
+    """The FactorInformation given, or the exact one of a posterior."""
+    if isinstance(representation, FactorInformation):
+        if factors is not None:
+            raise ValueError("factors must be None with a FactorInformation, which was measured with its own.")
+        return representation
+    if not hasattr(representation, "draw"):
+        raise ValueError(
+            f"representation must be a posterior or a FactorInformation for exact estimates, got "
+            f"{type(representation).__name__}; arrays have no density: see array_information.from_arrays."
+        )
+    known = as_factors(factors)
+    return exact.factor_information(representation, known.codes, draws, generator_or_default(generator), known.names)
+
+
+def bound_scores(information: FactorInformation, latent: str | None) -> dict[str, Score]:
+    """The six bounds as `FactorInformation.aggregated` has them, shares of H(y); both of a term say where they cross,
+    and by how many standard errors.
+    """
+    crossing = {
+        term: crossing_note(float(excess.value), float(excess.standard_error), "of H(y)")
+        for term, excess in information.aggregated_excess(latent).items()
+    }
+    return {
+        name: as_score(bound, information, crossing[name.rpartition("_")[0]])
+        for name, bound in information.aggregated(latent)._asdict().items()
+    }
+
+
+def as_score(estimate: Estimate, information: FactorInformation, note: str = "") -> Score:
+    """A share of H(y) with its interval, a note of one's own, and one where what it was made from contradicts itself; n
+    is 0 for a closed form.
+    """
+    inequalities = len(information.factors) * (4 * len(information.latents) + 2)
+    sure = float(norm.isf(FALSE_ALARM / inequalities))
+    broken = contradictions(information)
+    broken = broken[broken["in_errors"] > sure]
+    notes = (note,) if note else ()
+    if len(broken):
+        worst = broken.iloc[0]
+        notes += (
+            f"{len(broken)} estimates are impossible by more than {sure:.1f} standard errors (worst: "
+            f"{worst['inequality']} by {worst['excess']:.3f} nats, {worst['factor']}): this is biased.",
+        )
+    value, error = float(estimate.value), float(estimate.standard_error)
+    return scored(value, error, SHARE, estimate.n or 0, information.method, notes)
+
+
+def in_bins(column: NDArray[np.float64], bins: int | None) -> NDArray[np.int64]:
+    """Which of so many equal-width bins each number of a column is in; None: each value is its own."""
+    if bins is None:
+        return np.unique(column, return_inverse=True)[1]
+    low, high = column.min(), column.max()
+    if high == low:
+        return np.zeros(len(column), np.int64)
+    return np.minimum((column - low) / (high - low) * bins, bins - 1).astype(np.int64)
+
+
+def plug_in(labels: NDArray[np.int64], known: Factors) -> NDArray[np.float64]:
+    """log p(y, z) / (p(y) p(z)) of the frequencies for each item, label column and factor [n, L, K], nats."""
+    local = np.empty((known.n, labels.shape[1], known.count))
+    for k in range(known.count):
+        values = known.codes[:, k].max() + 1
+        for latent, column in enumerate(labels.T):
+            joint = column * values + known.codes[:, k]
+            together = np.bincount(joint)[joint] * known.n
+            local[:, latent, k] = np.log(together / (np.bincount(column)[column] * known.alike[k]))
+    return local

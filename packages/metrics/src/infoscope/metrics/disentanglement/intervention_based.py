@@ -1,0 +1,301 @@
+"""BetaVAE and FactorVAE scores: can a simple classifier tell which factor the items of a group share?
+
+The published codes differ in sizes, classifier and representation, so both protocols in use are named presets
+(`PROTOCOLS`). Neither score sees redundancy: with a copy of every latent the answer is as easy as before (Tokui & Sato
+2021, section 5.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import binomtest
+from sklearn.linear_model import LogisticRegression
+
+from infoscope.estimators.checks import generator_or_default
+from infoscope.metrics.factor_information.inputs import (
+    LEVEL,
+    NUMBERS_AT_ONCE,
+    Draws,
+    Factors,
+    Score,
+    as_draws,
+    as_factors,
+    categorical_mask,
+    of_items,
+    require_rows,
+    typical_codes,
+    varies,
+)
+
+Labelled = tuple[NDArray, NDArray[np.int64]]
+"""What the votes show and the factor that they share [votes]."""
+
+
+@dataclass(frozen=True)
+class Votes:
+    """group: pairs of items, or items, behind a vote; training, test: how many votes."""
+
+    group: int
+    training: int
+    test: int
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """The sizes and rules by which a published code computes both scores.
+
+    beta, factor     votes of the BetaVAE score (a group is of pairs) and of the FactorVAE score (of items)
+    classifier       of the BetaVAE score: "adagrad", a linear softmax from zero weights, learning rate 1, 10 fresh
+                     votes a step; or "logistic", scikit-learn's logistic regression with its default penalty
+    scale_items      items of which the FactorVAE score takes each latent's global variance (all, if there are fewer)
+    least_deviation  latents whose global standard deviation is smaller are collapsed and cannot vote; 0: only constants
+    means            whether a posterior is seen by its means (most probable categories), not by draws. Of means, a
+                     latent of pure noise is constant and has no vote; of draws it votes for factors at random
+    """
+
+    name: str
+    beta: Votes
+    factor: Votes
+    classifier: str
+    scale_items: int
+    least_deviation: float
+    means: bool = False
+
+
+PROTOCOLS = {
+    protocol.name: protocol
+    for protocol in (
+        # Tokui & Sato 2021 and its code, on posterior draws: 3,000 steps of 10 votes.
+        Protocol("uni-bound", Votes(200, 30_000, 800), Votes(100, 800, 800), "adagrad", 65_536, 0.0),
+        # Locatello et al. 2019 and disentanglement_lib, on posterior means.
+        Protocol(
+            "disentanglement-lib", Votes(64, 10_000, 5_000), Votes(64, 10_000, 5_000), "logistic", 10_000, 0.05, True
+        ),
+    )
+}
+RATE, VOTES_A_STEP = 1.0, 10
+ROOM = 1e-10  # that Adagrad adds to its roots, as torch does
+
+
+@dataclass(frozen=True)
+class VoteScore(Score):
+    """The share of test votes whose shared factor is named.
+
+    standard_error is binomial over the test votes (n of them) and low, high the Wilson interval: for this
+    representation, these items and this trained classifier. Where every vote is right the error is 0, not the interval.
+
+    chance          1 / K: what a representation without information gets
+    training_share  share of the training votes that are right
+    active          which latents may vote
+    """
+
+    chance: float = np.nan
+    training_share: float = np.nan
+    active: tuple[bool, ...] = ()
+
+    @property
+    def active_dims(self) -> int:
+        return sum(self.active)
+
+
+def beta_vae_score(
+    representation: Any,
+    factors: ArrayLike,
+    preset: str | Protocol = "disentanglement-lib",
+    categorical: Sequence[int] = (),
+    generator: np.random.Generator | None = None,
+) -> VoteScore:
+    """Accuracy of a linear classifier that names the factor shared by all pairs of a vote (Higgins et al. 2017).
+
+    A vote shows the mean distance |z - z'| of its pairs in every latent. For every pair a random item gives the value
+    of the shared factor, and a random other item of that value is its partner.
+
+    representation  [N, L]; or a function of item numbers [m] that draws their representations [m, L]; or a posterior
+                    with `draw(items, generator)`, of which "uni-bound" takes draws and "disentanglement-lib" means
+    factors         integers [N, K], K >= 2; no grid is needed
+    preset          a name in PROTOCOLS, or a Protocol
+    categorical     numbers of the latents that are categories (a posterior knows its own): their distance is 0 or 1
+    generator       draws votes and representations; None is a fresh one with seed 0
+
+    ValueError: fewer than two factors, a factor of one value, a value of one item, shapes that do not fit, values that
+    are not finite, an unknown preset, or a latent that does not exist.
+    """
+    protocol, generator = protocol_of(preset), generator_or_default(generator)
+    known = as_factors(factors, least=2)
+    known.require_items(2, "a pair")
+    draw, latents, what = seen(representation, known.n, protocol, generator)
+    discrete, sizes = categorical_mask(categorical, latents, representation), protocol.beta
+
+    def votes(count: int) -> Labelled:
+        shared = generator.integers(known.count, size=count)
+        shown = np.empty((count, latents))
+        for part in parts(count, 2 * sizes.group * latents):
+            first = generator.integers(known.n, size=(len(shared[part]), sizes.group))
+            pairs = np.stack([first, partners(known, shared[part], first, generator)])
+            one, other = drawn(draw, pairs, latents)
+            shown[part] = np.where(discrete, one != other, np.abs(one - other)).mean(axis=1)
+        return shown, shared
+
+    training, test = votes(sizes.training), votes(sizes.test)
+    predict = (fit_adagrad if protocol.classifier == "adagrad" else fit_logistic)(*training)
+    how = f"{protocol.name}, {sizes.group} pairs a vote, {what}, {protocol.classifier} classifier"
+    return vote_score(predict, training, test, how, known.count, np.ones(latents, bool))
+
+
+def factor_vae_score(
+    representation: Any,
+    factors: ArrayLike,
+    preset: str | Protocol = "disentanglement-lib",
+    categorical: Sequence[int] = (),
+    generator: np.random.Generator | None = None,
+) -> VoteScore:
+    """Accuracy of naming a group's shared factor from the latent that varies least in it (Kim & Mnih 2018).
+
+    A random item gives the value of a random factor; a group of items of that value is drawn independently. Each
+    latent's variance in the group is divided by its global variance, and the smallest is the vote; the factor that most
+    training votes of a latent came from is its answer. The variance of a category (`categorical`) is Gini's: the share
+    of pairs that disagree. Arguments as in `beta_vae_score`.
+
+    The value is nan, with a note, where no latent varies enough to vote.
+    ValueError: as there, and a value of fewer items than a group has.
+    """
+    protocol, generator = protocol_of(preset), generator_or_default(generator)
+    sizes, known = protocol.factor, as_factors(factors, least=2)
+    known.require_items(sizes.group, "a group")
+    draw, latents, what = seen(representation, known.n, protocol, generator)
+    discrete = categorical_mask(categorical, latents, representation)
+    sample = draw(of_items(known.n, protocol.scale_items, generator))
+    scale = variances(sample[None], discrete)[0]
+    varying = varies(np.sqrt(scale), np.abs(sample).max(axis=0))
+    active = varying & (discrete | (np.sqrt(scale) >= protocol.least_deviation))
+    how = f"{protocol.name}, {sizes.group} items a vote, {what}, {active.sum()} of {latents} latents active"
+    if not active.any():
+        note = f"No latent is active: every global standard deviation is 0 or below {protocol.least_deviation:g}."
+        return VoteScore(
+            *[np.nan] * 4, "share of test votes", sizes.test, how, (note,), 1 / known.count, np.nan, (False,) * latents
+        )
+
+    def votes(count: int) -> Labelled:
+        shared = generator.integers(known.count, size=count)
+        least = np.empty(count, np.int64)
+        for part in parts(count, sizes.group * latents):
+            items = members(known, shared[part], sizes.group, generator)
+            local = variances(drawn(draw, items, latents)[..., active], discrete[active])
+            least[part] = np.argmin(local / scale[active], axis=1)
+        return least, shared
+
+    training, test = votes(sizes.training), votes(sizes.test)
+    table = np.zeros((active.sum(), known.count), np.int64)
+    np.add.at(table, training, 1)
+    answers = table.argmax(axis=1)
+    return vote_score(lambda shown: answers[shown], training, test, how, known.count, active)
+
+
+def seen(representation: Any, n: int, protocol: Protocol, generator: np.random.Generator) -> tuple[Draws, int, str]:
+    """See `as_draws`; of a posterior, what the protocol takes."""
+    if not (protocol.means and hasattr(representation, "draw")):
+        return as_draws(representation, n, generator)
+    require_rows(representation, n)
+    means = typical_codes(representation)
+    return (lambda items: means[items]), means.shape[1], "posterior means"
+
+
+def protocol_of(preset: str | Protocol) -> Protocol:
+    """The protocol of a name; ValueError for another name, or another classifier."""
+    if isinstance(preset, str) and preset not in PROTOCOLS:
+        raise ValueError(f"preset must be one of {list(PROTOCOLS)} or a Protocol, got {preset!r}.")
+    protocol = PROTOCOLS[preset] if isinstance(preset, str) else preset
+    if protocol.classifier not in ("adagrad", "logistic"):
+        raise ValueError(f"classifier must be adagrad or logistic, got {protocol.classifier!r}.")
+    return protocol
+
+
+def vote_score(
+    predict: Callable[[NDArray], NDArray],
+    training: Labelled,
+    test: Labelled,
+    how: str,
+    factors: int,
+    active: NDArray[np.bool_],
+) -> VoteScore:
+    """The shares of training and test votes that are named right."""
+    right, n = int((predict(test[0]) == test[1]).sum()), len(test[1])
+    interval = binomtest(right, n).proportion_ci(LEVEL, method="wilson")
+    share = right / n
+    return VoteScore(
+        value=share,
+        standard_error=float(np.sqrt(share * (1 - share) / n)),
+        low=float(interval.low),
+        high=float(interval.high),
+        unit="share of test votes",
+        n=n,
+        how=f"{how}, {len(training[1])} training votes",
+        chance=1 / factors,
+        training_share=float((predict(training[0]) == training[1]).mean()),
+        active=tuple(active.tolist()),
+    )
+
+
+def parts(count: int, numbers_of_one: int) -> Iterator[slice]:
+    """Slices of `count` votes that hold so many numbers each, few enough for the memory."""
+    step = max(1, NUMBERS_AT_ONCE // numbers_of_one)
+    return (slice(start, min(start + step, count)) for start in range(0, count, step))
+
+
+def partners(
+    known: Factors, shared: NDArray[np.int64], items: NDArray[np.int64], generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """For items [votes, m] a random other item each, with the same value of the vote's shared factor [votes]."""
+    factor = shared[:, None]
+    start, count = known.first[factor, items], known.alike[factor, items]
+    place = known.place[factor, items] - start
+    return known.order[factor, start + (place + generator.integers(1, count)) % count]
+
+
+def members(known: Factors, shared: NDArray[np.int64], group: int, generator: np.random.Generator) -> NDArray[np.int64]:
+    """Items [votes, group] drawn independently among those with a random item's value of the shared factor [votes]."""
+    chosen = generator.integers(known.n, size=len(shared))
+    start, count = known.first[shared, chosen], known.alike[shared, chosen]
+    return known.order[shared[:, None], start[:, None] + generator.integers(0, count[:, None], (len(shared), group))]
+
+
+def drawn(draw: Draws, items: NDArray[np.int64], latents: int) -> NDArray[np.float64]:
+    """The representation of items [...] as [..., L]."""
+    return draw(items.ravel()).reshape(*items.shape, latents)
+
+
+def variances(codes: NDArray[np.float64], discrete: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Unbiased variance of every latent in groups [groups, items, L]; of categories the share of pairs that differ."""
+    found = np.empty((len(codes), codes.shape[2]))
+    found[:, ~discrete] = codes[..., ~discrete].var(axis=1, ddof=1)
+    items = codes.shape[1]
+    for latent in np.flatnonzero(discrete):
+        counts = np.stack([(codes[..., latent] == value).sum(axis=1) for value in np.unique(codes[..., latent])])
+        found[:, latent] = (items**2 - (counts**2).sum(axis=0)) / (items * (items - 1))
+    return found
+
+
+def fit_logistic(shown: NDArray[np.float64], shared: NDArray[np.int64]) -> Callable[[NDArray], NDArray]:
+    return LogisticRegression(max_iter=1000).fit(shown, shared).predict
+
+
+def fit_adagrad(shown: NDArray[np.float64], shared: NDArray[np.int64]) -> Callable[[NDArray], NDArray]:
+    """A linear softmax of the features, by Adagrad over the votes in their order, every one used once."""
+    features = np.column_stack([shown, np.ones(len(shown))])
+    classes = np.eye(int(shared.max()) + 1)[shared]
+    weights = np.zeros((features.shape[1], classes.shape[1]))
+    squares = np.zeros_like(weights)
+    for start in range(0, len(shown), VOTES_A_STEP):
+        votes, wanted = features[start : start + VOTES_A_STEP], classes[start : start + VOTES_A_STEP]
+        scores = votes @ weights
+        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+        shares /= shares.sum(axis=1, keepdims=True)
+        gradient = votes.T @ (shares - wanted) / len(votes)
+        squares += gradient**2
+        weights -= RATE * gradient / (np.sqrt(squares) + ROOM)
+    return lambda new: np.argmax(new @ weights[:-1] + weights[-1], axis=1)

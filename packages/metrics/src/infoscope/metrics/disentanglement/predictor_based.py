@@ -1,0 +1,266 @@
+"""DCI and SAP: disentanglement as seen by predictors of each factor from all latents, or from one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier
+from sklearn.svm import LinearSVC
+
+from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.metrics.factor_information.inputs import (
+    Factors,
+    Score,
+    as_array,
+    as_factors,
+    of_items,
+    scored,
+    undefined,
+    varies,
+)
+
+TREES, ITEMS_OF_LEAF = 50, 10
+EXTRA_TREES, BOOSTED = "extra-trees", "gradient-boosting"
+PREDICTORS = {  # of dci -> in words
+    EXTRA_TREES: f"extra trees ({TREES}, leaves of {ITEMS_OF_LEAF})",
+    BOOSTED: "gradient-boosted trees (scikit-learn's defaults, as disentanglement_lib)",
+}
+TEST_SHARE = 1 / 3  # of the items of SAP: 10,000 for training and 5,000 for the test, as in disentanglement_lib
+SVM_PENALTY = 0.01  # scikit-learn's C, as there
+
+
+@dataclass(frozen=True, eq=False)
+class Dci:
+    """Scores of Eastwood & Williams 2018, section 2.
+
+    disentanglement  how far a latent is important for one factor only: the mean over latents, weighted by importance,
+                     of 1 - entropy of its importances (base K)
+    completeness     how far a factor needs one latent only: the mean over factors of 1 - entropy (base L)
+    informativeness  share of held-out items whose value is named right, mean over factors (1 - their prediction error)
+    importance       [L, K] of every latent for every factor; columns sum to 1 (to 0 where no forest splits), so that a
+                     factor which no latent tells counts as much as the others
+    accuracy         [K] the held-out share by factor
+    """
+
+    disentanglement: Score
+    completeness: Score
+    informativeness: Score
+    importance: NDArray[np.float64] = field(repr=False)
+    accuracy: NDArray[np.float64] = field(repr=False)
+
+
+def dci(
+    representation: Any,
+    factors: ArrayLike,
+    halvings: int = 5,
+    items: int | None = 10_000,
+    generator: np.random.Generator | None = None,
+    predictor: str = EXTRA_TREES,
+    progress: Callable[[float], None] | None = None,
+) -> Dci:
+    """Disentanglement, completeness and informativeness of a representation [N, L] for factors, integers [N, K].
+
+    A predictor of trees names each factor from all latents; a latent's importance is the share of the impurity that its
+    splits remove. Published figures are of random forests, gradient-boosted trees or lasso, which spread importance
+    otherwise: only figures of one predictor compare, and `how` says which it was.
+
+    predictor  "extra-trees": a forest of 50 extremely randomised trees (Geurts et al. 2006; scikit-learn), leaves of at
+               least 10 items and every latent offered at every split. "gradient-boosting": scikit-learn's
+               GradientBoostingClassifier with its defaults (100 rounds of a tree of depth 3 for each value, rate 0.1),
+               the predictor of disentanglement_lib (Locatello et al. 2019), which trains it once on 10,000 items: with
+               20,000 items every half here is as large. It takes some hundred times as long
+    items      how many random items are used; None: all
+    halvings   random divisions of them into two halves, each predicted by what was trained on the other. The scores are
+               means over the 2 x halvings predictors. Two halves are independent samples of half the size, so the error
+               of disentanglement and completeness is half the root mean square of the halves' difference (Student t
+               with as many degrees of freedom as halvings). It holds the randomness of single forests: 1.3 to 2 times
+               the spread of new samples of 400 to 2,000 items. The error of informativeness is over items
+    progress   called after every predictor with the share of them that is trained
+
+    A latent that no predictor uses has weight 0, and so has a factor of which none makes a split; where nothing is used
+    the scores are nan, with a note.
+    ValueError: fewer than two latents or factors, a factor of one value, halvings < 1, another predictor, shapes that
+    do not fit, values that are not finite; in a half, a single value of a factor (gradient-boosting).
+    """
+    if predictor not in PREDICTORS:
+        raise ValueError(f"predictor must be one of {', '.join(PREDICTORS)}, got {predictor!r}.")
+    generator = generator_or_default(generator)
+    known = as_factors(factors, least=2)
+    codes = as_array(representation, known.n, least=2)
+    whole("halvings", halvings, 1)
+    chosen = of_items(known.n, items, generator)
+    importance, right = forests(codes[chosen], known.codes[chosen], halvings, generator, predictor, progress)
+    how = f"{PREDICTORS[predictor]}, {halvings} halvings of {len(chosen)} items"
+    of_item = right.mean(axis=1)
+    error = float(of_item.std(ddof=1) / np.sqrt(len(of_item)))
+    return Dci(
+        disentanglement=of_halves([[concentration(half) for half in pair] for pair in importance], how),
+        completeness=of_halves([[concentration(half.T) for half in pair] for pair in importance], how),
+        informativeness=scored(
+            float(of_item.mean()), error, "share of held-out items", len(chosen), f"{how}; over items"
+        ),
+        importance=importance.mean(axis=(0, 1)),
+        accuracy=right.mean(axis=0),
+    )
+
+
+def forests(
+    codes: NDArray[np.float64],
+    values: NDArray[np.int64],
+    halvings: int,
+    generator: np.random.Generator,
+    predictor: str = EXTRA_TREES,
+    progress: Callable[[float], None] | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Importances in the predictor of each half [halvings, 2, L, K]; how often the other's names items [n, K] right.
+
+    Predictors are trained side by side on as many threads as torch has here; every one has its own seed.
+    """
+    count = values.shape[1]
+    jobs = []
+    for halving in range(halvings):
+        order = generator.permutation(len(codes))
+        halves = order[: len(order) // 2], order[len(order) // 2 :]
+        for half, (training, held) in enumerate((halves, halves[::-1])):
+            seeds = generator.integers(2**31, size=count)
+            jobs += [(halving, half, k, training, held, int(seeds[k])) for k in range(count)]
+
+    def run(halving: int, half: int, k: int, training: NDArray, held: NDArray, seed: int) -> tuple:
+        named = values[training, k]
+        if predictor == BOOSTED and named.min() == named.max():
+            raise ValueError(f"factors must take two values in each half of the items, got one of factor {k}.")
+        trained = of_trees(predictor, seed).fit(codes[training], named)
+        return halving, half, k, held, trained.feature_importances_, trained.predict(codes[held]) == values[held, k]
+
+    importance = np.empty((halvings, 2, codes.shape[1], count))
+    right = np.zeros(values.shape)
+    with ThreadPoolExecutor(torch.get_num_threads()) as pool:
+        found = pool.map(run, *zip(*jobs))
+        for done, (halving, half, k, held, weights, hits) in enumerate(found, 1):
+            importance[halving, half, :, k] = weights
+            right[held, k] += hits
+            if progress is not None:
+                progress(done / len(jobs))
+    return importance, right / halvings
+
+
+def of_trees(predictor: str, seed: int) -> Any:
+    """An untrained predictor of a factor."""
+    if predictor == BOOSTED:
+        return GradientBoostingClassifier(random_state=seed)
+    return ExtraTreesClassifier(TREES, min_samples_leaf=ITEMS_OF_LEAF, max_features=None, random_state=seed)
+
+
+def concentration(importance: NDArray[np.float64]) -> float:
+    """Mean over rows, weighted by their sums, of 1 - entropy of a row's shares to the base of its length.
+
+    A row of zeros has no shares and no weight; nan where all rows are zeros.
+    """
+    weights = importance.sum(axis=1)
+    used = weights > 0
+    if not used.any():
+        return np.nan
+    shares = importance[used] / weights[used, None]
+    logs = np.log(shares, where=shares > 0, out=np.zeros_like(shares))
+    return float(np.average(1 + (shares * logs).sum(axis=1) / np.log(importance.shape[1]), weights=weights[used]))
+
+
+def of_halves(values: list[list[float]], how: str) -> Score:
+    """The mean of a figure of both halves of every halving, with its error; see `dci`."""
+    first, second = np.transpose(values)
+    if np.isnan(values).any():
+        return undefined("share", len(first), how, "No latent is of any use to the forests of some half.")
+    error = float(np.sqrt(np.mean((first - second) ** 2))) / 2
+    how = f"{how}; over halves"
+    return scored(float(np.mean(values)), error, "share", len(first), how, degrees=len(first))
+
+
+@dataclass(frozen=True, eq=False)
+class Sap(Score):
+    """The SAP score; matrix [L, K] is the attribute score of every latent for every factor."""
+
+    matrix: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)), repr=False)
+
+
+def sap(
+    representation: Any,
+    factors: ArrayLike,
+    kind: str = "discrete",
+    items: int | None = 15_000,
+    generator: np.random.Generator | None = None,
+) -> Sap:
+    """Separated attribute predictability (Kumar et al. 2018): mean over factors of the best minus the second-best score
+    of a single latent.
+
+    representation [N, L], factors integers [N, K].
+    kind   "discrete": the score is the accuracy, on a third of the items, of a linear support-vector machine (C = 0.01,
+           classes balanced, as in disentanglement_lib). It reaches 1 - chance at best, because the second latent may
+           guess; and only outer values of a factor lie on one side of a threshold, so more than two ordered values in
+           one latent score low though nothing is entangled.
+           "continuous": R2 of a linear regression on all items used, with a factor's values as 0, 1, ... in rising
+           order, whatever their distances; 0 for a constant latent
+    items  how many random items are used; None: all
+
+    The standard error is over (test) items, with the machines and the choice of the two best latents as given.
+    ValueError: fewer than two latents, a factor of one value, another kind, shapes that do not fit, values that are not
+    finite.
+    """
+    generator = generator_or_default(generator)
+    known = as_factors(factors)
+    codes = as_array(representation, known.n, least=2)
+    if kind not in ("discrete", "continuous"):
+        raise ValueError(f"kind must be discrete or continuous, got {kind!r}.")
+    chosen = of_items(known.n, items, generator)
+    if kind == "discrete":
+        local, matrix = thresholds(codes, known, chosen)
+        unit, how = (
+            "difference of accuracies",
+            f"linear SVM, {len(chosen) - len(local)} training items; over test items",
+        )
+    else:
+        local, matrix = explained(codes[chosen], known.codes[chosen])
+        unit, how = "difference of R2", "squared correlation; over items"
+    second, first = np.argsort(matrix, axis=0)[-2:]
+    k = np.arange(known.count)
+    value = float((matrix[first, k] - matrix[second, k]).mean())
+    gaps = (local[:, first, k] - local[:, second, k]).mean(axis=1)
+    error = float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
+    return Sap(**vars(scored(value, error, unit, len(gaps), how)), matrix=matrix)
+
+
+def thresholds(
+    codes: NDArray[np.float64], known: Factors, chosen: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """1 where a test item's value is named right from one latent, else 0 [test, L, K], and the shares [L, K]."""
+    held = max(1, round(len(chosen) * TEST_SHARE))
+    test, training = chosen[:held], chosen[held:]
+    right = np.empty((held, codes.shape[1], known.count))
+    for k in range(known.count):
+        if len(np.unique(known.codes[training, k])) < 2:
+            raise ValueError(f"factors must take two values among the training items, got one of {known.names[k]}.")
+        for latent in range(codes.shape[1]):
+            machine = LinearSVC(C=SVM_PENALTY, class_weight="balanced", random_state=0)
+            machine.fit(codes[training, latent : latent + 1], known.codes[training, k])
+            right[:, latent, k] = machine.predict(codes[test, latent : latent + 1]) == known.codes[test, k]
+    return right, right.mean(axis=0)
+
+
+def explained(codes: NDArray[np.float64], values: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Influence of each item on R2 [n, L, K], which is the squared correlation [L, K]."""
+    u, v = standardised(codes)[:, :, None], standardised(values)[:, None, :]
+    r = (u * v).mean(axis=0)
+    return 2 * r * (u * v - r * (u**2 + v**2) / 2), r**2
+
+
+def standardised(columns: NDArray[Any]) -> NDArray[np.float64]:
+    """Columns at mean 0 and deviation 1; constant ones at 0."""
+    centred = columns - columns.mean(axis=0)
+    deviation = centred.std(axis=0)
+    varying = varies(deviation, np.abs(columns).max(axis=0))
+    return np.where(varying, centred, 0) / np.where(varying, deviation, 1)

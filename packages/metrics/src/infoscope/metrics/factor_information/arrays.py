@@ -1,0 +1,255 @@
+"""What latents tell about factors, estimated from a representation and factors alone: arrays in, FactorInformation out.
+
+Without a posterior there is no exact density, and each method errs in its own way:
+
+    classifier  a calibrated classifier's held-out information: a lower bound for each of the three up to sampling
+                error, of what its family can use. Differences of lower bounds bound nothing
+    knn         nearest neighbours (Ross 2014), without any family of classifiers. In many dimensions it is biased low,
+                so that I(y; all latents) and I(y; rest) suffer more than I(y; one latent): unique information is then
+                overstated and redundancy understated, most of all where latents are many or mere noise
+
+On 4,000 items with 16 directions in the sine and cosine of two latents (noise 0.1) and three more of noise, I(y; z) by
+logistic classifiers is 2.59 nats, by neighbours 1.70, and 2.77 is the ceiling.
+
+Binned (plug-in) estimates are not offered here: with 20 bins for each of 6 latents nearly every item has a cell of its
+own, and I(y; all latents) comes out as H(y). For one latent at a time they do: `disentanglement.mig`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from infoscope.estimators import classifier, knn, uncertainty
+from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.classifier.information import clustered_error
+from infoscope.estimators.resampling import group_codes
+from infoscope.estimators.variables import Continuous, Discrete, as_variable
+from infoscope.metrics.factor_information.inputs import (
+    Factors,
+    as_array,
+    as_factors,
+    categorical_mask,
+    of_items,
+    varies,
+)
+from infoscope.metrics.factor_information.result import FactorInformation, length
+
+ROUNDING = 1e-5  # nats, by which equal terms of one estimate may differ: sums in float32
+Term = Callable[[tuple[int, ...], int], NDArray[np.float64]]
+"""Pointwise information [n] of so many latents (their numbers) and one factor (its number), nats."""
+Terms = tuple[NDArray[np.float64], str]
+"""Pointwise values [n, K, 2 L + 1] and how they were found."""
+
+
+def from_arrays(
+    representation: Any,
+    factors: ArrayLike,
+    method: str = "classifier",
+    groups: ArrayLike | None = None,
+    k: int = 5,
+    resamples: int | None = 100,
+    family: str | classifier.Family | Sequence[str | classifier.Family] = ("logistic", "knn"),
+    folds: int = 3,
+    items: int | None = 10_000,
+    categorical: Sequence[int] = (),
+    factor_names: Sequence[str] | None = None,
+    latent_names: Sequence[str] | None = None,
+    generator: np.random.Generator | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> FactorInformation:
+    """I(y_k; z_l), I(y_k; all but z_l) and I(y_k; z), nats, of a representation [N, L] and factors, integers [N, K].
+
+    method       "classifier" or "knn"; what each is biased like is said above
+    groups       [N], items that depend on one another: they share a fold, a half and, in the errors, a cluster
+    k, resamples of "knn": neighbours, and half-subsamples (`uncertainty.subsample`, the same ones for every term) that
+                 set the standard error of each term and judge its bias. They cost about three times the estimates, and
+                 their errors were 1.2 to 1.5 times the true ones (1,500 items, 1 to 6 latents, factors of 3 to 16
+                 values). None: the spread of the local values alone, which were 0.8 to 1 times the true ones
+    family, folds  of "classifier", see `classifier.cross_fit`. Of several families each fold takes the best for a set
+                 of latents: neighbours read a bent code in one latent, the logistic family a plain one in many
+    items        how many random items are used; None: all
+    categorical  numbers of the latents that are categories
+    generator    draws items, halves or folds; None is a fresh one with seed 0
+    progress     called with the share of the terms that is estimated, by classifiers
+
+    The pointwise values are local values: with resamples, their deviations from the mean are scaled to the error of the
+    halves. H(y_k) is that of the frequencies. Nothing is clipped: where estimates contradict one another
+    (I(y; z_l) > I(y; z)), `contradictions` lists by how many standard errors. A latent that is constant tells nothing
+    and is left out of the rest.
+
+    ValueError: a factor of one value or with a value of one item, every latent constant, shapes that do not fit, values
+    that are not finite, another method; as `knn.mutual_information`, `uncertainty.subsample`, `classifier.cross_fit`.
+    """
+    generator = generator_or_default(generator)
+    known = as_factors(factors, factor_names)
+    codes = as_array(representation, known.n)
+    discrete = categorical_mask(categorical, codes.shape[1])
+    names = tuple(latent_names) if latent_names is not None else tuple(f"latent {i}" for i in range(codes.shape[1]))
+    if len(set(names)) != codes.shape[1]:
+        raise ValueError(f"latent_names must be {codes.shape[1]} different ones, got {list(names)}.")
+    if method not in ("knn", "classifier"):
+        raise ValueError(f"method must be knn or classifier, got {method!r}.")
+    clusters = None if groups is None else group_codes(known.n, groups)[1]
+    chosen = np.sort(of_items(known.n, items, generator))
+    known = as_factors(known.codes[chosen], known.names)
+    known.require_items(2, "a neighbour, or another fold")
+    latents = Latents(codes[chosen], discrete)
+    clusters = None if clusters is None else clusters[chosen]
+    if method == "knn":
+        pointwise, how = neighbour_terms(latents, known, clusters, k, resamples, generator)
+    else:
+        pointwise, how = classifier_terms(latents, known, clusters, family, folds, generator, progress)
+    surprisal = known.surprisal
+    return FactorInformation.from_pointwise(
+        known.names, names, surprisal.mean(axis=0), pointwise, f"{how}, {known.n} items", surprisal, clusters
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Latents:
+    """A representation [n, L] and which of its columns are categories."""
+
+    codes: NDArray[np.float64]
+    discrete: NDArray[np.bool_]
+
+    @property
+    def count(self) -> int:
+        return self.codes.shape[1]
+
+    def subsets(self) -> list[tuple[int, ...]]:
+        """Each latent, each one's rest and all of them [2 L + 1], without those that are constant."""
+        varying = np.flatnonzero(varies(self.codes.std(axis=0), np.abs(self.codes).max(axis=0))).tolist()
+        if not varying:
+            raise ValueError(f"representation must vary, got {self.count} constant latents.")
+        alone = [(latent,) if latent in varying else () for latent in range(self.count)]
+        rest = [tuple(other for other in varying if other != latent) for latent in range(self.count)]
+        return [*alone, *rest, tuple(varying)]
+
+    def columns(self, members: tuple[int, ...]) -> list[Continuous | Discrete]:
+        """Some latents as neighbours take them."""
+        return [(Discrete if self.discrete[m] else Continuous)(self.codes[:, m]) for m in members]
+
+    def inputs(self, latent: int) -> NDArray[np.float64]:
+        """A latent as a classifier takes it [n, d]: a number, or a category one-hot."""
+        column = self.codes[:, latent]
+        if not self.discrete[latent]:
+            return column[:, None]
+        values, codes = np.unique(column, return_inverse=True)
+        return np.eye(len(values))[codes]
+
+
+def all_terms(latents: Latents, factors: int, term: Term) -> NDArray[np.float64]:
+    """Pointwise values [n, K, 2 L + 1]; 0 for no latents, and one estimate where two subsets are the same."""
+    pointwise = np.zeros((len(latents.codes), factors, 2 * latents.count + 1))
+    subsets = latents.subsets()
+    for members in filter(None, dict.fromkeys(subsets)):
+        places = [place for place, subset in enumerate(subsets) if subset == members]
+        for factor in range(factors):
+            pointwise[:, factor, places] = term(members, factor)[:, None]
+    return pointwise
+
+
+def neighbour_terms(
+    latents: Latents,
+    known: Factors,
+    clusters: NDArray[np.int64] | None,
+    k: int,
+    resamples: int | None,
+    generator: np.random.Generator,
+) -> Terms:
+    """By nearest neighbours; see `from_arrays`."""
+    plan = None if resamples is None else uncertainty.halves(known.n, resamples, generator, clusters)
+    groups = np.arange(known.n) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    methods, verdicts, noted = Counter(), Counter(), Counter()
+
+    def term(members: tuple[int, ...], factor: int) -> NDArray[np.float64]:
+        x, y = as_variable("representation", latents.columns(members)), Discrete(known.codes[:, factor])
+        found = knn.mutual_information(x, y, k, local=True)
+        methods[found.method] += 1
+        noted[bool(found.notes)] += 1
+        local = np.where(np.isnan(found.local), found.value, found.local)  # rows that are alone in their class
+        if plan is None:
+            return local
+        halves = uncertainty.subsample(x, y, k=k, resamples=plan)
+        verdicts[halves.verdict] += 1
+        spread = clustered_error(local, groups)
+        return found.value + (local - found.value) * (halves.standard_error / spread if spread > 0 else 1.0)
+
+    pointwise = all_terms(latents, known.count, term)
+    how = [f"nearest neighbours ({' or '.join(methods)}, k = {k})"]
+    if plan is None:
+        how.append("errors of the local values")
+    else:
+        said = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
+        how.append(f"errors of {resamples} half-subsamples, terms by their bias: {said}")
+    if noted[True]:
+        how.append(f"{noted[True]} terms with ties or small classes")
+    return pointwise, "; ".join(how)
+
+
+def classifier_terms(
+    latents: Latents,
+    known: Factors,
+    clusters: NDArray[np.int64] | None,
+    family: str | classifier.Family | Sequence[str | classifier.Family],
+    folds: int,
+    generator: np.random.Generator,
+    progress: Callable[[float], None] | None = None,
+) -> Terms:
+    """By cross-fitted classifiers, one for each factor and set of latents; see `from_arrays`."""
+    blocks = {str(latent): latents.inputs(latent) for latent in range(latents.count)}
+    subsets = [tuple(map(str, members)) for members in dict.fromkeys(latents.subsets()) if members]
+    seed = int(generator.integers(2**63))
+
+    def tell(factor: int, share: float) -> None:
+        if progress is not None:
+            progress((factor + share) / known.count)
+
+    fits = [
+        classifier.cross_fit(
+            blocks, {"y": known.codes[:, factor]}, clusters, family, folds, subsets,
+            generator=np.random.default_rng(seed), progress=lambda share, _, factor=factor: tell(factor, share),
+        )
+        for factor in range(known.count)
+    ]  # fmt: skip
+    pointwise = all_terms(
+        latents, known.count, lambda members, factor: fits[factor].pointwise(tuple(map(str, members)), "y")
+    )
+    return pointwise, f"usable by {fits[0].family}, {folds} folds; errors over items"
+
+
+def contradictions(information: FactorInformation) -> pd.DataFrame:
+    """Where estimates break what is true of every information, nothing being clipped.
+
+    One row for every factor and latent with I(y; z_l) > I(y; z), I(y; rest) > I(y; z) or one of the two below 0, and
+    every factor (latent None) with I(y; z) > H(y) or below 0, beyond rounding: factor, latent, inequality, excess and
+    its standard_error (nats), and their ratio in_errors, largest first. H(y) is taken for given. Small ratios are
+    sampling error, large ones bias: bounds from such estimates are off by about the excess.
+    """
+    count = len(information.latents)
+    errors, rows = information.deviations, []
+    alone, rest, joint = information.alone, information.rest, np.asarray(information.joint)[:, None]
+    of_alone, of_rest, of_joint = errors[..., :count], errors[..., count:-1], errors[..., -1:]
+    broken = {
+        "alone > joint": (alone - joint, of_alone - of_joint),
+        "rest > joint": (rest - joint, of_rest - of_joint),
+        "joint > entropy": (joint - information.entropy[:, None], of_joint),
+        "alone < 0": (-alone, of_alone),
+        "rest < 0": (-rest, of_rest),
+        "joint < 0": (-joint, of_joint),
+    }
+    for inequality, (excess, deviations) in broken.items():
+        spread = length(deviations)
+        for factor, latent in np.argwhere(excess > ROUNDING):
+            of = None if inequality.startswith("joint") else information.latents[latent]
+            rows.append((information.factors[factor], of, inequality, excess[factor, latent], spread[factor, latent]))
+    table = pd.DataFrame(rows, columns=["factor", "latent", "inequality", "excess", "standard_error"])
+    table["in_errors"] = table["excess"] / table["standard_error"]
+    return table.sort_values("in_errors", ascending=False, ignore_index=True)

@@ -1,0 +1,226 @@
+"""Entanglement attacks: the same information, made redundant or synergistic (Tokui & Sato 2021, section 4).
+
+Both add as many latents as there are numbers, mix by an orthogonal U and take a strength alpha; the information of all
+latents together stays what it was. A Gaussian posterior becomes the exact posterior of the attacked latents.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from infoscope.estimators.checks import generator_or_default
+from infoscope.metrics.factor_information.posterior import (
+    CategoricalPosterior,
+    FullGaussianPosterior,
+    GaussianPosterior,
+    LogTerms,
+    ProductPosterior,
+    like,
+    log_normal,
+    matrix,
+    without,
+)
+
+
+def redundancy_attack(
+    z: Any, alpha: float, generator: np.random.Generator | None = None, mixing: np.ndarray | None = None
+) -> Any:
+    """(z, alpha U z + noise), the noise standard normal (Eq. 9).
+
+    z is a posterior, which gives the attacked posterior (nothing is drawn; categorical latents pass through unchanged),
+    or an array [n, L], which gives [n, 2 L] drawn with `generator` (None: seed 0). mixing is an orthogonal U [L, L],
+    by default I - (2 / L) 11'. The added latents stand behind the L attacked ones.
+
+    ValueError: alpha below 0 or not finite, mixing not orthogonal, not exactly one Gaussian part.
+    """
+    return attack(RedundantGaussian, z, alpha, generator, mixing)
+
+
+def synergy_attack(
+    z: Any, alpha: float, generator: np.random.Generator | None = None, mixing: np.ndarray | None = None
+) -> Any:
+    """(z + alpha U noise, noise), the noise standard normal (Eq. 10); arguments and errors as of redundancy_attack."""
+    return attack(SynergisticGaussian, z, alpha, generator, mixing)
+
+
+def attack(
+    kind: type[AttackedGaussian],
+    z: Any,
+    alpha: float,
+    generator: np.random.Generator | None,
+    mixing: np.ndarray | None,
+) -> Any:
+    """The attack of one kind on an array or a posterior."""
+    if isinstance(z, ProductPosterior):
+        gaussian = [part for part in z.parts if not isinstance(part, CategoricalPosterior)]
+        if len(gaussian) != 1:
+            raise ValueError(f"z has {len(gaussian)} Gaussian parts; an attack needs exactly one.")
+        attacked = attack(kind, gaussian[0], alpha, generator, mixing)
+        return ProductPosterior(*[attacked if part is gaussian[0] else part for part in z.parts])
+    if isinstance(z, GaussianPosterior):
+        return kind(z, alpha, mixing)
+    if isinstance(z, FullGaussianPosterior | AttackedGaussian):
+        z = z if isinstance(z, FullGaussianPosterior) else z.full()
+        return kind.full_of(z.mean, z.covariance, *checked(alpha, mixing, z.mean.shape[1]), added(z.latents))
+    if isinstance(z, CategoricalPosterior):
+        raise ValueError("z has 0 Gaussian parts; an attack needs exactly one.")
+    z = matrix("z", z)
+    return kind.mixed(z, generator_or_default(generator).standard_normal(z.shape), *checked(alpha, mixing, z.shape[1]))
+
+
+class AttackedGaussian:
+    """A Gaussian posterior with independent latents under an attack; n rows, 2 L latents.
+
+    Knowing the mixing, log densities of all subsets take a few one-dimensional ones and no 2 L x 2 L matrix per row.
+    """
+
+    def __init__(self, base: GaussianPosterior, alpha: float, mixing: np.ndarray | None = None) -> None:
+        if not isinstance(base, GaussianPosterior):
+            raise ValueError(f"base must be a GaussianPosterior, got {type(base).__name__}.")
+        self.base = base
+        self.alpha, self.mixing = checked(alpha, mixing, len(base.latents))
+        self.latents = added(base.latents)
+
+    @property
+    def n(self) -> int:
+        return self.base.n
+
+    def draw(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
+        """One attacked z for each of `rows` [m]: [m, 2 L]."""
+        generator = generator_or_default(generator)
+        z = self.base.draw(rows, generator)
+        return self.mixed(z, generator.standard_normal(z.shape), self.alpha, self.mixing)
+
+    def full(self) -> FullGaussianPosterior:
+        """The same posterior with its covariances written out."""
+        covariance = np.einsum("nl,lm->nlm", self.base.scale**2, np.eye(len(self.base.latents)))
+        return self.full_of(self.base.mean, covariance, self.alpha, self.mixing, self.latents)
+
+    def log_prior(self, z: Tensor) -> Tensor:
+        """See Posterior."""
+        return self.base.log_prior(z)
+
+    @staticmethod
+    def mixed(z: np.ndarray, noise: np.ndarray, alpha: float, mixing: np.ndarray) -> np.ndarray:
+        """The attacked latents [m, 2 L] of z and noise [m, L]."""
+        raise NotImplementedError
+
+    @classmethod
+    def full_of(
+        cls, mean: np.ndarray, covariance: np.ndarray, alpha: float, mixing: np.ndarray, latents: tuple[str, ...]
+    ) -> FullGaussianPosterior:
+        """The attacked posterior of mean [n, L] and covariance [n, L, L]: both mapped as z and noise are."""
+        dim = mean.shape[1]
+        unit = np.eye(2 * dim)
+        linear = cls.mixed(unit[:, :dim], unit[:, dim:], alpha, mixing).T
+        joint = np.zeros((len(mean), 2 * dim, 2 * dim))
+        joint[:, :dim, :dim], joint[:, dim:, dim:] = covariance, np.eye(dim)
+        joint = linear @ joint @ linear.T
+        return FullGaussianPosterior(mean @ linear[:, :dim].T, (joint + joint.swapaxes(1, 2)) / 2, latents)
+
+
+class RedundantGaussian(AttackedGaussian):
+    """(z, alpha U z + noise)."""
+
+    @staticmethod
+    def mixed(z: np.ndarray, noise: np.ndarray, alpha: float, mixing: np.ndarray) -> np.ndarray:
+        """See AttackedGaussian."""
+        return np.hstack([z, alpha * z @ mixing.T + noise])
+
+    def added_rows(self, rows: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and scale of the added latents by themselves."""
+        mean = self.alpha * self.base.mean[rows] @ self.mixing.T
+        return mean, np.sqrt(1 + self.alpha**2 * self.base.scale[rows] ** 2 @ self.mixing.T**2)
+
+    def removed_rows(self, rows: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and scale of U' (added latents), which is alpha z + noise, element by element."""
+        return self.alpha * self.base.mean[rows], np.sqrt(1 + self.alpha**2 * self.base.scale[rows] ** 2)
+
+    def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
+        """See Posterior. The noise does not depend on x: all latents tell what the attacked ones tell, and so do
+        all but an added one; all but z_l leave alpha z_l + noise_l, turned back by U'.
+        """
+        dim = len(self.base.latents)
+        original, second = z[..., :dim], z[..., dim:]
+        mixing = like(z, self.mixing)
+        turned = second @ mixing
+        noise = log_normal(turned, self.alpha * original, 1 + 0 * turned)
+        own, _, joint = self.base.log_terms(original, rows)
+        removed = log_normal(turned, *[like(z, part) for part in self.removed_rows(rows)])
+        added_alone = log_normal(second, *[like(z, part) for part in self.added_rows(rows)])
+        joint = joint + noise.sum(-1)
+        from_added = log_normal(second, self.alpha * original @ mixing.T, 1 + 0 * second)
+        return LogTerms(
+            cat_last(own, added_alone),
+            cat_last(joint[..., None] - own - noise + removed, joint[..., None] - from_added),
+            joint,
+        )
+
+
+class SynergisticGaussian(AttackedGaussian):
+    """(z + alpha U noise, noise)."""
+
+    @staticmethod
+    def mixed(z: np.ndarray, noise: np.ndarray, alpha: float, mixing: np.ndarray) -> np.ndarray:
+        """See AttackedGaussian."""
+        return np.hstack([z + alpha * noise @ mixing.T, noise])
+
+    def masked_scale(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Scale of z + alpha U noise, element by element."""
+        return np.sqrt(self.base.scale[rows] ** 2 + self.alpha**2)
+
+    def unmasked(self, z: Any) -> Any:
+        """z of attacked latents [..., 2 L], array or tensor."""
+        dim = len(self.base.latents)
+        mixing = self.mixing if isinstance(z, np.ndarray) else like(z, self.mixing)
+        return z[..., :dim] - self.alpha * z[..., dim:] @ mixing.T
+
+    def noise_precision(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """(S^-1)_ll of the noise latents: 1 + alpha^2 sum_j U_jl^2 / variance_j."""
+        return 1 + self.alpha**2 * self.base.scale[rows] ** -2.0 @ self.mixing**2
+
+    def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
+        """See Posterior. The noise is known, so all latents tell what z tells, and all but z_l what z without it tells;
+        without an element of the noise, the quadratic form says.
+        """
+        dim = len(self.base.latents)
+        noise, inner = z[..., dim:], self.unmasked(z)
+        mean, scale = like(z, self.base.mean[rows]), like(z, self.base.scale[rows])
+        of_noise = log_normal(noise, 0.0, 1 + 0 * noise)
+        own, _, joint = self.base.log_terms(inner, rows)
+        joint = joint + of_noise.sum(-1)
+        v = noise - self.alpha * ((inner - mean) / scale**2) @ like(z, self.mixing)
+        masked = log_normal(z[..., :dim], mean, like(z, self.masked_scale(rows)))
+        rest = cat_last(joint[..., None] - own, without(joint, v, like(z, self.noise_precision(rows))))
+        return LogTerms(cat_last(masked, of_noise), rest, joint)
+
+
+def cat_last(one: Tensor, other: Tensor) -> Tensor:
+    """Side by side along the last axis, after broadcasting the axes before it."""
+    shape = torch.broadcast_shapes(one.shape[:-1], other.shape[:-1])
+    return torch.cat([one.expand(*shape, -1), other.expand(*shape, -1)], -1)
+
+
+def checked(alpha: float, mixing: np.ndarray | None, dim: int) -> tuple[float, np.ndarray]:
+    """Strength and mixing of an attack on `dim` latents."""
+    if not (isinstance(alpha, Real) and np.isfinite(alpha) and alpha >= 0):
+        raise ValueError(f"alpha must be a finite number of at least 0, got {alpha!r}.")
+    if mixing is None:
+        return float(alpha), np.eye(dim) - 2 / dim
+    mixing = matrix("mixing", mixing)
+    if mixing.shape != (dim, dim) or not np.allclose(mixing @ mixing.T, np.eye(dim), atol=1e-8):
+        raise ValueError(f"mixing must be an orthogonal matrix of shape {(dim, dim)}, got shape {mixing.shape}.")
+    return float(alpha), mixing
+
+
+def added(latents: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of attacked and added latents, different ones also where attacked ones were added by an earlier attack."""
+    mark = " added"
+    while any(f"{name}{mark}" in latents for name in latents):
+        mark += " again"
+    return (*latents, *[f"{name}{mark}" for name in latents])

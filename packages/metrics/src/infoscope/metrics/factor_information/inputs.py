@@ -1,0 +1,235 @@
+"""What the disentanglement scores share: one score with its error, and representations and factors as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from infoscope.estimators.checks import whole
+from infoscope.metrics.factor_information.attacks import AttackedGaussian
+from infoscope.metrics.factor_information.posterior import CategoricalPosterior, ProductPosterior
+
+LEVEL = 0.95
+NUMBERS_AT_ONCE = 1 << 20  # of a representation, in float64: 8 MiB
+CODING = "Other labels are coded, column by column, by numpy.unique(labels, return_inverse=True)[1]."
+
+Draws = Callable[[NDArray[np.int64]], Any]
+"""Item numbers [m] -> one draw of each item's representation [m, L]; an item asked for twice is drawn twice."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """One figure of a whole representation.
+
+    value           nan where it is not defined; notes say why
+    standard_error  over what `how` names; low, high: its 95 % interval
+    unit            what the value is a share of, or nats
+    n               what the error counts: votes, items, draws or halvings, as `how` says
+    how             estimator, protocol and sample sizes, in words
+    notes           what the reader must know, one sentence each
+    """
+
+    value: float
+    standard_error: float
+    low: float
+    high: float
+    unit: str
+    n: int
+    how: str
+    notes: tuple[str, ...] = ()
+
+    def __float__(self) -> float:
+        return self.value
+
+
+def scored(
+    value: float,
+    standard_error: float,
+    unit: str,
+    n: int,
+    how: str,
+    notes: tuple[str, ...] = (),
+    degrees: float = np.inf,
+) -> Score:
+    """A score with its 95 % interval: normal, or Student t with so many degrees of freedom."""
+    margin = float(stats.t.ppf((1 + LEVEL) / 2, degrees)) * standard_error
+    return Score(value, standard_error, value - margin, value + margin, unit, n, how, notes)
+
+
+def undefined(unit: str, n: int, how: str, *notes: str) -> Score:
+    """A score that has no value, and why."""
+    return Score(np.nan, np.nan, np.nan, np.nan, unit, n, how, notes)
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """Discrete factors of N items.
+
+    codes [N, K] are counted from 0. For every factor, order [K, N] lists the items by their value and place [K, N] says
+    where in it an item stands; the items with its value begin at first [K, N] and are alike [K, N] in number.
+    """
+
+    names: tuple[str, ...]
+    codes: NDArray[np.int64]
+    order: NDArray[np.int64]
+    place: NDArray[np.int64]
+    first: NDArray[np.int64]
+    alike: NDArray[np.int64]
+
+    @property
+    def n(self) -> int:
+        return len(self.codes)
+
+    @property
+    def count(self) -> int:
+        return self.codes.shape[1]
+
+    @property
+    def surprisal(self) -> NDArray[np.float64]:
+        """-log of the frequency of each item's value [N, K], nats: its mean is the entropy."""
+        return np.log(self.n / self.alike.T)
+
+    def require_items(self, least: int, why: str) -> None:
+        """ValueError if some value of some factor has fewer items."""
+        for name, alike in zip(self.names, self.alike):
+            if alike.min() < least:
+                raise ValueError(
+                    f"factors must have at least {least} items of every value ({why}), got {alike.min()} of a value "
+                    f"of {name}; merge or drop rare values."
+                )
+
+
+def as_factors(factors: ArrayLike, names: Sequence[str] | None = None, least: int = 1) -> Factors:
+    """Integers [N, K] or [N]; ValueError for other types, a factor of one value, fewer than `least` factors, or names
+    that do not fit.
+    """
+    if factors is None:
+        raise ValueError("factors must be integers [items, factors], got None, which goes with a FactorInformation.")
+    values = numbers_of(factors)
+    values = values[:, None] if values.ndim == 1 else values
+    if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < least:
+        raise ValueError(
+            f"factors must be integers [items, factors] with at least 2 items and {least} factors, got "
+            f"{values.dtype} {list(values.shape)}."
+        )
+    if values.dtype.kind not in "iub":
+        raise ValueError(f"factors must be integers [items, factors], got {values.dtype}. {CODING}")
+    names = tuple(names) if names is not None else tuple(f"factor {k}" for k in range(values.shape[1]))
+    if len(set(names)) != values.shape[1]:
+        raise ValueError(
+            f"factor_names must be {values.shape[1]} different ones, one for each factor, got {list(names)}."
+        )
+    codes = np.stack([np.unique(column, return_inverse=True)[1] for column in values.T], axis=1).astype(np.int64)
+    if codes.max(axis=0).min() < 1:
+        name = names[codes.max(axis=0).argmin()]
+        raise ValueError(f"factors must take at least two values each, but {name} has one; leave it out.")
+    order = np.argsort(codes.T, axis=1, kind="stable")
+    place = np.argsort(order, axis=1)
+    alike = np.stack([np.bincount(column)[column] for column in codes.T])
+    first = np.stack([np.cumsum(np.r_[0, np.bincount(column)])[column] for column in codes.T])
+    return Factors(names, codes, order, place, first, alike)
+
+
+def as_array(representation: Any, n: int, least: int = 1) -> NDArray[np.float64]:
+    """A representation as finite numbers [N, L]; ValueError unless it is, with N = n and at least `least` latents."""
+    if callable(representation) or not hasattr(representation, "__len__"):
+        raise ValueError(
+            f"representation must be an array [items, latents] here, got {type(representation).__name__}; draw or "
+            "average it first."
+        )
+    return checked_codes(representation, n, least)
+
+
+def as_draws(representation: Any, n: int, generator: np.random.Generator) -> tuple[Draws, int, str]:
+    """How to draw each item's representation, how many latents it has, and in words what is drawn.
+
+    An array [N, L] gives its rows; a callable is asked; anything with `draw(items, generator)` draws itself.
+    """
+    if hasattr(representation, "draw"):
+        require_rows(representation, n)
+        draw, what = (lambda items: representation.draw(items, generator)), "posterior draws"
+    elif callable(representation):
+        draw, what = representation, "fresh draws"
+    else:
+        rows = as_array(representation, n)
+        return (lambda items: rows[items]), rows.shape[1], "one row for each item"
+    latents = checked_codes(draw(np.arange(min(n, 2))), min(n, 2)).shape[1]
+    return (lambda items: checked_codes(draw(items), len(items), latents)), latents, what
+
+
+def require_rows(posterior: Any, n: int) -> None:
+    """ValueError unless a posterior is of n items."""
+    if posterior.n != n:
+        raise ValueError(f"representation must have a row for each of the {n} items, got {posterior.n} rows.")
+
+
+def checked_codes(values: Any, n: int, least: int = 1) -> NDArray[np.float64]:
+    """Finite numbers [n, L]; ValueError otherwise."""
+    array = numbers_of(values)
+    if array.ndim != 2 or len(array) != n or array.shape[1] < least or array.dtype.kind not in "fiub":
+        raise ValueError(
+            f"representation must be numbers [{n} items, at least {least} latents], got {array.dtype} "
+            f"{list(array.shape)}."
+        )
+    if not np.isfinite(array).all():
+        raise ValueError(f"representation must be finite, got {(~np.isfinite(array)).sum()} numbers that are not.")
+    return array.astype(np.float64, copy=False)
+
+
+def varies(deviation: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether a column of this standard deviation and largest absolute value varies by more than rounding."""
+    return deviation > 1e-12 * size
+
+
+def numbers_of(values: Any) -> NDArray[Any]:
+    """An array, tensor (of any device) or list as an array."""
+    return values.detach().cpu().numpy() if isinstance(values, torch.Tensor) else np.asarray(values)
+
+
+def categorical_mask(categorical: Sequence[int], latents: int, representation: Any = None) -> NDArray[np.bool_]:
+    """Which latents [L] are categories: those numbered and those of a posterior. ValueError for one not there."""
+    mask = np.zeros(latents, bool)
+    for latent in [*categorical, *categorical_latents(representation)]:
+        if latent not in range(latents):
+            raise ValueError(f"categorical must be numbers of latents from 0 to {latents - 1}, got {latent!r}.")
+        mask[latent] = True
+    return mask
+
+
+def blocks_of(posterior: Any) -> Sequence[Any]:
+    """The parts of a product posterior, in the order of their latents; any other posterior alone."""
+    return posterior.parts if isinstance(posterior, ProductPosterior) else (posterior,)
+
+
+def categorical_latents(representation: Any) -> list[int]:
+    """Numbers of the latents of a posterior that are categories; none for anything else."""
+    if not hasattr(representation, "draw"):
+        return []
+    blocks = blocks_of(representation)
+    return np.flatnonzero([isinstance(block, CategoricalPosterior) for block in blocks for _ in block.latents]).tolist()
+
+
+def typical_codes(posterior: Any) -> NDArray[np.float64]:
+    """The code [N, L] of every item without its noise: means, and the most probable categories."""
+    columns = []
+    for block in blocks_of(posterior):
+        if isinstance(block, CategoricalPosterior):
+            columns.append(block.probability.argmax(axis=1).astype(np.float64)[:, None])
+        elif isinstance(block, AttackedGaussian):
+            mean = block.base.mean
+            columns.append(block.mixed(mean, np.zeros_like(mean), block.alpha, block.mixing))
+        else:
+            columns.append(block.mean)
+    return np.hstack(columns)
+
+
+def of_items(n: int, most: int | None, generator: np.random.Generator) -> NDArray[np.int64]:
+    """All n item numbers in random order, or so many of them."""
+    order = generator.permutation(n)
+    return order if most is None else order[: whole("items", most, 2)]

@@ -1,0 +1,134 @@
+"""A representation whose informations are known exactly, with and without attacks (Tokui & Sato 2021, section 5.1, B).
+
+y is standard normal with K elements, z | y normal around y with standard deviation `noise`, and z is left alone or
+attacked with U = I - (2 / K) 11'. Three formulas differ from the paper's print, each checked against determinants.
+Under redundancy the second best latent is an added one of another factor for K = 2 and 3 (table 1, MIG). Under synergy
+the upper bound of the unique information is min(a, t - b) of Eq. 7, not t - b, and all but an added latent of another
+factor have 4 / K^2 where Eq. 14 repeats (1 - 2 / K)^2.
+"""
+
+from __future__ import annotations
+
+from math import inf, log
+
+import numpy as np
+import torch
+
+from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.metrics.factor_information.attacks import RedundantGaussian, SynergisticGaussian, added, checked
+from infoscope.metrics.factor_information.posterior import FullGaussianPosterior
+from infoscope.metrics.factor_information.result import FactorInformation
+
+ATTACKS = {"none": None, "redundancy": RedundantGaussian, "synergy": SynergisticGaussian}
+
+
+def exact(attack: str, factors: int, noise: float, alpha: float = 0.0) -> FactorInformation:
+    """Closed forms, nats, of K = factors factors and K ("none") or 2 K latents; alpha may be infinite.
+
+    y is continuous: there is no entropy to normalise by, so scores take normalised=False.
+
+    ValueError: attack is not none, redundancy or synergy; factors below 2; noise not above 0; alpha below 0.
+    """
+    require(attack, factors, noise)
+    if not alpha >= 0:
+        raise ValueError(f"alpha must be at least 0, got {alpha!r}.")
+    variance, total = noise**2, half_log(1 + noise**-2.0)
+    own = np.eye(factors, dtype=bool)
+    mixed = np.where(own, (1 - 2 / factors) ** 2, 4 / factors**2)  # U_kl^2
+    alone, rest = np.where(own, total, 0.0), np.where(own, 0.0, total)
+    if attack == "redundancy":
+        copied = half_log(ratio((1, 1 + variance), (1, variance), alpha))
+        added_alone = half_log(ratio((1, 1 + variance), (1, 1 + variance - mixed), alpha))
+        alone = np.hstack([alone, added_alone])
+        rest = np.hstack([np.where(own, copied, total), np.full_like(rest, total)])
+    elif attack == "synergy":
+        masked = half_log(ratio((1 + variance, 1), (variance, 1), alpha))
+        high, low = (1 + variance) * (1 + variance), variance * (1 + variance)
+        unmixed = half_log(ratio((high, 1 + variance), (low, variance + mixed), alpha))
+        alone, rest = np.hstack([np.where(own, masked, 0.0), 0.0 * rest]), np.hstack([rest, unmixed])
+    return FactorInformation(
+        factors=tuple(f"y{k}" for k in range(factors)),
+        latents=latent_names(attack, factors),
+        entropy=np.full(factors, np.nan),
+        alone=alone,
+        rest=rest,
+        joint=np.full(factors, total),
+        n=None,
+        method="closed form",
+    )
+
+
+def sampled(
+    attack: str,
+    factors: int,
+    noise: float,
+    alpha: float = 0.0,
+    draws: int = 10_000,
+    generator: np.random.Generator | None = None,
+) -> FactorInformation:
+    """The same from draws of y and z: means of log p(z_S | y_k) - log p(z_S), unbiased. Arguments and errors as of
+    `exact`, but alpha must be finite.
+    """
+    require(attack, factors, noise)
+    generator, draws = generator_or_default(generator), whole("draws", draws, 2)
+    y = generator.standard_normal((draws, factors))
+    z = y + noise * generator.standard_normal(y.shape)
+    kind, (alpha, mixing) = ATTACKS[attack], checked(alpha, None, factors)
+
+    def mapped(means: np.ndarray, noises: np.ndarray) -> np.ndarray:
+        return means if kind is None else kind.mixed(means, noises, alpha, mixing)
+
+    def log_densities(covariance: np.ndarray, centre: np.ndarray) -> np.ndarray:
+        mean, covariance, latents = np.zeros((1, factors)), covariance[None], tuple(f"z{i}" for i in range(factors))
+        density = (
+            FullGaussianPosterior(mean, covariance, latents)
+            if kind is None
+            else kind.full_of(mean, covariance, alpha, mixing, added(latents))
+        )
+        terms = density.log_terms(torch.as_tensor(attacked - mapped(centre, 0 * centre)), np.array([0]))
+        return torch.cat([terms.alone, terms.rest, terms.joint[:, None]], 1).numpy()
+
+    attacked = mapped(z, generator.standard_normal(z.shape))
+    covariance = (1 + noise**2) * np.eye(factors)
+    marginal = log_densities(covariance, 0 * y)
+    one = np.eye(factors)
+    pointwise = [log_densities(covariance - np.diag(one[k]), y * one[k]) - marginal for k in range(factors)]
+    return FactorInformation.from_pointwise(
+        tuple(f"y{k}" for k in range(factors)),
+        latent_names(attack, factors),
+        np.full(factors, np.nan),
+        np.stack(pointwise, axis=1),
+        f"known densities, {draws:,} draws",
+    )
+
+
+def noisy_copy(values: int) -> float:
+    """I(y; z), nats, of a uniform y with `values` values and z = y with probability 2/3, else one of the others."""
+    values = whole("values", values, 2)
+    return log(4 * values**3 / (27 * (values - 1))) / 3
+
+
+def ratio(over: tuple, under: tuple, alpha: float) -> np.ndarray:
+    """(over[0] + alpha^2 over[1]) / (under[0] + alpha^2 under[1]), also in the limit of infinite alpha."""
+    if alpha == inf:
+        return np.asarray(over[1] / under[1])
+    return np.asarray((over[0] + alpha**2 * over[1]) / (under[0] + alpha**2 * under[1]))
+
+
+def half_log(x: np.ndarray | float) -> np.ndarray:
+    return 0.5 * np.log(x)
+
+
+def latent_names(attack: str, factors: int) -> tuple[str, ...]:
+    """z0, z1, ..., and the added ones under an attack."""
+    latents = tuple(f"z{i}" for i in range(factors))
+    return latents if attack == "none" else added(latents)
+
+
+def require(attack: str, factors: int, noise: float) -> None:
+    """Argument checks of exact and sampled."""
+    if attack not in ATTACKS:
+        raise ValueError(f"attack must be one of {', '.join(ATTACKS)}, got {attack!r}.")
+    whole("factors", factors, 2)
+    if not (np.isfinite(noise) and noise > 0):
+        raise ValueError(f"noise must be a finite standard deviation above 0, got {noise!r}.")

@@ -1,0 +1,247 @@
+"""How well a representation keeps apart what belongs to a label Y, to a domain D, to both and to neither.
+
+Blocks z_y, z_d, z_dy and z_x of a representation are measured against discrete y and d. Every quantity by two routes
+(see `partition_terms`), with errors that respect groups of dependent rows; permutation tests of leakage; the score
+`unique` and, for comparison, the score `seed` that it replaces (see `partition_scores`). Nats.
+
+    evaluate            of samples
+    evaluate_posterior  of the posterior of a variational autoencoder, by exact log-marginals
+    enumerate_outcomes  of a discrete law, exactly
+    compare             paired differences of models on the same rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from infoscope.estimators import classifier, uncertainty
+from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.classifier.inputs import as_blocks, coded
+from infoscope.estimators.families.classifiers import Family
+from infoscope.estimators.variables import as_codes
+from infoscope.metrics.factor_information.posterior import GaussianPosterior
+from infoscope.metrics.partition.posterior import by_posterior
+from infoscope.metrics.partition.published import AS_NUMBERS, by_numbers
+from infoscope.metrics.partition.report import Items, NullTest, PartitionReport, compare, holm
+from infoscope.metrics.partition.scores import figures, scores, seed_parts, seed_scores, terms_of
+from infoscope.metrics.partition.terms import (
+    BLOCKS,
+    CLASSIFIER,
+    EXACT,
+    NEIGHBOURS,
+    POSTERIOR,
+    Progress,
+    Term,
+    by_classifier,
+    by_enumeration,
+    by_neighbours,
+    stacked,
+    without_repeats,
+)
+
+__all__ = ["NullTest", "PartitionReport", "compare", "enumerate_outcomes", "evaluate", "evaluate_posterior", "holm"]
+
+NULLS = (Term(("z_y",), "d", "y"), Term(("z_d",), "y", "d"), Term(("z_x",), "y"), Term(("z_x",), "d", "y"))
+FEWEST_RESAMPLES = 10
+SHARES = {CLASSIFIER: 0.55, NEIGHBOURS: 0.35}  # of the time, roughly; the tests take the rest
+
+
+def evaluate(
+    blocks: Mapping[str, ArrayLike | None] | Any,
+    y: ArrayLike,
+    d: ArrayLike,
+    groups: ArrayLike | None = None,
+    family: str | Family = "logistic",
+    folds: int = 5,
+    k: int = 5,
+    resamples: int = 100,
+    permutations: int = 199,
+    generator: np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> PartitionReport:
+    """Measures every quantity and score of a partition by nearest neighbours and by coherent classifiers.
+
+    blocks        z_y, z_x, z_dy, z_d -> [n, dim] numbers, or an object whose `blocks()` gives them. One that is missing
+                  or None makes what needs it not applicable, never 0. A constant one is measured as such
+    y, d          [n] categories
+    groups        [n], rows that depend on one another (copies of one image, patches of one slide): they share a fold
+                  and a half-sample, and errors are between groups
+    family, folds those of `classifier.cross_fit`: one classifier of all combinations of y and d for each set of blocks
+    k, resamples  neighbours, and half-samples of their errors
+    permutations  of each of the tests of I(z_y;D|Y), I(z_d;Y|D), I(z_x;Y) and I(z_x;D|Y) = 0, by neighbours: the label
+                  is permuted among rows of equal condition and, where it varies within groups, of the same group, else
+                  among whole groups; 0: no tests
+    generator     draws half-samples, folds and permutations; None is a fresh one with seed 0
+    progress      called with the share done and what was done last
+
+    Nearest-neighbour figures that cannot be had (a class too rare in a half-sample) are NaN with the reason.
+
+    ValueError: no block, unknown ones, values that are not finite, unequal lengths; a label of one class; a combination
+    of y and d in fewer than two groups; fewer than 8 groups; k, folds, resamples, permutations out of range.
+    """
+    numbers = as_blocks(given(blocks))
+    n = len(next(iter(numbers.values())))
+    labels = as_labels(y, d, n)
+    generator, report_progress = generator_or_default(generator), progress or (lambda share, what: None)
+    if not 1 <= whole("k", k, 1) < n // 2:
+        raise ValueError(f"k must be below the rows of a half-sample, {n // 2}, got {k}.")
+    whole("resamples", resamples, FEWEST_RESAMPLES)
+    whole("permutations", permutations, 0)
+    row_groups = np.arange(n) if groups is None else coded("groups", groups, n)
+    names = tuple(numbers)
+    terms = terms_of(names)
+
+    plan = uncertainty.halves(n, resamples, generator, None if groups is None else row_groups)
+    stage = within(report_progress, 0.0, SHARES[CLASSIFIER])
+    subsets = list(dict.fromkeys(term.blocks for term in terms if term.blocks))
+    fitted = classifier.cross_fit(
+        numbers, labels, row_groups, family, folds, subsets, generator=generator, progress=stage
+    )  # fmt: skip
+    stage = within(report_progress, SHARES[CLASSIFIER], SHARES[NEIGHBOURS])
+    separate, remarks = without_repeats(numbers, generator)
+    near = by_neighbours(separate, labels, terms, plan, k, remarks, stage)
+    routes = near, by_classifier(fitted, terms)
+    stage = within(report_progress, sum(SHARES.values()), 1.0 - sum(SHARES.values()))
+    tests = null_tests(separate, labels, None if groups is None else row_groups, k, permutations, generator, stage)
+
+    own_terms = list(dict.fromkeys(term for _, part in seed_parts(names) for term in part))
+    own = by_numbers(numbers, labels, own_terms, k, generator)
+    found = {route.name: figures(route, names) for route in routes}
+    found[AS_NUMBERS] = {term.name: own.linear({term: 1.0}) for term in own_terms}
+    shares = {route.name: scores(route, names) for route in routes} | {AS_NUMBERS: seed_scores(own, names)}
+    settings = {
+        "family": fitted.family, "folds": folds, "k": k, "resamples": resamples, "permutations": permutations,
+    }  # fmt: skip
+    widths = {name: block.shape[1] for name, block in numbers.items()}
+    items = Items(labels["y"], labels["d"], row_groups)
+    return PartitionReport(widths, n, fitted.groups, found, shares, tests, settings, items)
+
+
+def given(blocks: Mapping[str, ArrayLike | None] | Any) -> dict[str, ArrayLike]:
+    """The blocks that are there, in the order of `BLOCKS`. ValueError for unknown names, or none."""
+    if not isinstance(blocks, Mapping) and not callable(getattr(blocks, "blocks", None)):
+        raise ValueError(f"blocks must be a mapping of names, or have a method blocks(), got {type(blocks).__name__}.")
+    named = blocks if isinstance(blocks, Mapping) else blocks.blocks()
+    unknown = [name for name in named if name not in BLOCKS]
+    if unknown:
+        raise ValueError(f"blocks must be named among {list(BLOCKS)}, got {unknown}.")
+    present = {name: named[name] for name in BLOCKS if named.get(name) is not None}
+    if not present:
+        raise ValueError(f"blocks must hold at least one of {list(BLOCKS)}, got none.")
+    return present
+
+
+def as_labels(y: ArrayLike, d: ArrayLike, n: int) -> dict[str, NDArray[np.int64]]:
+    """Codes of y and d [n] in the order of their values. ValueError: other lengths, missing values, one class only."""
+    found = {name: as_codes(name, label) for name, label in (("y", y), ("d", d))}
+    for name, codes in found.items():
+        if len(codes) != n:
+            raise ValueError(f"{name} must have shape [{n}], one category for each row, got {list(codes.shape)}.")
+        if not codes.any():
+            raise ValueError(f"{name} has one class only; it must take at least two values.")
+    return found
+
+
+def within(progress: Progress, start: float, share: float) -> Progress:
+    """Progress of a stage that begins at `start` and takes a share of the whole."""
+    return lambda done, what: progress(start + share * done, what)
+
+
+def null_tests(
+    blocks: Mapping[str, NDArray],
+    labels: Mapping[str, NDArray],
+    groups: NDArray | None,
+    k: int,
+    permutations: int,
+    generator: np.random.Generator,
+    progress: Progress,
+) -> dict[str, NullTest]:
+    """Permutation tests of the terms that should be 0, of the blocks that are present."""
+    found: dict[str, tuple[float, str]] = {}
+    for term in NULLS if permutations else ():
+        block = term.blocks[0]
+        if block not in blocks:
+            continue
+        columns, strata = stacked(blocks, term.blocks), labels.get(term.given)
+        try:
+            if not columns.size:
+                raise ValueError("the block is constant.")
+            test = uncertainty.permutation_test(
+                columns, labels[term.target], strata, k, permutations, groups, generator
+            )  # fmt: skip
+            among = f"{term.target.upper()} among {test.exchanged}"
+            found[term.name] = test.p_value, among + (f" of equal {term.given.upper()}" if term.given else "")
+        except ValueError as error:
+            found[term.name] = np.nan, str(error)
+        progress(len(found) / len(NULLS), f"permutations: {term.name}")
+    adjusted = holm([p for p, _ in found.values()])
+    return {name: NullTest(p, float(q), said) for (name, (p, said)), q in zip(found.items(), adjusted, strict=True)}
+
+
+def evaluate_posterior(
+    means: Mapping[str, ArrayLike | None],
+    scales: Mapping[str, ArrayLike | None],
+    y: ArrayLike,
+    d: ArrayLike,
+    groups: ArrayLike | None = None,
+    draws: int = 2000,
+    generator: np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> PartitionReport:
+    """The same quantities and scores of z ~ N(mean(x), scale(x)^2), the channel that a decoder sees; nothing is fitted.
+
+    means, scales  z_y, z_x, z_dy, z_d -> [n, dim]; a block that is missing or None is not applicable
+    y, d, groups   [n] as in `evaluate`; the n rows are the population
+    draws          of rows with their z. The error is between the groups they came from, as if these were a sample too:
+                   with more draws than groups it is larger than that of the draws, and more draws hardly reduce it
+    generator      None is a fresh one with seed 0
+
+    ValueError: as `evaluate` for blocks and labels; means and scales of different blocks or shapes; a scale that is not
+    above 0; draws < 2; densities that overflow.
+    """
+    if set(given(means)) != set(given(scales)):
+        raise ValueError(f"scales must be of the blocks {list(given(means))} of means, got {list(given(scales))}.")
+    posteriors = {name: GaussianPosterior(mean, scales[name]) for name, mean in as_blocks(given(means)).items()}
+    n = next(iter(posteriors.values())).n
+    labels = as_labels(y, d, n)
+    row_groups = np.arange(n) if groups is None else coded("groups", groups, n)
+    names, whole_draws = tuple(posteriors), whole("draws", draws, 2)
+    route = by_posterior(
+        posteriors, labels, row_groups, terms_of(names), whole_draws, generator_or_default(generator),
+        progress or (lambda share, what: None),
+    )  # fmt: skip
+    found, shares = {POSTERIOR: figures(route, names)}, {POSTERIOR: scores(route, names)}
+    widths = {name: posterior.mean.shape[1] for name, posterior in posteriors.items()}
+    return PartitionReport(widths, n, int(row_groups.max()) + 1, found, shares, {}, {"draws": draws}, None)
+
+
+def enumerate_outcomes(
+    blocks: Mapping[str, ArrayLike | None], y: ArrayLike, d: ArrayLike, probabilities: ArrayLike | None = None
+) -> PartitionReport:
+    """The same quantities and scores of a discrete law, exactly.
+
+    Each row is an outcome: y, d and blocks [m] are categories, probabilities [m] its probability (None: all equal).
+
+    ValueError: no block, unknown ones, unequal lengths, a label of one class, probabilities that are negative or do not
+    sum to 1.
+    """
+    m = len(np.asarray(y))
+    labels = as_labels(y, d, m)
+    columns = {name: coded(f"block {name!r}", block, m) for name, block in given(blocks).items()}
+    weights = np.full(m, 1 / m) if probabilities is None else np.asarray(probabilities, dtype=np.float64)
+    if weights.shape != (m,) or not (weights >= 0).all() or abs(weights.sum() - 1) > 1e-9:
+        raise ValueError(
+            f"probabilities must be {m} numbers of at least 0 that sum to 1, got shape {list(weights.shape)} with sum "
+            f"{weights.sum():.6g}."
+        )
+    kept = weights > 0
+    law = {name: codes[kept] for name, codes in {**columns, **labels}.items()}
+    names = tuple(columns)
+    route = by_enumeration(law, weights[kept], terms_of(names))
+    widths = dict.fromkeys(names, 1)
+    found, shares = {EXACT: figures(route, names)}, {EXACT: scores(route, names)}
+    return PartitionReport(widths, m, m, found, shares, {}, {}, None)

@@ -1,0 +1,54 @@
+"""The seed's own way to measure: class codes as numbers in a nearest-neighbour estimator for continuous variables.
+
+Its values move with the order and the scale of the codes, so they say little about information. They are here so that
+figures that were made this way can be compared with something, and never enter any other score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.decomposition import PCA
+
+from infoscope.estimators import npeet
+from infoscope.metrics.partition.terms import Route, Term
+
+AS_NUMBERS = "labels-as-numbers"
+MOST_DIMS, VARIANCE = 30, 0.95  # wider blocks are reduced to the principal components with that share of the variance
+NOTE = "class codes taken as numbers: depends on how classes are numbered; no valid error."
+
+
+def by_numbers(
+    blocks: Mapping[str, NDArray],
+    labels: Mapping[str, NDArray],
+    terms: Iterable[Term],
+    k: int,
+    generator: np.random.Generator,
+) -> Route:
+    """Terms of single blocks by NPEET's mi and cmi, nats; labels [n] are codes.
+
+    No interval: the bootstrap with replacement that was used duplicates points, and can exclude even its own estimate.
+    """
+    inputs = {name: reduced(block) for name, block in blocks.items()}
+    codes = {name: label.astype(float)[:, None] for name, label in labels.items()}
+    values = {
+        term: npeet.mi(
+            inputs[term.blocks[0]], codes[term.target], codes.get(term.given), k, np.e, compat=True, generator=generator
+        )
+        for term in terms
+    }
+    unknown = np.full(1, np.nan)
+    return Route(AS_NUMBERS, values, dict.fromkeys(values, unknown), dict.fromkeys(values, (NOTE,)), {}, no_error, 1)
+
+
+def reduced(block: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The block [n, d], or its principal components where it is wide."""
+    if block.shape[1] <= MOST_DIMS or not np.ptp(block):
+        return block
+    return PCA(VARIANCE, svd_solver="full").fit_transform(block)
+
+
+def no_error(spread: NDArray[np.float64]) -> float:
+    return float("nan")

@@ -1,0 +1,254 @@
+"""From terms to the quantities and scores of a partition of a representation into z_y, z_x, z_dy and z_d.
+
+z_y is meant to hold what is the label's alone, z_d the domain's, z_dy what the two share or only tell together, z_x the
+rest. Co-information is positive for redundancy and negative for synergy.
+
+The score `unique` is UniBound (Tokui & Sato 2021, Eq. 7) of a block against all others, given the other label, over
+what there is to know. It is in [0, 1]; 1 if and only if each of z_y and z_d determines its label given the other and
+nothing else tells of it; 0 for constant, swapped and duplicated blocks and where everything is in z_dy. The score
+`seed` is the sum with fixed constants that it replaces, kept so that its numbers can be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import log, sqrt
+
+import numpy as np
+
+from infoscope.metrics import pid
+from infoscope.metrics.partition.terms import BLOCKS, NOTHING, Figure, Linear, Route, Term, absent
+
+TYPICAL_ENTROPY, MAX_SCORE = 2.5, 3.0  # of the seed score
+BITS = 1 / log(2)
+JOINT_LEVEL = 0.975  # of each of two intervals that hold together with 95 % (Bonferroni)
+
+H_Y, H_D, H_YD = Term((), "y"), Term((), "d"), Term((), "yd")
+H_Y_GIVEN_D, H_D_GIVEN_Y = Term((), "y", "d"), Term((), "d", "y")
+SHARED: Linear = {H_Y: 1.0, H_Y_GIVEN_D: -1.0}  # I(Y;D)
+ASPECTS = (("y", ""), ("d", ""), ("y", "d"), ("d", "y"), ("yd", ""))
+CONDITIONAL = (("y", "d"), ("d", "y"))
+OWNER = {"y": "z_y", "d": "z_d"}
+
+Names = tuple[str, ...]
+
+
+def others(blocks: Names, *without: str) -> Names:
+    """The blocks that remain without some."""
+    return tuple(name for name in blocks if name not in without)
+
+
+def co_information(block: str) -> Linear:
+    """I(block; Y) + I(block; D) - I(block; Y,D): positive is redundancy, negative is synergy."""
+    return {Term((block,), "y"): 1.0, Term((block,), "d"): 1.0, Term((block,), "yd"): -1.0}
+
+
+def quantities(blocks: Names) -> dict[str, Linear | str]:
+    """Every quantity by its name, for the blocks that are present; for the others why there is none."""
+    found: dict[str, Linear | str] = {term.name: {term: 1.0} for term in (H_Y, H_D, H_YD, H_Y_GIVEN_D, H_D_GIVEN_Y)}
+    found["I(Y;D)"] = SHARED
+    for block in BLOCKS:
+        for target, given in ASPECTS:
+            term = Term((block,), target, given)
+            found[term.name] = {term: 1.0} if block in blocks else not_applicable(block)
+        gap = {Term((block,), *aspect): sign for aspect, sign in zip(ASPECTS, (1.0, -1.0, -1.0, 1.0), strict=False)}
+        found[f"co-information({block};Y;D)"] = co_information(block) if block in blocks else not_applicable(block)
+        found[f"chain-rule gap of {block}"] = gap if block in blocks else not_applicable(block)
+    for target, given in ASPECTS[2:]:
+        found[Term(blocks, target, given).name] = {Term(blocks, target, given): 1.0}
+    for target, given in CONDITIONAL:
+        rests = [others(blocks, block) for block in blocks] + [others(blocks, OWNER[target], "z_dy")]
+        for rest in filter(None, rests):
+            found[Term(rest, target, given).name] = {Term(rest, target, given): 1.0}
+    return found
+
+
+def not_applicable(block: str) -> str:
+    return f"not applicable: there is no {block}."
+
+
+def terms_of(blocks: Names) -> list[Term]:
+    """Every term that the quantities and scores of these blocks are made of."""
+    return list(
+        dict.fromkeys(term for terms in quantities(blocks).values() if not isinstance(terms, str) for term in terms)
+    )
+
+
+def figures(route: Route, blocks: Names) -> dict[str, Figure]:
+    """Every quantity of a route by its name."""
+    return {
+        name: absent(terms) if isinstance(terms, str) else route.linear(terms)
+        for name, terms in quantities(blocks).items()
+    }
+
+
+def scores(route: Route, blocks: Names) -> dict[str, Figure]:
+    """Every score of a route by its name; see `PartitionReport.scores`."""
+    found = seed_scores(route, blocks)
+    found["seed_ceiling"] = scaled(route, route.linear({H_YD: 1.0}), 1.0 / (TYPICAL_ENTROPY * MAX_SCORE))
+    found |= unique(route, blocks, "")
+    if "z_dy" in blocks:
+        found |= unique(route, others(blocks, "z_dy"), "_without_z_dy")
+    return found | beside(route, blocks) | bounds(route, blocks)
+
+
+def scaled(route: Route, figure: Figure, factor: float) -> Figure:
+    """A figure times a number, as a share."""
+    if figure.spread is None:
+        return absent("; ".join(figure.notes), "1")
+    return route.figure(factor * figure.value, factor * figure.spread, "1", figure.notes)
+
+
+def seed_parts(blocks: Names) -> list[tuple[float, Linear]]:
+    """The terms of the seed's sum with their signs; those of absent blocks are left out."""
+    parts: list[tuple[float, str, Mapping[tuple[str, str], float]]] = [
+        (1.0, "z_y", {("y", "d"): 1.0}),
+        (1.0, "z_d", {("d", "y"): 1.0}),
+        (1.0, "z_dy", dict(zip(ASPECTS, (0.5, 0.5, -0.5, -0.5), strict=False))),
+        (-1.0, "z_y", {("d", "y"): 1.0}),
+        (-1.0, "z_d", {("y", "d"): 1.0}),
+        (-1.0, "z_x", {("y", ""): 1.0, ("d", "y"): 1.0}),
+    ]
+    return [
+        (sign, {Term((block,), *aspect): factor for aspect, factor in aspects.items()})
+        for sign, block, aspects in parts
+        if block in blocks
+    ]
+
+
+def seed_scores(route: Route, blocks: Names) -> dict[str, Figure]:
+    """The seed's score, of terms in nats and in bits."""
+    return {"seed": seed(route, blocks, 1.0), "seed_bits": seed(route, blocks, BITS)}
+
+
+def seed(route: Route, blocks: Names, units: float) -> Figure:
+    """The seed's sum, with its constants and clips, from terms in nats (units 1) or bits (1 / log 2).
+
+    (I(z_y;Y|D) + I(z_d;D|Y) + max(0, co-information of z_dy) - I(z_y;D|Y) - I(z_d;Y|D) - I(z_x;Y,D)) / 7.5, where each
+    term is clipped at 0, both formulas of the co-information are averaged, an absent block counts 0, and the sum is
+    clipped to [0, 1].
+    """
+    total: dict[Term, float] = {}
+    for sign, terms in seed_parts(blocks):
+        part = route.linear(terms)
+        if part.spread is None:
+            return absent("; ".join(part.notes), "1")
+        if part.value > 0.0:
+            total |= {term: total.get(term, 0.0) + sign * factor for term, factor in terms.items()}
+    if not total:
+        return Figure(0.0, np.nan, np.nan, np.nan, "1", ("every term was clipped at 0; no error there.",))
+    raw = scaled(route, route.linear(total), units / (TYPICAL_ENTROPY * MAX_SCORE))
+    return clipped(raw, 1.0)
+
+
+def clipped(raw: Figure, most: float = np.inf) -> Figure:
+    """max(0, min(most, raw)) with its interval; no error where the clip lies within the interval."""
+    if raw.spread is None:
+        return raw
+    value, low, high = np.clip([raw.value, raw.low, raw.high], 0.0, most).tolist()
+    if (low, high) == (raw.low, raw.high):
+        return raw
+    note = "clipped, or within its interval of the clip: no standard error; see the raw value and the interval."
+    return Figure(value, np.nan, low, high, raw.unit, (*raw.notes, note))
+
+
+def unique(route: Route, blocks: Names, suffix: str) -> dict[str, Figure]:
+    """PQ_Y, PQ_D (raw and clipped at 0) and PQ = sqrt(PQ_Y PQ_D) of some blocks."""
+    found = {}
+    for (target, given), entropy in zip(CONDITIONAL, (H_Y_GIVEN_D, H_D_GIVEN_Y), strict=True):
+        owner, name = OWNER[target], f"unique_{target}"
+        if owner in blocks:
+            rest = others(blocks, owner)
+            own = {Term((owner,), target, given): 1.0} | ({Term(rest, target, given): -1.0} if rest else {})
+            raw = route.ratio(own, {entropy: 1.0})
+        else:
+            raw = absent(not_applicable(owner), "1")
+        found |= {f"{name}_raw{suffix}": raw, f"{name}{suffix}": clipped(raw)}
+    raws = found[f"unique_y_raw{suffix}"], found[f"unique_d_raw{suffix}"]
+    return found | {f"unique{suffix}": geometric_mean(route, *raws)}
+
+
+def geometric_mean(route: Route, a: Figure, b: Figure) -> Figure:
+    """sqrt(max(0, a) max(0, b)). Interval: all values over the joint 95 % rectangle of a and b, so a cautious one.
+
+    Standard error by the delta method; none where either 95 % interval reaches 0, where the root has no slope.
+    """
+    if a.spread is None or b.spread is None:
+        return absent("; ".join(dict.fromkeys((*a.notes, *b.notes))), "1")
+    reach = route.quantile(JOINT_LEVEL)
+    value, low, high = (
+        sqrt(max(0.0, a.value + t * a.standard_error) * max(0.0, b.value + t * b.standard_error))
+        for t in (0.0, -reach, reach)
+    )
+    notes = tuple(dict.fromkeys((*a.notes, *b.notes)))
+    if a.low <= 0.0 or b.low <= 0.0:
+        return Figure(value, np.nan, low, high, "1", (*notes, "a factor is not clearly above 0: no standard error."))
+    spread = 0.5 * (b.value * a.spread + a.value * b.spread) / value
+    return Figure(value, route.error(spread), low, high, "1", notes, spread)
+
+
+def beside(route: Route, blocks: Names) -> dict[str, Figure]:
+    """What is to be read beside the score, as shares of what there is to know."""
+
+    def share(block: str, target: str, given: str, entropy: Term) -> Figure:
+        if block not in blocks:
+            return absent(not_applicable(block), "1")
+        return route.ratio({Term((block,), target, given): 1.0}, {entropy: 1.0})
+
+    found = {
+        "leakage_of_d_in_z_y": share("z_y", "d", "y", H_D_GIVEN_Y),
+        "leakage_of_y_in_z_d": share("z_d", "y", "d", H_Y_GIVEN_D),
+        "residual_in_z_x": share("z_x", "yd", "", H_YD),
+        "sufficiency": route.ratio({Term(blocks, "yd"): 1.0}, {H_YD: 1.0}),
+    }
+    if "z_dy" not in blocks:
+        return found | dict.fromkeys(("synergy_of_z_dy", "redundancy_of_z_dy"), absent(not_applicable("z_dy"), "1"))
+    left_y, left_d, shared = (route.linear(terms) for terms in ({H_Y_GIVEN_D: 1.0}, {H_D_GIVEN_Y: 1.0}, SHARED))
+    least = H_Y_GIVEN_D if left_y.value <= left_d.value else H_D_GIVEN_Y
+    synergy = {term: -factor for term, factor in co_information("z_dy").items()}
+    found["synergy_of_z_dy"] = clipped(route.ratio(synergy, {least: 1.0}))
+    if not shared.low > NOTHING:
+        size = f"{shared.value:.4f} ± {shared.standard_error:.4f}"
+        reason = f"I(Y;D) is {size} nats, not distinguishable from 0: there is nothing z_dy could be redundant about."
+        found["redundancy_of_z_dy"] = absent(reason, "1")
+    else:
+        found["redundancy_of_z_dy"] = clipped(route.ratio(co_information("z_dy"), SHARED))
+    return found
+
+
+def bounds(route: Route, blocks: Names) -> dict[str, Figure]:
+    """Six bounds of the partial information of each block against the rest about one label given the other, nats.
+
+    The error is that of the branch which is active; where the other is close, the interval is too narrow.
+    """
+    found = {}
+    for target, given in CONDITIONAL:
+        for block in blocks if len(blocks) > 1 else ():
+            parts = [
+                Term((block,), target, given),
+                Term(others(blocks, block), target, given),
+                Term(blocks, target, given),
+            ]
+            for name in pid.Bounds._fields:
+                branches = [route.linear(dict(zip(parts, row, strict=True))) for row in getattr(pid.BRANCHES, name)]
+                label = f"{name}({block};{target.upper()}|{given.upper()})"
+                if pid.is_low(name):  # the larger of 0 and the second branch
+                    found[label] = clipped(branches[1])
+                else:
+                    found[label] = min(branches, key=lambda figure: figure.value)
+            note = crossing(route, parts)
+            for name in pid.Bounds._fields if note else ():
+                label = f"{name}({block};{target.upper()}|{given.upper()})"
+                found[label] = replace(found[label], notes=(*found[label].notes, note))
+    return found
+
+
+def crossing(route: Route, parts: list[Term]) -> str:
+    """That the bounds of a block cross, by how many standard errors and why; "" where they do not. All three terms are
+    as wide as the least of I(block), I(rest), I(all) - I(block) and I(all) - I(rest).
+    """
+    widths = [route.linear(dict(zip(parts, row, strict=True)))
+              for row in ((1, 0, 0), (0, 1, 0), (-1, 0, 1), (0, -1, 1))]  # fmt: skip
+    least = min(widths, key=lambda figure: figure.value)
+    return pid.crossing_note(-least.value, least.standard_error, "nats")

@@ -1,0 +1,237 @@
+"""The terms that the quality of a partition is made of, and how to measure them.
+
+A term is I(blocks; labels | labels), or an entropy of labels. A route measures terms and says how sure it is:
+
+    neighbours  the mixed nearest-neighbour estimator of each term by itself, with y and d as categories. Biased low in
+                many dimensions, differently for blocks of different width; terms need not add up
+    classifier  one cross-fitted classifier q(y, d | blocks) for each set of blocks; all terms are read from its table
+                and add up exactly. A lower bound: what the family of classifiers can use
+    posterior   exact log-marginals of blocks whose posterior has a density (see `partition_posterior`)
+    exact       enumeration of a discrete joint law
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from infoscope.estimators import uncertainty
+from infoscope.estimators.classifier.cross_fitting import Information
+from infoscope.estimators.classifier.information import clustered_error
+from infoscope.estimators.classifier.inputs import combined
+from infoscope.estimators.uncertainty.subsampling import degrees_of_freedom, standard_error
+from infoscope.estimators.variables import jitter
+
+BLOCKS = ("z_y", "z_x", "z_dy", "z_d")
+NEIGHBOURS, CLASSIFIER, POSTERIOR, EXACT = "neighbours", "classifier", "posterior", "exact"
+LEVEL = 0.95
+REPEATED = 0.01  # share of rows that repeat others, from which on one pass over the neighbours is impossible
+NOTHING = 1e-9  # nats; exact information below it is rounding
+
+Progress = Callable[[float, str], None]
+"""Called with the share of a stage that is done and what was done last."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """I(blocks; target | given), or H(target | given) without blocks. target and given are strings of "y" and "d"."""
+
+    blocks: tuple[str, ...]
+    target: str
+    given: str = ""
+
+    @property
+    def name(self) -> str:
+        target = ",".join(self.target.upper())
+        given = "|" + ",".join(self.given.upper()) if self.given else ""
+        return f"I({','.join(self.blocks)};{target}{given})" if self.blocks else f"H({target}{given})"
+
+
+Linear = Mapping[Term, float]
+"""A sum of terms, each times a number."""
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A number, how sure it is, and in what unit.
+
+    value           NaN where there is none; notes say why
+    standard_error  NaN where it is not known. By the classifier it leaves out the chance in the training sets, which
+                    matters where a block tells next to nothing: there it can be 40 % too small
+    low, high       95 % interval
+    unit            "nats", or "1" for shares
+    spread          what the error is computed from, to first order: pointwise values [n] or those of half-samples [B]
+    """
+
+    value: float
+    standard_error: float
+    low: float
+    high: float
+    unit: str = "nats"
+    notes: tuple[str, ...] = ()
+    spread: NDArray[np.float64] | None = field(default=None, repr=False)
+
+
+def absent(reason: str, unit: str = "nats") -> Figure:
+    """No number, and why."""
+    return Figure(np.nan, np.nan, np.nan, np.nan, unit, (reason,))
+
+
+@dataclass(frozen=True, eq=False)
+class Route:
+    """Measured terms.
+
+    values, spreads  of every term: its value, nats, and what its error is computed from (see Figure)
+    notes            on a term
+    missing          why a term could not be measured
+    error            standard error of a sum of terms, from the same sum of their spreads
+    degrees          of freedom of that error
+    """
+
+    name: str
+    values: Mapping[Term, float]
+    spreads: Mapping[Term, NDArray[np.float64]]
+    notes: Mapping[Term, tuple[str, ...]]
+    missing: Mapping[Term, str]
+    error: Callable[[NDArray[np.float64]], float]
+    degrees: float
+
+    def linear(self, terms: Linear) -> Figure:
+        """A sum of terms, nats."""
+        reasons = [f"{term.name}: {self.missing[term]}" for term in terms if term in self.missing]
+        if reasons:
+            return absent("; ".join(reasons))
+        value = sum(factor * self.values[term] for term, factor in terms.items())
+        spread = sum(factor * self.spreads[term] for term, factor in terms.items())
+        notes = dict.fromkeys(note for term in terms for note in self.notes.get(term, ()))
+        return self.figure(value, spread, "nats", tuple(notes))
+
+    def figure(self, value: float, spread: NDArray, unit: str, notes: tuple[str, ...] = ()) -> Figure:
+        """A value with the error of its spread and a Student t interval."""
+        error = self.error(spread)
+        margin = self.quantile(LEVEL) * error
+        return Figure(float(value), error, float(value - margin), float(value + margin), unit, notes, spread)
+
+    def quantile(self, level: float) -> float:
+        """How many standard errors to either side an interval of that level reaches."""
+        return float(stats.t.ppf((1 + level) / 2, self.degrees))
+
+    def ratio(self, numerator: Linear, denominator: Linear) -> Figure:
+        """One sum of terms over another, its error by the delta method; none where the other is not above 0."""
+        above, below = self.linear(numerator), self.linear(denominator)
+        if above.spread is None or below.spread is None:
+            return absent("; ".join((*above.notes, *below.notes)), "1")
+        if below.value <= NOTHING:
+            whole = ", ".join(term.name for term in denominator)
+            return absent(f"{whole} is {below.value:.4f}, not above 0: there is nothing to know a share of.", "1")
+        value = above.value / below.value
+        return self.figure(value, (above.spread - value * below.spread) / below.value, "1", above.notes)
+
+
+def by_neighbours(
+    blocks: Mapping[str, NDArray],
+    labels: Mapping[str, NDArray],
+    terms: Iterable[Term],
+    plan: uncertainty.Resamples,
+    k: int,
+    remarks: Mapping[str, str],
+    progress: Progress,
+) -> Route:
+    """Every term by the mixed nearest-neighbour estimator, on the half-samples of one plan, so that errors are paired.
+
+    A block that is constant shares nothing with anything: its term is 0, and a note says so. remarks on single blocks
+    go to every term of theirs.
+    """
+    values, spreads, notes, missing = {}, {}, {}, {}
+    terms = list(terms)
+    for done, term in enumerate(terms):
+        target, given = joint(labels, term.target), joint(labels, term.given)
+        x = stacked(blocks, term.blocks) if term.blocks else target
+        try:
+            found = uncertainty.subsample(x, target, given, k, plan, drift=bool(term.blocks)) if x.size else None
+        except ValueError as error:
+            missing[term] = str(error)
+            continue
+        finally:
+            progress((done + 1) / len(terms), f"neighbours: {term.name}")
+        values[term], spreads[term] = (found.value, found.estimates) if found else (0.0, np.zeros(plan.count))
+        notes[term] = (*neighbour_notes(found, term), *(remarks[name] for name in term.blocks if name in remarks))
+    degrees = degrees_of_freedom(plan)
+    return Route(NEIGHBOURS, values, spreads, notes, missing, lambda s: standard_error(s, plan), degrees)
+
+
+def without_repeats(
+    blocks: Mapping[str, NDArray], generator: np.random.Generator
+) -> tuple[dict[str, NDArray], dict[str, str]]:
+    """Blocks without repeated rows, for neighbours, and a remark on each that had more than `REPEATED` of them.
+
+    Where rows repeat (units that are off), noise of 1e-6 standard deviations that is independent of everything puts the
+    equal ones in random order.
+    """
+    found, notes = dict(blocks), {}
+    for name, block in blocks.items():
+        varying = np.ptp(block, axis=0) > 0
+        if not varying.any():
+            continue
+        _, counts = np.unique(block, axis=0, return_counts=True)
+        share = counts[counts > 1].sum() / len(block)
+        if share > REPEATED:
+            centred = block - block.mean(axis=0)
+            centred[:, varying] = jitter(centred[:, varying], generator, relative=1e-6)
+            found[name] = centred
+            notes[name] = f"{100 * share:.0f} % of the rows of {name} repeat: ties were broken by noise."
+    return found, notes
+
+
+def neighbour_notes(found: uncertainty.Uncertain | None, term: Term) -> tuple[str, ...]:
+    """What must be known of a neighbour estimate; None is that of a constant block."""
+    if found is None:
+        return ("the block is constant: it shares nothing.",)
+    if found.drift is None or found.verdict == uncertainty.RELIABLE:
+        return found.notes
+    return (f"{term.name} is {found.verdict}: {'; '.join(found.reasons)}.", *found.notes)
+
+
+def stacked(blocks: Mapping[str, NDArray], names: Iterable[str]) -> NDArray[np.float64]:
+    """The columns of some blocks that are not constant [n, d]; d may be 0."""
+    columns = np.hstack([blocks[name] for name in names])
+    return columns[:, np.ptp(columns, axis=0) > 0]
+
+
+def joint(labels: Mapping[str, NDArray], names: str) -> NDArray[np.int64] | None:
+    """One code for the combination of some labels [n]; None for none."""
+    return combined([labels[name] for name in names]) if names else None
+
+
+def by_classifier(information: Information, terms: Iterable[Term]) -> Route:
+    """Every term from the tables of coherent classifiers; errors are those of means of dependent pointwise values."""
+    spreads = {
+        term: information.pointwise(term.blocks, tuple(term.target), tuple(term.given))
+        if term.blocks
+        else information.pointwise_entropy(tuple(term.target), tuple(term.given))
+        for term in terms
+    }
+    values = {term: float(spread.mean()) for term, spread in spreads.items()}
+    groups = information.row_groups
+    return Route(CLASSIFIER, values, spreads, {}, {}, lambda s: clustered_error(s, groups), information.groups - 1)
+
+
+def by_enumeration(columns: Mapping[str, NDArray], weights: NDArray[np.float64], terms: Iterable[Term]) -> Route:
+    """Every term of a discrete law: outcomes [m] as codes of every block and label, and their probabilities [m]."""
+
+    def entropy(*names: str) -> float:
+        if not names:
+            return 0.0
+        shares = np.bincount(combined([columns[name] for name in names]), weights=weights)
+        return float(-(shares * np.log(shares)).sum())
+
+    values = {}
+    for term in terms:
+        of_labels = entropy(*term.target, *term.given) - entropy(*term.given)
+        with_blocks = entropy(*term.blocks, *term.target, *term.given) - entropy(*term.blocks, *term.given)
+        values[term] = of_labels - with_blocks if term.blocks else of_labels
+    return Route(EXACT, values, dict.fromkeys(values, np.zeros(1)), {}, {}, lambda spread: 0.0, np.inf)

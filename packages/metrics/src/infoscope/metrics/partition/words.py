@@ -1,0 +1,167 @@
+"""What an evaluation of a partition says in plain words, and what it does not."""
+
+from __future__ import annotations
+
+from math import hypot, isfinite
+from typing import TYPE_CHECKING
+
+from infoscope.metrics.partition.terms import CLASSIFIER, EXACT, NEIGHBOURS, NOTHING, POSTERIOR, Figure
+from infoscope.metrics.pid import CROSSED
+
+if TYPE_CHECKING:
+    from infoscope.metrics.partition.report import PartitionReport
+
+SURE = 2.0  # standard errors by which two routes must differ to disagree
+SLIGHT = 5e-4  # nats; differences below are not even seen in what is printed
+SIGNIFICANT = 0.05
+COMPARED = ("I(z_y;Y|D)", "I(z_y;D|Y)", "I(z_d;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)", "I(z_dy;Y,D)")
+SEED_LIMITS = (
+    "The constants of the old score (typical entropy 2.5, three terms) are no property of these labels; it rewards "
+    "co-information, which cannot exceed I(Y;D); it ignores Y or D alone in z_dy, and counts an absent block as 0."
+)
+POSTERIOR_LIMITS = (
+    "Not shown: what a reader of finite means could use. Where the posteriors of rows do not overlap, a draw tells its "
+    "row, and every block holds everything. Nor what holds for other rows: these are the population, so differences "
+    "between classes that are chance count as information, and a block without any is above 0 here. Errors count rows "
+    "as drawn, too, and so are larger than those of the draws alone."
+)
+
+
+def summary(report: PartitionReport) -> str:
+    """Lines of text."""
+    lines = [heading(report), *score_lines(report), *beside_lines(report), *test_lines(report)]
+    if NEIGHBOURS in report.routes:
+        lines += [*disagreements(report), *limits(report)]
+    if POSTERIOR in report.routes:
+        lines.append(POSTERIOR_LIMITS)
+    return "\n".join(lines)
+
+
+def heading(report: PartitionReport) -> str:
+    widths = ", ".join(f"{name} ({width})" for name, width in report.blocks.items())
+    if EXACT in report.routes:
+        return f"Exact law of {report.n} outcomes; blocks {widths}."
+    settings = report.settings
+    if POSTERIOR in report.routes:
+        return (
+            f"{report.n} rows in {report.groups} groups, taken as the population; blocks (columns) {widths}. Exact "
+            f"log-marginals, {settings['draws']} draws. Nats; ± is a standard error, brackets are 95 % intervals."
+        )
+    return (
+        f"{report.n} rows in {report.groups} groups; blocks (columns) {widths}. Classifier: {settings['family']}, "
+        f"{settings['folds']} folds. Neighbours: k = {settings['k']}, {settings['resamples']} half-samples. Nats; "
+        "± is a standard error, brackets are 95 % intervals."
+    )
+
+
+def shown(figure: Figure) -> str:
+    """A figure with its interval and error, or why there is none."""
+    if not isfinite(figure.value):
+        return f"none ({' '.join(figure.notes)})"
+    value, low, high = (f"{number:z.3f}" for number in (figure.value, figure.low, figure.high))
+    if figure.low == figure.high:
+        return value
+    error = f" ± {figure.standard_error:.3f}" if isfinite(figure.standard_error) else ""
+    return f"{value}{error}" + (f" [{low}, {high}]" if isfinite(figure.low) else "")
+
+
+def score_lines(report: PartitionReport) -> list[str]:
+    found = report.scores()
+    lines = [
+        f"Score unique (0 to 1, by block alone and nothing else): {shown(found['unique'])}; of Y "
+        f"{shown(found['unique_y_raw'])}, of D {shown(found['unique_d_raw'])} before clipping at 0."
+    ]
+    if "unique_without_z_dy" in found:
+        lines.append(f"Score unique as if z_dy did not exist: {shown(found['unique_without_z_dy'])}.")
+    for route in report.routes:
+        nats, bits = report.shares[route]["seed"], report.shares[route]["seed_bits"]
+        in_bits = f" in nats, {shown(bits)} in bits" if isfinite(nats.value) else ""
+        lines.append(f"Score seed ({route}): {shown(nats)}{in_bits}.")
+    lines.append(f"No partition of these labels exceeds {found['seed_ceiling'].value:.3f} there in nats. {SEED_LIMITS}")
+    return lines
+
+
+def beside_lines(report: PartitionReport) -> list[str]:
+    found, quantities = report.scores(), report.figures[report.main]
+    co_information = quantities["co-information(z_dy;Y;D)"]
+    kind = " nats; neither redundancy nor synergy is shown"
+    if not isfinite(co_information.value):
+        kind = ""
+    elif co_information.low > NOTHING:
+        kind = " nats; redundancy prevails"
+    elif co_information.high < -NOTHING:
+        kind = " nats; synergy prevails"
+    return [
+        f"z_y tells {shown(found['leakage_of_d_in_z_y'])} of what there is to know about D given Y (leakage).",
+        f"z_d tells {shown(found['leakage_of_y_in_z_d'])} of what there is to know about Y given D (leakage).",
+        f"z_x tells {shown(found['residual_in_z_x'])} of what there is to know about Y and D.",
+        f"All blocks together tell {shown(found['sufficiency'])} of Y and D.",
+        f"Co-information of z_dy with Y and D (positive: redundancy): {shown(co_information)}{kind}.",
+    ]
+
+
+def test_lines(report: PartitionReport) -> list[str]:
+    lines = []
+    count = sum(isfinite(test.p_value) for test in report.tests.values())
+    for name, test in report.tests.items():
+        if not isfinite(test.p_value):
+            lines.append(f"{name} = 0 could not be tested: {test.exchanged}")
+            continue
+        verdict = "it is there" if test.p_holm < SIGNIFICANT else "not shown, which does not mean absent"
+        lines.append(
+            f"{name} = 0: p = {test.p_value:.3g}, {test.p_holm:.3g} after Holm over {count} test{'s' * (count > 1)} "
+            f"(permuting {test.exchanged}): {verdict}."
+        )
+    return lines
+
+
+def disagreements(report: PartitionReport) -> list[str]:
+    """Where the two routes differ by more than their errors, and which of them to believe."""
+    lines = []
+    for name in COMPARED:
+        near, usable = report.figures[NEIGHBOURS][name], report.figures[CLASSIFIER][name]
+        gap = near.value - usable.value
+        if not isfinite(gap) or abs(gap) <= max(SLIGHT, SURE * hypot(near.standard_error, usable.standard_error)):
+            continue
+        pair = f"{name}: neighbours {shown(near)}, classifier {shown(usable)}"
+        if gap < 0.0:
+            lines.append(f"{pair}. The classifier's is a lower bound: the neighbour estimate is too low by {-gap:.3f}.")
+        else:
+            lines.append(
+                f"{pair}. Either {gap:.3f} nats are there that this family cannot use, or neighbours are biased."
+            )
+    return lines
+
+
+def crossings(report: PartitionReport) -> list[str]:
+    """Of every route, how many blocks have bounds that cross, and one of them."""
+    lines = []
+    for route in report.routes:
+        notes = {
+            name.removeprefix("unique_low"): note
+            for name, figure in report.figures[route].items() if name.startswith("unique_low(")
+            for note in figure.notes if note.startswith(CROSSED)
+        }  # fmt: skip
+        if notes:
+            first = next(iter(notes))
+            lines.append(f"Bounds ({route}) cross for {len(notes)} blocks, such as {first}. {notes[first]}")
+    return lines
+
+
+def limits(report: PartitionReport) -> list[str]:
+    moving = sum(
+        any("still moves with the sample size" in note for note in figure.notes)
+        for figure in report.figures[NEIGHBOURS].values()
+    )
+    return [
+        *crossings(report),
+        f"Not shown: {moving} of {len(report.figures[NEIGHBOURS])} neighbour quantities still move with the sample "
+        "size, those of wide blocks more than those of narrow ones, which flatters their score unique. Use the "
+        "classifier's.",
+        "Not shown: what another family could extract. Where an encoder is a deterministic function, Shannon "
+        "information is all or nothing, and leakage here means what this family can read.",
+        "Not shown: the chance in the training sets of the classifiers. Where a block tells next to nothing, errors by "
+        "the classifier can be 40 % too small: believe the permutation tests there.",
+        "Not shown: anything about other trainings of this model: errors are over rows, for one trained model. Models "
+        "are compared by `compare`, not by whether intervals overlap.",
+    ]

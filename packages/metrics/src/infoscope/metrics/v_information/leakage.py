@@ -1,0 +1,185 @@
+"""Who can read what: the usable information of every latent block for every family, and features that hide from one.
+
+A representation that hides a label from the family it was trained against may still show it to another (Xu et al. 2020,
+section 6.4, fairness): the matrix of families trained against and families that look says how far hiding transfers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+from torch.nn import functional
+
+from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.families.classifiers import relu_network
+from infoscope.estimators.families.networks import Network, outputs
+from infoscope.estimators.families.protocol import Family, Features, as_matrix
+from infoscope.metrics.v_information.measures import estimate
+from infoscope.metrics.v_information.predictions import FLOOR
+
+
+def usable_leakage(
+    blocks: Mapping[str, Any],
+    labels: Mapping[str, ArrayLike],
+    families: Mapping[str, Family],
+    folds: int = 5,
+    groups: ArrayLike | None = None,
+    floor: float = FLOOR,
+    generator: np.random.Generator | None = None,
+) -> pd.DataFrame:
+    """The cross-fitted V-information of every block [n, d] about every label [n], as usable by every family.
+
+    One row for each of label, block, family: value_bits, standard_error_bits, ceiling_bits (H_V(label) without the
+    block), floored, n, groups. All rows share one seed, so that blocks and families are compared on the same folds.
+    Nothing is clipped: a value within its error of 0, or below, is no leakage found. ValueError as `estimate`.
+    """
+    for name, given in (("blocks", blocks), ("labels", labels), ("families", families)):
+        if not given:
+            raise ValueError(f"{name} is empty; it must name at least one.")
+    seed = int(generator_or_default(generator).integers(2**63))
+    rows = []
+    for label, values in labels.items():
+        for block, x in blocks.items():
+            for name, family in families.items():
+                drawn = np.random.default_rng(seed)
+                found = estimate(family, x, values, folds=folds, groups=groups, floor=floor, generator=drawn)
+                figures = (found.value_bits, found.standard_error_bits, found.null_entropy_bits)
+                rows.append([label, block, name, *figures, found.floored, found.n, found.groups])
+    columns = ["value_bits", "standard_error_bits", "ceiling_bits", "floored", "n", "groups"]
+    return pd.DataFrame(rows, columns=["label", "block", "family", *columns])
+
+
+def matrix(leakage: pd.DataFrame, label: str, column: str = "value_bits") -> pd.DataFrame:
+    """One label's rows of `usable_leakage` as families x blocks, in the order in which they were given."""
+    own = leakage[leakage["label"] == label]
+    if own.empty:
+        raise ValueError(f"label must be one of {list(dict.fromkeys(leakage['label']))}, got {label!r}.")
+    wide = own.pivot(index="family", columns="block", values=column)
+    return wide.loc[list(dict.fromkeys(own["family"])), list(dict.fromkeys(own["block"]))]
+
+
+@dataclass(frozen=True, eq=False)
+class Hiding:
+    """An encoder trained to hide a label, and how its two losses stood in the end.
+
+    encode               inputs [n, d] -> features [n, size], float64
+    reconstruction       mean squared error over standardised inputs; 1 if nothing is kept
+    adversary_log_loss   of the adversary in training, nats; the label's entropy if nothing is left for it
+    """
+
+    encode: Callable[[ArrayLike], np.ndarray]
+    reconstruction: float
+    adversary_log_loss: float
+
+
+def hide(
+    x: ArrayLike,
+    u: ArrayLike,
+    against: Network,
+    size: int = 10,
+    strength: float = 10.0,
+    steps: int = 2000,
+    batch: int = 256,
+    adversary_steps: int = 3,
+    learning_rate: float = 1e-3,
+    generator: torch.Generator | None = None,
+) -> Hiding:
+    """Trains features that keep x [n, d] and hide the classes u [n] from a family of networks.
+
+    An autoencoder (one hidden layer of 64 ReLU units each way) minimises its squared error plus strength times the
+    Kullback-Leibler divergence of the adversary's law from the class frequencies. The adversary, a network of the
+    family, minimises its log loss, in adversary_steps steps for each one of the autoencoder. Features are [n, size] of
+    mean 0 and variance 1 in training. An adversary that is too slow for the strength is led in circles and the label
+    stays readable: how well it is hidden has to be measured by families that are fitted afresh (`hiding_matrix`).
+
+    ValueError: lengths that differ, one class only, a negative strength, counts below 1, a batch below 2.
+    """
+    inputs = as_matrix("x", x)
+    labels, codes = np.unique(np.asarray(u), return_inverse=True)
+    if len(codes) != len(inputs) or len(labels) < 2:
+        raise ValueError(f"u must be one class for each of {len(inputs)} rows of x, two or more, got {len(codes)}.")
+    for name, value, least in (
+        ("size", size, 1), ("steps", steps, 1), ("batch", batch, 2), ("adversary_steps", adversary_steps, 1)
+    ):  # fmt: skip
+        whole(name, value, least)
+    if not strength >= 0.0:
+        raise ValueError(f"strength must be at least 0, got {strength!r}.")
+    generator = torch.Generator().manual_seed(0) if generator is None else generator
+    features = Features.of(inputs, 1)
+    rows = torch.as_tensor(features(inputs), dtype=torch.float32)
+    targets = torch.as_tensor(codes)
+    width = rows.shape[1]
+    encoder = nn.Sequential(relu_network([width, 64, size], generator), nn.BatchNorm1d(size, affine=False))
+    decoder = relu_network([size, 64, width], generator)
+    adversary = against.build(size, len(labels), generator)
+    frequencies = torch.bincount(targets) / len(targets)
+    own = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=learning_rate)
+    other = torch.optim.Adam(adversary.parameters(), lr=3.0 * learning_rate)
+
+    def drawn() -> Tensor:
+        return torch.randint(len(rows), (batch,), generator=generator)
+
+    for _ in range(steps):
+        for _ in range(adversary_steps):
+            chosen = drawn()
+            with torch.no_grad():
+                z = encoder(rows[chosen])
+            other.zero_grad()
+            functional.cross_entropy(adversary(z), targets[chosen]).backward()
+            other.step()
+        chosen = drawn()
+        z = encoder(rows[chosen])
+        logs = adversary(z).log_softmax(dim=1)
+        shown = (frequencies * (frequencies.log() - logs)).sum(dim=1).mean()
+        own.zero_grad()
+        (functional.mse_loss(decoder(z), rows[chosen]) + strength * shown).backward()
+        own.step()
+    encoder.eval()
+    with torch.no_grad():
+        z = encoder(rows)
+        error = float(functional.mse_loss(decoder(z), rows))
+        log_loss = float(functional.cross_entropy(adversary(z), targets))
+    return Hiding(lambda new: outputs(encoder, features(new)), error, log_loss)
+
+
+def hiding_matrix(
+    x: ArrayLike,
+    u: ArrayLike,
+    against: Mapping[str, Network],
+    families: Mapping[str, Family],
+    train: ArrayLike,
+    size: int = 10,
+    strength: float = 10.0,
+    steps: int = 2000,
+    folds: int = 5,
+    generator: torch.Generator | None = None,
+) -> pd.DataFrame:
+    """Features hidden from each network family in turn (the blocks), and what each family can still use of them.
+
+    train is a mask [n] of the rows the features are trained on; information is measured on the others. The block "not
+    hidden" is trained with strength 0. The result is that of `usable_leakage`, with the label "u".
+    """
+    inputs, chosen = as_matrix("x", x), np.asarray(train)
+    if chosen.dtype != bool or chosen.shape != (len(inputs),) or chosen.all() or not chosen.any():
+        raise ValueError(
+            f"train must be a mask [{len(inputs)}] that holds both values, got {chosen.dtype} {chosen.shape}."
+        )
+    generator = torch.Generator().manual_seed(0) if generator is None else generator
+    if not against:
+        raise ValueError("against is empty; it must name at least one network family.")
+    first = next(iter(against.values()))
+    trials = {"not hidden": (first, 0.0)} | {name: (network, strength) for name, network in against.items()}
+    labels = np.asarray(u)
+    blocks = {}
+    for name, (network, weight) in trials.items():
+        hidden = hide(inputs[chosen], labels[chosen], network, size, weight, steps, generator=generator)
+        blocks[name] = hidden.encode(inputs[~chosen])
+    drawn = np.random.default_rng(int(torch.randint(2**62, (), generator=generator)))
+    return usable_leakage(blocks, {"u": labels[~chosen]}, families, folds, generator=drawn)

@@ -1,0 +1,209 @@
+"""Predictive V-information: how much a named family of predictors can use of x about y (Xu et al. 2020).
+
+    I_V(x -> y) = H_V(y) - H_V(y | x),   H_V(y | x) = inf over f in V of E[-log f[x](y)]
+
+Three estimators, each with what it can claim:
+
+    in-sample     both infima on one and the same sample: what the PAC bound (theorem 1) is about. Biased upward.
+    held-out      fitted on one part, measured on another (Ethayarajh et al. 2022, algorithm 1). May be negative.
+    cross-fitted  every item measured by members fitted on the other folds; the mean over all items
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.classifier.information import clustered_error
+from infoscope.estimators.families.complexity import PacBound, pac_bound
+from infoscope.estimators.families.protocol import Bounded, Family, Outcome, as_outcome
+from infoscope.metrics.v_information.predictions import (
+    FLOOR,
+    Calibration,
+    Predictions,
+    Split,
+    as_groups,
+    check_length,
+    fold_splits,
+    predict,
+)
+
+IN_SAMPLE, HELD_OUT, CROSS_FITTED = "in-sample", "held-out", "cross-fitted"
+ESTIMATORS = (IN_SAMPLE, HELD_OUT, CROSS_FITTED)
+LN2 = math.log(2.0)
+
+
+@dataclass(frozen=True, eq=False)
+class VInformation:
+    """An estimate of I_V(x -> y), in nats; names that end in _bits are in bits.
+
+    value                 null_entropy - conditional_entropy
+    standard_error        of the value: sd(PVI) / sqrt(n), robust to groups. What the training sets' own randomness
+                          adds is not in it. None in-sample, where items are no independent test of what fits them;
+                          nan if all items measured are one group
+    low, high             95 % interval (Student t, groups - 1); in-sample that of the PAC bound; None if there is none
+    null_entropy          H_V(y): mean -log f[none](y)
+    conditional_entropy   H_V(y | x)
+    n, groups             items measured, and how many groups of them are independent of one another
+    floor, floored        least class probability, and how many items' own class was below it with the input
+    null_floored          the same without
+    calibration           of class probabilities; None for numbers
+    bound                 the PAC bound; None for other estimators, and where the family's complexity is not known
+    pointwise             pointwise V-information of every item measured [n]; its mean is the value
+    """
+
+    value: float
+    standard_error: float | None
+    low: float | None
+    high: float | None
+    null_entropy: float
+    null_entropy_standard_error: float | None
+    conditional_entropy: float
+    conditional_entropy_standard_error: float | None
+    estimator: str
+    family: str
+    n: int
+    groups: int
+    floor: float
+    floored: int
+    null_floored: int
+    calibration: Calibration | None
+    bound: PacBound | None
+    pointwise: np.ndarray = field(repr=False)
+    unit: str = "nats"
+
+    @property
+    def value_bits(self) -> float:
+        return self.value / LN2
+
+    @property
+    def standard_error_bits(self) -> float | None:
+        return None if self.standard_error is None else self.standard_error / LN2
+
+    @property
+    def null_entropy_bits(self) -> float:
+        return self.null_entropy / LN2
+
+    @property
+    def conditional_entropy_bits(self) -> float:
+        return self.conditional_entropy / LN2
+
+
+def estimate(
+    family: Family,
+    x: Any,
+    y: ArrayLike,
+    estimator: str = CROSS_FITTED,
+    folds: int = 5,
+    test: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    floor: float = FLOOR,
+    calibration: float = 0.0,
+    delta: float = 0.05,
+    generator: np.random.Generator | None = None,
+) -> VInformation:
+    """I_V(x -> y), nats, of n pairs.
+
+    x            n items, as the family takes them: an array [n, d], a list of texts
+    y            classes [n] (integers, booleans, strings) or numbers [n] or [n, q]; families of both go by the type
+    estimator    "in-sample", "held-out" or "cross-fitted"
+    folds        at least 3; held-out measures the first of them, unless test, a mask [n], says what to measure
+    groups       [n], items that depend on one another and so share a fold, and a term of the standard error
+    floor        least probability of a class: laws are mixed with the uniform one; 0 for none
+    calibration  share of every training set on which a temperature is fitted; 0 for none
+    delta        of the PAC bound, in-sample
+    generator    draws folds, and whatever the family and the bound draw; None is a fresh one with seed 0
+
+    A class that is missing from the training set of a given test mask gets the floor, and is counted in null_floored.
+
+    ValueError: an unknown estimator, lengths that differ, an outcome that does not vary or does not suit the family, a
+    class that the folds cannot spread, a floor, share or delta that is not possible, an impossible item without floor.
+    """
+    if estimator not in ESTIMATORS:
+        raise ValueError(f"estimator must be one of {list(ESTIMATORS)}, got {estimator!r}.")
+    outcome = as_outcome(family, y)
+    check_length(x, outcome.n)
+    generator = generator_or_default(generator)
+    codes = as_groups(groups, outcome.n)
+    splits = splits_of(estimator, outcome, codes, folds, test, generator)
+    if estimator == IN_SAMPLE and calibration:
+        raise ValueError(f"calibration must be 0 in-sample, where nothing is held out, got {calibration!r}.")
+    found = predict(family, x, outcome, splits, codes, floor, calibration, generator)
+    bound = None
+    if estimator == IN_SAMPLE and isinstance(family, Bounded):
+        complexity = family.complexity(x, outcome.values, outcome.classes, floor, generator)
+        bound = None if complexity is None else pac_bound(complexity, outcome.n, delta)
+    return summary(found, estimator, family.name, codes[found.rows], floor, bound)
+
+
+def splits_of(
+    estimator: str,
+    outcome: Outcome,
+    groups: np.ndarray,
+    folds: int,
+    test: ArrayLike | None,
+    generator: np.random.Generator,
+) -> list[Split]:
+    """What is fitted and what is measured."""
+    if test is not None and estimator != HELD_OUT:
+        raise ValueError(f"test must be None unless the estimator is {HELD_OUT!r}, got one for {estimator!r}.")
+    if estimator == IN_SAMPLE:
+        everything = np.ones(outcome.n, dtype=bool)
+        return [(everything, everything)]
+    if test is None:
+        splits = fold_splits(outcome, groups, folds, generator)
+        return splits if estimator == CROSS_FITTED else splits[:1]
+    measured = np.asarray(test)
+    if measured.dtype != bool or measured.shape != (outcome.n,) or measured.all() or not measured.any():
+        raise ValueError(
+            f"test must be a mask [{outcome.n}] that holds both values, got {measured.dtype} {measured!r}."
+        )
+    shared = np.intersect1d(groups[measured], groups[~measured])
+    if len(shared):
+        raise ValueError(f"test must keep groups whole, but {len(shared)} of them are on both sides.")
+    return [(~measured, measured)]
+
+
+def summary(
+    found: Predictions, estimator: str, family: str, groups: np.ndarray, floor: float, bound: PacBound | None
+) -> VInformation:
+    """The means over items with their errors; groups [n] of the items measured."""
+    pointwise = found.informed - found.null
+    value = float(pointwise.mean())
+    codes = np.unique(groups, return_inverse=True)[1]
+    count = int(codes.max()) + 1
+    error = null_error = conditional_error = low = high = None
+    if estimator != IN_SAMPLE:
+        error, null_error, conditional_error = (
+            clustered_error(values, codes) for values in (pointwise, found.null, found.informed)
+        )
+        margin = float(stats.t.ppf(0.975, count - 1)) * error
+        low, high = value - margin, value + margin
+    elif bound is not None:
+        low, high = value - bound.width, value + bound.width
+    return VInformation(
+        value=value,
+        standard_error=error,
+        low=low,
+        high=high,
+        null_entropy=float(-found.null.mean()),
+        null_entropy_standard_error=null_error,
+        conditional_entropy=float(-found.informed.mean()),
+        conditional_entropy_standard_error=conditional_error,
+        estimator=estimator,
+        family=family,
+        n=len(pointwise),
+        groups=count,
+        floor=floor if found.logs is not None else 0.0,
+        floored=found.floored,
+        null_floored=found.null_floored,
+        calibration=found.calibration,
+        bound=bound,
+        pointwise=pointwise,
+    )

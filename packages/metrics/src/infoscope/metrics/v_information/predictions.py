@@ -1,0 +1,238 @@
+"""What fitted members of a family say of items: out of fold, of a test set, or of the very items they are fitted to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize_scalar
+
+from infoscope.estimators.classifier.cross_fitting import calibration_figures, floored
+from infoscope.estimators.classifier.inputs import assign_folds, coded
+from infoscope.estimators.families.classifiers import log_softmax
+from infoscope.estimators.families.protocol import Family, Outcome, Predictor, fit_each, take
+
+FLOOR = 1e-6  # least probability of a class, unless told otherwise
+TEMPERATURES = (0.02, 50.0)  # between which one is sought
+LEAST_ASIDE = 20  # items to fit a temperature on
+
+Split = tuple[np.ndarray, np.ndarray]
+"""Masks [n] of the items that are fitted and of those that are predicted."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Whether predicted probabilities can be taken at their word.
+
+    expected_error_before  mean |share right - top probability| over 15 bins of equally many items (Guo et al. 2017);
+                           about sqrt(15 / n) of it is noise
+    expected_error         the same of the probabilities that were used, after any calibration
+    best_temperature       the temperature that would suit these items best, before any calibration: above 1 for an
+                           overconfident family. Never used on them.
+    temperatures           the ones used, one for each training set; empty without calibration
+    """
+
+    expected_error_before: float
+    expected_error: float
+    best_temperature: float
+    temperatures: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Log densities of items' own outcomes, nats, in the order of the items.
+
+    rows         int64 [m], which items
+    fold         int64 [m], by which split they were predicted
+    null         [m], by the member that sees no input
+    informed     [m], by the member that sees x
+    logs         [m, classes] of every class with the input, None for numbers
+    null_logs    [m, classes] without
+    floored      items whose own class had less than the floor with the input; null_floored: without
+    """
+
+    rows: np.ndarray
+    fold: np.ndarray
+    null: np.ndarray
+    informed: np.ndarray
+    logs: np.ndarray | None
+    null_logs: np.ndarray | None
+    floored: int
+    null_floored: int
+    calibration: Calibration | None
+
+
+def predict(
+    family: Family,
+    x: Any,
+    outcome: Outcome,
+    splits: Sequence[Split],
+    groups: np.ndarray,
+    floor: float,
+    calibration: float,
+    generator: np.random.Generator,
+    nulls: Sequence[Predictor] | None = None,
+) -> Predictions:
+    """Fits the family on each split's first items and predicts its second ones, which no other split has.
+
+    floor        of class probabilities: laws are mixed with the uniform one; 0 for none
+    calibration  share of the groups of every training set on which its temperature is fitted; 0 for none
+    nulls        the members without an input, where they are known already
+    """
+    check_settings(outcome, floor, calibration)
+    trainings, tests = zip(*splits)
+    asides = [held_aside(rows, groups, calibration, generator) for rows in trainings]
+    kept = [rows & ~aside for rows, aside in zip(trainings, asides)]
+    fits = fit_each(family, x, outcome.values, kept, outcome.classes, groups, generator)
+    nulls = fit_nulls(family, outcome, trainings, groups, generator) if nulls is None else nulls
+    if outcome.classes is None:
+        return of_numbers(x, outcome, tests, fits, nulls)
+    return of_classes(x, outcome, tests, asides, fits, nulls, floor)
+
+
+def fit_nulls(
+    family: Family,
+    outcome: Outcome,
+    trainings: Sequence[np.ndarray],
+    groups: np.ndarray,
+    generator: np.random.Generator,
+) -> list[Predictor]:
+    """The best member without an input on every training set (a mask [n])."""
+    return [
+        family.fit(None, outcome.values[rows], outcome.classes, groups[rows], generator=generator) for rows in trainings
+    ]
+
+
+def of_numbers(
+    x: Any, outcome: Outcome, tests: Sequence[np.ndarray], fits: Sequence[Predictor], nulls: Sequence[Predictor]
+) -> Predictions:
+    """Predictions of numbers, whose densities have the floor that their family gives them."""
+    null, informed, fold = (np.full(outcome.n, np.nan), np.full(outcome.n, np.nan), np.full(outcome.n, -1))
+    for place, (rows, fit, without) in enumerate(zip(tests, fits, nulls)):
+        null[rows] = without.log_density(None, outcome.values[rows])
+        informed[rows] = fit.log_density(take(x, rows), outcome.values[rows])
+        fold[rows] = place
+    rows = np.flatnonzero(fold >= 0)
+    return Predictions(rows, fold[rows], null[rows], informed[rows], None, None, 0, 0, None)
+
+
+def of_classes(
+    x: Any,
+    outcome: Outcome,
+    tests: Sequence[np.ndarray],
+    asides: Sequence[np.ndarray],
+    fits: Sequence[Predictor],
+    nulls: Sequence[Predictor],
+    floor: float,
+) -> Predictions:
+    """Predictions of classes, calibrated if rows are set aside, and floored."""
+    raw = np.full((outcome.n, outcome.classes), np.nan)
+    scaled, without = raw.copy(), raw.copy()
+    fold, temperatures = np.full(outcome.n, -1), []
+    for place, (rows, aside, fit, null) in enumerate(zip(tests, asides, fits, nulls)):
+        raw[rows] = fit.log_probabilities(take(x, rows))
+        without[rows] = null.log_probabilities(None)
+        scaled[rows] = raw[rows]
+        if aside.any():
+            seen = with_floor(fit.log_probabilities(take(x, aside)), floor)
+            temperatures.append(temperature(seen, outcome.values[aside]))
+            scaled[rows] = log_softmax(with_floor(raw[rows], floor) / temperatures[-1])
+        fold[rows] = place
+    rows = np.flatnonzero(fold >= 0)
+    own = np.arange(len(rows)), outcome.values[rows]
+    before, logs, null_logs = (with_floor(found[rows], floor) for found in (raw, scaled, without))
+    null, informed = finite(null_logs[own]), finite(logs[own])
+    figures = [
+        calibration_figures(found, found, [], own[1], own[0]).expected_calibration_error for found in (before, logs)
+    ]
+    return Predictions(
+        rows=rows,
+        fold=fold[rows],
+        null=null,
+        informed=informed,
+        logs=logs,
+        null_logs=null_logs,
+        floored=below(scaled[rows][own], floor),
+        null_floored=below(without[rows][own], floor),
+        calibration=Calibration(*figures, temperature(before, own[1]), tuple(temperatures)),
+    )
+
+
+def with_floor(logs: np.ndarray, floor: float) -> np.ndarray:
+    """Log probabilities [n, classes] mixed with the uniform law, so that none is below `floor`; as they are for 0."""
+    return floored(logs, floor) if floor > 0.0 else logs
+
+
+def below(logs: np.ndarray, floor: float) -> int:
+    """How many log probabilities are below the floor's."""
+    return int((logs < math.log(floor)).sum()) if floor > 0.0 else 0
+
+
+def finite(logs: np.ndarray) -> np.ndarray:
+    """The log densities [n]; ValueError if an item has density 0, which would make every mean infinite."""
+    bad = int((~np.isfinite(logs)).sum())
+    if bad:
+        raise ValueError(f"floor must be above 0 here: {bad} of {len(logs)} items have a class predicted impossible.")
+    return logs
+
+
+def temperature(logs: np.ndarray, classes: np.ndarray) -> float:
+    """The T of least log loss of laws in proportion to exp(log q / T) (Guo et al. 2017); logs [n, classes].
+
+    Sought within `TEMPERATURES`: a value at their end says that more of the same would be better still.
+    """
+    rows = np.arange(len(classes))
+    logs = np.maximum(logs, -700.0)  # a law without floor may hold -inf, which no temperature changes
+
+    def loss(log_temperature: float) -> float:
+        return -float(log_softmax(logs / math.exp(log_temperature))[rows, classes].mean())
+
+    bounds = math.log(TEMPERATURES[0]), math.log(TEMPERATURES[1])
+    return math.exp(float(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4}).x))
+
+
+def held_aside(rows: np.ndarray, groups: np.ndarray, share: float, generator: np.random.Generator) -> np.ndarray:
+    """A random share of the groups of a training set (a mask [n]), as a mask."""
+    if not share:
+        return np.zeros_like(rows)
+    order = generator.permutation(np.unique(groups[rows]))
+    aside = rows & np.isin(groups, order[: round(share * len(order))])
+    if aside.sum() < LEAST_ASIDE:
+        raise ValueError(
+            f"calibration must leave at least {LEAST_ASIDE} items of a training set for the temperature, but "
+            f"{share:g} of {int(rows.sum())} items left {int(aside.sum())}."
+        )
+    return aside
+
+
+def fold_splits(outcome: Outcome, groups: np.ndarray, folds: int, generator: np.random.Generator) -> list[Split]:
+    """Every fold predicted by what is fitted on the others; groups stay whole, classes are spread evenly."""
+    strata = np.zeros(outcome.n, dtype=np.int64) if outcome.classes is None else outcome.values
+    fold_of = assign_folds(strata, groups, folds, generator)
+    return [(fold_of != fold, fold_of == fold) for fold in range(folds)]
+
+
+def as_groups(groups: ArrayLike | None, n: int) -> np.ndarray:
+    """Codes of groups [n]; None: every item is its own."""
+    return np.arange(n) if groups is None else coded("groups", groups, n)
+
+
+def check_settings(outcome: Outcome, floor: float, calibration: float) -> None:
+    """ValueError for a floor or share of calibration that is not possible."""
+    if outcome.classes is not None and not 0.0 <= floor * outcome.classes < 1.0:
+        raise ValueError(f"floor must be at least 0 and below 1 / {outcome.classes} (classes), got {floor!r}.")
+    if not 0.0 <= calibration < 1.0:
+        raise ValueError(f"calibration must be a share of the training items, from 0 to below 1, got {calibration!r}.")
+    if calibration and outcome.classes is None:
+        raise ValueError(f"calibration must be 0 for an outcome of numbers, got {calibration!r}.")
+
+
+def check_length(x: Any, n: int) -> None:
+    """ValueError unless x has one item for each outcome."""
+    items = x.shape[0] if hasattr(x, "shape") else len(x)  # a sparse matrix has no length
+    if items != n:
+        raise ValueError(f"x must have one item for each of the {n} outcomes y, got {items}.")

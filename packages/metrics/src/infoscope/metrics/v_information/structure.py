@@ -1,0 +1,358 @@
+"""Structure learning: the directed tree of most usable information (Xu et al. 2020, section 4).
+
+Chow and Liu (1968) maximise the sum of mutual informations over undirected trees. Usable information is directed, so
+the tree is the maximum spanning arborescence of the weights I_V(X_i -> X_j) (Chu & Liu 1965, Edmonds 1967); for
+symmetric weights the two are the same tree. A tree is an array of parents [m]: -1 for the root.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit
+from sklearn.metrics import roc_auc_score
+
+from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.families.protocol import Family, as_outcome
+from infoscope.metrics.v_information.measures import CROSS_FITTED, ESTIMATORS, splits_of, summary
+from infoscope.metrics.v_information.predictions import FLOOR, as_groups, check_length, fit_nulls, predict
+
+
+def maximum_arborescence(weights: ArrayLike, root: int | None = None) -> np.ndarray:
+    """The parents, int64 [m], of the spanning arborescence of largest total weight; -1 for its root.
+
+    weights [m, m]: [i, j] of the edge from i to j; -inf where there is none. The diagonal is not read. root None: the
+    root that allows the largest total. Of equal trees one is returned, always the same.
+
+    ValueError: weights that are not square, nan or +inf, an unknown root, nodes that no root reaches.
+    """
+    weights = np.array(weights, dtype=np.float64)
+    if weights.ndim != 2 or weights.shape[0] != weights.shape[1] or not len(weights):
+        raise ValueError(f"weights must be a square matrix, got shape {list(weights.shape)}.")
+    m = len(weights)
+    np.fill_diagonal(weights, -np.inf)
+    if np.isnan(weights).any() or (weights == np.inf).any():
+        raise ValueError("weights must be numbers, or -inf for no edge, but some are nan or +inf.")
+    if root is not None and (isinstance(root, bool) or not isinstance(root, int | np.integer) or not 0 <= root < m):
+        raise ValueError(f"root must be None or a node from 0 to {m - 1}, got {root!r}.")
+    # A virtual root with an edge to every node that may be the root. These edges count first, as few of them as
+    # possible, and weights second: in pairs, compared in that order, no large constant drowns a weight.
+    first = np.where(np.isinf(weights), -np.inf, 0.0)
+    first, second = (np.pad(part, (0, 1), constant_values=-np.inf) for part in (first, weights))
+    allowed = np.arange(m) if root is None else np.array([root])
+    first[m, allowed], second[m, allowed] = -1.0, 0.0
+    parents = arborescence(first, np.where(np.isinf(first), 0.0, second), m)[:m]
+    if (parents == m).sum() > 1 or (parents < 0).any():
+        start = "any root" if root is None else f"root {root}"
+        raise ValueError(f"weights must have a path from {start} to every node; there is no spanning arborescence.")
+    return np.where(parents == m, -1, parents)
+
+
+def arborescence(first: np.ndarray, second: np.ndarray, root: int) -> np.ndarray:
+    """The parents of the best arborescence under weights (first, second) [m, m], compared in that order.
+
+    first is -inf where there is no edge. -1 for the root, and for a node that no edge enters. Cycles of best edges are
+    contracted one after another, however deep they nest, and then opened again in the opposite order.
+    """
+    contracted = []
+    while True:
+        parents = best_sources(first, second)
+        parents[root] = -1
+        cycle = find_cycle(parents)
+        if cycle is None:
+            break
+        step, first, second = contract(first, second, parents, cycle)
+        contracted.append(step)
+        root = int(np.flatnonzero(step.kept == root)[0])
+    for step in reversed(contracted):
+        parents = step.opened(parents)
+    return parents
+
+
+@dataclass(frozen=True, eq=False)
+class Contraction:
+    """A cycle that became one node, the last after those that were kept.
+
+    kept      other nodes, in their order
+    cycle     nodes of the cycle
+    replaced  their parents within it
+    entered   for each kept node the place in the cycle that its edge enters
+    leaving   for each kept node the place in the cycle that its edge comes from
+    """
+
+    kept: np.ndarray
+    cycle: np.ndarray
+    replaced: np.ndarray
+    entered: np.ndarray
+    leaving: np.ndarray
+
+    def opened(self, found: np.ndarray) -> np.ndarray:
+        """Parents of the contracted nodes as parents of all; -1 for all if nothing enters the cycle."""
+        parents = np.full(len(self.kept) + len(self.cycle), -1)
+        if found[-1] < 0:
+            return parents
+        # The edge into the cycle replaces the cycle's own edge into the node that it enters.
+        parents[self.cycle] = self.replaced
+        parents[self.cycle[self.entered[found[-1]]]] = self.kept[found[-1]]
+        names = np.append(self.kept, -1)  # -1, the last, is of nodes without a parent
+        outer = names[np.where(found[:-1] < len(self.kept), found[:-1], -1)]
+        parents[self.kept] = np.where(found[:-1] == len(self.kept), self.cycle[self.leaving], outer)
+        return parents
+
+
+def contract(
+    first: np.ndarray, second: np.ndarray, parents: np.ndarray, cycle: np.ndarray
+) -> tuple[Contraction, np.ndarray, np.ndarray]:
+    """A cycle of best edges as one node, and the weights between the nodes that are left."""
+    kept = np.setdiff1d(np.arange(len(first)), cycle)
+    replaced = parents[cycle]
+    into = [part[np.ix_(kept, cycle)] - part[replaced, cycle] for part in (first, second)]
+    out_of = [part[np.ix_(cycle, kept)] for part in (first, second)]
+    entered = best_sources(*(part.T for part in into), empty=0)
+    leaving = best_sources(*out_of, empty=0)
+    smaller = [np.full((len(kept) + 1,) * 2, -np.inf) for _ in range(2)]
+    for matrix, whole_matrix, inner, outer in zip(smaller, (first, second), into, out_of):
+        matrix[:-1, :-1] = whole_matrix[np.ix_(kept, kept)]
+        matrix[:-1, -1] = inner[np.arange(len(kept)), entered]
+        matrix[-1, :-1] = outer[leaving, np.arange(len(kept))]
+    return Contraction(kept, cycle, replaced, entered, leaving), *smaller
+
+
+def best_sources(first: np.ndarray, second: np.ndarray, empty: int = -1) -> np.ndarray:
+    """For every column the row of the largest (first, second), the lowest of equals; `empty` where there is no edge."""
+    top = first.max(axis=0)
+    rows = np.where(first == top, second, -np.inf).argmax(axis=0)
+    return np.where(np.isinf(top), empty, rows)
+
+
+def find_cycle(parents: np.ndarray) -> np.ndarray | None:
+    """The nodes of one cycle among parents [m], each after the one it is the parent of; None if there is no cycle."""
+    seen = np.full(len(parents), -1)
+    for start in range(len(parents)):
+        node = start
+        while node >= 0 and seen[node] < 0:
+            seen[node] = start
+            node = parents[node]
+        if node >= 0 and seen[node] == start:
+            cycle = [node]
+            while (node := parents[node]) != cycle[0]:
+                cycle.append(node)
+            return np.array(cycle)
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """I_V(X_i -> X_j) of all ordered pairs of variables, nats.
+
+    value           [m, m], row i to column j; -inf on the diagonal, where there is no edge
+    standard_error  [m, m], of each; nan on the diagonal, and in-sample everywhere (no independent items)
+    """
+
+    value: np.ndarray
+    standard_error: np.ndarray
+    family: str
+    estimator: str
+    n: int
+
+
+def weights_by(
+    family: Family | Sequence[Family],
+    variables: Sequence[ArrayLike] | np.ndarray,
+    estimator: str = CROSS_FITTED,
+    folds: int = 5,
+    groups: ArrayLike | None = None,
+    floor: float = FLOOR,
+    generator: np.random.Generator | None = None,
+) -> Weights:
+    """The weights of structure learning.
+
+    variables  m arrays, each [n] or [n, d], or the columns of one array [n, m]
+    family     one, or one for every variable that is predicted (V_ij may differ by j; Xu et al. 2020, section 4)
+
+    Pairs that predict the same variable share their folds and the members without an input; numbers share the folds of
+    all pairs. Other arguments and errors as `v_information.estimate`.
+    """
+    columns = list(variables.T) if isinstance(variables, np.ndarray) and variables.ndim == 2 else list(variables)
+    families = [family] * len(columns) if not isinstance(family, Sequence) else list(family)
+    if len(columns) < 2 or len(families) != len(columns):
+        raise ValueError(f"variables must be at least 2, with one family each, got {len(columns)} and {len(families)}.")
+    if estimator not in ESTIMATORS:
+        raise ValueError(f"estimator must be one of {list(ESTIMATORS)}, got {estimator!r}.")
+    generator = generator_or_default(generator)
+    n, m = len(columns[0]), len(columns)
+    codes = as_groups(groups, n)
+    value, error = np.full((m, m), -np.inf), np.full((m, m), np.nan)
+    seed = int(generator.integers(2**63))
+    for j, own in enumerate(families):
+        outcome = as_outcome(own, columns[j])
+        splits = splits_of(estimator, outcome, codes, folds, None, np.random.default_rng(seed))
+        nulls = fit_nulls(own, outcome, [training for training, _ in splits], codes, generator)
+        for i in range(m):
+            check_length(columns[i], n)
+            if i != j:
+                found = predict(own, columns[i], outcome, splits, codes, floor, 0.0, generator, nulls)
+                term = summary(found, estimator, own.name, codes[found.rows], floor, None)
+                value[i, j] = term.value
+                error[i, j] = math.nan if term.standard_error is None else term.standard_error
+    names = dict.fromkeys(own.name for own in families)
+    return Weights(value, error, " or ".join(names), estimator, n)
+
+
+def wrong_edges(parents: ArrayLike, truth: ArrayLike, directed: bool = True) -> float:
+    """The share of the tree's m - 1 edges that the true tree lacks; undirected: in neither direction."""
+    edges, expected = edges_of("parents", parents), edges_of("truth", truth)
+    if len(edges) != len(expected):
+        raise ValueError(
+            f"parents and truth must be trees of equally many nodes, got {len(edges) + 1} and {len(expected) + 1}."
+        )
+    if not directed:
+        expected |= {(child, parent) for parent, child in expected}
+    return len(edges - expected) / len(edges)
+
+
+def edges_of(name: str, parents: ArrayLike) -> set[tuple[int, int]]:
+    """The (parent, child) pairs of a tree; ValueError unless exactly one node is the root and nothing is a cycle."""
+    parents = np.asarray(parents)
+    flat = parents.ndim == 1 and len(parents) > 1 and np.issubdtype(parents.dtype, np.integer)
+    known = flat and (parents >= -1).all() and (parents < len(parents)).all() and (parents == -1).sum() == 1
+    if not known or find_cycle(parents) is not None:
+        raise ValueError(f"{name} must be the parents of a tree of at least 2 nodes with one -1, got {parents!r}.")
+    return {(int(parent), child) for child, parent in enumerate(parents) if parent >= 0}
+
+
+def edge_auc(weights: ArrayLike, adjacency: ArrayLike) -> float:
+    """Area under the ROC curve of the weights [m, m] of all ordered pairs as scores of the edges of a graph [m, m]."""
+    weights, adjacency = np.asarray(weights, dtype=np.float64), np.asarray(adjacency) != 0
+    if weights.shape != adjacency.shape or weights.ndim != 2 or len(weights) != weights.shape[1]:
+        raise ValueError(f"weights and adjacency must be equal squares, got {weights.shape} and {adjacency.shape}.")
+    pairs = ~np.eye(len(weights), dtype=bool)
+    if adjacency[pairs].all() or not adjacency[pairs].any():
+        raise ValueError("adjacency must have both edges and missing edges.")
+    return float(roc_auc_score(adjacency[pairs], weights[pairs]))
+
+
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """Variables [n, m] of a known tree: parents [m], -1 for the root."""
+
+    variables: np.ndarray
+    parents: np.ndarray
+
+
+def star(m: int) -> np.ndarray:
+    """The parents of the tree in which node 0 is the parent of all others."""
+    return np.array([-1] + [0] * (whole("m", m, 2) - 1))
+
+
+def gaussian_hub(n: int, m: int, generator: np.random.Generator) -> Simulated:
+    """Xu et al. 2020, section 6.1: X_0 ~ Beta(1/2, 1/2), X_j ~ N(X_0, (0.1 j)^2) for j = 1..m-1."""
+    hub = generator.beta(0.5, 0.5, (n, 1))
+    return Simulated(np.hstack([hub, hub + generator.normal(size=(n, m - 1)) * 0.1 * np.arange(1, m)]), star(m))
+
+
+def discrete_star(n: int, m: int, states: int, generator: np.random.Generator) -> Simulated:
+    """X_0 uniform over `states`; X_j given X_0 by a table whose rows are uniform over the simplex; integers [n, m]."""
+    hub = generator.integers(whole("states", states, 2), size=n)
+    children = [drawn(generator.dirichlet(np.ones(states), states)[hub], generator) for _ in range(m - 1)]
+    return Simulated(np.column_stack([hub, *children]), star(m))
+
+
+def discretised_logistic(n: int, m: int, states: int, scale: float, generator: np.random.Generator) -> Simulated:
+    """X_0 uniform over `states`; X_j logistic of mean (X_0 + j) mod states, rounded to 0..states-1; integers [n, m].
+
+    The outermost states hold the tails.
+    """
+    if not scale > 0.0:
+        raise ValueError(f"scale must be positive, got {scale!r}.")
+    hub = generator.integers(whole("states", states, 2), size=n)
+    edges = np.arange(states - 1) + 0.5
+    children = []
+    for j in range(1, m):
+        below = expit((edges - ((hub + j) % states)[:, None]) / scale)
+        children.append(drawn(np.diff(below, axis=1, prepend=0.0, append=1.0), generator))
+    return Simulated(np.column_stack([hub, *children]), star(m))
+
+
+def drawn(laws: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """One class for every law [n, classes], int64 [n]."""
+    above = generator.random((len(laws), 1)) > laws[:, :-1].cumsum(axis=1)
+    return above.sum(axis=1)
+
+
+def random_graph(m: int, parents: int, generator: np.random.Generator) -> np.ndarray:
+    """A random acyclic graph, bool [m, m] ([i, j]: i acts on j): up to `parents` earlier nodes in a random order."""
+    order, adjacency = generator.permutation(whole("m", m, 2)), np.zeros((m, m), dtype=bool)
+    for place in range(1, m):
+        count = generator.integers(1, min(whole("parents", parents, 1), place) + 1)
+        adjacency[generator.choice(order[:place], count, replace=False), order[place]] = True
+    return adjacency
+
+
+def gene_network(
+    n: int, generator: np.random.Generator, adjacency: ArrayLike | None = None, noise: float = 0.3
+) -> tuple[np.ndarray, np.ndarray]:
+    """Expression of genes that activate or repress one another, float64 [n, m], and the graph, bool [m, m].
+
+    adjacency [m, m] is acyclic; None is a random graph of 20 genes (as many as the HPN-DREAM in-silico network of Xu et
+    al. 2020, section 6.2) with one or two regulators each. A gene is the mean over its regulators of the Hill function
+    u^2 / (1 + u^2), or of 1 minus it, at u = exp(expression), standardised, plus noise of standard deviation `noise`.
+    """
+    graph = random_graph(20, 2, generator) if adjacency is None else np.asarray(adjacency) != 0
+    if graph.ndim != 2 or len(graph) != graph.shape[1]:
+        raise ValueError(f"adjacency must be a square matrix, got shape {list(graph.shape)}.")
+    expression = generator.normal(size=(n, len(graph)))
+    waiting = list(range(len(graph)))
+    while waiting:
+        ready = [gene for gene in waiting if not graph[waiting, gene].any()]
+        if not ready:
+            raise ValueError(f"adjacency must be acyclic, but genes {waiting} regulate one another.")
+        for gene in ready:
+            regulators = np.flatnonzero(graph[:, gene])
+            if len(regulators):
+                response = expit(2.0 * expression[:, regulators])  # the Hill function of exp, with exponent 2
+                activates = generator.random(len(regulators)) < 0.5
+                level = np.where(activates, response, 1.0 - response).mean(axis=1)
+                expression[:, gene] = (level - level.mean()) / level.std() + noise * expression[:, gene]
+        waiting = [gene for gene in waiting if gene not in ready]
+    return expression, graph
+
+
+def moving_digits(
+    images: ArrayLike,
+    sequences: int,
+    frames: int,
+    generator: np.random.Generator,
+    size: int = 64,
+    digits: int = 2,
+    speed: float = 3.0,
+) -> np.ndarray:
+    """Videos of images that move straight and bounce off the edges, float32 [sequences, frames, size, size] in [0, 1].
+
+    images [k, h, w] in [0, 1], each at most `size` wide (Moving-MNIST, Srivastava et al. 2015: two digits in 64 x 64);
+    they are drawn at random, and where they overlap the brighter pixel shows. speed is in pixels per frame.
+    """
+    images = np.asarray(images, dtype=np.float32)
+    if images.ndim != 3 or max(images.shape[1:]) > size:
+        raise ValueError(
+            f"images must be [k, h, w] of at most {size} by {size} pixels, got shape {list(images.shape)}."
+        )
+    room = size - np.array(images.shape[1:])
+    videos = np.zeros((sequences, frames, size, size), dtype=np.float32)
+    for video in videos:
+        for _ in range(digits):
+            image = images[generator.integers(len(images))]
+            angle = generator.uniform(0.0, 2.0 * math.pi)
+            path = generator.uniform(0.0, room) + speed * np.outer(
+                np.arange(frames), [math.sin(angle), math.cos(angle)]
+            )
+            # Bouncing is a straight walk through mirrored copies of the room; without room nothing moves.
+            places = np.where(room > 0, np.round(room - np.abs(path % (2 * np.maximum(room, 1)) - room)), 0).astype(int)
+            for frame, (top, left) in zip(video, places):
+                window = frame[top : top + image.shape[0], left : left + image.shape[1]]
+                np.maximum(window, image, out=window)
+    return videos

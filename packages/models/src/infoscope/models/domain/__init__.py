@@ -1,0 +1,57 @@
+"""Models of data with domains, whose latent blocks are to keep class and domain apart.
+
+    BlockSpec, Block                     which latent blocks there are, and what items have in one
+    NVAE, DIVA                           variational autoencoders, one or several encoders
+    DANN, AugmentedDANN                  domain-adversarial training, of one block or of three
+    IRM, ERM                             invariant and plain risk minimisation
+    MODELS, PUBLISHED                    the six by name; published settings that are not a model's defaults
+    DomainData, fit_domain, select_step  items with labels; one training loop for all; rules of model selection
+    accuracies, extract_blocks, posteriors    what a trained model gets right, and what its blocks hold
+
+    model = NVAE(shape=(3, 28, 28), classes=10, domains=5, generator=torch.Generator().manual_seed(0))
+    fit = fit_domain(model, DomainData(x, y, d), steps=2000, generator=torch.Generator().manual_seed(1))
+    z = extract_blocks(fit.model, x)["z_y"]
+
+Every model's settings, with the published defaults, are its `Config` (see `configs`).
+"""
+
+from infoscope.models.domain.adversarial import DANN, AugmentedDANN
+from infoscope.models.domain.base import ERM, IRM, Batch, DomainModel, invariance_penalty
+from infoscope.models.domain.blocks import BLOCK_NAMES, Block, BlockSpec
+from infoscope.models.domain.catalogue import MODELS, PUBLISHED
+from infoscope.models.domain.configs import Adversary, Network, Optimisation
+from infoscope.models.domain.evaluation import Accuracies, Accuracy, accuracies, extract_blocks, posteriors
+from infoscope.models.domain.items import DomainData, DomainItems
+from infoscope.models.domain.training import RULES, DomainFit, fit_domain, select_step
+from infoscope.models.domain.variational import DIVA, NVAE
+
+__all__ = [
+    "BLOCK_NAMES",
+    "DANN",
+    "DIVA",
+    "ERM",
+    "IRM",
+    "MODELS",
+    "NVAE",
+    "PUBLISHED",
+    "RULES",
+    "Accuracies",
+    "Accuracy",
+    "Adversary",
+    "AugmentedDANN",
+    "Batch",
+    "Block",
+    "BlockSpec",
+    "DomainData",
+    "DomainFit",
+    "DomainItems",
+    "DomainModel",
+    "Network",
+    "Optimisation",
+    "accuracies",
+    "extract_blocks",
+    "fit_domain",
+    "invariance_penalty",
+    "posteriors",
+    "select_step",
+]

@@ -1,0 +1,158 @@
+"""What all domain models share, and the simplest of them: ERM and IRM."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, one_hot
+
+from infoscope.models.domain.blocks import Block
+from infoscope.models.domain.configs import DomainConfig, ERMConfig, IRMConfig, Optimisation
+from infoscope.models.domain.networks import encoder, initialise, perceptron
+from infoscope.models.initialisation import generator_or_default
+
+
+class Batch(NamedTuple):
+    """Items x [n, *shape], their classes y and domains d, int64 [n]; y is -1 where unknown."""
+
+    x: Tensor
+    y: Tensor
+    d: Tensor
+
+
+class DomainModel(nn.Module):
+    """A classifier whose latent blocks are to hold class, domain, both or neither.
+
+    Made from keyword settings, those of its `Config`: `NVAE(shape=(3, 28, 28), classes=10, domains=6)`. `settings` is
+    the configuration object, `config` its plain JSON values, from which `Model(**model.config)` and then
+    `load_state_dict` rebuild the model, also from an older version's (see `domain_configs`). First weights are drawn
+    from `generator` (None: a fresh one with seed 0). Raises ValueError for settings out of range.
+    """
+
+    Config: ClassVar[type[DomainConfig]]
+    takes_unlabelled: ClassVar[bool] = False
+
+    def __init__(self, *, generator: torch.Generator | None = None, **settings: Any) -> None:
+        super().__init__()
+        self.settings = self.Config.from_dict(settings)
+        self.config = self.settings.to_dict()
+        self.blocks_spec = self.settings.blocks
+        with torch.device("meta"):
+            self._build()
+        initialise(self, generator_or_default(generator))
+
+    def _build(self) -> None:
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Class probabilities [n, classes] of items x [n, *shape]."""
+        return self.class_logits(x).softmax(1)
+
+    def blocks(self, x: Tensor) -> dict[str, Block]:
+        """What items x [n, *shape] have in each block that exists; ValueError for items of another shape."""
+        raise NotImplementedError
+
+    def class_logits(self, x: Tensor) -> Tensor:
+        """Class logits [n, classes] of items x [n, *shape], from the means of the blocks."""
+        raise NotImplementedError
+
+    def domain_logits(self, x: Tensor) -> Tensor | None:
+        """Domain logits [n, domains] of items x [n, *shape]; None for a model that never reads the domain."""
+        return None
+
+    def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
+        """The terms of the loss by name, scalar tensors in nats per item, and the weighted sum that `player` descends,
+        "objective".
+
+        progress: the share of the training that is done, in [0, 1). generator: a CPU generator, of the latents' draws.
+        """
+        raise NotImplementedError
+
+    def players(self) -> dict[str, list[nn.Parameter]]:
+        """The parameters that are optimised together, by name; one of these takes each step (`player`)."""
+        return {"model": list(self.parameters())}
+
+    def optimisation(self, player: str) -> Optimisation:
+        """How the parameters of a player are optimised."""
+        return self.settings.optimisation
+
+    def player(self, step: int) -> str:
+        """Whose turn a step is, counted from 0."""
+        return "model"
+
+    def restart(self, steps: int) -> int | None:
+        """The step, of a training of `steps`, before which the optimisers start afresh; None for never."""
+        return None
+
+    def checked(self, x: Tensor) -> Tensor:
+        """x; ValueError unless it is [n, *shape]."""
+        if x.shape[1:] != torch.Size(self.settings.shape):
+            raise ValueError(f"x must have shape [n, {', '.join(map(str, self.settings.shape))}], not {list(x.shape)}.")
+        return x
+
+
+class ERM(DomainModel):
+    """Empirical risk minimisation: z_y, deterministic, and a class head; the domain is not used."""
+
+    Config = ERMConfig
+    settings: ERMConfig
+
+    def _build(self) -> None:
+        settings = self.settings
+        self.encoder = encoder(settings.shape, settings.network, settings.blocks.dim)
+        self.class_head = perceptron(settings.blocks.dim, settings.hidden, settings.classes)
+
+    def features(self, x: Tensor) -> Tensor:
+        """z_y [n, dim] of items x [n, *shape]."""
+        return self.encoder(self.checked(x))
+
+    def blocks(self, x: Tensor) -> dict[str, Block]:
+        return {"z_y": Block(self.features(x))}
+
+    def class_logits(self, x: Tensor) -> Tensor:
+        return self.class_head(self.features(x))
+
+    def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
+        risk = cross_entropy(self.class_logits(batch.x), batch.y)
+        return {"class": risk, "objective": risk}
+
+
+class IRM(ERM):
+    """Invariant risk minimisation (Arjovsky et al. 2019, IRMv1): the mean over the domains of a step of each domain's
+    risk and penalty (see `IRMConfig`)."""
+
+    Config = IRMConfig
+    settings: IRMConfig
+
+    def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
+        logits = self.class_logits(batch.x)
+        risks, penalties = [], []
+        for domain in batch.d.unique():
+            of_domain = batch.d == domain
+            risks.append(cross_entropy(logits[of_domain], batch.y[of_domain]))
+            penalties.append(invariance_penalty(logits[of_domain], batch.y[of_domain], self.settings.penalty))
+        risk, penalty = torch.stack(risks).mean(), torch.stack(penalties).mean()
+        weight = self.settings.weight if progress >= self.settings.switch else self.settings.weight_before
+        return {"class": risk, "penalty": penalty, "objective": risk + weight * penalty}
+
+    def restart(self, steps: int) -> int | None:
+        return next((step for step in range(steps) if step / steps >= self.settings.switch), None)
+
+
+def invariance_penalty(logits: Tensor, y: Tensor, penalty: str = "unbiased") -> Tensor:
+    """The IRMv1 penalty of one domain: the squared derivative of the mean cross entropy of w * logits by the SCALAR w
+    at w = 1 (Arjovsky et al. 2019, eq. 4), in nats squared.
+
+    logits [n, classes], y int64 [n]. penalty: "squared", of all items, biased upwards by the variance of the
+    derivative; "unbiased", the product of the derivatives of the items in even and in odd places, which may be
+    negative. Raises ValueError for fewer than two items in the latter.
+    """
+    if penalty == "unbiased" and len(y) < 2:
+        raise ValueError(f"a step must have two items or more of each domain for two halves of them, not {len(y)}.")
+    # d/dw cross_entropy(w * logits, y) at w = 1 = expected logit under softmax(logits) - logit of y
+    slope = (logits.softmax(1) * logits).sum(1) - (logits * one_hot(y, logits.shape[1])).sum(1)
+    if penalty == "squared":
+        return slope.mean().square()
+    return slope[::2].mean() * slope[1::2].mean()

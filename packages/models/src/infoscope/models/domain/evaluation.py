@@ -1,0 +1,170 @@
+"""What a trained domain model gets right, by domain, and what its blocks hold."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from infoscope.models.checks import one_of, whole
+from infoscope.models.domain.base import DomainModel
+from infoscope.models.domain.blocks import Block
+from infoscope.models.domain.items import DomainItems, check_items, fetch, labels
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """A share of items in [0, 1] and its standard error, over `clusters` independent groups of the n items.
+
+    The standard error is NaN when there is one cluster only: nothing then tells how clusters differ. The value is NaN
+    when the model gave a logit that is not finite.
+    """
+
+    value: float
+    standard_error: float
+    n: int
+    clusters: int
+
+
+@dataclass(frozen=True)
+class Accuracies:
+    """overall: of all items. average: mean over domains of a domain's accuracy, each domain counting the same.
+    by_domain: of each domain. worst_domain: the domain of the lowest accuracy (NaN counts as lowest); being a minimum
+    over domains, its accuracy is biased downwards for the domain that is truly the worst."""
+
+    overall: Accuracy
+    average: Accuracy
+    by_domain: dict[int, Accuracy]
+    worst_domain: int
+
+    @property
+    def worst(self) -> Accuracy:
+        """The accuracy of the worst domain."""
+        return self.by_domain[self.worst_domain]
+
+
+def accuracies(model: DomainModel, data: DomainItems, of: str = "class", batch: int = 512) -> Accuracies:
+    """How often the model's most probable class (or domain) is right.
+
+    of: "class" or "domain". Items of unknown class are left out of the former and not counted in n. Standard errors
+    are robust to clusters: the groups of `data`, or single items when it has none. Raises ValueError when no item has
+    a label, for labels that do not suit the model, and for a model that never reads the domain.
+    """
+    one_of("of", of, ("class", "domain"))
+    check_items("data", data, model, train=False)
+    d = torch.as_tensor(data.d)
+    index = torch.nonzero(torch.as_tensor(data.y) >= 0)[:, 0] if of == "class" else torch.arange(len(d))
+    if not len(index):
+        raise ValueError("data.y must have known classes (at least 0) to count what is right, not only -1.")
+    with evaluating(model):
+        correct = torch.cat([_correct(model, data, rows, of) for rows in index.split(whole("batch", batch))])
+    d = d[index]
+    groups = getattr(data, "groups", None)
+    clusters = index if groups is None else labels("data.groups", groups, len(data), None)[index]
+    by_domain = {int(value): _mean(correct[d == value], clusters[d == value]) for value in d.unique()}
+    worst = min(by_domain, key=lambda value: (not math.isnan(by_domain[value].value), by_domain[value].value))
+    return Accuracies(
+        overall=_mean(correct, clusters),
+        average=_average(correct, d, clusters, by_domain),
+        by_domain=by_domain,
+        worst_domain=worst,
+    )
+
+
+def posteriors(model: DomainModel, data: Any, batch: int = 512, progress: Progress | None = None) -> dict[str, Block]:
+    """What all items have in each block that the model has: means and scales [n, dim] on the CPU, without gradients.
+
+    data: items x [n, *shape], or a data set with `images(index)`. progress(done, n) is called after every batch.
+    Raises ValueError for no items or items of another shape.
+    """
+    if not len(data):
+        raise ValueError("data must have one item or more, not none.")
+    x = data.images if hasattr(data, "images") else torch.as_tensor(data).__getitem__
+    parameter = next(model.parameters())
+    parts: list[dict[str, Block]] = []
+    with evaluating(model):
+        for rows in torch.arange(len(data)).split(whole("batch", batch)):
+            blocks = model.blocks(torch.as_tensor(x(rows)).to(parameter.device, parameter.dtype))
+            parts.append({name: Block(*map(_to_cpu, (block.mean, block.scale))) for name, block in blocks.items()})
+            if progress is not None:
+                progress(int(rows[-1]) + 1, len(data))
+    return {name: _joined([part[name] for part in parts]) for name in parts[0]}
+
+
+def extract_blocks(
+    model: DomainModel,
+    data: Any,
+    batch: int = 512,
+    generator: torch.Generator | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Tensor]:
+    """The values of every block that the model has, [n, dim] on the CPU: the posterior means, or, with a CPU
+    generator, one draw for every item (a deterministic block has its values either way).
+
+    A draw is what the decoder sees; the mean is a deterministic function of the item, so that information in it is
+    limited by the reader alone. data and progress as in `posteriors`, whose errors it raises.
+    """
+    blocks = posteriors(model, data, batch, progress)
+    return {name: block.mean if generator is None else block.draw(generator) for name, block in blocks.items()}
+
+
+@contextlib.contextmanager
+def evaluating(model: DomainModel) -> Iterator[None]:
+    """The model in evaluation mode for a while, without gradients."""
+    mode = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        model.train(mode)
+
+
+def _correct(model: DomainModel, data: DomainItems, rows: Tensor, of: str) -> Tensor:
+    """1 right, 0 wrong, NaN where a logit is not finite: float64 [rows]."""
+    batch = fetch(data, rows, model)
+    logits = model.class_logits(batch.x) if of == "class" else model.domain_logits(batch.x)
+    if logits is None:
+        raise ValueError(f"of must be class for {type(model).__name__}, which never reads the domain, not {of!r}.")
+    right = (logits.argmax(1) == (batch.y if of == "class" else batch.d)).double()
+    return right.masked_fill(~logits.isfinite().all(1), math.nan).cpu()
+
+
+def _mean(correct: Tensor, clusters: Tensor) -> Accuracy:
+    value = correct.mean()
+    error, count = _standard_error((correct - value) / len(correct), clusters)
+    return Accuracy(value.item(), error, len(correct), count)
+
+
+def _average(correct: Tensor, d: Tensor, clusters: Tensor, by_domain: dict[int, Accuracy]) -> Accuracy:
+    """Mean over domains. A cluster may have items of several domains, whose errors then go together."""
+    residuals = torch.empty_like(correct)
+    for value, accuracy in by_domain.items():
+        residuals[d == value] = (correct[d == value] - accuracy.value) / (accuracy.n * len(by_domain))
+    error, count = _standard_error(residuals, clusters)
+    return Accuracy(sum(entry.value for entry in by_domain.values()) / len(by_domain), error, len(correct), count)
+
+
+def _standard_error(residuals: Tensor, clusters: Tensor) -> tuple[float, int]:
+    """Of a sum of residuals that are independent between clusters only, and the number of clusters."""
+    present, place = clusters.unique(return_inverse=True)
+    sums = torch.zeros(len(present), dtype=residuals.dtype).index_add_(0, place, residuals)
+    if len(present) < 2:
+        return math.nan, len(present)
+    return math.sqrt(len(present) / (len(present) - 1) * sums.square().sum().item()), len(present)
+
+
+def _to_cpu(values: Tensor | None) -> Tensor | None:
+    return None if values is None else values.cpu()
+
+
+def _joined(blocks: Sequence[Block]) -> Block:
+    mean = torch.cat([block.mean for block in blocks])
+    return Block(mean, None if blocks[0].scale is None else torch.cat([block.scale for block in blocks]))

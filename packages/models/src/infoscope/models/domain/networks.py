@@ -1,0 +1,157 @@
+"""Encoders, decoders, heads, priors and the gradient reversal of the domain models.
+
+Everything here is built without drawing: a model makes its parts on torch's meta device and `initialise` then draws all
+weights from one generator.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import softplus
+
+from infoscope.models.domain.blocks import Block
+from infoscope.models.domain.configs import Network
+from infoscope.models.initialisation import draw_uniform
+
+SMALLEST_SCALE = 1e-7
+LARGEST_GRID = 7
+BACKBONES = {"densenet121": 1024, "resnet18": 512, "resnet50": 2048}
+
+
+def initialise(model: nn.Module, generator: torch.Generator) -> None:
+    """Gives a model built on the meta device its memory on the CPU and its first weights: torch's defaults, but for
+    the convolutions of a backbone, which are Kaiming-normal as in torchvision. Channels lie last: a fifth faster."""
+    model.to_empty(device="cpu")
+    backbones = [module for module in model.modules() if isinstance(module, Backbone)]
+    inside = {id(part) for backbone in backbones for part in backbone.modules()}
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d) and id(module) in inside:
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu", generator=generator)
+        elif isinstance(module, (nn.Linear, nn.Conv2d)):
+            draw_uniform(module, generator)
+        elif isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d)):
+            module.reset_parameters()
+    model.to(memory_format=torch.channels_last)
+
+
+def perceptron(inputs: int, hidden: Sequence[int], outputs: int) -> nn.Sequential:
+    """Linear layers with ReLU between them, from [n, inputs] to [n, outputs]."""
+    layers: list[nn.Module] = []
+    for before, after in pairwise((inputs, *hidden)):
+        layers += [nn.Linear(before, after), nn.ReLU()]
+    return nn.Sequential(*layers, nn.Linear((inputs, *hidden)[-1], outputs))
+
+
+def encoder(shape: Sequence[int], network: Network, outputs: int) -> nn.Module:
+    """A network from items [n, *shape] to [n, outputs]."""
+    if network.kind != "plain":
+        return nn.Sequential(Backbone(network.kind), nn.Linear(BACKBONES[network.kind], outputs))
+    if len(shape) == 1:
+        return perceptron(shape[0], (network.width,) * network.depth, outputs)
+    layers: list[nn.Module] = []
+    sizes, channels = _stages(shape, network.width)
+    for before, after in pairwise((shape[0], *channels)):
+        layers += [nn.Conv2d(before, after, 5, stride=2, padding=2, bias=False), nn.BatchNorm2d(after), nn.ReLU()]
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(channels[-1] * math.prod(sizes[-1]), outputs))
+
+
+def decoder(inputs: int, shape: Sequence[int], network: Network, levels: int = 1) -> nn.Module:
+    """A network from codes [n, inputs] to [n, levels * channels, height, width], or [n, levels * features]."""
+    if len(shape) == 1:
+        return perceptron(inputs, (network.width,) * network.depth, levels * shape[0])
+    sizes, channels = _stages(shape, network.width)
+    cells = channels[-1] * math.prod(sizes[-1])
+    layers: list[nn.Module] = [nn.Linear(inputs, cells, bias=False), nn.BatchNorm1d(cells), nn.ReLU()]
+    layers.append(nn.Unflatten(1, (channels[-1], *sizes[-1])))
+    for before, after, size in zip(channels[:0:-1], channels[-2::-1], sizes[-2:0:-1]):
+        layers += [nn.Upsample(size), nn.Conv2d(before, after, 3, padding=1, bias=False)]
+        layers += [nn.BatchNorm2d(after), nn.ReLU()]
+    kernel = 3 if levels == 1 else 1  # 256 levels of each value are too many outputs for more than a pixel each
+    return nn.Sequential(
+        *layers,
+        nn.Upsample(sizes[0]),
+        nn.Conv2d(channels[0], levels * shape[0], kernel, padding=kernel // 2),
+    )
+
+
+def _stages(shape: Sequence[int], width: int) -> tuple[list[tuple[int, int]], list[int]]:
+    """The sizes from the image to the last grid, and the channels after each halving (at least one)."""
+    sizes = [(shape[1], shape[2])]
+    while len(sizes) == 1 or min(sizes[-1]) > LARGEST_GRID:
+        sizes.append(((sizes[-1][0] + 1) // 2, (sizes[-1][1] + 1) // 2))
+    return sizes, [width * min(2**stage, 4) for stage in range(len(sizes) - 1)]
+
+
+class Backbone(nn.Module):
+    """The features of a torchvision network, averaged over places: images [n, 3, h, w] to [n, BACKBONES[kind]]."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        from torchvision import models  # takes seconds to import: only for those who use it
+
+        network = getattr(models, kind)(weights=None)
+        if kind == "densenet121":
+            self.features = nn.Sequential(network.features, nn.ReLU())
+        else:
+            self.features = nn.Sequential(*list(network.children())[:-2])
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Features [n, features] of images [n, 3, h, w]."""
+        return self.features(images).mean((2, 3))
+
+
+class LabelPrior(nn.Module):
+    """p(z | label): one-hot, linear, (batch norm,) ReLU, and two linear heads for mean and scale (softplus).
+
+    The layers see the one-hot vectors of every label once, so that a label's prior is a function of the label alone.
+    The batch norm of DIVA is thus over labels, each counting the same, in training and evaluation alike; the official
+    code norms over the labels of the batch.
+    """
+
+    def __init__(self, labels: Sequence[int], dim: int, norm: bool) -> None:
+        super().__init__()
+        self.labels = tuple(labels)
+        layers: list[nn.Module] = [nn.Linear(sum(labels), dim, bias=not norm)]
+        if norm:
+            layers.append(nn.BatchNorm1d(dim, track_running_stats=False))
+        self.hidden = nn.Sequential(*layers, nn.ReLU())
+        self.mean = nn.Linear(dim, dim)
+        self.scale = nn.Linear(dim, dim)
+
+    def forward(self) -> Block:
+        """Mean and scale of every label [labels, dim], or of every pair of labels [labels, other labels, dim]."""
+        weight = self.mean.weight
+        one_hot = [torch.eye(count, device=weight.device, dtype=weight.dtype) for count in self.labels]
+        if len(one_hot) == 2:
+            first, second = self.labels
+            one_hot = [one_hot[0].repeat_interleave(second, 0), one_hot[1].repeat(first, 1)]
+        hidden = self.hidden(torch.cat(one_hot, 1))
+        mean, scale = self.mean(hidden), softplus(self.scale(hidden)) + SMALLEST_SCALE
+        return Block(mean.unflatten(0, self.labels), scale.unflatten(0, self.labels))
+
+
+class _Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, strength: float) -> Tensor:
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        return -ctx.strength * gradient, None
+
+
+def reverse_gradient(x: Tensor, strength: float) -> Tensor:
+    """x itself, with its gradient multiplied by -strength on the way back (Ganin et al. 2016)."""
+    return _Reversal.apply(x, strength)
+
+
+def reversal_strength(gamma: float, progress: float) -> float:
+    """2 / (1 + exp(-gamma p)) - 1: from 0 at the start of the training (p = 0) towards 1 (Ganin et al. 2016)."""
+    return 2.0 / (1.0 + math.exp(-gamma * progress)) - 1.0

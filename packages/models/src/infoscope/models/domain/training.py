@@ -1,0 +1,253 @@
+"""One training loop for all domain models, with checkpoints that continue exactly, and the rules of model selection."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from infoscope.models.checks import one_of, whole
+from infoscope.models.domain.base import DomainModel
+from infoscope.models.domain.configs import Optimisation
+from infoscope.models.domain.evaluation import accuracies
+from infoscope.models.domain.items import DomainItems, Minibatches, check_items, fetch
+
+Row = dict[str, float]
+
+# rule -> the evaluated set that decides, and whether it may choose among the steps of a training
+RULES = {
+    "last": (None, False),
+    "training": ("training", True),
+    "training-domain-validation": ("validation", True),
+    "leave-one-domain-out": ("left-out domain", True),
+    "oracle (test-domain)": ("test domain", False),
+}
+
+
+@dataclass(frozen=True)
+class DomainFit:
+    """A finished training. model: with the selected step's weights, in evaluation mode. step: the selected one, counted
+    from 1; criterion: its accuracy on the set that decides (NaN for the rule "last", and when none was finite).
+    curve: one row for each evaluation (see `fit_domain`). ended: "done"; "patience"; or "diverged", when the loss was
+    not finite at step steps_done, and weights from after that step would be meaningless.
+    """
+
+    model: DomainModel
+    rule: str
+    step: int
+    criterion: float
+    curve: list[Row]
+    ended: str
+    steps_done: int
+
+
+def select_step(curves: Sequence[Sequence[Row]], rule: str) -> tuple[int, float]:
+    """The step that a rule of model selection chooses from the curves of one or more trainings, and its criterion.
+
+    Rules (Gulrajani & Lopez-Paz 2021, section 3), by the mean accuracy over the domains of an evaluated set:
+        last                         the last step; no criterion (NaN)
+        training                     the best step on the training items (DIVA's official code stops by this)
+        training-domain-validation   the best step on unseen items of the training domains ("validation")
+        leave-one-domain-out         the best step on a training domain that was left out ("left-out domain"): the mean
+                                     over the curves, each of a training that leaves out another one
+        oracle (test-domain)         the last step, of which the accuracy on the test domain ("test domain") is the
+                                     criterion between trainings; it may not choose among steps, and is no fair score
+    Of equals the first. The mean is over the curves at steps that all of them have; a step whose criterion is not
+    finite is not chosen, and (last step, NaN) is returned when none is finite.
+    Raises ValueError for an unknown rule, no step that all curves have, or a curve without the set.
+    """
+    name, chooses = RULES[one_of("rule", rule, RULES)]
+    steps = sorted(set.intersection(*({int(row["step"]) for row in curve} for curve in curves))) if curves else []
+    if not steps:
+        raise ValueError(f"curves must have a step that all of them evaluate, not {len(curves)} curves without one.")
+    if name is None:
+        return steps[-1], math.nan
+    criteria = {step: _criterion(curves, step, name) for step in (steps if chooses else steps[-1:])}
+    finite = {step: value for step, value in criteria.items() if math.isfinite(value)}
+    best = max(finite, key=lambda step: (finite[step], -step)) if finite else steps[-1]
+    return best, criteria[best]
+
+
+def _criterion(curves: Sequence[Sequence[Row]], step: int, name: str) -> float:
+    key = f"{name}/average"
+    rows = [next(row for row in curve if row["step"] == step) for curve in curves]
+    if any(key not in row for row in rows):
+        raise ValueError(f"validation must have a set named {name!r} for this rule, not only {sorted(rows[0])}.")
+    return sum(row[key] for row in rows) / len(rows)
+
+
+def fit_domain(
+    model: DomainModel,
+    train: DomainItems,
+    validation: DomainItems | Mapping[str, DomainItems] | None = None,
+    *,
+    steps: int,
+    generator: torch.Generator,
+    rule: str = "last",
+    every: int | None = None,
+    patience: int | None = None,
+    report: Callable[[int, Row], None] | None = None,
+    save: Callable[[Callable[[], dict]], None] | None = None,
+    state: Mapping[str, Any] | None = None,
+) -> DomainFit:
+    """Trains a domain model for `steps` steps with its configuration's optimiser and schedules, on its own device.
+
+    train: items whose classes and domains are the model's (`DomainData` or any `DomainItems`); y -1 where unknown, for
+    the models that take it. validation: evaluated sets by name (a single one is named "validation"); `rule` needs the
+    set that it decides by (see `select_step`; "training" is evaluated without being given). every: steps between
+    evaluations (None: a tenth of the training); the last step is evaluated as well. patience: evaluations without a
+    better criterion after which the training ends: with an evaluation an epoch (the items over the batch, in steps),
+    NVAE's is 5, and DIVA's 100 by the rule "training".
+
+    Every draw (order of items, latents) is from `generator`, a CPU generator. report(step, terms) is called after each
+    step, counted from 1, with the terms of the loss (nats per item), and the accuracies when it was evaluated; what it
+    raises ends the training. The curve has, for each evaluation, the step, the mean of each term over the steps since
+    the last one, and for each set "name/average" (mean over its domains), "name/overall" and "name/worst". Where
+    adversary and rest take turns, each has its own "objective/...".
+
+    save(make) is called after each step with a function that makes the state, of tensors and plain values only; given
+    back as `state`, with a model of the same configuration and the same data, the training continues with the same
+    numbers. Raises ValueError for labels that do not suit the model, a rule without its set, a patience without a rule
+    that may choose among steps, and a state of another training.
+    """
+    if not isinstance(validation, Mapping):
+        validation = {} if validation is None else {"validation": validation}
+    sets = dict(validation)
+    needed, chooses = RULES[one_of("rule", rule, RULES)]
+    if needed == "training":
+        sets.setdefault("training", train)
+    if needed is not None and needed not in sets:
+        raise ValueError(f"validation must have a set named {needed!r} for the rule {rule!r}, not {sorted(sets)}.")
+    if patience is not None and not chooses:
+        raise ValueError(f"patience must be None for the rule {rule!r}, which may not choose a step, not {patience!r}.")
+    check_items("train", train, model, train=True)
+    for name, items in sets.items():
+        check_items(f"validation[{name!r}]", items, model, train=False)
+    training = _Training(model, train, whole("steps", steps), rule, generator)
+    if state is not None:
+        training.load_state(state)
+    every = max(1, steps // 10) if every is None else whole("every", every)
+    whole("patience", 1 if patience is None else patience)
+    while training.ended is None:
+        terms = training.advance()
+        if training.done % every == 0 or training.done == steps or training.ended:
+            terms |= training.evaluate(sets, patience)
+        if report is not None:
+            report(training.done, terms)
+        if save is not None:
+            save(training.state)
+    return training.finish()
+
+
+class _Training:
+    """A training between two steps."""
+
+    def __init__(
+        self, model: DomainModel, train: DomainItems, steps: int, rule: str, generator: torch.Generator
+    ) -> None:
+        self.model, self.train, self.steps, self.rule, self.generator = model, train, steps, rule, generator
+        settings = model.settings.optimisation
+        self.minibatches = Minibatches(torch.as_tensor(train.d), settings.batch, settings.balanced, generator)
+        self.indices = iter(self.minibatches)
+        self.restart = model.restart(steps)
+        self.optimisers = self._fresh_optimisers()
+        self.done, self.ended = 0, None
+        self.curve: list[Row] = []
+        self.sums: dict[str, list[float]] = {}
+        self.best: dict[str, Tensor] | None = None
+        model.train()
+
+    def _fresh_optimisers(self) -> dict[str, torch.optim.Optimizer]:
+        players = self.model.players().items()
+        return {name: optimiser(self.model.optimisation(name), parameters) for name, parameters in players}
+
+    def advance(self) -> Row:
+        """One step; the terms of its loss."""
+        if self.done == self.restart:
+            self.optimisers = self._fresh_optimisers()
+        player = self.model.player(self.done)
+        batch = fetch(self.train, next(self.indices), self.model)
+        terms = self.model.losses(batch, self.done / self.steps, self.generator, player)
+        self.model.zero_grad()
+        terms["objective"].backward()
+        self.optimisers[player].step()
+        self.done += 1
+        values = dict(zip(terms, torch.stack([term.detach() for term in terms.values()]).tolist()))
+        if not math.isfinite(values["objective"]):
+            self.ended = "diverged"
+        elif self.done == self.steps:
+            self.ended = "done"
+        if len(self.optimisers) > 1:
+            values[f"objective/{player}"] = values.pop("objective")
+        for name, value in values.items():
+            self.sums.setdefault(name, []).append(value)
+        return values
+
+    def evaluate(self, sets: Mapping[str, DomainItems], patience: int | None) -> Row:
+        """Adds a row to the curve, keeps the weights if they are the rule's best so far; the accuracies."""
+        scores: Row = {}
+        for name, items in sets.items():
+            result = accuracies(self.model, items)
+            scores |= {f"{name}/{part}": getattr(result, part).value for part in ("average", "overall", "worst")}
+        means = {name: sum(values) / len(values) for name, values in self.sums.items()}
+        self.curve.append({"step": self.done} | means | scores)
+        self.sums = {}
+        best, _ = select_step([self.curve], self.rule)
+        if best == self.done:
+            self.best = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
+        since = sum(row["step"] > best for row in self.curve)
+        if self.ended is None and patience is not None and since >= patience:
+            self.ended = "patience"
+        return scores
+
+    def finish(self) -> DomainFit:
+        step, criterion = select_step([self.curve], self.rule)
+        self.model.load_state_dict(self.best)
+        return DomainFit(self.model.eval(), self.rule, step, criterion, self.curve, self.ended, self.done)
+
+    def state(self) -> dict[str, Any]:
+        """All that the rest of the training depends on, as tensors and plain values."""
+        return {
+            "config": self.model.config,
+            "steps": self.steps,
+            "rule": self.rule,
+            "done": self.done,
+            "ended": self.ended,
+            "model": {name: value.clone() for name, value in self.model.state_dict().items()},
+            "optimisers": {name: copy.deepcopy(entry.state_dict()) for name, entry in self.optimisers.items()},
+            "generator": self.generator.get_state(),
+            "minibatches": list(self.minibatches.state),
+            "curve": [dict(row) for row in self.curve],
+            "sums": {name: list(values) for name, values in self.sums.items()},
+            "best": self.best,
+        }
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        own = {"config": self.model.config, "steps": self.steps, "rule": self.rule}
+        if {name: state[name] for name in own} != own:
+            raise ValueError(
+                f"state must be of a training of {self.steps} steps by the rule {self.rule!r} of a model of the same "
+                f"configuration, not of {state['steps']} steps by {state['rule']!r} of {state['config']}."
+            )
+        self.model.load_state_dict(state["model"])
+        for name, entry in self.optimisers.items():
+            entry.load_state_dict(state["optimisers"][name])
+        self.generator.set_state(state["generator"].cpu())
+        self.minibatches.state = list(state["minibatches"])
+        self.done, self.ended, self.best = state["done"], state["ended"], state["best"]
+        self.curve = [dict(row) for row in state["curve"]]
+        self.sums = {name: list(values) for name, values in state["sums"].items()}
+
+
+def optimiser(settings: Optimisation, parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:
+    """The optimiser that a configuration asks for."""
+    rate, decay = settings.learning_rate, settings.weight_decay
+    if settings.method == "sgd":
+        return torch.optim.SGD(parameters, lr=rate, momentum=settings.momentum, weight_decay=decay)
+    betas = (settings.momentum, settings.second_momentum)
+    return torch.optim.Adam(parameters, lr=rate, betas=betas, weight_decay=decay)

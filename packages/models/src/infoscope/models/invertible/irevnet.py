@@ -1,0 +1,126 @@
+"""A random i-RevNet (the benchmark, section 5.7; Jacobsen et al., i-RevNet: Deep Invertible Networks, ICLR 2018)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from infoscope.models.checks import whole, wholes
+from infoscope.models.initialisation import convolution, generator_or_default
+from infoscope.models.invertible.base import InvertibleEncoder, Normalisation
+
+# Blocks per stage: the published network (301 layers), and one of the same stages and code for a CPU.
+IREVNET_BLOCKS = {"published": (6, 16, 72, 6), "small": (1, 2, 4, 1)}
+
+
+class IRevNet(InvertibleEncoder):
+    """Space-to-depth, then stages of invertible blocks, each stage halving the side: samples to codes [n, c * h * w].
+
+    The published network reads 3 x 64 x 64 images; its stages have 24, 96, 384 and 1536 channels per half, its code
+    3072 x 2 x 2 = 12288 entries. A block maps the halves (a, b) to (b, a + F(b)) with F three 3 x 3 convolutions
+    through channels / `bottleneck`, each but the very first behind a normalisation and a ReLU. Nothing is added to or
+    lost from the image, so the channels follow from its shape. Given its statistics the map keeps volumes (|det| = 1).
+    In float32 the published network returns images to about 1e-3, in float64 (`encoder.double()`) to rounding.
+
+    Arguments: features, the length of a flat sample; shape, of the image (channels, height, width), read channel by
+    channel, row by row. Fewer features than the image holds are repeated from the start until it is full: a grey image
+    becomes three equal channels, a vector is expanded with copies of itself (as in the benchmark, appendix C), and
+    `inverse` reads the first copy. blocks, per stage (IREVNET_BLOCKS has two choices); bottleneck; statistics, "batch"
+    or "fixed", see `InvertibleEncoder`; generator, of the weights (None: a fresh one with seed 0).
+    Raises ValueError for sizes that are not positive whole numbers, height or width not divisible by
+    2^(stages + 1), more features than the image holds, fewer first-stage channels than bottleneck, or other statistics.
+    """
+
+    def __init__(
+        self,
+        features: int = 12288,
+        shape: Sequence[int] = (3, 64, 64),
+        blocks: Sequence[int] = IREVNET_BLOCKS["published"],
+        bottleneck: int = 4,
+        statistics: str = "batch",
+        generator: torch.Generator | None = None,
+    ) -> None:
+        channels, height, width = shape = wholes("shape", shape, 3)
+        blocks = wholes("blocks", blocks)
+        size = channels * height * width
+        if height % 2 ** (len(blocks) + 1) or width % 2 ** (len(blocks) + 1):
+            raise ValueError(
+                f"shape must have a height and width divisible by {2 ** (len(blocks) + 1)} for {len(blocks)} stages, "
+                f"not {shape}."
+            )
+        if whole("features", features) > size:
+            raise ValueError(f"features must be at most {size}, the entries of {shape}, not {features}.")
+        if whole("bottleneck", bottleneck) > channels * 8:
+            raise ValueError(f"bottleneck must be at most the first stage's {channels * 8} channels, not {bottleneck}.")
+        super().__init__(statistics, features=features, shape=shape, blocks=blocks, bottleneck=bottleneck)
+        self.features, self.code_features = features, size
+        generator = generator_or_default(generator)
+        self.blocks = nn.ModuleList()
+        half = channels * 2
+        for depth in blocks:
+            for position in range(depth):
+                stride = 2 if position == 0 else 1
+                first = not self.blocks
+                self.blocks.append(Block(half, stride, bottleneck, first, statistics, generator))
+                half *= stride**2
+        self._code_shape = (2 * half, height // 2 ** (len(blocks) + 1), width // 2 ** (len(blocks) + 1))
+        self.requires_grad_(False)
+
+    def _encode(self, x: Tensor) -> Tensor:
+        copies = -(-self.code_features // self.features)
+        image = x.repeat(1, copies)[:, : self.code_features].view(-1, *self.config["shape"])
+        a, b = space_to_depth(image).chunk(2, 1)
+        for block in self.blocks:
+            a, b = block(a, b)
+        return torch.cat([a, b], 1).flatten(1)
+
+    def _decode(self, code: Tensor) -> Tensor:
+        a, b = code.view(-1, *self._code_shape).chunk(2, 1)
+        for block in reversed(self.blocks):
+            a, b = block.inverse(a, b)
+        return depth_to_space(torch.cat([a, b], 1)).flatten(1)[:, : self.features]
+
+
+class Block(nn.Module):
+    """(a, b) -> (b, a + F(b)), both halves first turned from space to depth when the stride is 2."""
+
+    def __init__(
+        self, inputs: int, stride: int, bottleneck: int, first: bool, statistics: str, generator: torch.Generator
+    ) -> None:
+        super().__init__()
+        self.stride = stride
+        outputs = inputs * stride**2
+        inner = outputs // bottleneck
+        layers: list[nn.Module] = []
+        if not first:
+            layers += [Normalisation(inputs, statistics), nn.ReLU()]
+        layers += [convolution(inputs, inner, stride, generator), Normalisation(inner, statistics), nn.ReLU()]
+        layers += [convolution(inner, inner, 1, generator), Normalisation(inner, statistics), nn.ReLU()]
+        layers += [convolution(inner, outputs, 1, generator)]
+        self.residual = nn.Sequential(*layers)
+
+    def forward(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        change = self.residual(b)
+        if self.stride == 2:
+            a, b = space_to_depth(a), space_to_depth(b)
+        return b, a + change
+
+    def inverse(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        if self.stride == 1:
+            return b - self.residual(a), a
+        before = depth_to_space(a)
+        return depth_to_space(b - self.residual(before)), before
+
+
+def space_to_depth(image: Tensor) -> Tensor:
+    """[n, c, h, w] -> [n, 4 c, h / 2, w / 2]: channels ordered by place in the 2 x 2 cell, then by old channel."""
+    n, c, h, w = image.shape
+    return image.view(n, c, h // 2, 2, w // 2, 2).permute(0, 3, 5, 1, 2, 4).reshape(n, 4 * c, h // 2, w // 2)
+
+
+def depth_to_space(image: Tensor) -> Tensor:
+    """The inverse of `space_to_depth`."""
+    n, c, h, w = image.shape
+    return image.view(n, 2, 2, c // 4, h, w).permute(0, 3, 4, 1, 5, 2).reshape(n, c // 4, 2 * h, 2 * w)

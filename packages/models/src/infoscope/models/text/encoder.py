@@ -1,0 +1,256 @@
+"""Transformer encoders of texts, read out as embeddings (the benchmark, sections 4.3 and D.1)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+from transformers import AutoConfig, AutoModel, AutoTokenizer, PretrainedConfig
+
+from infoscope.models.checks import one_of, whole
+from infoscope.models.initialisation import generator_or_default
+from infoscope.models.text.subwords import byte_pairs, word_pieces
+
+POOLINGS = ("pooler", "cls", "mean")
+
+Texts = Sequence[str] | Sequence[tuple[str, str]]
+Tokens = tuple[Tensor, Tensor]
+"""The token ids and the segments of one text, int64 [length] each."""
+
+_ENCODED_AT_ONCE = 1024  # texts: the tokenizer's own records are much larger than the ids
+
+
+class TextEncoder(nn.Module):
+    """A transformer of the transformers library with its tokenizer: texts to vectors.
+
+    Made by `pretrained_encoder` (any encoder of the hub or a folder) or `small_encoder` (nothing but a corpus).
+    Arguments, all plain values, so that `TextEncoder(**encoder.config)` and `load_state_dict` rebuild it offline:
+    architecture, the model's configuration with its `model_type`; tokenizer, the JSON of a `tokenizers.Tokenizer`;
+    padding, the id of its padding token; pooling: "pooler" the model's own (BERT: a tanh layer on the first token),
+    "cls" the last layer's first token, "mean" the mean of its tokens; max_length, in tokens, beyond which a text is cut
+    off. generator, of the weights (None: a fresh one with seed 0).
+    Raises ValueError for an unknown pooling or one the model lacks, sizes that are not whole numbers in range, and an
+    architecture that names code outside of transformers.
+    """
+
+    def __init__(
+        self,
+        architecture: Mapping[str, Any],
+        tokenizer: str,
+        padding: int,
+        pooling: str = "cls",
+        max_length: int = 256,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        _check_inside(architecture)
+        self.config = {
+            "architecture": dict(architecture),
+            "tokenizer": tokenizer,
+            "padding": whole("padding", padding, 0),
+            "pooling": one_of("pooling", pooling, POOLINGS),
+            "max_length": whole("max_length", max_length, 3),
+        }
+        with drawing_from(generator_or_default(generator)):
+            self.transformer = AutoModel.from_config(AutoConfig.for_model(**architecture), trust_remote_code=False)
+        self.hidden = self.transformer.config.hidden_size
+        if pooling == "pooler" and getattr(self.transformer, "pooler", None) is None:
+            raise ValueError(f'pooling must be "cls" or "mean" for {architecture["model_type"]}, which has no pooler.')
+        if max_length > (longest := _longest(self.transformer)):
+            raise ValueError(f"max_length must be at most {longest}, the model's positions, not {max_length}.")
+        self._tokenizer = Tokenizer.from_str(tokenizer)
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(max_length)
+        self._reads_types = getattr(self.transformer.config, "type_vocab_size", 0) > 1
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
+        """Vectors [n, hidden] of token ids, their mask (1 a token, 0 padding) and segments, all int64 [n, length]."""
+        types = {"token_type_ids": token_type_ids} if self._reads_types and token_type_ids is not None else {}
+        output = self.transformer(input_ids=input_ids, attention_mask=attention_mask, **types)
+        if self.config["pooling"] == "pooler":
+            return output.pooler_output
+        if self.config["pooling"] == "cls":
+            return output.last_hidden_state[:, 0]
+        shares = attention_mask / attention_mask.sum(1, keepdim=True)
+        return (output.last_hidden_state * shares.unsqueeze(2).to(output.last_hidden_state.dtype)).sum(1)
+
+    def tokenize(self, texts: Texts) -> dict[str, Tensor]:
+        """The arguments of `forward` for texts, or for pairs of texts, padded to the longest: int64 on the CPU."""
+        return self.padded(self.tokens(texts))
+
+    def tokens(self, texts: Texts) -> list[Tokens]:
+        """The tokens of texts, or of pairs of texts, each of its own length. Raises ValueError for no texts."""
+        if len(texts) == 0:
+            raise ValueError("texts must hold at least one text, not none.")
+        found = []
+        for start in range(0, len(texts), _ENCODED_AT_ONCE):
+            encoded = self._tokenizer.encode_batch(list(texts[start : start + _ENCODED_AT_ONCE]))
+            found += [(torch.tensor(one.ids), torch.tensor(one.type_ids)) for one in encoded]
+        return found
+
+    def padded(self, tokens: Sequence[Tokens]) -> dict[str, Tensor]:
+        """The arguments of `forward` for the tokens of some texts, padded to the longest."""
+        ids, segments = zip(*tokens)
+        return {
+            "input_ids": pad_sequence(ids, batch_first=True, padding_value=self.config["padding"]),
+            "attention_mask": pad_sequence([torch.ones_like(one) for one in ids], batch_first=True),
+            "token_type_ids": pad_sequence(segments, batch_first=True),
+        }
+
+    def embed(self, texts: Texts, batch: int = 64) -> Tensor:
+        """Vectors float [n, hidden] of texts or pairs of texts, on the CPU, in evaluation mode, without gradients."""
+        return self.read_out(texts, lambda vectors: vectors, batch)
+
+    @torch.no_grad()
+    def read_out(self, texts: Texts, read: Callable[[Tensor], Tensor], batch: int = 64) -> Tensor:
+        """What `read` makes of the vectors of texts, as `embed`. Texts of similar length share a batch: little is
+        padded."""
+        whole("batch", batch)
+        device, training = next(self.parameters()).device, self.training
+        tokens = self.tokens(texts)
+        order = sorted(range(len(tokens)), key=lambda place: len(tokens[place][0]))
+        self.eval()
+        try:
+            parts = []
+            for start in range(0, len(order), batch):
+                rows = self.padded([tokens[place] for place in order[start : start + batch]])
+                parts.append(read(self(**{name: values.to(device) for name, values in rows.items()})).cpu())
+        finally:
+            self.train(training)
+        return torch.cat(parts)[torch.tensor(order).argsort()]
+
+
+def pretrained_encoder(
+    name: str,
+    pooling: str = "cls",
+    max_length: int = 256,
+    revision: str = "main",
+    generator: torch.Generator | None = None,
+) -> TextEncoder:
+    """An encoder of the Hugging Face hub, such as "bert-base-uncased", or of a local folder in its format.
+
+    Loading executes transformers' own class of the `model_type` in the repository's config.json, and reads its
+    safetensors weights and its tokenizer.json or vocabulary: no code of the repository (trust_remote_code=False) and
+    no pickle (use_safetensors=True). revision: a branch, tag or commit of the hub. Weights that are not in the
+    repository, usually the pooler's, are drawn from `generator`. Computes in float32.
+    Raises ValueError when name has no such model, safetensors weights, fast tokenizer or padding token, and as
+    `TextEncoder`.
+    """
+    generator = generator_or_default(generator)
+    source = {"revision": revision, "trust_remote_code": False}
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name, **source)
+        with drawing_from(generator):
+            model = AutoModel.from_pretrained(name, use_safetensors=True, dtype=torch.float32, **source)
+    except (OSError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ValueError(
+            f"name must be a hub model or a folder with a configuration, safetensors weights and a tokenizer that need "
+            f"no code of their own, not {name!r}: {reason}"
+        ) from error
+    if getattr(tokenizer, "backend_tokenizer", None) is None or tokenizer.pad_token_id is None:
+        raise ValueError(f"name must be a model with a fast tokenizer and a padding token, unlike {name!r}.")
+    encoder = TextEncoder(
+        _architecture(model.config),
+        tokenizer.backend_tokenizer.to_str(),
+        tokenizer.pad_token_id,
+        pooling,
+        max_length,
+        generator=generator,
+    )
+    encoder.transformer.load_state_dict(model.state_dict())
+    return encoder.eval()
+
+
+def small_encoder(
+    texts: Texts,
+    architecture: str,
+    generator: torch.Generator,
+    *,
+    vocabulary: int = 4000,
+    hidden: int = 128,
+    layers: int = 2,
+    heads: int = 4,
+    pooling: str = "cls",
+    max_length: int = 64,
+) -> TextEncoder:
+    """A small untrained encoder, without any download: its tokenizer is trained on the texts (or pairs of texts).
+
+    architecture: "bert" or "distilbert" (lower-case WordPiece) or "roberta" (byte-level BPE). vocabulary, greatest
+    number of tokens; hidden, width of the vectors (the inner layers have 4 times as many); layers; heads, of attention;
+    pooling and max_length as in `TextEncoder`. Weights are drawn from `generator`; the tokenizer draws nothing.
+    Raises ValueError for another architecture, no texts, sizes that are not positive whole numbers, hidden not
+    divisible by heads, a pooling that the architecture lacks.
+    """
+    one_of("architecture", architecture, ("bert", "distilbert", "roberta"))
+    if len(texts) == 0:
+        raise ValueError("texts must hold at least one text, not none.")
+    sizes = {"vocabulary": vocabulary, "hidden": hidden, "layers": layers, "heads": heads, "max_length": max_length}
+    for size, value in sizes.items():
+        whole(size, value)
+    if hidden % heads:
+        raise ValueError(f"hidden must be divisible by heads = {heads}, not {hidden}.")
+    single = [text for one in texts for text in ((one,) if isinstance(one, str) else one)]
+    tokenizer = byte_pairs(single, vocabulary) if architecture == "roberta" else word_pieces(single, vocabulary)
+    plain: dict[str, Any] = {"model_type": architecture, "vocab_size": tokenizer.get_vocab_size()}
+    if architecture == "distilbert":
+        plain |= {"dim": hidden, "hidden_dim": 4 * hidden, "n_layers": layers, "n_heads": heads}
+    else:
+        plain |= {"hidden_size": hidden, "intermediate_size": 4 * hidden}
+        plain |= {"num_hidden_layers": layers, "num_attention_heads": heads}
+    padding = 0
+    if architecture == "roberta":
+        padding = 1
+        plain |= {"type_vocab_size": 1, "bos_token_id": 0, "eos_token_id": 2}
+    # RoBERTa counts positions from the padding id on
+    plain |= {"pad_token_id": padding, "max_position_embeddings": max_length + (2 if architecture == "roberta" else 0)}
+    return TextEncoder(plain, tokenizer.to_str(), padding, pooling, max_length, generator=generator).eval()
+
+
+@contextlib.contextmanager
+def drawing_from(generator: torch.Generator, device: torch.device | str = "cpu") -> Iterator[None]:
+    """Lets code that knows only torch's global generators draw from `generator`, and puts them back as they were."""
+    device = torch.device(device)
+    seed = int(torch.randint(2**62, (), generator=generator))
+    lent = [torch.cuda.current_device() if device.index is None else device.index] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices=lent):
+        torch.default_generator.manual_seed(seed)
+        for index in lent:
+            torch.cuda.default_generators[index].manual_seed(seed)
+        yield
+
+
+def _architecture(config: PretrainedConfig) -> dict[str, Any]:
+    """A model's configuration as plain values, without what says where it came from or names code outside."""
+    plain = json.loads(json.dumps(config.to_diff_dict()))
+    outside = ("architectures", "dtype", "transformers_version")
+    return {name: value for name, value in plain.items() if name not in outside and not _names_code(name)}
+
+
+def _check_inside(architecture: Mapping[str, Any]) -> None:
+    """ValueError for a configuration, such as one from a store, that could have transformers fetch and run code."""
+    for name, value in architecture.items():
+        if _names_code(name):
+            raise ValueError(f"architecture must not say {name!r}, which can name code outside, as here {value!r}.")
+        if isinstance(value, Mapping):
+            _check_inside(value)
+
+
+def _names_code(name: str) -> bool:
+    return name.startswith("_") or name.endswith("_implementation") or name == "auto_map"
+
+
+def _longest(transformer: nn.Module) -> int:
+    """The most tokens that a model has positions for."""
+    positions = getattr(getattr(transformer, "embeddings", None), "position_embeddings", None)
+    if not isinstance(positions, nn.Embedding):
+        return getattr(transformer.config, "max_position_embeddings", None) or sys.maxsize
+    # the RoBERTa family counts positions from behind the padding id
+    return positions.num_embeddings - (0 if positions.padding_idx is None else positions.padding_idx + 1)

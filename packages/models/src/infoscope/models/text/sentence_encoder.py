@@ -1,0 +1,111 @@
+"""A small encoder of sentences, trained on the corpus it is to embed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from infoscope.models.checks import classes_of
+from infoscope.models.initialisation import draw_uniform
+
+_WORD = re.compile(r"[a-z0-9']+")
+
+
+class SentenceEncoder(nn.Module):
+    """Mean of word embeddings, one hidden layer (ReLU), tanh: `width` values in (-1, 1), as BERT's pooler gives them.
+
+    Arguments: vocabulary, the distinct lower-case words it knows; width, of the embeddings, the hidden layer and the
+    output. A new encoder has zero weights: load them, or train with `fit_sentence_encoder`.
+    Raises ValueError when the vocabulary is empty or repeats a word, or width is not a positive whole number.
+    """
+
+    def __init__(self, vocabulary: Sequence[str], width: int = 64) -> None:
+        super().__init__()
+        if not vocabulary or len(set(vocabulary)) < len(vocabulary):
+            raise ValueError(
+                f"vocabulary must be one or more distinct words, not {len(vocabulary)} words of which "
+                f"{len(set(vocabulary))} are distinct."
+            )
+        if not isinstance(width, int) or width < 1:
+            raise ValueError(f"width must be a whole number of at least 1, not {width!r}.")
+        self.config = {"vocabulary": list(vocabulary), "width": width}
+        self._columns = {word: column for column, word in enumerate(vocabulary)}
+        self.embedding = _zero_linear(len(vocabulary), width, bias=False)
+        self.hidden = _zero_linear(width, width)
+        self.output = _zero_linear(width, width)
+
+    def forward(self, frequencies: Tensor) -> Tensor:
+        """Encodes word frequencies [n, words], as `frequencies` gives them: [n, width]."""
+        return torch.tanh(self.output(torch.relu(self.hidden(self.embedding(frequencies)))))
+
+    def frequencies(self, sentences: Sequence[str]) -> Tensor:
+        """The share of every vocabulary word among the known words of each sentence: float32 [n, words] on the CPU.
+
+        Raises ValueError when a sentence has no known word.
+        """
+        known = [[self._columns[word] for word in words(sentence) if word in self._columns] for sentence in sentences]
+        if [] in known:
+            raise ValueError(
+                f"sentences must each have a word of the vocabulary, unlike {sentences[known.index([])]!r}."
+            )
+        rows = torch.arange(len(known)).repeat_interleave(torch.tensor([len(columns) for columns in known]))
+        columns = torch.tensor([column for columns in known for column in columns])
+        counts = torch.zeros(len(known), len(self._columns))
+        counts.index_put_((rows, columns), torch.ones(len(rows)), accumulate=True)
+        return counts / counts.sum(1, keepdim=True)
+
+    @torch.no_grad()
+    def encode(self, sentences: Sequence[str]) -> Tensor:
+        """Embeds sentences: float32 [n, width], values in [-1, 1], on the encoder's device.
+
+        Raises ValueError when a sentence has no known word.
+        """
+        return self(self.frequencies(sentences).to(self.output.weight.device))
+
+
+def words(sentence: str) -> list[str]:
+    """The words of a sentence in lower case, without punctuation."""
+    return _WORD.findall(sentence.lower())
+
+
+def fit_sentence_encoder(
+    sentences: Sequence[str],
+    labels: Tensor,
+    generator: torch.Generator,
+    width: int = 64,
+    steps: int = 200,
+    batch: int = 128,
+    learning_rate: float = 3e-3,
+) -> SentenceEncoder:
+    """Trains an encoder, with a linear head that is thrown away, to tell the classes of the sentences apart (Adam,
+    cross entropy, on the CPU).
+
+    labels int64 [n] in 0..classes-1. Every draw, initial weights included, is from `generator`, a CPU generator.
+    Raises ValueError when labels do not match the sentences or hold fewer than two classes.
+    """
+    classes = classes_of(labels, len(sentences), "sentence")
+    encoder = SentenceEncoder(sorted({word for sentence in sentences for word in words(sentence)}), width)
+    head = _zero_linear(width, classes)
+    nn.init.normal_(encoder.embedding.weight, generator=generator)
+    for layer in (encoder.hidden, encoder.output, head):
+        draw_uniform(layer, generator)
+    frequencies = encoder.frequencies(sentences)
+    optimiser = torch.optim.Adam([*encoder.parameters(), *head.parameters()], lr=learning_rate)
+    for _ in range(steps):
+        rows = torch.randint(len(labels), (batch,), generator=generator)
+        optimiser.zero_grad()
+        cross_entropy(head(encoder(frequencies[rows])), labels[rows]).backward()
+        optimiser.step()
+    return encoder.eval()
+
+
+def _zero_linear(inputs: int, outputs: int, bias: bool = True) -> nn.Linear:
+    """A linear layer of zeros. nn.Linear alone would draw its weights from torch's global generator."""
+    layer = nn.utils.skip_init(nn.Linear, inputs, outputs, bias=bias)
+    for parameter in layer.parameters():
+        nn.init.zeros_(parameter)
+    return layer

@@ -1,0 +1,230 @@
+"""Variational autoencoders of images, with real and categorical latents (Kingma & Welling 2014; Dupont 2018)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import log_softmax, softplus
+
+from infoscope.models.checks import whole, wholes
+from infoscope.models.initialisation import generator_or_default
+from infoscope.models.vae.images import Images, ImageSource, unit_range
+from infoscope.models.vae.layers import checked_shape, decoder, encoder
+
+CHANNELS = (32, 32, 64, 64)
+
+
+@dataclass(frozen=True)
+class LatentSpec:
+    """Which latents there are: `real` ones, then one block for each number of categories in `categorical`.
+
+    A category is drawn relaxed, as a point inside the simplex, at `temperature` (Jang et al. 2017; Maddison et al.
+    2017); .67 is JointVAE's. Raises ValueError for no latents at all, fewer than 2 categories, a temperature that is
+    not positive.
+    """
+
+    real: int = 6
+    categorical: tuple[int, ...] = ()
+    temperature: float = 0.67
+
+    def __post_init__(self) -> None:
+        none = isinstance(self.categorical, Sequence) and not self.categorical
+        blocks = () if none else tuple(wholes("categorical", self.categorical))
+        object.__setattr__(self, "categorical", blocks)
+        if whole("real", self.real, 0) == 0 and not blocks:
+            raise ValueError("real must be at least 1 when there are no categorical latents, not 0.")
+        if 1 in blocks:
+            raise ValueError(f"categorical must be numbers of categories of at least 2, not {list(blocks)}.")
+        if not 0 < self.temperature < math.inf:
+            raise ValueError(f"temperature must be a positive number, not {self.temperature!r}.")
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many entries of a code each latent takes: 1 for a real one, its categories for a block."""
+        return (1,) * self.real + self.categorical
+
+    @property
+    def width(self) -> int:
+        """The length of a code: the real latents and the categories of all blocks."""
+        return sum(self.sizes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """z1, z2, ... for real latents, c1, c2, ... for categorical ones, in the order of the code."""
+        real = (f"z{number + 1}" for number in range(self.real))
+        return (*real, *(f"c{number + 1}" for number in range(len(self.categorical))))
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """What an encoder says of n images: a Gaussian for every real latent, a distribution for every categorical one.
+
+    mean [n, R]; scale [n, R], standard deviations, or None when the code is deterministic and has no density;
+    log_probabilities, one [n, C_j] for each block.
+    """
+
+    mean: Tensor
+    scale: Tensor | None
+    log_probabilities: tuple[Tensor, ...] = ()
+
+    @property
+    def probabilities(self) -> tuple[Tensor, ...]:
+        """One [n, C_j] for each categorical block."""
+        return tuple(block.exp() for block in self.log_probabilities)
+
+    def __len__(self) -> int:
+        return len(self.mean)
+
+
+class _ImageModel(nn.Module):
+    """Encoder and decoder; what VAE and AutoEncoder share."""
+
+    config: dict[str, Any]
+    latents: LatentSpec
+
+    def encode(self, images: Tensor) -> Encoding:
+        raise NotImplementedError
+
+    def decode(self, codes: Tensor) -> Tensor:
+        """Bernoulli logits [n, C, H, W] of codes [n, latents.width]; a sigmoid makes them images."""
+        if codes.dim() != 2 or codes.shape[1] != self.latents.width:
+            raise ValueError(f"codes must have shape [n, {self.latents.width}], not {list(codes.shape)}.")
+        return self.decoder(codes)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """The means and, beside them, the probabilities of every block: [n, latents.width].
+
+        images: floats in [0, 1], [n, C, H, W]. Raises ValueError for another shape or range.
+        """
+        encoding = self.encode(unit_range(images))
+        return torch.cat([encoding.mean, *encoding.probabilities], 1)
+
+    def _encoded(self, images: Tensor) -> Tensor:
+        shape = self.config["image_shape"]
+        if list(images.shape[1:]) != shape:
+            raise ValueError(f"images must have shape [n, {', '.join(map(str, shape))}], not {list(images.shape)}.")
+        return self.encoder(images)
+
+
+class VAE(_ImageModel):
+    """A convolutional variational autoencoder: Gaussian and relaxed one-hot latents, Bernoulli pixels.
+
+    As in Tokui & Sato 2021, table 2: 4 x 4 convolutions of stride 2 with 32, 32, 64 and 64 channels, a hidden layer of
+    256, ReLU, linear layers for mean, scale (softplus) and logits; the decoder mirrors it. A 64 x 64 image is 4 x 4
+    between convolutions and hidden layer, a 32 x 32 image 2 x 2, with the same four stages.
+
+    Arguments: image_shape (channels 1 to 3, height, width), sides divisible by 2^stages; latents, a LatentSpec or its
+    fields; channels, of the stages (half of them is about twice as fast); hidden; generator, of the weights (None: a
+    fresh one with seed 0). `config` and `load_state_dict` rebuild it. Raises ValueError for sizes out of range.
+    """
+
+    def __init__(
+        self,
+        image_shape: Sequence[int] = (1, 64, 64),
+        latents: LatentSpec | Mapping[str, Any] = LatentSpec(),  # noqa: B008 (frozen)
+        channels: Sequence[int] = CHANNELS,
+        hidden: int = 256,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        shape, channels = checked_shape(image_shape, channels)
+        self.latents = latents if isinstance(latents, LatentSpec) else LatentSpec(**latents)
+        plain = asdict(self.latents) | {"categorical": list(self.latents.categorical)}
+        self.config = {"image_shape": shape, "latents": plain, "channels": channels, "hidden": whole("hidden", hidden)}
+        generator = generator_or_default(generator)
+        outputs = 2 * self.latents.real + sum(self.latents.categorical)
+        self.encoder = encoder(shape, outputs, channels, hidden, generator)
+        self.decoder = decoder(shape, self.latents.width, channels, hidden, generator)
+
+    def encode(self, images: Tensor) -> Encoding:
+        """The posterior of images [n, C, H, W], floats in [0, 1] (not checked). Raises ValueError for another shape."""
+        real = self.latents.real
+        mean, raw, *logits = self._encoded(images).split((real, real, *self.latents.categorical), 1)
+        return Encoding(mean, softplus(raw), tuple(log_softmax(block, 1) for block in logits))
+
+    def sample(self, encoding: Encoding, generator: torch.Generator) -> Tensor:
+        """One code for each image, [n, latents.width]: real latents, then relaxed one-hot blocks; differentiable.
+
+        generator: a CPU generator, whatever the device, so that every device sees the same noise.
+        """
+        noise = torch.randn(encoding.mean.shape, generator=generator).to(encoding.mean)
+        drawn = [encoding.mean + encoding.scale * noise]
+        for block in encoding.log_probabilities:
+            gumbel = -torch.empty(block.shape).exponential_(generator=generator).log().to(block)
+            drawn.append(((block + gumbel) / self.latents.temperature).softmax(1))
+        return torch.cat(drawn, 1)
+
+
+class AutoEncoder(_ImageModel):
+    """The same network without noise: a plain autoencoder. Its code is a point, without a density.
+
+    Arguments as in `VAE`; real, the length of the code. Raises ValueError for sizes out of range.
+    """
+
+    def __init__(
+        self,
+        image_shape: Sequence[int] = (1, 64, 64),
+        real: int = 6,
+        channels: Sequence[int] = CHANNELS,
+        hidden: int = 256,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        shape, channels = checked_shape(image_shape, channels)
+        self.latents = LatentSpec(whole("real", real))
+        self.config = {"image_shape": shape, "real": real, "channels": channels, "hidden": whole("hidden", hidden)}
+        generator = generator_or_default(generator)
+        self.encoder = encoder(shape, real, channels, hidden, generator)
+        self.decoder = decoder(shape, real, channels, hidden, generator)
+
+    def encode(self, images: Tensor) -> Encoding:
+        """The codes of images [n, C, H, W] as `mean`, with scale None. Raises ValueError for another shape."""
+        return Encoding(self._encoded(images), None)
+
+
+@torch.no_grad()
+def encode_all(model: VAE | AutoEncoder, images: Images, batch: int = 1024) -> Encoding:
+    """The encoding of a whole data set, on the CPU, `batch` images at a time on the model's device.
+
+    images as in `fit_vae`. Raises ValueError for images of another shape or range.
+    """
+    source = ImageSource(images, model.config["image_shape"])
+    device = next(model.parameters()).device
+    parts = []
+    for rows in torch.arange(source.count).split(whole("batch", batch)):
+        parts.append(model.encode(source.batch(rows, device)))
+    scale = None if parts[0].scale is None else torch.cat([part.scale for part in parts]).cpu()
+    blocks = zip(*(part.log_probabilities for part in parts))
+    return Encoding(torch.cat([part.mean for part in parts]).cpu(), scale, tuple(torch.cat(b).cpu() for b in blocks))
+
+
+@torch.no_grad()
+def traverse(
+    model: VAE | AutoEncoder, start: Tensor, values: Sequence[float] = (-2.0, -1.0, 0.0, 1.0, 2.0)
+) -> dict[str, Tensor]:
+    """Latent traversals: for each latent by name, the images when it alone is changed.
+
+    start: an image [C, H, W], whose means (and probabilities) are the code, or a code [latents.width]. A real latent
+    takes the `values`, in units of the prior's standard deviation; a categorical one each of its categories in turn.
+    Returns probabilities of the pixels, [values or categories, C, H, W]. Raises ValueError for another shape.
+    """
+    if len(values) == 0:
+        raise ValueError("values must be one or more numbers, not none.")
+    parameter = next(model.parameters())
+    start = torch.as_tensor(start).to(parameter)
+    code = model(start[None])[0] if start.dim() == 3 else start
+    if code.shape != (model.latents.width,):
+        raise ValueError(f"start must be an image or a code of length {model.latents.width}, not {list(start.shape)}.")
+    images, column = {}, 0
+    for name, size in zip(model.latents.names, model.latents.sizes):
+        settings = torch.eye(size) if size > 1 else torch.as_tensor(values)[:, None]
+        codes = code.repeat(len(settings), 1)
+        codes[:, column : column + size] = settings.to(parameter)
+        images[name] = model.decode(codes).sigmoid()
+        column += size
+    return images

@@ -1,0 +1,247 @@
+"""What a variational autoencoder minimises, with the published weights: `OBJECTIVES`, by name.
+
+Every loss is a mean over the images of a batch, in nats per image. "loss" is what is minimised; "reconstruction" is
+the negative log-likelihood of an image's pixels, summed over the pixels, at one code drawn for it.
+Weights, batches and learning rates are those for dSprites; 3dshapes, where it differs, is in the docstrings.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits, softplus
+
+from infoscope.models.checks import whole
+from infoscope.models.initialisation import linear
+from infoscope.models.vae.densities import categorical_kl, gaussian_kl, kl_parts, stratified_log_weights
+from infoscope.models.vae.networks import VAE, AutoEncoder, Encoding
+
+Losses = dict[str, Tensor]
+
+
+class Objective:
+    """What a training minimises. Its fields are its weights; `prepare` comes before the first `losses`.
+
+    batch, learning_rate and betas (of Adam) are the published ones; batches, how many batches of images a step takes.
+    """
+
+    batch: ClassVar[int] = 64
+    learning_rate: ClassVar[float] = 5e-4
+    betas: ClassVar[tuple[float, float]] = (0.9, 0.999)
+    batches: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
+                raise ValueError(f"{field.name} must be a number of at least 0, not {value!r}.")
+
+    def prepare(self, model: VAE | AutoEncoder, generator: torch.Generator) -> None:
+        """Makes what is trained beside the model. Raises ValueError for a model it cannot train."""
+        if not isinstance(model, VAE):
+            raise ValueError(
+                f"model must be a VAE for the objective {type(self).__name__}, not {type(model).__name__}."
+            )
+
+    def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
+        """All losses of images [n, C, H, W] drawn from `items`, at a step counted from 1; "loss" is minimised."""
+        raise NotImplementedError
+
+    def after(self, model: Any, images: Tensor, generator: torch.Generator) -> Losses:
+        """What else is done at the end of a step, with the last of its batches; further losses."""
+        return {}
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state of what is trained beside the model."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Sets what `state_dict` gave."""
+
+
+@dataclass
+class Reconstruction(Objective):
+    """Nothing but the reconstruction: for an AutoEncoder."""
+
+    def prepare(self, model: VAE | AutoEncoder, generator: torch.Generator) -> None:
+        if not isinstance(model, AutoEncoder):
+            raise ValueError(f"model must be an AutoEncoder for the objective ae, not {type(model).__name__}.")
+
+    def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
+        nll = negative_log_likelihood(model.decode(model.encode(images).mean), images)
+        return {"loss": nll, "reconstruction": nll}
+
+
+@dataclass
+class BetaVAE(Objective):
+    """reconstruction + beta KL (Higgins et al. 2017); beta 1 is the evidence bound. 3dshapes: learning rate 1e-4."""
+
+    beta: float = 4.0
+
+    def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
+        encoding, _, nll = _passed(model, images, generator)
+        kl = sum(_divergences(encoding))
+        return {"loss": nll + self.beta * kl, "reconstruction": nll, "kl": kl}
+
+
+@dataclass
+class FactorVAE(Objective):
+    """reconstruction + KL + gamma TC (Kim & Mnih 2018, algorithm 2). 3dshapes: gamma 20, discriminator rate 1e-5.
+
+    A discriminator tells codes of a batch from codes of a second batch whose latents are permuted over the images, each
+    latent (a categorical block as one) on its own; its logit D(z) estimates log q(z) - sum_l log q(z_l).
+    `total_correlation` is the mean of D; `discriminator` its cross entropy, ln 2 when it cannot tell. It has `depth`
+    hidden layers of `width`, leaky ReLU of slope .2 behind every one of them, and Adam with betas (.5, .9).
+    """
+
+    batches: ClassVar[int] = 2
+    learning_rate: ClassVar[float] = 1e-4
+
+    gamma: float = 35.0
+    width: int = 1000
+    depth: int = 6
+    discriminator_learning_rate: float = 1e-4
+
+    def prepare(self, model: VAE | AutoEncoder, generator: torch.Generator) -> None:
+        super().prepare(model, generator)
+        layers: list[nn.Module] = []
+        inputs = model.latents.width
+        for _ in range(whole("depth", self.depth)):
+            layers += [linear(inputs, whole("width", self.width), generator), nn.LeakyReLU(0.2, inplace=True)]
+            inputs = self.width
+        self.discriminator = nn.Sequential(*layers, linear(inputs, 1, generator)).to(next(model.parameters()).device)
+        self._optimiser = torch.optim.Adam(
+            self.discriminator.parameters(), lr=self.discriminator_learning_rate, betas=(0.5, 0.9), fused=True
+        )
+
+    def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
+        encoding, codes, nll = _passed(model, images, generator)
+        kl = sum(_divergences(encoding))
+        self.discriminator.requires_grad_(False)  # here it is a fixed function: no gradients of its weights
+        correlation = self.discriminator(codes).mean()
+        self.discriminator.requires_grad_(True)
+        self._codes = codes.detach()
+        loss = nll + kl + self.gamma * correlation
+        return {"loss": loss, "reconstruction": nll, "kl": kl, "total_correlation": correlation}
+
+    def after(self, model: Any, images: Tensor, generator: torch.Generator) -> Losses:
+        with torch.no_grad():
+            codes = model.sample(model.encode(images), generator)
+            blocks = codes.split(model.latents.sizes, 1)
+            orders = (torch.randperm(len(codes), generator=generator).to(codes.device) for _ in blocks)
+            permuted = torch.cat([block[order] for block, order in zip(blocks, orders)], 1)
+        logits = self.discriminator(torch.cat([self._codes, permuted])).squeeze(1)
+        joint, product = logits.split((len(self._codes), len(permuted)))
+        loss = 0.5 * (softplus(-joint).mean() + softplus(product).mean())
+        self._optimiser.zero_grad()
+        loss.backward()
+        self._optimiser.step()
+        return {"discriminator": loss.detach()}
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"discriminator": self.discriminator.state_dict(), "optimiser": self._optimiser.state_dict()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.discriminator.load_state_dict(state["discriminator"])
+        self._optimiser.load_state_dict(state["optimiser"])
+
+
+@dataclass
+class BetaTCVAE(Objective):
+    """reconstruction + alpha MI + beta TC + gamma dimension-wise KL (Chen et al. 2018). 3dshapes: beta 4.
+
+    The parts are estimated on the batch (`stratified_log_weights`): log q(z) by a logarithm of an unbiased density,
+    hence too low on average, so the mutual information of images and codes is too high, but never above ln N. `kl` is
+    their sum, the divergence at the drawn codes without bias. Real latents only.
+    """
+
+    batch: ClassVar[int] = 2048
+    learning_rate: ClassVar[float] = 1e-3
+
+    alpha: float = 1.0
+    beta: float = 6.0
+    gamma: float = 1.0
+
+    def prepare(self, model: VAE | AutoEncoder, generator: torch.Generator) -> None:
+        super().prepare(model, generator)
+        if model.latents.categorical:
+            raise ValueError(f"model must have real latents only for beta-tcvae, not {model.latents}.")
+
+    def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
+        encoding, codes, nll = _passed(model, images, generator)
+        log_weights = stratified_log_weights(len(images), items, like=codes.detach())
+        parts = kl_parts(codes, encoding.mean, encoding.scale, log_weights)
+        information, correlation, dimensions = (part.mean() for part in parts)
+        loss = nll + self.alpha * information + self.beta * correlation + self.gamma * dimensions
+        losses = {"loss": loss, "reconstruction": nll, "kl": information + correlation + dimensions}
+        losses |= {"mutual_information": information, "total_correlation": correlation}
+        return losses | {"dimension_wise_kl": dimensions}
+
+
+@dataclass
+class JointVAE(Objective):
+    """reconstruction + gamma |KL_real - C_real| + gamma |KL_categorical - C_categorical| (Dupont 2018, equation 7).
+
+    The capacities rise linearly from 0 to their values (nats) over `capacity_steps`; that of the categories goes no
+    higher than a KL can, the sum of ln C over the blocks (the published 1.1 is above ln 3 = 1.0986). Published with 5
+    real latents and one of 3 categories. 3dshapes: 4 categories, learning rate 1e-4.
+    """
+
+    gamma: float = 150.0
+    capacity_real: float = 40.0
+    capacity_categorical: float = 1.1
+    capacity_steps: int = 300_000
+
+    def prepare(self, model: VAE | AutoEncoder, generator: torch.Generator) -> None:
+        super().prepare(model, generator)
+        whole("capacity_steps", self.capacity_steps)
+        if not model.latents.categorical:
+            raise ValueError(f"model must have categorical latents for joint-vae, not {model.latents}.")
+
+    def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
+        encoding, _, nll = _passed(model, images, generator)
+        real, categorical = _divergences(encoding)
+        share = min(1.0, step / self.capacity_steps)
+        highest = sum(math.log(size) for size in model.latents.categorical)
+        capacities = share * self.capacity_real, min(share * self.capacity_categorical, highest)
+        loss = nll + self.gamma * ((real - capacities[0]).abs() + (categorical - capacities[1]).abs())
+        losses = {"loss": loss, "reconstruction": nll, "kl": real + categorical}
+        losses |= {"kl_real": real, "kl_categorical": categorical}
+        return losses | dict(zip(("capacity_real", "capacity_categorical"), map(nll.new_tensor, capacities)))
+
+
+OBJECTIVES: dict[str, Callable[..., Objective]] = {
+    "ae": Reconstruction,
+    "vae": partial(BetaVAE, beta=1.0),
+    "beta-vae": BetaVAE,
+    "factor-vae": FactorVAE,
+    "beta-tcvae": BetaTCVAE,
+    "joint-vae": JointVAE,
+}
+
+
+def negative_log_likelihood(logits: Tensor, images: Tensor) -> Tensor:
+    """Mean over images of the Bernoulli negative log-likelihood of their pixels, summed over the pixels, in nats.
+
+    For grey pixels it is the cross entropy: no less than the entropy of the pixels' values.
+    """
+    return binary_cross_entropy_with_logits(logits, images, reduction="sum") / len(images)
+
+
+def _passed(model: VAE, images: Tensor, generator: torch.Generator) -> tuple[Encoding, Tensor, Tensor]:
+    """The encoding, a code drawn for each image, and the reconstruction loss at it."""
+    encoding = model.encode(images)
+    codes = model.sample(encoding, generator)
+    return encoding, codes, negative_log_likelihood(model.decode(codes), images)
+
+
+def _divergences(encoding: Encoding) -> tuple[Tensor, Tensor]:
+    """The KL divergence from the prior of the real latents and of the categorical ones, means over the images."""
+    real = gaussian_kl(encoding.mean, encoding.scale).sum(1).mean()
+    return real, sum((categorical_kl(block).mean() for block in encoding.log_probabilities), real.new_zeros(()))

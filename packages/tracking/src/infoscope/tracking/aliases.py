@@ -1,0 +1,16 @@
+"""Where the classes of logged models are now: a model's description names the module that its class was in when it was
+logged, and modules have moved since.
+"""
+
+MOVED = {
+    "infoscope.estimators.critics": "infoscope.estimators.neural.critics",
+    "infoscope.models.domain_adversarial": "infoscope.models.domain.adversarial",
+    "infoscope.models.domain_models": "infoscope.models.domain.base",
+    "infoscope.models.domain_variational": "infoscope.models.domain.variational",
+    "infoscope.models.flows": "infoscope.models.invertible.flows",
+    "infoscope.models.irevnet": "infoscope.models.invertible.irevnet",
+    "infoscope.models.sentence_encoder": "infoscope.models.text.sentence_encoder",
+    "infoscope.models.sequence_classifier": "infoscope.models.text.classifier",
+    "infoscope.models.text_encoder": "infoscope.models.text.encoder",
+    "infoscope.models.vae": "infoscope.models.vae.networks",
+}

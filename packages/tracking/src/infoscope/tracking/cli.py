@@ -1,0 +1,194 @@
+"""The command lines: of a sweep, of the MLflow UI, of what looks after the record."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from mlflow.exceptions import MlflowException
+
+from infoscope.tracking.scheduling.cluster import RayNotStarted
+from infoscope.tracking.scheduling.driver import SweepBusy, run
+from infoscope.tracking.scheduling.watch import Summary
+from infoscope.tracking.sending.flush import told_aside
+from infoscope.tracking.sending.sync import sync
+from infoscope.tracking.status import lines, status
+from infoscope.tracking.store.client import connect, without_password
+from infoscope.tracking.store.store import StoreUnreachable, first_line, home, tracking_uri
+from infoscope.tracking.store.ui import links
+from infoscope.tracking.sweep import Sweep
+
+FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+UNUSED_BY_THE_UI = {
+    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+    "MLFLOW_ENABLE_AI_GATEWAY": "false",
+    "MLFLOW_ENABLE_ASSISTANT_SANDBOX": "true",  # or its shell tool would run on this machine
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+}
+
+
+def main(sweep: Sweep, words: Sequence[str] | None = None) -> None:
+    """`python -m sweeps.NAME [--profile P] [--set "name=value ..."] [--gpus-per-pack F]`; exits 0, 1 (cells failed),
+    2 (bad input) or 130 (interrupted).
+    """
+    parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
+    parser.add_argument("--profile", default="laptop", help=f"one of {', '.join(sweep.profiles)} (default: laptop)")
+    parser.add_argument(
+        "--set",
+        default="",
+        metavar="'NAME=VALUE ...'",
+        help="settings of the profile to replace, such as 'depths=1,2 seeds=0,1'",
+    )
+    parser.add_argument(
+        "--gpus-per-pack",
+        type=float,
+        metavar="F",
+        help="of every trial on a GPU: a fraction or a whole number (default: measured before the sweep begins)",
+    )
+    arguments = parser.parse_args(words)
+    try:
+        settings = assignments(arguments.set)
+        summary = run(_importable(sweep), arguments.profile, settings, arguments.gpus_per_pack)
+    except (ValueError, FileNotFoundError, SweepBusy, StoreUnreachable, RayNotStarted) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    except (MlflowException, ConnectionError) as error:
+        print(f"error: the tracking store or the Ray cluster failed: {first_line(error)}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    except OSError as error:  # such as a full disk
+        print(f"error: {first_line(error)}; the same command goes on from here", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    except KeyboardInterrupt:
+        print("interrupted: the same command goes on from here", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    print(describe(summary), file=sys.stderr)
+    print(summary.profile)  # the label under which the runs are recorded: what an analysis asks for
+    sys.exit(INTERRUPTED if summary.unfinished else FAILED if summary.failures or summary.unsent else 0)
+
+
+def assignments(text: str) -> dict[str, str]:
+    """ "a=1 b=2,3" as a dict of texts. Raises ValueError on a word without "="."""
+    pairs = {}
+    for word in text.split():
+        name, equals, value = word.partition("=")
+        if not (name and equals and value):
+            raise ValueError(f"setting {word!r} is not of the form name=value")
+        pairs[name] = value
+    return pairs
+
+
+def _importable(sweep: Sweep) -> Sweep:
+    """The same sweep out of its module's real name instead of `__main__`, so that workers import its functions."""
+    specification = sys.modules["__main__"].__spec__
+    if sweep.trial.__module__ != "__main__" or specification is None:
+        return sweep
+    return importlib.import_module(specification.name).SWEEP
+
+
+def describe(summary: Summary) -> str:
+    """What a person needs to know after a sweep, in a few lines."""
+    lines = []
+    if summary.skipped == summary.cells:
+        lines.append(
+            f"{summary.sweep} ({summary.profile}): all {summary.cells} cells are already recorded, nothing to run"
+        )
+    else:
+        counts = {"completed": summary.completed, "stopped early": summary.stopped, "failed": len(summary.failures)}
+        counts |= {"already recorded": summary.skipped, "not finished": summary.unfinished}
+        told = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+        lines.append(f"{summary.sweep} ({summary.profile}): {told} of {summary.cells} cells in {summary.seconds:.0f} s")
+    if summary.tracking_share is not None:
+        lines.append(f"recording took {100 * summary.tracking_share:.1f} % of the trials' time")
+    for cell, error in summary.failures[:10]:
+        lines.append(f"failed: {cell}: {error}")
+    if len(summary.failures) > 10:
+        lines.append(f"... and {len(summary.failures) - 10} more; their runs in MLflow hold the tracebacks")
+    if summary.aside:
+        lines.append(told_aside(summary.aside))
+    if summary.unfinished:
+        lines.append("interrupted: the same command goes on from here")
+    if summary.unsent:
+        where = home() / "records" / summary.sweep
+        here = {key for key in summary.unsent if (where / key).exists()}
+        if here:
+            lines.append(f"{len(here)} cells are in {where} but not in MLflow yet: the same command sends them")
+        if away := len(summary.unsent) - len(here):
+            lines.append(
+                f"{away} cells are on the machines that ran them but not in MLflow: there, `make sweep-sync "
+                f'ARGS="--records {where.parent}"` sends them; else the same command here runs them again'
+            )
+    return "\n".join(lines)
+
+
+def exported(run_id: str, model: str | None) -> None:
+    """Exports a logged model as a program, and prints its address; exits with 2 where that cannot be."""
+    from infoscope.tracking.export import export
+
+    os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
+    try:
+        print(export(run_id, model))
+    except (LookupError, TypeError, ValueError, MlflowException) as error:
+        print(f"error: {first_line(error)}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+
+
+def sync_records(sweeps: Sequence[str], folder: str | None) -> None:
+    """Sends what dead processes left behind; exits with 1 where something stays, with 2 on bad input."""
+    with _bad_input():
+        synced = sync(sweeps, Path(folder).expanduser() if folder else None)
+    for one in synced:
+        print(one)
+    if not synced:
+        print("nothing to send")
+    sys.exit(FAILED if any(one.left for one in synced) else 0)
+
+
+def show_status(sweeps: Sequence[str], profile: str, settings: str) -> None:
+    """Prints how many cells of each sweep are done, and how many are not; exits with 2 on bad input."""
+    with _bad_input():
+        found = status(sweeps, profile, assignments(settings))
+    print("\n".join(lines(found)) if found else "no runs yet; run a sweep first, such as `make sweep-critic-capacity`")
+
+
+@contextlib.contextmanager
+def _bad_input() -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, OSError, StoreUnreachable, MlflowException) as error:
+        print(f"error: {first_line(error)}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+
+
+def ui(port: int) -> None:
+    """Replaces this process by the MLflow UI on the runs of the working tree, on the loopback address only.
+
+    What the UI brings along and these runs have no use for is off, or, as the assistant's shell, shut in a container;
+    an environment variable of MLflow that is set already stays as it is.
+    """
+    if not 0 < port < 65536:
+        print(f"error: port is {port}; it must be a number from 1 to 65535", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    uri = tracking_uri()
+    if uri.startswith(("http://", "https://")):
+        print(f"the runs are on a tracking server: open {without_password(uri)}")
+        return
+    if uri.startswith("sqlite:///") and not os.path.exists(uri.removeprefix("sqlite:///")):
+        print("error: no runs yet; run a sweep first, such as `make sweep-critic-capacity`", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    for name, value in UNUSED_BY_THE_UI.items():
+        os.environ.setdefault(name, value)
+    os.environ["MLFLOW_BACKEND_STORE_URI"] = uri  # not as an argument, which every user of the machine can read
+    address = f"http://127.0.0.1:{port}"
+    print(f"MLflow UI on {address} (Ctrl-C ends it)")
+    with contextlib.suppress(MlflowException):  # the server itself says what is wrong
+        for name, page in links(connect(uri).search_experiments(), address):
+            print(f"  {name:<24}{page}")
+    sys.stdout.flush()
+    # one worker: with several, every request waits 40 ms
+    command = ["-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
+    os.execv(sys.executable, [sys.executable, *command])

@@ -1,0 +1,278 @@
+"""Where trials run: a local Ray, or the cluster of RAY_ADDRESS."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from infoscope.tracking.store.client import environment
+from infoscope.tracking.store.store import first_line, tracking_uri
+
+DATA, CODE = "INFOSCOPE_DATA", "INFOSCOPE_CODE"
+UPLOAD, IMAGE = "upload", "image"  # the working tree goes to the nodes, or they have it already
+FORWARDED = ("INFOSCOPE_", "MLFLOW_TRACKING_", "MLFLOW_HTTP_")  # settings of a sweep; logins, certificates, time-outs
+LEFT_OUT = ["/runs/", "/.venv/", "/.git/", "/tests/", "/docs/", "__pycache__/", "*.egg-info/", ".*_cache/", ".env"]
+ANSWER_SECONDS = 10.0
+STARTS = 6  # of a local Ray, each of which takes a minute to fail
+LATE = ("timed out", "timeout", "failed to connect", "failed to start", "overloaded", "unavailable")
+ROOM_SECONDS = 900.0  # a machine in a cloud takes minutes to come
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_raylet_start_wait_time_s": "60",  # of a local Ray; half as long is Ray's own
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_AIR_NEW_OUTPUT": "0",
+    "RAY_DEDUP_LOGS": "0",
+    "RAY_CHDIR_TO_TRIAL_DIR": "0",
+    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
+    "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",  # a trial may fail before it has a metric; `work` checks the others
+    "TUNE_RESULT_BUFFER_LENGTH": "0",
+    "TUNE_GLOBAL_CHECKPOINT_S": "1e9",  # snapshots of all trials, from which nobody restores: MLflow has the record
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+}
+
+
+class RayNotStarted(RuntimeError):
+    """Ray does not start on this machine."""
+
+
+@contextlib.contextmanager
+def running() -> Iterator[None]:
+    """A local Ray, or the cluster of RAY_ADDRESS with the working tree sent along.
+
+    Raises ValueError when that cluster cannot be used, or INFOSCOPE_CODE is neither "upload" nor "image", RayNotStarted
+    when there is no local Ray.
+    """
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    if os.environ.get(DATA):
+        os.environ[DATA] = str(Path(os.environ[DATA]).expanduser().resolve())  # workers may be in another folder
+    address = os.environ.get("RAY_ADDRESS")
+    if address:
+        _connect(address)
+    else:
+        _begin_local()
+    import ray
+
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _begin_local() -> None:
+    """Starts Ray on this machine; again where Ray itself gives up, as it does when its processes have not all begun
+    within 15 seconds, which is not to be changed in this version.
+
+    Raises RayNotStarted, in a sentence, when it does not start.
+    """
+    for attempt in range(1, STARTS + 1):
+        before = _children()
+        try:
+            return _init_local()
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except Exception as error:  # Ray raises Exception itself
+            _end_since(before)
+            late = any(word in str(error).lower() for word in LATE)
+            if not late:
+                raise RayNotStarted(f"Ray cannot be started on this machine: {first_line(error)}") from error
+            if attempt == STARTS:
+                raise RayNotStarted(
+                    f"Ray has not started here, {STARTS} times ({first_line(error)}); the machine has too much else to "
+                    "do or too little memory: end something, or give RAY_ADDRESS, and run the same command again"
+                ) from error
+            print(
+                f"Ray has not started in time on this busy machine; attempt {attempt + 1} of {STARTS}", file=sys.stderr
+            )
+
+
+def _children() -> set[psutil.Process]:
+    return set(psutil.Process().children(recursive=True))
+
+
+def _end_since(before: set[psutil.Process]) -> None:
+    """Ends what a Ray that has not started whole has left, which would take part of the machine from the next."""
+    import ray
+
+    with contextlib.suppress(Exception):  # of what has not begun
+        ray.shutdown()
+    left = _children() - before
+    for process in left:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(left, timeout=30)
+
+
+def _init_local() -> None:
+    import ray
+
+    path = os.pathsep.join(filter(None, [str(Path.cwd()), os.environ.get("PYTHONPATH")]))
+    # inherited by the workers: a runtime environment would say the same, and cost seconds to set up
+    with environment({"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}):
+        ray.init(
+            address="local",  # not a cluster that happens to run on this machine
+            num_cpus=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+            include_dashboard=False,
+            object_store_memory=200 * 2**20,
+            logging_level="ERROR",
+            log_to_driver=False,
+        )
+
+
+def _connect(address: str) -> None:
+    """Joins a cluster, one of whose machines this is. Raises ValueError, in a sentence, when that does not work."""
+    if "://" in address:
+        raise ValueError(
+            f"RAY_ADDRESS is {address}; a sweep runs on a machine of the cluster, with RAY_ADDRESS=auto or HOST:PORT "
+            "there, or from elsewhere by `ray job submit` (docs/clusters.md)"
+        )
+    described = _cluster_environment()
+    if address != "auto":
+        _check_listens(address)
+    if any(os.environ.get(name) for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")):
+        os.environ.setdefault("RAY_AUTH_MODE", "token")  # else Ray would not use the token
+    os.environ.setdefault("RAY_OVERRIDE_JOB_RUNTIME_ENV", "1")  # as a Ray job, which has a working folder already
+    import ray
+
+    try:
+        ray.init(address=address, runtime_env=described, logging_level="ERROR", log_to_driver=False)
+    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        raise ValueError(f"the Ray cluster of RAY_ADDRESS={address} cannot be used: {first_line(error)}") from error
+
+
+def _check_listens(address: str) -> None:
+    host, _, port = address.rpartition(":")
+    if not (host and port.isdecimal() and 0 < int(port) < 65536):
+        raise ValueError(f"RAY_ADDRESS is {address!r}; it must be auto or HOST:PORT, such as 10.0.0.1:6379")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_SECONDS).close()
+    except OSError as error:
+        raise ValueError(f"no Ray cluster answers at RAY_ADDRESS={address} ({first_line(error)})") from error
+
+
+def _cluster_environment() -> dict[str, Any]:
+    """Ray's runtime environment of the workers: code, settings, and where the runs are recorded."""
+    variables = {"OMP_NUM_THREADS": "1"}
+    described: dict[str, Any] = {"worker_process_setup_hook": _settings(), "env_vars": variables}
+    code = os.environ.get(CODE) or UPLOAD
+    if code not in (UPLOAD, IMAGE):
+        raise ValueError(f"{CODE} is {code!r}; it must be {UPLOAD} or {IMAGE}")
+    if code == IMAGE:
+        return described
+    here = Path.cwd()
+    root = "${RAY_RUNTIME_ENV_CREATE_WORKING_DIR}"
+    folders = [root, *(f"{root}/{path.relative_to(here)}" for path in sorted(here.glob("packages/*/src")))]
+    variables["PYTHONPATH"] = ":".join(folders)
+    data = Path(os.environ.get(DATA) or "/").resolve()
+    inside = [f"/{data.relative_to(here)}/"] if here in data.parents else []
+    return described | {"working_dir": str(here), "excludes": LEFT_OUT + inside}
+
+
+def _settings() -> Callable[[], None]:
+    """What a worker does first: takes over the driver's store, and those of its settings that its own machine does not
+    have. A machine may thus keep its data in another folder.
+
+    The values travel in this function's closure, because Ray shows `env_vars` on its dashboard and writes them to its
+    logs, and some are passwords.
+    """
+    names = [name for name in os.environ if name.startswith(FORWARDED)]
+    values, store = {name: os.environ[name] for name in names}, tracking_uri()
+
+    def take_over() -> None:
+        import os
+
+        os.environ["MLFLOW_TRACKING_URI"] = store
+        for name, value in values.items():
+            os.environ.setdefault(name, value)
+
+    return take_over
+
+
+def nodes() -> int:
+    """How many machines the running Ray has."""
+    import ray
+
+    return sum(node["Alive"] for node in ray.nodes())
+
+
+def resources(cpus: float, gpus: float | None = None) -> tuple[int, int]:
+    """The processor cores and the GPUs of the running Ray, once it has a machine on which a trial fits.
+
+    cpus, gpus: of one trial, the latter where there are GPUs (None: at most one). A cluster gets some minutes to grow.
+    Raises ValueError when no machine is large enough then.
+    """
+    import ray
+
+    _await_room({"CPU": cpus})
+    if gpus and ray.cluster_resources().get("GPU"):
+        _await_room({"CPU": cpus, "GPU": gpus})
+    total = ray.cluster_resources()
+    return int(total.get("CPU", 0)), int(total.get("GPU", 0))
+
+
+def _await_room(asked: Mapping[str, float]) -> None:
+    import ray
+
+    if _has_room(asked):
+        return
+    told = " and ".join(f"{amount:g} {name}{'s' if amount != 1 else ''}" for name, amount in asked.items())
+    on_cluster = bool(os.environ.get("RAY_ADDRESS"))
+    if on_cluster:
+        print(f"waiting for a machine of the cluster with {told}", file=sys.stderr)
+        # stands in the queue meanwhile, so that an autoscaler starts a machine
+        ask = ray.remote(num_cpus=asked["CPU"], num_gpus=asked.get("GPU", 0), max_retries=0)(lambda: None)
+        request, deadline = ask.remote(), time.monotonic() + ROOM_SECONDS
+        while not _has_room(asked) and time.monotonic() < deadline:
+            time.sleep(1.0)
+        ray.cancel(request, force=True)
+    if not _has_room(asked):
+        largest = max(node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"])
+        raise ValueError(
+            f"a trial needs {told} on one machine, and Ray has none like that (the largest has {largest:g} CPUs)"
+        )
+
+
+def _has_room(asked: Mapping[str, float]) -> bool:
+    import ray
+
+    return any(
+        node["Alive"] and all(node["Resources"].get(name, 0) >= amount for name, amount in asked.items())
+        for node in ray.nodes()
+    )
+
+
+def lookahead(cpus: int) -> int:
+    """How many trials wait in Ray for their turn: on a cluster enough to fill it at once, and to make it grow; here
+    few, because what goes into a trial is settled when it begins to wait.
+    """
+    return max(200, cpus) if os.environ.get("RAY_ADDRESS") else cpus
+
+
+@contextlib.contextmanager
+def terminate_as_interrupt() -> Iterator[None]:
+    """SIGTERM, which schedulers send before they kill, ends a sweep as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(*_: Any) -> None:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell has it for what it starts with `&`
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,150 @@
+"""Which packs go into the next trial, and what becomes of those that a trial leaves undone.
+
+A trial of Ray Tune takes about a tenth of a second, of which Tune keeps something for good. Packs that take seconds or
+more are a trial each. Shorter ones go several into a trial, one after another, each still with its own runs and
+failures: how many is decided when a trial is made, by how long the packs before have taken.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+import zlib
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+from infoscope.tracking.scheduling.worker import Assignment
+
+TRIAL_SECONDS = 10.0  # what several packs together should take, and after which a trial begins no other
+MOST_PACKS = 100
+RECENT = 16  # the longest of so many packs is what the next may take
+WORKER_DEATHS = 2  # so often may a pack's worker die, then the pack has failed
+MACHINE_DEATHS = 10  # ... with its machine, which is rarely the pack's fault
+
+
+class Handout:
+    """The assignments of a trial on their way to the worker: small and with a short name, because Tune keeps, copies
+    and prints the configuration of every trial.
+    """
+
+    def __init__(self, assignments: dict[int, Assignment]):
+        self._packed, self._count = zlib.compress(pickle.dumps(assignments)), len(assignments)
+
+    def assignments(self) -> dict[int, Assignment]:
+        return pickle.loads(zlib.decompress(self._packed))  # made by this process's driver
+
+    def __repr__(self) -> str:
+        return f"<{self._count} packs>"
+
+
+class Dispatch:
+    """The packs of an invocation by number, the costliest first.
+
+    shares: of a GPU, by pack; only packs with the same share are a trial. slots: how many trials run at once.
+    alone: every pack gets a trial of its own, whatever it takes, and none comes back: Tune tries such a trial again.
+    """
+
+    def __init__(self, shares: Sequence[float], slots: int, alone: bool = False):
+        self.shares, self.slots, self.alone = shares, slots, alone
+        self._waiting = list(range(len(shares)))
+        heapify(self._waiting)
+        self._held: set[int] = set()
+        self._deaths: Counter[tuple[int, str]] = Counter()
+        self._seconds: deque[float] = deque(maxlen=RECENT)
+
+    @property
+    def done(self) -> bool:
+        return not self._waiting and not self._held
+
+    def take(self) -> list[int]:
+        """The packs of the next trial, in the order in which they are to run; none when trials hold all that is left
+        of them.
+        """
+        taken: list[int] = []
+        size = self._size()
+        while self._waiting and len(taken) < size:
+            if taken and self.shares[self._waiting[0]] != self.shares[taken[0]]:
+                break
+            taken.append(heappop(self._waiting))
+        if not self.alone:
+            self._held.update(taken)
+        return taken
+
+    def _size(self) -> int:
+        """How many packs the next trial gets: few enough that the others are not left without work near the end."""
+        if self.alone or not self._seconds:
+            return 1
+        longest = max(max(self._seconds), TRIAL_SECONDS / MOST_PACKS)
+        return max(1, min(int(TRIAL_SECONDS / longest), len(self._waiting) // (4 * self.slots)))
+
+    def ended(self, number: int, seconds: float) -> None:
+        """A pack is done, and has taken so long."""
+        self._held.discard(number)
+        self._seconds.append(seconds)
+
+    def undone(self, numbers: Sequence[int], died: str | None) -> list[int]:
+        """The packs that a trial has not ended wait for another trial, the first of them being the one that ran.
+
+        died: what has died under it, "worker" or "machine"; None when the trial itself has left them to others.
+        Returns those that have failed by that: the one that ran, when it was too often.
+        """
+        failed: list[int] = []
+        if died and numbers:
+            self._deaths[numbers[0], died] += 1
+            if self._deaths[numbers[0], died] >= (MACHINE_DEATHS if died == "machine" else WORKER_DEATHS):
+                failed = [numbers[0]]
+        self._held.difference_update(numbers)
+        for number in numbers:
+            if number not in failed:
+                heappush(self._waiting, number)
+        return failed
+
+    def searcher(self, config: Callable[[list[int]], dict[str, Any]]) -> Any:
+        """What Ray Tune asks for trials: `config(numbers)` of the packs that are next."""
+        from ray.tune.search import Searcher
+
+        dispatch = self
+
+        class Packs(Searcher):
+            def __reduce__(self) -> tuple:  # Tune writes its searcher down for a restore, which is not how we resume
+                return Searcher, ()
+
+            def set_search_properties(self, metric: str | None, mode: str | None, config: dict, **spec: Any) -> bool:
+                return True
+
+            def suggest(self, trial_id: str) -> Any:
+                if dispatch.done:
+                    return Searcher.FINISHED
+                numbers = dispatch.take()
+                return config(numbers) if numbers else None
+
+            def on_trial_complete(self, trial_id: str, result: dict | None = None, error: bool = False) -> None:
+                """Told by `Watch`, which knows the packs."""
+
+            def save(self, checkpoint_path: str) -> None:
+                """Nothing to keep: a restart begins from what MLflow holds."""
+
+        return Packs()
+
+
+def run_packs(
+    handout: Handout, run: Callable[[Assignment, Callable[[dict[str, Any]], None]], None], tell: Callable[..., None]
+) -> None:
+    """The trial on its worker: runs one pack after another, and leaves the rest to other trials when it has taken long
+    enough. What is told of a pack gets its number and the seconds it has taken so far.
+    """
+    assignments = handout.assignments()
+    start = time.monotonic()
+    for number, assignment in assignments.items():
+        began = time.monotonic()
+        if began - start > TRIAL_SECONDS:
+            return
+
+        def tell_of(told: dict[str, Any], number: int = number, began: float = began) -> None:
+            # dicts as pairs: of every number in a dict Tune keeps statistics, under the name of each cell
+            plain = {name: tuple(value.items()) if isinstance(value, dict) else value for name, value in told.items()}
+            tell({"pack": number, "pack_seconds": time.monotonic() - began, **plain})
+
+        run(assignment, tell_of)

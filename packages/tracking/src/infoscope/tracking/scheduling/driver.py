@@ -1,0 +1,157 @@
+"""Runs a sweep: finds what is missing, and has it run."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from filelock import FileLock, Timeout
+from mlflow.entities import Run
+from mlflow.exceptions import MlflowException
+
+from infoscope.tracking.scheduling import cluster
+from infoscope.tracking.scheduling.invocation import Invocation, tags
+from infoscope.tracking.scheduling.progress import Screen
+from infoscope.tracking.scheduling.watch import Summary
+from infoscope.tracking.sending.claims import SweepBusy, claim
+from infoscope.tracking.sending.duplicates import by_key_once
+from infoscope.tracking.sending.sync import close_leftovers
+from infoscope.tracking.store.store import PROFILE, Store, home, is_finished, labels, made_home, without_password
+from infoscope.tracking.sweep import Cell, Profile, Sweep
+
+if TYPE_CHECKING:
+    from infoscope.tracking.scheduling.search import Exploration
+
+log = logging.getLogger(__name__)
+
+
+def run(
+    sweep: Sweep,
+    profile: str = "laptop",
+    overrides: Mapping[str, str] | None = None,
+    gpus_per_pack: float | None = None,
+) -> Summary:
+    """Runs the cells of a profile that MLflow does not hold yet; of a search, as many as are missing.
+
+    gpus_per_pack: of one trial on a GPU, instead of what the sweep declares or a probe measures.
+
+    Raises ValueError on a bad profile, setting or cell before anything is recorded, SweepBusy when the sweep already
+    runs here, or elsewhere with some of the same cells, StoreUnreachable when the tracking store does not answer. A
+    failed cell does not raise: it is in the summary.
+    """
+    if gpus_per_pack is not None and not (0 < gpus_per_pack < 1 or gpus_per_pack in range(1, 1024)):
+        raise ValueError(f"gpus_per_pack is {gpus_per_pack}; it must be a fraction above 0 or a whole number of GPUs")
+    label, settings = sweep.profile(profile, overrides)
+    began = time.perf_counter()
+    with Screen() as screen:
+        with screen.stage(f"{sweep.name} ({label}): planning"):
+            search = _search(sweep, settings)
+            plan = {} if search else sweep.plan(settings)
+        folder = made_home() / "records" / sweep.name
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            with FileLock(folder.with_suffix(".lock"), timeout=0):
+                with screen.stage(f"{sweep.name} ({label}): reading what is recorded"):
+                    store = Store.open(sweep.name, create=True)
+                    left = _leftovers(store, folder)
+                    ahead = _ahead(sweep, label, plan, search, store, left)
+                if ahead.summary.unfinished:
+                    common = tags(sweep, label)
+                    keys = {sweep.key(search.fixed)} if search else ahead.missing.keys()  # it may choose any of those
+                    with cluster.terminate_as_interrupt(), claim(store, sweep.name, common, keys) as held:
+                        ahead = _ahead(sweep, label, plan, search, store, left)  # others may have ended some meanwhile
+                        cells, already = ahead.summary.cells, ahead.summary.skipped
+                        recorded = f", {already} of them already recorded" if already else ""
+                        screen.say(f"{sweep.name} ({label}): {cells} cells{recorded}; {where(store)}")
+                        _invoke(Invocation(sweep, common, held, store, folder, *ahead, search, gpus_per_pack, screen))
+                    with contextlib.suppress(MlflowException):  # the store is down: the next invocation sees to it
+                        by_key_once(store)
+                summary = ahead.summary
+        except Timeout:
+            raise SweepBusy(
+                f"sweep {sweep.name} is already running in this working tree; wait for it or stop it first"
+            ) from None
+    summary.seconds = time.perf_counter() - began
+    return summary
+
+
+def where(store: Store) -> str:
+    """Where a sweep records, and how to look at it, in words."""
+    if store.uri.startswith(("http://", "https://")):
+        page = f"{without_password(store.uri).rstrip('/')}/#/experiments/{store.experiment_id}"
+        return f"recorded on the MLflow server, {page}"
+    return f"recorded in MLflow under {home()} (to look: make ui)"
+
+
+def _search(sweep: Sweep, settings: Profile) -> Exploration | None:
+    if sweep.search is None or sweep.search.space is None:
+        return None
+    from infoscope.tracking.scheduling.search import (
+        Exploration,  # with Optuna, which workers and other sweeps do without
+    )
+
+    return Exploration(sweep, settings)
+
+
+class _Ahead(NamedTuple):
+    """What an invocation has before it: by key the cells that are missing, and the runs of their earlier attempts."""
+
+    summary: Summary
+    missing: dict[str, Cell]
+    run_ids: dict[str, str]
+
+
+def _ahead(
+    sweep: Sweep, label: str, plan: Mapping[str, Cell], search: Exploration | None, store: Store, left: set[str]
+) -> _Ahead:
+    """Of a plan, or of a search, what MLflow does not hold yet; the finished cells are noted to be part of it.
+
+    left: the keys of cells that are recorded here and could not be sent.
+    """
+    known = by_key_once(store)
+    if search:
+        plan = search.recall(known.values(), label)
+    done = {key: run for key, run in known.items() if is_finished(run)}
+    for key in plan.keys() & done.keys():
+        _belongs_to(done[key], label, store)
+    missing = {key: cell for key, cell in plan.items() if key not in done}
+    total = search.trials if search else len(plan)
+    run_ids = {key: run.info.run_id for key, run in known.items() if key not in done}
+    return _Ahead(Summary(sweep.name, label, total, len(plan) - len(missing), unsent=set(left)), missing, run_ids)
+
+
+def _invoke(invocation: Invocation) -> None:
+    """Runs what is missing. Raises SweepBusy when another process has taken it over meanwhile."""
+    if not invocation.summary.unfinished:
+        invocation.claim.withdraw()
+        return
+    try:
+        invocation.run()
+    except KeyboardInterrupt:
+        if not invocation.claim.lost:
+            raise
+    if invocation.claim.lost:
+        raise SweepBusy(invocation.claim.lost)
+
+
+def _leftovers(store: Store, folder: Path) -> set[str]:
+    """Closes what a dead process left behind here; returns the keys of records that could not be sent."""
+    left = close_leftovers(store, folder).left
+    for key, reason in left.items():
+        log.warning("not sent: the record of cell %s (%s)", key, reason)
+    return set(left)
+
+
+def _belongs_to(run: Run, label: str, store: Store) -> None:
+    """Notes that a finished cell is part of another profile, too."""
+    known = labels(run.data.tags.get(PROFILE, ""))
+    if label not in known:
+        try:
+            store.client.set_tag(run.info.run_id, PROFILE, "; ".join([*known, label]))
+        except MlflowException:  # somebody may have deleted it meanwhile
+            if store.run(run.info.run_id):
+                raise

@@ -1,0 +1,325 @@
+"""One run of what a sweep is missing: scheduled on Ray Tune, and in MLflow the parent of the runs of its cells."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import itertools
+import os
+import platform
+import shlex
+import shutil
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlflow.entities import Metric, RunTag
+from mlflow.exceptions import MlflowException
+from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME, MLFLOW_RUN_NOTE
+
+from infoscope.tracking import notes
+from infoscope.tracking.checks import NAME_LENGTH, clipped
+from infoscope.tracking.environment import code_tags
+from infoscope.tracking.record import milliseconds, records
+from infoscope.tracking.scheduling import cluster, placement
+from infoscope.tracking.scheduling.dispatch import Dispatch, Handout, run_packs
+from infoscope.tracking.scheduling.progress import Progress, Screen
+from infoscope.tracking.scheduling.remaining import one_of_each_first, traits
+from infoscope.tracking.scheduling.watch import Summary, Watch
+from infoscope.tracking.scheduling.worker import Assignment, work
+from infoscope.tracking.sending.claims import Claim
+from infoscope.tracking.sending.flush import close_all
+from infoscope.tracking.store import ui
+from infoscope.tracking.store.store import CURVES, Store, home
+from infoscope.tracking.sweep import Cell, Pack, Sweep, names, title, varying
+from infoscope.tracking.tags import CELLS, IDENTITY, KEY, PARENT, PROFILE, VERSION
+
+if TYPE_CHECKING:
+    from infoscope.tracking.scheduling.search import Exploration
+
+
+def tags(sweep: Sweep, label: str) -> dict[str, str]:
+    """What the run of an invocation and those of its cells have in common."""
+    return code_tags() | {PROFILE: label, VERSION: str(sweep.version)}
+
+
+def _starting() -> str:
+    """What Ray does first, in words."""
+    address = os.environ.get("RAY_ADDRESS")
+    return f"joining the Ray cluster at {address}" if address else "starting Ray on this machine"
+
+
+@dataclass
+class Invocation:
+    """tags: of its own run and those of its cells. claim: to the cells, which its run holds. missing: the cells to run,
+    by key; a search adds its own. run_ids: by key, the runs of earlier attempts.
+    """
+
+    sweep: Sweep
+    tags: Mapping[str, str]
+    claim: Claim
+    store: Store
+    folder: Path
+    summary: Summary
+    missing: dict[str, Cell]
+    run_ids: Mapping[str, str]
+    search: Exploration | None
+    gpus_per_pack: float | None
+    screen: Screen = field(default_factory=Screen)
+    cpus: int = 0
+    gpus: int = 0
+    begun: bool = False
+    _began: int = field(default_factory=milliseconds)
+
+    def __post_init__(self) -> None:
+        for cell in self.missing.values():
+            self.sweep.tags_of(cell)  # raises ValueError before anything starts
+
+    def run(self) -> None:
+        """Runs everything, and leaves no run open; what happened is in the summary.
+
+        Raises ValueError when the cluster cannot reach the store.
+        """
+        try:
+            with contextlib.ExitStack() as stack:
+                with self.screen.stage(_starting()):
+                    stack.enter_context(cluster.running())
+                    stack.enter_context(cluster.terminate_as_interrupt())
+                    self.cpus, self.gpus = cluster.resources(self._cpus_per_pack, self._declared_share())
+                    self._check_reachable()
+                self._begin()
+                progress = stack.enter_context(self._progress())
+                watch = Watch(progress, self.summary)
+                try:
+                    self._fit(self._suggestions(self.search, watch) if self.search else self._packs(watch), watch)
+                finally:  # also when interrupted: nobody else closes the same records meanwhile
+                    watch.finish()
+                self.summary.tracking_share = watch.tracking_share()
+                if self.search and self.search.exhausted:
+                    self.summary.cells -= self.summary.unfinished
+        finally:  # Ray's processes are gone now: nobody else writes the records
+            if not self.begun:
+                self.claim.withdraw()
+            else:
+                with contextlib.suppress(MlflowException):  # the store is down: the next invocation closes what is left
+                    self._close_unfinished()
+                    self._end()
+
+    def _progress(self) -> Progress:
+        unfinished = self.summary.unfinished
+        cost = sum(self.sweep.cost(cell) for cell in self.missing.values()) or unfinished
+        return Progress(unfinished, cost, self.sweep.best, later=unfinished if self.search else 0, screen=self.screen)
+
+    def _tell(self, packs: int, slots: int) -> None:
+        """Says what begins now."""
+        kind = f"{self.gpus} GPU{'s' if self.gpus > 1 else ''}" if self.gpus else "no GPU"
+        cells = f"{self.summary.unfinished} cells"
+        if packs < self.summary.unfinished:
+            cells += f" in {packs} trials"
+        self.screen.say(
+            f"Ray runs on {self.cpus} cores and {kind}: {cells}, {min(slots, packs)} at a time; the first workers load"
+        )
+
+    def _check_reachable(self) -> None:
+        nodes = cluster.nodes()
+        if nodes > 1 and self.store.uri.startswith("sqlite:"):
+            raise ValueError(
+                f"the Ray cluster has {nodes} nodes, which cannot share the SQLite store {self.store.uri}; "
+                "set MLFLOW_TRACKING_URI to a tracking server that they all reach"
+            )
+
+    def _begin(self) -> None:
+        fields = self.search.space if self.search else varying(self.missing.values())
+        ui.describe(self.store, self._about.split("\n\n")[0], ui.settings(self.sweep.best, fields))
+        summary, experiment = self.summary, self.store.experiment_id
+        command = shlex.join(["python", *sys.orig_argv[1:]])
+        note = notes.of_sweep(self._about, command, summary.unfinished, summary.skipped, experiment, self.parent)
+        told = [RunTag(MLFLOW_RUN_NOTE, note), RunTag(CELLS, str(summary.unfinished))]
+        self.store.client.log_batch(self.parent, tags=told)
+        self.claim.beside = lambda: self.store.client.log_batch(self.parent, metrics=[self._done()])
+        self.begun = True
+
+    @property
+    def parent(self) -> str:
+        return self.claim.run_id
+
+    @property
+    def _about(self) -> str:
+        """What the sweep asks."""
+        return inspect.getdoc(sys.modules[self.sweep.cells.__module__]) or ""  # sweeps may share a trial
+
+    def _done(self) -> Metric:
+        """How many cells have ended, as a point of a curve over seconds."""
+        now, done = milliseconds(), self.summary.cells - self.summary.skipped - self.summary.unfinished
+        return Metric(f"{CURVES}cells_ended", done, now, max(1, (now - self._began) // 1000))
+
+    def _end(self) -> None:
+        summary = self.summary
+        numbers = {
+            "cells_completed": summary.completed,
+            "cells_stopped": summary.stopped,
+            "cells_failed": len(summary.failures),
+            "tracking_share": summary.tracking_share,
+        }
+        metrics = [Metric(name, value, 0, 0) for name, value in numbers.items() if value is not None]
+        metrics.append(self._done())
+        self.store.client.log_batch(self.parent, metrics=metrics)
+        self.store.client.set_terminated(self.parent, summary.status)
+        self.claim.release()
+
+    def _close_unfinished(self) -> None:
+        """What was begun and not ended is closed as KILLED; its checkpoint stays for the next invocation."""
+        mine = [record for record in records(self.folder) if record.key in self.missing]
+        self.summary.unsent |= {record.key for record in mine}
+        failed = {record.key for record, _ in close_all(mine, self.store, "KILLED", self.summary.aside)}
+        self.summary.unsent -= {record.key for record in mine} - failed
+        theirs = {run.info.run_id for run in self.claim.others()}
+        for run in list(self.store.cells("attributes.status = 'RUNNING'")):
+            # a worker that died as it took up an earlier run has not made it ours
+            parent = run.data.tags.get(PARENT)
+            if parent == self.parent or run.data.tags[KEY] in self.missing and parent not in theirs:
+                self.store.end(run.info.run_id, "KILLED")
+
+    def _assignment(self, cells: Mapping[str, Cell], titles: Mapping[str, str], cost: float) -> Assignment:
+        tags = self.tags | self.claim.own | {PARENT: self.parent}
+        question, experiment = self._about.split("\n\n")[0], self.store.experiment_id
+
+        def note(cell: Cell) -> str:
+            return notes.of_cell(question, self.sweep.name, self.summary.profile, cell, experiment, self.parent)
+
+        return Assignment(
+            cells=cells,
+            run_ids={key: self.run_ids[key] for key in cells if key in self.run_ids},
+            tags={
+                key: tags
+                | {MLFLOW_RUN_NAME: clipped(titles[key], NAME_LENGTH), MLFLOW_RUN_NOTE: note(cell)}
+                | self.sweep.tags_of(cell)
+                for key, cell in cells.items()
+            },
+            store=self.store,
+            records=self.folder,
+            device="cuda" if self.gpus else "cpu",
+            host=platform.node(),
+            identity=self.claim.own[IDENTITY],
+            cost=cost,
+        )
+
+    def _packs(self, watch: Watch) -> dict[str, Any]:
+        """For a fixed list of cells: how Tune gets its trials."""
+        packs = one_of_each_first(self.sweep.packs(self.missing, "gpu" if self.gpus else "cpu"))
+        titles, search = names(self.missing), self.sweep.search
+        with self.screen.stage("measuring the memory of a GPU that each training takes" if self.gpus else "packing"):
+            shares = self._shares(packs)
+        slots = self._slots(min(shares))
+        dispatch = Dispatch(shares, slots, alone=search is not None)
+        watch.progress.remaining.slots = slots
+        for number, (pack, kind) in enumerate(zip(packs, traits(packs), strict=True)):
+            watch.progress.add(number, len(pack), self.sweep.pack_cost(pack), kind)
+        self._tell(len(packs), slots)
+        if search is None:  # else Tune itself tries a trial again, so that the scheduler knows
+            watch.dispatch = dispatch
+
+        def config(numbers: list[int]) -> dict[str, Any]:
+            cost = self.sweep.pack_cost
+            return self._trial(
+                {number: self._assignment(packs[number], titles, cost(packs[number])) for number in numbers},
+                shares[numbers[0]],
+                watch,
+            )
+
+        return {"search_alg": dispatch.searcher(config), "num_samples": -1}
+
+    def _suggestions(self, search: Exploration, watch: Watch) -> dict[str, Any]:
+        """The same for a search, whose trials come one at a time. What a trial will need is not known beforehand: on a
+        GPU each gets a whole one, unless the sweep or the command says otherwise.
+        """
+        share = (self._declared_share() or 1.0) if self.gpus else 0.0
+        numbers, slots = itertools.count(), self._slots(share)
+        watch.progress.remaining.slots = slots
+        self._tell(self.summary.unfinished, slots)
+
+        def config(key: str, cell: Cell) -> dict[str, Any]:
+            self.missing[key] = cell
+            return self._trial(
+                {next(numbers): self._assignment({key: cell}, {key: title(cell, search.space)}, 1.0)}, share, watch
+            )
+
+        return {
+            "search_alg": search.searcher(config),
+            "num_samples": self.summary.unfinished,
+            "max_concurrent_trials": slots,
+        }
+
+    def _trial(self, assignments: dict[int, Assignment], share: float, watch: Watch) -> dict[str, Any]:
+        """The configuration of a trial: the numbers of its packs, what they are, and the part of a GPU it asks for."""
+        watch.begin(assignments)
+        return {"packs": list(assignments), "handout": Handout(assignments), "share": share}
+
+    def _slots(self, share: float) -> int:
+        """How many trials run at once that ask for this part of a GPU."""
+        slots = [int(self.cpus / self._cpus_per_pack)] + ([int(self.gpus / share)] if self.gpus else [])
+        return max(1, min(slots))
+
+    @property
+    def _cpus_per_pack(self) -> float:
+        return self.sweep.resources.get("cpu", 1)
+
+    def _declared_share(self) -> float | None:
+        return self.gpus_per_pack or self.sweep.resources.get("gpu")
+
+    def _shares(self, packs: list[dict[str, Cell]]) -> list[float]:
+        """The part of a GPU that each pack asks for: as told, as declared, or as measured; 0 where there is none."""
+        if not self.gpus:
+            return [0.0] * len(packs)
+        if share := self._declared_share():
+            return [share] * len(packs)
+
+        def probe(examples: list[Pack]) -> list[placement.Memory | str]:
+            return placement.probe_on_gpus(self.sweep.trial, examples, placement.Reader(), cpus=self._cpus_per_pack)
+
+        return placement.shares(packs, self.gpus, probe)
+
+    def _fit(self, source: Mapping[str, Any], watch: Watch) -> None:
+        """Has Ray Tune run the trials that it gets from `source`, settings of its own."""
+        from ray import tune
+
+        trial, search, cpus = self.sweep.trial, self.sweep.search, self._cpus_per_pack
+        metric = search.metric if search else None
+
+        def trainable(config: dict[str, Any]) -> None:
+            run_packs(config["handout"], lambda assignment, tell: work(trial, assignment, tell, metric), tune.report)
+
+        def asks(config: dict[str, Any]) -> Any:
+            share = {"GPU": config["share"]} if config["share"] else {}
+            return tune.PlacementGroupFactory([{"CPU": cpus} | share])
+
+        name, folder = f"{self.sweep.name}-{int(time.time())}", home() / "ray" / self.sweep.name
+        tuner = tune.Tuner(
+            tune.with_resources(trainable, asks),
+            tune_config=tune.TuneConfig(
+                reuse_actors=True,
+                metric=metric,
+                mode=search.mode if search else None,
+                scheduler=search.scheduler() if search else None,
+                trial_dirname_creator=lambda trial: trial.trial_id,
+                **source,
+            ),
+            run_config=tune.RunConfig(
+                name=name,
+                storage_path=str(folder),
+                callbacks=[watch.callback()],
+                failure_config=tune.FailureConfig(max_failures=0 if watch.dispatch else 1),
+                verbose=0,
+            ),
+        )
+        variables = {"TUNE_MAX_PENDING_TRIALS_PG": str(cluster.lookahead(self.cpus))}
+        if watch.dispatch:
+            variables["RAY_TRAIN_COUNT_PREEMPTION_AS_FAILURE"] = "1"  # that is for `Dispatch` to judge
+        try:
+            with cluster.environment(variables):
+                tuner.fit()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)  # records and checkpoints are ours; Tune's own files have served

@@ -1,0 +1,266 @@
+"""A search of a sweep: configurations suggested by Optuna, each of them a cell like any other.
+
+What is evaluated lies in MLflow and nowhere else. A search begins by telling Optuna's tree-structured Parzen estimator
+(Bergstra et al. 2011) every cell of the space that the record holds, and then asks it for as many as are missing.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import optuna
+from mlflow.entities import Run
+from optuna.distributions import BaseDistribution, CategoricalDistribution
+from optuna.trial import TrialState
+
+from infoscope.tracking.checks import entity_name
+from infoscope.tracking.record import COMPLETE, FAILED, STOPPED
+from infoscope.tracking.scheduling.worker import FRACTION, METRIC
+from infoscope.tracking.store.store import KEY, OUTCOME, PROFILE, is_finished, labels, values
+from infoscope.tracking.sweep import Cell, Profile, Sweep, canonical
+
+log = logging.getLogger(__name__)
+
+DRAWS = 500
+STEPS = 1000  # Optuna counts progress in whole steps
+
+
+class Exploration:
+    """The search of a sweep under one profile: what is evaluated already, and what comes next.
+
+    Reproducible under the search's seed and the cells that are recorded when it begins, as far as results come in the
+    same order: always with one trial at a time, and for the first ten configurations, which are random.
+
+    trials: how many configurations there are in the end; at most as many as a finite space has. exhausted: no more
+    could be found, because those left cannot be run.
+
+    Raises ValueError when the sweep's `cells` are not exactly one (the fixed values), when the space is empty, holds
+    what is not a distribution or shares a name with the fixed values, or when no configuration passes `check`.
+    """
+
+    def __init__(self, sweep: Sweep, profile: Profile):
+        self.sweep, search = sweep, sweep.search
+        fixed = list(sweep.cells(profile))
+        if len(fixed) != 1:
+            raise ValueError(
+                f"the search of sweep {sweep.name} has {len(fixed)} sets of fixed values; its cells must give exactly 1"
+            )
+        self.fixed: Cell = fixed[0]
+        self.space = _distributions(search.space(profile), self.fixed)
+        trials = search.trials(profile) if callable(search.trials) else search.trials
+        if not (isinstance(trials, int) and trials >= 1):
+            raise ValueError(f"trials is {trials!r}; a search needs a whole number of at least 1")
+        if search.mode not in ("min", "max"):
+            raise ValueError(f"mode is {search.mode!r}; it must be 'min' or 'max'")
+        self.trials = int(min(trials, math.prod(_size(distribution) for distribution in self.space.values())))
+        self.exhausted = False
+        self._known: set[str] = set()
+        self._resumed: list[Cell] = []
+        self._asked: dict[str, optuna.Trial] = {}
+        self._begin(0)
+        self._check_some()
+
+    def _begin(self, known: int) -> None:
+        """Fresh studies. The number of cells known is part of the seed: after a restart the draws are others."""
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        seeds = np.random.SeedSequence([self.sweep.search.seed, known]).generate_state(2)
+        direction = "minimize" if self.sweep.search.mode == "min" else "maximize"
+        sampler = optuna.samplers.TPESampler(seed=int(seeds[0]))
+        self._study = optuna.create_study(sampler=sampler, direction=direction)
+        self._dice = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=int(seeds[1])))
+
+    def _check_some(self) -> None:
+        for _ in range(DRAWS):
+            wrong = self._refused(self.fixed | self._dice.ask(self.space).params)
+            if wrong is None:
+                return
+        raise ValueError(
+            f"none of {DRAWS} configurations drawn from the space of sweep {self.sweep.name} can be run; the last: "
+            f"{wrong}"
+        )
+
+    def _refused(self, cell: Cell) -> str | None:
+        """Why a cell cannot be run; None if it can."""
+        try:
+            self.sweep.key(cell)
+            self.sweep.declared(cell)
+            if self.sweep.check is not None:
+                self.sweep.check(cell)
+        except ValueError as error:
+            return str(error)
+        return None
+
+    def recall(self, runs: Iterable[Run], label: str) -> dict[str, Cell]:
+        """Tells Optuna what is recorded. Returns by key the cells that count as trials of this search: the finished
+        ones (those under `label` first), then those that began under it and did not finish, which are to run again.
+        """
+        ours = {run.data.tags[KEY]: (run, cell) for run in runs if (cell := self._cell_of(run)) is not None}
+        under = {key: label in labels(run.data.tags.get(PROFILE, "")) for key, (run, _) in ours.items()}
+        order = sorted(ours, key=lambda key: (not under[key], ours[key][0].info.start_time, key))
+        finished = [key for key in order if is_finished(ours[key][0])]
+        begun = [key for key in order if under[key] and key not in set(finished)]
+        kept = finished[: self.trials]
+        again = begun[: self.trials - len(kept)]
+        self._begin(len(ours))
+        for key in finished:
+            run, cell = ours[key]
+            metrics = run.data.metrics
+            value = metrics.get(METRIC.format(self.sweep.search.metric), math.nan)
+            state, told, reported = judged(run.data.tags.get(OUTCOME), value, metrics.get(FRACTION, 0.0))
+            parameters = {name: cell[name] for name in self.space}
+            self._study.add_trial(
+                optuna.trial.create_trial(
+                    state=state,
+                    value=told,
+                    params=parameters,
+                    distributions=self.space,
+                    intermediate_values=reported,
+                )
+            )
+        self._known = set(finished) | set(again)
+        self._resumed = [ours[key][1] for key in again]
+        return {key: ours[key][1] for key in [*kept, *again]}
+
+    def _cell_of(self, run: Run) -> Cell | None:
+        """The cell of a run if it is a point of this search's space with the same fixed values and science."""
+        recorded = values(run)
+        if set(recorded) != set(self.fixed) | set(self.space):
+            return None
+        cell = self.fixed | {name: recorded[name] for name in self.space}
+        inside = all(_contains(distribution, cell[name]) for name, distribution in self.space.items())
+        return cell if inside and self.sweep.key(cell) == run.data.tags[KEY] else None
+
+    def suggest(self) -> tuple[str, Cell] | None:
+        """The key and the cell of the next trial: what was left unfinished, then Optuna's suggestion. A suggestion that
+        is known already or cannot be run is replaced by a random one; None when none of many can be used.
+        """
+        for trial in self._candidates():
+            cell = self.fixed | trial.params
+            key = self.sweep.key(cell)
+            if key not in self._known and self._refused(cell) is None:
+                self._known.add(key)
+                self._asked[key] = trial
+                return key, cell
+            self._study.tell(trial, state=TrialState.FAIL)
+        return None
+
+    def _candidates(self) -> Iterable[optuna.Trial]:
+        if self._resumed:
+            cell = self._resumed.pop(0)
+            self._known.discard(self.sweep.key(cell))
+            self._study.enqueue_trial({name: cell[name] for name in self.space})
+        yield self._study.ask(self.space)
+        for _ in range(DRAWS):
+            self._study.enqueue_trial(self._dice.ask(self.space).params)
+            yield self._study.ask(self.space)
+
+    def conclude(self, key: str, outcome: str, value: float, fraction: float) -> None:
+        """How the trial of a cell ended: its outcome, the metric it reported last and how far it had got."""
+        trial = self._asked.pop(key)
+        state, told, reported = judged(outcome, value, fraction)
+        for step, intermediate in reported.items():
+            trial.report(intermediate, step)
+        self._study.tell(trial, told, state=state)
+
+    def searcher(self, pack: Callable[[str, Cell], Mapping[str, Any]]) -> Any:
+        """What Ray Tune asks for configurations: `pack(key, cell)` of every suggestion."""
+        from ray.tune.search import Searcher
+
+        exploration = self
+
+        class Suggestions(Searcher):
+            def __init__(self) -> None:
+                super().__init__(metric=exploration.sweep.search.metric, mode=exploration.sweep.search.mode)
+                self.keys: dict[str, str] = {}
+
+            def __reduce__(self) -> tuple:  # Tune writes its searcher down for a restore, which is not how we resume
+                return Searcher, ()
+
+            def set_search_properties(self, metric: str | None, mode: str | None, config: dict, **spec: Any) -> bool:
+                return True
+
+            def suggest(self, trial_id: str) -> Any:
+                suggestion = exploration.suggest()
+                if suggestion is None:
+                    exploration.exhausted = True
+                    log.warning("the space of sweep %s has no other configuration to run", exploration.sweep.name)
+                    return Searcher.FINISHED
+                self.keys[trial_id] = suggestion[0]
+                return dict(pack(*suggestion))
+
+            def on_trial_complete(self, trial_id: str, result: dict | None = None, error: bool = False) -> None:
+                exploration.conclude(self.keys.pop(trial_id), *ended(result or {}, error, self.metric))
+
+            def save(self, checkpoint_path: str) -> None:
+                """Nothing to keep: a restart begins from what MLflow holds."""
+
+        return Suggestions()
+
+
+def ended(result: Mapping[str, Any], error: bool, metric: str) -> tuple[str, float, float]:
+    """Outcome, last metric and fraction done, from the last result that Tune has of a trial."""
+    failed = error or result.get("failed")
+    outcome = FAILED if failed else COMPLETE if "failed" in result else STOPPED  # only a trial's last report has it
+    return outcome, result.get(metric, math.nan), result.get("fraction", 0.0)
+
+
+def judged(outcome: str, value: float, fraction: float) -> tuple[TrialState, float | None, dict[int, float]]:
+    """What Optuna is told of a trial: state, value, intermediate values by step.
+
+    A trial that was stopped early counts as pruned, which the sampler ranks behind all complete ones, those that got
+    further first; one whose metric is not finite counts as pruned at the start, behind all others.
+    """
+    if outcome == FAILED:
+        return TrialState.FAIL, None, {}
+    if not math.isfinite(value):
+        return TrialState.PRUNED, None, {0: math.nan}
+    if outcome == COMPLETE:
+        return TrialState.COMPLETE, value, {}
+    return TrialState.PRUNED, None, {round(STEPS * fraction): value}
+
+
+def _distributions(space: Any, fixed: Cell) -> dict[str, BaseDistribution]:
+    """A declared space as Optuna's distributions; Ray Tune's (`tune.loguniform` and the like) are converted."""
+    from ray.tune.search.optuna import OptunaSearch
+    from ray.tune.search.sample import Domain
+
+    if not (isinstance(space, Mapping) and space):
+        raise ValueError(f"the search space is {space!r}; it must be a dict of at least one name and its distribution")
+    converted = {}
+    for name, distribution in space.items():
+        if name in fixed:
+            raise ValueError(f"{name} is both searched and fixed at {fixed[name]!r}; it can only be one of them")
+        if isinstance(distribution, Domain):
+            distribution = OptunaSearch.convert_search_space({name: distribution})[name]
+        if not isinstance(distribution, BaseDistribution):
+            raise ValueError(
+                f"the search space gives {distribution!r} for {name}; it must be a distribution of "
+                "optuna.distributions or ray.tune (a fixed value belongs in the sweep's cells)"
+            )
+        entity_name("the name of a cell's field", name)
+        for choice in getattr(distribution, "choices", ()):
+            if not isinstance(choice, bool | int | float | str | None):
+                raise ValueError(f"{name} has the choice {choice!r}; choices are numbers, strings, booleans or None")
+            canonical({name: choice})
+        converted[name] = distribution
+    return converted
+
+
+def _size(distribution: BaseDistribution) -> float:
+    """How many values a distribution can give."""
+    if isinstance(distribution, CategoricalDistribution):
+        return len(distribution.choices)
+    if distribution.step is None:
+        return 1 if distribution.single() else math.inf
+    return round((distribution.high - distribution.low) / distribution.step) + 1
+
+
+def _contains(distribution: BaseDistribution, value: Any) -> bool:
+    try:
+        return distribution._contains(distribution.to_internal_repr(value))
+    except (ValueError, TypeError):
+        return False

@@ -1,0 +1,236 @@
+"""Follows the trials of an invocation: shows progress, and closes the runs of a pack that has ended."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mlflow.exceptions import MlflowException
+
+from infoscope.tracking.record import COMPLETE, FAILED, STOPPED, Record
+from infoscope.tracking.scheduling.dispatch import Dispatch
+from infoscope.tracking.scheduling.progress import Progress
+from infoscope.tracking.scheduling.worker import Assignment
+from infoscope.tracking.sending.flush import STATUS, close_all, header_tags
+from infoscope.tracking.store.store import first_line
+from infoscope.tracking.sweep import Cell
+
+log = logging.getLogger(__name__)
+
+MACHINE_DIED = "its node has died"  # in Ray's account of a worker's death
+RETRY_SECONDS = 30.0  # after the store has not answered, the thread that closes runs leaves it alone for so long
+
+
+@dataclass
+class Summary:
+    """How an invocation went. Cells are counted; `failures` holds each failed cell with the last line of its error,
+    `unsent` the keys of cells that are recorded but that MLflow does not hold yet, `aside` those of cells of which
+    MLflow has refused something."""
+
+    sweep: str
+    profile: str
+    cells: int
+    skipped: int
+    completed: int = 0
+    stopped: int = 0
+    failures: list[tuple[Cell, str]] = field(default_factory=list)
+    unsent: set[str] = field(default_factory=set)
+    aside: set[str] = field(default_factory=set)
+    seconds: float = 0.0
+    tracking_share: float | None = None
+
+    @property
+    def unfinished(self) -> int:
+        return self.cells - self.skipped - self.completed - self.stopped - len(self.failures)
+
+    @property
+    def status(self) -> str:
+        return "KILLED" if self.unfinished else "FAILED" if self.failures else "FINISHED"
+
+
+class Watch:
+    """Follows the packs of the trials. Runs are closed on a thread of their own.
+
+    dispatch: takes back the packs that a trial has not ended; None where Tune itself tries a trial again.
+    """
+
+    def __init__(self, progress: Progress, summary: Summary, dispatch: Dispatch | None = None):
+        self.progress, self.summary, self.dispatch = progress, summary, dispatch
+        self.closer = ThreadPoolExecutor(1, "infoscope-close")
+        self.open: dict[int, Assignment] = {}
+        self._next: dict[int, int] = {}  # by pack, the one that its trial runs after it
+        self._seconds: dict[int, float] = {}  # by pack, what it took when it was last heard of
+        self.recording_seconds = self.own_seconds = self._store_down_until = 0.0
+
+    def begin(self, assignments: Mapping[int, Assignment]) -> None:
+        """These packs, by their numbers, are a trial now, in this order."""
+        self.open.update(assignments)
+        self._next.update(itertools.pairwise(assignments))
+        for number, assignment in assignments.items():
+            self.progress.add(number, len(assignment.cells), assignment.cost)
+
+    def started(self, numbers: Sequence[int]) -> None:
+        """A worker has taken up a trial of these packs."""
+        number = next((number for number in numbers if number in self.open), None)
+        if number is not None:
+            self.progress.begin(number)
+
+    def callback(self) -> Any:
+        from ray import tune
+
+        watch = self
+
+        class Callback(tune.Callback):
+            def __reduce__(self) -> tuple:  # Tune writes its callbacks down for a restore, which is not how we resume
+                return tune.Callback, ()
+
+            def on_trial_start(self, iteration: int, trials: list, trial: Any, **info: Any) -> None:
+                watch.started(trial.config["packs"])
+
+            def on_trial_result(self, iteration: int, trials: list, trial: Any, result: dict, **info: Any) -> None:
+                watch.result(result)
+
+            def on_trial_complete(self, iteration: int, trials: list, trial: Any, **info: Any) -> None:
+                watch.end(trial.config["packs"])
+
+            def on_trial_error(self, iteration: int, trials: list, trial: Any, **info: Any) -> None:
+                watch.end(trial.config["packs"], Path(trial.error_file).read_text().strip() or "the worker died")
+
+        return Callback()
+
+    def result(self, result: Mapping[str, Any]) -> None:
+        """What a trial tells of one of its packs: how far it is, or at last how it went."""
+        number = result.get("pack")
+        if number not in self.open:
+            return
+        self._seconds[number] = result["pack_seconds"]
+        if "final" not in result:
+            self.progress.advance(number, result["fraction"], result["pack_seconds"])
+            return
+        self.recording_seconds += result["recording_seconds"]
+        self.own_seconds += result["own_seconds"]
+        if self.dispatch:
+            self.dispatch.ended(number, result["pack_seconds"])
+        self.summary.aside |= dict(result.get("aside", ())).keys()
+        errors, final, sent = (dict(result[name]) for name in ("errors", "final", "run_ids"))
+        outcomes = {key: FAILED if key in errors else COMPLETE for key in self.open[number].cells}
+        self._ended(number, outcomes, errors, final, sent)
+        if self._next.get(number) in self.open:
+            self.progress.begin(self._next[number])
+
+    def end(self, numbers: Sequence[int], error: str | None = None) -> None:
+        """A trial of these packs is over; of those it has not ended, the first has been stopped by a scheduler, or left
+        to another trial, or has lost its worker (`error`).
+        """
+        undone = lost = [number for number in numbers if number in self.open]
+        if self.dispatch:
+            died = None if error is None else "machine" if MACHINE_DIED in error else "worker"
+            lost = self.dispatch.undone(undone, died)
+            for number in set(undone) - set(lost):
+                self.open.pop(number)
+                self.progress.back(number)
+        for number in lost:
+            cells = self.open[number].cells
+            outcomes = dict.fromkeys(cells, STOPPED if error is None else FAILED)
+            self._ended(
+                number, outcomes, {} if error is None else dict.fromkeys(cells, error.splitlines()[-1]), {}, None
+            )
+
+    def _ended(
+        self,
+        number: int,
+        outcomes: Mapping[str, str],
+        errors: Mapping[str, str],
+        final: Mapping[str, Mapping[str, float]],
+        sent: Mapping[str, str] | None,
+    ) -> None:
+        """Counts the cells of a pack, and has their runs closed. All by key: outcomes, errors of those that failed,
+        last metrics, runs of those that the worker has sent to their end; None when it could not tell.
+        """
+        assignment = self.open.pop(number)
+        counts = Counter(outcomes.values())
+        self.summary.completed += counts[COMPLETE]
+        self.summary.stopped += counts[STOPPED]
+        self.summary.failures += [(assignment.cells[key], error) for key, error in errors.items()]
+        seconds = self._seconds.pop(number, None)
+        alike = seconds if len(errors) < len(assignment.cells) else None  # what fails takes another time than the rest
+        self.progress.ended(number, assignment.cells, final, len(errors), alike)
+        self.closer.submit(self._close, assignment, outcomes, errors, sent)
+
+    def _close(
+        self,
+        assignment: Assignment,
+        outcomes: Mapping[str, str],
+        errors: Mapping[str, str],
+        sent: Mapping[str, str] | None,
+    ) -> None:
+        """Ends the runs of a pack. What cannot be closed now is closed at the end of the invocation."""
+        began, left = time.thread_time(), set(assignment.cells)
+        try:
+            here, unreachable = _with_outcomes(assignment, outcomes, errors, sent)
+            if time.monotonic() > self._store_down_until:
+                failed = {
+                    record.key for record, _ in close_all(here, assignment.store, STATUS[FAILED], self.summary.aside)
+                }
+                left = unreachable | failed
+                self._store_down_until = time.monotonic() + RETRY_SECONDS if failed else 0.0
+            if STOPPED in outcomes.values():
+                assignment.checkpoint.unlink(missing_ok=True)  # nobody goes on from it
+        except Exception as error:  # such as a full disk
+            log.warning("not closed yet: the runs of cells %s (%s)", ", ".join(assignment.cells), first_line(error))
+        self.summary.unsent -= assignment.cells.keys()  # some may have been left by an earlier invocation
+        self.summary.unsent |= left
+        self.recording_seconds += time.thread_time() - began
+
+    def finish(self) -> None:
+        self.closer.shutdown(wait=True)
+
+    def tracking_share(self) -> float | None:
+        """Recording as a share of recording and the trials' own work, in [0, 1]: the time that the trials waited for
+        their reports and at their beginning and end, and the processor time of sending meanwhile and on the driver.
+        """
+        total = self.recording_seconds + self.own_seconds
+        return self.recording_seconds / total if total else None
+
+
+def _with_outcomes(
+    assignment: Assignment, outcomes: Mapping[str, str], errors: Mapping[str, str], sent: Mapping[str, str] | None
+) -> tuple[list[Record], set[str]]:
+    """The records of a pack that lie here, all with an outcome; and the keys of cells whose record lies elsewhere and
+    has not been sent.
+
+    A record without an outcome is of a trial whose worker could not write it. A cell whose record is on the disk of
+    another machine is closed by its run's id when everything has been sent from there. Of a worker that was stopped or
+    died there nothing more will come: the cell gets a record here, which holds the outcome only.
+    """
+    here, unreachable = [], set()
+    for key, cell in assignment.cells.items():
+        record, run_id = Record(assignment.records / key), (sent or {}).get(key)
+        if not record.exists():
+            if sent is not None and run_id is None:
+                unreachable.add(key)
+                continue
+            if run_id == "" or run_id and _closed(assignment, run_id, outcomes[key]):
+                continue  # another invocation has the cell, or it is closed
+            run_id = run_id or assignment.run_ids.get(key)
+            record.begin(cell, header_tags(key, cell, assignment.tags[key]), run_id, joins=True)
+        if record.ending() is None:
+            record.end(outcomes[key], errors.get(key))
+        here.append(record)
+    return here, unreachable
+
+
+def _closed(assignment: Assignment, run_id: str, outcome: str) -> bool:
+    """Ends a run that has everything but its end; False when the store does not answer."""
+    try:
+        assignment.store.client.set_terminated(run_id, STATUS[outcome])
+    except MlflowException:
+        return False
+    return True

@@ -1,0 +1,9 @@
+"""From local records to MLflow, whatever dies on the way.
+
+flush       batches, idempotently, from where the last attempt got to
+checkpoint  from what a pack goes on after a fault
+claims      which living process works on which cells
+identity    who this working tree is
+duplicates  one run of a cell counts
+sync        sends and closes what dead processes have left behind
+"""

@@ -1,0 +1,584 @@
+"""Carries local records to MLflow: in batches, idempotently, from where the last attempt got to.
+
+A run holds one attempt at its cell. An attempt that begins afresh gets a run of its own, and the one before it does
+not count any more (`Store.retire`): what a dead attempt has reported cannot be taken back, and would be taken for the
+cell's. One that goes on from a checkpoint keeps the run: of the steps that it makes again those with the same value are
+left out, those with another one (a device that does not compute the same twice) get a later time stamp, so that the
+newest counts, for MLflow's own "latest" and for `store.curve`. If in the end the run holds anything that is not this
+attempt's, such as steps that the one before made beyond the checkpoint and this one did not, the cell gets a clean run.
+
+A metric's time stamp is the run's start plus its step, so that sending an entry again changes nothing. What has been
+sent is noted after it was accepted: a crash in between repeats a batch, and of a model what is missing (see
+`models.log_model`). What the store refuses for what it is, now and for ever, is set aside in a file that becomes an
+artifact, and a tag of the run says so; refusals for a while (a server that is down, or busy) end the round.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import math
+import tempfile
+import threading
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from mlflow.entities import LoggedModelOutput, Metric, Param, Run, RunTag
+from mlflow.exceptions import MlflowException
+
+from infoscope.tracking import models
+from infoscope.tracking.checks import (
+    PARAM_LENGTH,
+    TAG_LENGTH,
+    clipped,
+    entity_name,
+    metric_name,
+    metric_step,
+    metric_value,
+    shown,
+    storable_text,
+    stored_tags,
+    stored_text,
+)
+from infoscope.tracking.record import ASIDE, COMPLETE, FAILED, STOPPED, Record, storable
+from infoscope.tracking.sending.checkpoint import TAG, Checkpoint, forget
+from infoscope.tracking.sending.claims import may_live
+from infoscope.tracking.store.store import (
+    ATTEMPT,
+    CELL,
+    ERROR,
+    KEY,
+    OUTCOME,
+    PARENT,
+    SET_ASIDE,
+    SUPERSEDED,
+    SUPERSEDES,
+    Store,
+    first_line,
+    is_finished,
+    newest,
+    without_password,
+)
+from infoscope.tracking.sweep import text
+
+log = logging.getLogger(__name__)
+
+LATEST = 10**12  # ms that a time stamp may be after its run's start: browsers know no dates that are much later
+PAUSE_SECONDS = 0.5  # before a pack's first round: one that ends sooner is sent at once, by `drain`
+STATUS = {COMPLETE: "FINISHED", STOPPED: "FINISHED", FAILED: "FAILED"}
+
+
+def send(record: Record, store: Store) -> str:
+    """Sends everything new in a record to its run, which is created when the cell has none; returns the run's id.
+
+    Raises MLflow's exceptions when the store does not answer, LookupError when a model that the cell shares is not
+    there yet, OSError when what was sent cannot be noted; nothing is lost then, a later call goes on. Of a cell that
+    another living invocation has taken over nothing is sent, and the id is empty.
+    """
+    with record.lock():
+        carrier = _Carrier(record, store)
+        if carrier.carry():
+            carrier.note()
+        return carrier.run.info.run_id if carrier.run and not carrier.sent.taken else ""
+
+
+def _send_files(record: Record, run_id: str, store: Store) -> None:
+    if record.files.is_dir() and any(record.files.iterdir()):
+        store.client.log_artifacts(run_id, str(record.files))
+
+
+def told_aside(keys: Collection[str]) -> str:
+    """What a person is told of cells of which MLflow has refused something."""
+    named = ", ".join(sorted(keys)[:3]) + (", ..." if len(keys) > 3 else "")
+    return f"MLflow refused some of what {len(keys)} cells reported ({named}): see {ASIDE} among their runs' artifacts"
+
+
+def close(record: Record, store: Store, otherwise: str) -> int:
+    """Sends the rest of a record, ends its run with the status of its outcome (`otherwise` if it has none), removes
+    the record. A run that another attempt has finished meanwhile, or that a living invocation has taken over, keeps its
+    status.
+
+    Returns how many of the record's entries are set aside.
+    """
+    with record.lock():
+        carrier, ending = _Carrier(record, store), record.ending()
+        carrier.carry()
+        run = None if carrier.sent.taken else carrier.run
+        if ending and run and not carrier.sent.whole:
+            store.client.set_terminated(run.info.run_id, STATUS[ending["outcome"]], ending["time"])
+        elif run and not is_finished(run):
+            _send_files(record, run.info.run_id, store)  # what goes on from a checkpoint does not write them again
+            store.client.set_terminated(run.info.run_id, otherwise)
+        if run and not carrier.sent.whole and record.has_models():
+            models.discard(models.of_run(run.info.run_id, store), store)  # of which only a part was sent
+        if run and TAG in run.data.tags and ending and ending["outcome"] != FAILED:
+            forget(run.info.run_id, store)
+        aside = record.aside()
+        record.remove()  # before the lock is free: a worker's late round would open the run again
+        return aside
+
+
+def close_all(
+    records: Iterable[Record], store: Store, otherwise: str, aside: set[str] | None = None
+) -> list[tuple[Record, Exception]]:
+    """Closes records in whatever order works (a cell that shares a model waits for the cell that owns it); returns
+    those that could not be closed, which stay as they are. A store that does not answer is not asked for each of them.
+
+    aside: gets the keys of cells of which something is set aside.
+    """
+    left = list(records)
+    while True:
+        failed: list[tuple[Record, Exception]] = []
+        for position, record in enumerate(left):
+            try:
+                if close(record, store, otherwise) and aside is not None:
+                    aside.add(record.key)
+            except Exception as error:  # one bad record must not keep the others
+                failed.append((record, error))
+                if isinstance(error, MlflowException) and not store.answers():
+                    return failed + [(other, error) for other in left[position + 1 :]]
+        if not failed or len(failed) == len(left):
+            return failed
+        left = [record for record, _ in failed]
+
+
+@dataclass
+class _Sent:
+    """How far a record has been carried: to which store, byte offset, run, and the run's start (ms), on which time
+    stamps are based. earlier: the metrics that the run has from earlier attempts; last: by metric, the last step of
+    this one. whole: another attempt has finished the run, which leaves nothing to send; taken: an invocation that lives
+    has taken it over, with the same effect. parent: the invocation of the attempt.
+    """
+
+    store: str
+    offset: int = 0
+    run_id: str = ""
+    start: int = 0
+    earlier: list[str] = field(default_factory=list)
+    last: dict[str, int] = field(default_factory=dict)
+    whole: bool = False
+    taken: bool = False
+    parent: str = ""
+
+
+class _Carrier:
+    """Carries one record, from where the last one got to: from its beginning when that was to another store, or when
+    the store has lost the run since. run: as it was found or created; None for a record without a whole header.
+    """
+
+    def __init__(self, record: Record, store: Store):
+        self.record, self.store = record, store
+        note, name = record.sent(), f"{without_password(store.uri)} {store.experiment_id}"
+        self.run: Run | None = store.run(note["run_id"]) if note.get("store") == name else None
+        self.sent = _Sent(**note) if self.run else _Sent(name)
+        self.sent.whole |= self.run is not None and is_finished(self.run)
+        self.sent.taken = self._is_taken(self.run, self.sent.parent)
+        self._points: list[Metric] = []
+        self._params: list[Param] = []  # these and the tags go with the points, in one request
+        self._tags: dict[str, str] = {}
+        self._unfit: list[tuple[dict[str, Any], str]] = []  # of a header: what is not to be sent, and why
+
+    def carry(self) -> bool:
+        """Sends what is new; whether there was anything. Of an attempt that another one has replaced before it was
+        sent, nothing is; of one that may still go on from a checkpoint, nothing yet.
+        """
+        before = self.sent.offset
+        entries = list(self.record.entries(before))
+        after = [entry for entry, _ in entries[1:]] + [None]
+        afresh = [at for at, (entry, _) in enumerate(entries) if "cell" in entry and _afresh(entry, after[at])]
+        first = max(afresh, default=0)
+        for at, (entry, offset) in enumerate(entries):
+            if "cell" in entry and at >= first:
+                self._send_batch()
+                if not self._open_run(entry, after[at]):
+                    return self.sent.offset > before
+            elif self.run and not self.sent.whole and not self.sent.taken and at >= first:
+                self._take(entry, offset)
+            self.sent.offset = offset
+        self._send_batch()
+        return self.sent.offset > before
+
+    def note(self) -> None:
+        self.record.note_sent(asdict(self.sent))
+
+    def _take(self, entry: Mapping[str, Any], offset: int) -> None:
+        if "metrics" in entry:
+            self._take_metrics(entry)
+        elif "model" in entry:
+            self._send_batch()
+            self._send_model(entry)
+            self.sent.offset = offset
+            self.note()  # it takes long to send again
+        elif "tags" in entry:
+            self._tags |= entry["tags"]
+        elif "outcome" in entry:
+            self._send_batch()
+            if entry["outcome"] != FAILED:
+                self._clean()
+            _send_files(self.record, self.sent.run_id, self.store)
+            self._tags |= {OUTCOME: entry["outcome"]} | ({ERROR: entry["error"][:4000]} if entry["error"] else {})
+
+    def _take_metrics(self, entry: Mapping[str, Any]) -> None:
+        for name, value in entry["metrics"].items():
+            try:
+                step, number = _checked(name, value, entry.get("step"))
+            except ValueError as error:  # of an earlier version, which did not ask when it was reported
+                self._set_aside({"metric": name, "value": value, "step": entry.get("step")}, str(error))
+            else:
+                self._points.append(Metric(name, number, self._dated(step), step))
+
+    def _send_model(self, entry: Mapping[str, Any]) -> None:
+        try:
+            here = (self.record.model_folder(entry["model"]) / "model.json").exists()
+        except ValueError as error:  # a name that is none
+            return self._set_aside(entry, str(error))
+        if not here and entry.get("owner") == self.record.key:
+            return self._set_aside(entry, "the files of the model are missing")
+        try:
+            _send_model(self.record, entry, self.sent.run_id, self.store)
+        except MlflowException as error:
+            if not _refused(error):
+                raise
+            self._set_aside(entry, first_line(error))
+
+    def _send_batch(self) -> None:
+        again = {point.key for point in self._points if point.key in self.sent.earlier}
+        for point in self._points:
+            last = self.sent.last.get(point.key)
+            if last is not None and point.step <= last:
+                again.add(point.key)
+            self.sent.last[point.key] = point.step if last is None else max(last, point.step)
+        for name in sorted(again):
+            self._compare(name)
+        if self._points or self._params or self._tags:
+            tags = [RunTag(*tag) for tag in self._tags.items()]
+            self._log([*self._params, *tags, *self._points])
+        self._points, self._params, self._tags = [], [], {}
+
+    def _log(self, items: Sequence[Metric | Param | RunTag]) -> None:
+        """Logs a batch without those that the store refuses for what they are, which are set aside."""
+        kinds = [[item for item in items if isinstance(item, kind)] for kind in (Metric, Param, RunTag)]
+        try:
+            self.store.client.log_batch(self.sent.run_id, *kinds)
+        except MlflowException as error:
+            if not _refused(error) or self.store.run(self.sent.run_id) is None:
+                raise
+            if len(items) == 1:
+                self._set_aside(dict(items[0]), first_line(error))
+            for half in (items[: len(items) // 2], items[len(items) // 2 :]) if len(items) > 1 else ():
+                self._log(half)
+
+    def _set_aside(self, what: Mapping[str, Any], why: str) -> None:
+        """Keeps what the store does not take where it can be looked at, and goes on without it. Raises what the store
+        raises when it does not take anything: then it is not the entry's fault.
+        """
+        path, why = self.record.files / ASIDE, storable_text(why)
+        line = json.dumps({"refused": dict(what), "why": why}, default=shown)
+        lines = path.read_text().splitlines() if path.exists() else []
+        count = len(lines) + (line not in lines)
+        told = clipped(f"{count} of what was reported, such as {shown(dict(what))}: {why}; see {ASIDE}", 4000)
+        self.store.client.set_tag(self.sent.run_id, SET_ASIDE, told)
+        if line not in lines:
+            log.warning("MLflow refused some of what cell %s reported (%s)", self.record.key, why)
+            self.record.files.mkdir(exist_ok=True)
+            with open(path, "a") as file:
+                file.write(line + "\n")
+
+    def _compare(self, name: str) -> None:
+        """Leaves out the points of a metric that the run has, and dates those that differ after what the run has."""
+        history = self.store.client.get_metric_history(self.sent.run_id, name)
+        held = newest(history)
+        new = [point for point in self._points if point.key == name]
+        if name in self.sent.earlier and min(point.step for point in new) > max(held, default=-math.inf):
+            self.sent.earlier.remove(name)  # the curve has got beyond where the earlier attempt was
+        kept = [point for point in self._points if point.key != name]
+        for point in new:
+            before = held.get(point.step)
+            if before is None or not _same(before.value, point.value):
+                at = point.timestamp if before is None else before.timestamp + 1
+                held[point.step] = Metric(name, point.value, at, point.step)
+                kept.append(held[point.step])
+        self._points = kept
+
+    def _open_run(self, entry: Mapping[str, Any], following: Mapping[str, Any] | None) -> bool:
+        """Finds or creates the run of an attempt, whose header and next entry these are; False when it is not known
+        yet whether the attempt goes on from a checkpoint, and in the run of the one before.
+        """
+        client, key, attempt = self.store.client, entry["tags"].get(KEY), entry.get("attempt", "")
+        last = self.store.run(self.sent.run_id or entry["run_id"])
+        known = last if last and last.data.tags.get(KEY) == key else self.store.run_of(key)
+        begun = known.data.tags.get(ATTEMPT, "") if known else ""
+        run, whole, taken, earlier, parent = known, False, False, [], entry["tags"].get(PARENT, "")
+        if known is None:
+            replaced = last if last and last.data.tags.get(SUPERSEDED) == key else None  # its process died in between
+            run = self._create(entry, replaced)
+        elif is_finished(known):
+            whole = True
+        elif taken := self._is_taken(known, parent):
+            pass
+        elif begun > attempt > "" and not self._ended_well():
+            run = None  # a later attempt has taken the cell over, and this one came to nothing
+        elif attempt in ("", begun) or _goes_on(entry, following, known) or following and self._empty(known):
+            client.update_run(known.info.run_id, status="RUNNING")
+            if ERROR in known.data.tags:
+                client.delete_tag(known.info.run_id, ERROR)
+            self._describe(entry, params=not known.data.params)  # whoever created it died before it could say more
+            earlier = sorted(known.data.metrics)
+        elif following is None:
+            return False
+        else:
+            self._retire(known)
+            run = self._create(entry, known)
+        self.run, before = run, self.sent
+        self.sent = _Sent(before.store, before.offset, earlier=earlier, whole=whole, taken=taken, parent=parent)
+        if run:
+            self.sent.run_id, self.sent.start = run.info.run_id, run.info.start_time
+        while run and self._unfit:
+            self._set_aside(*self._unfit.pop())
+        return True
+
+    def _is_taken(self, run: Run | None, parent: str) -> bool:
+        """Whether a run is open in the hands of another invocation than `parent`, which lives. A process that was taken
+        for dead, and comes back, is kept out by this; what it sends in the moment after this has been asked is not.
+        """
+        if run is None or run.info.status != "RUNNING" or not parent:
+            return False
+        other = run.data.tags.get(PARENT, parent)
+        return other != parent and may_live(self.store.run(other))
+
+    def _ended_well(self) -> bool:
+        ending = self.record.ending()
+        return ending is not None and ending["outcome"] != FAILED
+
+    def _empty(self, run: Run) -> bool:
+        """Whether an attempt has left nothing in its run, so that the next one can have it."""
+        outputs = run.outputs.model_outputs if run.outputs else ()
+        return not (run.data.metrics or outputs or self.store.client.list_artifacts(run.info.run_id))
+
+    def _retire(self, run: Run, by: str = "") -> None:
+        if TAG in run.data.tags:
+            forget(run.info.run_id, self.store)
+        self.store.retire(run, by)
+
+    def _create(self, entry: Mapping[str, Any], replaced: Run | None) -> Run:
+        """A new run for an attempt; `replaced`: that of the attempt before, which learns of it."""
+        self._describe(entry, params=True)
+        tags, self._tags = self._tags, {}
+        if replaced:
+            tags |= {SUPERSEDES: replaced.info.run_id}
+        client, created = self.store.client, self.store.experiment_id
+        try:
+            run = client.create_run(created, start_time=entry["time"], tags=tags)
+        except MlflowException as error:
+            if not _refused(error):
+                raise
+            self._tags, tags = tags, {name: tags[name] for name in (KEY, ATTEMPT) if name in tags}
+            run = client.create_run(created, start_time=entry["time"], tags=tags)
+        if replaced:
+            self.store.retire(replaced, by=run.info.run_id)
+        return run
+
+    def _describe(self, entry: Mapping[str, Any], params: bool) -> None:
+        """The tags and params of an attempt are to be sent with the next batch, as far as MLflow takes them."""
+        self._tags, self._params, self._unfit = {}, [], []
+        attempt = {ATTEMPT: entry["attempt"]} if "attempt" in entry else {}
+        for name, value in (entry["tags"] | attempt).items():
+            try:
+                self._tags |= stored_tags({name: value})
+            except ValueError as error:
+                self._unfit.append(({"tag": name, "value": value}, str(error)))
+        for name, value in entry["cell"].items() if params else ():
+            try:
+                entity_name("the name of a cell's field", name)
+                told = stored_text(f"cell value {name}", text(value), PARAM_LENGTH)
+                self._params.append(Param(name, told))
+            except ValueError as error:
+                self._unfit.append(({"field": name, "value": value}, str(error)))
+
+    def _clean(self) -> None:
+        """Gives the cell a clean run if the attempt, which went on from a checkpoint, has left in the run anything that
+        is not its own: points, files or models that were reported after the checkpoint and not again.
+        """
+        state, entries = self.record.since_resumed()
+        if state is None:
+            return
+        client, run = self.store.client, self.store.client.get_run(self.sent.run_id)
+        held = {name: client.get_metric_history(run.info.run_id, name) for name in run.data.metrics}
+        points = {name: _kept(history, state["steps"].get(name)) for name, history in held.items()}
+        names = set(state["models"]) | {entry["model"] for entry in entries if "model" in entry}
+        for entry in entries:
+            for name, value in entry.get("metrics", {}).items():
+                with contextlib.suppress(ValueError):  # it is set aside
+                    step, number = _checked(name, value, entry.get("step"))
+                    points.setdefault(name, {})[step] = number
+        files = {*state["files"], *(path.name for path in self.record.files.iterdir())}
+        found = {file.path for file in client.list_artifacts(run.info.run_id) if not file.is_dir}
+        logged = {model.name: model for model in sorted(models.ready_models(run, client), key=_age)}
+        own = all(_same(points[name].get(p.step, None), p.value) for name, history in held.items() for p in history)
+        if own and found <= files and set(logged) <= names:
+            return
+        kept = [Metric(name, value, self._dated(step), step) for name, steps in points.items()
+                for step, value in steps.items()]  # fmt: skip
+        clean = self._copy(run, kept, found & files, [logged[name].model_id for name in names & logged.keys()])
+        for other in list(self.store.cells(f"tags.`{KEY}` = '{run.data.tags[KEY]}'")):
+            if other.info.run_id != clean:
+                self._retire(other, by=clean)
+        self.run, self.sent.run_id, self.sent.earlier = self.store.run(clean), clean, []
+        self.note()
+
+    def _copy(self, run: Run, points: Sequence[Metric], files: Iterable[str], logged: Iterable[str]) -> str:
+        """A run with what is given of another one, whose key it gets when it has everything; returns its id."""
+        client, tags = self.store.client, run.data.tags
+        kept = {name: value for name, value in tags.items() if name not in (KEY, TAG)} | {SUPERSEDES: run.info.run_id}
+        made = client.create_run(self.store.experiment_id, start_time=run.info.start_time, tags=kept).info.run_id
+        client.log_batch(made, points, [Param(*param) for param in run.data.params.items()])
+        with tempfile.TemporaryDirectory() as folder:
+            for name in files:
+                client.log_artifact(made, client.download_artifacts(run.info.run_id, name, folder))
+        for model in logged:
+            client.log_outputs(made, models=[LoggedModelOutput(model, step=0)])
+        client.set_tag(made, KEY, tags[KEY])
+        return made
+
+    def _dated(self, step: int) -> int:
+        """The time stamp of a metric at a step (ms)."""
+        return self.sent.start + min(max(step, 0), LATEST)
+
+
+def _checked(name: str, value: Any, step: Any) -> tuple[int, float]:
+    """The step and the value of a metric as they are stored. Raises ValueError for what MLflow would not take."""
+    metric_name(name)
+    return metric_step(step), storable(metric_value(name, value))
+
+
+def _refused(error: MlflowException) -> bool:
+    """Whether the store has refused a request for what it is, and would again."""
+    return error.error_code in ("INVALID_PARAMETER_VALUE", "BAD_REQUEST")
+
+
+def _afresh(entry: Mapping[str, Any], following: Mapping[str, Any] | None) -> bool:
+    """Whether an attempt, by its header and the next entry, has nothing to do with those before it."""
+    return "attempt" in entry and not entry.get("joins") and following is not None and "resumed" not in following
+
+
+def _goes_on(entry: Mapping[str, Any], following: Mapping[str, Any] | None, known: Run) -> bool:
+    """Whether an attempt goes on in the run of the one before, because of a checkpoint or as a part of it."""
+    joins = entry.get("joins") and known.data.tags.get(PARENT) == entry["tags"].get(PARENT)
+    return bool(joins or following is not None and "resumed" in following)
+
+
+def _kept(history: Iterable[Metric], last: Sequence[Any] | None) -> dict[int, float]:
+    """By step, what a metric was up to a checkpoint; last: the step and value that it had then, None if it had none."""
+    if last is None:
+        return {}
+    step, value = last
+    return {at: point.value for at, point in newest(history).items() if at < step} | {step: storable(value)}
+
+
+def _age(model: Any) -> int:
+    return model.creation_timestamp
+
+
+def _same(a: float | None, b: float) -> bool:
+    return a is not None and (a == b or math.isnan(a) and math.isnan(b))
+
+
+def header_tags(key: str, cell: Mapping[str, Any], tags: Mapping[str, str]) -> dict[str, str]:
+    """The tags of a cell's run: its identity, its values exactly, and what the caller adds."""
+    told = {name: clipped(storable_text(value), TAG_LENGTH) for name, value in tags.items()}
+    return {KEY: key, CELL: json.dumps(cell, sort_keys=True), OUTCOME: "", **told}
+
+
+def _send_model(record: Record, entry: Mapping[str, Any], run_id: str, store: Store) -> None:
+    """Logs a model, or for a cell that shares another's training links the model of that cell."""
+    owner, name = entry["owner"], entry["model"]
+    if owner == record.key:
+        models.log_model(record.model_folder(name), name, run_id, store)
+        return
+    run = store.run_of(owner)
+    model = models.newest(run, name, store.client) if run else None
+    if model is None:
+        raise LookupError(f"the model {name} that cell {record.key} shares with cell {owner} is not logged yet")
+    models.link(model, run_id, store)
+
+
+class Flusher:
+    """A background thread that sends the records of a pack now and then, and after them the pack's checkpoint; failures
+    are kept for the next round.
+
+    seconds: the processor time that sending has taken so far, on that thread and in `drain`.
+    """
+
+    def __init__(self, store: Store, every: float = 15.0):
+        self.store, self.every, self.seconds = store, every, 0.0
+        self._records: list[Record] = []
+        self._checkpoint: Checkpoint | None = None
+        self._wake, self._lock = threading.Event(), threading.Lock()
+        self._thread = threading.Thread(target=self._loop, daemon=True, name="infoscope-flush")
+        self._thread.start()
+
+    def follow(self, records: list[Record], checkpoint: Checkpoint | None = None) -> None:
+        """From now on these, and no longer those of a pack before, which may have been stopped without a `drain`."""
+        with self._lock:
+            self._records, self._checkpoint = records, checkpoint
+        self._wake.set()  # so that they are soon seen to be running
+
+    def drain(self, patience: float) -> dict[str, str]:
+        """Sends everything now and forgets the records; key -> run id of those that were sent within `patience`
+        seconds. All are tried once at least, as long as the store answers.
+        """
+        sent, deadline = {}, time.monotonic() + patience
+        with self._lock:
+            waiting, self._records, self._checkpoint = self._records, [], None
+        while waiting:
+            sent |= self._send(waiting, deadline)
+            waiting = [record for record in waiting if record.key not in sent]
+            if time.monotonic() > deadline:
+                break
+            if waiting:
+                time.sleep(1.0)
+        return sent
+
+    def _loop(self) -> None:
+        while True:
+            if self._wake.wait(self.every):
+                time.sleep(PAUSE_SECONDS)
+            self._wake.clear()
+            with self._lock:
+                records, checkpoint = self._records, self._checkpoint
+            try:
+                self._round(records, checkpoint)
+            except Exception as error:  # a full disk, a server that is down: a later round tries again
+                log.warning("no copy of the checkpoint in the store yet (%s)", first_line(error))
+
+    def _round(self, records: list[Record], checkpoint: Checkpoint | None) -> None:
+        if checkpoint is None:
+            self._send(records)
+            return
+        with checkpoint.due() as copy:
+            sent = self._send(records)
+            if copy and len(sent) == len(records) and all(sent.values()):  # the store has what was reported before it
+                began = time.thread_time()
+                for record in records:
+                    _send_files(record, sent[record.key], self.store)
+                checkpoint.put(copy, sent[checkpoint.record.key])
+                with self._lock:
+                    self.seconds += time.thread_time() - began
+
+    def _send(self, records: list[Record], deadline: float = math.inf) -> dict[str, str]:
+        """Key -> run id of those that were sent. After the deadline (s, monotonic) the first failure ends it."""
+        sent, began = {}, time.thread_time()
+        for record in records:
+            try:
+                if record.exists():
+                    sent[record.key] = send(record, self.store)
+            except Exception as error:  # the store may be down for a while; the record keeps everything
+                log.warning("not sent yet: cell %s (%s)", record.key, first_line(error))
+                if time.monotonic() > deadline and isinstance(error, MlflowException):
+                    break
+        with self._lock:
+            self.seconds += time.thread_time() - began
+        return sent

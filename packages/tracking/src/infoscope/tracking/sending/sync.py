@@ -1,0 +1,191 @@
+"""Sends and closes what dead processes have left behind, without running anything."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from mlflow.entities import Run
+
+from infoscope.tracking import models
+from infoscope.tracking.checks import plain_name
+from infoscope.tracking.record import Record, records, sweeps_in, writer
+from infoscope.tracking.sending.claims import is_dead, is_own
+from infoscope.tracking.sending.flush import close_all, told_aside
+from infoscope.tracking.sending.identity import own_tags
+from infoscope.tracking.store.store import Store, first_line, home, is_finished, made_home, skipped
+from infoscope.tracking.tags import ALIVE, CELLS, KEY, PARENT
+
+WRITER_SECONDS = 15.0
+
+
+@dataclass
+class Synced:
+    """What was done for a sweep. records: how many were sent and removed; unended: those of them whose cell had not
+    ended; killed: how many other runs were closed as KILLED; models: how many sent by half were deleted; left:
+    by key, why a record stays; aside: the keys of cells of which MLflow has refused something. busy: the sweep runs,
+    and was left alone.
+    """
+
+    sweep: str
+    records: int = 0
+    unended: int = 0
+    killed: int = 0
+    models: int = 0
+    left: dict[str, str] = field(default_factory=dict)
+    aside: set[str] = field(default_factory=set)
+    busy: bool = False
+
+    def __str__(self) -> str:
+        if self.busy:
+            return f"{self.sweep}: is running, left alone"
+        done = [f"{self.records} records sent"] if self.records else []
+        done += [f"{self.unended} of them of cells that had not ended"] if self.unended else []
+        done += [f"{self.killed} runs without a record closed as KILLED"] if self.killed else []
+        done += [f"{self.models} models that were sent by half deleted"] if self.models else []
+        lines = [f"{self.sweep}: {', '.join(done) or 'nothing to send'}"]
+        lines += [f"  {told_aside(self.aside)}"] if self.aside else []
+        return "\n".join(lines + [f"  left: the record of cell {key}: {reason}" for key, reason in self.left.items()])
+
+
+def sync(sweeps: Sequence[str] = (), folder: Path | None = None) -> list[Synced]:
+    """Sends every record that lies here, closes the runs that no process works on any more; of all sweeps with records
+    here or open runs in the store, or of those named. A sweep that is running is left alone.
+
+    folder: of records that a worker left on its own disk, a folder of sweeps like `runs/records`; only what lies there
+    is sent then, except records whose process still runs on this machine.
+
+    Raises ValueError for a name that is none or a folder without records, StoreUnreachable when the store does not
+    answer.
+    """
+    given, folder = folder is not None, folder or home() / "records"
+    if given and not folder.is_dir():
+        raise ValueError(f"{folder} is no folder; give one that holds a folder of records for every sweep")
+    if given and records(folder):
+        raise ValueError(f"{folder} holds the records of one sweep; give the folder above it")
+    names = sorted(set(sweeps)) or sweeps_in(folder, () if given else Store.names(running=True))
+    return [_sync(plain_name("the name of a sweep", name), folder / name, given) for name in names]
+
+
+def _sync(name: str, folder: Path, given: bool) -> Synced:
+    if given and not folder.is_dir():
+        raise ValueError(f"there are no records of sweep {name} in {folder.parent}")
+    if folder.parents[1] == home():
+        made_home()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder.with_suffix(".lock"), timeout=0):
+            try:
+                store = Store.open(name, create=bool(records(folder)))
+            except LookupError:
+                return Synced(name)
+            except ValueError as error:  # the experiment is deleted; the other sweeps are not
+                return Synced(name, left={record.key: first_line(error) for record in records(folder)})
+            if given:
+                return close_records(store, folder)
+            done = close_leftovers(store, folder)
+            done.models = _discard_models(store)
+            return done
+    except Timeout:
+        return Synced(name, busy=True)
+
+
+def close_leftovers(store: Store, folder: Path) -> Synced:
+    """What dead processes of this driver left behind: their records are sent, their runs closed. The caller holds the
+    sweep's lock, which says that no driver lives. Runs of a driver elsewhere that has been silent for long, too.
+    """
+    found = records(folder)
+    _await_writers(found)
+    done = _close(store, found)
+    for run in _abandoned(store):
+        status = _true_status(run, store)
+        store.end(run.info.run_id, status)
+        done.killed += status == "KILLED"
+    for path in [*folder.glob("copy-*"), *folder.glob("*.tmp")]:  # of a checkpoint that was on its way
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    return done
+
+
+def _discard_models(store: Store) -> int:
+    """Deletes the models that were never uploaded whole, except of runs that are running; returns how many."""
+    found = [model for model in models.search(f"model_type = '{models.FLAVOR}'", store) if not models.is_ready(model)]
+    running = {run.info.run_id for run in store.search("attributes.status = 'RUNNING'")} if found else set()
+    return models.discard([model for model in found if model.source_run_id not in running], store)
+
+
+def _await_writers(found: Sequence[Record]) -> None:
+    """Workers outlive a killed driver by some seconds, in which they still write."""
+    deadline = time.monotonic() + WRITER_SECONDS
+    writing = [record for record in found if record.written_by() != writer()]
+    while (writing := [record for record in writing if record.writer_lives()]) and time.monotonic() < deadline:
+        time.sleep(0.2)
+
+
+def _abandoned(store: Store) -> list[Run]:
+    """The runs that no process works on any more: the open ones of invocations that are dead, or have ended."""
+    running, own = list(store.search("attributes.status = 'RUNNING'")), own_tags()
+    parents = {run.info.run_id: run for run in running if CELLS in run.data.tags or ALIVE in run.data.tags}
+    dead = {run_id for run_id, run in parents.items() if is_dead(run, own)}
+    for run in running:
+        parent_id = run.data.tags.get(PARENT)
+        if KEY not in run.data.tags or parent_id is None or parent_id in parents or parent_id in dead:
+            continue
+        parent = store.run(parent_id)
+        if parent is None:
+            skipped(run, f"its parent {parent_id} is gone")
+        elif CELLS in parent.data.tags and parent.info.status != "RUNNING":
+            dead.add(parent_id)
+    of_dead = [run for run in running if {run.info.run_id, run.data.tags.get(PARENT)} & dead]
+    return of_dead + [run for run in running if run not in of_dead and _is_left(run, own, parents)]
+
+
+def _is_left(run: Run, own: Mapping[str, str], parents: Mapping[str, Run]) -> bool:
+    """Whether an open run of a cell was made from here by an invocation that is not open any more, or never was."""
+    if run.info.run_id in parents or run.data.tags.get(PARENT) in parents:
+        return False
+    return is_own(run, own)
+
+
+def close_records(store: Store, folder: Path) -> Synced:
+    """The same for the records alone, of another machine's workers maybe, which may not all be dead."""
+    found = records(folder)
+    refused = {record: reason for record in found if (reason := _refused(record))}
+    done = _close(store, [record for record in found if record not in refused])
+    done.left |= {record.key: reason for record, reason in refused.items()}
+    return done
+
+
+def _close(store: Store, found: list[Record]) -> Synced:
+    unended = {record for record in found if record.ending() is None}
+    aside: set[str] = set()
+    left = {record: first_line(error) for record, error in close_all(found, store, "KILLED", aside)}
+    return Synced(
+        store.experiment,
+        records=len(found) - len(left),
+        unended=len(unended - left.keys()),
+        left={record.key: reason for record, reason in left.items()},
+        aside=aside,
+    )
+
+
+def _refused(record: Record) -> str | None:
+    """Why a record of a folder that was given is not sent; None if it can be."""
+    if record.folder.is_symlink() or any(path.is_symlink() for path in record.folder.rglob("*")):
+        return "it holds a symbolic link, which could bring in any file"
+    if record.writer_lives():
+        return "the process that writes it is running"
+    return None
+
+
+def _true_status(run: Run, store: Store) -> str:
+    """What a run that nobody has closed is: KILLED; an invocation of which every cell has finished is finished, and was
+    killed, or lost the store, at its very end.
+    """
+    if CELLS not in run.data.tags:
+        return "KILLED"
+    finished = [is_finished(cell) for cell in store.cells(f"tags.`{PARENT}` = '{run.info.run_id}'")]
+    return "FINISHED" if all(finished) and str(len(finished)) == run.data.tags[CELLS] else "KILLED"

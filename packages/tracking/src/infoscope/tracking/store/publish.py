@@ -1,0 +1,52 @@
+"""Adds what an analysis has found to the invocation whose cells it is about: files, and tables in its description."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
+from mlflow.entities import Run
+from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
+
+from infoscope.tracking import notes
+from infoscope.tracking.store.client import connect
+from infoscope.tracking.store.store import PARENT, Store, files, parents, tracking_uri
+
+FOLDER = "analysis"
+Table = tuple[str, Sequence[str], Sequence[Sequence[str]], str]
+
+
+def publish(experiment: str, profile: str, cells: pd.DataFrame, tables: Sequence[Table], paths: Iterable[Path]) -> str:
+    """Adds files as artifacts to the newest invocation of a sweep under a profile's label, and tables to its
+    description: of each its name, header, rows and caption. What an earlier analysis has added is replaced. Returns
+    the address of its page in the MLflow UI.
+
+    cells: the rows of `runs` that were analysed; where no invocation has this label, because all of them were recorded
+    under others, the newest of those is taken.
+
+    Raises ValueError for a path that is not a file, LookupError when there is no such invocation.
+    """
+    paths = files(paths)
+    run = _invocation(experiment, profile, cells)
+    client = connect(tracking_uri())
+    for path in paths:
+        client.log_artifact(run.info.run_id, str(path), FOLDER)
+    note = notes.with_tables(run.data.tags.get(MLFLOW_RUN_NOTE, ""), tables)
+    client.set_tag(run.info.run_id, MLFLOW_RUN_NOTE, note)
+    return notes.run_page(run.info.experiment_id, run.info.run_id)
+
+
+def _invocation(experiment: str, profile: str, cells: pd.DataFrame) -> Run:
+    """The newest of a label that has finished, or else ended with failures; or else the newest that made the cells."""
+    known = parents(experiment, profile)
+    for status in ("FINISHED", "FAILED"):
+        for run in known:
+            if run.info.status == status:
+                return run
+    store = Store.open(experiment)
+    makers = {tags.get(PARENT) for tags in cells["tags"]}
+    found = [run for run in map(store.run, sorted(filter(None, makers))) if run is not None]
+    if not found:
+        raise LookupError(f"no invocation of {experiment!r} under profile {profile!r} has ended")
+    return max(found, key=lambda run: run.info.start_time)

@@ -1,0 +1,556 @@
+"""Where runs are recorded: the MLflow tracking store, and how the runs of an experiment are read back."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import json
+import logging
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from filelock import FileLock
+from mlflow.entities import Metric, Run, RunTag
+from mlflow.environment_variables import MLFLOW_HTTP_REQUEST_TIMEOUT
+from mlflow.exceptions import MlflowException
+from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
+
+from infoscope.tracking.checks import COLUMNS, free_name, metric_name
+from infoscope.tracking.record import COMPLETE, STOPPED, milliseconds, storable
+from infoscope.tracking.store.client import CONTACT_SECONDS, TIMEOUT, Client, connect, environment, without_password
+from infoscope.tracking.tags import (  # noqa: F401  # looked for here
+    ALIVE,
+    ATTEMPT,
+    CELL,
+    CELLS,
+    CONSTANTS,
+    DRIVER,
+    ERROR,
+    KEY,
+    OUTCOME,
+    PARENT,
+    PROFILE,
+    SET_ASIDE,
+    SUPERSEDED,
+    SUPERSEDED_BY,
+    SUPERSEDES,
+    VERSION,
+)
+
+log = logging.getLogger(__name__)
+
+CURVES = "Curves/"  # before the name of what `report.curve` was told: the UI shows a section of this name first
+
+# the UI's page for trained models, not for language-model applications
+EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
+
+
+def home() -> Path:
+    """The folder of everything that runs leave behind: `runs` in the working tree."""
+    return Path.cwd() / "runs"
+
+
+def made_home() -> Path:
+    """That folder, which is there, and into which no other user of the machine can look: what runs leave behind holds
+    data, and addresses with what they need to be used. One that is not this user's stays as it is.
+    """
+    folder = home()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = folder.stat()
+    if hasattr(os, "geteuid") and found.st_uid == os.geteuid() and found.st_mode & 0o077:
+        with contextlib.suppress(PermissionError):  # where a file system has no such permissions
+            folder.chmod(stat.S_IMODE(found.st_mode) & 0o700)
+    return folder
+
+
+def tracking_uri() -> str:
+    """MLFLOW_TRACKING_URI, or an SQLite store in the working tree; always absolute, because workers run elsewhere."""
+    uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{home() / 'mlflow.db'}"
+    if uri.startswith("sqlite:///") and not uri.startswith("sqlite:////"):
+        uri = f"sqlite:///{Path(uri.removeprefix('sqlite:///')).resolve()}"
+    return uri
+
+
+def first_line(error: BaseException) -> str:
+    """What an exception says, in one line, without the password of an address."""
+    return without_password((str(error).strip() or repr(error)).splitlines()[0])[:300]
+
+
+class StoreUnreachable(RuntimeError):
+    """The tracking store does not answer."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """One experiment of a tracking store. A plain value: it travels to the workers, where each makes its own client."""
+
+    uri: str
+    experiment: str
+    experiment_id: str
+
+    @property
+    def client(self) -> Client:
+        return connect(self.uri)
+
+    @classmethod
+    def open(cls, experiment: str, create: bool = False) -> Store:
+        """Connects; creates and upgrades an SQLite store first (concurrent first use of a fresh one would break it).
+
+        Raises StoreUnreachable when the server does not answer, LookupError for an experiment that does not exist.
+        """
+        uri = tracking_uri()
+        try:
+            client = _prepared(uri, create)
+            found = client and client.get_experiment_by_name(experiment)
+            if found and found.lifecycle_stage == "deleted":
+                raise ValueError(f"the MLflow experiment {experiment!r} is deleted; restore it, or delete it for good")
+            if found:
+                return cls(uri, experiment, found.experiment_id)
+            if not create:
+                raise LookupError(
+                    f"no runs of {experiment!r} in the tracking store; run `make sweep-{experiment}` first"
+                )
+            location = (home() / "artifacts" / experiment).as_uri() if uri.startswith("sqlite:") else None
+            return cls(uri, experiment, _made(client, experiment, location))
+        except MlflowException as error:
+            raise StoreUnreachable(f"the MLflow tracking store does not answer ({first_line(error)})") from error
+
+    @classmethod
+    def names(cls, running: bool = False) -> list[str]:
+        """The experiments that there are; `running`: those in which a run that a sweep has made is open.
+
+        Raises StoreUnreachable when the server does not answer.
+        """
+        try:
+            client = _prepared(tracking_uri(), create=False)
+            found = _pages(lambda token: client.search_experiments(page_token=token)) if client else ()
+            names = {experiment.experiment_id: experiment.name for experiment in found}
+            if running and names:
+                ids, query = list(names), f"attributes.status = 'RUNNING' and tags.`{DRIVER}` != ''"
+                runs = _pages(lambda token: client.search_runs(ids, query, max_results=1000, page_token=token))
+                names = {run.info.experiment_id: names[run.info.experiment_id] for run in runs}
+            return list(names.values())
+        except MlflowException as error:
+            raise StoreUnreachable(f"the MLflow tracking store does not answer ({first_line(error)})") from error
+
+    def answers(self) -> bool:
+        """Whether the store can be reached now."""
+        try:
+            self.client.get_experiment(self.experiment_id)
+        except MlflowException:
+            return False
+        return True
+
+    def cells(self, extra: str = "") -> Iterator[Run]:
+        """The runs of cells (not of invocations). `extra`: a further MLflow filter. One that does not say its cell is
+        passed over with a warning: somebody else's, or one that was written by half.
+        """
+        for run in self.search(f"tags.`{KEY}` != ''" + (f" and {extra}" if extra else "")):
+            try:
+                values(run)
+            except ValueError as error:
+                skipped(run, str(error))
+            else:
+                yield run
+
+    def search(self, query: str) -> Iterator[Run]:
+        """The runs that match an MLflow filter, a thousand a request."""
+
+        def page(token: str | None) -> Any:
+            with _uncollected():
+                return self.client.search_runs([self.experiment_id], query, max_results=1000, page_token=token)
+
+        return _pages(page)
+
+    def run(self, run_id: str | None) -> Run | None:
+        """A run by its id; None when there is none, or it was deleted."""
+        try:
+            run = self.client.get_run(run_id) if run_id else None
+        except MlflowException as error:
+            if error.error_code == "RESOURCE_DOES_NOT_EXIST":
+                return None
+            raise
+        return run if run and run.info.lifecycle_stage == "active" else None
+
+    def end(self, run_id: str, status: str) -> None:
+        """Closes a run; nothing happens to one that somebody has deleted meanwhile."""
+        try:
+            self.client.set_terminated(run_id, status)
+        except MlflowException:
+            if self.run(run_id):
+                raise
+
+    def run_of(self, key: str) -> Run | None:
+        """The run of a cell, or None; of several as `by_key` says."""
+        return by_key(self.cells(f"tags.`{KEY}` = '{key}'"))[0].get(key)
+
+    def retire(self, run: Run, by: str = "") -> None:
+        """Takes a run out of what counts: another attempt at its cell, whose run is `by`, has taken its place."""
+        client, run_id, key = self.client, run.info.run_id, run.data.tags.get(KEY)
+        if run.info.status == "RUNNING":
+            client.set_terminated(run_id, "KILLED")
+        told = f"An attempt that was not finished; run {by} holds the one after it." if by else "An unfinished attempt."
+        tags = {MLFLOW_RUN_NOTE: told} | ({SUPERSEDED: key} if key else {}) | ({SUPERSEDED_BY: by} if by else {})
+        client.log_batch(run_id, tags=[RunTag(*tag) for tag in tags.items()])
+        try:
+            client.delete_tag(run_id, KEY)
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_DOES_NOT_EXIST":  # it is gone already
+                raise
+
+
+def _pages(request: Callable[[str | None], Any]) -> Iterator[Any]:
+    """What all the pages of a search hold; `request` gives the page of a token."""
+    token = None
+    while True:
+        page = request(token)
+        yield from page
+        token = page.token
+        if not token:
+            return
+
+
+def by_key(runs: Iterable[Run]) -> tuple[dict[str, Run], list[Run]]:
+    """By key, the run of every cell; and the others of cells that have several: of two invocations at once, or of a
+    store that made a run and died before it could say so.
+
+    Of several the cell's is the one that was complete first (by its end, then its id), or else was stopped first, or
+    else the one with most in it. Its profile tag holds, here and not in the store, the labels of all.
+    """
+    known: dict[str, Run] = {}
+    others = []
+    for run in runs:
+        key = run.data.tags[KEY]
+        pair = sorted([known[key], run] if key in known else [run], key=_rank)
+        known[key] = pair[0]
+        for other in pair[1:]:
+            others.append(other)
+            merged = labels("; ".join(run.data.tags.get(PROFILE, "") for run in pair))
+            pair[0].data.tags[PROFILE] = "; ".join(merged)
+    return known, others
+
+
+def _rank(run: Run) -> tuple:
+    """Of the runs of one cell, the lowest is the cell's."""
+    if not is_finished(run):
+        return 2, -len(run.data.metrics), run.info.start_time or 0, run.info.run_id
+    return int(run.data.tags[OUTCOME] != COMPLETE), run.info.end_time or 0, run.info.run_id
+
+
+def is_finished(run: Run) -> bool:
+    """Whether a run holds all of its cell: what MLflow calls finished may be one that somebody has opened by hand and
+    closed again.
+    """
+    return run.info.status == "FINISHED" and run.data.tags.get(OUTCOME) in (COMPLETE, STOPPED)
+
+
+@functools.cache
+def _skipped(run_id: str, reason: str) -> None:
+    log.warning("passed over: run %s (%s)", run_id, reason)
+
+
+def skipped(run: Run, reason: str) -> None:
+    """Says, once in a process, why a run is left out."""
+    _skipped(run.info.run_id, reason)
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Puts off the collection of garbage: for a page of runs MLflow makes some 50,000 objects, which the collector
+    would search again and again, in two thirds of the time that reading takes.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _made(client: Client, experiment: str, location: str | None) -> str:
+    """The id of a new experiment, or of the one that another process has made at the same time."""
+    try:
+        return client.create_experiment(experiment, location, EXPERIMENT_TAGS)
+    except MlflowException as error:
+        found = error.error_code == "RESOURCE_ALREADY_EXISTS" and client.get_experiment_by_name(experiment)
+        if not found:
+            raise
+        return found.experiment_id
+
+
+def _prepared(uri: str, create: bool) -> Client | None:
+    """A client of a store that is there and up to date; None for an SQLite store that does not exist and shall not."""
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.WARNING)
+    if not uri.startswith("sqlite:///"):
+        return _reached(uri)
+    path = Path(uri.removeprefix("sqlite:///"))
+    if not path.exists() and not create:
+        return None
+    if path.parent == home():
+        made_home()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_suffix(".lock")):
+        try:
+            return _answered(uri)
+        except MlflowException as error:
+            if "out-of-date" not in str(error):
+                raise
+            subprocess.run([sys.executable, "-m", "mlflow", "db", "upgrade", uri], check=True, capture_output=True)
+            return _answered(uri)
+
+
+def _answered(uri: str) -> Client:
+    """A client whose store has answered."""
+    client = Client(uri)
+    client.search_experiments(max_results=1)
+    return client
+
+
+def _reached(uri: str) -> Client:
+    """A client whose server has answered, which it must do sooner than to later requests: somebody waits for it."""
+    client = connect(uri)
+    with environment({TIMEOUT: str(min(CONTACT_SECONDS, MLFLOW_HTTP_REQUEST_TIMEOUT.get()))}):
+        client.search_experiments(max_results=1)
+    return client
+
+
+def labels(profile: str) -> list[str]:
+    """The labels of a profile tag, each once: a cell may belong to several profiles."""
+    return list(dict.fromkeys(label for label in profile.split("; ") if label))
+
+
+def runs(experiment: str, profile: str | None = None, finished: bool = True) -> pd.DataFrame:
+    """The cells of an experiment, one row each: the cell's values, its metrics and what is known of the run.
+
+    Columns: run_id, key, profile (all of a cell's, joined by "; "), version, outcome, status, start (UTC), seconds
+    (from the first start to the end), tags (a dict), then the fields of the cells and the metrics by their own names
+    (None where a cell has no such field). A field that has the name of a column before it is called cell.NAME, a metric
+    that has the name of a column or a field metric.NAME. A cell that has several runs counts once, by the run that was
+    complete first (see `by_key`); a run that is no cell's is passed over with a warning.
+
+    finished: only the cells that ran to their end (not failed, killed or stopped early). One request for a thousand
+    runs. Raises LookupError when the experiment does not exist or the profile has no such runs.
+    """
+    store = Store.open(experiment)
+    everything = list(by_key(store.cells())[0].values())
+    ended = [run for run in everything if not finished or run.data.tags.get(OUTCOME) == COMPLETE]
+    chosen = [run for run in ended if profile is None or profile in _labels(run)]
+    if not chosen and any(profile is None or profile in _labels(run) for run in everything):
+        raise LookupError(
+            f"none of the runs of {experiment!r} under {profile or 'any profile'} has finished; MLflow holds why"
+        )
+    if not chosen:
+        known = sorted({label for run in ended for label in _labels(run)})
+        raise LookupError(
+            f"no finished runs of {experiment!r}"
+            + (f" under profile {profile!r}" if profile else "")
+            + (f"; there are runs under {', '.join(known)}" if known else f"; run `make sweep-{experiment}` first")
+        )
+    return _frame(chosen)
+
+
+def _labels(run: Run) -> list[str]:
+    return labels(run.data.tags.get(PROFILE, ""))
+
+
+def values(run: Run) -> dict[str, Any]:
+    """The values of a run's cell, with their types (tuples as lists). Raises ValueError when its tag holds no cell."""
+    told = run.data.tags.get(CELL)
+    if told is None:
+        raise ValueError(f"it has a tag {KEY}, and none of {CELL}")
+    try:
+        cell = json.loads(told)
+    except (ValueError, RecursionError):
+        cell = None
+    if not (isinstance(cell, dict) and all(map(_plain, cell.values()))):
+        raise ValueError(f"its tag {CELL} is {told[:60]!r}, which is no cell")
+    return cell
+
+
+def _plain(value: Any) -> bool:
+    parts = value if isinstance(value, list) else [value]
+    return all(isinstance(part, bool | int | float | str | None) for part in parts)
+
+
+def _frame(chosen: Sequence[Run]) -> pd.DataFrame:
+    """A row of each run; the names of fields and metrics are made unlike any other column's."""
+    cells = [values(run) for run in chosen]
+    taken = set(COLUMNS)
+    measured = [constants(run) | _metrics(run) for run in chosen]
+    fields = _columns("cell", dict.fromkeys(name for cell in cells for name in cell), taken)
+    metrics = _columns("metric", dict.fromkeys(name for told in measured for name in told), taken)
+    rows = [
+        _row(run)
+        | {fields[name]: value for name, value in cell.items()}
+        | {metrics[name]: value for name, value in told.items()}
+        for run, cell, told in zip(chosen, cells, measured, strict=True)
+    ]
+    frame = pd.DataFrame(rows)
+    for column in fields.values():
+        if frame[column].isna().any():  # a field that only some cells have: their own values, not floats
+            frame[column] = pd.Series([row.get(column) for row in rows], dtype=object)
+    return frame
+
+
+def _columns(kind: str, names: Iterable[str], taken: set[str]) -> dict[str, str]:
+    """By name, the column that is its own: with `kind` before it where another has the name. It is `taken` then."""
+    columns = {}
+    for name in names:
+        columns[name] = name
+        while columns[name] in taken:
+            columns[name] = f"{kind}.{columns[name]}"
+        taken.add(columns[name])
+    return columns
+
+
+def _row(run: Run) -> dict[str, Any]:
+    tags, info = run.data.tags, run.info
+    start = info.start_time or 0
+    return {
+        "run_id": info.run_id,
+        "key": tags[KEY],
+        "profile": tags.get(PROFILE, ""),
+        "version": tags.get(VERSION, ""),
+        "outcome": tags.get(OUTCOME, ""),
+        "status": info.status,
+        "start": pd.Timestamp(start, unit="ms", tz="UTC"),
+        "seconds": ((info.end_time or start) - start) / 1000,
+        "tags": dict(tags),
+    }
+
+
+def constants(run: Run) -> dict[str, float]:
+    """What is known of a run's cell without any training, by name."""
+    found = {}
+    for tag, told in run.data.tags.items():
+        if tag == CONSTANTS or tag.startswith(f"{CONSTANTS} "):
+            place = tag.removeprefix(CONSTANTS).strip()
+            try:
+                known = {name: float(value) for name, value in json.loads(told).items()}
+            except (ValueError, TypeError, AttributeError, RecursionError):
+                skipped(run, f"its tag {tag} is {told[:60]!r}, which holds no numbers")
+                continue
+            found |= {f"{place}/{name}" if place else name: value for name, value in known.items()}
+    return found
+
+
+def _metrics(run: Run) -> dict[str, float]:
+    """The metrics of a run, curves by the names they were reported under. Runs made before there was a
+    section of curves have them under the plain names; where both are there, the section is newer.
+    """
+    metrics = run.data.metrics
+    curves = {name.removeprefix(CURVES): value for name, value in metrics.items() if name.startswith(CURVES)}
+    return {name: value for name, value in metrics.items() if not name.startswith(CURVES)} | curves
+
+
+def table(run_id: str, name: str) -> pd.DataFrame:
+    """A Parquet table that a trial reported with `report.table`, by its name. Raises ValueError for one that is
+    damaged, MLflow's exceptions for one that is not there.
+    """
+    client = connect(tracking_uri())
+    with tempfile.TemporaryDirectory() as folder:
+        path = client.download_artifacts(run_id, f"{name}.parquet", folder)
+        try:
+            return pd.read_parquet(path)
+        except (ValueError, OSError, EOFError) as error:  # pyarrow's are among them
+            raise ValueError(f"{name}.parquet of run {run_id} cannot be read: {first_line(error)}") from None
+
+
+def newest(history: Iterable[Metric]) -> dict[int, Metric]:
+    """By step, the point of a metric that is dated last: a cell that went on from a checkpoint may have two of a step
+    (see `flush`).
+    """
+    return {point.step: point for point in sorted(history, key=lambda point: (point.step, point.timestamp))}
+
+
+def curve(run_id: str, name: str) -> pd.Series:
+    """A metric that a trial reported at many steps: its values by step, every step once."""
+    client = connect(tracking_uri())
+    points = newest(client.get_metric_history(run_id, CURVES + name) or client.get_metric_history(run_id, name))
+    return pd.Series({step: point.value for step, point in points.items()}, name=name, dtype=float).rename_axis("step")
+
+
+def arrays(run_id: str, name: str) -> dict[str, np.ndarray]:
+    """The arrays that a trial reported with `report.arrays`, by their name. No pickle is read.
+
+    Raises LookupError when the run has no such arrays, ValueError when the file is not what `report.arrays` writes.
+    """
+    client = connect(tracking_uri())
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            path = client.download_artifacts(run_id, f"{name}.npz", folder)
+            with np.load(path, allow_pickle=False) as file:
+                return dict(file)
+    except (MlflowException, FileNotFoundError) as error:
+        raise LookupError(f"run {run_id} has no arrays {name!r}: {first_line(error)}") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, MemoryError) as error:
+        raise ValueError(f"{name}.npz of run {run_id} cannot be read: {first_line(error)}") from None
+
+
+def parents(experiment: str, profile: str | None = None) -> list[Run]:
+    """The runs of a sweep's invocations, the parents of its cells, newest first; `profile`: those under this label.
+
+    Raises LookupError when the experiment does not exist.
+    """
+    found = Store.open(experiment).search(f"tags.`{CELLS}` != ''")
+    chosen = [run for run in found if profile is None or run.data.tags.get(PROFILE) == profile]
+    return sorted(chosen, key=lambda run: run.info.start_time, reverse=True)
+
+
+def log_results(run_id: str, metrics: Mapping[str, float], paths: Iterable[str | Path], folder: str) -> None:
+    """Adds what a later evaluation found to a cell's run: metrics, and files as artifacts in `folder`. The same names
+    of an earlier evaluation are replaced.
+
+    Raises ValueError for a path that is not a file, and for a metric that has the name of one of the cell's fields, or
+    one that MLflow would not take.
+    """
+    paths = files(paths)
+    client, now = connect(tracking_uri()), milliseconds()
+    run = client.get_run(run_id)
+    fields = values(run) if CELL in run.data.tags else ()
+    for name in metrics:
+        free_name("the name of a metric", metric_name(name), fields)
+    found = [Metric(name, storable(float(value)), now, 0) for name, value in metrics.items()]
+    for begin in range(0, len(found), 1000):  # as many as MLflow takes in a request
+        client.log_batch(run_id, metrics=found[begin : begin + 1000])
+    for path in paths:
+        client.log_artifact(run_id, str(path), folder)
+
+
+def files(paths: Iterable[str | Path]) -> list[Path]:
+    """Paths of files. Raises ValueError for what is no file."""
+    paths = [Path(path) for path in paths]
+    for path in paths:
+        if not path.is_file():
+            raise ValueError(f"{path} is not a file; only files can be attached to a run")
+    return paths
+
+
+def attach(experiment: str, profile: str, paths: Iterable[str | Path], folder: str = "analysis") -> str:
+    """Adds files, such as a report or a figure, to the newest finished invocation of a sweep under a profile's label,
+    as artifacts in `folder`; returns the id of that run. A file attached before is replaced.
+
+    Raises ValueError for a path that is not a file, LookupError when no invocation has finished.
+    """
+    paths = files(paths)
+    finished = [run.info.run_id for run in parents(experiment, profile) if run.info.status == "FINISHED"]
+    if not finished:
+        raise LookupError(f"no invocation of {experiment!r} under profile {profile!r} has finished without a failure")
+    client = connect(tracking_uri())
+    for path in paths:
+        client.log_artifact(finished[0], str(path), folder)
+    return finished[0]

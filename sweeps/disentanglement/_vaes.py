@@ -1,0 +1,212 @@
+"""Variational autoencoders of images with known factors: the data of a cell, its training and its posterior."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from infoscope import data
+from infoscope.metrics.factor_information.posterior import CategoricalPosterior, GaussianPosterior, ProductPosterior
+from infoscope.models import OBJECTIVES, VAE, AutoEncoder, Encoding, LatentSpec, encode_all, fit_vae
+from infoscope.tracking import Profile, Report
+from sweeps.streams import stream
+
+DATA = {
+    "dsprites-grid": functools.partial(data.dsprites, part="grid"),
+    "dsprites-full": functools.partial(data.dsprites, part="full"),
+    "sprites-grid": data.sprites,
+    "sprites-full": functools.partial(data.sprites, orientations=40, positions=32),
+}
+WHAT = ("data", "resolution", "every_orientation", "every_position")  # the fields of a data set
+IN_MEMORY = 2**28  # bytes, up to which the images of a data set are held as floats
+CURVE_POINTS = 50
+LEAST = {"steps": 1, "batch": 2, "latents": 2, "hidden": 1, "seed": 0}
+
+MODELS = ("beta-vae", "factor-vae", "beta-tcvae", "joint-vae", "ae")
+WEIGHTS = {"beta-vae": "beta", "factor-vae": "gamma", "beta-tcvae": "beta", "joint-vae": "gamma"}
+CATEGORIES = {"joint-vae": (3,)}  # one of the latents has so many categories; the others are numbers
+FIELDS = {  # of a cell, and what an objective calls them
+    "factor-vae": {
+        "discriminator_width": "width",
+        "discriminator_depth": "depth",
+        "discriminator_learning_rate": "discriminator_learning_rate",
+    },
+    "joint-vae": {"capacity_real": "capacity_real", "capacity_categorical": "capacity_categorical"},
+}
+# What differs from the published training, by setting; share: of the steps; capacity_share: of the training, over which
+# JointVAE's capacities rise. "quick" is for 32 x 32 pixels, whose reconstruction loss is a quarter of the published
+# one, and some thousand steps: so short a JointVAE spends a slowly rising capacity on a constant and then learns
+# nothing (negative log-likelihood 140 nats instead of 35), so that it gets all of it at once.
+SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
+    "published": {"beta-tcvae": {"share": 0.1}, "joint-vae": {"capacity_share": 1.0}},
+    "quick": {
+        "beta-vae": {"weight": 2.0, "batch": 32, "learning_rate": 1e-3},
+        "factor-vae": {
+            "weight": 10.0,
+            "batch": 32,
+            "learning_rate": 2e-3,
+            "discriminator_width": 128,
+            "discriminator_depth": 4,
+            "discriminator_learning_rate": 5e-4,
+        },
+        "beta-tcvae": {"weight": 4.0, "batch": 32, "learning_rate": 2e-3},
+        "joint-vae": {
+            "weight": 2.0,
+            "batch": 32,
+            "learning_rate": 2e-3,
+            "capacity_real": 7.0,
+            "capacity_share": 0.0,
+        },
+        "ae": {"batch": 32, "learning_rate": 2e-3},
+    },
+}
+
+
+def data_fields(profile: Profile) -> dict[str, Any]:
+    """The fields of a cell's data set. "auto" is dSprites where INFOSCOPE_DATA has it, else the generated sprites."""
+    name = profile.data
+    if name == "auto":
+        name = "sprites-grid" if data.factor_data().synthetic else "dsprites-grid"
+    return {field: name if field == "data" else getattr(profile, field) for field in WHAT}
+
+
+def factor_set(cell: Mapping[str, Any]) -> data.FactorDataset:
+    """The images and factors of a cell, read once per process."""
+    return _factor_set(*(cell[name] for name in WHAT))
+
+
+@functools.lru_cache(maxsize=1)
+def _factor_set(name: str, resolution: int, every_orientation: int, every_position: int) -> data.FactorDataset:
+    if name not in DATA:
+        raise ValueError(f"unknown data {name!r}; valid are auto, {', '.join(DATA)}")
+    steps = {"orientation": every_orientation, "posX": every_position, "posY": every_position}
+    found = DATA[name]()
+    found = found.thinned(steps) if max(steps.values()) > 1 else found
+    return found.resized(resolution) if resolution != found.image_shape[1] else found
+
+
+def described(cell: Mapping[str, Any]) -> str:
+    """The name of a cell's data set, and whether it is generated."""
+    found = factor_set(cell)
+    return found.name + (" (generated)" if found.synthetic else "")
+
+
+def images(cell: Mapping[str, Any]) -> torch.Tensor | data.FactorDataset:
+    """The images of a cell as `fit_vae` reads them: floats in memory where they fit, else one batch after another."""
+    return _images(*(cell[name] for name in WHAT))
+
+
+@functools.lru_cache(maxsize=1)
+def _images(*what: Any) -> torch.Tensor | data.FactorDataset:
+    found = _factor_set(*what)
+    if len(found) * math.prod(found.image_shape) * 4 > IN_MEMORY:
+        return found
+    blocks = np.array_split(np.arange(len(found)), -(-len(found) // 1024))
+    return torch.cat([found.images(block) for block in blocks])
+
+
+def training_fields(model: str, setting: str, steps: int, relative_weight: float = 1.0) -> dict[str, Any]:
+    """The fields of a training: the published ones but for what the setting says, with the weight a multiple of it."""
+    for what, given, known in (("model", model, MODELS), ("setting", setting, SETTINGS)):
+        if given not in known:
+            raise ValueError(f"unknown {what} {given!r}; valid are {', '.join(known)}")
+    published = OBJECTIVES[model]()
+    fields = {"batch": published.batch, "learning_rate": published.learning_rate}
+    fields |= {field: getattr(published, name) for field, name in FIELDS.get(model, {}).items()}
+    fields |= {"weight": getattr(published, WEIGHTS[model])} if model in WEIGHTS else {}
+    fields |= SETTINGS[setting].get(model, {})
+    fields["steps"] = max(1, round(steps * fields.pop("share", 1.0)))
+    if "weight" in fields:
+        fields["weight"] *= relative_weight
+    return {"model": model, **fields}
+
+
+def check_training(cell: Mapping[str, Any]) -> None:
+    """Raises ValueError for numbers out of range and data that do not exist, before anything starts."""
+    for name, least in LEAST.items():
+        if cell[name] < least:
+            raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
+    if not cell["learning_rate"] > 0:
+        raise ValueError(f"learning_rate is {cell['learning_rate']}; it must be above 0")
+    objective(cell)
+    untrained(cell)
+    factor_set(cell)
+
+
+def objective(cell: Mapping[str, Any]) -> Any:
+    """What a cell's training minimises."""
+    model = cell["model"]
+    arguments = {name: cell[field] for field, name in FIELDS.get(model, {}).items()}
+    arguments |= {WEIGHTS[model]: cell["weight"]} if model in WEIGHTS else {}
+    if model == "joint-vae":
+        arguments["capacity_steps"] = max(1, round(cell["capacity_share"] * cell["steps"]))
+    return OBJECTIVES[model](**arguments)
+
+
+def untrained(cell: Mapping[str, Any]) -> VAE | AutoEncoder:
+    """A cell's network with its initial weights."""
+    shape, categories = (1, cell["resolution"], cell["resolution"]), CATEGORIES.get(cell["model"], ())
+    size = {"channels": cell["channels"], "hidden": cell["hidden"], "generator": stream(cell["seed"], "vae weights")}
+    if cell["model"] == "ae":
+        return AutoEncoder(shape, cell["latents"], **size)
+    return VAE(shape, LatentSpec(cell["latents"] - len(categories), categories), **size)
+
+
+def trained(
+    cell: Mapping[str, Any],
+    report: Report,
+    device: str,
+    heard: Callable[[float, dict[str, float], VAE | AutoEncoder], None],
+) -> VAE | AutoEncoder:
+    """A cell's network, trained from where an interrupted process left it; the losses (nats per image) are recorded as
+    the curves train/NAME. heard(share of the steps done, losses, network) is called at every point of them.
+
+    Raises FloatingPointError when the training diverges.
+    """
+    model = untrained(cell)
+
+    def each(step: int, losses: dict[str, float]) -> None:
+        report.curve(cell, {f"train/{name}": value for name, value in losses.items()}, step)
+        heard(step / cell["steps"], losses, model)
+
+    fit_vae(
+        model,
+        objective(cell),
+        images(cell),
+        cell["steps"],
+        batch=cell["batch"],
+        learning_rate=cell["learning_rate"],
+        generator=stream(cell["seed"], "vae training"),
+        device=device,
+        every=max(1, cell["steps"] // CURVE_POINTS),
+        report=each,
+        save=report.save,
+        resume=report.restore(),
+    )
+    return model
+
+
+def representation(model: VAE | AutoEncoder, cell: Mapping[str, Any]) -> Any:
+    """What a network says of every image of a cell: a posterior, or the codes [N, L] of one without a density."""
+    return posterior_of(encode_all(model, images(cell)), model.latents)
+
+
+def posterior_of(encoding: Encoding, latents: LatentSpec) -> Any:
+    """An encoding as the measures take it. A relaxed one-hot latent is measured as the category that it relaxes."""
+    if encoding.scale is None:
+        return encoding.mean.double().numpy()
+    real, names = latents.real, latents.names
+    parts = [GaussianPosterior(encoding.mean.numpy(), encoding.scale.numpy(), names[:real])] if real else []
+    blocks = zip(encoding.probabilities, names[real:])
+    return ProductPosterior(*parts, *(CategoricalPosterior(block.double().numpy(), name) for block, name in blocks))
+
+
+def cost(cell: Mapping[str, Any]) -> float:
+    """Seconds on a core, about: by the pixels of all steps; a FactorVAE trains a second network."""
+    pixels = cell["steps"] * cell["batch"] * cell["resolution"] ** 2
+    return 2e-7 * pixels * (1.3 if cell["model"] == "factor-vae" else 1.0) * sum(cell["channels"]) / 96

@@ -1,0 +1,147 @@
+"""Which score notices that a representation is entangled on purpose? (Tokui & Sato 2021, section 5.2, figure 3d)
+
+The redundancy attack adds latents that repeat what the others know, the synergy attack hides it in noise that further
+latents reveal. The representations are those of the best trainings that the sweep vae-zoo has logged, which must have
+run first; what all latents together know stays as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from infoscope.metrics.factor_information.attacks import redundancy_attack, synergy_attack
+from infoscope.tracking import Pack, Profile, Report, Sweep, grid, load_model, main, runs
+from sweeps.disentanglement import _factor_scores, _vaes, vae_zoo
+
+ATTACKS = {"redundancy": redundancy_attack, "synergy": synergy_attack}
+CHOSEN_BY = "unibound"  # as published
+TOLD = ("model", "weight", "steps", "latents")  # what is told of the training, besides its data
+
+LAPTOP = dict(
+    zoo="laptop",
+    models=("beta-vae", "beta-tcvae"),
+    best=1,
+    attacks=tuple(ATTACKS),
+    alphas=(0.0, 0.5, 1.0, 2.0, 4.0),
+    evaluations=(0, 1, 2),
+    draws=2000,
+    votes=30_000,
+    items=3000,
+    protocols=("uni-bound",),
+)
+PUBLISHED = LAPTOP | dict(
+    zoo="paper",
+    alphas=(0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0),
+    evaluations=(0, 1, 2, 3, 4, 5),
+    draws=10_000,
+    items=10_000,
+    protocols=("uni-bound", "disentanglement-lib"),
+)
+SMOKE = LAPTOP | dict(zoo="smoke", alphas=(0.0, 2.0), evaluations=(0, 1), draws=200, votes=50, items=400)
+PROFILES = {"smoke": Profile(**SMOKE), "laptop": Profile(**LAPTOP), "paper": Profile(**PUBLISHED)}
+
+
+def cells(profile: Profile) -> Iterator[dict]:
+    """One cell per logged training, attack, strength and evaluation.
+
+    zoo: the label under which the runs of vae-zoo are recorded, with + for a space. best: of how many trainings of each
+    model. Raises ValueError when there are no such runs.
+    """
+    for _, run in best(zoo_runs(profile.zoo.replace("+", " ")), profile.models, profile.best).iterrows():
+        yield from grid(
+            source=run["key"],
+            **{name: run[name] for name in (*_vaes.WHAT, *TOLD)},
+            training_seed=run["seed"],
+            attack=list(profile.attacks),
+            alpha=list(profile.alphas),
+            evaluation=list(profile.evaluations),
+            draws=profile.draws,
+            votes=profile.votes,
+            items=profile.items,
+            protocols=profile.protocols,
+        )
+
+
+def zoo_runs(label: str | None) -> pd.DataFrame:
+    """The finished trainings of vae-zoo under a profile's label; None: all. Raises ValueError when there are none."""
+    try:
+        return runs(vae_zoo.SWEEP.name, label)
+    except LookupError as error:
+        raise ValueError(f"the models to attack are those of vae-zoo: {error.args[0]}") from None
+
+
+def best(zoo: pd.DataFrame, models: tuple[str, ...], count: int) -> pd.DataFrame:
+    """The `count` trainings of each model with the highest UniBound, of those that did not diverge and of the version
+    of the science that is newest.
+    """
+    if count < 1:
+        raise ValueError(f"best is {count}; it must be at least 1")
+    zoo = zoo[(zoo["version"] == zoo.loc[zoo["start"].idxmax(), "version"]) & (zoo["diverged"] == 0)]
+    missing = [model for model in models if model not in set(zoo["model"])]
+    if missing:
+        raise ValueError(f"models is {', '.join(models)}; vae-zoo has no finished training of {', '.join(missing)}")
+    ranked = zoo.sort_values(CHOSEN_BY, ascending=False, kind="stable")
+    return pd.concat([ranked[ranked["model"] == model].head(count) for model in models])
+
+
+def check(cell: dict) -> None:
+    if cell["attack"] not in ATTACKS:
+        raise ValueError(f"unknown attack {cell['attack']!r}; valid are {', '.join(ATTACKS)}")
+    if not 0 <= cell["alpha"] < np.inf:
+        raise ValueError(f"alpha is {cell['alpha']}; it must be a number of at least 0")
+    _factor_scores.check_effort(cell)
+    _vaes.factor_set(cell)
+
+
+def trial(pack: Pack, report: Report) -> None:
+    """Encodes the images with the logged model once, then measures every attack of the pack."""
+    model = load_model(run_of(pack.source), vae_zoo.MODEL)
+    seen = _vaes.representation(model.to(pack.device), pack.cells[0])
+    for done, cell in enumerate(pack.cells):
+        with report.member(cell):
+            measured = _factor_scores.measure(
+                attacked(seen, cell),
+                _vaes.factor_set(cell),
+                cell["evaluation"],
+                _factor_scores.Effort.of(cell),
+                pack.device,
+                predictors=False,
+            )
+            found = {name: score.value for name, score in measured.scores.items()}
+            found |= {f"{name}_error": score.standard_error for name, score in measured.scores.items()}
+            report.metrics(cell, found)
+            for name, columns in _factor_scores.tables([measured]).items():
+                report.table(cell, name, columns)
+        report.progress((done + 1) / len(pack.cells))
+
+
+def run_of(key: str) -> str:
+    """The run of a cell of vae-zoo."""
+    zoo = zoo_runs(None)
+    return zoo.loc[zoo["key"] == key, "run_id"].iloc[0]
+
+
+def attacked(seen: object, cell: dict) -> object:
+    """A representation under the attack of a cell. Of an array the noise is that of the evaluation, whatever alpha."""
+    noise = _factor_scores.draws(cell["evaluation"], "attack")
+    return ATTACKS[cell["attack"]](seen, cell["alpha"], noise)
+
+
+SWEEP = Sweep(
+    "entanglement-attacks",
+    cells,
+    trial,
+    PROFILES,
+    axes=("models", "best", "attacks", "alphas", "evaluations"),
+    pack_by={"cpu": ("source",), "gpu": ("source",)},
+    tags=lambda cell: {"infoscope.data": _vaes.described(cell)},
+    choices={"models": _vaes.MODELS, "attacks": tuple(ATTACKS)},
+    check=check,
+    cost=lambda cell: float(cell["draws"] * len(_vaes.factor_set(cell))),
+)
+
+if __name__ == "__main__":
+    main(SWEEP)

@@ -1,0 +1,123 @@
+"""Do Monte Carlo estimates of MIG and of the bounds of unique, redundant and synergistic information agree with exact
+values? (Tokui & Sato 2021, section 5.1 and table 1)
+
+In the toy model every mutual information has a closed form, with and without an entanglement attack. Each of them is
+estimated from draws, too, and the difference divided by its standard error is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from infoscope.metrics.factor_information import toy
+from infoscope.metrics.factor_information.result import Estimate, FactorInformation
+from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
+
+ROUNDING = 1e-9  # nats, below which an estimate has no spread: of a latent that is noise every local value is 0
+LAPTOP = dict(
+    factors=(2, 3, 4, 5, 6, 7),
+    attacks=("none", "redundancy", "synergy"),
+    alphas=(0.0, 0.5, 1.0, 2.0, 3.0, 4.0),
+    noise=0.1,
+    draws=10_000,
+    seeds=(0, 1, 2),
+)
+PROFILES = {
+    "smoke": Profile(**LAPTOP | dict(factors=(2, 5), alphas=(0.0, 3.0), draws=500, seeds=(0, 1))),
+    "laptop": Profile(**LAPTOP),
+    "paper": Profile(**LAPTOP | dict(alphas=(0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0), seeds=tuple(range(6)))),
+}
+
+
+def cells(profile: Profile) -> Iterator[dict]:
+    """One cell per number of factors, attack, strength and seed; without an attack there is no strength."""
+    for attack in profile.attacks:
+        yield from grid(
+            attack=attack,
+            factors=list(profile.factors),
+            alpha=list(profile.alphas) if attack != "none" else 0.0,
+            noise=profile.noise,
+            draws=profile.draws,
+            seed=list(profile.seeds),
+        )
+
+
+def check(cell: dict) -> None:
+    toy.exact(cell["attack"], cell["factors"], cell["noise"], cell["alpha"])
+    for name, least in {"draws": 100, "seed": 0}.items():
+        if cell[name] < least:
+            raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
+
+
+def trial(pack: Pack, report: Report) -> None:
+    """Estimates every cell of the pack and reports it beside the closed form."""
+    for done, cell in enumerate(pack.cells):
+        model = (cell["attack"], cell["factors"], cell["noise"], cell["alpha"])
+        exact = toy.exact(*model)
+        generator = np.random.default_rng(
+            [cell["seed"], cell["factors"], *f"{cell['attack']} {cell['alpha']}".encode()]
+        )
+        sampled = toy.sampled(*model, cell["draws"], generator)
+        report.table(cell, "parts", parts(exact, sampled))
+        found = {f"exact/{name}": estimate.value for name, estimate in scores(exact).items()}
+        for name, estimate in scores(sampled).items():
+            found |= {f"sampled/{name}": estimate.value, f"sampled/{name}_error": estimate.standard_error}
+        report.metrics(cell, found | agreement(exact, sampled))
+        report.progress((done + 1) / len(pack.cells))
+
+
+def scores(information: FactorInformation) -> dict[str, Estimate]:
+    """MIG, the six bounds at their best latents, and I(y_k; z), means over factors; nats."""
+    share = np.zeros_like(information.parts)
+    share[:, -1] = 1 / len(information.factors)
+    found = {"mig": information.mig(normalised=False), "joint": information.combination(share)}
+    return found | information.aggregated(normalised=False)._asdict()
+
+
+def parts(exact: FactorInformation, sampled: FactorInformation) -> dict[str, np.ndarray]:
+    """Every mutual information, exact and estimated: one row per factor and set of latents; nats."""
+    sets = [*exact.latents, *(f"all but {latent}" for latent in exact.latents), "all"]
+    errors = np.concatenate([np.reshape(part, (len(exact.factors), -1)) for part in sampled.standard_errors()], axis=1)
+    return {
+        "factor": np.repeat(exact.factors, len(sets)),
+        "latents": np.tile(sets, len(exact.factors)),
+        "exact": exact.parts.ravel(),
+        "estimate": sampled.parts.ravel(),
+        "error": errors.ravel(),
+    }
+
+
+def agreement(exact: FactorInformation, sampled: FactorInformation) -> dict[str, Any]:
+    """How many mutual informations were estimated with a spread, the largest difference in standard errors, how many
+    are beyond 1.96; and of those without a spread the largest difference in nats.
+
+    Only of the mutual informations: a score is a largest of several, and biased where they are equal.
+    """
+    found = parts(exact, sampled)
+    difference, spread = found["estimate"] - found["exact"], found["error"] > ROUNDING
+    z = np.abs(difference[spread] / found["error"][spread])
+    return {
+        "compared": z.size,
+        "largest_z": z.max(),
+        "beyond_95": int((z > 1.96).sum()),
+        "largest_without_spread": np.abs(difference[~spread]).max(initial=0.0),
+    }
+
+
+SWEEP = Sweep(
+    "toy-model",
+    cells,
+    trial,
+    PROFILES,
+    axes=("factors", "attacks", "alphas", "seeds"),
+    pack_by={"cpu": ("factors", "seed"), "gpu": ("factors", "seed")},
+    tags=lambda cell: {"infoscope.data": "Gaussian toy model (generated)"},
+    check=check,
+    cost=lambda cell: cell["draws"] * cell["factors"] ** 3,
+)
+
+if __name__ == "__main__":
+    main(SWEEP)

@@ -1,0 +1,148 @@
+"""Which variational autoencoder disentangles best, and by which score? (Tokui & Sato 2021, section 5.2, figures 3a-c)
+
+Every model is trained several times, and every training is measured several times: by BetaVAE and FactorVAE scores,
+MIG, DCI, SAP and UniBound, and by the bounds of the unique, redundant and synergistic information of a latent against
+all others. A plain autoencoder is trained beside them; its code has no density, so its informations are estimated by
+nearest neighbours and do not compare with the exact ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from infoscope.models import VAE, AutoEncoder, Encoding, encode_all, traverse
+from infoscope.tracking import Pack, Profile, Report, Sweep, main
+from sweeps.disentanglement import _factor_scores, _vaes
+from sweeps.streams import stream
+
+EXAMPLES = 6  # images that are kept with a model
+DEVIATIONS = (-2.0, -4 / 3, -2 / 3, 0.0, 2 / 3, 4 / 3, 2.0)  # to which a latent is set
+TRAINING_SHARE = 0.8  # of a trial's time
+MODEL = "vae"  # the name of the logged model
+
+PUBLISHED = dict(
+    data="dsprites-full",
+    resolution=64,
+    every_orientation=1,
+    every_position=1,
+    models=_vaes.MODELS,
+    setting="published",
+    relative_weights=(1.0,),
+    latents=6,
+    channels=(32, 32, 64, 64),
+    hidden=256,
+    steps=300_000,
+    seeds=(0, 1, 2, 3, 4, 5),
+    evaluations=6,
+    draws=10_000,
+    votes=30_000,
+    items=10_000,
+    protocols=("uni-bound", "disentanglement-lib"),
+)
+LAPTOP = PUBLISHED | dict(
+    data="auto",
+    resolution=32,
+    setting="quick",
+    channels=(16, 16, 32, 32),
+    hidden=128,
+    steps=6000,
+    seeds=(0, 1, 2),
+    evaluations=3,
+    draws=4000,
+    items=3000,
+    protocols=("uni-bound",),
+)
+SMOKE = LAPTOP | dict(
+    resolution=16,
+    every_orientation=5,
+    every_position=2,
+    models=("beta-vae", "beta-tcvae", "joint-vae", "ae"),
+    channels=(4, 8),
+    hidden=16,
+    steps=40,
+    seeds=(0, 1),
+    evaluations=2,
+    draws=200,
+    votes=50,
+    items=400,
+)
+PROFILES = {"smoke": Profile(**SMOKE), "laptop": Profile(**LAPTOP), "paper": Profile(**PUBLISHED)}
+
+
+def shared_fields(profile: Profile) -> dict:
+    """The fields that every model has: its data, its network and how it is measured."""
+    same = ("latents", "channels", "hidden", "draws", "votes", "items", "protocols")
+    return _vaes.data_fields(profile) | {name: getattr(profile, name) for name in same}
+
+
+def cells(profile: Profile) -> Iterator[dict]:
+    """One cell per model, weight and seed; the plain autoencoder has no weight."""
+    shared = shared_fields(profile) | {"evaluations": profile.evaluations}
+    for model in profile.models:
+        weights = profile.relative_weights if model in _vaes.WEIGHTS else profile.relative_weights[:1]
+        for weight in weights:
+            training = _vaes.training_fields(model, profile.setting, profile.steps, weight)
+            for seed in profile.seeds:
+                yield shared | training | {"seed": seed}
+
+
+def check(cell: dict) -> None:
+    if cell["evaluations"] < 1:
+        raise ValueError(f"evaluations is {cell['evaluations']}; it must be at least 1")
+    _factor_scores.check_effort(cell)
+    _vaes.check_training(cell)
+
+
+def trial(pack: Pack, report: Report) -> None:
+    """Trains the model of a cell, measures it, and keeps it."""
+    (cell,) = pack.cells
+    try:
+        model = _vaes.trained(
+            cell, report, pack.device, lambda share, losses, model: report.progress(TRAINING_SHARE * share)
+        )
+    except FloatingPointError:
+        report.metrics(cell, {"diverged": 1.0})
+        return
+    encoding = encode_all(model, _vaes.images(cell))
+    seen = _vaes.posterior_of(encoding, model.latents)
+    effort, measurements = _factor_scores.Effort.of(cell), []
+    for evaluation in range(cell["evaluations"]):
+        # draws of its own for every training, so that the noise of evaluations averages out over trainings
+        seed = cell["seed"] * cell["evaluations"] + evaluation
+        measurements.append(_factor_scores.measure(seen, _vaes.factor_set(cell), seed, effort, pack.device))
+        done = (evaluation + 1) / cell["evaluations"]
+        report.progress(TRAINING_SHARE + (1 - TRAINING_SHARE) * done)
+    report.metrics(cell, {"diverged": 0.0} | _factor_scores.metrics(measurements))
+    for name, columns in _factor_scores.tables(measurements).items():
+        report.table(cell, name, columns)
+    keep(model, encoding, cell, report)
+
+
+def keep(model: VAE | AutoEncoder, encoding: Encoding, cell: dict, report: Report) -> None:
+    """Logs a model, with images and what becomes of the first when one latent is changed at a time, by standard
+    deviations of the prior or, of a plain autoencoder, of all its codes.
+    """
+    of = _vaes.factor_set(cell)
+    rows = of.sample(EXAMPLES, stream(0, "examples"))
+    shown, model = of.images(rows), model.cpu()
+    unit = 1.0 if encoding.scale is not None else float(encoding.mean.std())
+    changed = traverse(model, shown[0], [unit * deviation for deviation in DEVIATIONS])
+    report.arrays(cell, "examples", {"images": shown.numpy(), "factors": of.factors[rows]})
+    report.arrays(cell, "traversals", {name: images.numpy() for name, images in changed.items()})
+    report.model([cell], MODEL, model, {"images": shown[:2].numpy()})
+
+
+SWEEP = Sweep(
+    "vae-zoo",
+    cells,
+    trial,
+    PROFILES,
+    axes=("models", "relative_weights", "seeds"),
+    tags=lambda cell: {"infoscope.data": _vaes.described(cell)},
+    check=check,
+    cost=_vaes.cost,
+    best=("unibound", "max"),
+)
+
+if __name__ == "__main__":
+    main(SWEEP)

@@ -1,0 +1,1 @@
+"""The benchmark of neural estimators of mutual information (Lee & Rhee 2024)."""

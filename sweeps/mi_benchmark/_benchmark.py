@@ -1,0 +1,346 @@
+"""What the sweeps of the neural benchmark share: the published setting, one training, and what is recorded of it.
+
+A critic is trained on a stream of fresh pairs whose true mutual information is known and may rise in segments of a
+schedule. At every step the estimate on the batch, before the update, is recorded; its error is taken over all steps of
+a segment, as published, and over the second half, when the critic has settled. At the end of a segment the critic is
+asked again on pairs of items it has never seen. Estimators that share an objective share one training, and cells that
+share a seed see the same pairs and start from the same weights, so that their differences are paired.
+(Lee & Rhee 2024, "A Benchmark Suite for Evaluating Neural Mutual Information Estimators on Unstructured Datasets".)
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from infoscope.estimators import BOUNDS, Bound, Critic, Training, floor, held_out, make_critic, share_training
+from infoscope.metrics import batch_means_error, errors
+from infoscope.tracking import Pack, Profile, Report, Search, Sweep, grid
+from sweeps.embedding import made_here
+from sweeps.mi_benchmark._decoding import POSTERIOR, decode
+from sweeps.mi_benchmark._encoders import check_encoder
+from sweeps.mi_benchmark._pairs import DOMAINS, HELD_OUT, TRAINING, data_set, labels, pool_of, source_of
+from sweeps.streams import stream
+
+ESTIMATORS = ("nwj", "js", "infonce", "dv", "mine", "smile-1", "smile-5", "smile-inf")
+CURVE_POINTS = 200
+FLOOR_BATCHES = 2000
+LARGE_BATCH, LARGE_BATCHES, SAME_PER_LARGE = 512, 10, 20  # of the held-out estimates
+STEPS_PER_LARGE = 80  # at least so many steps of training for each large batch
+LATEST = 0.1  # the share of a segment with which a held-out estimate is compared
+LEAST = {"steps": 1, "batch": 2, "width": 1, "depth": 0, "sources": 1, "size": 1, "rows": 1, "seed": 0,
+         "decoder_steps": 1, "network_steps": 1}  # fmt: skip
+CHOICES = {
+    "domains": (*DOMAINS, "mixture"),
+    "images": lambda name: pool_of("images", name, "auto"),
+    "text": lambda name: pool_of("text", "auto", name),
+}
+BITS = math.log(2)  # nats in a bit
+
+PUBLISHED = dict(
+    domains=DOMAINS,
+    bounds=ESTIMATORS,
+    seeds=(0, 1, 2),
+    schedule_bits=(2.0, 4.0, 6.0, 8.0, 10.0),
+    steps=4000,
+    width=256,
+    batch=64,
+    learning_rate=5e-4,
+    sources=10,
+    size=64,
+    images="mnist",
+    text="imdb-bert",
+    decoder_steps=2000,
+)
+# a narrower critic, fewer and cheaper steps, real data where there is some
+LAPTOP = PUBLISHED | dict(steps=800, width=64, size=32, images="auto", text="auto", decoder_steps=1000)
+SMOKE = LAPTOP | dict(steps=30, seeds=(0, 1), width=16, size=16, decoder_steps=30)
+
+
+def profiles(
+    design: Mapping[str, Any],
+    smoke: Mapping[str, Any] | None = None,
+    laptop: Mapping[str, Any] | None = None,
+    paper: Mapping[str, Any] | None = None,
+) -> dict[str, Profile]:
+    """The three profiles of a sweep: its design, and what each profile says besides, over the common settings."""
+    return {
+        "smoke": Profile(**SMOKE | design | (smoke or {})),
+        "laptop": Profile(**LAPTOP | design | (laptop or {})),
+        "paper": Profile(**PUBLISHED | design | (paper or {})),
+    }
+
+
+def data_fields(profile: Profile, domain: str) -> dict[str, Any]:
+    """The fields that every cell of a domain has, those of its data and those of its schedule."""
+    fields = dict(
+        domain=domain,
+        pool=pool_of(domain, profile.images, profile.text),
+        schedule_bits=profile.schedule_bits,
+        batch=profile.batch,
+        sources=profile.sources,
+    )
+    if domain in ("images", "mixture"):
+        fields |= dict(rows=2)
+    if domain == "images":
+        fields |= dict(size=profile.size)
+    return fields
+
+
+def training_cells(profile: Profile, domain: str, **fields: Any) -> list[dict]:
+    """Cells that train a critic: one per estimator and seed of the profile and per combination of the lists in
+    `fields`, which add to the common settings or replace them.
+    """
+    training = dict(
+        steps=profile.steps,
+        critic="joint",
+        depth=2,
+        width=profile.width,
+        learning_rate=profile.learning_rate,
+        bound=[BOUNDS[name].name for name in profile.bounds],
+        seed=list(profile.seeds),
+    )
+    # twice: what is added stands before the estimator and the seed, in the names of runs as well
+    return grid(**data_fields(profile, domain) | fields | training | fields)
+
+
+def check(cell: dict) -> None:
+    """Builds the cell's data and asks for its critic: an unknown estimator, an unreachable MI or missing data is found
+    here.
+    """
+    for name, least in LEAST.items():
+        if cell.get(name, least) < least:
+            raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
+    if len(set(cell["schedule_bits"])) < len(cell["schedule_bits"]):
+        raise ValueError(f"schedule_bits is {cell['schedule_bits']}; every true MI can occur only once")
+    check_encoder(cell)
+    if any(map(made_here, cell["pool"].split("+"))):  # the fine-tuning is left to the trial
+        source = [labels(cell["domain"], bits, cell["sources"]) for bits in cell["schedule_bits"]][0]
+    else:
+        source = schedule({name: value for name, value in cell.items() if name != "encoder"})[0]
+    if cell["bound"] == POSTERIOR:
+        return
+    if not 0 < cell["learning_rate"] < math.inf:
+        raise ValueError(f"learning_rate is {cell['learning_rate']}; it must be positive and finite")
+    dims = (source.dim_x, source.dim_y) if cell["critic"] == "inner" else (1, 1)
+    make_critic(cell["critic"], *dims, cell["depth"], 1, 1)
+
+
+def schedule(cell: Mapping[str, Any], part: str = TRAINING) -> list:
+    """The pairs of each segment of the schedule."""
+    return [source_of(cell, bits, part) for bits in cell["schedule_bits"]]
+
+
+def cost(cell: dict) -> float:
+    """Multiplications of one training, up to a factor: the critic over the pairs of a batch, and its first layer; of
+    decoding, the decoder's first layer.
+    """
+    side = {"gaussian": 0.0, "images": cell.get("size", 0) ** 2, "text": 768.0 * cell["sources"]}
+    inputs = 2.0 * side.get(cell["domain"], 7680.0) * cell.get("channels", 1)
+    if cell["bound"] == POSTERIOR:
+        return cell["decoder_steps"] * inputs * 1e5  # three folds, batches of 128, 256 units
+    batch, width = cell["batch"], cell["width"]
+    step = {
+        "joint": batch**2 * width * (cell["depth"] * width + 8) + batch * inputs * width,
+        "separable": 2 * batch * width * (cell["depth"] * width + inputs / 2),
+        "bilinear": batch * (inputs / 2) ** 2,
+        "inner": batch**2 * inputs,
+    }[cell["critic"]]
+    return len(cell["schedule_bits"]) * cell["steps"] * step
+
+
+def trial(pack: Pack, report: Report) -> None:
+    """Trains one critic per seed and objective of the pack on the same stream of pairs and reports every cell's
+    estimates; decodes the labels for the cells that ask for that.
+    """
+    trained = tuple(cell for cell in pack.cells if cell["bound"] != POSTERIOR)
+    for cell in pack.cells:
+        if cell["bound"] == POSTERIOR:
+            decode(cell, report)
+    if trained:
+        train(Pack(trained, pack.device), report)
+
+
+def train(pack: Pack, report: Report) -> None:
+    """The trainings of a pack, in pieces that end where a segment of the schedule does."""
+    members = [(seed, group) for seed in sorted({cell["seed"] for cell in pack.cells}) for group in groups(pack, seed)]
+    first = pack.cells[0]
+    sources = schedule(first)
+    streams = {seed: stream(seed, "pairs") for seed, _ in members}
+    critic = make_critic(
+        pack.critic,
+        sources[0].dim_x,
+        sources[0].dim_y,
+        pack.depth,
+        pack.width,
+        members=len(members),
+        generator=[stream(seed, "critic") for seed, _ in members],
+    )
+    training = Training(
+        sources,
+        critic,
+        [tuple(cell["bound"] for cell in group) for _, group in members],
+        [pack.steps] * len(sources),
+        batch=pack.batch,
+        learning_rate=pack.learning_rate,
+        generator=[streams[seed] for seed, _ in members],
+        device=pack.device,
+    )
+    if state := report.restore():
+        training.load_state_dict(state)
+
+    if pack.device == "cuda":  # the large batch first, so that a measurement of the memory includes it
+        on_unseen(critic.member(0), members[0][1], sources[0], stream(0, "warm up"), pack.batch)
+    owners = [(member, cell) for member, (_, group) in enumerate(members) for cell in group]
+    stride = max(1, training.total // CURVE_POINTS)
+    while training.done < training.total:
+        start = training.done
+        training.advance(min(stride, pack.steps - start % pack.steps))
+        trace = training.trace
+        recent = [trace.of(cell["bound"], member)[start:] for member, cell in owners]
+        for (_, cell), estimates in zip(owners, recent):
+            report.curve(cell, {"estimate_bits": estimates.mean() / BITS}, training.done)
+        if training.done % pack.steps == 0:
+            segment = training.done // pack.steps - 1
+            unseen = source_of(first, first["schedule_bits"][segment], HELD_OUT)
+            for member, (seed, group) in enumerate(members):
+                generator = stream(seed, f"held out {segment}")
+                asked = on_unseen(critic.member(member), group, unseen, generator, pack.batch)
+                for cell in group:
+                    estimates = trace.of(cell["bound"], member)[segment * pack.steps :] / BITS
+                    conclude(cell, segment, estimates, asked[cell["bound"]], report)
+        report.save(training.state_dict)
+        report.progress(training.done / training.total, recent_mse_bits2=recent_error(training, first))
+
+    trace, example = training.trace, sources[-1].sample(2, stream(0, "example"))
+    for member, cell in owners:
+        total(cell, trace.of(cell["bound"], member) / BITS, report)
+    for member, (_, group) in enumerate(members):
+        report.model(group, "critic", critic.member(member), {"x": example[0].numpy(), "y": example[1].numpy()})
+
+
+def recent_error(training: Training, cell: dict) -> float:
+    """The MSE (bits²) of the latest steps at the present true MI, over all reports of the training: what an early
+    stopping rule goes by.
+    """
+    step = training.done
+    begun = (step - 1) // cell["steps"] * cell["steps"]
+    truth = cell["schedule_bits"][(step - 1) // cell["steps"]]
+    latest = training.trace.values[:, max(begun, step - max(1, round(LATEST * cell["steps"]))) :]
+    return float(((latest / BITS - truth) ** 2).mean())
+
+
+def groups(pack: Pack, seed: int) -> list[list[dict]]:
+    """The cells of a seed, grouped by the training they share."""
+    of = {cell["bound"]: cell for cell in pack.cells if cell["seed"] == seed}
+    return [[of[bound.name] for bound in group] for group in share_training([BOUNDS[name] for name in of])]
+
+
+def on_unseen(critic: Critic, group: Sequence[dict], source: Any, generator: Any, batch: int) -> dict[str, dict]:
+    """Estimates (bits) on pairs of unseen items by the estimators of one training: at a large batch, and at the batch
+    of the training, which tells what is owed to the items from what is owed to the size of the batch.
+    """
+    bounds: list[Bound] = [BOUNDS[cell["bound"]] for cell in group]
+    batches = min(LARGE_BATCHES, max(2, group[0]["steps"] // STEPS_PER_LARGE))
+    large = held_out(source, critic, bounds, LARGE_BATCH, batches, generator)
+    same = held_out(source, critic, bounds, batch, SAME_PER_LARGE * batches, generator)
+    return {
+        bound.name: {
+            "held_out_bits": large[bound.name].mean / BITS,
+            "held_out_bits_error": large[bound.name].standard_error / BITS,
+            "held_out_same_batch_bits": same[bound.name].mean / BITS,
+            "held_out_same_batch_bits_error": same[bound.name].standard_error / BITS,
+        }
+        for bound in bounds
+    }
+
+
+def conclude(cell: dict, segment: int, estimates: np.ndarray, unseen: dict[str, float], report: Report) -> None:
+    """Errors of a segment's estimates (bits): over all its steps, over the second half, beside the oracle critic's;
+    and the gap between the latest training batches and unseen pairs.
+    """
+    bits = cell["schedule_bits"][segment]
+    everything, settled = errors(estimates, bits), errors(estimates[len(estimates) // 2 :], bits)
+    latest = estimates[-max(1, round(LATEST * len(estimates))) :]
+    gap_error = math.hypot(batch_means_error(latest, batches=10), unseen["held_out_same_batch_bits_error"])
+    figures = {
+        "mean_bits": everything.mean,
+        "bias_bits": everything.bias,
+        "variance_bits2": everything.variance,
+        "mse_bits2": everything.mse,
+        "settled_mean_bits": settled.mean,
+        "settled_bias_bits": settled.bias,
+        "settled_variance_bits2": settled.variance,
+        "settled_mse_bits2": settled.mse,
+        "settled_mse_bits2_error": settled.mse_standard_error,
+        "nonfinite_steps": everything.nonfinite,
+        **unseen,
+        "gap_bits": latest.mean() - unseen["held_out_same_batch_bits"],
+        "gap_bits_error": gap_error,
+    }
+    known = oracle(cell["domain"], cell["bound"], bits, cell["sources"], cell["batch"])
+    report.metrics(cell, {f"at {bits:g} bits/{name}": value for name, value in figures.items()})
+    report.constants(cell, {f"at {bits:g} bits/{name}": value for name, value in known.items()})
+
+
+def total(cell: dict, estimates: np.ndarray, report: Report) -> None:
+    """The whole trace, and the error over all segments."""
+    truth = np.repeat(cell["schedule_bits"], cell["steps"])
+    report.table(cell, "trace", {"step": np.arange(1, len(truth) + 1), "true_bits": truth, "estimate_bits": estimates})
+    nonfinite = int((~np.isfinite(estimates)).sum())
+    mse = np.mean((estimates - truth) ** 2) if not nonfinite else math.nan
+    report.metrics(cell, {"mse_bits2": mse, "nonfinite_steps": nonfinite, "diverged": nonfinite > 0})
+
+
+@functools.cache
+def oracle(domain: str, bound: str, bits: float, number: int, batch: int) -> dict[str, float]:
+    """What the estimator reports when the critic is the exact log density ratio, at the same batch size: what no
+    training removes.
+    """
+    lowest = floor(labels(domain, bits, number), BOUNDS[bound], batch, FLOOR_BATCHES, stream(0, "floor"))
+    return {
+        "floor_mean_bits": lowest.mean / BITS,
+        "floor_bias_bits": lowest.bias / BITS,
+        "floor_variance_bits2": lowest.variance / BITS**2,
+        "floor_mse_bits2": lowest.mse / BITS**2,
+        "floor_mse_bits2_error": lowest.mse_standard_error / BITS**2,
+        "floor_batches": lowest.batches,
+        "floor_nonfinite_batches": lowest.nonfinite,
+    }
+
+
+def sweep(
+    name: str,
+    cells: Callable[[Profile], Iterable[dict]],
+    profiles: Mapping[str, Profile],
+    *,
+    axes: Sequence[str],
+    share: Sequence[str],
+    search: Search | None = None,
+    version: int = 2,
+    choices: Mapping[str, Sequence[str]] | None = None,
+    ranges: Sequence[str] = (),
+) -> Sweep:
+    """A sweep of the benchmark. `share`: the fields, besides the domain, on which the cells of one training agree.
+    choices: of its own settings.
+    """
+    return Sweep(
+        name,
+        cells,
+        trial,
+        profiles,
+        axes=(*axes, "domains", "bounds", "seeds"),
+        pack_by={"cpu": ("domain", "decoder", *share, "seed"), "gpu": ("domain", "decoder", *share)},
+        tags=lambda cell: {"infoscope.data": data_set(cell["domain"], cell["pool"])},
+        choices=CHOICES | (choices or {}),
+        ranges=ranges,
+        check=check,
+        cost=cost,
+        best=("mse_bits2", "min"),
+        search=search,
+        version=version,
+    )

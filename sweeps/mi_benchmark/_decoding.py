@@ -1,0 +1,78 @@
+"""How much of the nominal mutual information can be found: a decoder reads the labels of items it has not seen.
+
+The labels go through a channel whose information is known, but a critic sees only the items. Where their labels cannot
+be read without error, the items share less than the labels do. From calibrated posteriors of the labels, the log
+density ratio of a pair is known in closed form, and its mean over pairs of unseen items is a lower bound of what they
+share, tight for a decoder that misses nothing (`infoscope.metrics.decodable_information`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from infoscope.data import crossover_for
+from infoscope.metrics.decodable.information import Decoding, decodable_information, decodable_information_of_items
+from infoscope.tracking import Profile, Report, grid
+from sweeps.mi_benchmark._pairs import folds_of, whole
+from sweeps.streams import stream
+
+POSTERIOR = "posterior"  # in the place of a bound
+FOLDS = 3
+BITS = math.log(2)  # nats in a bit
+
+
+def decoding_cells(profile: Profile, fields: dict[str, Any], **more: Any) -> list[dict]:
+    """The cells that decode the labels of a domain, none for Gaussian pairs, which have no labels. `fields` are those
+    of the domain's data and schedule, `more` adds to them or replaces them.
+    """
+    if fields["domain"] == "gaussian":
+        return []
+    decoder = "logistic" if fields["domain"] == "text" else "mlp"
+    fields = {name: value for name, value in fields.items() if name != "batch"}
+    return grid(**fields | dict(bound=POSTERIOR, decoder=decoder, decoder_steps=profile.decoder_steps, seed=0) | more)
+
+
+def decode(cell: dict, report: Report) -> None:
+    """The decodable information at every true mutual information of the cell's schedule, from one set of decoders."""
+    report.progress(0.0)
+    decoding = decoded(cell)
+    for bits, found in zip(cell["schedule_bits"], decoding.information):
+        figures = {
+            "decodable_bits": found.value / BITS,
+            "decodable_bits_error": found.standard_error / BITS,
+            "decodable_low_bits": found.low / BITS,
+            "decodable_high_bits": found.high / BITS,
+            "normaliser": found.normaliser,
+        }
+        report.metrics(cell, {f"at {bits:g} bits/{name}": value for name, value in figures.items()})
+    report.metrics(
+        cell,
+        {
+            "accuracy": decoding.accuracy,
+            "accuracy_error": decoding.accuracy_standard_error,
+            "log_loss_bits": decoding.log_loss / BITS,
+        },
+    )
+    report.constants(cell, {"held_out_items": decoding.n})
+
+
+def decoded(cell: dict) -> Decoding:
+    """Text is read vector by vector, images as the critic sees them."""
+    crossovers = [crossover_for(bits * BITS, cell["sources"]) for bits in cell["schedule_bits"]]
+    if cell["domain"] == "text":
+        pool = whole(cell["pool"])
+        draws = np.random.default_rng(stream(0, "decoder").initial_seed())
+        return decodable_information_of_items(
+            pool.vectors.numpy(), pool.labels.numpy(), crossovers, cell["sources"], generator=draws
+        )
+    return decodable_information(
+        folds_of(cell, FOLDS),
+        crossovers,
+        decoder=cell["decoder"],
+        shared=cell["domain"] == "images",
+        steps=cell["decoder_steps"],
+        generator=stream(0, "decoder"),
+    )

@@ -1,0 +1,105 @@
+"""The encoders that the benchmark puts before the critic, built once per process; trained networks are kept on disk."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import torch
+from filelock import FileLock
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from infoscope import data, models
+from infoscope.tracking.checks import undamaged
+from infoscope.tracking.store.store import made_home
+from sweeps.streams import stream
+
+INVERTIBLE = ("maf", "realnvp", "irevnet")
+SIZES = {"published": 512, "small": 64}  # hidden units of the flows
+CALIBRATION = 1024  # samples that set the statistics of a fixed map
+VERSION = 1  # of how the networks are trained; a new one trains them again
+
+
+def encoded(source: data.LabelledSource, cell: Mapping[str, Any], training: data.LabelledSource) -> data.PairSource:
+    """The pairs of a source as the cell's encoder shows them to the critic. Whatever the encoder learns or is
+    calibrated on are pairs of `training`, so that unseen pairs go through the same map.
+    """
+    name = cell["encoder"]
+    if name == "identity":
+        return source
+    if name == "resnet":
+        shape = (cell.get("channels", 1), cell["size"], cell["size"])
+        network = resnet(training, shape, cell["network_depth"], cell["network_width"], cell["network_steps"])
+        return data.EncodedPairs(source, models.LayerEncoder(network, cell["layer"]))
+    return data.EncodedPairs(source, invertible(name, training, cell["pool"], cell["statistics"], cell["encoder_size"]))
+
+
+def check_encoder(cell: Mapping[str, Any]) -> None:
+    """Raises ValueError for an unknown encoder, use of its statistics or size, without building it."""
+    known = {
+        "encoder": (*INVERTIBLE, "identity", "resnet"),
+        "statistics": ("batch", "fixed", "none"),
+        "encoder_size": tuple(SIZES),
+    }
+    for name, valid in known.items():
+        if name in cell and cell[name] not in valid:
+            raise ValueError(f"{name} is {cell[name]!r}; it must be one of {', '.join(valid)}")
+
+
+@functools.lru_cache(maxsize=2)
+def _untrained(name: str, features: int, pool: str, statistics: str, size: str) -> nn.Module:
+    generator = stream(0, f"encoder {name}")
+    if name == "irevnet":
+        blocks = models.IREVNET_BLOCKS[size]
+        side = 2 ** (len(blocks) + 1)
+        while 3 * side**2 < features:
+            side *= 2
+        return models.IRevNet(features, (3, side, side), blocks, statistics=statistics, generator=generator)
+    flow = models.MaskedAutoregressiveFlow if name == "maf" else models.RealNVP
+    return flow(features, hidden=SIZES[size], statistics=statistics, generator=generator)
+
+
+def invertible(name: str, training: data.PairSource, pool: str, statistics: str, size: str) -> nn.Module:
+    """A random invertible network; with fixed statistics, those of both sides of the training pairs of its pool."""
+    network = _untrained(name, training.dim_x, pool, statistics, size)
+    if statistics == "fixed" and not network.calibrated:
+        network.calibrate(torch.cat(training.sample(CALIBRATION // 2, stream(0, "calibration"))))
+    return network
+
+
+def resnet(training: data.LabelledSource, shape: tuple[int, ...], depth: int, width: int, steps: int) -> models.ResNet:
+    """A residual network that tells the patch labels of the training images, trained once per working tree: whoever
+    comes first trains it, the others wait.
+    """
+    # the labels of x do not depend on the crossover, nor do the images
+    asked = [training.pool.name, training.grid, shape, depth, width, steps, VERSION]
+    path = made_home() / "encoders" / f"resnet-{sha256(json.dumps(asked).encode()).hexdigest()[:16]}.safetensors"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_suffix(".lock")):
+        if not path.exists():
+            network = models.fit_resnet(
+                lambda n, generator: training.sample_labelled(n, generator)[::2],
+                shape,
+                stream(0, "resnet"),
+                labels=training.sources,
+                depth=depth,
+                width=width,
+                steps=steps,
+                device="cuda" if torch.cuda.is_available() else "cpu",
+            )
+            save_file(network.cpu().state_dict(), path.with_suffix(".tmp"))
+            path.with_suffix(".tmp").replace(path)
+    return _stored(path, shape, training.sources, depth, width)
+
+
+@functools.lru_cache(maxsize=1)
+def _stored(path: Path, shape: tuple[int, ...], labels: int, depth: int, width: int) -> models.ResNet:
+    network = models.ResNet(shape, labels, depth=depth, width=width)
+    with undamaged(path, "the whole weights of a ResNet (deleted, it is made again)"):
+        network.load_state_dict(load_file(path))
+    return network.eval()

@@ -1,0 +1,183 @@
+"""The domains of the benchmark as sources of pairs, on real data where there is some and on the embedded default
+elsewhere.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from infoscope import data, models
+from sweeps.embedding import HUB, TRANSFORMERS, embed, made_here
+from sweeps.mi_benchmark._encoders import encoded
+from sweeps.streams import stream
+
+DOMAINS = ("gaussian", "images", "text")
+IMAGE_POOLS = ("mnist", "digits")
+TEXT_POOLS = ("imdb-bert", "imdb-roberta", "generated-sentences", *TRANSFORMERS)
+BACKGROUNDS = ("cifar10", "generated-textures")
+IMAGE_CLASSES = (0, 1)
+TRAINING, HELD_OUT = "training", "held out"  # the parts of a pool
+HELD_OUT_SHARE = 0.2  # of the items, where the data have no test set
+TEXTURES = 500
+WHAT = ("domain", "pool", "sources", "size", "rows", "nuisance", "backgrounds", "channels")  # the fields of a source
+
+
+def pool_of(domain: str, images: str, text: str) -> str:
+    """The name of the pool a domain draws from; the mixed domain's names both. "auto" is the real data of
+    INFOSCOPE_DATA, or the embedded default where it is unset.
+
+    Raises ValueError for an unknown domain or pool.
+    """
+    match domain:
+        case "gaussian":
+            return "gaussian"
+        case "images":
+            return _chosen("images", images, IMAGE_POOLS, embedded=-1)
+        case "text":
+            return _chosen("text", text, TEXT_POOLS, embedded=2)
+        case "mixture":
+            return f"{pool_of('images', images, text)}+{pool_of('text', images, text)}"
+    raise ValueError(f"unknown domain {domain!r}; valid are {', '.join((*DOMAINS, 'mixture'))}")
+
+
+def text_pools(names: Sequence[str]) -> list[str]:
+    """The pools of the study of embeddings; "auto" stands for all that the data at hand allow without a download."""
+    auto = TEXT_POOLS[:2] if data.data_root() is not None else TRANSFORMERS
+    chosen = dict.fromkeys(name for given in names for name in (auto if given == "auto" else (given,)))
+    return [pool_of("text", "auto", name) for name in chosen]
+
+
+def backgrounds_of(name: str) -> str:
+    """The name of the pool of backgrounds, "auto" as in `pool_of`."""
+    return _chosen("backgrounds", name, BACKGROUNDS, embedded=-1)
+
+
+def _chosen(what: str, name: str, valid: Sequence[str], embedded: int) -> str:
+    if name == "auto":
+        return valid[0 if data.data_root() is not None else embedded]
+    if name not in valid and not (what == "text" and name.startswith(HUB)):
+        raise ValueError(f"unknown pool {name!r} for {what}; valid are auto, {', '.join(valid)}")
+    return name
+
+
+def data_set(domain: str, pool: str) -> str:
+    """What a run records as its data set."""
+    if domain == "gaussian":
+        return "gaussian (generated)"
+    return " + ".join(map(_described, pool.split("+")))
+
+
+def _described(pool: str) -> str:
+    """The name of a pool, without fine-tuning anything for it."""
+    if made_here(pool):
+        return pool if pool.startswith(HUB) else f"{pool} (synthetic)"
+    items = whole(pool)
+    return items.name + (" (synthetic)" if items.synthetic else "")
+
+
+class Fold(NamedTuple):
+    """A part of a pool for cross-fitting: one of `count` folds, or the items outside of it."""
+
+    number: int
+    count: int
+    held_out: bool
+
+
+def source_of(cell: Mapping[str, Any], bits: float, part: str | Fold = TRAINING) -> data.PairSource:
+    """The pairs of a cell at a true mutual information of `bits`, of the items of one part of its pool.
+
+    Raises ValueError when `bits` exceeds the sources, FileNotFoundError when the data is not there.
+    """
+    what = {name: cell[name] for name in WHAT if name in cell}
+    source = pairs(bits=bits, part=part, **what)
+    return encoded(source, cell, pairs(bits=bits, part=TRAINING, **what)) if "encoder" in cell else source
+
+
+def folds_of(cell: Mapping[str, Any], count: int) -> list[tuple[data.LabelledSource, data.LabelledSource]]:
+    """Pairs for cross-fitting: `count` times those of the items outside a fold, and those of its items."""
+    bits = cell["schedule_bits"][0]
+    return [
+        tuple(source_of(cell, bits, Fold(number, count, held_out)) for held_out in (False, True))
+        for number in range(count)
+    ]
+
+
+@functools.lru_cache(maxsize=64)
+def pairs(
+    domain: str,
+    pool: str,
+    bits: float,
+    sources: int,
+    size: int = 64,
+    rows: int = 2,
+    nuisance: float = 0.0,
+    backgrounds: str | None = None,
+    channels: int = 1,
+    part: str | Fold = TRAINING,
+) -> data.PairSource:
+    """Pairs of a domain with a true mutual information of `bits`, carried by `sources` binary labels (or Gaussian
+    components). Images are composed of rows x (sources / rows) patches and resized to size x size.
+    """
+    nats = bits * math.log(2)
+    if domain == "gaussian":
+        return data.GaussianPairs(sources, mutual_information=nats)
+    crossover = data.crossover_for(nats, sources)
+    if domain == "text":
+        return data.TextPairs(items(pool, part), sources, crossover)
+    if sources % rows:
+        raise ValueError(f"sources is {sources}, which is not a multiple of the {rows} rows of patches")
+    grid = (1, rows, sources // rows)
+    if domain == "mixture":
+        images, text = pool.split("+")
+        return data.MixedPairs(items(images, part), items(text, part), grid, crossover=crossover)
+    behind = items(backgrounds, part) if nuisance else None
+    return data.ImagePairs(items(pool, part), grid, size, crossover, nuisance, behind, channels)
+
+
+def labels(domain: str, bits: float, sources: int) -> data.PairSource:
+    """The same information without the items that carry it, with its exact log density ratio: what the oracle critic
+    sees.
+    """
+    nats = bits * math.log(2)
+    if domain == "gaussian":
+        return data.GaussianPairs(sources, mutual_information=nats)
+    return data.ChannelPairs(sources, data.crossover_for(nats, sources))
+
+
+@functools.cache
+def items(pool: str, part: str | Fold) -> data.ImagePool | data.EmbeddingPool:
+    """The items of a part of a pool. MNIST and CIFAR-10 have a test set; of the others a fifth is held out."""
+    if isinstance(part, Fold):
+        return whole(pool).folds(part.count, stream(0, f"folds of {pool}"))[part.number][part.held_out]
+    if pool == "mnist":
+        return data.mnist("train" if part == TRAINING else "test").restrict(IMAGE_CLASSES)
+    if pool == "cifar10":
+        return data.cifar10("train" if part == TRAINING else "test")
+    return whole(pool).split(HELD_OUT_SHARE, stream(0, f"parts of {pool}"))[part == HELD_OUT]
+
+
+@functools.cache
+def whole(pool: str) -> data.ImagePool | data.EmbeddingPool:
+    """All items of a pool; of images, those of two classes that are easily told, zeros and ones. The generated
+    sentences are embedded by an encoder that is trained here.
+    """
+    match pool:
+        case "mnist":
+            return data.mnist().restrict(IMAGE_CLASSES)
+        case "digits":
+            return data.digits().restrict(IMAGE_CLASSES)
+        case "cifar10":
+            return data.cifar10()
+        case "generated-textures":
+            return data.textures(TEXTURES, generator=stream(0, "textures"))
+        case "imdb-bert" | "imdb-roberta":
+            return data.imdb_embeddings(pool.removeprefix("imdb-"))
+        case "generated-sentences":
+            generator = stream(0, "sentences")
+            texts, classes = data.sentences(generator=generator)
+            encoder = models.fit_sentence_encoder(texts, classes, generator)
+            return data.EmbeddingPool(encoder.encode(texts), classes, pool, synthetic=True)
+    return embed(pool)

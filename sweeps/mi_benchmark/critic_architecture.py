@@ -1,0 +1,36 @@
+"""Which kind of critic? (the benchmark paper, section 5.1, figures 3 and 9)
+
+The inner product (evaluated untrained: it has no parameters), the bilinear, separable and joint critics under every
+estimator, on 10 and 20 Gaussian sources, on images, on text, and on pairs of an image and a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from infoscope.tracking import Profile, main
+from sweeps.mi_benchmark._benchmark import data_fields, profiles, sweep, training_cells
+from sweeps.mi_benchmark._decoding import decoding_cells
+
+CRITICS = ("inner", "bilinear", "separable", "joint")
+DOMAINS = ("gaussian", "images", "text", "mixture")
+
+PROFILES = profiles(
+    dict(critics=CRITICS, domains=DOMAINS, gaussian_sources=(10, 20)),
+    smoke=dict(bounds=("js", "smile-inf"), schedule_bits=(2.0, 6.0), gaussian_sources=(10,), seeds=(0,), steps=20),
+    laptop=dict(bounds=("nwj", "infonce", "dv", "js", "smile-5"), schedule_bits=(2.0, 6.0, 10.0), steps=400),
+)
+
+
+def cells(profile: Profile) -> Iterator[dict]:
+    """One cell per domain, critic, estimator and seed."""
+    for domain in profile.domains:
+        sources = list(profile.gaussian_sources) if domain == "gaussian" else profile.sources
+        yield from training_cells(profile, domain, critic=list(profile.critics), sources=sources)
+        yield from decoding_cells(profile, data_fields(profile, domain))
+
+
+SWEEP = sweep("critic-architecture", cells, PROFILES, axes=("critics", "gaussian_sources"), share=("critic", "sources"))
+
+if __name__ == "__main__":
+    main(SWEEP)

@@ -1,0 +1,34 @@
+"""Which estimator is the most accurate? (the benchmark paper, section 5.3, table 3)
+
+Every estimator trains the joint critic of depth 2 through a true mutual information that rises from 2 to 10 bits, in
+each domain. Beside them, a classifier decodes the labels of unseen items, which says how much of the nominal truth is
+there to be found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from infoscope.tracking import Profile, main
+from sweeps.mi_benchmark._benchmark import PUBLISHED, data_fields, profiles, sweep, training_cells
+from sweeps.mi_benchmark._decoding import decoding_cells
+
+PROFILES = profiles(
+    {},
+    smoke=dict(bounds=("js", "infonce", "smile-inf"), schedule_bits=(2.0, 6.0)),
+    laptop=dict(schedule_bits=(2.0, 6.0, 10.0)),
+    paper=dict(seeds=(0, 1, 2, 3)),
+) | {"paper-4bits": Profile(**PUBLISHED | dict(schedule_bits=(2.0, 4.0), seeds=(0, 1)))}
+
+
+def cells(profile: Profile) -> Iterator[dict]:
+    """One cell per domain, estimator and seed, and one that decodes the labels of a domain."""
+    for domain in profile.domains:
+        yield from training_cells(profile, domain)
+        yield from decoding_cells(profile, data_fields(profile, domain))
+
+
+SWEEP = sweep("estimator-choice", cells, PROFILES, axes=(), share=())
+
+if __name__ == "__main__":
+    main(SWEEP)

@@ -1,0 +1,62 @@
+"""How many independent sources may the information be spread over? (the benchmark paper, section 5.4, figure 4)
+
+The joint critic is trained at one true mutual information (MI) on 1 to 100 sources: at 1 bit in all, at half a bit per
+source, and at one bit per source, the same in every domain. The paper's figure compares Gaussian pairs at one nat per
+source with text at one bit per source and images at one bit in all; the cells of that mixture are run as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from infoscope.tracking import Profile, main
+from sweeps.mi_benchmark._benchmark import data_fields, profiles, sweep, training_cells
+from sweeps.mi_benchmark._decoding import decoding_cells
+
+PANELS = ("1-bit", "half", "full", "nats")
+SOURCES = (1, 2, 3, 4, 9, 16, 25, 36, 49, 64, 81, 100)
+
+PROFILES = profiles(
+    dict(numbers=SOURCES, panels=PANELS, side=60),
+    smoke=dict(bounds=("js", "smile-inf"), numbers=(1, 4), panels=("1-bit", "full", "nats"), seeds=(0,), side=20),
+    laptop=dict(bounds=("dv", "infonce", "js", "smile-5", "smile-inf"), numbers=(1, 4, 16, 36), steps=600, side=40),
+    paper=dict(steps=20_000),
+)
+
+
+def cells(profile: Profile) -> Iterator[dict]:
+    """One cell per domain, number of sources, true MI, estimator and seed; one per number that decodes the labels."""
+    for domain in profile.domains:
+        for number in profile.numbers:
+            square = math.isqrt(number) ** 2 == number
+            image = dict(rows=math.isqrt(number), size=profile.side) if domain == "images" else {}
+            if domain == "images" and not square:
+                continue
+            levels = sorted(informations(profile.panels, number, domain))
+            if not levels:  # nats are for Gaussian pairs
+                continue
+            for bits in levels:
+                yield from training_cells(profile, domain, sources=number, schedule_bits=(bits,), **image)
+            fields = data_fields(profile, domain) | image
+            yield from decoding_cells(profile, fields, sources=number, schedule_bits=tuple(levels))
+
+
+def informations(panels: tuple[str, ...], number: int, domain: str) -> set[float]:
+    """The true MI (bits) of `number` sources in each panel; a nat is more than a bit can carry."""
+    of = {"1-bit": 1.0, "half": number / 2, "full": float(number)}
+    of |= {"nats": number / math.log(2)} if domain == "gaussian" else {}
+    return {of[panel] for panel in panels if panel in of}
+
+
+SWEEP = sweep(
+    "information-sources",
+    cells,
+    PROFILES,
+    axes=("numbers", "panels"),
+    share=("sources", "schedule_bits"),
+    choices={"panels": PANELS},
+)
+
+if __name__ == "__main__":
+    main(SWEEP)

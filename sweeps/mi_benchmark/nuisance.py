@@ -1,0 +1,37 @@
+"""What does a background that carries no information do? (the benchmark paper, section 5.6, figure 5)
+
+The composed images are added to random photographs, weighted by eta, and clipped. That leaves the mutual information
+as it is only while the classes can still be told, so at every eta a classifier decodes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from infoscope.tracking import Profile, main
+from sweeps.mi_benchmark._benchmark import data_fields, profiles, sweep, training_cells
+from sweeps.mi_benchmark._decoding import decoding_cells
+from sweeps.mi_benchmark._pairs import backgrounds_of
+
+ETAS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+PROFILES = profiles(
+    dict(domains=("images",), etas=ETAS, backgrounds="auto"),
+    smoke=dict(etas=(0.0, 1.0), bounds=("js", "smile-inf"), schedule_bits=(2.0, 6.0), seeds=(0,)),
+    laptop=dict(etas=(0.0, 0.2, 0.4, 0.7, 1.0), bounds=("nwj", "mine", "js", "smile-inf"), schedule_bits=(2.0, 6.0)),
+    paper=dict(backgrounds="cifar10"),
+)
+
+
+def cells(profile: Profile) -> Iterator[dict]:
+    """One cell per eta, estimator and seed, and one per eta that decodes the classes."""
+    for domain in profile.domains:
+        added = dict(nuisance=list(profile.etas), backgrounds=backgrounds_of(profile.backgrounds), channels=3)
+        yield from training_cells(profile, domain, **added)
+        yield from decoding_cells(profile, data_fields(profile, domain), **added)
+
+
+SWEEP = sweep("nuisance", cells, PROFILES, axes=("etas",), share=("nuisance",))
+
+if __name__ == "__main__":
+    main(SWEEP)

@@ -1,0 +1,117 @@
+"""Which settings suit a model of data with domains? A search by Optuna and ASHA, judged by a named rule of selection.
+
+"training-domain-validation" judges by unseen items of the training domains, which needs nothing that is not there in
+practice. "oracle" judges by the held-out domain itself and is no fair score of generalisation: it shows how far the
+settings could be improved if that domain were known (Gulrajani & Lopez-Paz 2021, section 3). The accuracy in the
+held-out domain is recorded either way. Search another model by SET="model=dann".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from optuna.distributions import FloatDistribution
+
+from infoscope.tracking import Pack, Profile, Report, Search, Sweep, asha, main
+from sweeps.partition import _domains, domain_partition
+
+JUDGED = "criterion"
+SETS = {"training-domain-validation": "validation/average", "oracle": "test domain/average"}
+
+# what is searched: a setting and its range, as multiples of the setting's value in the profile
+RATE = {"optimisation.learning_rate": (0.1, 5.0)}
+RANGES: dict[str, dict[str, tuple[float, float]]] = {
+    # L1 from next to nothing, as in the reference, to what the sum over dimensions of every item would be
+    "nvae": RATE | {"alpha_y": (0.1, 10.0), "alpha_d": (0.1, 10.0), "l1.z_dy": (0.02, 500.0)},
+    "diva": RATE | {"alpha_y": (0.1, 10.0), "alpha_d": (0.1, 10.0)},
+    "augmented-dann": RATE | {"adversary.weight": (0.1, 10.0), "l1.z_dy": (0.02, 10.0)},
+    "dann": RATE | {"adversary.weight": (0.01, 100.0)},  # as widely as DomainBed
+    "irm": RATE | {"weight": (1e-3, 1e3)},
+    "erm": RATE,
+}
+SPACE = dict(model="nvae", held_out=5, seed=0)
+
+PROFILES = {
+    "smoke": Profile(**domain_partition.SMOKE | SPACE | dict(model="erm", trials=4)),
+    "laptop": Profile(**domain_partition.LAPTOP | SPACE | dict(trials=24)),
+    "paper": Profile(**domain_partition.PUBLISHED | SPACE | dict(trials=100)),
+}
+
+
+def fields(profile: Profile) -> dict:
+    """One training at the profile's settings, every searched one of them spelt out."""
+    same = ("steps", "evaluations", "selection", "patience", "items", "held_out", "seed")
+    shared = _domains.data_fields(profile) | {name: getattr(profile, name) for name in same}
+    given = _domains.model_fields(profile.model, profile.data, profile.setting)
+    ranges = RANGES[profile.model]
+    # the weights of all blocks: those that are not named would be 0
+    weights = [f"l1.{block}" for block in _domains.setting_of(given, "l1")] if "l1.z_dy" in ranges else []
+    spelt = {_domains.CONFIG + name: _domains.setting_of(given, name) for name in dict.fromkeys((*ranges, *weights))}
+    return shared | given | spelt
+
+
+def cells(profile: Profile) -> list[dict]:
+    """What is the same in every trial."""
+    searched = space(profile)
+    return [{name: value for name, value in fields(profile).items() if name not in searched}]
+
+
+def space(profile: Profile) -> dict:
+    """What a trial may try: multiples of the profile's settings, in logarithms."""
+    whole = fields(profile)
+    found = {}
+    for name, (low, high) in RANGES[profile.model].items():
+        value = whole[_domains.CONFIG + name]
+        found[_domains.CONFIG + name] = FloatDistribution(low * value, high * value, log=True)
+    return found
+
+
+def check(cell: dict) -> None:
+    if cell["selection"] not in SETS:
+        raise ValueError(f"selection is {cell['selection']!r}; a search can be judged by {' or '.join(SETS)}")
+    _domains.check(cell)
+
+
+def trial(pack: Pack, report: Report) -> None:
+    """Trains the model of a cell, judged by its rule now and then, measures and keeps it. A training that diverges is
+    judged as not a number.
+    """
+    (cell,) = pack.cells
+    parts = _domains.parts(cell)
+    best = math.nan
+
+    def heard(share: float, terms: Mapping[str, float]) -> None:
+        nonlocal best
+        value = terms.get(SETS[cell["selection"]], math.nan)
+        best = value if cell["selection"] == "oracle" else max((best, value), key=_finite)  # it may not choose a step
+        if math.isfinite(value) and share < 1:
+            report.progress(share, **{JUDGED: best})
+
+    fit = _domains.trained(cell, parts, report, pack.device, heard)
+    report.metrics(cell, _domains.outcome(fit))
+    domain_partition.measure(fit.model, parts, cell, report)
+    domain_partition.keep(fit.model, parts, cell, report)
+    report.progress(1.0, **{JUDGED: math.nan if fit.ended == "diverged" else fit.criterion})
+
+
+def _finite(value: float) -> float:
+    return value if math.isfinite(value) else -math.inf
+
+
+SWEEP = Sweep(
+    "tune-domain",
+    cells,
+    trial,
+    PROFILES,
+    axes=("trials",),
+    tags=lambda cell: {"infoscope.data": _domains.described(cell)},
+    choices={"models": tuple(RANGES)},
+    check=check,
+    cost=_domains.cost,
+    search=Search(JUDGED, "max", scheduler=asha, space=space, trials=lambda profile: profile.trials, seed=0),
+    version=2,
+)
+
+if __name__ == "__main__":
+    main(SWEEP)

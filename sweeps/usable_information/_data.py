@@ -1,0 +1,191 @@
+"""What the cells of dataset-difficulty name: data sets, and the families that read them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from infoscope import data
+from infoscope.estimators.families.logistic import Logistic
+from infoscope.estimators.families.protocol import Family
+from infoscope.estimators.families.scikit import tfidf_logistic
+from sweeps.embedding import HUB, TRANSFORMERS
+from sweeps.streams import stream
+from sweeps.usable_information._lexical_family import lexical_logistic
+from sweeps.usable_information._text_families import SequenceClassifiers
+
+GENERATED = 6000  # pairs, or reviews
+ARTEFACT = 0.4  # share of the generated hypotheses that tell their label by a word
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a data set comes from: what is fitted, and what is measured (None: there is one set, which is split)."""
+
+    train: Callable[[], Any]
+    test: Callable[[], Any] | None = None
+    pairs: bool = False
+
+
+def generated_nli() -> data.LabelledTexts:
+    """Pairs of the generated grammar, always the same."""
+    return data.generated_nli(GENERATED, ARTEFACT, generator=stream(0, "generated nli"))
+
+
+def generated_reviews() -> data.LabelledTexts:
+    """Reviews of the generated grammar, always the same."""
+    return data.generated_reviews(GENERATED // 2, generator=stream(0, "generated reviews"))
+
+
+TEXTS = {
+    "snli": Source(lambda: data.nli("snli", "train"), lambda: data.nli("snli", "test"), pairs=True),
+    "mnli": Source(lambda: data.nli("mnli", "train"), lambda: data.nli("mnli", "dev"), pairs=True),
+    "mnli-dev": Source(lambda: data.nli("mnli", "dev"), pairs=True),
+    "cola": Source(lambda: data.cola("train"), lambda: data.cola("dev")),
+    "sst2": Source(lambda: data.sst2("train"), lambda: data.sst2("test")),
+    "imdb": Source(lambda: data.imdb("train"), lambda: data.imdb("test")),
+    "generated-nli": Source(generated_nli, pairs=True),
+    "generated-reviews": Source(generated_reviews),
+}
+EMBEDDINGS = {f"imdb-{encoder}": Source(lambda e=encoder: data.imdb_embeddings(e)) for encoder in ("bert", "roberta")}
+SOURCES = TEXTS | EMBEDDINGS
+AUTO = {  # by setting: with INFOSCOPE_DATA, and without
+    "data": (("snli", "mnli-dev", "cola"), ("generated-nli", "generated-reviews")),
+    "embeddings": (("imdb-bert",), ()),
+    "mislabelled": (("sst2", "imdb", "imdb-bert"), ("generated-reviews",)),
+    "curves": (("snli", "cola"), ("generated-nli",)),
+}
+
+QUICK: Mapping[str, Callable[[], Family]] = {
+    "lexical-logistic": lexical_logistic,
+    "tfidf-logistic": functools.partial(tfidf_logistic, ngrams=2),
+}
+OF_VECTORS = {"logistic": functools.partial(Logistic, penalty=100.0)}  # of 768 values: the best in cross-validation
+
+
+def chosen(setting: str, names: Sequence[str]) -> list[str]:
+    """The data sets of a setting; "auto" stands for the real ones of INFOSCOPE_DATA, or those that are generated.
+
+    Raises ValueError for an unknown one.
+    """
+    auto = AUTO[setting][0 if data.data_root() is not None else 1]
+    found = dict.fromkeys(name for given in names for name in (auto if given == "auto" else (given,)))
+    for name in found:
+        if name not in SOURCES:
+            raise ValueError(f"unknown {setting} {name!r}; valid are auto, {', '.join(SOURCES)}")
+    return list(found)
+
+
+def known_information(cell: Mapping[str, Any]) -> float | None:
+    """Shannon's information of what is left of the input about the class, nats, where it is known."""
+    if cell["data"] != "generated-nli":
+        return None
+    share = {"std": 1.0, "hypothesis": ARTEFACT, "premise": 0.0, "null": 0.0}.get(cell["transformation"])
+    return None if share is None else data.hypothesis_information(share)
+
+
+@functools.lru_cache(maxsize=4)
+def loaded(name: str, part: str) -> Any:
+    """The labelled texts, or the pool of vectors, that a data set's part ("train" or "test") is read from."""
+    return getattr(SOURCES[name], part)()
+
+
+def described(cell: Mapping[str, Any]) -> str:
+    """The names of the data that a cell reads."""
+    names = [loaded(cell["data"], "train").name]
+    if cell["estimator"] == "held-out" and SOURCES[cell["data"]].test is not None:
+        names.append(loaded(cell["data"], "test").name)
+    return ", ".join(names)
+
+
+def amount(cell: Mapping[str, Any]) -> tuple[int, int, float]:
+    """How many items a cell fits and measures, and how many words an item has as it reads them, on average."""
+    count, sides = size_of(cell["data"], "train")
+    fitted = measured = min(cell["items"] or count, count)
+    if cell["estimator"] == "held-out" and SOURCES[cell["data"]].test is None:
+        measured = fitted // cell["folds"]
+        fitted -= measured
+    elif cell["estimator"] == "held-out":
+        count, _ = size_of(cell["data"], "test")
+        measured = min(cell["measured"] or count, count)
+    words = {"premise": sides[0], "hypothesis": sides[-1], "overlap": 1.0, "null": 1.0}
+    return fitted, measured, words.get(cell["transformation"], sum(sides))
+
+
+@functools.cache
+def size_of(name: str, part: str) -> tuple[int, list[float]]:
+    """How many items a part of a data set has, and the mean number of words of each side (of vectors: of none)."""
+    found = loaded(name, part)
+    if name in EMBEDDINGS:
+        return len(found.labels), [0.0]
+    sides = [found.premises, found.hypotheses] if found.of_pairs else [found.texts]
+    return len(found), [float(np.mean([len(text.split()) for text in side])) for side in sides]
+
+
+def is_encoder(family: str) -> bool:
+    """Whether a family is of fine-tuned transformers."""
+    return family in TRANSFORMERS or family.startswith(HUB)
+
+
+def family_of(cell: Mapping[str, Any]) -> Family:
+    """The predictive family of a cell. Raises ValueError for an unknown one, or one that cannot read the data."""
+    name, of_vectors = cell["family"], cell["data"] in EMBEDDINGS
+    known = OF_VECTORS if of_vectors else QUICK
+    if name in known:
+        return known[name]()
+    if of_vectors or not is_encoder(name):
+        more = [] if of_vectors else [*TRANSFORMERS, f"{HUB}<model>"]
+        raise ValueError(f"unknown family {name!r} for {cell['data']}; valid are {', '.join([*known, *more])}")
+    settings = ("epochs", "batch", "max_length", "null")
+    return SequenceClassifiers(name, **{setting: cell[setting] for setting in settings})
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Items to fit and to measure.
+
+    x         texts, pairs of texts, or vectors [n, d]
+    y         the names of their classes [n]
+    groups    codes [n]: items of one premise, or of the same text, are not independent
+    ids       [n], which items of the data set they are
+    fitted    so many of the first are there to be fitted only; 0: the whole is split into folds
+    """
+
+    x: Any
+    y: np.ndarray
+    groups: np.ndarray
+    ids: np.ndarray
+    fitted: int = 0
+
+
+def task_of(cell: Mapping[str, Any]) -> Task:
+    """The items of a cell: at most `items` to fit, drawn by the seed, and `measured`, the same whatever the seed; 0 is
+    all there are. Cross-fitted, and of a data set that is one set, the items to fit are also those that are measured.
+    """
+    train = part_of(loaded(cell["data"], "train"), cell["items"], cell["seed"])
+    if cell["estimator"] != "held-out" or SOURCES[cell["data"]].test is None:
+        return train
+    test = part_of(loaded(cell["data"], "test"), cell["measured"], 0)
+    x = [*train.x, *test.x]
+    groups = np.concatenate([train.groups, test.groups + train.groups.max() + 1])
+    return Task(
+        x, np.concatenate([train.y, test.y]), groups, np.concatenate([train.ids, test.ids]), fitted=len(train.x)
+    )
+
+
+def part_of(of: Any, count: int, seed: int) -> Task:
+    """At most `count` items of labelled texts or of a pool of vectors, in their order; 0 is all."""
+    places = np.arange(len(of.labels))
+    if 0 < count < len(places):
+        places = np.sort(np.random.default_rng([seed, *b"items"]).choice(places, count, replace=False))
+    if isinstance(of, data.LabelledTexts):
+        part = of.take(places)
+        return Task(list(part.texts), np.array(part.label_names), part.groups, np.array(part.ids, dtype=str))
+    vectors = of.vectors[places].numpy().astype(np.float64)
+    groups = pd.factorize(np.array([row.tobytes() for row in vectors], dtype=object))[0]  # some reviews occur twice
+    return Task(vectors, of.labels[places].numpy(), groups, places.astype(str))

@@ -1,0 +1,194 @@
+"""Fine-tuned transformers as a predictive family of `infoscope.metrics` (Ethayarajh et al. 2022, algorithm 1).
+
+A member is a `SequenceClassifier`: trained on texts and their classes, or, for no input, on the frequencies of the
+classes. Small encoders are made from a configuration and the training texts alone; others come from the Hugging Face
+hub or a folder.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from infoscope import models
+from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.classifier.information import clustered_error
+from infoscope.estimators.families.protocol import CLASSES, Posterior, frequencies, needed
+from infoscope.metrics.v_information.predictions import FLOOR, as_groups, with_floor
+from sweeps.embedding import HUB, TRANSFORMERS
+
+NULL_INPUT = " "  # some tokenizers fail on the empty string
+NULLS = ("frequencies", "trained")
+SMALL = {"vocabulary": 8000, "hidden": 128, "layers": 2, "heads": 4, "pooling": "mean"}
+LEARNING_RATES = {"small": 1e-3, "hub": 5e-5}
+STEPS = 20  # of a training, between two looks at whether to save it
+LN2 = math.log(2.0)
+
+Texts = Sequence[str] | Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, eq=False)
+class Member(Posterior):
+    """A fitted member, with the classifier behind it."""
+
+    classifier: models.SequenceClassifier
+
+
+@dataclass(frozen=True)
+class SequenceClassifiers:
+    """Transformers with a linear head, fine-tuned for a number of epochs on texts or pairs of texts.
+
+    encoder        small-bert, small-roberta, small-distilbert, untrained and with a tokenizer of the training texts; or
+                   hub:<model>, pretrained
+    learning_rate  None: 1e-3 for the small ones, 5e-5 for the others
+    max_length     in tokens, beyond which a text is cut off
+    null           the member without an input: "frequencies" of the classes, which is the best that the family can say
+                   (its head can state any law); or "trained", the same training on a single space in place of every
+                   text, as published, which comes close to it
+
+    The head reads the last layer's first vector, or the mean of all of a small encoder; transformers' own classifiers
+    of BERT read it through one more layer, the pooler.
+    Pairs may be given as pairs, which the model tells apart by segments, or in one text of the standard form, as
+    published, in which a small encoder uses less of the premise. The device is a GPU if there is one.
+    Raises ValueError for another encoder or null.
+    """
+
+    encoder: str = "small-bert"
+    epochs: int = 2
+    batch: int = 32
+    learning_rate: float | None = None
+    max_length: int = 64
+    null: str = "frequencies"
+    outcomes = (CLASSES,)
+
+    def __post_init__(self) -> None:
+        if self.encoder not in TRANSFORMERS and not self.encoder.startswith(HUB):
+            raise ValueError(f"encoder must be {', '.join(TRANSFORMERS)} or {HUB}<model>, got {self.encoder!r}.")
+        if self.null not in NULLS:
+            raise ValueError(f"null must be {' or '.join(NULLS)}, got {self.null!r}.")
+
+    @property
+    def rate(self) -> float:
+        """The learning rate used."""
+        if self.learning_rate is not None:
+            return self.learning_rate
+        return LEARNING_RATES["hub" if self.encoder.startswith(HUB) else "small"]
+
+    @property
+    def name(self) -> str:
+        settings = f"epochs={self.epochs}, batch={self.batch}, rate={self.rate:g}, max_length={self.max_length}"
+        return f"sequence-classifier({self.encoder}, {settings}, null={self.null})"
+
+    def fit(
+        self,
+        x: Texts | None,
+        y: np.ndarray,
+        classes: int | None = None,
+        groups: np.ndarray | None = None,
+        generator: np.random.Generator | None = None,
+    ) -> Posterior:
+        if x is None and self.null == "frequencies":
+            return frequencies(y, classes)
+        training = self.training([NULL_INPUT] * len(y) if x is None else x, y, classes, generator)
+        training.advance(training.total)
+        return member(training.classifier.eval(), without_input=x is None)
+
+    def training(
+        self, x: Texts, y: np.ndarray, classes: int | None = None, generator: np.random.Generator | None = None
+    ) -> models.ClassifierTraining:
+        """The training of one member, not yet begun: to be advanced in pieces, saved and resumed."""
+        drawn = torch.Generator().manual_seed(int(generator_or_default(generator).integers(2**63)))
+        if self.encoder.startswith(HUB):
+            name = self.encoder.removeprefix(HUB)
+            encoder = models.pretrained_encoder(name, max_length=self.max_length, generator=drawn)
+        else:
+            kind = self.encoder.removeprefix("small-")
+            encoder = models.small_encoder(x, kind, drawn, max_length=self.max_length, **SMALL)
+        return models.ClassifierTraining(
+            models.SequenceClassifier.of(encoder, needed(classes), drawn),
+            x,
+            torch.as_tensor(y, dtype=torch.int64),
+            drawn,
+            epochs=self.epochs,
+            batch=self.batch,
+            learning_rate=self.rate,
+            device="cuda" if torch.cuda.is_available() else "cpu",
+        )
+
+
+def member(classifier: models.SequenceClassifier, without_input: bool = False) -> Member:
+    """A fitted classifier as a member of the family; one without an input reads a single space."""
+
+    def predict(texts: Any | None) -> np.ndarray:
+        given = [NULL_INPUT] if without_input else list(texts)
+        return classifier.log_probabilities(given).double().numpy()
+
+    return Member(predict, classifier)
+
+
+def epoch_curve(
+    family: SequenceClassifiers,
+    x: Texts,
+    y: np.ndarray,
+    test_x: Texts,
+    test_y: np.ndarray,
+    classes: int,
+    groups: np.ndarray | None = None,
+    floor: float = FLOOR,
+    generator: np.random.Generator | None = None,
+    state: Mapping[str, Any] | None = None,
+    between: Callable[[float, Callable[[], dict[str, Any]]], None] = lambda done, state: None,
+) -> pd.DataFrame:
+    """V-information and accuracy on test texts after every epoch of one training (figure 2: what over-fitting does).
+
+    y, test_y  codes 0..classes-1
+    groups     [n], test texts that depend on one another: the standard errors allow for it
+    floor      least probability of a class, laws are mixed with the uniform one
+    between    called every `STEPS` steps with the share that is done and a function that gives the state
+    state      from which an interrupted training, of the same arguments, goes on
+
+    Columns: epoch, training_loss (nats, with dropout, its mean over the epoch), v_information_bits and
+    standard_error_bits (of the mean PVI over the test texts; the training's own randomness is not in it), H_yb and
+    H_yxb (bits), accuracy, n. Without an input the member is that of the class frequencies.
+    """
+    training = family.training(x, y, classes, generator)
+    null = with_floor(frequencies(y, classes).log_probabilities(None), floor)[0][test_y]
+    codes = as_groups(groups, len(test_y))
+    curve, loss = [], 0.0
+    if state is not None:
+        training.load_state_dict(state["training"])
+        curve, loss = list(state["curve"]), state["loss"]
+
+    def reached() -> dict[str, Any]:
+        return {"training": training.state_dict(), "curve": curve, "loss": loss}
+
+    while training.done < training.total:
+        steps = min(STEPS, training.per_epoch - training.done % training.per_epoch)
+        loss += training.advance(steps)[1] * steps / training.per_epoch
+        if training.done % training.per_epoch == 0:
+            logs = with_floor(member(training.classifier).log_probabilities(test_x), floor)
+            epoch = {"epoch": training.done // training.per_epoch, "training_loss": loss}
+            curve.append(epoch | epoch_figures(logs, null, test_y, codes))
+            loss = 0.0
+        between(training.done / training.total, reached)
+    return pd.DataFrame(curve)
+
+
+def epoch_figures(logs: np.ndarray, null: np.ndarray, y: np.ndarray, groups: np.ndarray) -> dict[str, float]:
+    """The figures of one epoch, plain numbers: logs [n, classes] with the input, null [n] of the own class without."""
+    own = logs[np.arange(len(y)), y]
+    pvi = (own - null) / LN2
+    figures = {
+        "v_information_bits": pvi.mean(),
+        "standard_error_bits": clustered_error(pvi, groups),
+        "H_yb": -null.mean() / LN2,
+        "H_yxb": -own.mean() / LN2,
+        "accuracy": (logs.argmax(axis=1) == y).mean(),
+    }
+    return {name: float(value) for name, value in figures.items()} | {"n": len(y)}

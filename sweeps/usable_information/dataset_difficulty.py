@@ -1,0 +1,399 @@
+"""How difficult is a data set, which of its items, and why? (Ethayarajh et al. 2022; Xu et al. 2020)
+
+Families of predictors, from logistic regression to fine-tuned transformers, are fitted to labelled texts and to what
+transformations leave of them. The mean pointwise V-information (PVI) of unseen items is what a family can use; each
+item's own PVI says how hard it is. Three studies:
+
+    difficulty   PVI of every item, by data set, transformation and family; tokens that help or mislead
+    epochs       V-information and accuracy after every epoch: what over-fitting does
+    mislabelled  labels flipped on purpose, and how well PVI and other scores find them
+
+Held-out members are fitted on one part of the data and measured on another (algorithm 1); cross-fitted ones measure
+every training item by a member fitted to the other folds. A seed draws the items to fit where not all are asked for,
+folds, shuffles and first weights. Curves of epochs, and quick families, which draw nothing, run under the first seed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from infoscope.data.texts import transformations
+from infoscope.estimators.classifier.information import clustered_error
+from infoscope.estimators.families.protocol import Family, Outcome, Predictor, as_outcome, take
+from infoscope.metrics.v_information import difficulty, pvi
+from infoscope.metrics.v_information.measures import CROSS_FITTED, HELD_OUT, VInformation, summary
+from infoscope.metrics.v_information.predictions import FLOOR, Predictions, as_groups, fold_splits, predict
+from infoscope.tracking import Pack, Profile, Report, Sweep, main
+from sweeps.streams import stream
+from sweeps.usable_information._data import (
+    EMBEDDINGS,
+    SOURCES,
+    Task,
+    amount,
+    chosen,
+    described,
+    family_of,
+    is_encoder,
+    known_information,
+    task_of,
+)
+from sweeps.usable_information._text_families import STEPS, SequenceClassifiers, epoch_curve, member
+
+LN2 = math.log(2.0)
+OF_PAIRS = ("hypothesis", "premise", "raw_overlap", "overlap")
+WORDLESS = ("length", "null")  # leave nothing for families that weigh words
+TRANSFORMATIONS = ("std", "shuffled", *WORDLESS, *OF_PAIRS)
+EXCERPT = 600  # characters of a text that are kept in the table of items
+FREQUENT = 6  # times that a token occurs at least, to be told of
+LEAST = {"items": 0, "measured": 0, "folds": 3, "epochs": 1, "batch": 1, "max_length": 3, "artefacts": 0, "seed": 0}
+
+PUBLISHED = dict(
+    data=("snli", "mnli", "cola"),
+    embeddings=("imdb-bert",),
+    mislabelled=("sst2", "imdb", "imdb-bert"),
+    curves=("snli", "cola"),
+    encoders=("hub:bert-base-cased",),
+    quick=("lexical-logistic", "tfidf-logistic"),
+    transformations=("std", "shuffled", "hypothesis", "premise", "raw_overlap", "overlap", "length"),
+    quick_transformations=("std", "shuffled", "hypothesis", "premise", "raw_overlap", "overlap"),
+    items=0,
+    measured=0,
+    folds=10,
+    epochs=2,
+    curve_epochs=10,
+    batch=32,
+    max_length=128,
+    null="trained",
+    artefacts=2000,
+    flips=0.05,
+    suspects=0,
+    seeds=(1,),
+)
+LAPTOP = PUBLISHED | dict(
+    data=("auto",),
+    embeddings=("auto",),
+    mislabelled=("auto",),
+    curves=("auto",),
+    encoders=("small-bert",),
+    transformations=("std", "shuffled", "hypothesis"),
+    folds=5,
+    max_length=64,
+    null="frequencies",
+    artefacts=500,
+    suspects=10_000,
+    seeds=(0,),
+)
+SMOKE = LAPTOP | dict(
+    items=240,
+    measured=120,
+    folds=3,
+    epochs=1,
+    curve_epochs=2,
+    batch=16,
+    max_length=32,
+    artefacts=60,
+    suspects=240,
+    transformations=("std", "hypothesis"),
+    quick_transformations=("std", "shuffled", "hypothesis"),
+)
+PROFILES = {"smoke": Profile(**SMOKE), "laptop": Profile(**LAPTOP), "paper": Profile(**PUBLISHED)}
+
+
+def cells(profile: Profile) -> Iterator[dict]:
+    """The cells of all three studies."""
+    for name in chosen("data", profile.data):
+        for family in (*profile.quick, *profile.encoders):
+            own = profile.transformations if is_encoder(family) else profile.quick_transformations
+            shown = [kind for kind in own if SOURCES[name].pairs or kind not in OF_PAIRS]
+            for seed in seeds_of(family, profile):
+                yield from (measuring(profile, name, family, HELD_OUT, kind, seed) for kind in shown)
+            if not is_encoder(family):
+                yield measuring(profile, name, family, CROSS_FITTED, "std", profile.seeds[0])
+    for name in chosen("embeddings", profile.embeddings):
+        for estimator in (HELD_OUT, CROSS_FITTED):
+            yield measuring(profile, name, "logistic", estimator, "std", profile.seeds[0])
+    for name in chosen("curves", profile.curves):
+        for encoder in profile.encoders:
+            shared = measuring(profile, name, encoder, HELD_OUT, "std", profile.seeds[0])
+            yield shared | {"study": "epochs", "epochs": profile.curve_epochs, "artefacts": 0}
+    for name in chosen("mislabelled", profile.mislabelled):
+        for family in ("logistic",) if name in EMBEDDINGS else ("tfidf-logistic",):
+            shared = measuring(profile, name, family, CROSS_FITTED, "std", profile.seeds[0])
+            suspects = {"study": "mislabelled", "items": profile.suspects, "flips": profile.flips}
+            yield from (shared | suspects | {"seed": seed} for seed in profile.seeds)
+
+
+def seeds_of(family: str, profile: Profile) -> tuple[int, ...]:
+    """Quick families draw nothing: another seed would repeat the same numbers."""
+    return profile.seeds if is_encoder(family) else profile.seeds[:1]
+
+
+def measuring(profile: Profile, name: str, family: str, estimator: str, kind: str, seed: int) -> dict[str, Any]:
+    """A cell of the study of difficulty. Fields that a family does not have are None."""
+    cell = {"study": "difficulty", "data": name, "transformation": kind, "family": family, "estimator": estimator}
+    cell |= {field: getattr(profile, field) for field in ("items", "measured", "folds")}
+    settings = ("epochs", "batch", "max_length", "null")
+    cell |= {field: getattr(profile, field) if is_encoder(family) else None for field in settings}
+    explained = name not in EMBEDDINGS and kind == ("hypothesis" if SOURCES[name].pairs else "std")
+    cell["artefacts"] = profile.artefacts if explained and estimator == HELD_OUT else 0
+    return cell | {"flips": None, "seed": seed}
+
+
+def check(cell: dict) -> None:
+    for name, least in LEAST.items():
+        if cell[name] is not None and cell[name] < least:
+            raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
+    if cell["transformation"] not in TRANSFORMATIONS:
+        raise ValueError(f"unknown transformation {cell['transformation']!r}; valid are {', '.join(TRANSFORMATIONS)}")
+    if cell["transformation"] in WORDLESS and not is_encoder(cell["family"]):
+        raise ValueError(
+            f"transformation is {cell['transformation']!r}; {cell['family']} weighs words, and it has none"
+        )
+    if cell["flips"] is not None and not 0.0 < cell["flips"] < 1.0:
+        raise ValueError(f"flips is {cell['flips']}; it must be a share between 0 and 1")
+    family_of(cell)
+    described(cell)
+
+
+def trial(pack: Pack, report: Report) -> None:
+    """Runs the study of the one cell."""
+    (cell,) = pack.cells
+    studies = {"difficulty": measure, "epochs": follow, "mislabelled": suspect}
+    studies[cell["study"]](cell, report)
+
+
+def inputs(cell: Mapping[str, Any], task: Task) -> Any:
+    """What the family sees: transformed texts, or vectors as they are."""
+    if cell["data"] in EMBEDDINGS:
+        return task.x
+    return transformations.transformed(cell["transformation"], task.x, stream(cell["seed"], "shuffle"))
+
+
+def draws(cell: Mapping[str, Any], purpose: str) -> np.random.Generator:
+    """An independent random stream for each purpose of a seed, the same for all families and transformations."""
+    return np.random.default_rng([cell["seed"], *purpose.encode()])
+
+
+def measure(cell: dict, report: Report) -> None:
+    """PVI of every item of a cell, what follows from it, and the tokens behind it."""
+    task, family = task_of(cell), family_of(cell)
+    x, outcome = inputs(cell, task), as_outcome(family, task.y)
+    splits = splits_of(cell, task, outcome)
+    informed = None
+    if cell["estimator"] == HELD_OUT:
+        ((fitted, _),) = splits
+        informed = fitted_member(cell, family, take(x, fitted), outcome.values[fitted], outcome.classes, report)
+        family = Known(family, informed)
+    found = predict(family, x, outcome, splits, task.groups, FLOOR, 0.0, draws(cell, "fit"))
+    report.table(cell, "items", items_table(cell, task, x, outcome, found))
+    estimate = summary(found, cell["estimator"], family.name, task.groups[found.rows], FLOOR, None)
+    training = int(splits[0][0].sum())
+    known = known_information(cell)
+    more = {"training_items": training} | ({} if known is None else {"shannon_bits": known / LN2})
+    report.metrics(cell, figures(estimate, found, task, outcome))
+    report.constants(cell, more)
+    if cell["artefacts"]:
+        explain(cell, informed, take(x, found.rows), outcome, found.rows, report)
+    if is_encoder(cell["family"]) and informed is not None:
+        example = informed.classifier.encoder.padded(informed.classifier.encoder.tokens(take(x, found.rows[:2])))
+        tensors = {name: values.numpy() for name, values in example.items()}
+        report.model([cell], "classifier", informed.classifier.cpu(), tensors)
+    report.progress(1.0)
+
+
+def splits_of(cell: Mapping[str, Any], task: Task, outcome: Outcome) -> list:
+    """What is fitted and what is measured, as masks: the data's own parts, else folds of whole groups, the same for all
+    families and transformations of a seed; held-out takes the first of them.
+    """
+    if task.fitted:
+        fitted = np.arange(outcome.n) < task.fitted
+        return [(fitted, ~fitted)]
+    codes = as_groups(task.groups, outcome.n)
+    splits = fold_splits(outcome, codes, cell["folds"], draws(cell, "folds"))
+    return splits[:1] if cell["estimator"] == HELD_OUT else splits
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A family whose member with an input is fitted already."""
+
+    family: Family
+    informed: Predictor
+
+    @property
+    def name(self) -> str:
+        return self.family.name
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        return self.family.outcomes
+
+    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
+        return self.family.fit(None, y, classes, groups, generator) if x is None else self.informed
+
+
+def fitted_member(
+    cell: Mapping[str, Any], family: Family, x: Any, y: np.ndarray, classes: int, report: Report
+) -> Predictor:
+    """The member that fits the items; a training of a transformer goes on where an interrupted process left it."""
+    if not isinstance(family, SequenceClassifiers):
+        return family.fit(x, y, classes, generator=draws(cell, "fit"))
+    training = family.training(x, y, classes, draws(cell, "fit"))
+    state = report.restore()
+    if state is not None:
+        training.load_state_dict(state)
+    while training.done < training.total:
+        training.advance(STEPS)
+        report.progress(0.9 * training.done / training.total)
+        report.save(training.state_dict)
+    return member(training.classifier.eval())
+
+
+def items_table(
+    cell: Mapping[str, Any], task: Task, x: Any, outcome: Outcome, found: Predictions
+) -> dict[str, np.ndarray]:
+    """A row for each item measured: its PVI (bits), and of texts also its length, overlap, and how it begins."""
+    table = pvi.table(found, outcome).assign(id=task.ids[found.rows], group=task.groups[found.rows])
+    if cell["data"] not in EMBEDDINGS:
+        original = take(task.x, found.rows)
+        table["text"] = [text[:EXCERPT] for text in take(x, found.rows)]
+        table["length"] = transformations.lengths(original)
+        if SOURCES[cell["data"]].pairs:
+            table["overlap"] = transformations.overlap_lengths(original)
+            table["overlap_share"] = transformations.overlap_fractions(original)
+    return {name: table[name].to_numpy() for name in table}
+
+
+def figures(estimate: VInformation, found: Predictions, task: Task, outcome: Outcome) -> dict[str, float]:
+    """What is recorded of an estimate: bits, with standard errors over items that allow for their groups."""
+    groups = task.groups[found.rows]
+    codes = np.unique(groups, return_inverse=True)[1]
+    own = outcome.values[found.rows]
+    correct = (found.logs.argmax(axis=1) == own).astype(float)
+    values = {
+        "v_information_bits": estimate.value_bits,
+        "v_information_bits_error": estimate.standard_error_bits,
+        "H_yb": estimate.null_entropy_bits,
+        "H_yb_error": estimate.null_entropy_standard_error / LN2,
+        "H_yxb": estimate.conditional_entropy_bits,
+        "H_yxb_error": estimate.conditional_entropy_standard_error / LN2,
+        "accuracy": correct.mean(),
+        "accuracy_error": clustered_error(correct, codes),
+        "expected_calibration_error": estimate.calibration.expected_error,
+        "best_temperature": estimate.calibration.best_temperature,
+        "floored": estimate.floored,
+        "n": estimate.n,
+        "groups": estimate.groups,
+    }
+    for code in np.unique(own):  # a class may be missing among few items
+        rows, label = own == code, outcome.labels[code]
+        bits = (found.informed - found.null)[rows] / LN2
+        within = np.unique(groups[rows], return_inverse=True)[1]
+        values[f"class {label}/v_information_bits"] = bits.mean()
+        values[f"class {label}/v_information_bits_error"] = clustered_error(bits, within)
+        values[f"class {label}/n"] = len(bits)
+    return values
+
+
+def explain(
+    cell: dict, informed: Predictor, texts: list[str], outcome: Outcome, rows: np.ndarray, report: Report
+) -> None:
+    """Reports the tokens of some of the measured texts, and how much each helps to predict each class; nothing where no
+    token is frequent enough.
+    """
+    some = np.random.default_rng(0).permutation(len(texts))[: cell["artefacts"]]
+    shown = [texts[i] for i in some]
+    headers = [f"{name}:" for name in (transformations.PREMISE, transformations.HYPOTHESIS)]
+    tokens = re.compile("|".join([*headers, r"\w+|[^\w\s]+"])).findall  # as published; headers stay whole
+    frequency = Counter(token for text in shown for token in tokens(text))
+    if max(frequency.values(), default=0) < FREQUENT:
+        return
+    found = difficulty.token_artefacts(informed, shown, outcome.values[rows[some]], FREQUENT, tokens=tokens)
+    found = found[~found["token"].isin(headers)].assign(label=lambda table: outcome.labels[table["code"]])
+    report.table(cell, "artefacts", {name: found[name].to_numpy() for name in found})
+    report.metrics(cell, {"artefact_texts": len(some)})
+
+
+def follow(cell: dict, report: Report) -> None:
+    """V-information and accuracy after every epoch of one training, which goes on where it was interrupted."""
+    task, family = task_of(cell), family_of(cell)
+    outcome = as_outcome(family, task.y)
+    ((fitted, measured),) = splits_of(cell, task, outcome)
+    x = inputs(cell, task)
+
+    def between(done: float, state: Callable[[], dict[str, Any]]) -> None:
+        report.progress(done)
+        report.save(state)
+
+    fit, test = ((take(x, rows), outcome.values[rows]) for rows in (fitted, measured))
+    curve = epoch_curve(
+        family, *fit, *test, outcome.classes, task.groups[measured],
+        generator=draws(cell, "fit"), state=report.restore(), between=between,
+    )  # fmt: skip
+    report.table(cell, "epochs", {name: curve[name].to_numpy() for name in curve})
+    shown = curve.drop(columns=["epoch", "n"]).rename(columns={"standard_error_bits": "v_information_bits_error"})
+    for epoch, row in zip(curve["epoch"], shown.to_dict("records")):
+        report.curve(cell, row, int(epoch))
+    best = curve["v_information_bits"].idxmax()
+    report.metrics(cell, {"best_epoch": curve["epoch"][best], "best_bits": curve["v_information_bits"][best]})
+    report.constants(cell, {"n": int(measured.sum()), "training_items": int(fitted.sum())})
+
+
+def suspect(cell: dict, report: Report) -> None:
+    """Flips labels, scores how suspicious every label is, and reports how well the scores find the flipped ones."""
+    task, family = task_of(cell), family_of(cell)
+    labels, flipped = difficulty.flip_labels(task.y, cell["flips"], draws(cell, "flips"))
+    scores = difficulty.mislabel_scores(
+        family, inputs(cell, task), labels, cell["folds"], groups=task.groups, generator=draws(cell, "folds")
+    )
+    found = difficulty.detection(scores, flipped, generator=draws(cell, "resamples"))
+    found["measure"] = found["measure"].replace(f"precision@{int(flipped.sum())}", "precision")
+    report.table(cell, "detection", {name: found[name].to_numpy() for name in found})
+    everything = pd.DataFrame({"id": task.ids, "label": labels, "flipped": flipped, **scores})
+    report.table(cell, "items", {name: everything[name].to_numpy() for name in everything})
+    for row in found.itertuples():
+        name = f"{row.score}/{row.measure}"
+        report.metrics(cell, {name: row.value, f"{name}_error": row.standard_error,
+                              f"{name}_low": row.low, f"{name}_high": row.high})  # fmt: skip
+    report.constants(cell, {"n": len(flipped), "flipped": int(flipped.sum())})
+
+
+def cost(cell: dict) -> float:
+    """Seconds on a core, about: by the words that are read, as often as they are."""
+    fitted, measured, words = amount(cell)
+    crossed = cell["estimator"] == CROSS_FITTED
+    if cell["data"] in EMBEDDINGS:
+        return 6.0 if crossed else 4.0
+    if not is_encoder(cell["family"]):
+        resampling = 1.5 if cell["study"] == "mislabelled" else 0.0
+        return 0.2 + resampling + 3e-6 * words * (cell["folds"] * fitted if crossed else fitted + measured)
+    looks = cell["epochs"] if cell["study"] == "epochs" else 1
+    read = cell["epochs"] * fitted + (looks * measured + cell["artefacts"] * words) / 3.0  # a step reads it 3 times
+    size = 1.0 if cell["family"].startswith("small") else 200.0  # BERT-base has 216 times the weights between words
+    return read * (2.4e-4 + 5.7e-5 * size * min(words, cell["max_length"]))
+
+
+SWEEP = Sweep(
+    "dataset-difficulty",
+    cells,
+    trial,
+    PROFILES,
+    axes=("data", "embeddings", "mislabelled", "curves", "encoders", "quick", "transformations",
+          "quick_transformations", "seeds"),
+    tags=lambda cell: {"infoscope.data": described(cell)},
+    check=check,
+    cost=cost,
+    best=("v_information_bits", "max"),
+    version=3,
+)  # fmt: skip
+
+if __name__ == "__main__":
+    main(SWEEP)

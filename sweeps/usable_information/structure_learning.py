@@ -1,0 +1,321 @@
+"""Does usable information find the structure behind variables where mutual information does not? (Xu et al. 2020, s. 6)
+
+Weights between all pairs of variables are estimated by several methods from the same data sets, and the maximum
+spanning arborescence of the weights is compared with the tree that the data are of. Three studies:
+
+    trees   simulated stars: of continuous variables, of random tables, and of discretised logistic laws
+    genes   a simulated gene network, or a table of expression and its graph: do weights rank the edges first?
+    frames  videos of moving digits, whose frames are to be put in order
+
+SET="genes=table.npz" reads a table with the arrays expression [n, m] and adjacency [m, m] in place of the simulation.
+Of tables V-information is taken in-sample, where it is the plug-in mutual information; of all others cross-fitted.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy.spatial.distance import pdist, squareform
+from scipy.special import logsumexp
+from sklearn.decomposition import PCA
+from sklearn.metrics import mutual_info_score
+
+from infoscope import data
+from infoscope.data.files import read_arrays
+from infoscope.estimators import knn, npeet
+from infoscope.estimators.families.closed_form import Gaussian, Table
+from infoscope.estimators.families.protocol import Family
+from infoscope.metrics.v_information import structure
+from infoscope.metrics.v_information.measures import CROSS_FITTED, IN_SAMPLE
+from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
+
+K, FOLDS = 5, 5
+STATES, SCALE = 10, 1.0  # of the discrete stars
+VARIABLES = 7  # of the stars
+NETWORK = 660  # samples of the HPN-DREAM in-silico network
+CODE = 10  # dimensions of an encoded frame
+DIGITS_AT = 3  # times as large as they come, so that a digit is not lost among 64 x 64 pixels
+SIMULATED = "simulated"
+LEAST = {"n": 20, "sets": 2, "frames": 3, "block": 0}
+
+
+class Data(NamedTuple):
+    """Variables, m of them, each [n] or [n, d]; and what is to be found: parents [m], or a graph [m, m]."""
+
+    variables: Sequence[np.ndarray]
+    truth: np.ndarray
+
+
+def columns(found: structure.Simulated) -> Data:
+    return Data(list(found.variables.T), found.parents)
+
+
+def video_frames(n: int, frames: int, images: str, generator: np.random.Generator) -> Data:
+    """Frames of n videos of two moving digits, each frame's principal components; the truth is their order."""
+    pool = digit_images(images)
+    videos = structure.moving_digits(pool, n, frames, generator)
+    flat = videos.reshape(n * frames, -1)
+    codes = PCA(CODE, svd_solver="randomized", random_state=int(generator.integers(2**31))).fit_transform(flat)
+    codes = codes.reshape(n, frames, CODE).astype(np.float64)
+    return Data([codes[:, frame] for frame in range(frames)], np.arange(frames) - 1)
+
+
+@functools.cache
+def digit_images(name: str) -> np.ndarray:
+    """Handwritten digits [k, h, w] in [0, 1], about 28 pixels wide."""
+    if name == "digits":
+        images = data.digits().images.numpy()
+        return np.kron(images, np.ones((1, DIGITS_AT, DIGITS_AT))).astype(np.float32) / 255.0
+    return data.mnist().images.numpy().astype(np.float32) / 255.0
+
+
+@functools.cache
+def expression_table(path: str) -> tuple[np.ndarray, np.ndarray]:
+    """Expression [n, m] and the graph [m, m] of a file. Raises ValueError for a file that is none, or has others."""
+    try:
+        stored = read_arrays(Path(path), ("expression", "adjacency"))
+        found = stored["expression"].astype(np.float64), stored["adjacency"] != 0
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"genes must be {SIMULATED} or a .npz with expression and adjacency, not {path!r}: {error}"
+        ) from None
+    if found[0].ndim != 2 or found[1].shape != (found[0].shape[1],) * 2 or not np.isfinite(found[0]).all():
+        raise ValueError(
+            f"genes must be {SIMULATED} or a .npz with finite expression [n, m] and adjacency [m, m], not {path!r}."
+        )
+    return found
+
+
+def genes(case: str, n: int, generator: np.random.Generator) -> Data:
+    """n samples of a simulated network, another one for every data set, or of the rows of a table."""
+    if case == SIMULATED:
+        expression, graph = structure.gene_network(n, generator)
+    else:
+        table, graph = expression_table(case)
+        expression = table[generator.choice(len(table), n, replace=False)]
+    return Data(list(expression.T), graph)
+
+
+STARS: dict[str, Callable[[int, np.random.Generator], structure.Simulated]] = {
+    "gaussian-hub": lambda n, g: structure.gaussian_hub(n, VARIABLES, g),
+    "discrete-star": lambda n, g: structure.discrete_star(n, VARIABLES, STATES, g),
+    "discretised-logistic": lambda n, g: structure.discretised_logistic(n, VARIABLES, STATES, SCALE, g),
+}
+
+
+def family_for(cell: dict) -> Family:
+    """What may predict one variable from another: all tables, lines, or polynomials, as the data are."""
+    if cell["study"] == "trees":
+        return Gaussian() if cell["case"] == "gaussian-hub" else Table()
+    return Gaussian(degree=3) if cell["study"] == "genes" else Gaussian(degree=2, variance=0.5)
+
+
+def usable(variables: Sequence[np.ndarray], cell: dict, generator: np.random.Generator) -> np.ndarray:
+    """I_V(X_i -> X_j), in general not symmetric."""
+    family = family_for(cell)
+    estimator = IN_SAMPLE if isinstance(family, Table) else CROSS_FITTED
+    return structure.weights_by(family, variables, estimator, FOLDS, generator=generator).value
+
+
+def symmetric(measure: Callable[[np.ndarray, np.ndarray], float]) -> Callable[..., np.ndarray]:
+    """Weights by a symmetric measure, which is asked once for each pair."""
+
+    def weights(variables: Sequence[np.ndarray], cell: dict, generator: np.random.Generator) -> np.ndarray:
+        found = np.full((len(variables),) * 2, -np.inf)
+        for j, second in enumerate(variables):
+            for i, first in enumerate(variables[:j]):
+                found[i, j] = found[j, i] = measure(first, second)
+        return found
+
+    return weights
+
+
+def partitioned(x: np.ndarray, y: np.ndarray) -> float:
+    """The plug-in estimate between labels, or bins of equally many rows."""
+    return float(mutual_info_score(binned(x), binned(y)))
+
+
+def binned(values: np.ndarray) -> np.ndarray:
+    """Labels as they are; numbers in n^(1/3) bins of equally many rows."""
+    if np.issubdtype(values.dtype, np.integer):
+        return values
+    bins = math.ceil(len(values) ** (1 / 3))
+    return values.argsort().argsort() * bins // len(values)
+
+
+def by_kernel(x: np.ndarray, y: np.ndarray) -> float:
+    """The mean log ratio of leave-one-out Gaussian kernel densities, bandwidths n^(-1/6) standard deviations (Scott's
+    rule for two dimensions). Raises ValueError for a variable that does not vary."""
+    if min(np.ptp(x), np.ptp(y)) == 0.0:
+        raise ValueError("variables must vary to have a kernel density, but one of them is constant.")
+    bandwidth = len(x) ** (-1 / 6)
+    logs = [-0.5 * squareform(pdist(np.c_[v] / (bandwidth * v.std()), "sqeuclidean")) for v in (x, y)]
+    for log in logs:
+        np.fill_diagonal(log, -np.inf)
+    joint, first, second = (logsumexp(log, axis=1) for log in (logs[0] + logs[1], *logs))
+    return float((joint - first - second).mean() + math.log(len(x) - 1))
+
+
+METHODS: dict[str, Callable[..., np.ndarray]] = {
+    "v-information": usable,
+    "knn": symmetric(lambda x, y: float(knn.mutual_information(x, y, k=K))),
+    "as-numbers": symmetric(lambda x, y: float(npeet.mi(x, y, k=K, base=np.e, compat=True))),
+    "partitioning": symmetric(partitioned),
+    "kernel-density": symmetric(by_kernel),
+}
+OFFERED = {"trees": tuple(METHODS), "genes": ("v-information", "knn", "partitioning", "kernel-density"),
+           "frames": ("v-information", "knn")}  # fmt: skip
+
+LAPTOP = dict(
+    studies=("trees", "genes", "frames"),
+    cases=tuple(STARS),
+    genes=SIMULATED,
+    images="auto",
+    methods=tuple(METHODS),
+    sizes=(50, 100, 200, 500),
+    fractions=(0.1, 0.3, 0.5, 0.7, 0.9),
+    videos=(50, 100, 300),
+    frames=10,
+    sets=10,
+    blocks=(0, 1),
+)
+SMOKE = LAPTOP | dict(sizes=(60,), fractions=(0.1,), videos=(60,), frames=5, sets=2, blocks=(0,))
+PROFILES = {
+    "smoke": Profile(**SMOKE),
+    "laptop": Profile(**LAPTOP),
+    "paper": Profile(
+        **LAPTOP
+        | dict(
+            sizes=(50, 100, 200, 500, 1000, 2000),
+            fractions=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+            videos=(1000,),
+            frames=20,
+        )
+    ),
+}
+
+
+def cells(profile: Profile) -> Iterator[dict]:
+    """One cell per data, size, method that takes them, and block of data sets."""
+    images = profile.images
+    if images == "auto":
+        images = "digits" if data.data_root() is None else "mnist"
+    rows = NETWORK if profile.genes == SIMULATED else len(expression_table(profile.genes)[0])
+    of_study = {
+        "trees": (list(profile.cases), list(profile.sizes), None),
+        "genes": ([profile.genes], [round(fraction * rows) for fraction in profile.fractions], None),
+        "frames": ([images], list(profile.videos), profile.frames),
+    }
+    for study in profile.studies:
+        if study not in of_study:
+            raise ValueError(f"unknown study {study!r}; valid are {', '.join(of_study)}")
+        cases, sizes, frames = of_study[study]
+        for case in cases:
+            methods = [method for method in profile.methods if method in offered(study, case)]
+            yield from grid(
+                study=study, case=case, n=sizes, method=methods, block=list(profile.blocks), sets=profile.sets,
+                frames=frames,
+            )  # fmt: skip
+
+
+def offered(study: str, case: str) -> tuple[str, ...]:
+    """The methods that take such data: kernel densities are of numbers."""
+    return tuple(
+        method for method in OFFERED[study] if method != "kernel-density" or study != "trees" or case == "gaussian-hub"
+    )
+
+
+def check(cell: dict) -> None:
+    if cell["study"] == "trees" and cell["case"] not in STARS:
+        raise ValueError(f"unknown case {cell['case']!r}; valid are {', '.join(STARS)}")
+    if cell["study"] == "frames" and cell["case"] not in ("digits", "mnist"):
+        raise ValueError(f"unknown images {cell['case']!r}; valid are auto, digits, mnist")
+    if cell["study"] == "genes" and cell["case"] != SIMULATED and cell["n"] > len(expression_table(cell["case"])[0]):
+        raise ValueError(f"n is {cell['n']}; {cell['case']} has {len(expression_table(cell['case'])[0])} rows")
+    for name, least in LEAST.items():
+        if cell[name] is not None and cell[name] < least:
+            raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
+
+
+def cost(cell: dict) -> float:
+    """Seconds on a core, about."""
+    pairs = {"trees": VARIABLES**2, "genes": 400, "frames": (cell["frames"] or 1) ** 2}[cell["study"]]
+    return cell["sets"] * pairs * (1e-3 + 2.5e-6 * cell["n"])
+
+
+def drawn(cell: dict, number: int) -> Data:
+    """A data set of a cell, the same for all methods."""
+    generator = np.random.default_rng([number, cell["n"], *cell["case"].encode()])
+    match cell["study"]:
+        case "trees":
+            return columns(STARS[cell["case"]](cell["n"], generator))
+        case "genes":
+            return genes(cell["case"], cell["n"], generator)
+    return video_frames(cell["n"], cell["frames"], cell["case"], generator)
+
+
+def trial(pack: Pack, report: Report) -> None:
+    """Weighs the pairs of every data set by every method of the pack, and scores what the weights find."""
+    (sets,) = {cell["sets"] for cell in pack.cells}
+    found: dict[str, list[dict[str, float]]] = {cell["method"]: [] for cell in pack.cells}
+    for number in range(sets):
+        first = pack.cells[0]
+        of = drawn(first, first["block"] * sets + number)
+        for cell in pack.cells:
+            weights = METHODS[cell["method"]](of.variables, cell, np.random.default_rng(number))
+            found[cell["method"]].append(scores(cell["study"], weights, of.truth))
+        report.progress((number + 1) / sets)
+    for cell in pack.cells:
+        values = {name: np.array([row[name] for row in found[cell["method"]]]) for name in found[cell["method"]][0]}
+        report.table(cell, "sets", values)
+        for name, of_sets in values.items():
+            report.metrics(cell, {name: of_sets.mean(), f"{name}_variance": of_sets.var(ddof=1)})
+
+
+def scores(study: str, weights: np.ndarray, truth: np.ndarray) -> dict[str, float]:
+    """Of a graph the area under the ROC curve of the weights; of a tree the share of wrong edges of the arborescence,
+    directed and not, its root free; of frames also where the first one is known."""
+    if study == "genes":
+        return {"auc": structure.edge_auc(weights, truth)}
+    tree = structure.maximum_arborescence(weights)
+    found = {
+        "wrong": structure.wrong_edges(tree, truth, directed=False),
+        "wrong_directed": structure.wrong_edges(tree, truth),
+    }
+    if study == "frames":
+        found["wrong_rooted"] = structure.wrong_edges(structure.maximum_arborescence(weights, root=0), truth)
+    return found
+
+
+def described(cell: dict) -> str:
+    """What a cell's data are of."""
+    if cell["study"] == "frames":
+        return f"moving {cell['case']}"
+    return cell["case"] if cell["study"] == "genes" and cell["case"] != SIMULATED else f"{cell['case']} (generated)"
+
+
+SWEEP = Sweep(
+    "structure-learning",
+    cells,
+    trial,
+    PROFILES,
+    axes=("studies", "cases", "methods", "sizes", "fractions", "videos", "blocks"),
+    pack_by=dict.fromkeys(("cpu", "gpu"), ("study", "case", "n", "block")),
+    tags=lambda cell: {"infoscope.data": described(cell)},
+    choices={
+        "studies": tuple(OFFERED),
+        "cases": tuple(STARS),
+        "methods": tuple(METHODS),
+        "images": ("auto", "digits", "mnist"),
+    },  # fmt: skip
+    check=check,
+    cost=cost,
+)
+
+if __name__ == "__main__":
+    main(SWEEP)

@@ -1,0 +1,270 @@
+"""Who can still read what a representation was to hide? (Xu et al. 2020, section 6.4, fairness)
+
+Shannon's information does not depend on who looks, V-information does: what is hidden from one family of observers may
+be in plain sight for another. Two studies:
+
+    blocks  the latent blocks of the models that the sweep domain-partition has logged (it must have run first): what
+            every family can use of each block about the class and about the domain
+    hiding  features of digits trained to hide their parity from one family of networks, and what every family can still
+            use of them, about the parity and about what was not to be hidden: digit // 2, all but independent of it
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from infoscope import data
+from infoscope.estimators.families.local import Kernel, NearestNeighbours
+from infoscope.estimators.families.logistic import Logistic
+from infoscope.estimators.families.networks import Network
+from infoscope.estimators.families.protocol import Family
+from infoscope.metrics.v_information.leakage import hide, usable_leakage
+from infoscope.models.domain import extract_blocks
+from infoscope.tracking import Pack, Profile, Report, Sweep, arrays, grid, load_model, main, runs
+from sweeps.partition import domain_partition
+from sweeps.streams import stream
+
+NETWORKS = {
+    "linear": Network(()),
+    "softplus-50": Network((50,), "softplus"),
+    "relu-50": Network((50,), "relu"),
+    "relu-50x50": Network((50, 50), "relu"),
+}
+FAMILIES: Mapping[str, Family] = {
+    "logistic": Logistic(),
+    **{name: NETWORKS[name] for name in ("softplus-50", "relu-50", "relu-50x50")},
+    "knn": NearestNeighbours(),
+    "kernel": Kernel(),
+}
+NOTHING = "nothing"  # hidden: an autoencoder only
+TOGETHER = "all blocks"
+REPRESENTATIONS = ("mean", "draw")
+SIDE = 14  # pixels to which MNIST is reduced
+LEAST = {"items": 60, "folds": 3, "steps": 1, "adversary_steps": 1, "size": 1, "seed": 0}
+
+LAPTOP = dict(
+    studies=("blocks", "hiding"),
+    source="laptop",
+    representations=("mean",),
+    readers=("logistic", "relu-50", "knn"),
+    images="auto",
+    against=(NOTHING, *NETWORKS),
+    families=tuple(FAMILIES),
+    items=3000,
+    folds=3,
+    size=10,
+    strength=1.0,
+    adversary_steps=20,
+    steps=1000,
+    seeds=(0, 1, 2),
+)
+SMOKE = LAPTOP | dict(
+    source="smoke",
+    readers=("logistic", "knn"),
+    against=(NOTHING, "linear"),
+    families=("logistic", "relu-50"),
+    items=300,
+    steps=40,
+    seeds=(0,),
+)
+PROFILES = {
+    "smoke": Profile(**SMOKE),
+    "laptop": Profile(**LAPTOP),
+    "paper": Profile(
+        **LAPTOP
+        | dict(
+            source="paper",
+            representations=REPRESENTATIONS,
+            readers=tuple(FAMILIES),
+            items=10_000,
+            folds=5,
+            steps=5000,
+            seeds=(0, 1, 2, 3, 4),
+        )
+    ),
+}
+
+
+def cells(profile: Profile) -> Iterator[dict]:
+    """One cell per logged model and representation, and one per family to hide from and seed.
+
+    source: the label under which the runs of domain-partition are recorded, with + for a space.
+    """
+    studies = {"blocks": block_cells, "hiding": hiding_cells}
+    for study in profile.studies:
+        if study not in studies:
+            raise ValueError(f"unknown study {study!r}; valid are {', '.join(studies)}")
+        yield from studies[study](profile)
+
+
+def block_cells(profile: Profile) -> Iterator[dict]:
+    """Of the models of the newest version that did not diverge. Where there are none, a sentence on the standard error;
+    ValueError where nothing else is asked for."""
+    try:
+        found = logged(profile.source.replace("+", " "))
+    except LookupError as error:
+        if tuple(profile.studies) == ("blocks",):
+            raise ValueError(f"the blocks are those of models that domain-partition logs: {error.args[0]}") from None
+        print(f"note: no latent blocks to read: {error.args[0]}", file=sys.stderr)
+        return
+    for _, run in found.iterrows():
+        yield from grid(
+            study="blocks", source=run["key"], data=run["tags"]["infoscope.data"], model=run["model"],
+            held_out=run["held_out"], seed=run["seed"], representation=list(profile.representations),
+            families=profile.readers, items=profile.items, folds=profile.folds,
+        )  # fmt: skip
+
+
+def logged(label: str | None) -> pd.DataFrame:
+    """The finished trainings of domain-partition under a label (None: any), of its newest version, that did not
+    diverge. Raises LookupError when there are none."""
+    found = runs(domain_partition.SWEEP.name, label)
+    return found[(found["version"] == found.loc[found["start"].idxmax(), "version"]) & (found["diverged"] == 0)]
+
+
+def hiding_cells(profile: Profile) -> Iterator[dict]:
+    """Of every family to hide from, and of hiding nothing."""
+    images = profile.images
+    if images == "auto":
+        images = "digits" if data.data_root() is None else "mnist"
+    for against in profile.against:
+        yield from grid(
+            study="hiding", data=images, against=against, families=profile.families, items=profile.items,
+            folds=profile.folds, size=profile.size, strength=0.0 if against == NOTHING else profile.strength,
+            adversary_steps=profile.adversary_steps, steps=profile.steps, seed=list(profile.seeds),
+        )  # fmt: skip
+
+
+def check(cell: dict) -> None:
+    for name in cell["families"]:
+        known("family", name, FAMILIES)
+    for name, least in LEAST.items():
+        if name in cell and cell[name] < least:
+            raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
+    if cell["study"] == "blocks":
+        known("representation", cell["representation"], REPRESENTATIONS)
+    else:
+        known("images", cell["data"], ("digits", "mnist"))
+        known("network to hide from", cell["against"], (NOTHING, *NETWORKS))
+        if not cell["strength"] >= 0.0:
+            raise ValueError(f"strength is {cell['strength']}; it must be at least 0")
+
+
+def known(what: str, name: str, valid: Any) -> None:
+    """ValueError unless the name is one of the valid ones."""
+    if name not in valid:
+        raise ValueError(f"unknown {what} {name!r}; valid are {', '.join(valid)}")
+
+
+def trial(pack: Pack, report: Report) -> None:
+    """Measures what every family can use of the representation of a cell."""
+    (cell,) = pack.cells
+    found = of_blocks(cell, pack.device) if cell["study"] == "blocks" else of_hidden(cell, report)
+    report.table(cell, "leakage", {name: found[name].to_numpy() for name in found})
+    for row in found.itertuples():
+        name = f"{row.label}/{row.block}/{row.family}"
+        report.metrics(cell, {f"{name}_bits": row.value_bits, f"{name}_bits_error": row.standard_error_bits})
+    ceilings = found.groupby("label")["ceiling_bits"].first()
+    report.metrics(cell, {f"{label}/ceiling_bits": bits for label, bits in ceilings.items()} | {"n": found["n"].max()})
+
+
+def of_blocks(cell: dict, device: str) -> pd.DataFrame:
+    """Every block of a logged model alone, and all together, about the class and the domain of unseen items of the
+    training domains. Some of the items, whole groups."""
+    every = logged(None)
+    run = every.loc[every["key"] == cell["source"], "run_id"].iloc[0]
+    items = arrays(run, domain_partition.ITEMS)
+    inside = items["split"] == list(items["split_names"]).index(domain_partition.PARTS[0])
+    rows = np.flatnonzero(inside & some_groups(items["groups"], inside, cell["items"]))
+    model = load_model(run, domain_partition.MODEL).to(device)
+    x = torch.from_numpy(items["x"][rows]).float() / 255.0
+    draws = stream(cell["seed"], "blocks") if cell["representation"] == "draw" else None
+    blocks = {name: z.numpy().astype(np.float64) for name, z in extract_blocks(model, x, generator=draws).items()}
+    if len(blocks) > 1:
+        blocks[TOGETHER] = np.concatenate(list(blocks.values()), axis=1)
+    labels = {"class": items["y"][rows], "domain": items["d"][rows]}
+    return usable_leakage(
+        blocks, labels, families_of(cell), cell["folds"], items["groups"][rows], generator=np.random.default_rng(0)
+    )
+
+
+def some_groups(groups: np.ndarray, inside: np.ndarray, count: int) -> np.ndarray:
+    """A mask [n] of random whole groups that hold about `count` of the items inside."""
+    own = np.unique(groups[inside])
+    share = min(1.0, count / inside.sum())
+    return np.isin(groups, np.random.default_rng(0).permutation(own)[: max(1, round(share * len(own)))])
+
+
+def of_hidden(cell: dict, report: Report) -> pd.DataFrame:
+    """Features trained on one half of the digits, and what is read from those of the other half."""
+    x, digit = pixels(cell["data"], cell["items"], cell["seed"])
+    parity = digit % 2
+    fitted = np.random.default_rng([cell["seed"], *b"halves"]).permutation(len(x)) < len(x) // 2
+    hidden = hide(
+        x[fitted],
+        parity[fitted],
+        NETWORKS.get(cell["against"], NETWORKS["linear"]),
+        cell["size"],
+        cell["strength"],
+        cell["steps"],
+        adversary_steps=cell["adversary_steps"],
+        generator=stream(cell["seed"], f"hiding from {cell['against']}"),
+    )
+    report.metrics(cell, {"reconstruction": hidden.reconstruction, "adversary_log_loss": hidden.adversary_log_loss})
+    report.progress(0.3)
+    features = {"features": hidden.encode(x[~fitted])}
+    labels = {"hidden": parity[~fitted], "kept": digit[~fitted] // 2}
+    return usable_leakage(
+        features, labels, families_of(cell), cell["folds"], generator=np.random.default_rng(cell["seed"])
+    )
+
+
+def pixels(name: str, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """At most `count` digits, drawn by the seed: pixels [n, d] in [0, 1] and digits [n]."""
+    pool = data.digits() if name == "digits" else data.mnist()
+    images = pool.images if name == "digits" else pool.resized(SIDE, SIDE)
+    rows = np.random.default_rng([seed, *b"digits"]).permutation(len(images))[:count]
+    return images[rows].reshape(len(rows), -1).numpy() / 255.0, pool.labels[rows].numpy()
+
+
+def families_of(cell: dict) -> dict[str, Family]:
+    """The families that look."""
+    return {name: FAMILIES[name] for name in cell["families"]}
+
+
+def cost(cell: dict) -> float:
+    """Seconds on a core, about: networks by items and folds, of two labels."""
+    networks = sum(name in NETWORKS for name in cell["families"])
+    blocks = 5 if cell["study"] == "blocks" else 1
+    hiding = 0.0 if cell["study"] == "blocks" else cell["steps"] * (1.5e-3 + 6e-4 * cell["adversary_steps"])
+    return blocks * (networks + 0.3) * cell["folds"] * cell["items"] * 4e-4 + hiding
+
+
+SWEEP = Sweep(
+    "usable-leakage",
+    cells,
+    trial,
+    PROFILES,
+    axes=("studies", "source", "representations", "against", "seeds"),
+    tags=lambda cell: {"infoscope.data": cell["data"]},
+    choices={
+        "studies": ("blocks", "hiding"),
+        "representations": REPRESENTATIONS,
+        "readers": tuple(FAMILIES),
+        "families": tuple(FAMILIES),
+        "against": (NOTHING, *NETWORKS),
+        "images": ("auto", "digits", "mnist"),
+    },
+    check=check,
+    cost=cost,
+    version=2,
+)
+
+if __name__ == "__main__":
+    main(SWEEP)

@@ -1,0 +1,89 @@
+"""Tables over runs: means, errors, published figures, and what is written to disk."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.common.tables import Result, plus_minus, published, save, summarise
+
+
+def test_summary_is_mean_and_standard_error_over_runs():
+    frame = pd.DataFrame({"depth": [1, 1, 1, 2], "mse": [1.0, 2.0, 3.0, 5.0]})
+    summary = summarise(frame, ["depth"], ["mse"]).set_index("depth")
+    assert summary.loc[1, "mse"] == 2.0 and summary.loc[1, "mse_error"] == pytest.approx(1 / math.sqrt(3))
+    assert summary.loc[2, "runs"] == 1 and math.isnan(summary.loc[2, "mse_error"])
+
+
+def test_a_diverged_run_is_not_averaged_away():
+    summary = summarise(pd.DataFrame({"depth": [1, 1], "mse": [1.0, np.nan]}), ["depth"], ["mse"])
+    assert math.isnan(summary["mse"].iloc[0])
+    assert plus_minus(summary["mse"].iloc[0], 0.1) == "diverged"
+
+
+def test_figures_as_text():
+    assert plus_minus(0.1234, 0.0101) == "0.123 ± 0.010"
+    assert plus_minus(0.1234, math.nan) == "0.123"
+
+
+def test_the_published_table_is_internally_consistent():
+    """MSE = bias² + variance, to the rounding of three printed decimals of each."""
+    table = published("table2")
+    assert len(table) == 15
+    np.testing.assert_allclose(table["bias_bits"] ** 2 + table["variance_bits2"], table["mse_bits2"], atol=0.0016)
+
+
+def test_saved_files_carry_the_caption(tmp_path):
+    figures = pd.DataFrame({"mse_bits2": [0.5]})
+    result = Result(
+        "demo",
+        figures,
+        pd.DataFrame({"MSE (bits²)": ["0.500 ± 0.100"]}),
+        "First line.\nSecond: 95 % of it_all.",
+        lambda path: path.write_bytes(b"png"),
+    )
+    csv, tex, png = save(result, tmp_path / "tables" / "demo v1.5")
+    assert csv.read_text().startswith("# First line.\n# Second") and pd.read_csv(csv, comment="#").equals(figures)
+    assert r"$\pm$" in tex.read_text() and r"95 \% of it\_all" in tex.read_text()
+    assert png.read_bytes() == b"png"
+
+
+def test_an_analysis_adds_what_it_prints_to_the_run_of_the_sweep(tmp_path, monkeypatch, capsys):
+    """Files that are there, a page that shows what a store holds as text; a store that is away costs a sentence."""
+    from mlflow.exceptions import MlflowException
+
+    from analysis.common import tables as report
+
+    published = []
+
+    def publish(experiment, profile, cells, tables, paths):
+        assert all(path.is_file() for path in paths)
+        published.append((experiment, profile, tables, {path.name for path in paths}))
+        return "#/the/run"
+
+    frame = pd.DataFrame({"a": [1.0]})
+    result = report.Result("mse", frame, pd.DataFrame({"a": ["<b>1</b>"]}), "Of <i>one</i> run.", draw=draw)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(report, "runs", lambda experiment, profile: frame)
+    monkeypatch.setattr(report, "publish", publish)
+    monkeypatch.setattr("sys.argv", ["analysis", "--profile", "smoke"])
+    report.main(report.Analysis("demo", lambda runs, arguments: [result]))
+    ((experiment, profile, tables, names),) = published
+    assert (experiment, profile) == ("demo", "smoke")
+    assert tables == [("mse", ["a"], [["<b>1</b>"]], "Of <i>one</i> run.")]
+    assert names == {"demo-smoke-mse.csv", "demo-smoke-mse.tex", "demo-smoke-mse.png", "demo-smoke-tables.html"}
+    page = (tmp_path / "runs" / "tables" / "demo-smoke-tables.html").read_text()
+    assert "&lt;b&gt;1&lt;/b&gt;" in page and "&lt;i&gt;one" in page and page.count("data:image/png;base64,") == 1
+    assert "#/the/run" in capsys.readouterr().out
+
+    def away(*arguments):
+        raise MlflowException("the server\nis away")
+
+    monkeypatch.setattr(report, "publish", away)
+    report.main(report.Analysis("demo", lambda runs, arguments: [result]))
+    assert capsys.readouterr().err == "not added to the run in MLflow: the server\n"
+
+
+def draw(path):
+    path.write_bytes(b"\x89PNG")

@@ -1,0 +1,83 @@
+"""The tables of the attacks on made-up runs."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.common.tables import save
+from analysis.disentanglement._scores import TERMS, WHERE
+from analysis.disentanglement.entanglement_attacks import ANALYSIS, changes
+
+
+def made_up(falls=0.3, seeds=(0,), evaluations=3, votes_fall=0.0):
+    """UniBound falls by `falls` a unit of alpha up to 1, MIG by a tenth of it."""
+    rng, rows = np.random.default_rng(3), []
+    noise = {(seed, e): 0.002 * rng.standard_normal() for seed, e in itertools.product(seeds, range(evaluations))}
+    for attack, alpha, (seed, evaluation) in itertools.product(("redundancy", "synergy"), (0.0, 1.0), noise):
+        off = noise[seed, evaluation] * (1 + 0.1 * alpha)
+        row = dict(
+            model="beta-vae", weight=4.0, training_seed=seed, attack=attack, alpha=alpha, evaluation=evaluation,
+            data="sprites-grid", resolution=32, every_orientation=1, every_position=1, latents=6, steps=100, draws=500,
+            votes=50, items=400, protocols=["uni-bound"], version="1", profile="laptop",
+            start=pd.Timestamp("2026-01-01"), tags={"infoscope.code": "abc"}, informativeness=0.6 + off,
+            beta_vae=0.9 - votes_fall * alpha + off, factor_vae=0.8 + off,
+            unibound=0.5 - falls * alpha + off, mig=0.5 - falls / 10 * alpha + off,
+        )  # fmt: skip
+        for prefix, term, side in itertools.product(WHERE, TERMS, ("low", "high")):
+            row[f"{prefix}{term}_{side}"] = 0.1 + off
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def verdicts(runs):
+    scores, _ = ANALYSIS.analyse(runs, ANALYSIS.arguments([]))
+    return {claim.statement.split(" (")[0]: claim.verdict for claim in scores.claims if "redundancy" in claim.statement}
+
+
+def test_claims_are_decided_by_paired_differences():
+    assert verdicts(made_up()) == {
+        "UniBound falls": "holds", "MIG falls less than UniBound": "holds", "BetaVAE does not fall": "holds",
+        "FactorVAE does not fall": "holds", "All latents together know as much as before": "holds",
+    }  # fmt: skip
+    other = verdicts(made_up(falls=-0.1, votes_fall=0.2))
+    assert other["UniBound falls"] == "does not hold" and other["BetaVAE does not fall"] == "does not hold"
+    assert set(verdicts(made_up(evaluations=1)).values()) == {"undecided"}
+
+
+def test_under_synergy_every_score_is_said_to_fall():
+    scores, _ = ANALYSIS.analyse(made_up(votes_fall=0.3), ANALYSIS.arguments([]))
+    told = {claim.statement.split(" (")[0]: claim.verdict for claim in scores.claims if "synergy" in claim.statement}
+    assert told == {
+        "BetaVAE falls": "holds", "FactorVAE falls": "undecided", "MIG falls": "holds", "UniBound falls": "holds",
+        "All latents together know as much as before": "holds",
+    }  # fmt: skip
+
+
+def test_several_trainings_are_the_unit_of_replication():
+    runs = made_up(seeds=(0, 1, 2, 3))
+    redundancy = runs[runs["attack"] == "redundancy"]
+    assert changes(redundancy, 1.0, "unibound").runs == 4
+    assert changes(redundancy[redundancy["training_seed"] == 0], 1.0, "unibound").runs == 3
+
+
+def test_tables_are_saved_and_say_what_was_attacked(tmp_path):
+    results = ANALYSIS.analyse(made_up(), ANALYSIS.arguments([]))
+    assert [len(save(result, tmp_path / result.name)) for result in results] == [3, 2]
+    assert "beta-vae (seed 0)" in results[0].caption and len(results[0].text) == 4
+    assert results[0].text["UniBound"].iloc[1].startswith("0.20")
+
+
+def test_without_an_unattacked_run_nothing_is_claimed():
+    runs = made_up()
+    scores, _ = ANALYSIS.analyse(runs[runs["alpha"] > 0], ANALYSIS.arguments([]))
+    assert not scores.claims
+    assert scores.figures["mean"].notna().all()
+
+
+@pytest.mark.parametrize("column", ["unibound", "mig"])
+def test_changes_are_of_the_same_evaluations(column):
+    runs = made_up()
+    found = changes(runs[runs["attack"] == "synergy"], 1.0, column)
+    assert found.mean == pytest.approx(-0.3 if column == "unibound" else -0.03, abs=0.001)

@@ -1,0 +1,79 @@
+"""Table 1: the printed formulas and their errors, and the agreement of made-up estimates."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.common.tables import save
+from analysis.disentanglement.toy_model import ANALYSIS, exact, printed
+
+
+def made_up(largest_z=3.0, factors=(2, 5), seeds=(0, 1, 2)):
+    rows = []
+    for attack, alphas in (("none", (0.0,)), ("redundancy", (0.0, 3.0)), ("synergy", (0.0, 3.0))):
+        for k in factors:
+            for alpha in alphas:
+                for seed in seeds:
+                    found = exact(attack, k, 0.1, alpha)
+                    rows.append({
+                        "attack": attack, "factors": k, "alpha": alpha, "noise": 0.1, "draws": 500, "seed": seed,
+                        "version": "1", "profile": "laptop", "start": pd.Timestamp("2026-01-01"), "tags": {},
+                        "compared": 100, "largest_z": largest_z, "beyond_95": 5, "largest_without_spread": 0.0,
+                        **{f"sampled/{name}": value + 0.001 * seed for name, value in found.items()},
+                    })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def analyse(runs):
+    return ANALYSIS.analyse(runs, ANALYSIS.arguments([]))
+
+
+@pytest.mark.parametrize(("factors", "wrong", "right"), [(3, 2.2554, 2.0551), (2, 2.3076, 1.1949)])
+def test_mig_is_misprinted_for_two_and_three_factors(factors, wrong, right):
+    """Noise .1, alpha 3; the right figures were checked against determinants."""
+    assert printed("mig", "redundancy", factors, 0.1, 3.0) == pytest.approx(wrong, abs=1e-4)
+    assert exact("redundancy", factors, 0.1, 3.0)["mig"] == pytest.approx(right, abs=1e-4)
+
+
+def test_the_example_of_the_paper():
+    """Section 5.1, five factors, noise .1: coefficients .65, 1.01 and .01."""
+    for alpha in (0.5, 4.0):
+        mig = 0.5 * math.log(101 * (1 + 0.65 * alpha**2) / (1 + 1.01 * alpha**2))
+        unibound = 0.5 * math.log(101 * (1 + 0.01 * alpha**2) / (1 + 1.01 * alpha**2))
+        for of in (exact("redundancy", 5, 0.1, alpha), {
+            name: printed(name, "redundancy", 5, 0.1, alpha) for name in ("mig", "unique_low")
+        }):  # fmt: skip
+            assert (of["mig"], of["unique_low"]) == pytest.approx((mig, unibound))
+
+
+def test_the_upper_bound_under_synergy_is_misprinted():
+    assert printed("unique_high", "synergy", 5, 0.1, math.inf) == pytest.approx(0.5 * math.log(101))
+    assert exact("synergy", 5, 0.1, math.inf)["unique_high"] == pytest.approx(0, abs=1e-12)
+
+
+def test_the_table_says_where_it_differs_from_print():
+    table, agreement = analyse(made_up())
+    differ = table.figures[(table.figures["printed"] - table.figures["exact"]).abs() > 1e-9]
+    assert set(zip(differ["score"], differ["attack"], differ["factors"])) == {
+        ("mig", "redundancy", 2), ("unique_high", "synergy", 2), ("unique_high", "synergy", 5),
+    }  # fmt: skip
+    assert "MIG under the redundancy attack, factors 2." in table.caption
+    verdicts = [claim.verdict for claim in table.claims]
+    assert verdicts == ["holds", "holds", "holds", "does not hold"]
+    known = table.figures[np.isfinite(table.figures["alpha"])]
+    np.testing.assert_allclose(known["estimated"] - known["exact"], 0.001)
+    np.testing.assert_allclose(known["estimated_error"], 0.001 / math.sqrt(3))
+
+
+@pytest.mark.parametrize(("largest", "verdict"), [(3.0, "holds"), (5.0, "does not hold")])
+def test_agreement_allows_for_the_number_of_comparisons(largest, verdict):
+    """3,000 comparisons at 1 % together: 4.65 standard errors."""
+    agreement = analyse(made_up(largest))[1]
+    assert "3,000 comparisons" in agreement.caption and "4.65" in agreement.caption
+    assert agreement.claims[0].verdict == verdict
+
+
+def test_both_are_saved(tmp_path):
+    assert [len(save(result, tmp_path / result.name)) for result in analyse(made_up())] == [3, 2]

@@ -1,0 +1,60 @@
+"""The best trials of a made-up search over weights and learning rates."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from analysis.common.tables import save
+from analysis.disentanglement.tune_vae import ANALYSIS
+
+
+@pytest.fixture
+def analyse(monkeypatch):
+    """A function: how many trials, of which so many stopped, by which criterion -> the result."""
+
+    def run(number=14, stopped=4, criterion="unibound", **cell):
+        rows = []
+        for trial in range(number):
+            row = dict(
+                model="beta-tcvae", weight=1.0 + trial, learning_rate=1e-3 * (1 + trial), steps=100, seed=0,
+                criterion=criterion, data="sprites-grid", resolution=32, every_orientation=1, every_position=1,
+                judging_draws=100, draws=400, version="1", profile="laptop", start=pd.Timestamp("2026-01-01"),
+                tags={"infoscope.code": "abc"}, outcome="complete", diverged=0.0,
+            )  # fmt: skip
+            row |= {"progress/criterion": 0.02 * trial, "progress/fraction": 1.0, "train/reconstruction": 30.0}
+            row |= {name: 0.5 - abs(trial - 6) / 20 for name in ("unibound", "mig", "factor_vae", "beta_vae")}
+            row |= {f"{name}_error": 0.01 for name in ("unibound", "mig", "factor_vae", "beta_vae")} | cell
+            if trial >= number - stopped:
+                row |= {"outcome": "stopped", "progress/fraction": 0.3, "unibound": math.nan, "diverged": math.nan}
+            rows.append(row)
+        trials = pd.DataFrame(rows)
+        ended = trials[trials["outcome"] == "complete"]
+        monkeypatch.setattr("infoscope.tracking.runs", lambda name, profile, finished: trials)
+        return ANALYSIS.analyse(ended, ANALYSIS.arguments([]))[0]
+
+    return run
+
+
+def test_trials_are_ranked_by_what_was_measured_and_not_by_the_judgement(analyse, tmp_path):
+    result = analyse()
+    assert len(result.figures) == 14 and len(result.text) == 10 and result.figures["weight"].iloc[0] == 7
+    assert "10 to their end, 4 stopped early" in result.caption and "needs the labels" in result.caption
+    assert "Use beta 7 and a learning rate of 0.007 for beta-tcvae" in result.caption
+    assert len(save(result, tmp_path / "best")) == 3
+
+
+def test_without_labels_the_judgement_decides(analyse):
+    result = analyse(stopped=0, criterion="elbo")
+    assert result.figures["weight"].iloc[0] == 14 and "needs no labels" in result.caption
+
+
+def test_stopped_trials_come_last(analyse):
+    result = analyse(number=4, stopped=2)
+    assert [*result.figures["outcome"]] == ["complete", "complete", "stopped", "stopped"]
+    assert result.text["UniBound"].iloc[-1] == "stopped" and "30 (stopped)" in set(result.text["steps"])
+
+
+def test_a_plain_autoencoder_has_no_weight(analyse):
+    result = analyse(model="ae", criterion="elbo", weight=math.nan)
+    assert "Use a learning rate of" in result.caption

@@ -1,0 +1,169 @@
+"""The tables of the zoo on made-up runs: figures, claims and what they are made of."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.common.tables import save
+from analysis.disentanglement import vae_zoo
+from analysis.disentanglement._scores import SCORES, TERMS, WHERE
+from analysis.disentanglement.vae_zoo import ANALYSIS
+
+LEVEL = {"beta-vae": 0.2, "factor-vae": 0.3, "beta-tcvae": 0.5, "joint-vae": 0.4, "ae": 0.1}
+WEIGHTS = {"beta-vae": 4.0, "factor-vae": 10.0, "beta-tcvae": 6.0, "joint-vae": 150.0, "ae": None}
+CELL = dict(
+    data="dsprites-full", resolution=64, every_orientation=1, every_position=1, latents=6, channels=[32], hidden=256,
+    steps=300_000, draws=10_000, votes=30_000, items=10_000, protocols=["uni-bound"], evaluations=3,
+)  # fmt: skip
+
+
+def made_up(models=tuple(LEVEL), seeds=(0, 1, 2, 3), redundant=0.02, noise=0.001, **cell):
+    """Trainings that differ by 0.05, evaluations by `noise`; of FactorVAE so much is redundant."""
+    rng, rows = np.random.default_rng(7), []
+    for model, seed in itertools.product(models, seeds):
+        row = CELL | {"model": model, "weight": WEIGHTS[model], "seed": seed} | cell
+        row |= {"run_id": f"{model} {seed}", "version": "1", "profile": "laptop", "diverged": 0.0}
+        row |= {"start": pd.Timestamp("2026-01-01"), "tags": {"infoscope.code": "abc", "infoscope.data": "made-up"}}
+        level = LEVEL[model] + 0.05 * rng.standard_normal()
+        of = {name: level for name in SCORES if not name.endswith("_lib")}
+        of["unibound"] = level - (redundant * 10 if model == "factor-vae" else 0.01)
+        for name, value in of.items():
+            each = value + noise * rng.standard_normal(3)
+            row |= {f"evaluation {number}/{name}": found for number, found in enumerate(each)}
+            row[name] = each.mean()
+        for prefix, term in itertools.product(WHERE, TERMS):
+            low = level / 2 if term != "redundant" else redundant if model == "factor-vae" else 0.005 + 0.001 * seed
+            row |= {f"{prefix}{term}_low": low, f"{prefix}{term}_high": low + 0.1}
+        of_posterior = {} if model == "ae" else {"total_correlation": 0.3, "latent_information": 7.0}
+        rows.append(row | {"informativeness": 0.7} | of_posterior)
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture
+def analyse(monkeypatch):
+    """A function: runs -> results by name, with the artifacts of every run made up too."""
+    names = [f"z{number}" for number in range(1, 7)]
+    bounds = pd.DataFrame(
+        [{"latent": latent, "factor": factor, "alone": 0.1 * place * (1 + (factor == "posX")), "unique_low": 0.0,
+          "entropy": 2.0} for place, latent in enumerate(names) for factor in ("shape", "posX")]
+    )  # fmt: skip
+    monkeypatch.setattr(vae_zoo, "table", lambda run_id, name: bounds)
+    monkeypatch.setattr(vae_zoo, "arrays", lambda run_id, name: {latent: np.zeros((7, 1, 8, 8)) for latent in names})
+
+    def run(runs, *words):
+        return {result.name: result for result in ANALYSIS.analyse(runs, ANALYSIS.arguments(list(words)))}
+
+    return run
+
+
+def test_scores_are_means_over_trainings_and_of_the_better_half(analyse):
+    runs = made_up()
+    figures = analyse(runs)["scores"].figures.set_index(["name", "score", "selection"])
+    trainings = runs[runs["model"] == "beta-vae"]["mig"].to_numpy()
+    row = figures.loc["beta-vae", "mig", "all"]
+    assert (row["mean"], row["mean_error"]) == pytest.approx((trainings.mean(), trainings.std(ddof=1) / 2))
+    assert figures.loc["beta-vae", "mig", "better half"]["mean"] == pytest.approx(np.sort(trainings)[2:].mean())
+
+
+def test_what_needs_a_density_is_not_there_without_one(analyse):
+    text = analyse(made_up())["bounds"].text.set_index(["model", "latent"])["total correlation (nats)"]
+    assert text["ae", "as published"] == "-" and text["beta-vae", "at one latent"] == "0.300 ± 0.000"
+
+
+def test_claims_are_decided_by_the_figures(analyse):
+    runs = made_up()
+    claims = {claim.statement: claim.verdict for result in analyse(runs).values() for claim in result.claims}
+    assert claims["UniBound is at most MIG."] == "holds"
+    assert claims["UniBound puts FactorVAE below the other models."] == "holds"
+    assert claims["FactorVAE encodes factors more redundantly than the others."] == "holds"
+    assert claims["Beta-TCVAE has more uniqueness than beta-VAE."] == "holds"
+    assert claims["The scores of beta-tcvae vary because of training, not of evaluation."] == "holds"
+    level = analyse(made_up(redundant=0.0, noise=0.2))
+    claims = {claim.statement: claim.verdict for result in level.values() for claim in result.claims}
+    assert claims["FactorVAE encodes factors more redundantly than the others."] == "does not hold"
+    assert claims["The scores of beta-tcvae vary because of training, not of evaluation."] != "holds"
+
+
+def test_one_training_each_decides_nothing(analyse):
+    results = analyse(made_up(seeds=(0,)))
+    verdicts = {claim.verdict for result in results.values() for claim in result.claims}
+    assert verdicts == {"undecided"}
+
+
+def test_what_diverged_is_said_and_not_averaged_away(analyse):
+    runs = made_up()
+    bad = (runs["model"] == "joint-vae") & (runs["seed"] == 1)
+    runs.loc[bad, [name for name in runs if name.split("/")[-1] in SCORES]] = np.nan
+    runs.loc[bad, "diverged"] = 1.0
+    result = analyse(runs)["scores"]
+    assert "1 trainings diverged (joint-vae)" in result.caption
+    text = result.text.set_index(["model", "trainings"])
+    assert text.loc[("joint-vae", "4 (all)"), "MIG"] == "-"
+    assert text.loc[("joint-vae", "2 (better half)"), "MIG"] != "-"
+
+
+def test_published_scores_say_what_differs(analyse):
+    figures = analyse(made_up(resolution=32, data="dsprites-grid"))["elsewhere"].figures
+    row = figures[(figures["model"] == "factor-vae") & (figures["weight"] == 40)].iloc[0]
+    assert row["differs"] == "data (dsprites-grid); resolution (32); weight (10)"
+    figures = analyse(made_up())["elsewhere"].figures
+    same = figures[(figures["model"] == "factor-vae") & (figures["weight"] == 10)]
+    forests = same["score"].str.startswith("dci")
+    assert (same.loc[~forests, "differs"] == "").all() and same["value"].max() == 0.83
+    assert same.loc[forests, "differs"].str.startswith("predictor (extra trees").all() and forests.any()
+
+
+def test_older_trainings_of_a_model_are_left_out_and_said(analyse):
+    older = made_up(models=("beta-vae",), learning_rate=1e-3).assign(start=pd.Timestamp("2025-01-01"))
+    runs = made_up(learning_rate=5e-4).assign(capacity_real=None)  # a field that only some models have
+    runs.loc[runs["model"] == "joint-vae", "capacity_real"] = 40.0
+    result = analyse(pd.concat([runs, older], ignore_index=True))["scores"]
+    assert "4 older trainings with other settings" in result.caption
+    assert (result.figures.groupby("name")["trainings"].max() == 4).all()
+
+
+def test_traversals_name_the_factor_of_every_latent(analyse):
+    result = analyse(made_up())["traversals"]
+    assert set(result.figures["training"]) == {"best", "worst"} and set(result.figures["factor"]) <= {"shape", "posX"}
+    last = result.figures[result.figures["latent"] == "z6"].iloc[0]
+    assert (last["factor"], last["alone"]) == ("posX", pytest.approx(0.5))  # of an entropy of 2
+
+
+def test_every_table_is_saved_with_its_figure(analyse, tmp_path):
+    results = analyse(made_up(seeds=(0, 1)), "--model", "factor-vae")
+    drawn = {name: len(save(result, tmp_path / name)) for name, result in results.items()}
+    assert drawn == {"scores": 3, "bounds": 3, "trainings": 3, "traversals": 3, "elsewhere": 2}
+    assert all("made-up; 6 latents" in result.caption for result in results.values())
+
+
+def test_a_second_protocol_is_shown_where_it_was_measured(analyse, tmp_path):
+    runs = made_up(seeds=(0, 1)).assign(factor_vae_lib=0.5)
+    runs = runs.assign(**{f"evaluation {number}/factor_vae_lib": 0.5 for number in range(3)})
+    result = analyse(runs)["scores"]
+    assert "FactorVAE (lib)" in result.text and "BetaVAE (lib)" not in result.text
+    assert len(save(result, tmp_path / "scores")) == 3
+
+
+def test_nothing_is_shown_where_all_diverged(analyse):
+    with pytest.raises(ValueError, match="all 20 trainings diverged"):
+        analyse(made_up().assign(diverged=1.0))
+
+
+def test_a_model_without_runs_is_refused(analyse):
+    with pytest.raises(ValueError, match="model is 'beta-tcvae'; there are runs of beta-vae"):
+        analyse(made_up(models=("beta-vae",)))
+
+
+def test_bounds_that_cross_say_so_in_the_table(analyse):
+    """Estimates of the plain autoencoder contradict one another: lower .5 above upper .3 by 0.2 in every training."""
+    runs = made_up()
+    crossed = (runs["model"] == "ae").to_numpy()
+    runs.loc[crossed, "unique_low"] = runs.loc[crossed, "unique_high"] + 0.2
+    found = analyse(runs)["bounds"]
+    text = found.text.set_index(["model", "latent"])["U"]
+    assert text["ae", "as published"].endswith("(cross by 0.200 ± 0.000)")
+    assert "cross" not in text["ae", "at one latent"] and "cross" not in text["beta-vae", "as published"]
+    assert "says by how much: the mutual informations were estimated apart" in found.caption
+    assert "says by how much" not in analyse(made_up())["bounds"].caption

@@ -1,0 +1,208 @@
+"""What the analyses of the benchmark share: verdicts by intervals, ratios, settings beside the published ones."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.mi_benchmark._benchmark import (
+    by_truth,
+    every_claim,
+    limit_claim,
+    log_ratios,
+    notes,
+    one_setting,
+    paired,
+    paired_claim,
+    ratio_claim,
+    relative_error,
+    trained_and_decoded,
+    unlike_published,
+    verdict_below,
+    with_decodable,
+)
+
+INF, NAN = math.inf, math.nan
+
+
+@pytest.mark.parametrize(("values", "verdict"), [
+    ([0.10, 0.11, 0.12], "holds"),
+    ([0.30, 0.31, 0.32], "does not hold"),
+    ([0.10, 0.30, 0.20], "undecided"),
+    ([0.1], "undecided"),  # one run has no interval
+    ([], "undecided"),
+    ([0.1, NAN, 0.1], "undecided"),
+    ([INF, INF], "does not hold"),
+    ([INF, 0.5], "does not hold"),
+    ([INF, 0.1], "undecided"),
+    ([-INF, 0.1], "holds"),
+])  # fmt: skip
+def test_verdict_by_the_interval_over_runs(values, verdict):
+    assert verdict_below(values, 0.2) == verdict
+    assert limit_claim("It is small.", values, 0.2, "size").verdict == verdict
+
+
+def test_a_figure_at_its_limit_is_decided_in_one_of_twenty_cases():
+    """Normal figures whose mean is the limit: 4,000 claims are decided 5 % of the time. By the binomial law 200 ± 14,
+    so outside 130 to 270 with a probability below 1e-6.
+    """
+    draws = np.random.default_rng(1).normal(0.2, 0.05, (4000, 3))
+    decided = sum(verdict_below(values, 0.2) != "undecided" for values in draws)
+    assert 130 < decided < 270
+
+
+def test_evidence_has_the_interval_and_the_runs():
+    claim = limit_claim("It is small.", [0.10, 0.12], 0.2, "size", "{:.1%}")
+    assert claim.evidence == "size: 11.0% (95 % interval -1.7% to 23.7%, 2 runs); limit 20.0%."
+
+
+def rows_of(first, second, field="critic"):
+    """Rows with a figure by seed and true MI: [seeds, truths] at each value of a field."""
+    return pd.DataFrame([
+        {"seed": seed, "bound": "dv", "true_bits": bits, field: name, "mse_bits2": value}
+        for name, table in (("a", first), ("b", second))
+        for seed, values in enumerate(table)
+        for bits, value in zip((2.0, 4.0, 6.0), values)
+    ])  # fmt: skip
+
+
+def test_ratios_are_medians_within_a_seed():
+    ratios = log_ratios(
+        rows_of([[1, 1, 1], [1, 1, 1]], [[10, 100, 1], [0.1, 0.1, 1e9]]), "critic", "a", "b", "mse_bits2"
+    )
+    assert ratios.tolist() == pytest.approx([-1.0, 1.0])
+
+
+def test_what_diverged_is_infinite_and_says_nothing_where_both_did():
+    ratios = log_ratios(rows_of([[1, 1, NAN]], [[NAN, NAN, NAN]]), "critic", "a", "b", "mse_bits2")
+    assert ratios.tolist() == [-INF]
+    both = rows_of([[NAN] * 3] * 2, [[NAN] * 3] * 2)
+    assert log_ratios(both, "critic", "a", "b", "mse_bits2").empty
+    claim = ratio_claim("a is better.", both, "critic", "a", "b", "mse_bits2")
+    assert claim.verdict == "undecided" and "nothing to compare a and b in" in claim.evidence
+
+
+def test_a_margin_is_allowed():
+    rows = rows_of([[1.04, 1.05, 1.06]] * 2, [[1, 1, 1]] * 2)
+    assert ratio_claim("a", rows, "critic", "a", "b", "mse_bits2").verdict == "does not hold"
+    assert ratio_claim("a", rows, "critic", "a", "b", "mse_bits2", at_most=1.1).verdict == "holds"
+    assert ratio_claim("c", rows, "critic", "a", "c", "mse_bits2").verdict == "undecided"
+
+
+def test_every_cell_must_hold():
+    rows = rows_of([[0.1, 0.1, 0.1], [0.11, 0.11, 0.5], [0.12, 0.12, 0.1]], [])
+    claim = every_claim("All are small.", rows, ["bound", "true_bits"], "mse_bits2", 0.25)
+    assert claim.verdict == "undecided" and "3 cells: 2 holds, 0 does not hold, 1 undecided" in claim.evidence
+    assert every_claim("", rows[rows["true_bits"] < 5], ["bound", "true_bits"], "mse_bits2", 0.25).verdict == "holds"
+    large = rows.assign(mse_bits2=rows["mse_bits2"].where(rows["true_bits"] < 5, INF))
+    claim = every_claim("All are small.", large, ["bound", "true_bits"], "mse_bits2", 0.25)
+    assert claim.verdict == "does not hold" and "not: dv 6 bits (diverged)" in claim.evidence
+    assert every_claim("", rows.iloc[:0], ["bound", "true_bits"], "mse_bits2", 0.25).verdict == "undecided"
+
+
+def test_relative_error_tells_diverged_from_unknown_truth():
+    rows = pd.DataFrame({"settled_mean_bits": [1.0, NAN, 1.0], "true_bits": [2.0, 2.0, NAN]})
+    error = relative_error(rows)
+    assert error.tolist()[:2] == [0.5, INF] and math.isnan(error[2])
+
+
+def test_what_differs_from_the_published_setting():
+    runs = pd.DataFrame({"steps": [800, 800], "batch": [64, 64], "size": [32, None], "pool": ["mnist", "gaussian"]})
+    assert unlike_published(runs) == [
+        "Note: not comparable with the paper: steps 800 (paper: 4,000); size 32 (paper: 64)."
+    ]
+    assert unlike_published(runs, {"steps": {800}, "depth": {2}}) == []
+
+
+@pytest.mark.parametrize(("schedule", "comparable"), [
+    ([2.0], True), ([2.0, 4.0], True), ([2.0, 4.0, 6.0, 8.0, 10.0], True),
+    ([2.0, 6.0, 10.0], False), ([4.0], False), ([1.0], False),
+])  # fmt: skip
+def test_a_schedule_may_be_the_beginning_of_the_published_one(schedule, comparable):
+    runs = pd.DataFrame({"schedule_bits": [schedule] * 2, "steps": 4000})
+    notes = unlike_published(runs)
+    assert (notes == []) == comparable
+    assert comparable or f"{'-'.join(f'{bits:g}' for bits in schedule)} (paper: 2-4-6-8-10)" in notes[0]
+
+
+def test_one_value_that_is_not_published_is_enough():
+    assert unlike_published(pd.DataFrame({"steps": [4000, 800]})) == [
+        "Note: not comparable with the paper: steps 800 (paper: 4,000)."
+    ]
+
+
+def runs_of(start, **fields):
+    """Two runs, of two seeds."""
+    fields = {"domain": "images", "pool": "mnist"} | fields
+    return pd.DataFrame([fields | {"seed": seed, "start": pd.Timestamp(start)} for seed in (0, 1)])
+
+
+@pytest.mark.parametrize("field", [
+    "rows", "backgrounds", "channels", "encoder_size", "network_depth", "network_width", "network_steps", "decoder",
+    "decoder_steps",
+])  # fmt: skip
+def test_older_runs_of_another_setting_are_no_replicates(field):
+    runs = pd.concat([runs_of("2025-01-01", **{field: 1}), runs_of("2026-01-01", **{field: 2})], ignore_index=True)
+    kept, note = one_setting(runs)
+    assert list(kept[field]) == [2, 2] and note == ["Note: 2 older runs with other settings are left out."]
+    assert len(one_setting(runs, axes=(field,))[0]) == 4
+
+
+def test_kinds_of_cells_do_not_drop_each_other():
+    """Each kind of cell has fields that the others lack; only the network was changed and run again."""
+    runs = pd.concat([
+        runs_of("2026-01-01", encoder="identity", statistics="none"),
+        runs_of("2026-01-02", encoder="maf", statistics="batch", encoder_size="small"),
+        runs_of("2026-01-03", encoder="resnet", statistics="none", network_depth=18),
+        runs_of("2026-01-04", encoder="resnet", statistics="none", network_depth=50),
+        runs_of("2026-01-05", domain="text", pool="imdb-bert"),
+    ], ignore_index=True)  # fmt: skip
+    kept, _ = one_setting(runs)
+    assert kept["encoder"].fillna("").value_counts().to_dict() == {"identity": 2, "maf": 2, "resnet": 2, "": 2}
+    assert set(kept["network_depth"].dropna()) == {50}
+    assert one_setting(runs.iloc[:0])[0].empty
+
+
+def test_pairs_are_of_seeds_that_were_run_at_both():
+    rows = pd.DataFrame({"seed": [0, 1, 2, 0, 1], "bound": [*"aaabb"], "mse_bits2": [1.0, 2.0, 3.0, 4.0, 6.0]})
+    difference = paired(rows, "bound", "a", "b", "mse_bits2")
+    assert (difference.mean, difference.runs) == (-3.5, 2)
+    diverged = paired(rows.assign(mse_bits2=[1.0, NAN, 3.0, 4.0, 6.0]), "bound", "a", "b", "mse_bits2")
+    assert math.isnan(diverged.mean)
+    assert paired(rows.iloc[[2, 3]], "bound", "a", "b", "mse_bits2") is None
+    claim = paired_claim("a is better.", rows.iloc[[2, 3]], "bound", "a", "b")
+    assert claim.verdict == "undecided" and "not both run with the same seed" in claim.evidence
+
+
+def test_runs_that_only_decode_are_no_training(made_up):
+    runs = made_up([dict(domain="text", bound="posterior")])
+    with pytest.raises(ValueError, match="some must have trained a critic"):
+        trained_and_decoded(runs)
+
+
+def test_a_true_mi_decoded_twice_gives_the_latest(made_up):
+    """Two schedules that both hold 2 bits, the second decoded later."""
+    runs = made_up([
+        dict(domain="text", bound="dv", schedule_bits=[2.0]),
+        dict(domain="text", bound="posterior", schedule_bits=[2.0, 4.0]),
+        dict(domain="text", bound="posterior", schedule_bits=[2.0]),
+    ], decodes=lambda cell: 0.5 if len(cell["schedule_bits"]) == 2 else 0.9)  # fmt: skip
+    runs["start"] = pd.to_datetime(["2026-01-01", "2026-01-02", "2026-01-03"])
+    trained, decoded, _ = trained_and_decoded(runs, axes=("schedule_bits",))
+    assert with_decodable(by_truth(trained), decoded)["decodable_bits"].tolist() == [pytest.approx(1.8)]
+
+
+@pytest.mark.parametrize(("domain", "pool", "words"), [
+    ("text", "imdb-bert", "20 % of the published embeddings are held out"),
+    ("mixture", "mnist+imdb-roberta", "20 % of the published embeddings are held out"),
+    ("text", "generated-sentences", "fine-tuned on the labels of all items"),
+    ("text", "small-bert", "fine-tuned on the labels of all items"),
+    ("text", "hub:distilbert-base-uncased", "fine-tuned on the labels of all items"),
+    ("images", "mnist", None),
+])  # fmt: skip
+def test_what_the_items_of_a_text_pool_went_through_is_said(made_up, domain, pool, words):
+    told = " ".join(notes(made_up([dict(domain=domain, pool=pool, bound="dv")])))
+    assert words is None or words in told
+    assert ("20 %" in told) + ("fine-tuned" in told) == (words is not None)
+    assert "a lower bound of what a critic can find" in told

@@ -1,0 +1,103 @@
+"""Figures 3 and 9 on made-up runs: tables, curves, and the verdicts in both directions."""
+
+import itertools
+import math
+
+import pytest
+
+from analysis.common.tables import save
+from analysis.mi_benchmark.critic_architecture import ANALYSIS
+
+ARGUMENTS = ANALYSIS.arguments([])
+CRITICS = ("inner", "bilinear", "separable", "joint")
+
+
+def cells(domains=("gaussian", "images", "text"), bounds=("dv", "smile-5"), seeds=(0, 1, 2), bits=(2.0, 6.0)):
+    for domain, bound, critic, seed in itertools.product(domains, bounds, CRITICS, seeds):
+        for sources in (10, 20) if domain == "gaussian" else (10,):
+            yield dict(domain=domain, bound=bound, critic=critic, seed=seed, sources=sources, schedule_bits=list(bits))
+    for domain in set(domains) - {"gaussian"}:
+        yield dict(domain=domain, bound="posterior", schedule_bits=list(bits))
+
+
+def as_in_the_paper(cell, bits):
+    """The joint critic is right, the bilinear one biased and steady, the separable one unsteady for Gaussian pairs."""
+    gaussian = cell["domain"] == "gaussian"
+    mean = {"joint": 0.97, "separable": 0.95, "bilinear": 0.5, "inner": 0.1}[cell["critic"]] * bits
+    variance = {"joint": 0.2, "separable": 2.0 if gaussian else 0.1, "bilinear": 0.02, "inner": 0.2}[cell["critic"]]
+    return mean, variance * (10 if cell["bound"] == "dv" and gaussian else 1)
+
+
+def the_other_way(cell, bits):
+    gaussian = cell["domain"] == "gaussian"
+    mean = {"joint": 0.5 if gaussian else 0.8, "separable": 0.6, "bilinear": 0.95, "inner": 0.1}[cell["critic"]] * bits
+    variance = {"joint": 0.2, "separable": 0.1, "bilinear": 0.4 if gaussian else 0.02, "inner": 0.2}[cell["critic"]]
+    worse = cell["bound"] == "dv" and not gaussian
+    return mean * (0.8 if worse else 1), variance * (3 if worse else 1)
+
+
+@pytest.mark.parametrize(("estimates", "expected"), [(as_in_the_paper, "holds"), (the_other_way, "does not hold")])
+def test_every_sentence_of_section_5_1(made_up, verdicts, estimates, expected):
+    found = verdicts(ANALYSIS.analyse(made_up(cells(), estimates), ARGUMENTS))
+    assert len(found) == 2 * 4 + 2 * 6  # for each of two Gaussian settings, and for images and text
+    assert set(found.values()) == {expected}, found
+
+
+def test_an_estimator_that_clips_upward_wins_against_the_nominal_truth_only(made_up, verdicts):
+    """DV finds the 0.9 bits per bit that are there, SMILE the nominal ones: which is better depends on the truth."""
+    runs = made_up(cells(("text",)), lambda cell, bits: ((0.9 if cell["bound"] == "dv" else 1.0) * bits, 0.01))
+    found = {text: verdict for text, verdict in verdicts(ANALYSIS.analyse(runs, ARGUMENTS)).items() if "No adv" in text}
+    assert [verdict for text, verdict in found.items() if "nominal" in text] == ["does not hold"]
+    assert [verdict for text, verdict in found.items() if "decodable" in text] == ["holds"]
+
+
+def test_critics_that_have_learnt_nothing_show_no_advantage(made_up, verdicts):
+    found = verdicts(ANALYSIS.analyse(made_up(cells(("images",)), lambda cell, bits: (0.01, 0.1)), ARGUMENTS))
+    assert {verdict for text, verdict in found.items() if "No advantage" in text} == {"undecided"}
+
+
+def test_one_seed_decides_nothing(made_up, verdicts):
+    results = ANALYSIS.analyse(made_up(cells(seeds=(0,)), as_in_the_paper), ARGUMENTS)
+    assert set(verdicts(results).values()) == {"undecided"}
+
+
+def test_figures_have_the_oracle_and_both_truths(made_up):
+    overview, *domains, unseen = ANALYSIS.analyse(made_up(cells(), as_in_the_paper), ARGUMENTS)
+    assert [result.name for result in domains] == ["gaussian-10-sources", "gaussian-20-sources", "images", "text"]
+    assert list(overview.text["critic"][:5]) == [*CRITICS, "oracle"]
+    assert set(overview.text.loc[overview.text["critic"] == "oracle", "dv"]) == {"0.080 ± 0.003"}
+    row = domains[-1].figures.query("critic == 'bilinear' and bound == 'dv' and true_bits == 6").iloc[0]
+    assert row["bias_bits"] == pytest.approx(-3.0, abs=0.05) and row["runs"] == 3
+    assert row["decodable_bits"] == pytest.approx(5.4) and row["decodable_bits_error"] == 0.01
+    assert row["decodable_mse_bits2"] == pytest.approx(0.02 + 2.4**2, rel=0.02)
+    assert len(unseen.figures) == 4 * 4 * 2 * 2
+
+
+def test_a_critic_that_diverged_is_shown_and_is_the_less_accurate(made_up, verdicts):
+    def broken(cell, bits):
+        return (math.nan, math.nan) if cell["critic"] == "bilinear" else as_in_the_paper(cell, bits)
+
+    results = ANALYSIS.analyse(made_up(cells(("images",)), broken), ARGUMENTS)
+    shown = results[0].text
+    assert set(shown.loc[shown["critic"] == "bilinear", "dv"]) == {"diverged"}
+    said = next(text for text in verdicts(results) if "notably inaccurate" in text)
+    assert verdicts(results)[said] == "holds"
+    assert "12 steps of 6 runs were not finite" in results[0].caption
+
+
+def test_curves_of_one_seed(made_up, trace_of, tmp_path):
+    results = ANALYSIS.analyse(made_up(cells(("images",), bounds=("dv",))), ARGUMENTS)
+    for number, result in enumerate(results):
+        assert len(save(result, tmp_path / str(number))) == 3
+    runs = made_up(cells(("images",), bounds=("dv",)))
+    first = set(runs.loc[(runs["seed"] == 0) & (runs["bound"] == "dv"), "run_id"])
+    assert {run for run, _ in trace_of} == first and len(trace_of) == len(CRITICS)
+
+
+def test_a_smaller_profile_is_not_comparable(made_up):
+    whole = list(cells(bits=(2.0, 4.0)))
+    assert "not comparable" not in ANALYSIS.analyse(made_up(whole), ARGUMENTS)[0].caption
+    small = [cell | {"steps": 400} for cell in whole]
+    assert "not comparable with the paper: steps 400 (paper: 4,000)" in (
+        ANALYSIS.analyse(made_up(small), ARGUMENTS)[0].caption
+    )

@@ -1,0 +1,67 @@
+"""Figure 8 on made-up runs: networks against both truths, in both directions."""
+
+import itertools
+import math
+
+import pytest
+
+from analysis.common.tables import save
+from analysis.mi_benchmark.embedding_networks import ANALYSIS
+
+ARGUMENTS = ANALYSIS.arguments([])
+LEFT = {"imdb-bert": 0.95, "imdb-roberta": 0.94, "small-bert": 0.6}  # of the nominal MI, after embedding
+
+
+def cells(pools=("imdb-bert", "imdb-roberta"), bounds=("dv", "smile-5"), seeds=(0, 1, 2), decode=True):
+    for pool, bound, critic, seed in itertools.product(pools, bounds, ("bilinear", "joint"), seeds):
+        yield dict(domain="text", pool=pool, bound=bound, critic=critic, seed=seed, schedule_bits=[2.0, 6.0])
+    for pool in pools if decode else ():
+        yield dict(domain="text", pool=pool, bound="posterior", schedule_bits=[2.0, 6.0])
+
+
+def what_is_left(cell, bits):
+    return LEFT[cell["pool"]] * bits, 0.1
+
+
+def test_holds_where_both_networks_keep_the_labels(made_up, verdicts):
+    runs = made_up(cells(), what_is_left, decodes=lambda cell: LEFT[cell["pool"]])
+    found = verdicts(ANALYSIS.analyse(runs, ARGUMENTS))
+    assert len(found) == 2 * (2 + 1) and set(found.values()) == {"holds"}
+
+
+def test_a_network_that_loses_the_labels_is_right_against_the_decodable_truth_only(made_up, verdicts):
+    runs = made_up(cells(("imdb-bert", "small-bert")), what_is_left, decodes=lambda cell: LEFT[cell["pool"]])
+    found = verdicts(ANALYSIS.analyse(runs, ARGUMENTS))
+    small = {text: verdict for text, verdict in found.items() if "small-bert" in text}
+    assert len(small) == 4
+    assert all(verdict == ("holds" if "decodable" in text else "does not hold") for text, verdict in small.items())
+
+
+def test_one_critic_that_fails_is_enough(made_up, verdicts):
+    runs = made_up(cells(), lambda cell, bits: (bits * (0.3 if cell["critic"] == "bilinear" else 0.97), 0.1))
+    results = ANALYSIS.analyse(runs, ARGUMENTS)
+    found = verdicts(results)
+    assert {verdict for text, verdict in found.items() if "work well" in text} == {"does not hold"}
+    assert {verdict for text, verdict in found.items() if "whichever" in text} == {"holds"}
+    assert "bilinear dv 2 bits (71%" in results[0].claims[0].evidence.replace("70%", "71%")
+
+
+def test_estimates_of_nothing_are_no_agreement(made_up, verdicts):
+    found = verdicts(ANALYSIS.analyse(made_up(cells(), lambda cell, bits: (0.01, 0.1)), ARGUMENTS))
+    assert {verdict for text, verdict in found.items() if "whichever" in text} == {"undecided"}
+
+
+def test_figures_undecoded_and_diverged(made_up, verdicts, tmp_path):
+    result, unseen = ANALYSIS.analyse(made_up(cells(), what_is_left), ARGUMENTS)
+    row = result.figures.query(
+        "pool == 'imdb-roberta' and critic == 'joint' and bound == 'dv' and true_bits == 6"
+    ).iloc[0]
+    assert (row["settled_mean_bits"], row["decodable_bits"]) == (pytest.approx(5.64, rel=0.01), pytest.approx(5.4))
+    assert len(save(result, tmp_path / "a")) == 3 and len(save(unseen, tmp_path / "b")) == 3
+
+    broken = made_up(cells(decode=False), lambda cell, bits: (math.nan if cell["bound"] == "dv" else bits, 0.1))
+    result = ANALYSIS.analyse(broken, ARGUMENTS)[0]
+    found = verdicts([result])
+    assert found["All estimators and critics work well, against the decodable MI."] == "undecided"
+    assert {verdict for text, verdict in found.items() if "well for" in text} == {"does not hold"}
+    assert set(result.text["decodable MI (bits)"]) == {"not decoded"}

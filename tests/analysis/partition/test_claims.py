@@ -1,0 +1,87 @@
+"""Verdicts on what was expected of partitions, from made-up figures."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from analysis.partition._claims import arithmetic, claims, in_range, shared_labels
+from analysis.partition._models import Candidate
+from analysis.partition._tables import over_trainings
+from infoscope.metrics.partition.terms import Figure, absent
+
+BALANCED = (np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
+
+
+def training(kind="nvae", number=0, labels=BALANCED, items="a", **values):
+    """An evaluation with these figures by classifiers; what is not named is not applicable."""
+    named = {
+        "I(z_y;Y|D)": math.nan, "I(z_y;D|Y)": math.nan, "I(z_d;D|Y)": math.nan, "I(z_d;Y|D)": math.nan,
+        "co-information(z_dy;Y;D)": math.nan, "I(z_x;Y,D)": math.nan, "seed": math.nan, "unique": math.nan,
+        "H(Y|D)": math.log(10), "H(D|Y)": math.log(5), "H(Y,D)": math.log(50), "seed_ceiling": math.log(50) / 7.5,
+    } | values  # fmt: skip
+    figures = {
+        name: Figure(value, 0.01, value - 0.02, value + 0.02)
+        if math.isfinite(value)
+        else absent("not applicable: there is no such block.")
+        for name, value in named.items()
+    }
+    report = SimpleNamespace(items=SimpleNamespace(y=labels[0], d=labels[1]), n=len(labels[0]))
+    routes = {"classifier": figures, "labels-as-numbers": {}}
+    candidate = Candidate(kind, str(number), "run", "run")
+    return SimpleNamespace(candidate=candidate, items=items, report=report, routes=lambda: routes)
+
+
+@pytest.mark.parametrize(("values", "verdict"), [
+    ((2.2, 2.21, 2.2), "holds"), ((1.0, 1.01, 1.0), "does not hold"), ((2.0, 2.3, 2.2), "undecided"), ((2.2,), "holds"),
+])  # fmt: skip
+def test_a_range_holds_where_the_interval_over_trainings_is_inside(values, verdict):
+    trainings = [training(**{"I(z_y;Y|D)": value}) for value in values]
+    claim = in_range("nvae", trainings, "I(z_y;Y|D)", 2.1, 2.5)
+    assert claim.verdict == verdict
+    assert ("items of one training" in claim.evidence) == (len(values) == 1)
+
+
+def test_what_the_labels_cannot_give_does_not_hold_whatever_was_estimated():
+    """Each class is as frequent in each domain: I(Y;D) = 0."""
+    trainings = [training(**{"co-information(z_dy;Y;D)": 0.5, "seed": 0.8})]
+    for quantity, low, high, most in (("co-information(z_dy;Y;D)", 0.3, 0.8, 0.0), ("seed", 0.7, 0.9, 0.522)):
+        claim = in_range("nvae", trainings, quantity, low, high)
+        assert claim.verdict == "does not hold" and f"cannot exceed {most:.3f}" in claim.evidence
+    dependent = (np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]))
+    claim = in_range("nvae", [training(labels=dependent, **{"co-information(z_dy;Y;D)": 0.5})],
+                     "co-information(z_dy;Y;D)", 0.3, 0.8)  # fmt: skip
+    assert claim.verdict == "holds"
+
+
+def test_an_absent_block_is_not_zero():
+    claim = in_range("diva", [training("diva")], "co-information(z_dy;Y;D)", 0.0, 0.0)
+    assert claim.verdict == "undecided" and "what is not there is not 0" in claim.evidence
+
+
+def test_information_of_the_labels_is_exact():
+    assert shared_labels(training()) == pytest.approx(0.0, abs=1e-12)
+    y = np.array([0] * 3 + [1])
+    copy = shared_labels(training(labels=(y, y)))
+    assert copy == pytest.approx(-(0.75 * math.log(0.75) + 0.25 * math.log(0.25)))  # H(Y)
+    assert "which is 0 here, so it cannot be positive" in arithmetic([training()])[0]
+
+
+@pytest.mark.parametrize(("gap", "verdict"), [(0.1, "holds"), (-0.1, "does not hold")])
+def test_the_order_of_the_models_is_paired_within_seeds(gap, verdict):
+    found = []
+    for seed in range(3):
+        level = 0.2 * seed  # between seeds far more than between models
+        found += [training("nvae", seed, items=str(seed), unique=0.4 + level + gap + seed / 1000),
+                  training("diva", seed, items=str(seed), unique=0.4 + level)]  # fmt: skip
+    (claim,) = [one for one in claims(found) if one.statement.startswith("NVAE scores higher than DIVA by")]
+    assert claim.verdict == verdict and "3 pairs" in claim.evidence
+    over = over_trainings(found).set_index("quantity").loc["unique"]
+    assert over["difference"] == pytest.approx(gap + 0.001) and over["standard_error"] < 0.001
+
+
+def test_expectations_are_of_the_models_that_were_evaluated():
+    statements = [claim.statement for claim in claims([training("diva"), training("diva draws"), training("erm")])]
+    assert len(statements) == 2 * 5 and not any(statement.startswith("NVAE") for statement in statements)
+    assert sum(statement.startswith("DIVA (draws)") for statement in statements) == 5

@@ -1,0 +1,78 @@
+"""The table of accuracies on made-up runs."""
+
+import argparse
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.common.tables import save
+from analysis.partition import domain_partition
+from analysis.partition.domain_partition import analyse, gains
+
+NOBODY = argparse.Namespace()
+
+
+def made_up(models=("erm", "nvae"), seeds=(0, 1, 2), data="crmnist", start="2026-01-01", better=0.1, **fields):
+    """Runs whose accuracy in the held-out domain is 0.6 + seed / 100, and `better` for all models but erm."""
+    rows = []
+    for number, model in enumerate(models):
+        for seed in seeds:
+            outside = 0.6 + seed / 100 + (better + seed / 1000 if model != "erm" else 0)
+            row = {
+                "run_id": f"{model}-{seed}", "model": model, "seed": seed, "held_out": 5, "data": data, "base": "mnist",
+                "size": 16, "sample": 6000, "steps": 100, "selection": "training-domain-validation", "setting": "quick",
+                "in_domain/average": 0.9 + number / 100, "in_domain/worst": 0.8, "out_of_domain/average": outside,
+                "in_domain/average_error": 0.01, "out_of_domain/average_error": 0.01, "in_domain/items": 500.0,
+                "in_domain/groups": 100.0, "out_of_domain/items": 100.0, "diverged": 0.0, "version": "1",
+                "profile": "made-up", "tags": {"infoscope.data": data}, "start": pd.Timestamp(start),
+            } | fields  # fmt: skip
+            rows.append(row | ({"in_domain/domain_average": 0.7} if model != "erm" else {}))
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture(autouse=True)
+def table(monkeypatch):
+    """Every run's table tells the name of its held-out domain."""
+    told = pd.DataFrame({"part": ["in_domain", "out_of_domain"], "domain": ["0 blue", "75"]})
+    monkeypatch.setattr(domain_partition, "table", lambda run_id, name: told)
+
+
+def test_differences_are_paired_within_seeds(tmp_path):
+    (result,) = analyse(made_up(), NOBODY)
+    row = result.figures.set_index("model").loc["nvae"]
+    assert row["out_of_domain/average"] == pytest.approx(0.711)
+    assert row["over_baseline"] == pytest.approx(0.101)
+    assert row["over_baseline_error"] == pytest.approx(0.001 / math.sqrt(3))  # not that of two independent means
+    assert len(save(result, tmp_path / "table")) == 3
+    text = result.text.set_index("model")
+    assert text.loc["erm", "domain, training domains"] == "never read" and text.loc["nvae", "held out"] == "75"
+
+
+@pytest.mark.parametrize(("better", "verdict"), [(0.1, "holds"), (-0.1, "does not hold"), (-0.001, "undecided")])
+def test_a_claim_holds_where_the_interval_over_seeds_decides_it(better, verdict):
+    (result,) = analyse(made_up(better=better), NOBODY)
+    (claim,) = result.claims
+    assert claim.verdict == verdict and "3 paired runs" in claim.evidence
+
+
+def test_seeds_that_only_one_model_has_are_no_pairs():
+    runs = pd.concat([made_up(models=("erm",), seeds=(0, 1)), made_up(models=("nvae",), seeds=(1, 2))])
+    assert gains(runs, "nvae") == pytest.approx([0.101])
+    assert np.isnan(gains(runs, "erm")).all() and np.isnan(gains(made_up(models=("nvae",)), "nvae")).all()
+
+
+def test_published_figures_are_beside_ours_with_what_differs():
+    (result,) = analyse(made_up(data="rotated-mnist"), NOBODY)
+    assert result.text.set_index("model").loc["erm", "published"] == "0.964 ± 0.000"  # of DomainBed at 75 degrees
+    assert (
+        "not comparable: differs in size (16, published 28), sample (6000, published 0), the network" in result.caption
+    )
+    assert "no published accuracies on crmnist" in analyse(made_up(), NOBODY)[0].caption
+
+
+def test_older_settings_are_left_out_and_divergence_is_said():
+    runs = pd.concat([made_up(), made_up(start="2026-02-01", steps=200, diverged=1.0)], ignore_index=True)
+    (result,) = analyse(runs, NOBODY)
+    assert "6 older runs" in result.caption and "6 trainings diverged" in result.caption

@@ -1,0 +1,275 @@
+"""The evaluation of logged models, in a scratch MLflow store: what it finds, what it keeps, and what goes wrong."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from analysis.partition import partition
+from analysis.partition._evaluation import Effort, evaluated, metric_name
+from analysis.partition._models import Candidate, Items, candidates, codes_of, digest
+from infoscope.metrics.partition.evaluation import compare, evaluate
+from infoscope.models.domain import MODELS
+from infoscope.tracking import arrays, load_model, runs
+from infoscope.tracking.models import write_model
+from infoscope.tracking.scheduling.worker import Assignment, Report
+from infoscope.tracking.sending.flush import close, header_tags
+from infoscope.tracking.store.store import Store
+
+SHAPE, CLASSES, DOMAINS = (6,), 3, 2
+QUICK = ["--resamples", "10", "--permutations", "0", "--draws", "50", "--folds", "3"]
+
+
+def items(n=120, seed=0, domains=DOMAINS):
+    generator = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(n // domains), domains)
+    y, d = generator.integers(0, CLASSES, n // domains)[groups], np.tile(np.arange(domains), n // domains)
+    y[: CLASSES * domains] = np.repeat(np.arange(CLASSES), domains)
+    x = np.hstack([np.eye(CLASSES)[y], np.eye(2)[d], np.zeros((n, 1))]) + generator.normal(0, 0.3, (n, 6))
+    split = (np.arange(n) >= 0.9 * n).astype(np.uint8)
+    return {"x": x.astype(np.float32), "y": y, "d": d, "groups": groups, "split": split,
+            "split_names": np.array(["in-domain", "out-of-domain"]), "name": np.array("made up")}  # fmt: skip
+
+
+def model(name, seed=0):
+    return MODELS[name](shape=SHAPE, classes=CLASSES, domains=DOMAINS, network={"width": 8},
+                        generator=torch.Generator().manual_seed(seed))  # fmt: skip
+
+
+def log(store, folder, name, seed, module=None, stored=None, damage=None, version="1"):
+    """A run as the sweep leaves it."""
+    cell = {"model": name, "seed": seed, "data": "made up"}
+    key = f"{name}-{seed}" + (f"-{version}" if version != "1" else "")
+    assignment = Assignment({key: cell}, {}, {key: {}}, store, folder, "cpu", "here", 1.0)
+    report = Report(assignment, lambda told: None)
+    (record,) = report.records
+    tags = {"infoscope.profile": "laptop", "infoscope.version": version}
+    record.begin(cell, header_tags(key, cell, tags), None)
+    stored = items(seed=seed) if stored is None else stored
+    if stored:
+        report.arrays(cell, "evaluation", stored)
+    report.model([cell], "domain-model", module or model(name, seed), {"x": items(seed=seed)["x"][:2]})
+    if damage:
+        damage(record.model_folder("domain-model"))
+    record.end("complete")
+    close(record, store, otherwise="KILLED")
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory):
+    """A store with three good models of two kinds, made once."""
+    folder = tmp_path_factory.mktemp("origin")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        store = Store.open(partition.EXPERIMENT, create=True)
+        for name, seed in (("nvae", 0), ("nvae", 1), ("erm", 0)):
+            log(store, folder / "records", name, seed)
+    return folder
+
+
+@pytest.fixture
+def store(origin, monkeypatch):
+    """The store of the module; a test changes only runs of its own."""
+    monkeypatch.chdir(origin)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setenv("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
+    return Store.open(partition.EXPERIMENT)
+
+
+def evaluated_by(words, status=0):
+    with pytest.raises(SystemExit) as ended:
+        partition.main([*words, *QUICK])
+    assert ended.value.code == status
+
+
+def run_of(store, key):
+    return store.run_of(key).info.run_id
+
+
+def test_models_are_found_evaluated_and_kept(store, origin, capsys):
+    evaluated_by(["--models", "nvae,erm"])
+    folder = origin / partition.OUTPUTS
+    outputs = ["model_comparison.json", "it_comparison_table.csv", "it_comparison_table.tex", "it_heatmap.png"]
+    outputs += ["it_model_comparison.png", "it_summary_report.txt", "nvae/it_results.json", "erm/it_results.json"]
+    for name in outputs:
+        assert (folder / name).stat().st_size > 0, name
+    together = json.loads((folder / "model_comparison.json").read_text())
+    rows = {(row["model"], row["route"]): row for row in together["models"]}
+    of_codes = ("classifier", "neighbours", "labels-as-numbers")
+    random = {(kind, route) for kind in ("nvae", "nvae draws", "erm") for route in of_codes}
+    assert set(rows) == random | {("nvae", "posterior")}  # a deterministic model has no draws
+    nvae, erm = rows["nvae", "classifier"], rows["erm", "classifier"]
+    assert (nvae["trainings"], erm["trainings"]) == (2, 1)
+    assert erm["I(z_d;D|Y)"] is None and erm["unique"] is None and "not applicable" in capsys.readouterr().out
+
+    # by hand: the same codes, labels and settings
+    run_id = run_of(store, "nvae-0")
+    stored, module = arrays(run_id, "evaluation"), load_model(run_id)
+    keep = stored["split"] == 0
+    codes = codes_of(module, stored["x"][keep], lambda share: None)
+    labels = [stored[name][keep] for name in ("y", "d", "groups")]
+    by_hand = evaluate(codes.means, *labels, folds=3, resamples=10, permutations=0, generator=np.random.default_rng(0))
+    metrics = store.run(run_id).data.metrics
+    for route in ("classifier", "neighbours"):
+        for name in ("I(z_y;Y|D)", "I(z_x;Y,D)", "co-information(z_dy;Y;D)"):
+            assert metrics[f"partition/{route}/{metric_name(name)}"] == pytest.approx(
+                by_hand.figures[route][name].value
+            )
+    assert "partition/posterior/I.z_y.Y_given_D" in metrics
+    assert not any("z_d" in name for name in store.run(run_of(store, "erm-0")).data.metrics)  # never a zero
+
+
+def test_what_is_evaluated_is_not_measured_again_unless_asked(store, monkeypatch):
+    words = ["--models", "erm", "--k", "4"]
+    evaluated_by(words)
+
+    def refuse(*arguments, **settings):
+        raise ValueError("measured")
+
+    monkeypatch.setattr("infoscope.metrics.partition.evaluate", refuse)
+    evaluated_by(words)
+    evaluated_by([*words, "--again"], status=2)
+    evaluated_by(["--models", "erm", "--k", "3"], status=2)  # other settings
+
+
+def test_a_kept_evaluation_is_the_measured_one(store):
+    """Also for differences between models, which need the pointwise values."""
+    frame = runs(partition.EXPERIMENT, "laptop")
+    pair = [one for one in candidates(frame) if one.seed == "0" and one.kind in ("nvae", "erm")]
+    effort = Effort(folds=3, resamples=10, permutations=9, draws=50)
+
+    def both(again):
+        found = {}
+        for one in pair:
+            stored = items()
+            given = Items(*(stored[name] for name in ("x", "y", "d", "groups")), "made up")
+            done = evaluated(one, load_model(one.address), given, effort, again, lambda share, what: None)
+            found[one.kind] = done.report
+        return found
+
+    fresh, kept = both(True), both(False)
+    for kind in fresh:
+        pd.testing.assert_frame_equal(fresh[kind].table(), kept[kind].table())
+        assert fresh[kind].summary() == kept[kind].summary()
+    pd.testing.assert_frame_equal(compare(fresh), compare(kept))
+    mixed = {"nvae": fresh["nvae"], "erm": kept["erm"]}  # one measured now, one at an earlier time
+    pd.testing.assert_frame_equal(compare(mixed), compare(fresh))
+
+
+def test_a_model_of_an_older_configuration_is_evaluated(store, tmp_path):
+    """A run whose configuration lacks the fields that came later."""
+
+    def age(folder):
+        description = json.loads((folder / "model.json").read_text())
+        for name in ("version", "reconstruction", "beta_warmup"):
+            del description["config"][name]
+        (folder / "model.json").write_text(json.dumps(description))
+
+    log(store, tmp_path, "nvae", 7, damage=age)
+    evaluated_by(["--run", run_of(store, "nvae-7")])
+
+
+def test_models_of_two_versions_of_the_sweep_are_not_one_kind(tmp_path, monkeypatch, capsys):
+    """The same cells, trained before and after what they mean changed: the earlier ones are left out and it is said."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    store = Store.open(partition.EXPERIMENT, create=True)
+    for version, name in (("1", "nvae"), ("1", "erm"), ("2", "nvae"), ("2", "erm")):
+        log(store, tmp_path / "records", name, 0, version=version)
+    evaluated_by([])
+    rows = json.loads((tmp_path / partition.OUTPUTS / "model_comparison.json").read_text())["models"]
+    assert {row["trainings"] for row in rows} == {1} and {row["model"] for row in rows} == {"nvae", "nvae draws", "erm"}
+    assert "2 runs of an earlier version of the sweep are left out" in capsys.readouterr().out.replace("\n", " ")
+    evaluated_by(["--run", f"{run_of(store, 'nvae-0')},{run_of(store, 'erm-0')}"])  # but for those that are asked for
+    assert "left out" not in capsys.readouterr().out
+
+
+def test_one_broken_model_does_not_keep_the_others(store, tmp_path, capsys):
+    log(store, tmp_path, "diva", 0, damage=lambda folder: (folder / "weights.safetensors").write_bytes(b"nothing"))
+    one_class = items() | {"y": np.zeros(120, int)}
+    log(store, tmp_path, "irm", 0, stored=one_class)
+    log(store, tmp_path, "dann", 0, stored={})
+    evaluated_by(["--models", "diva,irm,dann,erm"], status=1)
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error:")]
+    assert len(told) == 3
+    assert "diva seed 0" in told[0] and "its model cannot be loaded" in told[0]
+    assert "dann seed 0" in told[1] and "has no arrays 'evaluation'" in told[1]
+    assert "irm seed 0" in told[2] and "one class only" in told[2]
+
+
+def test_ones_own_items_and_a_model_in_a_folder(store, origin, tmp_path, capsys):
+    write_model(model("augmented-dann"), {"x": items()["x"][:2]}, tmp_path / "mine")
+    evaluated_by(["--uri", str(tmp_path / "mine")], status=2)
+    assert "give --data FILE.npz" in capsys.readouterr().err
+    own = items(60, seed=5)
+    np.savez(tmp_path / "own.npz", x=own["x"], y=np.array(list("abc"))[own["y"]], d=own["d"])
+    evaluated_by(["--uri", str(tmp_path / "mine"), "--data", str(tmp_path / "own.npz")])
+    assert "own.npz" in capsys.readouterr().out
+    np.savez(tmp_path / "own.npz", x=own["x"], y=own["y"][:5], d=own["d"])
+    evaluated_by(["--uri", str(tmp_path / "mine"), "--data", str(tmp_path / "own.npz")], status=2)
+    assert "must hold x, y, d" in capsys.readouterr().err
+
+
+def test_a_model_by_its_address_is_that_of_its_run(store):
+    run = store.run_of("nvae-0")
+    address = f"models:/{run.outputs.model_outputs[0].model_id}"
+    evaluated_by(["--uri", address, "models:/m-0123", "--k", "6"], status=1)  # the other is evaluated all the same
+    found = partition.candidate_at(address)
+    assert found.run_id == run.info.run_id
+    with pytest.raises(LookupError, match="no model at"):
+        partition.candidate_at("models:/m-0123")
+
+
+@pytest.mark.parametrize(("words", "told"), [
+    (["--models", "vae"], "no finished run with model vae"), (["--profile", "paper"], "no finished runs"),
+    (["--filter", "params.seed = '99'"], "no run of these models matches"), (["--split", "train"], "split is 'train'"),
+    (["--run", "0123"], "no finished run with run_id 0123"), (["--uri", "elsewhere"], "neither a folder nor"),
+    (["--family", "oak", "--models", "erm"], "family must be one or more of"),
+])  # fmt: skip
+def test_what_cannot_be_done_is_said_in_a_line(store, capsys, words, told):
+    evaluated_by(words, status=2)
+    assert told in capsys.readouterr().err
+
+
+def test_kinds_are_told_apart_by_the_settings_in_which_they_differ():
+    def run(number, **cell):
+        return {"run_id": str(number), "tags": {"infoscope.cell": json.dumps(cell)}}
+
+    frame = pd.DataFrame([
+        run(0, model="erm", seed=0, width=8), run(1, model="nvae", seed=0, width=8, beta=1.0),
+        run(2, model="nvae", seed=1, width=8, beta=2.0), run(3, model="nvae", seed=1, width=8, beta=1.0),
+    ])  # fmt: skip
+    assert [(one.kind, one.seed) for one in candidates(frame)] == [
+        ("nvae beta=1.0", "0"), ("nvae beta=1.0", "1"), ("nvae beta=2.0", "1"), ("erm", "0"),
+    ]  # fmt: skip
+
+
+def test_codes_are_those_of_the_model_in_blocks_of_any_size(monkeypatch):
+    module, x = model("nvae"), items()["x"]
+    whole = codes_of(module, x, lambda share: None)
+    monkeypatch.setattr("analysis.partition._models.EXAMPLES_AT_ONCE", 7)
+    shares = []
+    parts = codes_of(module, x, shares.append)
+    assert shares[-1] == 1.0 and len(shares) == 18
+    for name, block in module.blocks(torch.from_numpy(x)).items():
+        np.testing.assert_allclose(parts.means[name], block.mean.detach(), atol=1e-6)
+        np.testing.assert_allclose(parts.scales[name], whole.scales[name], atol=1e-6)
+    draws = whole.drawn(np.random.default_rng(0))
+    spread = (draws["z_y"] - whole.means["z_y"]) / whole.scales["z_y"]
+    assert abs(spread.std() - 1) < 0.15  # of 960 numbers: 6.5 standard errors
+    assert codes_of(model("erm"), x, shares.append).scales is None
+    with pytest.raises(ValueError, match="a Linear has no latent blocks"):
+        codes_of(torch.nn.Linear(6, 1), x, shares.append)
+
+
+def test_a_digest_is_of_content():
+    one, other = (Items(*(items(seed=seed)[name] for name in ("x", "y", "d", "groups")), "a") for seed in (0, 1))
+    assert one.digest() == Items(one.x.copy(), one.y, one.d, one.groups, "b").digest() != other.digest()
+    assert digest(b"ab") != digest(b"ba")
+
+
+def test_a_name_of_a_run_is_told_with_its_seed():
+    assert Candidate("nvae", "3", "r", "r").name == "nvae seed 3" and Candidate("a/b", "", "a/b", None).name == "a/b"

@@ -1,0 +1,85 @@
+"""The audit's table: who fails is said, with numbers, and who is not installed is named."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analysis.common.tables import save
+from analysis.sample_estimators.audit import BOTH, LABELS, Audited, audited, estimators, table
+
+REPOSITORY = Path(__file__).parents[3]
+
+
+def candidates():
+    def entropy_of_labels(x, y):
+        counts = np.unique(y, axis=0, return_counts=True)[1] / len(y)
+        return -np.sum(counts * np.log(counts))
+
+    def missing():
+        raise ImportError("No module named 'nowhere'")
+
+    def refuses(x, y):
+        raise NotImplementedError("two columns at most")
+
+    yield Audited("entropy", LABELS, "here", lambda: entropy_of_labels)
+    yield Audited("refuses", BOTH, "here", lambda: refuses)
+    yield Audited("absent", BOTH, "nowhere.module", missing)
+
+
+def test_failures_refusals_and_absences_are_all_in_the_table(tmp_path):
+    found, missing = audited(list(candidates()), 100, 2)
+    result = table(found, missing, 100, 2)
+    text = result.text.set_index(["y", "check"])
+    assert text.loc[("labels", "independence"), "entropy"].startswith("FAILS 1.3")
+    assert text.loc[("labels", "permute rows"), "entropy"] == "0.000"
+    assert text.loc[("numbers", "independence"), "entropy"] == "not asked"
+    assert text.loc[("numbers", "independence"), "refuses"] == "not offered"
+    assert "NotImplementedError: two columns at most" in result.caption
+    assert "Not installed: nowhere (No module named 'nowhere')." in result.caption
+    assert [path.suffix for path in save(result, tmp_path / "audit")] == [".csv", ".tex"]
+
+
+def test_our_estimators_keep_what_needs_no_data():
+    """Invariances exactly; independence and H(y) within the tolerance."""
+    found, _ = audited([c for c in estimators() if c.package == "infoscope"], 200, 2)
+    ours = {(check.y, check.name): check for check in found["infoscope knn"]}
+    for kind in BOTH:
+        for name in ("permute rows", "rescale x and y", "rescale x alone", "rescale one column", "permute columns",
+                     "swap x and y"):  # fmt: skip
+            assert ours[kind, name].violation < 1e-9, (kind, name)
+        assert ours[kind, "independence"].verdict == "holds"
+    for name in ("rename labels", "one-hot labels"):
+        assert ours["labels", name].violation < 1e-9
+    assert ours["labels", "at most H(y)"].verdict == "holds"
+    as_numbers = {check.name: check.verdict for check in found["labels as numbers (KSG)"]}
+    assert as_numbers["rename labels"] == as_numbers["one-hot labels"] == "fails"
+
+
+def test_the_command_prints_and_saves(tmp_path):
+    command = [sys.executable, "-m", "analysis.sample_estimators.audit", "--n", "100", "--repeats", "2"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={"PYTHONPATH": str(REPOSITORY), "PATH": ""}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "infoscope knn" in done.stdout and "Failed: " in done.stdout
+    assert (tmp_path / "runs" / "tables" / "audit.csv").stat().st_size > 1000
+    wrong = subprocess.run(
+        command[:3] + ["--n", "5"], cwd=tmp_path, env={"PYTHONPATH": str(REPOSITORY), "PATH": ""},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert wrong.returncode == 2 and wrong.stderr.startswith("error: n must be a whole number of at least 100")
+
+
+@pytest.mark.parametrize("package", ["npeet_plus", "infomeasure", "ennemi", "npeet"])
+def test_installed_packages_are_asked_as_their_users_do(package):
+    """A number for continuous pairs, near the truth of 0.83 nats; skipped where the package is not installed."""
+    pytest.importorskip(package)
+    g = np.random.default_rng(0)
+    x = g.normal(size=(500, 1))
+    y = 0.9 * x + np.sqrt(0.19) * g.normal(size=(500, 1))
+    for candidate in estimators():
+        if candidate.package.split(".")[0] == package and "numbers" in candidate.y:
+            assert candidate.make()(x, y) == pytest.approx(0.83, abs=0.15)

@@ -1,0 +1,232 @@
+"""The tables of difficulty on made-up runs, whose items have a PVI that is known."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.common.tables import save
+from analysis.usable_information import _studies, dataset_difficulty
+from analysis.usable_information._items import WORDS, length_ranges, shortened
+from analysis.usable_information._runs import cautions, described, newest, over_seeds, paired
+from infoscope.metrics.v_information.pvi import threshold_window
+
+ANALYSIS = dataset_difficulty.ANALYSIS
+CLASSES = ("contradiction", "entailment", "neutral")
+LEVELS = {"std": 1.1, "shuffled": 1.0, "hypothesis": 0.5}  # mean PVI, bits
+SIZES = {"snli": 3.0, "mnli-dev": 2.0, "cola": 1.0}  # what the levels are multiplied by, in thirds
+
+
+def items_of(data, transformation, seed, n=300):
+    """Items in groups of three; predictions as the window of three even classes allows them, or of two."""
+    draws = np.random.default_rng([seed, *data.encode(), *transformation.encode()])
+    labels = CLASSES if data != "cola" else ("acceptable", "unacceptable")
+    label = np.array(labels)[np.arange(n) % len(labels)]
+    hardness = np.random.default_rng(1).normal(size=n)  # the same for all inputs
+    entropy = math.log2(len(labels))
+    bits = LEVELS[transformation] * SIZES[data] / 3 + 0.3 * hardness + 0.02 * draws.normal(size=n)
+    bits = np.minimum(bits, entropy)
+    low, high = threshold_window(entropy, len(labels))
+    table = pd.DataFrame({"label": label, "pvi_bits": bits, "H_yb": entropy, "H_yxb": entropy - bits, "fold": 0,
+                          "predicted": label, "correct": bits > (low + high) / 2, "id": np.arange(n).astype(str),
+                          "group": np.arange(n) // 3, "text": [f"{transformation} text {i}" for i in range(n)],
+                          "length": 4 + np.arange(n) % 9})  # fmt: skip
+    return table.assign(overlap=np.arange(n) // 3 % 14, overlap_share=0.5) if data != "cola" else table
+
+
+@pytest.fixture
+def store(monkeypatch):
+    """Runs of all three studies, and the tables behind them."""
+    rows, tables = [], {}
+
+    def add(**cell):
+        run = f"run-{len(rows)}"
+        row = {"study": "difficulty", "transformation": "std", "family": "small-bert", "estimator": "held-out",
+               "seed": 0, "items": 0, "epochs": 3, "artefacts": 0, "training_items": 900, "version": "1",
+               "profile": "laptop", "start": pd.Timestamp("2026-01-01") + pd.Timedelta(len(rows), "s"),
+               "tags": {"infoscope.data": "made up", "infoscope.code": "abc"}}  # fmt: skip
+        rows.append(row | {"run_id": run} | cell)
+        return run
+
+    for data in SIZES:
+        for kind in LEVELS if data != "cola" else ("std", "shuffled"):
+            for seed in (0, 1):
+                table = items_of(data, kind, seed)
+                figures = {"v_information_bits": table["pvi_bits"].mean(), "v_information_bits_error": 0.02,
+                           "H_yb": table["H_yb"].mean(), "H_yb_error": 0.01, "H_yxb": table["H_yxb"].mean(),
+                           "H_yxb_error": 0.02, "accuracy": table["correct"].mean(), "accuracy_error": 0.02,
+                           "expected_calibration_error": 0.05, "best_temperature": 1.2, "floored": 3.0 * seed,
+                           "n": 300, "groups": 100}  # fmt: skip
+                explained = {"artefacts": 50, "artefact_texts": 50.0} if kind == "hypothesis" else {}
+                run = add(data=data, transformation=kind, seed=seed, **figures, **explained)
+                tables[run, "items"] = table
+                tables[run, "artefacts"] = pd.DataFrame(
+                    {"token": ["nobody", "rare", "the"], "code": 0, "mean_bits": [0.9, 2.0, 0.1], "label": CLASSES[0],
+                     "standard_error_bits": 0.1, "occurrences": [20, 2, 40], "texts": [20, 2, 40]}
+                )  # fmt: skip
+    run = add(study="epochs", data="snli", epochs=10)
+    tables[run, "epochs"] = pd.DataFrame(
+        {"epoch": [1, 2, 3], "training_loss": [1.0, 0.7, 0.3], "v_information_bits": [0.4, 0.5, 0.2],
+         "standard_error_bits": 0.01, "H_yb": 1.58, "H_yxb": 1.1, "accuracy": [0.6, 0.65, 0.66], "n": 9000}
+    )  # fmt: skip
+    found = {
+        f"{score}/{measure}{end}": value
+        for score in _studies.SCORES
+        for measure, centre in (("auroc", 0.9), ("precision", 0.4))
+        for end, value in (("", centre), ("_error", 0.02), ("_low", centre - 0.04), ("_high", centre + 0.04))
+    }
+    add(
+        study="mislabelled", data="sst2", family="tfidf-logistic", estimator="cross-fitted", n=1000, flipped=50, **found
+    )
+    monkeypatch.setattr("infoscope.tracking.table", lambda run, name: tables[run, name].copy())
+    return pd.DataFrame(rows), tables
+
+
+def analysed(runs, *words):
+    return {result.name: result for result in ANALYSIS.analyse(runs, ANALYSIS.arguments(list(words)))}
+
+
+def test_every_table_and_figure_is_there_and_can_be_saved(store, tmp_path):
+    results = analysed(store[0])
+    assert list(results) == [
+        "information", "right-and-wrong", "length", "overlap", "hardest", "transformations", "artefacts",
+        "epochs", "mislabelled",
+    ]  # fmt: skip
+    for result in results.values():
+        paths = save(result, tmp_path / result.name)
+        assert (len(paths) == 3) == (result.name not in ("hardest", "transformations", "artefacts"))
+        assert all("nan" not in str(value) for value in result.text.to_numpy().ravel()), result.name
+
+
+def test_means_over_seeds_have_the_error_of_items_and_of_trainings(store):
+    figures = analysed(store[0])["information"].figures.set_index(["data", "transformation"])
+    row = figures.loc["snli", "std"]
+    values = [items_of("snli", "std", seed)["pvi_bits"].mean() for seed in (0, 1)]
+    assert row["v_information_bits"] == pytest.approx(np.mean(values)) and row["runs"] == 2
+    spread = np.std(values, ddof=1) / math.sqrt(2)
+    assert row["v_information_bits_error"] == pytest.approx(math.hypot(0.02, spread))
+    one = over_seeds([0.3], [0.04], 10)
+    assert one == (0.3, 0.04, 10, 1)
+
+
+def test_published_figures_stand_beside_and_are_said_not_to_compare(store):
+    result = analysed(store[0])["information"]
+    figures = result.figures.set_index(["data", "transformation"])
+    assert figures.loc["snli", "std"]["paper_bits"] == pytest.approx(1.1873)
+    assert figures.loc["snli", "hypothesis"]["paper_bits"] == pytest.approx(0.5704)
+    assert figures.loc["cola", "std"]["paper_bits"] == pytest.approx(0.339)
+    assert figures.loc["mnli-dev", "std"]["paper_bits"] == pytest.approx(0.9324)
+    assert (
+        "not to compare levels. What differs here: other families" in result.caption
+        and "epochs (3 for 2)" in result.caption
+    )
+    bert = store[0].assign(family="hub:bert-base-cased", epochs=2)
+    bert = bert[bert["data"].isin(["snli", "cola"]) & (bert["study"] == "difficulty")]
+    assert "BERT-base: the published setting." in analysed(bert)["information"].caption
+
+
+def test_claims_follow_from_the_figures(store, verdicts):
+    found = verdicts(analysed(store[0]).values())
+    assert found["MultiNLI (matched dev only) has less information that small-bert can use than SNLI (figure 1)."] == (
+        "holds"
+    )
+    assert found["SNLI, small-bert: hypothesis only carries less usable information than shuffled."] == "holds"
+    assert found["SNLI, small-bert: shuffled carries less usable information than all."] == "holds"
+    assert found["SST-2: low PVI finds labels that are wrong (table 1)."] == "holds"
+    assert found["SNLI, small-bert: V-information falls again with over-fitting (figure 2)."] == "holds"
+    assert (
+        found["SNLI, small-bert: V-information is more sensitive to over-fitting than accuracy (figure 2)."] == "holds"
+    )
+    (window,) = [verdict for statement, verdict in found.items() if "follows from arithmetic" in statement]
+    assert window == "holds"
+
+
+def test_differences_are_paired_by_item(store):
+    runs, _ = store
+    own = runs[(runs["data"] == "snli") & (runs["study"] == "difficulty")]
+    inputs = [own[own["transformation"] == kind] for kind in ("hypothesis", "std")]
+    difference = paired(*inputs)
+    assert difference.value == pytest.approx(-0.6, abs=0.02) and difference.n == 300 and difference.seeds == 2
+    assert difference.error < 0.01  # the items' hardness, 0.3 bits, is the same in both
+    assert paired(inputs[0], inputs[1][:0]) is None
+
+
+def test_an_item_that_arithmetic_forbids_is_found(store):
+    runs, tables = store
+    table = tables["run-0", "items"]
+    table.loc[0, ["pvi_bits", "correct"]] = [-1.0, True]
+    result = analysed(runs)["right-and-wrong"]
+    assert result.claims[0].verdict == "does not hold" and "1 items" in result.claims[0].evidence.replace(
+        " of", " items", 1
+    )
+
+
+def test_the_hardest_come_first_and_rare_tokens_are_not_shown(store):
+    results = analysed(store[0])
+    hardest = results["hardest"].figures
+    own = hardest[hardest["data"] == "snli"]["pvi_bits"]
+    assert len(own) == 10 and own.is_monotonic_increasing
+    assert own.iloc[0] == items_of("snli", "std", 0)["pvi_bits"].min()
+    assert set(results["artefacts"].figures["token"]) == {"nobody", "the"}
+    examples = results["transformations"].figures
+    assert set(examples[examples["data"] == "snli"]["transformation"]) == set(LEVELS)
+
+
+def test_much_overlap_is_one_column(store):
+    figures = analysed(store[0])["overlap"].figures
+    assert figures["overlap"].max() == 10
+    assert figures.groupby("data")["n"].sum().tolist() == [300, 300]
+
+
+def test_older_runs_of_a_cell_are_left_out_and_said(store):
+    runs, _ = store
+    again = runs.assign(start=runs["start"] + pd.Timedelta("1D"), run_id=runs["run_id"])
+    kept, (note,) = newest(pd.concat([runs, again], ignore_index=True))
+    assert len(kept) == len(runs) and note.startswith(f"Note: {len(runs)} older runs")
+
+
+def test_a_family_that_was_not_run(store):
+    with pytest.raises(ValueError, match="family must be one of small-bert, not 'gpt2'"):
+        analysed(store[0], "--family", "gpt2")
+
+
+def test_rows_are_in_order_whatever_ran_first(store):
+    runs, _ = store
+    late = runs["data"].eq("snli") & runs["transformation"].eq("std")
+    shuffled = runs.assign(start=runs["start"] + pd.to_timedelta(late * 3600, "s"))
+    figures = analysed(shuffled)["information"].figures
+    assert list(dict.fromkeys(figures["data"])) == ["snli", "mnli-dev", "cola"]
+    assert figures[figures["data"] == "snli"]["transformation"].tolist() == ["std", "shuffled", "hypothesis"]
+
+
+def test_items_by_length(store):
+    result = analysed(store[0])["length"]
+    own = result.figures[(result.figures["data"] == "snli") & (result.figures["label"] == "all")]
+    table = items_of("snli", "std", 0)
+    assert own["n"].sum() == 300 and own["range"].astype(str).tolist() == [
+        "4 to 5", "6 to 7", "8 to 9", "10 to 11", "12",
+    ]  # fmt: skip
+    shortest = table[table["length"] <= 5]
+    assert own["mean_bits"].iloc[0] == pytest.approx(shortest["pvi_bits"].mean())
+    assert own["mean_length"].iloc[0] == pytest.approx(shortest["length"].mean())
+    by_class = result.figures[(result.figures["data"] == "snli") & (result.figures["label"] != "all")]
+    assert by_class["n"].sum() == 300
+    assert set(length_ranges(pd.Series([7, 7, 7]))) == {"7"}
+
+
+def test_a_long_pair_keeps_its_hypothesis():
+    text = f"PREMISE: {'word ' * 60}end. HYPOTHESIS: All of this can be read."
+    assert shortened(text).endswith(" ... HYPOTHESIS: All of this can be read.") and len(shortened(text)) <= WORDS + 4
+    assert shortened("A short one.") == "A short one."
+    assert shortened("x" * 400) == "x" * WORDS + " ..."
+
+
+def test_captions_name_the_data_once_and_warn_of_what_is_special(store):
+    runs, _ = store
+    tags = [{"infoscope.data": "a, b", "infoscope.code": "abc"}, {"infoscope.data": "a", "infoscope.code": "abc"}]
+    two = runs.iloc[:2].assign(tags=tags)
+    assert described(two) == "Profile laptop. Data a, b; code abc."
+    assert cautions(two) == [] and len(cautions(two.assign(data=["sst2", "imdb-bert"]))) == 2

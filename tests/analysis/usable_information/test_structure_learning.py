@@ -1,0 +1,89 @@
+"""The tables of structure learning on made-up runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.common.tables import save
+from analysis.usable_information.structure_learning import ANALYSIS
+
+WRONG = {"v-information": 0.1, "knn": 0.3, "partitioning": 0.1}
+
+
+@pytest.fixture
+def store(monkeypatch):
+    """Two sizes, two blocks of five data sets; on every data set knn has two tenths more wrong edges."""
+    rows, tables = [], {}
+    for study, case in (("trees", "gaussian-hub"), ("genes", "simulated"), ("frames", "digits")):
+        for n in (50, 200):
+            for block in (0, 1):
+                hardness = 0.1 * np.random.default_rng([n, block]).random(5)
+                for method, level in WRONG.items():
+                    score = {"trees": "wrong", "frames": "wrong", "genes": "auc"}[study]
+                    values = 1 - level - hardness if study == "genes" else level + hardness
+                    run = f"run-{len(rows)}"
+                    row = {"study": study, "case": case, "n": n, "method": method, "block": block, "sets": 5,
+                           score: values.mean(), f"{score}_variance": values.var(ddof=1), "run_id": run,
+                           "version": "1", "profile": "laptop", "tags": {"infoscope.data": case},
+                           "start": pd.Timestamp("2026-01-01")}  # fmt: skip
+                    if study == "frames":
+                        row |= {"wrong_directed": 0.5, "wrong_directed_variance": 0.1, "wrong_rooted": 0.0,
+                                "wrong_rooted_variance": 0.0}  # fmt: skip
+                    rows.append(row)
+                    tables[run] = pd.DataFrame({score: values})
+    monkeypatch.setattr("infoscope.tracking.table", lambda run, name: tables[run].copy())
+    return pd.DataFrame(rows), tables
+
+
+def analysed(runs):
+    return {result.name: result for result in ANALYSIS.analyse(runs, ANALYSIS.arguments([]))}
+
+
+def test_blocks_are_pooled_as_one_sample(store, tmp_path):
+    runs, tables = store
+    results = analysed(runs)
+    assert set(results) == {"trees", "genes", "frames"}
+    row = results["trees"].figures.set_index(["n", "method"]).loc[50, "knn"]
+    own = runs[(runs["study"] == "trees") & (runs["n"] == 50) & (runs["method"] == "knn")]
+    values = np.concatenate([tables[run]["wrong"] for run in own["run_id"]])
+    assert (row["sets"], row["wrong"]) == (10, pytest.approx(values.mean()))
+    assert row["wrong_error"] == pytest.approx(values.std(ddof=1) / np.sqrt(10))
+    assert "directed, first frame known" in results["frames"].text
+    assert all(len(save(result, tmp_path / name)) == 3 for name, result in results.items())
+
+
+def test_methods_are_compared_on_the_same_data_sets(store, verdicts):
+    results = analysed(store[0])
+    found = verdicts(results.values())
+    for case in ("gaussian-hub", "simulated", "digits"):
+        statement = f"{case}: V-information finds the structure better than "
+        assert found[statement + "nearest neighbours (typed)."] == "holds"
+        assert found[statement + "partitioning (plug-in)."] == "undecided"
+    claim = results["trees"].claims[0]
+    assert "-0.200" in claim.evidence and "20 paired runs" in claim.evidence
+
+
+def test_captions_tell_what_the_figures_cannot(store):
+    runs, tables = store
+    own = runs["study"] == "genes"
+    results = analysed(runs.assign(case=runs["case"].where(~own, "mine.npz")))
+    assert "samples of the rows of one table" in results["genes"].caption and "mine.npz" in results["genes"].caption
+    results = analysed(runs)
+    assert "another one for every data set" in results["genes"].caption and "one table" not in results["genes"].caption
+    assert "no wrong edge" not in results["trees"].caption
+    never = runs["study"] == "trees"
+    for run in runs.loc[never & (runs["method"] == "knn"), "run_id"]:
+        tables[run]["wrong"] = 0.0
+    perfect = runs.assign(**{name: runs[name].mask(never & (runs["method"] == "knn"), 0.0)
+                             for name in ("wrong", "wrong_variance")})  # fmt: skip
+    assert "no wrong edge in any of 10 data sets; up to 26 %" in analysed(perfect)["trees"].caption
+
+
+def test_older_settings_are_left_out_and_said(store):
+    runs, _ = store
+    newer = runs.assign(sets=7, start=pd.Timestamp("2026-02-01"))
+    results = analysed(pd.concat([runs, newer], ignore_index=True))
+    assert set(results["trees"].figures["sets"]) == {14}
+    assert f"{len(runs)} older runs" in results["trees"].caption

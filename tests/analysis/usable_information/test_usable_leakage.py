@@ -1,0 +1,76 @@
+"""The tables of usable leakage on made-up runs."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from analysis.common.tables import save
+from analysis.usable_information.usable_leakage import ANALYSIS
+
+COLUMNS = ("label", "block", "family", "value_bits", "standard_error_bits", "ceiling_bits", "floored", "n", "groups")
+
+
+@pytest.fixture
+def store(monkeypatch):
+    """Features hidden from a linear network, which neighbours still read; and a model whose z_y shows both the same."""
+    rows, tables = [], {}
+
+    def add(cell, values):
+        run = f"run-{len(rows)}"
+        rows.append({"run_id": run, "version": "1", "profile": "laptop", "start": pd.Timestamp("2026-01-01"),
+                     "tags": {"infoscope.data": "made up"}} | cell)  # fmt: skip
+        tables[run] = pd.DataFrame(
+            [(*key, value, 0.03, 1.0, 0, 100, 100) for key, value in values.items()], columns=COLUMNS
+        )
+
+    for seed in (0, 1, 2):
+        wobble = 0.01 * seed
+        for against, linear, near in (("linear", 0.0, 0.5), ("nothing", 0.4, 0.6)):
+            values = {
+                (label, "features", family): value + wobble
+                for label in ("hidden", "kept")
+                for family, value in (("logistic", linear), ("knn", near))
+            }
+            add({"study": "hiding", "against": against, "seed": seed, "reconstruction": 0.4 if linear else 0.6,
+                 "adversary_log_loss": 0.5}, values)  # fmt: skip
+        values = {(label, block, family): value - wobble
+                  for label in ("class", "domain") for block in ("z_y", "z_d")
+                  for family, value in (("logistic", 0.1), ("knn", 0.1 + 0.01 * seed))}  # fmt: skip
+        cell = {"study": "blocks", "source": f"key-{seed}", "model": "dann", "representation": "mean", "seed": seed}
+        add(cell, values)
+    monkeypatch.setattr("infoscope.tracking.table", lambda run, name: tables[run].copy())
+    return pd.DataFrame(rows)
+
+
+def analysed(runs):
+    return {result.name: result for result in ANALYSIS.analyse(runs, ANALYSIS.arguments([]))}
+
+
+def test_a_matrix_for_every_label(store, tmp_path):
+    results = analysed(store)
+    assert set(results) == {"hiding-hidden", "hiding-kept", "blocks-class", "blocks-domain"}
+    assert results["hiding-hidden"].text["hidden from"].tolist() == ["nothing", "linear"]
+    assert results["hiding-hidden"].text["error of reconstruction"].tolist() == ["0.400", "0.600"]
+    assert "100 items, 3 trainings each" in results["hiding-hidden"].caption
+    assert "adversary was too weak" not in results["blocks-class"].caption
+    assert results["blocks-class"].text.columns.tolist() == ["model", "block", "logistic", "knn"]
+    row = results["hiding-hidden"].figures.set_index(["of", "family"]).loc["linear", "knn"]
+    assert (row["value_bits"], row["seeds"]) == (pytest.approx(0.51), 3)
+    assert row["value_bits_error"] == pytest.approx(math.hypot(0.03, 0.01 / math.sqrt(3)))
+    assert all(len(save(result, tmp_path / name)) == 3 for name, result in results.items())
+
+
+def test_hiding_works_against_one_family_and_not_against_another(store, verdicts):
+    found = verdicts(analysed(store).values())
+    assert found["Features hidden from linear networks show logistic less than features that hide nothing."] == "holds"
+    assert found["Features hidden from linear networks still show knn more than logistic."] == "holds"
+    assert found["The domain in z_y of dann: it shows knn more than logistic."] == "undecided"
+
+
+def test_one_study_alone_and_one_family_alone(store, monkeypatch):
+    assert set(analysed(store[store["study"] == "blocks"].drop(columns="against"))) == {"blocks-class", "blocks-domain"}
+    only = analysed(store[store["against"] == "nothing"])
+    assert not only["hiding-hidden"].claims

@@ -1,0 +1,135 @@
+"""Camelyon17 in the folders of WILDS, of which a small tree is made: hospitals, slides, official splits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from infoscope.data.domains import camelyon17
+
+HEADER = ",patient,node,x_coord,y_coord,tumor,slide,center,split"
+#  patient, node, x, y, tumour, slide, hospital, split of the table (0 training, 1 in-domain validation)
+ROWS = [
+    ("004", 4, 3328, 21792, 1, 0, 0, 0),
+    ("004", 4, 3200, 22272, 0, 0, 0, 1),
+    ("010", 1, 96, 192, 1, 5, 1, 0),
+    ("010", 1, 192, 192, 0, 5, 1, 1),
+    ("042", 3, 640, 960, 0, 23, 2, 0),
+    ("051", 2, 640, 960, 1, 30, 2, 1),
+    ("061", 0, 512, 512, 0, 35, 3, 0),
+    ("061", 1, 512, 608, 1, 36, 3, 0),
+    ("072", 3, 96, 192, 1, 40, 4, 0),
+    ("072", 3, 96, 288, 0, 40, 4, 1),
+]
+PIXELS = np.random.default_rng(0).integers(0, 256, (len(ROWS), 96, 96, 3), dtype=np.uint8)
+
+
+def written(root: Path, header: str = HEADER, rows: list[tuple] = ROWS) -> Path:
+    folder = root / "camelyon17_v1.0"
+    for (patient, node, x, y, *_), pixels in zip(ROWS, PIXELS):
+        patches = folder / "patches" / f"patient_{patient}_node_{node}"
+        patches.mkdir(parents=True, exist_ok=True)
+        alpha = np.full((96, 96, 1), 255, np.uint8)  # the published patches are RGBA
+        path = patches / f"patch_patient_{patient}_node_{node}_x_{x}_y_{y}.png"
+        Image.fromarray(np.concatenate((pixels, alpha), 2)).save(path, compress_level=1)
+    lines = [header, *(",".join(map(str, (number, *row))) for number, row in enumerate(rows))]
+    (folder / "metadata.csv").write_text("\n".join(lines) + "\n")
+    return root
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> Path:
+    return written(tmp_path_factory.mktemp("wilds"))
+
+
+def test_labels_hospitals_slides_and_patches(root):
+    data = camelyon17(root, split=None)
+    assert data.y.tolist() == [row[4] for row in ROWS] and data.class_names == ("normal", "tumor")
+    assert data.d.tolist() == [row[6] for row in ROWS] and data.domain_names[2] == "hospital 2"
+    slides = [row[5] for row in ROWS]
+    assert [int(data.extra_names["slide"][code]) for code in data.groups] == slides
+    assert [data.extra_names["patient"][code] for code in data.extra["patient"]] == [row[0] for row in ROWS]
+    assert data.image_shape == (3, 96, 96)
+    expected = torch.from_numpy(PIXELS).permute(0, 3, 1, 2) / 255.0
+    assert torch.equal(data.images([8, 1]), expected[[8, 1]])
+
+
+@pytest.mark.parametrize(
+    ("split", "rows"), [("train", [0, 6, 7, 8]), ("id_val", [1, 9]), ("val", [2, 3]), ("test", [4, 5])]
+)
+def test_the_official_splits(root, split, rows):
+    """Training and in-domain validation as the table says; hospitals 1 and 2 are out of domain, whatever it says."""
+    data = camelyon17(root, split)
+    assert data.y.tolist() == [ROWS[row][4] for row in rows] and data.d.tolist() == [ROWS[row][6] for row in rows]
+    assert data.name == f"camelyon17 {split}"
+    assert torch.equal(data.images([0])[0], torch.from_numpy(PIXELS[rows[0]]).permute(2, 0, 1) / 255.0)
+
+
+def test_splits_share_codes_and_tell_which_they_are(root):
+    whole = camelyon17(root, None)
+    assert [whole.extra_names["split"][code] for code in whole.extra["split"]] == [
+        *("train", "id_val", "val", "val", "test", "test", "train", "train", "train", "id_val")
+    ]
+    parts = [camelyon17(root, split) for split in ("train", "id_val")]
+    assert set(parts[0].groups) & set(parts[1].groups) == set(parts[1].groups)  # the official ones share slides
+
+
+def test_groups_can_be_patients(root):
+    data = camelyon17(root, None, group="patient")
+    assert data.groups[6] == data.groups[7] and data.groups[4] != data.groups[5]
+    assert camelyon17(root, None).groups[6] != camelyon17(root, None).groups[7]
+
+
+def test_split_by_slide_holds_a_hospital_out(root):
+    split = camelyon17(root, None).split("hospital 2", None, torch.Generator().manual_seed(0))
+    assert set(split.test.d) == {2} and (len(split.train), len(split.test)) == (8, 2) and split.shared_groups == 0
+
+
+def test_resized(root):
+    assert camelyon17(root).resized(32).images([0]).shape == (1, 3, 32, 32)
+
+
+def test_the_folder_of_the_environment(root, monkeypatch):
+    monkeypatch.setenv("INFOSCOPE_DATA", str(root))
+    assert len(camelyon17()) == 4
+    monkeypatch.delenv("INFOSCOPE_DATA")
+    with pytest.raises(FileNotFoundError, match="root or INFOSCOPE_DATA must name the folder that holds camelyon17"):
+        camelyon17()
+
+
+def test_what_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="metadata.csv is not there"):
+        camelyon17(tmp_path)
+    written(tmp_path)
+    data = camelyon17(tmp_path, None)
+    (first, *_) = sorted((tmp_path / "camelyon17_v1.0" / "patches" / "patient_061_node_0").iterdir())
+    first.unlink()
+    with pytest.raises(FileNotFoundError, match="the image .*patch_patient_061_node_0_x_512_y_512.png is not there"):
+        data.images([5, 6])
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "said"),
+    [
+        (HEADER.replace("slide", "glass"), ROWS[0], r"metadata.csv must have the columns \['slide'\]"),
+        (HEADER, (*ROWS[0][:6], 5, 0), r"must have numbers 0 to 4 in column center, not \[5\]"),
+        (HEADER, (*ROWS[0][:4], 2, 0, 0, 0), r"must have numbers 0 to 1 in column tumor, not \[2\]"),
+        (HEADER, (*ROWS[0][:7], "train"), "must have whole numbers in column split, not text"),
+    ],
+)
+def test_damaged_tables_are_refused(tmp_path, header, row, said):
+    with pytest.raises(ValueError, match=said):
+        camelyon17(written(tmp_path, header, [row]))
+
+
+def test_other_splits_and_groups_are_refused(root):
+    with pytest.raises(
+        ValueError, match=r"split must be one of \['train', 'id_val', 'test', 'val'\] or None, not 'va'"
+    ):
+        camelyon17(root, "va")
+    with pytest.raises(ValueError, match="group must be slide or patient, not 'node'"):
+        camelyon17(root, group="node")

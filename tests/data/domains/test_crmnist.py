@@ -1,0 +1,228 @@
+"""CRMNIST: every pixel against Pillow, the law of colours, and what makes class and domain independent."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from scipy.stats import binom
+
+from infoscope.data import ImagePool, digits, mnist
+from infoscope.data.domains import crmnist
+
+with_real_data = pytest.mark.skipif(
+    not os.environ.get("INFOSCOPE_DATA"), reason="INFOSCOPE_DATA names no folder of real data"
+)
+# Digits of a class that each domain colours, and the factors of red, green and blue, as the published code has them.
+COLOURED = ("01234", "23456", "45678", "67890", "89012", "02468")
+FACTORS = {
+    "grey": (1, 1, 1),
+    "blue": (0.5, 0.5, 1.5),
+    "green": (0.5, 1.5, 0.5),
+    "yellow": (1.5, 1.5, 0.5),
+    "cyan": (0.5, 1.5, 1.5),
+    "magenta": (1.5, 0.5, 1.5),
+    "orange": (1.5, 0.9, 0.15),
+    "red": (1.5, 0.5, 0.5),
+}
+DOMAIN_COLOURS = ("blue", "green", "yellow", "cyan", "magenta", "orange")
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def plainly(pixels: np.ndarray, colour: str, degrees: float) -> np.ndarray:
+    """One digit uint8 [h, w], coloured by factors and then turned by Pillow: uint8 [3, h, w]."""
+    levels = np.floor(np.minimum(pixels[:, :, None] * np.array(FACTORS[colour]), 255.0) + 1e-9).astype(np.uint8)
+    return np.asarray(Image.fromarray(levels).rotate(degrees, Image.Resampling.NEAREST)).transpose(2, 0, 1)
+
+
+def check_pixels(data, pool: ImagePool, degrees) -> None:
+    images = (data.images(slice(None)) * 255).round().byte().numpy()
+    for item, image in enumerate(images):
+        colour = data.extra_names["colour"][data.extra["colour"][item]]
+        expected = plainly(pool.images[data.groups[item]].numpy(), colour, degrees[data.d[item]])
+        assert np.array_equal(image, expected), (item, colour)
+
+
+def test_every_pixel_is_pillows():
+    """Noise over all grey levels, so that any wrong factor, rounding, centre or direction shows."""
+    pixels = torch.from_numpy(np.random.default_rng(0).integers(0, 256, (60, 28, 28), dtype=np.uint8))
+    pool = ImagePool(pixels, torch.arange(60) % 10, "noise", synthetic=True)
+    data = crmnist(base=pool)
+    assert data.synthetic and data.image_shape == (3, 28, 28) and len(data) == 360
+    assert len(set(data.extra["colour"].tolist())) == 8  # every colour is tried
+    check_pixels(data, pool, (0, 15, 30, 45, 60, 75))
+
+
+def test_other_angles_and_sizes():
+    pixels = torch.from_numpy(np.random.default_rng(1).integers(0, 256, (20, 9, 14), dtype=np.uint8))
+    pool = ImagePool(pixels, torch.arange(20) % 10, "noise")
+    angles = (-33.3, 90, 180, 270, 400, 7)
+    data = crmnist(base=pool, rotations=angles, size=(9, 14))
+    assert data.image_shape == (3, 9, 14)
+    check_pixels(data, pool, angles)
+
+
+@with_real_data
+def test_real_digits():
+    data = crmnist(count=50)
+    assert data.name == "crmnist of mnist-train, 50 digits" and not data.synthetic
+    check_pixels(data, mnist("train"), (0, 15, 30, 45, 60, 75))
+
+
+def test_the_embedded_default(monkeypatch):
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+    data = crmnist()
+    assert data.name == "crmnist of digits" and data.image_shape == (3, 28, 28) and len(data) == 6 * 1797
+    assert data.domain_names == ("0 blue", "15 green", "30 yellow", "45 cyan", "60 magenta", "75 orange")
+    assert data.class_names == tuple("0123456789")
+
+
+def ink_in_corners(base) -> float:
+    """The share of the ink of upright digits that lies outside the circle which every rotation keeps."""
+    upright = (
+        crmnist(base=base, p=0.0, rotations=(0,), colours=("red",), subsets=((),)).images(slice(None)).mean((0, 1))
+    )
+    places = torch.arange(28) - 13.5
+    outside = (places[:, None] ** 2 + places**2).sqrt() > 14
+    return (upright[outside].sum() / upright.sum()).item()
+
+
+def test_the_frame_keeps_the_bundled_digits_from_being_cut():
+    assert ink_in_corners("digits") < 1e-3
+    assert ink_in_corners(digits()) > 1e-2
+
+
+def test_class_and_domain_share_no_information():
+    data = crmnist(base="digits", count=333)
+    table = np.zeros((10, 6), int)
+    np.add.at(table, (data.y, data.d), 1)
+    assert (table == table[:, :1]).all()  # p(y, d) = p(y) / 6, hence I(Y;D) = 0
+    for group in (data.groups[0], data.groups[100]):
+        assert sorted(data.d[data.groups == group]) == [0, 1, 2, 3, 4, 5]
+
+
+def test_each_digit_in_one_domain():
+    data = crmnist(base="digits", every_domain=False)
+    assert len(np.unique(data.groups)) == len(data) == 1797
+    table = np.zeros((10, 6), int)
+    np.add.at(table, (data.y, data.d), 1)
+    assert (np.ptp(table, axis=1) <= 1).all()
+    assert set(data.d[data.y == 0]) == set(range(6))
+
+
+def test_only_the_stated_colours_occur():
+    data = crmnist(base="digits")
+    names = data.extra_names["colour"]
+    assert names == ("grey", *DOMAIN_COLOURS, "red")
+    for domain, classes in enumerate(COLOURED):
+        for y in range(10):
+            found = {names[code] for code in data.extra["colour"][(data.d == domain) & (data.y == y)]}
+            if str(y) in classes:
+                assert found == {"grey", DOMAIN_COLOURS[domain]}
+            else:
+                assert found == ({"grey", "red"} if y == 7 else {"grey"})
+
+
+def test_the_probability_of_a_colour():
+    """34 cells (y, d) may be coloured: each count within the two-sided 1e-8 bounds, a false alarm once in 3e6."""
+    data = crmnist(base="digits", p=0.3)
+    cells = 0
+    for domain, classes in enumerate(COLOURED):
+        for y in {int(one) for one in classes} | {7}:
+            coloured = data.extra["colour"][(data.d == domain) & (data.y == y)] > 0
+            low, high = binom.interval(1 - 1e-8, len(coloured), 0.3)
+            assert low <= coloured.sum() <= high
+            cells += 1
+    assert cells == 34
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0])
+def test_certain_colours_are_a_function_of_class_and_domain(p):
+    data = crmnist(base="digits", p=p)
+    for domain, classes in enumerate(COLOURED):
+        for y in range(10):
+            found = set(data.extra["colour"][(data.d == domain) & (data.y == y)].tolist())
+            expected = (domain + 1 if str(y) in classes else 7 if y == 7 else 0) if p else 0
+            assert found == {expected}
+
+
+def test_without_a_red_class():
+    data = crmnist(base="digits", red_class=None, p=1.0)
+    assert data.extra_names["colour"] == ("grey", *DOMAIN_COLOURS)
+    assert set(data.extra["colour"][(data.y == 7) & (data.d == 0)]) == {0}
+
+
+def test_count_is_spread_over_the_classes():
+    data = crmnist(base="digits", count=200)
+    labels = digits().labels.numpy()
+    assert len(data) == 1200
+    expected = np.bincount(labels) * 200 / 1797
+    assert np.abs(np.bincount(data.y) / 6 - expected).max() < 1 + 1e-9
+    assert (labels[data.groups] == data.y).all()
+
+
+def test_same_seed_same_data_and_another_seed_another():
+    first, again, other = (crmnist(base="digits", count=100, generator=generator(seed)) for seed in (1, 1, 2))
+    assert torch.equal(first.images(slice(None)), again.images(slice(None)))
+    assert (first.groups == again.groups).all() and (first.extra["colour"] == again.extra["colour"]).all()
+    # 100 of 1,797 digits, 300 coins: agreement by chance is beyond 1e-90.
+    assert set(first.groups) != set(other.groups)
+
+
+def test_images_do_not_depend_on_how_they_are_asked_for():
+    data = crmnist(base="digits", count=40, size=16)
+    whole = data.images(slice(None))
+    order = np.random.default_rng(0).permutation(len(data))
+    assert torch.equal(data.images(order), whole[torch.from_numpy(order)])
+    assert torch.equal(data.in_memory().subset(order[:50]).images(slice(None)), whole[torch.from_numpy(order[:50])])
+    assert data.resized(8).images([3]).shape == (1, 3, 8, 8)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_digit_is_both_trained_on_and_judged_by(seed):
+    split = crmnist(base="digits", count=120).split("75 orange", 0.2, generator(seed))
+    seen = [set(part.groups.tolist()) for part in split]
+    assert not (seen[0] & seen[1] or seen[0] & seen[2] or seen[1] & seen[2])
+    assert set(split.test.d) == {5} and set(split.validation.d) == {0, 1, 2, 3, 4}
+    published = crmnist(base="digits", count=120).split(5, 0.2, generator(seed), disjoint=False)
+    assert len(published.test) == published.shared_groups == 120
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ({"rotations": (0, 15)}, "rotations, colours and subsets must be as many, .* not 2, 6 and 6"),
+        ({"rotations": (0, 15, 30, 45, 60, float("inf"))}, "rotations must be at least one finite angle"),
+        ({"rotations": "upright"}, "rotations must be angles in degrees"),
+        ({"colours": ("pink",) * 6}, "colours must be some of .*not 'pink'"),
+        ({"colours": ("grey",) * 6}, "colours must be some of .*not 'grey'"),
+        ({"subsets": ((0, 10),) * 6}, r"subsets and red_class must name classes of .*not \[10\]"),
+        ({"red_class": -1}, r"subsets and red_class must name classes of .*not \[-1\]"),
+        ({"p": 1.1}, r"p must be a probability in \[0, 1\], not 1.1"),
+        ({"p": float("nan")}, r"p must be a probability in \[0, 1\], not nan"),
+        ({"count": 1798}, "count must be at most 1797"),
+        ({"count": 0}, "count must be a whole number of at least 1"),
+        ({"size": 0}, "size must be a whole number of at least 1"),
+        ({"base": "svhn"}, "base must be an ImagePool, 'digits' or None, not 'svhn'"),
+    ],
+)
+def test_other_settings_are_refused(setting, said):
+    with pytest.raises(ValueError, match=said):
+        crmnist(**{"base": "digits"} | setting)
+
+
+def test_a_colour_pool_is_refused():
+    pool = ImagePool(torch.zeros(10, 8, 8, 3, dtype=torch.uint8), torch.arange(10), "rgb")
+    with pytest.raises(ValueError, match=r"base must hold grey images \[n, h, w\], not images \[10, 8, 8, 3\]"):
+        crmnist(base=pool)
+
+
+def test_a_folder_without_mnist_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="train-images-idx3-ubyte"):
+        crmnist(tmp_path)

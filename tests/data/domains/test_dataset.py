@@ -1,0 +1,282 @@
+"""Domain data sets: what they are made of, what they give back, and that no split tears a group apart."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from infoscope.data import DomainDataset
+
+IMAGES = np.random.default_rng(0).integers(0, 256, (12, 3, 6, 5), dtype=np.uint8)
+Y = [2, 2, 0, 0, 2, 0, 2, 2, 0, 0, 2, 0]
+D = ["b", "a", "a", "b", "b", "a", "b", "a", "a", "b", "b", "a"]
+GROUPS = [10, 10, 20, 20, 30, 30, 40, 40, 50, 50, 60, 60]
+
+
+def twelve(**others) -> DomainDataset:
+    return DomainDataset.of_arrays(IMAGES, Y, D, GROUPS, **others)
+
+
+def crossed(groups: int = 60, domains: int = 3) -> DomainDataset:
+    """Every group in every domain, its class that of the group: [groups * domains] features, the item's number."""
+    group = np.tile(np.arange(groups), domains)
+    d = np.repeat(np.arange(domains), groups)
+    return DomainDataset.of_arrays(np.arange(len(d), dtype=np.float32)[:, None], group % 4, d, group)
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def test_labels_are_coded_and_groups_stay():
+    data = twelve(extra={"site": ["x", "y"] * 6})
+    assert len(data) == 12 and data.image_shape == (3, 6, 5)
+    assert data.class_names == ("0", "2") and [data.class_names[code] for code in data.y] == [str(y) for y in Y]
+    assert data.domain_names == ("a", "b") and [data.domain_names[code] for code in data.d] == D
+    assert data.groups.tolist() == GROUPS
+    assert data.extra["site"].tolist() == [0, 1] * 6 and data.extra_names["site"] == ("x", "y")
+    assert all(labels.dtype == np.int64 for labels in (data.y, data.d, data.groups, data.extra["site"]))
+
+
+def test_names_that_are_given_are_kept_although_a_class_has_no_items():
+    data = twelve(class_names=("zero", "one", "two"))
+    assert data.y.tolist() == Y and data.class_names == ("zero", "one", "two")
+
+
+def test_groups_of_text_are_numbered_and_groups_left_out_are_items():
+    assert (
+        DomainDataset.of_arrays(IMAGES, Y, D, [str(group) for group in GROUPS]).groups.tolist()
+        == np.repeat(np.arange(6), 2).tolist()
+    )
+    assert DomainDataset.of_arrays(IMAGES, Y, D).groups.tolist() == list(range(12))
+
+
+@pytest.mark.parametrize("index", [[3, 0, 3], np.array([3, 0, 3]), torch.tensor([3, 0, 3])])
+def test_images_are_floats_between_0_and_1(index):
+    images = twelve().images(index)
+    assert images.dtype == torch.float32
+    np.testing.assert_allclose(images.numpy(), IMAGES[[3, 0, 3]] / 255.0, atol=1e-7)
+
+
+def test_a_slice_a_mask_and_nothing_choose_images():
+    data = twelve()
+    assert torch.equal(data.images(slice(2, 9, 3)), data.images([2, 5, 8]))
+    assert torch.equal(data.images(np.arange(12) > 9), data.images([10, 11]))
+    assert data.images([]).shape == (0, 3, 6, 5)
+
+
+def test_float_images_and_features_come_back_as_they_are():
+    grey = torch.rand(4, 6, 5, dtype=torch.float64, generator=generator())
+    data = DomainDataset.of_arrays(grey, [0] * 4, [0] * 4)
+    assert data.image_shape == (1, 6, 5) and torch.equal(data.images(slice(None))[:, 0], grey.float())
+    features = DomainDataset.of_arrays([[-3, 700], [2, 1]], [0, 1], [0, 0])
+    assert features.image_shape == (2,) and features.images([0]).tolist() == [[-3.0, 700.0]]
+
+
+def test_what_is_given_back_can_be_changed():
+    data = DomainDataset.of_arrays(torch.zeros(2, 1, 2, 2), [0, 1], [0, 0])
+    data.images([0]).add_(1.0)
+    data.images(slice(None)).add_(1.0)
+    assert data.images([0, 1]).sum() == 0.0
+
+
+def test_a_subset_keeps_codes_groups_and_images():
+    data = twelve(extra={"site": list(range(12))})
+    part = data.subset([7, 2]).subset([1, 0])
+    assert torch.equal(part.images(slice(None)), data.images([2, 7]))
+    for labels, whole in ((part.y, data.y), (part.d, data.d), (part.groups, data.groups)):
+        assert labels.tolist() == whole[[2, 7]].tolist()
+    assert part.extra["site"].tolist() == [2, 7]
+    assert part.class_names == data.class_names and data.subset(data.d == 0).name == "arrays (6 of 12)"
+
+
+def test_a_data_set_survives_pickling():
+    data = twelve().resized(4).subset([5, 6])
+    assert torch.equal(pickle.loads(pickle.dumps(data)).images([1]), data.images([1]))
+
+
+def test_what_is_printed():
+    printed = "DomainDataset('arrays (3 of 12)', 3 items (3, 6, 5), 2 classes, 2 domains, 2 groups)"
+    assert repr(twelve().subset([0, 1, 2])) == printed
+
+
+def test_resized_is_what_pillow_makes_to_a_grey_level():
+    data = twelve().resized((3, 4))
+    assert data.image_shape == (3, 3, 4) and data.name == "arrays at 3 x 4"
+    ours = (data.images([4])[0] * 255).round().permute(1, 2, 0).numpy()
+    pillow = np.asarray(Image.fromarray(IMAGES[4].transpose(1, 2, 0)).resize((4, 3), Image.Resampling.BICUBIC))
+    assert np.abs(ours - pillow).max() <= 1
+
+
+def test_resized_floats_stay_between_0_and_1():
+    steps = torch.zeros(1, 8, 8)
+    steps[:, :, 4:] = 1.0
+    larger = DomainDataset.of_arrays(steps, [0], [0]).resized(32).images([0])
+    assert larger.shape == (1, 1, 32, 32) and larger.min() == 0.0 and larger.max() == 1.0
+
+
+def test_the_same_size_is_the_same_data_set():
+    data = twelve()
+    assert data.resized((6, 5)) is data
+
+
+def test_in_memory_keeps_the_images_of_the_part(monkeypatch):
+    monkeypatch.setattr("infoscope.data.domains.dataset._IMAGES_AT_ONCE", 4)
+    data = twelve().resized(3).subset([11, 0, 5, 7, 2])
+    kept = data.in_memory()
+    assert kept.source.values.shape == (5, 3, 3, 3) and kept.source.values.dtype == torch.uint8
+    assert torch.equal(kept.images(slice(None)), data.images(slice(None)))
+    assert kept.subset([2]).y.tolist() == [data.y[2]]
+
+
+class TestSplit:
+    """Groups that are in every domain, and groups that are in one."""
+
+    @pytest.mark.parametrize("held_out", [None, 1])
+    @pytest.mark.parametrize("seed", range(5))
+    def test_no_group_is_in_two_parts(self, held_out, seed):
+        split = crossed().split(held_out, 0.25, generator(seed))
+        seen = [set(part.groups.tolist()) for part in split]
+        assert not (seen[0] & seen[1] or seen[0] & seen[2] or seen[1] & seen[2])
+        assert split.shared_groups == 0
+
+    def test_sizes_and_domains_when_every_group_is_in_every_domain(self):
+        """60 groups: a fifth (12) is tested, a quarter of the other 48 (12) validated, within a group of that."""
+        split = crossed().split("2", 0.25, generator())
+        assert set(split.test.d.tolist()) == {2} and abs(len(split.test) - 12) <= 1
+        for part, groups in ((split.train, 36), (split.validation, 12)):
+            assert set(part.d.tolist()) == {0, 1} and abs(len(part) - 2 * groups) <= 4
+        in_domain = crossed().split(None, 0.25, generator())
+        assert all(set(part.d.tolist()) == {0, 1, 2} for part in in_domain)
+        assert sum(map(len, in_domain)) == 180
+
+    def test_classes_are_spread_evenly(self):
+        """15 groups of each of 4 classes: every part has its share of each to within one."""
+        split = crossed().split(0, 0.25, generator(3), test=0.4)
+        for part, expected in ((split.test, 6), (split.validation, 2.25), (split.train, 6.75)):
+            groups = part.subset(part.d == part.d[0])
+            assert np.abs(np.bincount(groups.y, minlength=4) - expected).max() < 2
+
+    def test_groups_of_the_held_out_domain_alone_are_all_tested(self):
+        d = np.repeat([0, 1, 2], 20)
+        slides = np.repeat(np.arange(12), 5)
+        data = DomainDataset.of_arrays(np.zeros((60, 1)), np.tile([0, 1], 30), d, slides)
+        split = data.split(2, 0.25, generator())
+        assert split.test.groups.tolist() == slides[d == 2].tolist()
+        assert len(split.train) + len(split.validation) == 40
+
+    def test_the_protocol_of_the_literature_shares_groups_and_says_so(self):
+        split = crossed().split(1, None, generator(), disjoint=False)
+        assert split.validation is None
+        assert len(split.test) == 60 and len(split.train) == 120
+        assert split.shared_groups == 60
+
+    def test_the_names_of_the_parts_say_what_they_are(self):
+        split = crossed().split(1, 0.2, generator())
+        assert [part.name for part in split] == [
+            "arrays training without 1",
+            "arrays validation without 1",
+            "arrays test on 1",
+        ]
+
+    def test_same_seed_same_split_and_another_seed_another(self):
+        data = crossed()
+        first, again, other = (data.split(1, 0.2, generator(seed)) for seed in (7, 7, 8))
+        assert torch.equal(first.train.images(slice(None)), again.train.images(slice(None)))
+        # 12 of 60 groups are tested: two draws agree once in more than 1e7 (15 choose 3, to the fourth).
+        assert set(first.test.groups) != set(other.test.groups)
+
+    def test_a_class_of_the_held_out_domain_alone_does_not_forbid_a_split(self):
+        data = DomainDataset.of_arrays(np.zeros((40, 1)), [0] * 20 + [1] * 20, [0] * 20 + [1] * 20)
+        assert set(data.split(1, 0.2, generator()).test.y) == {1}
+
+    @pytest.mark.parametrize("held_out", ["c", 3, -1, True, 1.0])
+    def test_a_domain_that_is_not_there_is_refused(self, held_out):
+        with pytest.raises(ValueError, match=r"held_out must be one of the domains \{0: 'a', 1: 'b'\}"):
+            twelve().split(held_out, 0.2, generator())
+
+    def test_a_name_of_two_domains_is_refused(self):
+        data = crossed()
+        twice = DomainDataset.of_arrays(np.zeros((180, 1)), data.y, data.d, domain_names=("up", "up", "down"))
+        with pytest.raises(ValueError, match="held_out must be one of the domains .*not 'up'"):
+            twice.split("up", 0.2, generator())
+        assert len(twice.split(1, 0.2, generator()).test) == 60
+
+    @pytest.mark.parametrize("fraction", [0, 1, 1.5, -0.1, "half", float("nan")])
+    def test_fractions_are_inside_0_and_1(self, fraction):
+        with pytest.raises(ValueError, match=r"validation must be a fraction inside \(0, 1\)"):
+            crossed().split(0, fraction, generator())
+        with pytest.raises(ValueError, match=r"test must be a fraction inside \(0, 1\)"):
+            crossed().split(0, 0.2, generator(), test=fraction)
+
+    def test_too_few_groups_are_refused(self):
+        data = DomainDataset.of_arrays(np.zeros((4, 1)), [0] * 4, [0] * 4, [1, 1, 2, 2])
+        with pytest.raises(ValueError, match="of 2 groups none is left for"):
+            data.split(None, 0.01, generator(), test=0.5)
+
+    def test_a_class_that_training_lost_is_refused(self):
+        data = DomainDataset.of_arrays(np.zeros((40, 1)), [0] * 39 + [1], [0] * 40)
+        refused = 0
+        for seed in range(200):
+            try:
+                split = data.split(None, 0.5, generator(seed), test=0.5)
+                assert set(split.train.y) == {0, 1}
+            except ValueError as error:
+                refused += 1
+                assert "must leave every class in training" in str(error) and "['1']" in str(error)
+        # The lone item is in training with probability 1/4: no refusal, or 200, has a chance below 1e-20.
+        assert 0 < refused < 200
+
+    def test_in_domain_tests_cannot_share_groups(self):
+        with pytest.raises(ValueError, match="held_out must be a domain when disjoint is False, not None"):
+            crossed().split(None, 0.2, generator(), disjoint=False)
+
+
+@pytest.mark.parametrize("index", [[12], [-1], [0.5], [[1]], [True, False], "all"])
+def test_positions_that_are_not_there_are_refused(index):
+    with pytest.raises(ValueError, match="index must be positions from 0 to 11"):
+        twelve().images(index)
+
+
+def test_an_empty_part_is_refused():
+    with pytest.raises(ValueError, match="index must choose at least one of the 12 items"):
+        twelve().subset([])
+
+
+@pytest.mark.parametrize(
+    ("x", "said"),
+    [
+        (np.zeros(12), "images .* or features"),
+        (np.zeros((0, 3)), "images .* or features"),
+        (np.zeros((12, 2), bool), "images .* or features"),
+        ("twelve images", "array of images"),
+        (np.full((12, 2), np.nan), "finite, but 12 of its 12"),
+        (np.zeros((12, 28, 28, 3), np.uint8), "channels first"),
+        (np.full((12, 4, 4), 2.0), r"floats in \[0, 1\], not torch.float64 from 2 to 2"),
+        (np.zeros((12, 4, 4), np.int64), r"floats in \[0, 1\]"),
+    ],
+)
+def test_x_of_other_kinds_is_refused(x, said):
+    with pytest.raises(ValueError, match=f"x must .*{said}"):
+        DomainDataset.of_arrays(x, Y, D)
+
+
+@pytest.mark.parametrize("labels", [[0, 1], np.zeros(12), [None] * 12])
+def test_labels_of_other_kinds_are_refused(labels):
+    for argument, others in (("y", (labels, D)), ("d", (Y, labels)), ("groups", (Y, D, labels))):
+        with pytest.raises(ValueError, match=f"{argument} must be 12 whole numbers or strings"):
+            DomainDataset.of_arrays(IMAGES, *others)
+
+
+def test_codes_without_a_name_are_refused():
+    with pytest.raises(ValueError, match="y must be codes from 0 to 1, .* not values from 0 to 2"):
+        twelve(class_names=("zero", "one"))
+
+
+def test_features_have_no_size():
+    with pytest.raises(ValueError, match="size must be left out for features"):
+        crossed().resized(8)

@@ -1,0 +1,155 @@
+"""dSprites: the real files, and what is read from files of their format."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from infoscope.data import factor_data
+from infoscope.data.factors import dsprites
+
+FULL, GRID, SUBSET = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz", "dsprites_downsampled.npz", "dsprites_subset.npz"
+with_real_data = pytest.mark.skipif(
+    not os.environ.get("INFOSCOPE_DATA"), reason="INFOSCOPE_DATA names no folder of real data"
+)
+
+
+def write(root: Path, name: str, sizes: tuple[int, ...], side: int = 3, colour: bool = False, **changes) -> np.ndarray:
+    """A file of the published layout, with random images side x side; returns them. `changes` replace its arrays."""
+    codes = np.array(list(itertools.product(*map(range, sizes))))
+    values = np.stack([codes[:, 0] + 1, *(np.linspace(0, 1, size)[c] for size, c in zip(sizes[1:], codes.T[1:]))], 1)
+    if colour:
+        codes, values = (np.hstack([np.full((len(codes), 1), k), t]) for k, t in ((0, codes), (1, values)))
+    images = np.random.default_rng(0).integers(0, 2, (len(codes), side, side), dtype=np.uint8)
+    (root / "dsprites").mkdir(exist_ok=True)
+    # The published files carry their metadata as a pickled object, which must not be touched.
+    metadata = np.array({"author": object()}, dtype=object)
+    arrays = {"imgs": images, "latents_classes": codes, "latents_values": values.astype(float), "metadata": metadata}
+    np.savez_compressed(root / "dsprites" / name, **(arrays | changes))
+    return images
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_a_file_of_the_published_layout(tmp_path, colour):
+    images = write(tmp_path, GRID, (3, 2, 4, 2, 2), colour=colour)
+    dataset = dsprites(tmp_path)
+    assert dataset.factor_names == ("shape", "scale", "orientation", "posX", "posY")
+    assert dataset.factor_sizes == (3, 2, 4, 2, 2) and dataset.is_grid
+    assert dataset.factor_values[0].tolist() == ["square", "ellipse", "heart"]
+    assert np.allclose(dataset.factor_values[2], [0, 1 / 3, 2 / 3, 1])
+    assert np.array_equal(dataset.images(np.arange(len(images)))[:, 0].numpy(), images)
+    assert (dataset.name, dataset.synthetic) == ("dsprites-grid", False)
+
+
+def test_many_pieces_are_put_together(tmp_path, monkeypatch):
+    import sys
+
+    monkeypatch.setattr(sys.modules["infoscope.data.factors.dsprites"], "_BYTES_AT_ONCE", 100)
+    images = write(tmp_path, SUBSET, (3, 2, 3, 2, 2), side=5)
+    dataset = dsprites(tmp_path, "subset")
+    order = np.random.default_rng(1).permutation(len(images))
+    assert np.array_equal(dataset.images(order)[:, 0].numpy(), images[order])
+
+
+def test_the_grid_comes_from_the_full_file_too(tmp_path):
+    images = write(tmp_path, FULL, (3, 2, 8, 4, 4), colour=True)
+    full, grid = dsprites(tmp_path, "full"), dsprites(tmp_path)
+    assert full.name == "dsprites-full" and len(full) == len(images)
+    assert grid.factor_sizes == (3, 2, 2, 2, 2) and grid.is_grid
+    kept = images.reshape(3, 2, 8, 4, 4, 3, 3)[:, :, ::4, ::2, ::2].reshape(-1, 3, 3)
+    assert np.array_equal(grid.images(np.arange(len(grid)))[:, 0].numpy(), kept)
+    assert factor_data(tmp_path).name == grid.name
+
+
+def test_the_default_without_real_data(tmp_path, monkeypatch):
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+    assert factor_data().synthetic and len(factor_data()) == 46_080
+    monkeypatch.setenv("INFOSCOPE_DATA", str(tmp_path))
+    assert factor_data().synthetic
+    write(tmp_path, SUBSET, (3, 2, 2, 2, 2))
+    assert factor_data().synthetic, "the subset is no grid"
+    write(tmp_path, GRID, (3, 2, 2, 2, 2))
+    assert factor_data().name == "dsprites-grid"
+
+
+def test_what_is_not_there_is_said_to_be_missing(tmp_path, monkeypatch):
+    for part, file in (("grid", GRID), ("subset", SUBSET), ("full", FULL)):
+        with pytest.raises(FileNotFoundError, match=f"{file} is not there; it can be obtained from .*GitHub"):
+            dsprites(tmp_path, part)
+    with pytest.raises(FileNotFoundError, match=f"{GRID} is not there"):
+        factor_data(tmp_path)
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+    with pytest.raises(FileNotFoundError, match=f"INFOSCOPE_DATA must name the folder that holds dsprites/{FULL}"):
+        dsprites(part="full")
+    with pytest.raises(FileNotFoundError, match="root names the folder '.*nowhere', which does not exist"):
+        factor_data(tmp_path / "nowhere")
+
+
+def test_another_part_is_refused():
+    with pytest.raises(ValueError, match=r"part must be one of \['grid', 'subset', 'full'\], not 'test'"):
+        dsprites(part="test")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"imgs": np.full((48, 3, 3), 2, np.uint8)}, "imgs has the value 2"),
+        ({"imgs": np.zeros((48, 3, 3), np.float32)}, "imgs is float32 .* and not uint8"),
+        ({"imgs": np.zeros((48, 3, 3), np.uint8, order="F")}, "imgs is uint8 .*, by column"),
+        ({"imgs": np.zeros((47, 3, 3), np.uint8)}, r"imgs is uint8 \[47, 3, 3\] and not uint8 \[48, H, W\]"),
+        ({"latents_classes": np.array([{}] * 48, dtype=object)}, "allow_pickle=False"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused(tmp_path, changes, message):
+    write(tmp_path, GRID, (3, 2, 2, 2, 2), **changes)
+    with pytest.raises(ValueError, match=f"{GRID} must be .*, but: .*{message}"):
+        dsprites(tmp_path)
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "empty"])
+def test_a_damaged_file_is_refused(tmp_path, damage):
+    write(tmp_path, GRID, (3, 2, 2, 2, 2), side=64)
+    path = tmp_path / "dsprites" / GRID
+    content = bytearray(path.read_bytes())
+    if damage == "changed":
+        content[2000:2200] = bytes(200)  # within the images, which come first
+    path.write_bytes({"cut": content[: len(content) // 2], "changed": content, "empty": b""}[damage])
+    with pytest.raises(ValueError, match=f"{GRID} must be an? .*, but: "):
+        dsprites(tmp_path)
+
+
+@with_real_data
+def test_the_real_grid():
+    dataset = factor_data()
+    assert dataset.name.startswith("dsprites") and not dataset.synthetic
+    assert dataset.factor_sizes == (3, 6, 10, 16, 16) and dataset.is_grid and dataset.image_shape == (1, 64, 64)
+    assert np.array_equal(dataset.index_of(dataset.factors[::97]), np.arange(len(dataset))[::97])
+    images = dataset.images(dataset.subset("scale", 5)[::50])
+    assert set(images.unique().tolist()) == {0.0, 1.0}
+
+
+@with_real_data
+def test_the_real_subset():
+    """As many factor values as the full set, no combination twice, and the first and last orientation alike."""
+    dataset = dsprites(part="subset")
+    assert dataset.factor_sizes == (3, 6, 40, 32, 32) and len(dataset) == 20_000 and not dataset.is_grid
+    assert len(np.unique(dataset.factors, axis=0)) == len(dataset)
+    where = {tuple(row): place for place, row in enumerate(dataset.factors.tolist())}
+    pairs = [(where[row], where[(*row[:2], 39, *row[3:])]) for row in where if (*row[:2], 39, *row[3:]) in where]
+    pairs = np.array([pair for pair in pairs if dataset.factors[pair[0], 2] == 0])
+    assert len(pairs) >= 5
+    assert torch.equal(dataset.images(pairs[:, 0]), dataset.images(pairs[:, 1]))
+
+
+@with_real_data
+def test_parts_agree_on_their_common_images():
+    grid, subset = dsprites(), dsprites(part="subset")
+    common = np.flatnonzero((subset.factors % [1, 1, 4, 2, 2] == 0).all(axis=1))
+    assert len(common) > 1000
+    places = grid.index_of(subset.factors[common] // [1, 1, 4, 2, 2])
+    assert torch.equal(subset.images(common), grid.images(places))

@@ -1,0 +1,231 @@
+"""Generated sprites: the exact grid, its outlines, symmetries and positions, and how they compare to dSprites."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.path import Path
+
+from infoscope.data import FactorDataset
+from infoscope.data.factors import dsprites, sprites
+
+SHAPES = {"square": 0, "ellipse": 1, "heart": 2}
+# In sides of the image. The heart's curve has the area 180 pi and the width 32, in units of 0.3 / 29.
+AREA = {"square": 0.3**2, "ellipse": math.pi * 0.1994 * 0.1128, "heart": 180 * math.pi * (0.3 / 32) * (0.3 / 29)}
+with_real_data = pytest.mark.skipif(
+    not os.environ.get("INFOSCOPE_DATA"), reason="INFOSCOPE_DATA names no folder of real data"
+)
+
+
+def one(dataset: FactorDataset, *codes: int) -> torch.Tensor:
+    """The image of these codes, bool [H, W]."""
+    return dataset.images(dataset.index_of([codes]))[0, 0] > 0
+
+
+def centre(image: torch.Tensor) -> tuple[float, float]:
+    """Mean x and y of the white pixels' centres, in sides of the image."""
+    y, x = image.nonzero().double().add(0.5).mean(0).tolist()
+    return x / image.shape[1], y / image.shape[0]
+
+
+def test_the_grid_is_complete_and_in_order():
+    dataset = sprites(3, 2, 4, 3, resolution=16)
+    assert dataset.factor_names == ("shape", "scale", "orientation", "posX", "posY")
+    assert dataset.factor_sizes == (3, 2, 4, 3, 3)
+    assert dataset.factors.tolist() == [list(row) for row in itertools.product(*map(range, dataset.factor_sizes))]
+    assert dataset.is_grid and dataset.synthetic
+    assert dataset.name == "generated-sprites 3x2x4x3x3 at 16 x 16"
+
+
+def test_the_default_has_the_published_values():
+    """Every 4th of 40 orientations in [0, 2 pi] and every 2nd of 32 positions in [0, 1], ends included."""
+    dataset = sprites()
+    assert len(dataset) == 46_080 and dataset.image_shape == (1, 64, 64)
+    shape, scale, orientation, x, y = dataset.factor_values
+    assert shape.tolist() == ["square", "ellipse", "heart"]
+    assert np.allclose(scale, [0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
+    assert np.allclose(orientation, np.linspace(0, 2 * np.pi, 40)[::4])
+    assert np.allclose(x, np.linspace(0, 1, 32)[::2]) and np.array_equal(x, y)
+
+
+def test_the_full_grid_is_there_without_being_made():
+    dataset = sprites(3, 6, 40, 32)
+    assert len(dataset) == 737_280
+    some = dataset.sample(500, torch.Generator().manual_seed(0))
+    images = dataset.images(some)
+    assert set(images.unique().tolist()) == {0.0, 1.0}
+    assert images.flatten(1).any(1).all()
+
+
+def test_a_thinner_grid_has_the_images_of_the_full_one():
+    full, thin = sprites(3, 6, 40, 32, resolution=32), sprites(resolution=32)
+    thinned = full.thinned({"orientation": 4, "posX": 2, "posY": 2})
+    assert np.array_equal(thinned.factors, thin.factors)
+    for ours, theirs in zip(thinned.factor_values, thin.factor_values):
+        assert np.array_equal(ours, theirs)
+    some = np.random.default_rng(0).choice(len(thin), 3000, replace=False)
+    assert torch.equal(thinned.images(some), thin.images(some))
+
+
+def test_images_depend_on_nothing_but_their_index():
+    """The same alone, in another order, in a batch of more than are rendered at once, and from another data set."""
+    dataset = sprites(resolution=32)
+    some = np.random.default_rng(1).choice(len(dataset), 2000)
+    images = dataset.images(some)
+    assert torch.equal(images, sprites(resolution=32).images(some[::-1].copy()).flip(0))
+    assert torch.equal(images[:20], torch.cat([dataset.images([place]) for place in some[:20]]))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_outlines_have_their_areas_at_every_scale(shape):
+    """At 512 pixels the area is right to the pixels of the outline: a half in each of fewer than 1,000."""
+    dataset = sprites(3, 6, 3, 2, resolution=512)
+    for scale, turn in itertools.product(range(6), range(3)):
+        expected = AREA[shape] * float(dataset.factor_values[1][scale]) ** 2
+        area = one(dataset, SHAPES[shape], scale, turn, 1, 0).double().mean().item()
+        assert area == pytest.approx(expected, rel=0.01), (scale, turn)
+
+
+@pytest.mark.parametrize("resolution", [16, 33, 64, 128])
+def test_sprites_are_where_the_positions_say(resolution):
+    """Squares and ellipses are symmetric about their origin, which moves from 1/4 to 3/4, to a pixel."""
+    dataset = sprites(2, 6, 5, 32, resolution)
+    x, y = dataset.factor_values[3:]
+    for shape, turn, across, down in itertools.product((0, 1), (0, 3), (0, 11, 31), (0, 20, 31)):
+        found = centre(one(dataset, shape, 5, turn, across, down))
+        assert found == pytest.approx((0.25 + x[across] / 2, 0.25 + y[down] / 2), abs=1.0 / resolution)
+
+
+@pytest.mark.parametrize("resolution", [16, 33, 64])
+def test_no_sprite_is_cut_off(resolution):
+    """The largest sprites in the corners leave the border free, and have as many pixels as in the middle: the edges of
+    a square make a row and a column of 0.3 sides more or less."""
+    dataset = sprites(3, 6, 40, 32, resolution)
+    for shape, turn in itertools.product(range(3), range(0, 40, 3)):
+        corners = [one(dataset, shape, 5, turn, a, b) for a, b in itertools.product((0, 31), repeat=2)]
+        middle = one(dataset, shape, 5, turn, 15, 16).sum().item()
+        for image in corners:
+            assert image.sum().item() == pytest.approx(middle, abs=0.6 * resolution + 1)
+            assert not (image[0].any() or image[-1].any() or image[:, 0].any() or image[:, -1].any())
+
+
+def test_hearts_turn_counter_clockwise_from_upright():
+    """The tip, the white pixel farthest from the origin at orientation 0, is below it and then goes to the right."""
+    dataset = sprites(3, 6, 40, 32, 256)
+    x, y = (0.25 + 0.5 * values[16] for values in dataset.factor_values[3:])
+    for turn in range(40):
+        image = one(dataset, 2, 5, turn, 16, 16)
+        angle = float(dataset.factor_values[2][turn])
+        tip = int((x + 0.147 * math.sin(angle)) * 256), int((y + 0.147 * math.cos(angle)) * 256)
+        beyond = int((x - 0.147 * math.sin(angle)) * 256), int((y - 0.147 * math.cos(angle)) * 256)
+        assert image[tip[1] - 1 : tip[1] + 2, tip[0] - 1 : tip[0] + 2].any()
+        assert not image[beyond[1] - 1 : beyond[1] + 2, beyond[0] - 1 : beyond[0] + 2].any(), "the notch"
+
+
+def test_hearts_are_mirror_symmetric_and_point_down():
+    """About their origin, which is at a quarter of the side; the widest row is above the middle, the last a point."""
+    image = one(sprites(3, 6, 1, 1, 1024), 2, 5, 0, 0, 0)
+    assert torch.equal(image[:, :512], image[:, :512].flip(1))
+    widths = image.sum(1)
+    rows = widths.nonzero().flatten()
+    assert widths.argmax() < rows.float().mean()
+    assert widths[rows[-1]] < 0.02 * 1024
+
+
+def test_what_orientation_cannot_tell():
+    """A square is the same after a quarter turn, an ellipse after a half, and everything after a whole one, which is
+    the last of 40 orientations; no other pair of orientations gives the same images."""
+    dataset = sprites(3, 6, 40, 2, 64)
+    for shape in range(3):
+        images = torch.stack([one(dataset, shape, 5, turn, 1, 0) for turn in range(40)]).flatten(1)
+        same = (images[:, None] == images).all(2).nonzero()
+        assert same[same[:, 0] < same[:, 1]].tolist() == [[0, 39]]
+
+
+@pytest.mark.parametrize(("shape", "turns", "equal"), [(0, 4, True), (1, 2, True), (1, 4, False), (2, 2, False)])
+def test_symmetries_of_the_outlines(shape, turns, equal):
+    """Turned in the image itself about the pixel corner that is its middle: exact where the outline is symmetric."""
+    image = one(sprites(3, 6, 3, 1, 512), shape, 5, 2, 0, 0)[:256, :256]
+    turned = image.rot90(4 // turns)
+    differing = (image != turned).sum().item() / image.sum().item()
+    assert differing < 0.005 if equal else differing > 0.1
+
+
+def test_resolutions_show_the_same_sprites():
+    """Averaging over blocks of 4 pixels of a fine image agrees with the coarse one in all but pixels of the outline."""
+    coarse, fine = sprites(resolution=32), sprites(resolution=128).resized(32)
+    some = np.random.default_rng(2).choice(len(coarse), 300, replace=False)
+    a, b = coarse.images(some), fine.images(some)
+    inner = (b == 0) | (b == 1)
+    assert torch.equal(a[inner], b[inner])
+    assert (a - b).abs().mean() < 0.02
+
+
+def plain(codes: np.ndarray, dataset: FactorDataset) -> np.ndarray:
+    """The image of these codes, bool [H, W], pixel by pixel in float64, the heart as a polygon of its curve."""
+    scale, turn, x, y = (float(values[code]) for values, code in zip(dataset.factor_values[1:], codes[1:]))
+    centres = (np.arange(dataset.image_shape[1]) + 0.5) / dataset.image_shape[1]
+    offset = (centres[None, :] - 0.25 - 0.5 * x + 1j * (centres[:, None] - 0.25 - 0.5 * y)) / scale
+    frame = offset * np.exp(1j * turn)  # y points down, so this takes a counter-clockwise turn back
+    if codes[0] == 0:
+        return np.maximum(abs(frame.real), abs(frame.imag)) <= 0.15
+    if codes[0] == 1:
+        return (frame.real / 0.1994) ** 2 + (frame.imag / 0.1128) ** 2 <= 1
+    t = np.linspace(0, 2 * np.pi, 721)
+    across = 0.15 * np.sin(t) ** 3
+    up = 0.3 / 29 * (13 * np.cos(t) - 5 * np.cos(2 * t) - 2 * np.cos(3 * t) - np.cos(4 * t)) + 0.0225
+    points = np.stack([frame.real, -frame.imag], -1).reshape(-1, 2)
+    return Path(np.stack([across, up], 1)).contains_points(points).reshape(frame.shape)
+
+
+def test_images_are_those_of_a_plain_rendering():
+    """All but pixels whose centre is within rounding, or the polygon's arc, of the outline."""
+    dataset = sprites(3, 6, 40, 32, 48)
+    differing = 0
+    for place in np.random.default_rng(4).choice(len(dataset), 150, replace=False):
+        image = dataset.images([place])[0, 0].numpy() > 0
+        differing += (image != plain(dataset.factors[place], dataset)).sum()
+    assert differing <= 15
+
+
+@with_real_data
+@pytest.mark.parametrize("part", ["grid", "subset"])
+def test_the_grid_is_that_of_dsprites(part):
+    """Same factors, order and orientation sense, and the same pixels but for a few on the outline.
+
+    Of the 3,000 images of each part the worst overlap is a square at orientation 0 whose edge lies on pixel centres.
+    """
+    real = dsprites(part=part)
+    ours = sprites(3, 6, *((10, 16) if part == "grid" else (40, 32)))
+    assert ours.factor_names == real.factor_names and ours.factor_sizes == real.factor_sizes
+    for a, b in zip(ours.factor_values[1:], real.factor_values[1:]):
+        assert np.allclose(a, b, atol=1e-9)
+    some = np.random.default_rng(5).choice(len(real), 3000, replace=False)
+    a, b = ours.images(ours.index_of(real.factors[some])) > 0, real.images(some) > 0
+    overlap = (a & b).sum((1, 2, 3)) / (a | b).sum((1, 2, 3))
+    assert overlap.mean() > 0.998
+    assert overlap.min() > 0.8
+    for shape in range(3):
+        of_shape = torch.from_numpy(real.factors[some, 0] == shape)
+        assert (a ^ b)[of_shape].sum((1, 2, 3)).float().mean() < 0.25
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"shapes": 4}, "shapes must be at most 3, as many as dSprites has, not 4"),
+        ({"scales": 0}, "scales must be a whole number"),
+        ({"orientations": 41}, "orientations must be at most 40"),
+        ({"positions": 33}, "positions must be at most 32"),
+        ({"positions": 2.0}, "positions must be a whole number"),
+        ({"resolution": 15}, "resolution must be a whole number of at least 16"),
+    ],
+)
+def test_bad_numbers_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        sprites(**arguments)

@@ -1,0 +1,37 @@
+"""The weights of a resize: Pillow's pixels bit for bit in exact arithmetic, and the cut into bands."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from infoscope.data.pools.resampling import bands, resampling_weights
+
+LENGTHS = [
+    *((28, side) for side in (7, 10, 20, 28, 50, 56, 60, 61, 64, 100)),
+    *((28 * side, 60) for side in range(2, 11)),
+    *((56, side) for side in (32, 64, 80, 96, 128)),
+    *((140, side) for side in (32, 64, 80, 96, 128)),
+    *((32, side) for side in (20, 32, 64, 224)),
+]
+
+
+@pytest.mark.parametrize(("n_in", "n_out"), LENGTHS)
+def test_one_pass_agrees_with_pillow(n_in, n_out):
+    rows = np.random.default_rng(0).integers(0, 256, (200, n_in), dtype=np.uint8)
+    exact = rows @ resampling_weights(n_in, n_out).T  # float64 holds every product and sum exactly
+    ours = np.clip(np.floor(exact + 0.5), 0, 255).astype(np.uint8)
+    for image, result in ((rows, ours), (rows.T, ours.T)):
+        size = (n_out, 200) if image is rows else (200, n_out)
+        resized = Image.fromarray(np.ascontiguousarray(image)).resize(size, Image.Resampling.BICUBIC)
+        assert np.array_equal(np.asarray(resized), result)
+
+
+@pytest.mark.parametrize(("n_in", "n_out", "blocks"), [(140, 64, 5), (280, 60, 10), (6, 50, 2), (8, 3, 4), (5, 5, 5)])
+def test_bands_add_up_to_the_whole_pass(n_in, n_out, blocks):
+    total = np.zeros((n_out, n_in))
+    for block, band in enumerate(bands(n_in, n_out, blocks)):
+        columns = slice(block * n_in // blocks, (block + 1) * n_in // blocks)
+        total[band.start : band.stop, columns] += band.weights.numpy()
+    assert np.array_equal(total, resampling_weights(n_in, n_out))

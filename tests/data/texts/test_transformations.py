@@ -1,0 +1,129 @@
+"""Transformations: the published example, what each keeps, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from infoscope.data.texts import transformations
+from infoscope.data.texts.transformations import (
+    TRANSFORMATIONS,
+    hypothesis_only,
+    length,
+    lengths,
+    null,
+    overlap_fractions,
+    overlap_lengths,
+    overlap_level,
+    premise_only,
+    raw_overlap,
+    shuffled,
+    sides,
+    standard,
+    tokens,
+    transformed,
+    vocabulary_only,
+)
+
+# The instance of table 7 of Ethayarajh et al. 2022.
+PREMISE = "Two girls kissing a man with a black shirt and brown hair on the cheeks."
+HYPOTHESIS = "Two girls kiss."
+PAIRS = [(PREMISE, HYPOTHESIS)]
+SINGLE = ["Don't stop, stop it!", "Yes"]
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def test_the_published_example():
+    assert standard(PAIRS) == [f"PREMISE: {PREMISE} HYPOTHESIS: {HYPOTHESIS}"]
+    assert hypothesis_only(PAIRS) == [f"HYPOTHESIS: {HYPOTHESIS}"]
+    assert premise_only(PAIRS) == [f"PREMISE: {PREMISE}"]
+    masks = " ".join(["[MASK]"] * 13)
+    assert raw_overlap(PAIRS) == [f"PREMISE: Two girls {masks} . HYPOTHESIS: Two girls [MASK] ."]
+
+
+def test_tokens_are_words_and_marks():
+    assert tokens(SINGLE[0]) == ["Don't", "stop", ",", "stop", "it", "!"]
+    assert lengths(SINGLE).tolist() == [6, 1]
+    assert lengths(PAIRS).tolist() == [16 + 4]
+    assert length(SINGLE) == ["# # # # # #", "#"]
+    assert length([("a b.", "c")]) == ["PREMISE: # # # HYPOTHESIS: #"]
+
+
+def test_sides_are_taken_apart_again():
+    assert sides(standard(PAIRS)[0]) == PAIRS[0]
+    assert sides(hypothesis_only(PAIRS)[0]) == ("", HYPOTHESIS)
+    assert sides(premise_only(PAIRS)[0]) == (PREMISE, "")
+    assert sides("No PREMISE: here") == ("", "No PREMISE: here")
+    assert sides("HYPOTHESIS:") == ("", "") and sides("PREMISE: a b HYPOTHESIS:") == (
+        "a b",
+        "",
+    )  # its only word left out
+    assert tokens(sides(raw_overlap(PAIRS)[0])[1]) == ["Two", "girls", "[MASK]", "."]
+
+
+def test_null_is_one_space_for_every_text():
+    assert null(SINGLE) == [" ", " "]
+    assert null(PAIRS) == [" "]
+
+
+def test_single_texts_are_left_as_they_are_by_the_standard_form():
+    assert standard([" Yes "]) == ["Yes"]
+
+
+def test_shuffling_keeps_the_tokens_of_each_side():
+    pair = (" ".join(f"w{place}" for place in range(20)), " ".join(f"v{place}" for place in range(20)))
+    (text,) = shuffled([pair], generator())
+    premise, _, hypothesis = text.removeprefix("PREMISE: ").partition(" HYPOTHESIS: ")
+    assert sorted(premise.split()) == sorted(pair[0].split()) and premise != pair[0]  # the same order: 1 in 20!
+    assert sorted(hypothesis.split()) == sorted(pair[1].split()) and hypothesis != pair[1]
+    assert shuffled([pair], generator()) == [text] != shuffled([pair], generator(1))
+    assert shuffled([pair[0]], generator())[0].split() != pair[0].split()
+
+
+def test_every_order_is_as_likely():
+    """1,200 orders of three words: 200 of each expected, with a standard deviation of 13; 6 of them are 78."""
+    drawn = shuffled(["a b c"] * 1200, generator())
+    assert len(set(drawn)) == 6
+    assert all(abs(drawn.count(order) - 200) < 78 for order in set(drawn))
+
+
+def test_overlap_counts_without_regard_to_case():
+    pairs = [("The dog runs", "the DOG sleeps now"), ("a b", "c d"), ("x y", "x X y"), ("so", "")]
+    assert overlap_lengths(pairs).tolist() == [2, 0, 2, 0]
+    assert overlap_fractions(pairs).tolist() == [0.5, 0.0, 1.0, 0.0]
+    assert raw_overlap(pairs)[0] == "PREMISE: The dog [MASK] HYPOTHESIS: the DOG [MASK] [MASK]"
+
+
+def test_levels_begin_at_their_quarters():
+    pairs = [("a b c d", claim) for claim in ("w x y z a", "a x y z", "a b y z", "a b c z", "a b c d")]
+    assert overlap_level(pairs) == ["none", "low", "medium", "high", "high"]
+
+
+def test_only_words_of_the_list_are_kept():
+    assert vocabulary_only(SINGLE, ["STOP", "it"]) == ["stop stop it", " "]
+    assert vocabulary_only(PAIRS, {"girls"}) == ["PREMISE: girls HYPOTHESIS: girls"]
+    for words in ([], "stop"):
+        with pytest.raises(ValueError, match="^words must be one or more words"):
+            vocabulary_only(SINGLE, words)
+
+
+def test_every_transformation_gives_as_many_texts_and_changes_nothing_given():
+    pairs = [*PAIRS, ("A cat.", "An animal.")]
+    before = list(pairs)
+    for name in (*TRANSFORMATIONS, "shuffled"):
+        found = transformed(name, pairs, generator())
+        assert len(found) == 2 and all(isinstance(text, str) and text for text in found), name
+    assert pairs == before
+    with pytest.raises(ValueError, match="^name must be one of shuffled, std"):
+        transformed("upside-down", pairs, generator())
+
+
+@pytest.mark.parametrize(
+    "of_pairs", ["hypothesis_only", "premise_only", "raw_overlap", "overlap_level", "overlap_lengths"]
+)
+def test_single_texts_have_no_two_sides(of_pairs):
+    with pytest.raises(ValueError, match="^pairs must be of a premise and a hypothesis"):
+        getattr(transformations, of_pairs)(SINGLE)

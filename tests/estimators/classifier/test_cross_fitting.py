@@ -1,0 +1,398 @@
+"""Cross-fitted classifiers against gates, Gaussian mixtures, and the identities that a coherent decomposition obeys."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from scipy import integrate, stats
+
+from infoscope.estimators.classifier.cross_fitting import (
+    FAMILIES,
+    GradientBoosting,
+    Logistic,
+    Mlp,
+    NearestNeighbours,
+    calibrating_slope,
+    cross_fit,
+    exchange,
+    p_value,
+    permutation_test,
+)
+from infoscope.estimators.classifier.information import clustered_error
+from infoscope.estimators.classifier.inputs import as_blocks, as_joint_labels, assign_folds
+from infoscope.estimators.families.classifiers import log_softmax
+
+LN2 = np.log(2.0)
+
+
+def mixture(n, rng, shift=1.0):
+    """Two blocks whose 4 x 3 classes have Gaussian inputs of unit covariance; the labels depend on one another."""
+    d = rng.integers(3, size=n)
+    y = (d + rng.integers(3, size=n)) % 4
+    means = np.random.default_rng(7).normal(size=(4, 3, 4)) * shift
+    z = means[y, d] + rng.normal(size=(n, 4))
+    return {"z_y": z[:, :2], "z_d": z[:, 2:]}, {"y": y, "d": d}, means
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    blocks, labels, _ = mixture(600, np.random.default_rng(0))
+    return cross_fit(blocks, labels)
+
+
+def test_chain_rules_hold_for_every_row(fitted):
+    def i(a, b, given=()):
+        return fitted.pointwise(a, b, given)
+
+    for z in ("z_y", "z_d", ("z_y", "z_d")):
+        np.testing.assert_allclose(i(z, ("y", "d")), i(z, "y") + i(z, "d", "y"), atol=1e-12)
+        np.testing.assert_allclose(i(z, ("y", "d")), i(z, "d") + i(z, "y", "d"), atol=1e-12)
+        np.testing.assert_allclose(i((*np.atleast_1d(z), "d"), "y"), i("d", "y") + i(z, "y", "d"), atol=1e-12)
+    np.testing.assert_allclose(i(("z_y", "z_d"), "y"), i("z_d", "y") + i("z_y", "y", "z_d"), atol=1e-12)
+    np.testing.assert_allclose(
+        i(("z_y", "z_d"), "y", "d"), i("z_d", "y", "d") + i("z_y", "y", ("z_d", "d")), atol=1e-12
+    )
+    entropies = fitted.pointwise_entropy
+    np.testing.assert_allclose(entropies(("y", "d")), entropies("y") + entropies("d", "y"), atol=1e-12)
+    np.testing.assert_allclose(i("z_y", "y"), entropies("y") - entropies("y", "z_y"), atol=1e-12)
+
+
+def test_all_forms_of_co_information_coincide(fitted):
+    forms = [
+        fitted.pointwise_co_information("z_y", "d", "y"),
+        fitted.pointwise_co_information("z_y", "y", "d"),
+        fitted.pointwise_co_information("y", "d", "z_y"),
+        fitted.pointwise("z_y", "y") - fitted.pointwise("z_y", "y", "d"),
+        fitted.pointwise("z_y", "d") - fitted.pointwise("z_y", "d", "y"),
+        fitted.pointwise("y", "d") - fitted.pointwise("y", "d", "z_y"),
+    ]
+    for form in forms[1:]:
+        np.testing.assert_allclose(form, forms[0], atol=1e-12)
+    of_blocks = fitted.pointwise_co_information("z_y", "z_d", "y")
+    np.testing.assert_allclose(
+        of_blocks, fitted.pointwise("z_d", "y") - fitted.pointwise("z_d", "y", "z_y"), atol=1e-12
+    )
+
+
+def test_symmetric(fitted):
+    np.testing.assert_array_equal(fitted.pointwise("y", "z_y"), fitted.pointwise("z_y", "y"))
+    np.testing.assert_allclose(fitted.pointwise("y", "d"), fitted.pointwise("d", "y"), atol=1e-12)
+
+
+GATES = {"xor": (np.bitwise_xor, -LN2), "and": (np.bitwise_and, 0.56233514 - LN2)}  # AND: I(z;y) = h(1/4) - ln2 / 2
+
+
+@pytest.mark.parametrize(
+    ("gate", "family"),
+    [*((gate, family) for gate in (*GATES, "copy") for family in ("logistic", "knn")), ("and", "gradient-boosting")],
+)
+def test_gates(gate, family):
+    """Positive is redundancy. Within 4 standard errors (false alarms 6e-5 each) plus 0.01 nats of smoothing."""
+    y, other = np.random.default_rng(1).integers(2, size=(2, 3000))
+    operation, truth = GATES.get(gate, (None, LN2))
+    d, z = (y, y) if operation is None else (other, operation(y, other))
+    z = z[:, None] + np.random.default_rng(2).normal(scale=0.01, size=(len(z), 1))  # noise, so that rows are not tied
+    found = cross_fit(z, {"y": y, "d": d}, family=family).co_information("z", "d", "y")
+    assert abs(found.value - truth) < 4 * found.standard_error + 0.01
+    assert found.family.startswith(family) and (found.n, found.groups) == (3000, 3000)
+
+
+def test_gaussian_mixture_where_logistic_is_well_specified():
+    """Truth by 1e5 draws with the exact posterior. Within 4 combined standard errors (6e-5 each) and the loss of
+    fitting 12 x 5 parameters, at most 60 / (2 x 3200) nats.
+    """
+    blocks, labels, means = mixture(4000, np.random.default_rng(3))
+    found = cross_fit(blocks, labels)
+    many, truth_labels, _ = mixture(100_000, np.random.default_rng(4))
+    z, y, d = np.hstack(list(many.values())), truth_labels["y"], truth_labels["d"]
+    prior = np.full((4, 3), 1 / 9) * (((np.arange(4)[:, None] - np.arange(3)) % 4) < 3)
+    table = prior * np.exp(-((z[:, None, None] - means) ** 2).sum(-1) / 2)
+    table /= table.sum((1, 2), keepdims=True)
+    rows = np.arange(len(z))
+    q_y, q_d, q_yd = table.sum(2)[rows, y], table.sum(1)[rows, d], table[rows, y, d]
+    exact = {
+        (("z_y", "z_d"), "y", ()): np.log(q_y / prior.sum(1)[y]),
+        (("z_y", "z_d"), "d", ()): np.log(q_d / prior.sum(0)[d]),
+        (("z_y", "z_d"), "y", "d"): np.log(q_yd / q_d / (prior[y, d] / prior.sum(0)[d])),
+        (("z_y", "z_d"), "d", "y"): np.log(q_yd / q_y / (prior[y, d] / prior.sum(1)[y])),
+    }
+    for term, values in exact.items():
+        estimate = found.information(*term)
+        noise = np.hypot(estimate.standard_error, values.std() / np.sqrt(len(values)))
+        assert abs(estimate.value - values.mean()) < 4 * noise + 60 / 6400, term
+
+
+def test_interval_covers_the_truth():
+    """Two unit Gaussians 2 apart, 60 data sets of 400 rows: at least 50 of 60 intervals of 95 % must cover the exact
+    value (at a true coverage of 95 % fewer have probability 2e-4).
+    """
+
+    def density(x):
+        return stats.norm.pdf(x, 1), stats.norm.pdf(x, -1)
+
+    def surprise(x):
+        p, q = density(x)
+        return p * np.log(2 * p / (p + q))
+
+    truth = integrate.quad(surprise, -9, 11)[0]
+    covered = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(2, size=400)
+        found = cross_fit((2.0 * y - 1 + rng.normal(size=400))[:, None], y).information("z", "y")
+        covered += found.low <= truth <= found.high
+    assert covered >= 50
+
+
+def test_names_of_labels_do_not_matter():
+    blocks, labels, _ = mixture(300, np.random.default_rng(5))
+    renamed = {"y": np.array(["c", "a", "d", "b"])[labels["y"]], "d": np.array([7, -2, 300])[labels["d"]]}
+    for family in ("logistic", GradientBoosting(rounds=1), Mlp(epochs=2)):
+        first = cross_fit(blocks, labels, family=family, folds=3, subsets=[("z_y",)])
+        second = cross_fit(blocks, renamed, family=family, folds=3, subsets=[("z_y",)])
+        np.testing.assert_array_equal(first.pointwise("z_y", "y", "d"), second.pointwise("z_y", "y", "d"))
+
+
+@pytest.mark.parametrize("family", ["logistic", GradientBoosting(rounds=5), NearestNeighbours(10), Mlp(epochs=2)])
+def test_units_of_inputs_do_not_matter_and_no_global_random_state(family):
+    blocks, labels, _ = mixture(200, np.random.default_rng(6))
+    before, torch_before = np.random.get_state()[1].copy(), torch.get_rng_state()
+    first = cross_fit(blocks["z_y"], labels, family=family, generator=np.random.default_rng(3))
+    np.random.default_rng(0).random()
+    scaled = cross_fit(blocks["z_y"] * 1024 + 512, labels, family=family, generator=np.random.default_rng(3))
+    np.testing.assert_allclose(first.pointwise("z", "y"), scaled.pointwise("z", "y"), atol=2e-3)
+    np.testing.assert_array_equal(before, np.random.get_state()[1])
+    assert torch.equal(torch_before, torch.get_rng_state())
+
+
+def test_copies_leak_unless_they_are_one_group():
+    """120 items of noise with random labels, each copied six times: truth 0. A neighbour classifier finds the copies
+    of the other folds. The grouped estimate may exceed 0 by 3.5 standard errors (2e-4).
+    """
+    rng = np.random.default_rng(8)
+    items, y = rng.normal(size=(120, 3)), rng.integers(2, size=120)
+    z, y, groups = np.repeat(items, 6, axis=0), np.repeat(y, 6), np.repeat(np.arange(120), 6)
+    leaking = cross_fit(z, y, family=NearestNeighbours(5)).information("z", "y")
+    grouped = cross_fit(z, y, groups, family=NearestNeighbours(5)).information("z", "y")
+    assert leaking.low > 0.3
+    assert grouped.value < 3.5 * grouped.standard_error
+    assert (grouped.n, grouped.groups) == (720, 120)
+
+
+def test_group_error_counts_copies_once():
+    values = np.random.default_rng(9).normal(size=50)
+    alone = clustered_error(values, np.arange(50))
+    assert alone == pytest.approx(values.std(ddof=1) / np.sqrt(50), rel=1e-12)
+    assert clustered_error(np.repeat(values, 4), np.repeat(np.arange(50), 4)) == pytest.approx(alone, rel=1e-12)
+
+
+def test_useless_input_is_not_clipped_at_zero():
+    """Noise: all 12 estimates are small, and some are below zero (if signs were fair coins, all above: 2e-4)."""
+    values = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        found = cross_fit(rng.normal(size=(200, 5)), rng.integers(2, size=200)).information("z", "y")
+        assert found.standard_error > 0
+        values.append(found.value)
+    assert min(values) < 0 and max(np.abs(values)) < 0.1
+
+
+def test_entropies_and_floor(fitted):
+    assert fitted.entropy("y", "y").value == 0.0
+    assert fitted.entropy("d").value == pytest.approx(np.log(3), abs=0.01)
+    assert max(fitted.pointwise_entropy(("y", "d"), ("z_y", "z_d"))) <= -np.log(fitted.floor)
+    assert fitted.pointwise("y", "d").shape == (600,)
+    difference = fitted.estimate(fitted.pointwise("z_y", "y") - fitted.pointwise("z_d", "y"))
+    assert difference.value == pytest.approx(
+        fitted.information("z_y", "y").value - fitted.information("z_d", "y").value
+    )
+
+
+def test_calibration_slope_of_known_overconfidence():
+    """Log odds doubled, so the slope is 1/2; its standard error here is about 0.01 (tolerance 5 of them)."""
+    rng = np.random.default_rng(10)
+    prior = np.log(np.array([0.5, 0.3, 0.2]))
+    evidence = rng.normal(size=(20_000, 3))
+    truth = log_softmax(prior + evidence)
+    classes = (np.exp(truth).cumsum(axis=1) < rng.random((20_000, 1))).sum(axis=1)
+    overconfident = log_softmax(prior + 2 * (truth - prior))
+    assert calibrating_slope(overconfident, prior, classes)[0] == pytest.approx(0.5, abs=0.05)
+
+
+def test_calibration_repairs_an_overfitted_family():
+    blocks, labels, _ = mixture(400, np.random.default_rng(11), shift=0.5)
+    found = cross_fit(blocks, {"y": labels["y"]}, family=GradientBoosting(rounds=60), subsets=[("z_y", "z_d")])
+    (figures,) = found.calibration.values()
+    assert figures.log_loss_after < figures.log_loss_before - 0.1
+    assert max(figures.slopes) < 1
+    assert figures.log_loss_after == pytest.approx(found.entropy("y", ("z_y", "z_d")).value, rel=1e-9)
+    assert 0 < figures.expected_calibration_error < 0.2
+
+
+def test_the_better_family_is_chosen_in_training():
+    """A parity of two signs is nothing to a linear family. With a choice, each fold takes the other one."""
+    rng = np.random.default_rng(15)
+    z = rng.normal(size=(500, 2))
+    y = (z[:, 0] * z[:, 1] > 0).astype(int)
+    families = ["logistic", NearestNeighbours(15)]
+    alone = [cross_fit(z, y, family=family).information("z", "y").value for family in families]
+    both = cross_fit(z, y, family=families)
+    assert both.family == "logistic(penalty=1) or knn(neighbours=15)"
+    assert both.calibration[frozenset({"z"})].families == ("knn(neighbours=15)",) * 5
+    assert alone[0] < 0.05 < 0.3 < alone[1]
+    assert both.information("z", "y").value == alone[1]
+
+
+def test_all_sets_share_folds_and_a_set_fitted_alone_is_the_same(fitted):
+    blocks, labels, _ = mixture(600, np.random.default_rng(0))
+    alone = cross_fit(blocks, labels, subsets=["z_d"])
+    np.testing.assert_array_equal(alone.folds, fitted.folds)
+    np.testing.assert_array_equal(alone.pointwise("z_d", "d", "y"), fitted.pointwise("z_d", "d", "y"))
+    with pytest.raises(ValueError, match="no classifier was fitted on the blocks"):
+        alone.information("z_y", "y")
+
+
+def test_folds_keep_groups_whole_and_spread_classes():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        groups = np.sort(rng.integers(60, size=400))
+        groups = np.unique(groups, return_inverse=True)[1]
+        classes = np.minimum(rng.geometric(0.35, size=400) - 1, 5)
+        folds = assign_folds(classes, groups, 5, rng)
+        assert all(len(set(folds[groups == g])) == 1 for g in range(groups.max() + 1))
+        for c in range(classes.max() + 1):
+            assert len(set(folds[classes == c])) == min(5, len(set(groups[classes == c])))
+        per_fold = np.bincount(folds[np.unique(groups, return_index=True)[1]], minlength=5)
+        assert per_fold.max() - per_fold.min() <= 4
+
+
+def test_permutation_test_holds_its_level():
+    """30 independent data sets, level 1/10: the number of rejections is Binomial(30, <= 0.1); more than 9 has
+    probability 5e-4.
+    """
+    rejected = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        z, y = rng.normal(size=(45, 1)), rng.integers(2, size=45)
+        rejected += permutation_test(z, y, folds=3, permutations=9, generator=rng).p_value <= 0.1
+    assert rejected <= 9
+
+
+def test_permutation_test_finds_leakage_and_only_leakage():
+    """The input follows y; d follows y too. Given y nothing is left: p = 1/40 there has probability 1/40."""
+    rng = np.random.default_rng(12)
+    y = rng.integers(2, size=240)
+    d = np.where(rng.random(240) < 0.85, y, 1 - y)
+    z = y[:, None] + 0.7 * rng.normal(size=(240, 1))
+    marginal = permutation_test(z, d, folds=3, permutations=19, generator=rng)
+    given = permutation_test(z, d, given=y, folds=3, permutations=39, generator=rng)
+    assert marginal.p_value == 1 / 20
+    assert given.p_value > 1 / 40
+    assert given.p_value == (1 + (given.null >= given.observed.value).sum()) / 40
+
+
+def test_what_is_exchanged():
+    rng = np.random.default_rng(13)
+    groups = np.repeat(np.arange(20), 3)
+    strata = np.repeat(rng.integers(2, size=20), 3)
+    within, kind = exchange(np.tile([0, 1, 2], 20), strata, groups)
+    drawn = np.tile([0, 1, 2], 20)[within(rng)].reshape(20, 3)
+    assert kind == "rows within a group" and (np.sort(drawn, axis=1) == [0, 1, 2]).all() and (drawn != [0, 1, 2]).any()
+    target = np.repeat(rng.integers(2, size=20), 3)
+    whole, kind = exchange(target, strata, groups)
+    drawn = target[whole(rng)]
+    assert kind == "whole groups" and (drawn.reshape(20, 3) == drawn[::3, None]).all() and (drawn != target).any()
+    for stratum in (0, 1):
+        assert drawn[strata == stratum].sum() == target[strata == stratum].sum()
+    with pytest.raises(ValueError, match="no exchange would change anything"):
+        exchange(strata, strata, None)
+
+
+def test_groups_are_exchanged_with_those_of_the_same_shares_of_given():
+    """A third and two thirds of the rows at given = 1 are different conditions; twice as many rows are not."""
+    strata = np.array([0, 0, 1] * 10 + [0, 1, 1] * 10 + [0, 0, 0, 0, 1, 1] * 5)
+    groups = np.repeat(np.arange(25), [3] * 20 + [6] * 5)
+    target = np.random.default_rng(15).permutation(25)[groups]
+    draw, kind = exchange(target, strata, groups)
+    drawn = target[draw(np.random.default_rng(16))]
+    alike = np.isin(groups, [*range(10), *range(20, 25)])
+    assert kind == "whole groups" and set(drawn[alike]) == set(target[alike]) and set(drawn) == set(target)
+    assert all(len(set(drawn[groups == group])) == 1 for group in range(25))
+    assert (drawn[alike] != target[alike]).any()
+
+
+def test_ties_with_the_observed_estimate_count_up_to_rounding():
+    null = np.array([0.3 - 1e-15, 0.3, 0.3 + 1e-15, 0.2, 0.3 - 1e-9])
+    assert p_value(0.3, null) == 4 / 6 and p_value(1e6, np.array([1e6 - 1e-7, 1e6 - 1e-3])) == 2 / 3
+
+
+def test_inputs_of_any_container_are_the_same(fitted):
+    blocks, labels, _ = mixture(600, np.random.default_rng(0))
+    as_tensors = {name: torch.tensor(block).requires_grad_() for name, block in blocks.items()}
+    frame = pd.DataFrame(labels)
+    for found in (as_joint_labels(frame, 600), as_joint_labels({n: c[:, None] for n, c in labels.items()}, 600)):
+        assert np.array_equal(found.classes, as_joint_labels(labels, 600).classes) and list(found.values) == ["y", "d"]
+    for name, block in as_blocks(as_tensors).items():
+        assert np.array_equal(block, blocks[name])
+    z = torch.randn(20, 3, generator=torch.Generator().manual_seed(0)).bfloat16()
+    assert np.array_equal(as_blocks(z)["z"], z.double().numpy()) and as_blocks(z[:, 0])["z"].shape == (20, 1)
+    constant = as_blocks(pd.DataFrame({"u": np.ones(20), "v": np.arange(20)}))["z"]
+    assert constant.shape == (20, 2) and constant.dtype == np.float64
+
+
+def test_every_family_is_named():
+    for name, family in FAMILIES.items():
+        assert family.name.startswith(name)
+    assert Logistic(penalty=100).name == "logistic(penalty=100)"
+
+
+Z, Y = np.random.default_rng(14).normal(size=(30, 2)), np.arange(30) % 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (dict(blocks={}, labels=Y), "blocks is empty"),
+        (dict(blocks=Z, labels={}), "labels is empty"),
+        (dict(blocks=Z[None], labels=Y), r"block 'z' must be \[n\] or \[n, d\]"),
+        (dict(blocks=Z[:0], labels=Y), "block 'z' must hold at least one row"),
+        (dict(blocks=np.full((30, 1), "1.5"), labels=Y), "block 'z' must be numbers .* got a column of string"),
+        (dict(blocks=Z, labels=["a"] * 15 + [float("nan")] * 15), "no missing categories, got 15 of 30"),
+        (dict(blocks=Z, labels=np.stack([Y, Y], axis=1)), "one column of categories, got 2 columns"),
+        (dict(blocks=Z, labels=Y, generator=3), "generator must be a numpy.random.Generator, got int"),
+        (dict(blocks=np.where(Z > 1, np.nan, Z), labels=Y), "must be finite"),
+        (dict(blocks={"a": Z, "b": Z[1:]}, labels=Y), "equally long"),
+        (dict(blocks=Z, labels=Y[1:]), r"must have shape \[30\]"),
+        (dict(blocks=Z, labels=np.where(Y == 1, np.nan, Y)), "missing"),
+        (dict(blocks=Z, labels=np.zeros(30)), "one class only"),
+        (dict(blocks=Z, labels=np.arange(30) // 29), "1 of the 2 joint classes of labels, such as that of row 29, "),
+        (dict(blocks=Z, labels=Y, groups=Y, folds=3), "single group"),
+        (dict(blocks=Z, labels=Y, groups=Y[1:]), "groups must have shape"),
+        (dict(blocks=Z, labels=Y, folds=2), "folds must be a whole number from 3"),
+        (dict(blocks=Z, labels=Y, folds=31), "folds must be a whole number from 3"),
+        (dict(blocks=Z, labels=Y, floor=0.5), "floor must be between 0 and 1 / 3"),
+        (dict(blocks=Z, labels=Y, floor=0.0), "floor must be between 0 and 1 / 3"),
+        (dict(blocks=Z, labels=Y, family="forest"), "family must be one or more of"),
+        (dict(blocks={"y": Z}, labels=Y), "different names"),
+        (dict(blocks=Z, labels=Y, subsets=["x"]), "subsets must be non-empty sets"),
+        (dict(blocks=Z, labels=Y, subsets=[()]), "subsets must be non-empty sets"),
+    ],
+)
+def test_bad_input(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        cross_fit(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda i: i.information("z_y", "z_d"), "labels only"),
+        (lambda i: i.information("z", "y"), "must name blocks"),
+        (lambda i: i.information("z_y", ()), "at least one"),
+        (lambda i: i.entropy("z_y"), "target must be some of the labels"),
+        (lambda i: i.estimate(np.zeros(3)), "values must be 600 finite numbers"),
+    ],
+)
+def test_bad_terms(fitted, call, message):
+    with pytest.raises(ValueError, match=message):
+        call(fitted)

@@ -1,0 +1,389 @@
+"""Every family against its closed form, an independent fit, or what any family must do."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from scipy.optimize import minimize
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+
+from infoscope.estimators.families.classifiers import GradientBoosting
+from infoscope.estimators.families.closed_form import BoundedLogistic, Gaussian, Laplace, Table
+from infoscope.estimators.families.local import Kernel, NearestNeighbours
+from infoscope.estimators.families.logistic import Logistic
+from infoscope.estimators.families.networks import Network
+from infoscope.estimators.families.protocol import fit_each
+from infoscope.estimators.families.scikit import Sklearn, Standardised, tfidf_logistic
+from infoscope.metrics.v_information.measures import estimate
+
+CLASSIFIERS = [
+    Logistic(10.0),
+    Logistic((1.0, 30.0)),
+    Logistic(10.0, degree=2),
+    NearestNeighbours(),
+    Kernel(),
+    Network((10,), "softplus", epochs=30),
+    Standardised(GradientBoosting(rounds=5)),
+    Sklearn(GaussianNB()),
+]
+REGRESSIONS = [Gaussian(), Gaussian(0.5, degree=3), NearestNeighbours(), Kernel(), Network((20,), epochs=40)]
+
+
+def named(families):
+    return pytest.mark.parametrize("family", families, ids=lambda family: family.name)
+
+
+def in_sample(family, x, y):
+    return estimate(family, x, y, "in-sample", floor=0.0)
+
+
+def test_tables_give_shannon_information():
+    rng = np.random.default_rng(0)
+    x = rng.integers(4, size=300)
+    y = (x + (rng.random(300) < 0.3)) % 4
+    joint = np.zeros((4, 4))
+    np.add.at(joint, (x, y), 1 / 300)
+    truth = sum(map(stats.entropy, (joint.sum(0), joint.sum(1)))) - stats.entropy(joint.ravel())
+    found = in_sample(Table(), x, y)
+    assert found.value == pytest.approx(truth, abs=1e-12)
+    assert found.null_entropy == pytest.approx(stats.entropy(joint.sum(0)), abs=1e-12)
+
+
+def test_tables_of_several_columns_are_tables_of_their_joint_value():
+    """x1 xor x2 is in neither alone; unseen inputs get the frequencies."""
+    x = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5)
+    y = x[:, 0] ^ x[:, 1]
+    assert in_sample(Table(), x, y).value == pytest.approx(math.log(2))
+    assert in_sample(Table(), x[:, 0], y).value == pytest.approx(0.0, abs=1e-12)
+    unseen = Table().fit(x, y, 2).log_probabilities(np.array([[7, 7]]))
+    assert unseen == pytest.approx(np.log([[0.5, 0.5]]))
+
+
+def test_smoothing_adds_counts_in_proportion_to_the_classes():
+    """Of three 0 and one 1 in all, two 0 and one 1 at "a": (2 + 4 * 3/4) / (3 + 4), ..."""
+    fit = Table(4.0).fit(["a", "a", "b", "a"], np.array([0, 1, 0, 0]), 2)
+    assert np.exp(fit.log_probabilities(["a", "b", "c"])) == pytest.approx(
+        np.array([[5 / 7, 2 / 7], [4 / 5, 1 / 5], [3 / 4, 1 / 4]])
+    )
+
+
+@pytest.mark.parametrize("variance", [0.5, 2.0])
+def test_gaussians_of_known_variance_give_explained_squares(variance):
+    """tr Cov(Y) minus the mean squared residual at variance 1/2 (Xu et al. 2020, proposition 2), over 2 variance."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(200, 3))
+    y = x @ rng.normal(size=(3, 2)) + rng.normal(size=(200, 2))
+    design = np.hstack([x, np.ones((200, 1))])
+    residual = y - design @ np.linalg.solve(design.T @ design, design.T @ y)
+    explained = y.var(axis=0).sum() - (residual**2).sum() / 200
+    assert in_sample(Gaussian(variance), x, y).value == pytest.approx(explained / (2 * variance))
+
+
+def test_gaussians_of_fitted_variance_give_the_log_of_the_variances():
+    """For a Gaussian pair that is its mutual information, -1/2 ln(1 - r^2)."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=500)
+    y = 0.8 * x + 0.6 * rng.normal(size=500)
+    r = np.corrcoef(x, y)[0, 1]
+    assert in_sample(Gaussian(), x, y).value == pytest.approx(-0.5 * math.log(1 - r**2))
+    both = np.column_stack([y, rng.normal(size=500)])
+    cov, design = np.cov(both.T, bias=True), np.column_stack([x, np.ones(500)])
+    residual = both - design @ np.linalg.lstsq(design, both)[0]
+    truth = 0.5 * math.log(np.linalg.det(cov) / np.linalg.det(residual.T @ residual / 500))
+    assert in_sample(Gaussian(), x, both).value == pytest.approx(truth)
+
+
+def test_laplace_laws_give_absolute_deviations():
+    """Without an input the mean absolute deviation about the median; a constant family can use nothing."""
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=101), rng.normal(size=101)
+    found = in_sample(Laplace(2.0, degree=0), x, y)
+    assert found.value == 0.0
+    assert found.null_entropy == pytest.approx(np.abs(y - np.median(y)).mean() / 2 + math.log(4))
+    exact = in_sample(Laplace(2.0), x, 3 * x + 1)
+    assert exact.value == pytest.approx(3 * np.abs(x - np.median(x)).mean() / 2)
+
+
+def test_logistic_laws_know_the_exact_posterior_of_gaussian_classes():
+    """Classes at -1 and 1 with unit noise: I = ln 2 - E softplus(-2 (1 + noise)); 4 standard errors (6e-5)."""
+    rng = np.random.default_rng(4)
+    y = rng.integers(2, size=4000)
+    x = 2.0 * y - 1 + rng.normal(size=4000)
+    grid = np.linspace(-9, 9, 4001)
+    truth = math.log(2) - np.trapezoid(stats.norm.pdf(grid) * np.logaddexp(0, -2 * (1 + grid)), grid)
+    found = estimate(Logistic(), x, y)
+    assert abs(found.value - truth) < 4 * found.standard_error + 0.001
+
+
+def test_bounded_logistic_laws_are_the_best_in_their_ball():
+    """Against a numeric minimiser on the ball; a ball large enough holds the free solution."""
+    rng = np.random.default_rng(14)
+    x = rng.normal(size=(80, 2))
+    y = (x @ [2.0, -1.0] + 0.5 + rng.logistic(size=80) > 0).astype(int)
+    design, signs = np.hstack([x, np.ones((80, 1))]), 2.0 * y - 1
+
+    def loss(w):
+        return np.logaddexp(0, -signs * (design @ w)).mean()
+
+    for radius in (0.5, 1.5, 50.0):
+        ball = {"type": "ineq", "fun": lambda w, radius=radius: radius**2 - w @ w}
+        least = minimize(loss, np.zeros(3), constraints=ball, method="SLSQP", tol=1e-12).fun
+        found = -BoundedLogistic(radius).fit(x, y, 2).log_density(x, y).mean()
+        assert found == pytest.approx(least, abs=1e-6)
+    without = BoundedLogistic(0.1).fit(None, np.ones(9, dtype=int), 2).log_probabilities(None)
+    assert without == pytest.approx(np.array([[-np.logaddexp(0, 0.1), -np.logaddexp(0, -0.1)]]))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_folds_in_one_computation_equal_fits_one_by_one(classes):
+    """And both are scikit-learn's solution: correlated columns of different scales, an almost separable class."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(300, 6)) @ rng.normal(size=(6, 6)) * np.logspace(-2, 2, 6)
+    y = (np.digitize(x[:, 0] / x[:, 0].std() + 0.1 * rng.normal(size=300), [-0.5, 0.5])) % classes
+    subsets = [np.arange(300) % 3 != fold for fold in range(3)]
+    groups = np.arange(300)
+    for rows, fit in zip(subsets, fit_each(Logistic(0.5), x, y, subsets, classes, groups, rng)):
+        alone = Logistic(0.5).fit(x[rows], y[rows], classes)
+        centre, scale = x[rows].mean(axis=0), x[rows].std(axis=0)
+        plain = LogisticRegression(C=2.0, tol=1e-10, max_iter=10000).fit((x[rows] - centre) / scale, y[rows])
+        held = x[~rows]
+        expected = plain.predict_log_proba((held - centre) / scale)
+        assert fit.log_probabilities(held) == pytest.approx(alone.log_probabilities(held), abs=1e-3)
+        assert fit.log_probabilities(held) == pytest.approx(expected, abs=1e-3)
+
+
+def test_a_class_missing_from_a_training_set_has_almost_no_probability():
+    """Ten classes of 500 columns are too large for one Hessian: fits one by one. The tenth class is never seen."""
+    rng = np.random.default_rng(6)
+    x, y = rng.normal(size=(60, 500)), np.arange(60) % 9
+    rows = [np.ones(60, dtype=bool)]
+    (fit,) = Logistic(100.0).fit_subsets(x, y, rows, 10)
+    assert fit.log_probabilities(x).shape == (60, 10)
+    assert np.isneginf(fit.log_probabilities(x)[:, 9]).all()
+    small = Logistic(100.0).fit(x[:, :5], y, 10)
+    assert small.log_probabilities(x[:, :5])[:, 9].max() < math.log(0.02)
+
+
+def test_the_penalty_is_chosen_inside_the_training_set():
+    """Pure noise in 40 columns wants the largest penalty, a strong signal a small one."""
+    rng = np.random.default_rng(7)
+    x, y = rng.normal(size=(200, 40)), rng.integers(2, size=200)
+    rows = [np.ones(200, dtype=bool)]
+    choice = Logistic((1e-2, 1e5))
+    noise = choice.fit_subsets(x, y, rows, 2)[0].log_probabilities(x)
+    assert np.abs(noise[:, 1] - math.log(y.mean())).max() < 0.1
+    clear = choice.fit_subsets(x, (x[:, 0] > 0).astype(int), rows, 2)[0]
+    assert np.abs(np.diff(clear.log_probabilities(x))).mean() > 3
+
+
+@named(CLASSIFIERS)
+def test_classifiers_find_what_is_there_and_no_more(family):
+    """Held out: at most the true information and at least half of it, each + 4 standard errors (6e-5)."""
+    rng = np.random.default_rng(8)
+    y = rng.integers(2, size=600)
+    x = np.column_stack([2.0 * y - 1 + rng.normal(size=600), rng.normal(size=600)])
+    found = estimate(family, x, y)
+    truth = 0.3369  # nats, of one reading at distance 1; the test above has the integral
+    assert 0.5 * truth - 4 * found.standard_error < found.value < truth + 4 * found.standard_error
+    assert found.null_entropy == pytest.approx(math.log(2), abs=0.01)
+
+
+@named(CLASSIFIERS)
+def test_classifiers_find_nothing_in_noise(family):
+    """Never above 4 standard errors (3e-5): held out, what is not there can only be lost."""
+    rng = np.random.default_rng(9)
+    found = estimate(family, rng.normal(size=(300, 2)), rng.integers(3, size=300))
+    assert found.value < 4 * found.standard_error
+
+
+@named(CLASSIFIERS)
+def test_laws_of_classes_sum_to_one(family):
+    rng = np.random.default_rng(10)
+    x, y = rng.normal(size=(90, 2)), np.arange(90) % 3
+    fit = family.fit(x, y, 3, np.arange(90), rng)
+    logs = fit.log_probabilities(x[:7])
+    assert np.exp(logs).sum(axis=1) == pytest.approx(np.ones(7))
+    assert fit.log_density(x[:7], y[:7]) == pytest.approx(logs[np.arange(7), y[:7]])
+    null = family.fit(None, y, 3, np.arange(90), rng)
+    assert null.log_density(None, y) == pytest.approx(np.full(90, -math.log(3)))
+
+
+@named([*REGRESSIONS, Laplace(0.7)])
+def test_densities_of_numbers_integrate_to_one(family):
+    rng = np.random.default_rng(11)
+    x = rng.normal(size=(120, 1))
+    y = np.sin(2 * x) + 0.3 * rng.normal(size=(120, 1))
+    fit = family.fit(x, y, None, np.arange(120), rng)
+    grid = np.linspace(-30, 30, 60001)[:, None]
+    for member, item in ((fit, np.repeat(x[:1], len(grid), axis=0)), (family.fit(None, y), None)):
+        assert np.trapezoid(np.exp(member.log_density(item, grid)), grid[:, 0]) == pytest.approx(1.0, abs=1e-3)
+
+
+@named(REGRESSIONS)
+def test_regressions_find_the_information_of_a_gaussian_pair(family):
+    """r = 0.9: 0.83 nats if the variance is fitted; at most that, at least half, each + 4 standard errors (6e-5)."""
+    rng = np.random.default_rng(12)
+    x = rng.normal(size=(500, 1))
+    y = 0.9 * x + math.sqrt(0.19) * rng.normal(size=(500, 1))
+    truth = 0.81 if getattr(family, "variance", None) else -0.5 * math.log(0.19)  # 0.81 / (2 * 0.5)
+    found = estimate(family, x, y)
+    assert 0.5 * truth - 4 * found.standard_error < found.value < truth + 4 * found.standard_error
+
+
+def test_neighbours_at_the_same_distance_count_alike_whatever_their_order():
+    """Nothing to tell rows apart: the law without an input, though the rows are sorted by class."""
+    y = np.repeat([0, 1, 2], [60, 90, 150])
+    blind = NearestNeighbours(7).fit(np.zeros((300, 2)), y, 3)
+    np.testing.assert_allclose(np.exp(blind.log_probabilities(np.zeros((4, 2)))), [[0.2, 0.3, 0.5]] * 4, atol=1e-12)
+    x = np.random.default_rng(0).integers(0, 3, (300, 2)).astype(float)
+    order = np.random.default_rng(1).permutation(300)
+    one, other = (NearestNeighbours(40).fit(x[rows], y[rows], 3) for rows in (np.arange(300), order))
+    np.testing.assert_allclose(one.log_probabilities(x), other.log_probabilities(x), atol=1e-9)
+
+
+def test_a_floor_of_densities_bounds_what_an_outlier_costs():
+    """A prediction far off costs at most -ln(floor) nats more than the law without an input."""
+    rng = np.random.default_rng(13)
+    x = rng.normal(size=(200, 1))
+    y = x + 0.01 * rng.normal(size=(200, 1))
+    for family in (NearestNeighbours(floor=0.02), Kernel(floor=0.02)):
+        fit, null = family.fit(x, y), family.fit(None, y)
+        wrong = -y[:5]
+        cost = null.log_density(None, wrong) - fit.log_density(x[:5], wrong)
+        assert (cost <= -math.log(0.02) + 1e-9).all()
+
+
+@pytest.mark.parametrize("numbers", [False, True], ids=["classes", "numbers"])
+def test_a_kernel_chooses_its_width_without_copies(numbers):
+    """Noise, four copies of each row, named as groups. Copies predict one another without error: a width chosen with
+    them is far too small (-0.17 and -0.30 nats). Without, the mean of five samples is -0.01 with a standard deviation
+    of 0.008 (over 60 samples)."""
+    values, rows = [], np.repeat(np.arange(150), 4)
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        x, y = rng.normal(size=(150, 2)), rng.normal(size=150) if numbers else rng.integers(2, size=150)
+        values.append(estimate(Kernel(), x[rows], y[rows], groups=rows).value)
+    assert -0.08 < np.mean(values) < 0.04
+
+
+def test_the_variance_around_neighbours_is_that_of_rows_of_other_groups():
+    """By hand: every row against the mean of its two nearest rows of other groups and the mean of all."""
+    rng = np.random.default_rng(16)
+    x, y, groups = rng.normal(size=(30, 2)), rng.normal(size=(30, 1)), np.arange(30) // 3 * 7
+    fit = NearestNeighbours(2).fit(x, y, None, groups)
+    scaled, residuals = (x - x.mean(axis=0)) / x.std(axis=0), []
+    for row in range(30):
+        distance = np.linalg.norm(scaled - scaled[row], axis=1)
+        near = [other for other in np.argsort(distance) if groups[other] != groups[row]][:2]
+        residuals.append(y[row, 0] - (y[near, 0].sum() + y.mean()) / 3)
+    assert fit.law.covariance == pytest.approx(np.array([[np.mean(np.square(residuals))]]))
+
+
+def test_the_order_of_rows_does_not_change_a_kernel():
+    """3,000 rows sorted along x: the first 1,024 of them lie closer together than all do."""
+    x = np.sort(np.random.default_rng(17).normal(size=3000))
+    y, mixed = (x > 0).astype(int), np.random.default_rng(18).permutation(3000)
+    at = np.array([-0.05, 0.05])
+    sorted_rows, mixed_rows = (
+        Kernel(bandwidth=0.5).fit(x[order], y[order], 2).log_probabilities(at) for order in (np.arange(3000), mixed)
+    )
+    assert sorted_rows == pytest.approx(mixed_rows, abs=0.02)
+
+
+@pytest.mark.parametrize("n", [12, 20, 40])
+def test_networks_of_few_rows_lose_little(n):
+    """Numbers: a variance from the one row of a tenth would cost thousands of nats. Here an item costs at most
+    -ln(floor) = 4.6; of 12 rows the mean of four samples is -0.18 with a standard deviation of 0.11 (over 30 of them).
+    """
+    values = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=n)
+        values.append(estimate(Network((5,), epochs=20), x, 0.5 * x + rng.normal(size=n)).value)
+    assert np.mean(values) > -0.8
+
+
+def test_kernel_predictions_are_weighted_means():
+    x, y = np.array([[-1.0], [1.0], [0.0], [0.0]]), np.array([0, 1, 1, 0])
+    fit = Kernel(bandwidth=1.0).fit(x, y, 2)
+    scale = x.std()
+    distances = np.abs(x - 0.5)[:, 0] / scale
+    width = np.median([abs(a - b) / scale for i, a in enumerate(x[:, 0]) for b in x[:i, 0]])
+    weights = np.exp(-0.5 * (distances / width) ** 2)
+    expected = (weights[1] + weights[2] + 0.5) / (weights.sum() + 1)
+    assert np.exp(fit.log_probabilities(np.array([[0.5]])))[0, 1] == pytest.approx(expected)
+
+
+def test_categories_of_mixed_columns_are_rows_of_a_table():
+    """A data frame of a word and a number; its PAC bound numbers the same rows."""
+    rng = np.random.default_rng(19)
+    x = pd.DataFrame({"word": rng.choice(["a", "b"], 80), "number": rng.integers(2, size=80)})
+    y = (x["word"] == "a").to_numpy() ^ (x["number"] == 1).to_numpy()
+    found = in_sample(Table(), x, y)
+    assert found.value == pytest.approx(found.null_entropy)
+    codes = (2 * (x["word"] == "a") + x["number"]).to_numpy()
+    first, second = (estimate(Table(), inputs, y, "in-sample", floor=0.1).bound.complexity for inputs in (x, codes))
+    assert first.value == pytest.approx(second.value, abs=4 * math.hypot(first.standard_error, second.standard_error))
+
+
+def test_classifiers_may_take_sparse_rows():
+    rng = np.random.default_rng(20)
+    x, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    family = Sklearn(LogisticRegression())
+    assert estimate(family, csr_matrix(x), y).value == pytest.approx(estimate(family, x, y).value, abs=1e-4)
+
+
+def test_texts_are_a_family_whose_words_are_those_of_the_training_texts():
+    texts = ["good film", "bad film", "good plot", "bad plot"] * 10
+    y = np.array([1, 0, 1, 0] * 10)
+    fit = tfidf_logistic().fit(texts, y, 2)
+    logs = fit.log_probabilities(["good thing", "unheard words"])
+    assert logs[0, 1] > math.log(0.6)
+    assert logs[1] == pytest.approx(np.log([0.5, 0.5]), abs=0.05)
+    assert estimate(tfidf_logistic(), texts, y).value > 0.3
+    short = [text.replace("good", "I").replace("bad", "U") for text in texts]
+    assert estimate(tfidf_logistic(), short, y).value == pytest.approx(estimate(tfidf_logistic(), texts, y).value)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Table(-1.0),
+        lambda: Gaussian(0.0),
+        lambda: Gaussian(radius=1.0),
+        lambda: Gaussian(degree=-1),
+        lambda: Laplace(0.0),
+        lambda: Laplace(degree=-1),
+        lambda: BoundedLogistic(0.0),
+        lambda: BoundedLogistic(1.0).fit(np.zeros((3, 1)), np.arange(3), 3),
+        lambda: Logistic(0.0),
+        lambda: Logistic(()),
+        lambda: Logistic(1.0, degree=0),
+        lambda: NearestNeighbours(floor=0.0),
+        lambda: NearestNeighbours(5).fit(np.zeros((5, 1)), np.array([0, 1, 0, 1, 0]), 2),
+        lambda: Kernel(bandwidth=0.0),
+        lambda: Network((0,)),
+        lambda: Network(activation="step"),
+        lambda: Network(epochs=0),
+        lambda: Network(learning_rate=0.0),
+        lambda: Network(floor=1.0),
+        lambda: Sklearn(object()),
+        lambda: tfidf_logistic(0.0),
+        lambda: Logistic().fit(np.zeros((3, 1)), np.ones((3, 1)), None),
+        lambda: Laplace().fit(np.zeros((3, 1)), np.ones((3, 2))),
+        lambda: Gaussian().fit(np.array([1.0, np.nan]), np.ones((2, 1))),
+        lambda: Gaussian().fit(np.arange(9.0), np.arange(9.0)[:, None] * 0.0),
+        lambda: Gaussian().fit(np.arange(9.0), np.arange(9.0)[:, None] * 0.7 + 0.1),
+        lambda: Gaussian().fit(np.arange(9.0), np.random.default_rng(0).normal(size=(9, 1)) * np.ones(2)),
+        lambda: Kernel().fit(np.arange(9.0), np.arange(9) % 2, 2, np.zeros(9)),
+        lambda: NearestNeighbours().fit(np.arange(9.0), np.arange(9.0)[:, None], None, np.zeros(9)),
+        lambda: Logistic().fit(np.arange(9.0), np.arange(9) % 2, 2).log_density(np.arange(4.0), np.zeros(3, dtype=int)),
+    ],
+)
+def test_impossible_settings_are_refused(make):
+    with pytest.raises(ValueError, match=r"must be|must have|must give"):
+        make()

@@ -1,0 +1,184 @@
+"""Rows that depend on one another, copies, and the notes of estimates that repeated rows or wide spheres spoil."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.special import digamma
+
+from infoscope.estimators import uncertainty
+from infoscope.estimators.knn.estimators import (
+    Continuous,
+    Discrete,
+    co_information,
+    conditional_mutual_information,
+    entropy,
+    mutual_information,
+    total_correlation,
+)
+from infoscope.estimators.knn.search import count_within, nearest
+from infoscope.estimators.variables import as_variable
+
+ENGINES = ["numba", "sklearn", "cpu"]
+pytestmark = pytest.mark.filterwarnings("ignore::infoscope.estimators.variables.LabelsAsNumbers")
+
+
+def gaussian_pair(n, seed, correlation=0.5**0.5):
+    generator = np.random.default_rng(seed)
+    x = generator.normal(size=n)
+    return x, correlation * x + np.sqrt(1 - correlation**2) * generator.normal(size=n)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("rounded", [False, True])
+def test_neighbours_of_other_groups_are_those_of_the_distance_matrix(engine, rounded):
+    generator = np.random.default_rng(0)
+    for n, dim, k, count in ((500, 1, 3, 60), (400, 3, 5, 4), (60, 2, 4, 30)):
+        points = generator.normal(size=(n, dim))
+        points = np.round(2 * points) if rounded else points
+        groups, codes = generator.integers(0, count, n), generator.integers(0, 3, n)
+        for strata in (None, codes):
+            distances = np.abs(points[:, None] - points).max(axis=2)
+            distances[groups[:, None] == groups] = np.inf
+            if strata is not None:
+                distances[strata[:, None] != strata] = np.inf
+            expected = np.sort(distances, axis=1)[:, :k]
+            found = nearest(points, k, strata, engine, groups=groups)
+            assert np.array_equal(found.distances, expected)
+            whole = np.isfinite(expected[:, -1])
+            assert np.array_equal(found.ties[whole], (distances <= expected[:, -1:]).sum(axis=1)[whole] - k)
+            assert np.array_equal(found.ids >= 0, np.isfinite(expected))
+            there = found.ids >= 0
+            assert (groups[found.ids] != groups[:, None])[there].all()
+            radius = np.where(whole, expected[:, -1], 1.0)
+            inside = (distances < radius[:, None]).sum(axis=1)
+            assert np.array_equal(count_within(points, radius, strata, engine, groups=groups), inside)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_information_across_groups_by_hand(engine):
+    """Each row against the rows of other groups: the formula of KSG 1, one row at a time."""
+    x, y = gaussian_pair(60, 0)
+    groups, k = np.arange(60) // 3, 4
+    values = []
+    for i in range(60):
+        others = groups != groups[i]
+        across, along = np.abs(x - x[i])[others], np.abs(y - y[i])[others]
+        radius = np.sort(np.maximum(across, along))[k - 1]
+        counts = 1 + np.sum(across < radius), 1 + np.sum(along < radius)
+        values.append(digamma(k) + digamma(others.sum() + 1) - digamma(counts[0]) - digamma(counts[1]))
+    found = mutual_information(x, y, k, standardise=False, groups=groups, engine=engine, local=True)
+    assert np.allclose(found.local, values, atol=1e-12)
+    sums = np.bincount(groups, weights=np.array(values) - np.mean(values))
+    assert found.standard_error == pytest.approx(np.sqrt(20 / 19 * (sums**2).sum()) / 60)
+
+
+def test_groups_of_one_row_change_nothing():
+    (x, y), labels = gaussian_pair(200, 0), np.random.default_rng(1).integers(0, 3, 200)
+    for measure, given in (
+        (mutual_information, (x, y)),
+        (mutual_information, (x, labels)),
+        (mutual_information, (labels, labels % 2)),
+        (conditional_mutual_information, (x, y, labels)),
+        (total_correlation, ([x, y, labels],)),
+        (co_information, (x, labels, y)),
+        (entropy, (x,)),
+        (entropy, (labels,)),
+    ):
+        alone, plain = measure(*given, groups=[f"row {i}" for i in range(200)]), measure(*given)
+        assert float(alone) == pytest.approx(plain, abs=1e-12) and alone.notes == plain.notes
+        assert alone.standard_error == pytest.approx(plain.standard_error)
+
+
+def test_copies_within_groups_are_counted_once():
+    """Every row twice: .7 for .347 without groups."""
+    x, y = gaussian_pair(400, 0)
+    twice = [np.tile(side, 2) for side in (x, y)]
+    labels = (y > 0).astype(int)
+    groups = np.tile(np.arange(400), 2)
+    plain = mutual_information(x, y)
+    assert mutual_information(*twice) > plain + 0.2
+    found = mutual_information(*twice, groups=groups)
+    assert float(found) == pytest.approx(plain, abs=1e-6) and found.n == 400
+    assert "400 rows are exact copies of others of their group and left out." in found.notes
+    assert float(entropy(twice[0], groups=groups)) == pytest.approx(entropy(x), abs=1e-6)
+    beside = mutual_information(twice[0], np.tile(labels, 2), groups=groups)
+    assert float(beside) == pytest.approx(mutual_information(x, labels), abs=1e-6)
+    for method in (uncertainty.subsample, uncertainty.jackknife):
+        kept = method(*twice, groups=groups, resamples=20)
+        assert kept.value == pytest.approx(float(plain), abs=1e-6) and kept.n == 400
+        assert any("exact copies" in note for note in kept.notes)
+
+
+def test_nearly_copies_are_left_out_or_noted():
+    """Four noisy views of each of 150 independent pairs; between groups there is nothing."""
+    generator = np.random.default_rng(0)
+    groups = np.repeat(np.arange(150), 4)
+    x, y = generator.normal(size=(2, 150))[:, groups] + 0.01 * generator.normal(size=(2, 600))
+    assert mutual_information(x, y) > 0.4
+    found = mutual_information(x, y, groups=groups)
+    assert abs(found) < 4 * found.standard_error + 0.05
+    noted = uncertainty.subsample(x, y, groups=groups, resamples=10, drift=False)
+    assert any("nearest neighbour in their own group" in note for note in noted.notes)
+    independent = uncertainty.subsample(*gaussian_pair(600, 1), groups=groups, resamples=10, drift=False)
+    assert not independent.notes
+
+
+def test_groups_that_do_not_fit():
+    x, y = gaussian_pair(50, 0)
+    for groups in (np.zeros(50), np.arange(49)):
+        with pytest.raises(ValueError, match="groups must be at least two, one for each of the 50 rows"):
+            mutual_information(x, y, groups=groups)
+    with pytest.raises(ValueError, match="groups must share categories, got 2 groups with no category in common"):
+        mutual_information(x, (x > 0).astype(int), groups=(x > 0).astype(int))
+
+
+def test_copies_without_groups_are_named():
+    """200 rows repeated ten times give 5.5 for .347: too high, not low."""
+    x, y = (np.repeat(side, 10) for side in gaussian_pair(200, 0))
+    for estimate in (mutual_information(x, y), mutual_information(x, (y > 0).astype(int))):
+        (note,) = [note for note in estimate.notes if "copies" in note]
+        assert "too high" in note and "give groups" in note
+        assert not any("low" in note for note in estimate.notes)
+    assert any("copies" in note for note in uncertainty.subsample(x, y, resamples=10, drift=False).notes)
+
+
+def test_point_masses_and_grids_are_not_called_copies():
+    generator = np.random.default_rng(0)
+    zero = generator.random((2, 600)) < 0.75
+    inflated = mutual_information(*np.where(zero, 0, generator.exponential(size=(2, 600))), k=3)
+    assert any("is not known" in note for note in inflated.notes)
+    both = np.where(zero[0], 0, generator.exponential(size=(2, 600)))
+    grid = mutual_information(*(generator.integers(0, 6, (2, 600)) + 0.5))
+    assert any("low by up to about" in note and "of 16.7 rows" in note for note in grid.notes)
+    for estimate in (inflated, mutual_information(*both), grid):
+        assert not any("copies" in note for note in estimate.notes)
+
+
+def test_neighbourhoods_of_nearly_all_rows_are_no_precision():
+    x, y = gaussian_pair(6, 0)
+    estimate = mutual_information(x, y)
+    assert np.isnan(estimate.standard_error)
+    assert any("more than a tenth of the 6 samples" in note for note in estimate.notes)
+    assert not mutual_information(*gaussian_pair(60, 0)).notes
+
+
+def test_entropies_of_wide_neighbourhoods_say_so():
+    """Uniform in ten dimensions: 0; the estimate is 2 too high with an error of .02."""
+    cube = np.random.default_rng(0).random((1000, 10))
+    estimate = entropy(cube)
+    assert float(estimate) > 1
+    assert any("Neighbourhoods in 10 dimensions reach" in note for note in estimate.notes)
+    assert not entropy(cube[:, :2]).notes
+
+
+def test_one_row_and_sparse_matrices():
+    with pytest.raises(ValueError, match="x must have at least two rows, got 1"):
+        as_variable("x", [[0.5, 1.5]])
+    dense = np.random.default_rng(0).normal(size=(40, 3)) * [1, 0, 1] + [0, 0.5, 0]
+    dense[:20, 1] = 0
+    for kind in (scipy.sparse.csr_matrix, scipy.sparse.coo_array):
+        assert np.array_equal(as_variable("x", kind(dense)).continuous, dense)
+        assert as_variable("x", Discrete(kind(np.eye(4)))).categories == 4
+    assert as_variable("x", Continuous(scipy.sparse.csr_matrix(dense))).dim == 3
+    with pytest.raises(ValueError, match="x must have at most 50,000,000 numbers as a sparse matrix"):
+        as_variable("x", scipy.sparse.csr_matrix((1_000_000, 100)))

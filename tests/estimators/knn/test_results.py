@@ -1,0 +1,204 @@
+"""Nearest-neighbour information: the formula by hand, other implementations and engines, the result and the errors."""
+
+import copy
+import dataclasses
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import digamma
+from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
+
+from infoscope.estimators import knn
+from infoscope.estimators.knn import search
+from infoscope.estimators.knn.estimators import (
+    Continuous,
+    Discrete,
+    co_information,
+    conditional_mutual_information,
+    entropy,
+    mutual_information,
+    total_correlation,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::infoscope.estimators.variables.LabelsAsNumbers")  # rounded columns
+LN2 = np.log(2)
+
+
+def gaussian_pair(correlation, n, seed):
+    generator = np.random.default_rng(seed)
+    x = generator.normal(size=n)
+    return x, correlation * x + np.sqrt(1 - correlation**2) * generator.normal(size=n)
+
+
+# The formula by hand, and other implementations
+
+
+def by_hand(parts, margins, k):
+    """The formula of the module, one sample and one comparison at a time. parts: (numbers [n, d], labels [n]) each;
+    margins: (factor, numbers of parts). No ties."""
+    n = len(parts[0][1])
+
+    def distance(members, i, j):
+        if any(parts[m][1][i] != parts[m][1][j] for m in members):
+            return np.inf
+        return max((abs(parts[m][0][i] - parts[m][0][j]).max() for m in members if parts[m][0].size), default=0.0)
+
+    values = []
+    for i in range(n):
+        everything = range(len(parts))
+        near = sorted(d for d in (distance(everything, i, j) for j in range(n) if j != i) if d < np.inf)[:k]
+        value = digamma(len(near))
+        for factor, members in margins:
+            inside = sum(distance(members, i, j) < near[-1] for j in range(n) if j != i)
+            value += factor * digamma(1 + inside)
+        values.append(value)
+    return np.array(values)
+
+
+def test_every_combination_by_hand():
+    """Numbers, labels and both, in every place; classes down to two samples, so that k is reduced in some."""
+    generator = np.random.default_rng(0)
+    n = 40
+    codes = generator.permutation(np.repeat([0, 1, 2, 3], [20, 14, 4, 2]))
+    nothing, none = np.zeros((n, 0)), np.zeros(n, int)
+    for kinds in itertools.product(["numbers", "labels", "both"], repeat=3):
+        parts, given = [], []
+        for kind, coarse in zip(kinds, (codes, codes // 2, codes % 2)):
+            numbers = nothing if kind == "labels" else generator.normal(size=(n, 2))
+            labels = none if kind == "numbers" else coarse
+            parts.append((numbers, labels))
+            both = {"numbers": Continuous(numbers), "labels": Discrete(labels)}
+            given.append(both.get(kind, list(both.values())))
+        if kinds == ("labels",) * 3:
+            continue  # counts alone: test_gates
+        estimate = conditional_mutual_information(*given, k=3, standardise=False, local=True)
+        margins = [(-1, (0, 2)), (-1, (1, 2)), (1, (2,))]
+        assert np.allclose(estimate.local, by_hand(parts, margins, 3), atol=1e-12), kinds
+        if "numbers" in kinds[:2] or "both" in kinds[:2]:
+            estimate = mutual_information(*given[:2], k=3, standardise=False, local=True)
+            pair = by_hand(parts[:2], [(-1, (0,)), (-1, (1,))], 3) + digamma(n)
+            assert np.allclose(estimate.local, pair, atol=1e-12), kinds
+
+
+def test_ross_is_scikit_learns():
+    """scikit-learn has it for one column, clipped at 0; its noise of 1e-10 moves no count here."""
+    labels = np.random.default_rng(0).integers(0, 3, 500)
+    z = (labels + np.random.default_rng(1).normal(size=500))[:, None]
+    theirs = mutual_info_classif(z, labels, n_neighbors=4, random_state=0)[0]
+    assert float(mutual_information(z, labels, k=4)) == pytest.approx(theirs, abs=1e-9)
+
+
+def test_ksg_is_scikit_learns():
+    x, y = gaussian_pair(0.7, 500, 0)
+    theirs = mutual_info_regression(x[:, None], y, n_neighbors=3, random_state=0)[0]
+    assert float(mutual_information(x, y, k=3)) == pytest.approx(theirs, abs=1e-9)
+
+
+@pytest.mark.parametrize("engine", ["sklearn", "cpu"])
+def test_engines_agree(engine):
+    generator = np.random.default_rng(0)
+    x, y, labels = generator.normal(size=(400, 3)), generator.normal(size=400), generator.integers(0, 3, 400)
+    for measure, arguments in (
+        (mutual_information, (x, y)),
+        (mutual_information, (np.round(x), labels)),
+        (conditional_mutual_information, (x, labels, y)),
+        (entropy, ([Continuous(x), Discrete(labels)],)),
+        (total_correlation, (x,)),
+    ):
+        reference = measure(*arguments, engine="numba")
+        assert float(measure(*arguments, engine=engine)) == pytest.approx(reference, abs=1e-12)
+
+
+def test_the_default_without_numba_gives_the_same_numbers(monkeypatch):
+    x, y = gaussian_pair(0.7, 400, 0)
+    reference = float(mutual_information(x, y))
+    monkeypatch.setattr(search, "_numba", None)
+    assert float(mutual_information(x, y)) == reference
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+def test_tensors_on_a_gpu_are_measured_there(monkeypatch):
+    generator = np.random.default_rng(0)
+    x, labels = generator.normal(size=(3000, 6)), generator.integers(0, 5, 3000)
+    reference = float(mutual_information(x, labels))
+    monkeypatch.setattr(search, "_numba", None)
+    monkeypatch.setattr(search, "sklearn_nearest", None)
+    assert float(mutual_information(torch.as_tensor(x, device="cuda"), labels)) == pytest.approx(reference, abs=1e-12)
+
+
+# The result and the errors
+
+
+def test_an_estimate_is_a_float_that_knows_its_origin():
+    x, y = gaussian_pair(0.7, 300, 0)
+    estimate = mutual_information(x, y, k=4, local=True)
+    assert isinstance(estimate, float) and estimate + 1 == float(estimate) + 1 and f"{estimate:.2f}"
+    assert estimate.bits == pytest.approx(estimate / LN2)
+    assert (estimate.k, estimate.n, estimate.method, estimate.standardised) == (4, 300, "KSG 1", True)
+    assert estimate.local.shape == (300,) and estimate.local.mean() == pytest.approx(estimate.value, abs=1e-12)
+    assert mutual_information(x, y).local is None
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        estimate.value = 0.0
+    for twin in (pickle.loads(pickle.dumps(estimate)), copy.deepcopy(estimate)):
+        assert twin == estimate and twin.method == "KSG 1" and np.array_equal(twin.local, estimate.local)
+
+
+def test_local_values_of_categories():
+    labels = np.array(["a"] * 30 + ["b"] * 10)
+    local = entropy(labels, local=True).local
+    assert local[0] == digamma(40) - digamma(30) and local[-1] == digamma(40) - digamma(10)
+
+
+def test_small_classes_use_the_neighbours_they_have():
+    """Two classes of 3 use k = 2; a class of one is left out, as in Ross 2014."""
+    generator = np.random.default_rng(0)
+    labels = np.array([0] * 50 + [1] * 3 + [2] * 3 + [3])
+    z = generator.normal(size=57) + labels
+    estimate = mutual_information(z, labels, local=True)
+    assert estimate.n == 56 and np.isnan(estimate.local[-1]) and np.isfinite(estimate.local[:-1]).all()
+    assert estimate.notes == (
+        "1 sample is alone in its class and left out.",
+        "2 classes have at most k = 5 samples (6 in all): k is their size - 1 there.",
+    )
+    assert float(estimate) == float(mutual_information(z[:-1], labels[:-1]))
+
+
+NUMBERS = np.arange(10.0) ** 1.5
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: mutual_information(NUMBERS, NUMBERS[:9]), "x and y must have the same number of rows"),
+        (lambda: mutual_information(NUMBERS, NUMBERS, k=10), "k must be below the number of rows, 10, got 10"),
+        (lambda: mutual_information(NUMBERS, NUMBERS, k=0), "k must be a whole number of at least 1, got 0"),
+        (lambda: mutual_information(np.append(NUMBERS[:9], np.nan), NUMBERS), "x must be finite, got 1 NaN"),
+        (lambda: mutual_information(NUMBERS, np.full(10, 2.5)), "y must vary in every continuous column, got one"),
+        (lambda: mutual_information(NUMBERS, np.zeros(10, int)), "y must have at least two classes, got one"),
+        (lambda: mutual_information(NUMBERS, np.arange(10)), "must share categories, got 10 rows that are all"),
+        (lambda: mutual_information(NUMBERS, [0] * 9 + [1]), "y must have at least two classes, got one in all 9 rows"),
+        (lambda: conditional_mutual_information(NUMBERS, [0] * 9 + [1], [0] * 10), "y must have at least two classes"),
+        (lambda: total_correlation([NUMBERS, [0] * 9 + [1]]), r"columns\[1\] must have at least two classes"),
+        (lambda: co_information(NUMBERS, NUMBERS, [0] * 9 + [1]), "target must have at least two classes"),
+        (lambda: mutual_information(NUMBERS, ["a"] * 9 + [None]), "y must have no missing categories, got 1 of 10"),
+        (lambda: mutual_information(NUMBERS, np.zeros((10, 2, 2))), r"y must be \[n\] or \[n, d\], got shape"),
+        (lambda: mutual_information([], []), "x must have at least one row"),
+        (lambda: mutual_information(NUMBERS, NUMBERS, method="ksg3"), "method must be ksg1, or ksg2 .* got 'ksg3'"),
+        (lambda: mutual_information(NUMBERS, np.arange(10) % 2, method="ksg2"), "ksg2 for two continuous"),
+        (lambda: mutual_information(NUMBERS, NUMBERS, workers=0), "workers must be a whole number of at least 1"),
+        (lambda: total_correlation(NUMBERS), "columns must be at least two variables, got 1"),
+        (lambda: entropy(np.repeat(NUMBERS, 7)), "x must not repeat a value more than k = 5 times"),
+        (lambda: mutual_information(NUMBERS, NUMBERS.astype("datetime64[s]")), "got a column of datetime64"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_names_of_the_module():
+    assert set(knn.__all__) <= set(vars(knn))

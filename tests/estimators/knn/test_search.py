@@ -1,0 +1,117 @@
+"""Neighbours and counts against the whole distance matrix, on every engine."""
+
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+import torch
+
+from infoscope.estimators.knn import search
+from infoscope.estimators.knn.search import count_within, nearest
+
+ENGINES = ["numba", "sklearn", "cpu"]
+GPU = pytest.param("cuda", marks=[pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")])
+
+
+def distance_matrix(points, codes):
+    distances = np.abs(points[:, None] - points).max(axis=2)
+    np.fill_diagonal(distances, np.inf)
+    if codes is not None:
+        distances[codes[:, None] != codes] = np.inf
+    return distances
+
+
+def samples(kind, n, dim, generator):
+    points = generator.normal(size=(n, dim))
+    match kind:
+        case "grid":
+            return np.round(2 * points) / 3
+        case "scales":
+            return points * 10.0 ** generator.integers(-12, 12, dim) + 10.0 ** generator.integers(-3, 6)
+        case "heavy tails":
+            return generator.standard_cauchy((n, dim)) ** 3
+        case "far away":
+            return points * 1e-9 + 1e6
+        case "tiny":
+            return points * 1e-200
+        case _:
+            return points
+
+
+@pytest.mark.parametrize("engine", [*ENGINES, GPU])
+@pytest.mark.parametrize("stratified", [False, True])
+@pytest.mark.parametrize("kind", ["normal", "grid", "scales", "heavy tails", "far away", "tiny"])
+def test_exactly_those_of_the_distance_matrix(kind, stratified, engine):
+    generator = np.random.default_rng(len(kind))
+    for n, dim, k in ((700, 1, 3), (900, 3, 5), (600, 13, 4), (300, 26, 1), (6, 2, 5)):
+        points = samples(kind, n, dim, generator)
+        codes = generator.integers(0, 7, n) if stratified else None
+        distances = distance_matrix(points, codes)
+        expected = np.sort(distances, axis=1)[:, :k]
+        found = nearest(points, k, codes, engine)
+        assert np.array_equal(found.distances, expected)
+        whole = np.isfinite(expected[:, -1])
+        assert np.array_equal(found.ties[whole], (distances <= expected[:, -1:]).sum(axis=1)[whole] - k)
+        for i, ids in enumerate(found.ids):
+            there = ids[ids >= 0]
+            assert len(set(there)) == len(there) == np.isfinite(expected[i]).sum()
+            assert np.array_equal(distances[i, there], expected[i, : len(there)])
+        for factor in (0, 0.5, 1, 2.5):
+            radius = factor * np.where(whole, expected[:, -1], 1.0)
+            inside = (distances < radius[:, None]).sum(axis=1)
+            assert np.array_equal(count_within(points, radius, codes, engine), inside)
+
+
+def test_a_count_on_a_line_is_not_fooled_by_the_rounding_of_the_edge():
+    """0.3 - 0.1 < 0.2 is true in float64, though 0.3 < 0.1 + 0.2 is too and 0.1 < 0.3 - 0.2 is not."""
+    values = np.array([0.1, 0.3, 0.7])[:, None]
+    for radius in (0.2, 0.3 - 0.1, 0.7 - 0.3, 0.4, 0.6):
+        expected = (np.abs(values - values.T) < radius).sum(axis=1) - 1
+        for engine in ENGINES:
+            assert np.array_equal(count_within(values, np.full(3, radius), engine=engine), expected)
+
+
+def test_threads_change_nothing():
+    generator = np.random.default_rng(0)
+    points, codes = generator.normal(size=(3000, 4)), generator.integers(0, 3, 3000)
+    alone, together = nearest(points, 4, codes), nearest(points, 4, codes, workers=3)
+    assert np.array_equal(alone.distances, together.distances) and np.array_equal(alone.ids, together.ids)
+    radius = alone.distances[:, -1]
+    assert np.array_equal(count_within(points, radius), count_within(points, radius, workers=3))
+
+
+def test_without_numba_sklearn_does_it(monkeypatch):
+    monkeypatch.setattr(search, "_numba", None)
+    assert search.resolve("auto") == "sklearn"
+    with pytest.raises(ValueError, match="numba is not installed"):
+        search.resolve("numba")
+
+
+@pytest.mark.parametrize("engine", ["gpu-please", "meta"])
+def test_unknown_engine(engine):
+    with pytest.raises(ValueError, match=f"engine must be .* got '{engine}'"):
+        nearest(np.zeros((3, 1)), 1, engine=engine)
+
+
+def test_memory_is_linear():
+    """20,000 points: all distances would be 3.2 GB; the tree and the result are under 20 MB."""
+    points = np.random.default_rng(0).normal(size=(20_000, 6))
+    nearest(points[:100], 5)
+    tracemalloc.start()
+    radius = nearest(points, 5).distances[:, -1]
+    count_within(points, radius)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20e6
+
+
+def test_import_compiles_nothing():
+    program = (
+        "from infoscope.estimators import knn, npeet\nimport infoscope.estimators.knn._numba as n\nimport sys\n"
+        "kernels = [v for v in vars(n).values() if hasattr(v, 'signatures')]\n"
+        "assert len(kernels) > 5 and not any(kernel.signatures for kernel in kernels)\n"
+        "assert 'jax' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

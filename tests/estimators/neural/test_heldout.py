@@ -1,0 +1,240 @@
+"""Held-out estimates against a plain loop, closed forms and the lower bound they are."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from infoscope.data import GaussianPairs
+from infoscope.estimators import BOUNDS, InnerCritic, SeparableCritic, Training, fit_critic, held_out, make_critic
+from infoscope.estimators.neural.pairwise_layers import PairwiseLayers
+
+SOURCE = GaussianPairs(2, mutual_information=0.7)
+ALL = ["nwj", "js", "infonce", "dv", "mine", "smile-1", "smile-inf"]
+
+
+def seeded(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.mark.parametrize("kind", ["inner", "bilinear", "separable", "joint"])
+def test_it_is_the_plain_loop(kind):
+    """Mean, standard error and the rest over batches drawn one after another; nothing is trained."""
+    critic = make_critic(kind, 2, 2, width=8, generator=seeded(1)).double()
+    before = {name: value.clone() for name, value in critic.state_dict().items()}
+    found = held_out(SOURCE, critic, ALL, 40, 5, seeded(2))
+
+    stream = seeded(2)
+    scores = [critic(*(side.to(critic.dtype or side.dtype) for side in SOURCE.sample(40, stream))) for _ in range(5)]
+    assert list(found) == ALL
+    for name, got in found.items():
+        values = [BOUNDS[name].estimate(s.double()).item() for s in scores]
+        assert got.mean == pytest.approx(np.mean(values), abs=1e-9)
+        assert got.standard_error == pytest.approx(np.std(values, ddof=1) / math.sqrt(5), rel=1e-6)
+        assert (got.batches, got.pairs, got.nonfinite) == (5, 200, 0)
+    assert all(torch.equal(before[name], value) for name, value in critic.state_dict().items())
+
+
+def test_one_bound_and_a_member_of_several():
+    critic = make_critic("joint", 2, 2, width=8, members=3, generator=[seeded(k) for k in range(3)])
+    shared = held_out(SOURCE, critic.share(2), "dv", 16, 3, seeded(4))
+    copied = held_out(SOURCE, critic.member(2), [BOUNDS["dv"]], 16, 3, seeded(4), device="cpu")
+    assert shared == copied and list(shared) == ["dv"]
+
+
+class ExactCritic(InnerCritic):
+    """The exact log density ratio of SOURCE."""
+
+    def _scores(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return SOURCE.log_ratio(x, y)
+
+
+def test_an_exact_critic_reports_the_truth():
+    """dv with the exact log ratio: 20 batches of 512 pairs agree with the true 0.7 nats within 5 standard errors.
+
+    The bias of the logarithm is about 0.002 nats against a standard error of about 0.01, so a false alarm is some 4.8
+    standard errors, under 1e-4 with 19 degrees of freedom.
+    """
+    found = held_out(SOURCE, ExactCritic(2, 2), ["dv", "js"], 512, 20, seeded(5))
+    assert 0 < found["dv"].standard_error < 0.05
+    assert found["dv"].mean == pytest.approx(0.7, abs=5 * found["dv"].standard_error)
+    assert found["js"].mean == pytest.approx(0.7 - 1 / math.e, abs=5 * found["js"].standard_error)
+
+
+def test_what_was_learnt_holds_on_fresh_pairs():
+    """After training for 1 bit: a lower bound above 0.8 of it, not above the truth by 5 standard errors.
+
+    The untrained critic reports about 0: this fails if anything but the trained weights is measured.
+    """
+    bit = math.log(2)
+    source = GaussianPairs(2, mutual_information=bit)
+    critic = make_critic("joint", 2, 2, width=32, generator=seeded(1))
+    untrained = held_out(source, critic, "infonce", 256, 4, seeded(6))["infonce"]
+    assert abs(untrained.mean) < 0.1
+    fit_critic(source, critic, "infonce", 400, learning_rate=3e-3, generator=seeded(4))
+    found = held_out(source, critic, "infonce", 256, 20, seeded(6))["infonce"]
+    assert 0.8 * bit < found.mean < bit + 5 * found.standard_error
+
+
+def test_scores_without_gradients_equal_those_with(monkeypatch):
+    """The joint critic's two ways, several blocks and the last one partial; no layer's output of all pairs is kept."""
+    critic = make_critic("joint", 2, 2, width=16).double()
+    x, y = (side.double() for side in SOURCE.sample(70, seeded(7)))
+    expected = critic(x, y).detach()
+    monkeypatch.setattr(PairwiseLayers, "apply", lambda *_: pytest.fail("keeps every layer for a backward pass"))
+    with torch.no_grad():
+        torch.testing.assert_close(critic(x, y), expected, rtol=1e-12, atol=1e-14)
+
+
+def test_a_batch_that_is_not_finite_is_counted_and_not_hidden():
+    critic = make_critic("joint", 2, 2, width=8)
+    with torch.no_grad():
+        critic.last.bias.fill_(math.nan)
+    found = held_out(SOURCE, critic, ["dv", "nwj"], 8, 3, seeded(8))
+    assert all(got.nonfinite == 3 and math.isnan(got.mean) and math.isnan(got.standard_error) for got in found.values())
+
+
+def test_large_scores_do_not_overflow_where_float32_would():
+    """Scores of 100 everywhere: exp(99) overflows float32 and is 9.9e42 in float64."""
+    critic = make_critic("bilinear", 2, 2)
+    with torch.no_grad():
+        critic.map_y.weight.zero_()
+        critic.map_y.bias.fill_(100.0)
+    ones = FixedOnes()
+    found = held_out(ones, critic, ["nwj", "dv"], 8, 2, seeded(9))
+    assert found["nwj"].mean == pytest.approx(100 - math.exp(99), rel=1e-9) and found["nwj"].nonfinite == 0
+    assert found["dv"].mean == pytest.approx(0, abs=1e-9)
+
+
+class FixedOnes:
+    """x = (1, 0), always."""
+
+    mutual_information, dim_x, dim_y = 0.0, 2, 2
+
+    def sample(self, n, generator, device="cpu"):
+        x = torch.zeros(n, 2)
+        x[:, 0] = 1
+        return x, x
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (
+            {"critic": make_critic("joint", 2, 2, width=4, members=2)},
+            r"critic must have one member \(see share\), got 2",
+        ),
+        ({"critic": nn.Linear(2, 2)}, "critic must be a Critic"),
+        ({"source": GaussianPairs(3, mutual_information=1.0)}, r"source must have dimensions .* = \(2, 2\)"),
+        ({"source": object()}, "source must have sample"),
+        ({"bounds": []}, r"bounds must be one bound or several different ones, got \[\]"),
+        ({"bounds": ["dv", "dv"]}, "bounds must be one bound or several different ones"),
+        ({"bounds": "dvv"}, "bound must be one of nwj"),
+        ({"batch": 1}, "batch must be a whole number of at least 2, got 1"),
+        ({"batches": 1}, "batches must be a whole number of at least 2, got 1"),
+        ({"generator": None}, "generator must be a torch.Generator, got NoneType"),
+    ],
+)
+def test_bad_input(change, message):
+    arguments = {
+        "source": SOURCE,
+        "critic": make_critic("joint", 2, 2, width=4),
+        "bounds": "dv",
+        "batch": 8,
+        "batches": 2,
+        "generator": seeded(0),
+    }
+    with pytest.raises(ValueError, match=message):
+        held_out(**{**arguments, **change})
+
+
+NATS = 1.0
+PAIRS = GaussianPairs(1, mutual_information=NATS)
+OPEN = {"nwj": 0, "js": 0, "dv": 1, "mine": 1, "mine-one-step": 1, "infonce": 2}  # what an objective leaves open
+NEEDED = {
+    "nwj": 0,
+    "js": 0,
+    "smile-5": 0,
+    "dv": 1,
+    "mine": 1,
+    "smile-inf": 1,
+    "infonce": 2,
+}  # what a report is blind to
+
+
+class FreeCritic(SeparableCritic):
+    """The exact optimum of its objective, with what that leaves open at its worst."""
+
+    def _scores(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        scores = PAIRS.log_ratio(x, y)
+        match self.objectives:
+            case ("nwj",):
+                return scores + 1
+            case ("dv",) | ("mine",) | ("mine-one-step",):
+                return scores - 40
+            case ("infonce",):
+                return scores + 20 * x.sum(-1, keepdim=True)
+        return scores
+
+
+@pytest.mark.parametrize("objective", OPEN)
+@pytest.mark.parametrize("bound", NEEDED)
+def test_a_bound_is_read_where_the_training_says_enough_and_refused_elsewhere(objective, bound):
+    """What is read off an optimum is the truth (js: low by 1/e nats; infonce: at most log n), to 5 standard errors."""
+    critic = FreeCritic(1, 1, width=2, objectives=[objective])
+    if OPEN[objective] > NEEDED[bound] and objective != bound:
+        with pytest.raises(ValueError, match=rf"for a critic trained under {objective}, .*; {bound} needs it"):
+            held_out(PAIRS, critic, bound, 256, 20, seeded(0))
+        return
+    found = held_out(PAIRS, critic, bound, 256, 20, seeded(0))[bound]
+    truth = NATS - 1 / math.e * (bound == "js")
+    assert found.mean == pytest.approx(truth, abs=5 * found.standard_error + 0.02) and found.notes == ()
+
+
+def test_the_wrong_bound_of_a_trained_critic_is_refused_and_was_far_off():
+    """A dv critic's constant is free: it may be anything, and nwj's formula with it."""
+    critic = make_critic("joint", 1, 1, width=16, generator=seeded(0))
+    fit_critic(PAIRS, critic, "dv", 50, batch=32, generator=seeded(1))
+    assert critic.objectives == ("dv",)
+    with pytest.raises(ValueError, match="bounds must be of infonce, dv, mine, smile-inf, mine-one-step for a critic"):
+        held_out(PAIRS, critic, ["dv", "nwj"], 64, 5, seeded(2))
+    held_out(PAIRS, critic, ["dv", "infonce", "smile-inf"], 64, 5, seeded(2))
+
+
+def test_every_member_knows_its_own_objective_and_a_later_training_counts():
+    critic = make_critic("joint", 1, 1, width=8, members=2, generator=seeded(0))
+    assert critic.objectives is None
+    fit_critic(PAIRS, critic, ["dv", ("js", "smile-5")], 2, batch=8)
+    assert critic.objectives == ("dv", "js") and critic.member(1).objectives == ("js",) == critic.share(1).objectives
+    again = type(critic)(**critic.config)
+    again.load_state_dict(critic.state_dict())
+    assert again.objectives == critic.objectives
+    fit_critic(PAIRS, critic.share(0), "infonce", 1, batch=8)
+    fit_critic(PAIRS, critic, ["infonce", "nwj"], 1, batch=8)
+    assert critic.objectives == ("infonce", "nwj")
+    plain = make_critic("inner", 1, 1)
+    fit_critic(PAIRS, plain, "dv", 1, batch=8)
+    assert plain.objectives is None
+
+
+def test_a_resumed_training_knows_its_objective():
+    training = Training(PAIRS, make_critic("bilinear", 1, 1), "infonce", 4, batch=8, generator=seeded(0))
+    training.advance(2)
+    other = Training(PAIRS, make_critic("bilinear", 1, 1), "infonce", 4, batch=8, generator=seeded(0))
+    other.load_state_dict(training.state_dict())
+    assert other.critic.objectives == ("infonce",)
+
+
+def test_a_critic_of_unknown_training_has_a_note():
+    """Critics that were logged before the objective was recorded load and are read, with a word."""
+    unknown = held_out(PAIRS, make_critic("bilinear", 1, 1), ["nwj", "infonce"], 16, 2, seeded(0))
+    assert "not known to be trained under any objective; nwj's report needs" in unknown["nwj"].notes[0]
+    of_mine = make_critic("bilinear", 1, 1)
+    of_mine.trained_under(["my own"])
+    assert "'my own', which is not known" in held_out(PAIRS, of_mine, "dv", 16, 2, seeded(0))["dv"].notes[0]
+    with pytest.raises(ValueError, match="objectives must be one name for each of 1 members"):
+        of_mine.trained_under(["dv", "js"])

@@ -1,0 +1,217 @@
+"""NPEET's names: its numbers on request, the right ones by default.
+
+The reference numbers are those of npeet-plus 0.2.0 (MIT), NPEET's functions with additions, on `data()`; its noise of
+1e-10 is worth about 1e-9 bits. Only midc fails there: its number is micd's with the arguments exchanged.
+"""
+
+import numpy as np
+import pytest
+
+from infoscope.estimators import knn, npeet
+from infoscope.estimators.knn.estimators import Continuous, Discrete
+
+LN2 = np.log(2)
+
+
+def data():
+    state = np.random.RandomState(7)  # its stream is frozen, that of newer generators is not
+    x = state.normal(size=(300, 2))
+    y = x @ np.array([[0.8, 0.2], [-0.3, 0.9]]) + 0.5 * state.normal(size=(300, 2))
+    z = x[:, :1] + state.normal(size=(300, 1))
+    c = state.randint(0, 4, (300, 1))
+    d = (c + state.randint(0, 2, (300, 1))) % 3
+    return x, y, z, c, d, x + c * np.array([[1.0, -0.5]])
+
+
+X, Y, Z, C, D, W = data()
+CD, COARSE = np.hstack([C, D]), (C > 1) * 1
+
+REFERENCE = {  # call: bits
+    "mi(X, Y)": 1.7843092478083682,
+    "mi(X, Y, k=5, base=np.e)": 1.2216915276058202,
+    "mi(X, Y, Z)": 1.2903913174353456,
+    "mi(X, Y, k=8, alpha=0.25)": 1.830400724886846,
+    "mi(100 * X, Y)": -0.2757150522587766,
+    "cmi(X, Y, Z)": 1.2903913174353456,
+    "entropy(X)": 3.9836674996133516,
+    "centropy(X, Y)": 2.095744452501752,
+    "tc(np.hstack([X, Y]))": 1.9099130852332618,
+    "ctc(X, Y)": 0.05470957124528608,
+    "corex(X, Y)": -0.020499908454986615,
+    "kldiv(X[:150], W[150:])": 1.1576065000453615,
+    "entropyd(C)": 1.9882884209041114,
+    "centropyd(C, D)": 1.4302504022396898,
+    "midd(C, D)": 0.5580380186644216,
+    "cmidd(C, D, COARSE)": 0.4763213844237779,
+    "tcd(CD)": 0.5580380186644214,
+    "ctcd(CD, COARSE)": 0.47632138442377836,
+    "corexd(CD, D)": 0.5580380186644216,
+    "micd(W, C)": 0.7728873479553129,
+    "midc(C, W)": 0.7728873479553129,
+    "centropycd(W, C)": 3.9832949459050973,
+    "centropydc(C, W)": 3.9832949459812714,
+    "ctcdc(CD, W)": 4.651351485966542,
+    "ctccd(W, CD)": 4.651351485839333,
+    "corexcd(W, CD)": -4.093313466985135,
+    "corexdc(CD, W)": -4.093313467391416,
+}
+
+
+def called(call, **settings):
+    name, arguments = call.split("(", 1)
+    scope = {key: value for key, value in globals().items() if key.isupper() or key == "np"}
+    return eval(
+        f"function({arguments[:-1]}, **settings)", {**scope, "function": getattr(npeet, name), "settings": settings}
+    )
+
+
+@pytest.mark.parametrize("call", REFERENCE)
+def test_compat_gives_npeets_numbers(call):
+    assert called(call, compat=True) == pytest.approx(REFERENCE[call], abs=1e-7)
+
+
+def test_compat_takes_labels_for_numbers_and_absolute_values_as_npeet_does():
+    """Labels are tied, so NPEET's number there is one draw of its noise: 0.731, 0.7365 bits."""
+    assert npeet.mi(W, C, compat=True) == pytest.approx(0.734, abs=0.03)
+    state = np.random.RandomState(0)
+    noise, labels = state.normal(size=(500, 12)), state.randint(0, 10, (500, 1))
+    assert npeet.micd(noise, labels, compat=True) > 0.8 / LN2  # the truth is 0
+    assert abs(npeet.micd(noise, labels)) < 0.2 / LN2
+
+
+def test_compat_noise_comes_from_the_generator():
+    first, second, other = (npeet.mi(W, C, compat=True, generator=np.random.default_rng(seed)) for seed in (1, 1, 2))
+    assert first == second != other
+
+
+@pytest.mark.parametrize(
+    "value, estimate",
+    [
+        (npeet.mi(X, Y), knn.mutual_information(X, Y, 3)),
+        (npeet.mi(X, Y, Z), knn.conditional_mutual_information(X, Y, Z, 3)),
+        (npeet.mi(X.tolist(), Y.tolist()), knn.mutual_information(X, Y, 3)),
+        (npeet.mi(W, C), knn.mutual_information(W, Discrete(C), 3)),
+        (npeet.cmi(W, C, D, k=4), knn.conditional_mutual_information(W, C, D, 4)),
+        (npeet.entropy(X), knn.entropy(X, 3)),
+        (npeet.tc(X), knn.total_correlation(X, 3)),
+        (npeet.tc(X.tolist()), knn.total_correlation(X, 3)),
+        (npeet.micd(W, C), knn.mutual_information(W, C, 3)),
+        (npeet.midc(C, W), knn.mutual_information(W, C, 3)),
+        (npeet.midd(W > 0, C), knn.mutual_information(W > 0, C, 1)),
+        (npeet.cmidd(C, D, COARSE), knn.conditional_mutual_information(C, D, COARSE, 1)),
+    ],
+)
+def test_the_default_is_knn_in_bits(value, estimate):
+    assert type(value) is float and value == pytest.approx(estimate / LN2, abs=1e-12)
+
+
+def test_base():
+    assert npeet.mi(X, Y, base=np.e) == pytest.approx(npeet.mi(X, Y) * LN2)
+    assert npeet.entropyd(C, base=4) == pytest.approx(npeet.entropyd(C) / 2)
+
+
+def test_default_entropies_given_something_add_up():
+    """H(x | y) + I(x; y) = H(x), for every kind of x and y; NPEET's centropydc returns H(y | x)."""
+    assert npeet.centropy(X, Y) + npeet.mi(X, Y) == pytest.approx(npeet.entropy(X))
+    assert npeet.centropycd(W, C) + npeet.micd(W, C) == pytest.approx(npeet.entropy(W))
+    assert npeet.centropydc(C, W) + npeet.midc(C, W) == pytest.approx(npeet.entropyd(C))
+    assert npeet.centropyd(C, D) + npeet.midd(C, D) == pytest.approx(npeet.entropyd(C))
+
+
+def test_default_explained_total_correlation_adds_up():
+    """TC = TC given y + what y explains."""
+    assert npeet.ctc(X, Y) + npeet.corex(X, Y) == pytest.approx(npeet.tc(X))
+    assert npeet.ctcd(CD, COARSE) + npeet.corexd(CD, COARSE) == pytest.approx(npeet.tcd(CD))
+    assert npeet.ctcdc(CD, W) + npeet.corexdc(CD, W) == pytest.approx(npeet.tcd(CD))
+    assert npeet.ctccd(W, CD) + npeet.corexcd(W, CD) == pytest.approx(npeet.tc(W))
+
+
+def test_default_ignores_the_scale_that_compat_obeys():
+    assert npeet.mi(100 * X, Y) == pytest.approx(npeet.mi(X, Y), abs=1e-12)
+    assert npeet.mi(1e-10 * X, Y) == pytest.approx(npeet.mi(X, Y), abs=1e-12)
+    assert abs(npeet.mi(100 * X, Y, compat=True) - npeet.mi(X, Y, compat=True)) > 1
+
+
+def test_the_correction_of_a_thin_neighbourhood():
+    """Gao et al. 2015: of two nearly equal columns KSG sees too little; the correction finds more of I = 8.3 bits."""
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=(500, 1))
+    y = x + 0.00316 * generator.normal(size=(500, 1))
+    plain, corrected = npeet.mi(x, y, k=5), npeet.mi(x, y, k=5, alpha=0.3)
+    truth = 0.5 * np.log2(1 + 1 / 0.00316**2)
+    assert plain < corrected and abs(corrected - truth) < abs(plain - truth)
+
+
+def test_divergence_of_two_gaussians():
+    """KL(N(0, 1) from N(1, 1)) = 1/2 nat; standard error about 0.03 at n = 4000."""
+    generator = np.random.default_rng(0)
+    x, xp = generator.normal(size=(4000, 1)), generator.normal(1, 1, size=(4000, 1))
+    assert npeet.kldiv(x, xp, base=np.e) == pytest.approx(0.5, abs=0.15)
+
+
+def test_shuffle_test():
+    mean, (low, high) = npeet.shuffle_test(npeet.mi, X[:100], Y[:100], ns=60, generator=np.random.default_rng(0))
+    assert low < mean < high < npeet.mi(X[:100], Y[:100])
+    assert abs(mean) < 0.1
+    again = npeet.shuffle_test(npeet.mi, X[:100], Y[:100], ns=60, generator=np.random.default_rng(0))
+    assert again == (mean, (low, high))
+
+
+def test_shuffles_stay_within_the_classes_of_z():
+    """x and y are z: any shuffle within z leaves x = y, and outside of it nothing is shared."""
+    z = np.repeat([0, 1, 2], 40)
+    rows = []
+    npeet.shuffle_test(lambda x, y, z: rows.append(x) or 0.0, np.arange(120.0), z, z, ns=5)
+    assert all(np.array_equal(np.sort(x), np.arange(120)) and np.array_equal(x // 40, z) for x in rows)
+    assert len({tuple(x) for x in rows}) == 5
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: npeet.mi(X, Y[:9]), "same number of rows"),
+        (lambda: npeet.mi(X, Y[:9], compat=True), "x and y must have the same number of rows, got .*300.* 9"),
+        (lambda: npeet.mi(X, Y, k=300, compat=True), "k must be below the number of rows, 300, got 300"),
+        (lambda: npeet.mi(X * np.nan, Y, compat=True), "must be finite, got 600"),
+        (lambda: npeet.mi(X, C, alpha=0.2), "alpha must be 0 unless x and y are continuous"),
+        (lambda: npeet.mi(X, Y, alpha=0.2), "and k >= 4 columns, got 0.2"),
+        (lambda: npeet.kldiv(X, Y[:, :1]), "must be continuous and have as many columns, got 2 and 1"),
+        (lambda: npeet.kldiv(X, Y, k=301), "k must be below 300 and at most 300"),
+        (lambda: npeet.kldiv(X, X, k=1), "x must not repeat a value of x or xp k = 1 times"),
+        (lambda: npeet.mi(X, Y, base=0), "base must be a positive number other than 1, got 0"),
+        (lambda: npeet.entropyd(C, base=1, compat=True), "base must be a positive number other than 1, got 1"),
+        (lambda: npeet.tcd(np.c_[C, C], base=-2.0), "base must be a positive number other than 1, got -2.0"),
+        (lambda: npeet.mi(X, Y, Y[:9], compat=True), "x and y and z must have the same number of rows"),
+        (lambda: npeet.micd(X, C[:9], compat=True), "x and y must have the same number of rows"),
+        (lambda: npeet.midd(C, C[:9], compat=True), "x and y must have the same number of rows"),
+        (lambda: npeet.centropy(X, Y[:9], compat=True), "x and y must have the same number of rows"),
+        (lambda: npeet.mi(X, Y, compat=True, generator=7), "generator must be a numpy.random.Generator, got int"),
+        (lambda: npeet.shuffle_test(npeet.mi, X, Y, generator=7), "generator must be a numpy.random.Generator"),
+        (lambda: npeet.shuffle_test(npeet.mi, X, Y, ci=1.0), "ci must be between 0 and 1, got 1.0"),
+        (lambda: npeet.shuffle_test(npeet.mi, X, Y, ns=1), "ns must be a whole number of at least 2"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_small_classes_are_warned_about():
+    labels = np.array([0] * 297 + [1] * 2 + [2])
+    with pytest.warns(UserWarning) as told:
+        npeet.micd(X, labels)
+        npeet.micd(X, labels, compat=True)
+        npeet.micd(X, labels, warning=False)
+        npeet.micd(X, labels, warning=False, compat=True)
+    assert [str(warning.message) for warning in told] == [
+        "1 sample is alone in its class and left out.",
+        "1 class has at most k = 3 samples (2 in all): k is its size - 1 there.",
+        "y has a class of 2 samples, too few for k = 3.",
+        "y has a class of 1 sample, too few for k = 3.",
+    ]
+
+
+def test_continuous_by_name():
+    """A name with c says what the columns are, whatever their type."""
+    with pytest.warns(UserWarning, match="class labels"):
+        assert npeet.micd(COARSE, D) == pytest.approx(knn.mutual_information(Continuous(COARSE), D, 3) / LN2)

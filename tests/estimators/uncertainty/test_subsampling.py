@@ -1,0 +1,328 @@
+"""Intervals, verdicts, paired differences and permutation tests of nearest-neighbour estimates."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from infoscope.estimators import knn
+from infoscope.estimators.uncertainty import _engine
+from infoscope.estimators.uncertainty.bias import drift_of
+from infoscope.estimators.uncertainty.permutation import relabelled
+from infoscope.estimators.uncertainty.subsampling import (
+    combine,
+    difference,
+    group_bootstrap,
+    halves,
+    holmes_nemenman,
+    jackknife,
+    leave_one_out,
+    permutation_test,
+    subsample,
+)
+
+METHODS = (subsample, jackknife, holmes_nemenman)
+
+
+def draws(seed=0):
+    return np.random.default_rng(seed)
+
+
+def gaussian(n, seed, correlation=0.93):
+    g = draws(seed)
+    x = g.normal(size=n)
+    return x, correlation * x + np.sqrt(1 - correlation**2) * g.normal(size=n)
+
+
+def mixture(n, seed, dim=3, classes=4):
+    g = draws(seed)
+    labels = g.integers(0, classes, n)
+    z = g.normal(size=(n, dim))
+    z[:, 0] += 1.5 * labels
+    return z, labels
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_value_is_the_plain_estimate(method):
+    z, labels = mixture(300, 0)
+    found = method(z, labels)
+    assert found.value == pytest.approx(float(knn.mutual_information(z, labels)), abs=1e-12) == float(found)
+    assert found.low < found.value < found.high and found.n == found.units == 300
+
+
+def test_standard_errors_by_their_formulas():
+    """Each error from the definition, on estimates of every subsample computed one by one."""
+    z, labels = mixture(203, 1)
+    scaled = (z - z.mean(axis=0)) / z.std(axis=0)
+
+    def alone(member):
+        rows = member > 0
+        return float(knn.mutual_information(scaled[rows], labels[rows], standardise=False))
+
+    plan = halves(203, 20, draws())
+    each = np.array([alone(member) for member in plan.weights.T])
+    expected = each.std(ddof=1) * np.sqrt(101 / 102)
+    assert subsample(z, labels, resamples=plan).standard_error == pytest.approx(expected, rel=1e-9)
+
+    plan = leave_one_out(203, 10, draws())
+    each = np.array([alone(member) for member in plan.weights.T])
+    expected = np.sqrt(9 / 10 * ((each - each.mean()) ** 2).sum())
+    assert jackknife(z, labels, resamples=plan).standard_error == pytest.approx(expected, rel=1e-9)
+
+    found = holmes_nemenman(z, labels, parts=(2, 4), generator=draws(3))
+    each = np.array([alone(member) for member in found.resamples.weights.T])
+    expected = np.sqrt((1 * each[:2].var(ddof=1) / 2 + 3 * each[2:].var(ddof=1) / 4) / 4)
+    assert found.standard_error == pytest.approx(expected, rel=1e-9) and found.degrees == 4
+
+
+def test_intervals_are_student_t():
+    z, labels = mixture(200, 2)
+    found = jackknife(z, labels, resamples=12)
+    margin = stats.t.ppf(0.975, 11) * found.standard_error
+    assert found.degrees == 11 and found.high - found.value == pytest.approx(margin)
+    assert found.value - found.low == pytest.approx(margin)
+
+
+def test_intervals_cover_the_expectation_and_the_bootstrap_does_not():
+    """30 data sets of 300 rows. An interval that covers 95 % covers fewer than 24 of 30 with probability 0.0004; the
+    expectation, from 400 data sets, is known to 0.0035, a twentieth of an interval. The bootstrap with replacement
+    repeats rows, which are their own neighbours: it should never cover.
+    """
+    expectation = np.mean([knn.mutual_information(*gaussian(300, seed)) for seed in range(1000, 1400)])
+    covered, bootstrap = dict.fromkeys(METHODS, 0), 0
+    for seed in range(30):
+        x, y = gaussian(300, seed)
+        for method in METHODS:
+            found = method(x, y, generator=draws(seed))
+            covered[method] += found.low <= expectation <= found.high
+        rows = draws(seed).integers(0, 300, (40, 300))
+        low, high = np.percentile([knn.mutual_information(x[r], y[r]) for r in rows], [2.5, 97.5])
+        bootstrap += low <= expectation <= high
+    assert min(covered.values()) >= 24, covered
+    assert bootstrap <= 3
+
+
+def test_groups_widen_the_interval_by_what_they_repeat():
+    """Every row four times, with noise that breaks ties: a quarter of the information on the expectation."""
+    x, y = gaussian(200, 3, 0.8)
+    groups = np.repeat(np.arange(200), 4)
+    noise = 0.3 * draws(4).normal(size=(2, 800))
+    x, y = np.repeat(x, 4) + noise[0], np.repeat(y, 4) + noise[1]
+    by_rows, by_groups = subsample(x, y), group_bootstrap(x, y, groups=groups)
+    assert by_groups.units == 200 and by_groups.n == 800
+    assert by_groups.standard_error > 1.3 * by_rows.standard_error
+    assert by_groups.value == by_rows.value
+
+
+def test_the_bootstrap_of_groups_of_pointwise_values():
+    """Against the closed form for equal groups, sd of group means / sqrt(groups); 2,000 resamples: 1.6 % error."""
+    means = draws(5).normal(size=50)
+    values = np.repeat(means, 6) + 0.1 * draws(6).normal(size=300)
+    found = group_bootstrap(values, groups=np.repeat(np.arange(50), 6), resamples=2000)
+    by_group = values.reshape(50, 6).mean(axis=1)
+    assert found.standard_error == pytest.approx(by_group.std(ddof=1) / np.sqrt(50), rel=0.08)
+    assert found.value == pytest.approx(values.mean()) and found.degrees == 49
+
+
+def test_differences_on_shared_resamples_are_paired():
+    """Two blocks that say nearly the same about the labels differ by far less than either is uncertain."""
+    z, labels = mixture(600, 7)
+    other = z + 0.01 * draws(8).normal(size=z.shape)
+    plan = halves(600, 100, draws())
+    a, b = (subsample(block, labels, resamples=plan, drift=False) for block in (z, other))
+    paired = difference(a, b)
+    assert paired.value == pytest.approx(a.value - b.value)
+    assert paired.standard_error < 0.5 * a.standard_error
+    assert paired.standard_error == pytest.approx(np.std(a.estimates - b.estimates, ddof=1))
+    zero = combine((a, b, a), (1.0, 0.0, -1.0))
+    assert zero.value == zero.standard_error == 0
+
+
+def test_terms_of_different_resamples_are_refused():
+    z, labels = mixture(100, 9)
+    a, b = (subsample(z, labels, generator=draws(seed)) for seed in (0, 1))
+    with pytest.raises(ValueError, match="terms must share one Resamples"):
+        difference(a, b)
+
+
+def test_the_same_generator_gives_the_same_interval():
+    z, labels = mixture(150, 10)
+    first, second, other = (subsample(z, labels, generator=draws(seed)) for seed in (1, 1, 2))
+    assert first.standard_error == second.standard_error != other.standard_error
+
+
+def test_the_predicted_bias_follows_the_power_law():
+    """Estimates that follow I + c (k / n)^0.4 exactly: both predictions are the bias c (k / n)^0.4."""
+    truth, c, k, n = 1.2, -0.7, 5, 1000
+    of = lambda k, n: truth + c * (k / n) ** 0.4  # noqa: E731
+    drift = drift_of(of(k, n), np.full(50, of(k, n / 2)), np.full(40, of(1, n / 2)), k, n)
+    bias = of(k, n) - truth
+    assert drift.by_halves == pytest.approx(bias) and drift.by_neighbours == pytest.approx(bias)
+    assert drift.extrapolated == pytest.approx(truth)
+
+
+def test_counts_of_categories_have_no_neighbours():
+    """Two fair bits, the second a noisy copy: bias of order 1 / n, far below the error."""
+    g = draws(20)
+    x = g.integers(0, 2, 400)
+    found = subsample(x, np.where(g.random(400) < 0.1, 1 - x, x))
+    assert np.isnan(found.drift.share) and np.isnan(found.drift.by_neighbours) and found.verdict == "reliable"
+    truth = np.log(2) + 0.1 * np.log(0.1) + 0.9 * np.log(0.9)
+    assert found.value == pytest.approx(truth, abs=4 * found.standard_error)
+
+
+def test_many_dimensions_are_not_called_reliable():
+    """Ten classes in 12 dimensions, 1,000 rows: the estimate is 0.2 nats low, six standard errors, and the verdict
+    knows; its predicted bias, known to about one standard error, has the right size.
+    """
+    g = draws(11)
+    centres = draws(7).normal(size=(10, 12)) * 0.5
+    labels = g.integers(0, 10, 1000)
+    found = subsample(centres[labels] + g.normal(size=(1000, 12)), labels)
+    log_ratio = []
+    for label in range(10):  # the truth, from 4,000 draws of each class
+        points = centres[label] + g.normal(size=(4000, 12))
+        logs = -0.5 * ((points[:, None] - centres) ** 2).sum(axis=-1)
+        log_ratio.append((logs[:, label] - np.logaddexp.reduce(logs, axis=1)).mean() + np.log(10))
+    bias = found.value - np.mean(log_ratio)
+    assert found.verdict == "unreliable" and bias < -3 * found.standard_error
+    assert found.drift.bias == pytest.approx(bias, abs=4 * found.standard_error)
+
+
+def test_without_drift_there_is_no_verdict():
+    z, labels = mixture(100, 12)
+    with pytest.raises(ValueError, match="drift was not measured"):
+        subsample(z, labels, drift=False).verdict  # noqa: B018
+
+
+def test_permutation_p_values_have_their_level():
+    """No information, 60 tests with 19 permutations: P(p <= 0.1) is 0.1, so 16 or more do with probability 0.0003."""
+    small = 0
+    for seed in range(60):
+        g = draws(seed)
+        small += (
+            permutation_test(g.normal(size=(60, 2)), g.integers(0, 3, 60), permutations=19, generator=g).p_value <= 0.1
+        )
+    assert small < 16
+
+
+def test_permutations_find_information_and_never_give_zero():
+    x, y = gaussian(200, 13, 0.7)
+    for found in (permutation_test(x, y, permutations=99), permutation_test(*mixture(200, 14), permutations=99)):
+        assert found.p_value == 0.01 and found.exchanged == "rows" and len(found.null) == 99
+        assert abs(found.null.mean()) < 5 * found.null.std() / np.sqrt(99) + 0.02
+
+
+@pytest.mark.parametrize("conditional", [False, True])
+def test_relabelling_is_exact(conditional):
+    """Permuted labels on shared neighbours, against each estimated anew; some lists are too short for a rare class."""
+    z, labels = mixture(300, 15)
+    labels[:12], labels[12:] = 4, np.minimum(labels[12:], 3)
+    given = [knn.Discrete(draws(16).integers(0, 2, 300))] if conditional else []
+    g = draws(17)
+    strata = given[0].values if given else np.zeros(300, int)
+    drawn = [labels]
+    for _ in range(6):
+        row = labels.copy()
+        for stratum in np.unique(strata):
+            row[strata == stratum] = g.permutation(row[strata == stratum])
+        drawn.append(row)
+    scaled = (z - z.mean(axis=0)) / z.std(axis=0)
+    together = relabelled(variable(scaled), np.array(drawn), [variable(given[0])] if given else [], 5)
+    measure = knn.conditional_mutual_information if given else knn.mutual_information
+    alone = [float(measure(scaled, row, *given, standardise=False)) for row in drawn]
+    np.testing.assert_allclose(together, alone, rtol=0, atol=1e-12)
+
+
+def variable(value):
+    return _engine.Sample.of(value, knn.Discrete(np.arange(len(getattr(value, "values", value))) % 2)).variables[0]
+
+
+def test_groups_are_exchanged_as_wholes_or_within():
+    z, labels = mixture(120, 18)
+    within = permutation_test(z, labels, permutations=9, groups=np.arange(120) // 10)
+    wholes = permutation_test(z, np.arange(120) // 10 % 3, permutations=9, groups=np.arange(120) // 10)
+    assert (within.exchanged, wholes.exchanged) == ("rows within a group", "whole groups")
+
+
+def test_numbers_that_are_constant_in_each_group_are_exchanged_among_groups():
+    """30 groups of 4 rows, x of a group follows its y: within groups nothing can be exchanged, whole ones tell."""
+    g, groups = draws(21), np.repeat(np.arange(30), 4)
+    y = g.normal(size=30)
+    y, x = y[groups], (y + 0.3 * g.normal(size=30))[groups] + 0.1 * g.normal(size=120)
+    for sides in ((x, y), (y, x)):
+        found = permutation_test(*sides, permutations=39, groups=groups, generator=draws(22))
+        assert found.exchanged == "whole groups" and found.p_value == 1 / 40
+    useless = permutation_test(x, g.normal(size=30)[groups], permutations=39, groups=groups)
+    assert useless.p_value > 1 / 40 and len(np.unique(useless.null)) > 30
+    both = permutation_test(x, y + 0.1 * g.normal(size=120), permutations=9, groups=groups)
+    assert both.exchanged == "rows within a group"
+
+
+def test_labels_that_vary_within_groups_leave_the_constant_side_to_be_exchanged():
+    g, groups = draws(23), np.repeat(np.arange(30), 4)
+    x = g.normal(size=(30, 2))[groups]
+    found = permutation_test(x, np.where(x[:, 0] > 0, 0, 2) + g.integers(0, 2, 120), permutations=19, groups=groups)
+    assert found.exchanged == "whole groups" and found.p_value == 1 / 20
+
+
+def test_an_estimate_knows_its_estimator_and_what_was_done_differently():
+    z, labels = mixture(300, 24)
+    labels[:4], labels[4] = 7, 9
+    plain = knn.mutual_information(z, labels)
+    for method in METHODS:
+        found = method(z, labels)
+        assert found.estimator == plain.method == "Ross" and found.notes == plain.notes and len(found.notes) == 2
+        assert found.method in ("half-subsamples", "delete-group jackknife", "partitions") and found.k == 5
+    plan = halves(300, 20, draws())
+    total = difference(subsample(z, labels, resamples=plan), subsample(z[:, :1], z[:, 1:], resamples=plan))
+    assert total.estimator == "Ross + KSG 1" and total.notes == plain.notes and total.k == 5
+    of_bits = subsample(draws(25).integers(0, 2, 100), draws(26).integers(0, 2, 100))
+    assert of_bits.estimator == "Grassberger" and of_bits.k == 0 and of_bits.notes == ()
+
+
+def test_a_subsample_that_loses_a_class_is_refused():
+    """Three rows of the second class: half of the halves hold at most one; every jackknife sample all but one."""
+    x, labels = draws(27).normal(size=60), np.repeat([0, 1], [57, 3])
+    with pytest.raises(ValueError, match="y must have at least two classes in every subsample, .* use jackknife"):
+        subsample(x, labels, drift=False)
+    assert jackknife(x, labels, resamples=60).value == pytest.approx(float(knn.mutual_information(x, labels)))
+    plan = halves(60, 100, draws())
+    lost = int((plan.weights[57:].sum(axis=0) < 2).sum())
+    with pytest.raises(ValueError, match=f"the rarest is missing from {lost} of 100"):
+        subsample(labels, x, resamples=plan, drift=False)
+    none = int((plan.weights[57:].sum(axis=0) == 0).sum())
+    with pytest.raises(ValueError, match=f"the rarest is missing from {none} of 100"):
+        subsample(draws(28).integers(0, 2, 60), labels, resamples=plan, drift=False)
+    with pytest.raises(ValueError, match="y must have at least two classes, got one in all 59 rows"):
+        jackknife(x, np.repeat([0, 1], [59, 1]))
+
+
+def test_groups_may_have_names_of_any_type():
+    x, y = gaussian(100, 29)
+    numbers = np.arange(100) // 5
+    names = [f"patient {number}" if number % 2 else int(number) for number in numbers]
+    assert subsample(x, y, groups=names).units == subsample(x, y, groups=numbers).units == 20
+
+
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda x, y: permutation_test(x, np.r_[np.repeat(np.sqrt(2 * np.arange(9)), 10), [5.5] * 10],
+                                   groups=np.r_[np.repeat(np.arange(9), 10), [9] * 5, [10] * 5]),
+     "groups must be of one size .* got sizes from 5 to 10"),
+    (lambda x, y: subsample(x, y, groups=[float("nan"), *range(99)]), "groups must have no missing categories"),
+    (lambda x, y: subsample(x, y, resamples=halves(50, 20, draws())), "half-subsamples of 100 rows, got .* of 50"),
+    (lambda x, y: subsample(x, y, resamples=leave_one_out(100, 20, draws())), "must be half-subsamples"),
+    (lambda x, y: subsample(x, y, resamples=halves(100, 20, draws()), groups=np.arange(100)), "groups must be None"),
+    (lambda x, y: subsample(x, y, k=50), "k must be below"),
+    (lambda x, y: subsample(x, y[:-1]), "same number of rows"),
+    (lambda x, y: subsample(x, y, generator=0), "generator must be a numpy.random.Generator"),
+    (lambda x, y: group_bootstrap(groups=np.arange(100)), "group_bootstrap takes values"),
+    (lambda x, y: group_bootstrap(np.full(100, np.nan), groups=np.arange(100)), "values must be finite"),
+    (lambda x, y: group_bootstrap(x, groups=np.arange(100) // 20), "groups must be at least 8"),
+    (lambda x, y: permutation_test(x, y, x + y), "z must be discrete"),
+    (lambda x, y: permutation_test(x, y, permutations=0), "permutations must be a whole number"),
+    (lambda x, y: combine([], []), "equally many"),
+])  # fmt: skip
+def test_bad_input_is_one_sentence(call, words):
+    x, y = gaussian(100, 19)
+    with pytest.raises(ValueError, match=words):
+        call(x, y)

@@ -1,0 +1,171 @@
+"""BetaVAE and FactorVAE votes: the published protocols, the draws behind a vote, and collapsed latents."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from infoscope.metrics.disentanglement.intervention_based import (
+    PROTOCOLS,
+    Protocol,
+    Votes,
+    beta_vae_score,
+    factor_vae_score,
+    members,
+    partners,
+    variances,
+)
+from infoscope.metrics.factor_information.inputs import as_factors
+from infoscope.metrics.factor_information.posterior import CategoricalPosterior, GaussianPosterior, ProductPosterior
+
+SMALL = Protocol("small", Votes(20, 600, 400), Votes(20, 600, 400), "logistic", 1000, 0.05)
+
+
+@pytest.fixture
+def factors():
+    return np.random.default_rng(0).integers((3, 4), size=(600, 2))
+
+
+def test_protocols_are_the_published_ones():
+    """Tokui & Sato 2021 with its code, and disentanglement_lib."""
+    authors, library = PROTOCOLS["uni-bound"], PROTOCOLS["disentanglement-lib"]
+    assert (authors.beta.group, authors.beta.training, authors.beta.test) == (200, 30_000, 800)
+    assert (authors.factor.group, authors.factor.training, authors.factor.test) == (100, 800, 800)
+    assert (library.beta.group, library.beta.training, library.beta.test) == (64, 10_000, 5_000)
+    assert (library.factor.group, library.factor.training, library.factor.test) == (64, 10_000, 5_000)
+    assert (authors.scale_items, library.scale_items) == (65_536, 10_000)
+    assert (authors.least_deviation, library.least_deviation) == (0.0, 0.05)
+
+
+def test_partners_share_the_value_are_others_and_are_uniform(factors):
+    known, generator = as_factors(factors), np.random.default_rng(1)
+    shared = generator.integers(2, size=200)
+    items = generator.integers(600, size=(200, 50))
+    found = partners(known, shared, items, generator)
+    assert (factors[found, shared[:, None]] == factors[items, shared[:, None]]).all()
+    assert (found != items).all()
+    same = np.flatnonzero(factors[:, 0] == factors[0, 0])
+    drawn = partners(known, np.zeros(1, int), np.zeros((1, 40_000), int), generator)
+    counts = np.bincount(drawn[0], minlength=600)[same[same != 0]]
+    expected = 40_000 / len(counts)
+    # Chi-square over its degrees of freedom, mean 1 and deviation 0.1: 5 deviations.
+    assert np.sum((counts - expected) ** 2 / expected) / (len(counts) - 1) < 1.5
+
+
+def test_members_share_the_value(factors):
+    known = as_factors(factors)
+    shared = np.arange(300) % 2
+    found = members(known, shared, 30, np.random.default_rng(0))
+    values = factors[found, shared[:, None]]
+    assert (values == values[:, :1]).all() and len(np.unique(found)) > 500
+
+
+def test_variances_are_unbiased_and_ginis():
+    rng = np.random.default_rng(0)
+    codes = np.concatenate([rng.standard_normal((5, 7, 2)), rng.integers(3, size=(5, 7, 1))], axis=2)
+    found = variances(codes, np.array([False, False, True]))
+    assert np.allclose(found[:, :2], codes[..., :2].var(axis=1, ddof=1))
+    pairs = list(itertools.permutations(range(7), 2))
+    for group, gini in zip(codes[..., 2], found[:, 2]):
+        assert gini == pytest.approx(np.mean([group[i] != group[j] for i, j in pairs]))
+
+
+@pytest.mark.parametrize("preset", ["uni-bound", "disentanglement-lib"])
+def test_collapsed_latents(preset):
+    """A constant (0.1 has no exact mean in binary) never votes; a small one only where the protocol keeps it."""
+    factors = np.random.default_rng(0).integers((3, 4), size=(3000, 2))
+    noise = np.random.default_rng(1).standard_normal(3000)
+    codes = np.column_stack([factors, np.full(3000, 0.1), 0.01 * noise])
+    found = factor_vae_score(codes, factors, preset)
+    assert found.active == (True, True, False, preset == "uni-bound") and found.active_dims == sum(found.active)
+    assert found.value > 0.99 and found.chance == 0.5
+
+
+def test_no_active_latent_is_said_and_is_not_0(factors):
+    found = factor_vae_score(0.01 * factors, factors, SMALL)
+    assert (
+        np.isnan(found.value)
+        and found.active == (False, False)
+        and found.active_dims == 0
+        and "No latent is active" in found.notes[0]
+    )
+
+
+def test_a_category_counts_by_disagreement(factors):
+    """As numbers these codes of the first factor are far apart for the outer values only; as categories they are all
+    alike, and relabelling them changes nothing.
+    """
+    codes = np.column_stack([factors[:, 0], factors[:, 1]]).astype(float)
+    relabelled = codes.copy()
+    relabelled[:, 0] = np.array([5.0, -3.0, 100.0])[factors[:, 0]]
+    for score in (beta_vae_score, factor_vae_score):
+        one, other = (score(c, factors, SMALL, categorical=(0,)) for c in (codes, relabelled))
+        assert one.value == other.value > 0.99
+
+
+def test_a_posterior_draws_and_knows_its_categories(factors):
+    posterior = ProductPosterior(
+        GaussianPosterior(factors[:, 1:].astype(float), np.full((600, 1), 0.05)),
+        CategoricalPosterior(0.97 * np.eye(3)[factors[:, 0]] + 0.01),
+    )
+    for score in (beta_vae_score, factor_vae_score):
+        one = score(posterior, factors, SMALL, generator=np.random.default_rng(0))
+        assert one.value > 0.95 and "posterior draws" in one.how
+        by_hand = score(lambda items: posterior.draw(items, np.random.default_rng(3)), factors, SMALL, categorical=(1,))
+        assert by_hand.value > 0.95
+
+
+def test_fresh_draws_hide_what_one_draw_for_each_item_would_not(factors):
+    """A group of one item drawn many times varies by the posterior's noise."""
+    rng = np.random.default_rng(0)
+    hidden = factor_vae_score(lambda items: rng.standard_normal((len(items), 3)), factors, SMALL)
+    assert abs(hidden.value - 0.5) < 4 * hidden.standard_error  # 6 in 100,000 by chance
+
+
+def test_same_generator_same_numbers(factors):
+    codes = factors + np.random.default_rng(0).standard_normal(factors.shape)
+    for score in (beta_vae_score, factor_vae_score):
+        one, same, other = (score(codes, factors, SMALL, generator=np.random.default_rng(s)).value for s in (0, 0, 1))
+        assert one == same != other
+
+
+def test_the_error_is_that_of_the_test_votes(factors):
+    """Votes drawn again, training and all, vary by little more than the binomial error: within a factor of 2."""
+    codes = factors + 0.7 * np.random.default_rng(0).standard_normal(factors.shape)
+    found = [factor_vae_score(codes, factors, SMALL, generator=np.random.default_rng(s)) for s in range(40)]
+    spread = np.std([score.value for score in found], ddof=1)
+    assert 0.5 < found[0].standard_error / spread < 2.0
+
+
+def test_errors(factors):
+    codes = factors.astype(float)
+    with pytest.raises(ValueError, match="at least 100 items of every value.*factor 0"):
+        factor_vae_score(codes[:250], factors[:250], "uni-bound")
+    rare = factors.copy()
+    rare[0, 0] = 9
+    with pytest.raises(ValueError, match="at least 2 items of every value"):
+        beta_vae_score(codes, rare)
+    with pytest.raises(ValueError, match="preset must be one of"):
+        beta_vae_score(codes, factors, "mine")
+    with pytest.raises(ValueError, match="2 factors"):
+        factor_vae_score(codes, factors[:, :1])
+    with pytest.raises(ValueError, match="at least two values each, but factor 1 has one"):
+        factor_vae_score(codes, np.column_stack([factors[:, 0], np.ones(600, int)]))
+    with pytest.raises(ValueError, match="factors must be integers .*, got float64. Other labels are coded"):
+        factor_vae_score(codes, codes)
+    with pytest.raises(ValueError, match="factors must be integers .*, got <U.*.*numpy.unique"):
+        factor_vae_score(codes, factors.astype(str))
+    with pytest.raises(ValueError, match="factors must be integers .*, got None"):
+        factor_vae_score(codes, None)
+    with pytest.raises(ValueError, match="representation must be finite, got 1"):
+        beta_vae_score(np.where(np.arange(600)[:, None] == 5, [np.nan, 1.0], codes), factors)
+    with pytest.raises(ValueError, match="representation must be numbers"):
+        beta_vae_score(codes[:10], factors)
+    with pytest.raises(ValueError, match="categorical must be numbers of latents from 0 to 1"):
+        beta_vae_score(codes, factors, categorical=(2,))
+
+
+def test_a_posterior_of_other_items_is_refused(factors):
+    posterior = GaussianPosterior(np.zeros((599, 2)), np.ones((599, 2)))
+    with pytest.raises(ValueError, match="a row for each of the 600 items, got 599"):
+        beta_vae_score(posterior, factors)

@@ -1,0 +1,161 @@
+"""DCI and SAP against hand-worked importances, closed forms and repeated samples."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.svm import LinearSVC
+
+from infoscope.metrics.disentanglement.predictor_based import concentration, dci, explained, sap
+from infoscope.metrics.factor_information.inputs import of_items
+
+
+def test_concentration_by_hand():
+    """Rows (1, 0), (1/2, 1/2) and one that is never used, weights 1, 3 and 0: (1 x 1 + 3 x 0) / 4."""
+    assert concentration(np.array([[1.0, 0.0], [1.5, 1.5], [0.0, 0.0]])) == pytest.approx(0.25)
+    assert concentration(np.eye(3)) == pytest.approx(1.0)
+    assert concentration(np.ones((4, 3))) == pytest.approx(0.0, abs=1e-12)
+    quarter = 1 + (0.25 * np.log(0.25) + 0.75 * np.log(0.75)) / np.log(2)
+    assert concentration(np.array([[0.25, 0.75]])) == pytest.approx(quarter)
+    assert np.isnan(concentration(np.zeros((2, 2))))
+
+
+def factors_and_code(n, seed, noise):
+    rng = np.random.default_rng(seed)
+    factors = rng.integers((2, 5), size=(n, 2))
+    return factors, factors + noise * rng.standard_normal((n, 2))
+
+
+def test_an_unused_latent_weighs_nothing():
+    """A constant latent is never split on: it neither lowers nor raises disentanglement."""
+    factors, codes = factors_and_code(600, 0, 0.01)
+    found = dci(np.column_stack([codes, np.full(600, 0.1)]), factors)
+    assert found.disentanglement.value == pytest.approx(1.0, abs=0.01) and (found.importance[2] == 0).all()
+    assert found.completeness.value == pytest.approx(1.0, abs=0.01) and np.allclose(found.importance.sum(axis=0), 1)
+    assert found.accuracy.min() > 0.99 and found.informativeness.n == 600
+
+
+def test_nothing_to_split_on_is_said():
+    factors, _ = factors_and_code(100, 0, 0.0)
+    found = dci(np.ones((100, 2)), factors)
+    assert np.isnan(found.disentanglement.value) and "of any use" in found.disentanglement.notes[0]
+    assert np.isnan(found.completeness.value) and found.informativeness.value < 0.6
+
+
+def test_dci_errors_are_those_of_new_samples():
+    """Over 12 samples: the mean error is 1/2 to 3 times the spread. The spread's own error is a fifth of it, so that
+    twice that is off by chance in 1 of 1,000 cases (chi-square of 11 degrees); errors are 1.3 to 2 times it.
+    """
+    samples = [factors_and_code(400, seed, 0.5) for seed in range(12)]
+    found = [dci(codes, factors, halvings=2) for factors, codes in samples]
+    for name in ("disentanglement", "completeness", "informativeness"):
+        scores = [getattr(one, name) for one in found]
+        spread = np.std([score.value for score in scores], ddof=1)
+        assert 1 / 2 < np.mean([score.standard_error for score in scores]) / spread < 3, name
+
+
+def test_sap_of_a_code_by_hand():
+    """One latent names a binary factor, the other guesses: 1 - 1/2 within 4 standard errors, 6 in 100,000 by chance."""
+    rng = np.random.default_rng(0)
+    factor = rng.integers(2, size=(6000, 1))
+    found = sap(np.column_stack([factor[:, 0] + 0.01 * rng.standard_normal(6000), rng.standard_normal(6000)]), factor)
+    assert found.matrix[0, 0] == 1.0 and found.n == 2000
+    assert abs(found.value - 0.5) < 4 * found.standard_error
+
+
+def test_sap_is_the_svm_of_the_published_code():
+    factors, codes = factors_and_code(900, 1, 0.6)
+    found = sap(codes, factors, items=None, generator=np.random.default_rng(5))
+    order = np.random.default_rng(5).permutation(900)
+    test, training = order[:300], order[300:]
+    machine = LinearSVC(C=0.01, class_weight="balanced", random_state=0).fit(codes[training, 1:], factors[training, 1])
+    assert found.matrix[1, 1] == machine.score(codes[test, 1:], factors[test, 1])
+
+
+def test_continuous_sap_is_r_squared():
+    """R2 of y on y + noise of the same variance is 1/2; the influence values give its error (4 of them)."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(7, size=20_000)
+    codes = np.column_stack([y + 2 * rng.standard_normal(20_000), rng.standard_normal(20_000), np.full(20_000, 0.1)])
+    found = sap(codes, y, "continuous", items=None)
+    assert abs(found.value - 0.5) < 4 * found.standard_error
+    assert found.matrix[2, 0] == 0.0
+    assert found.matrix[0, 0] == pytest.approx(np.corrcoef(codes[:, 0], y)[0, 1] ** 2)
+    influence, squared = explained(codes[:, :1], y[:, None])
+    assert influence.mean() == pytest.approx(0.0, abs=1e-9)
+    without = [explained(np.delete(codes[:50, :1], i, 0), np.delete(y[:50, None], i, 0))[1].item() for i in range(50)]
+    influence, squared = explained(codes[:50, :1], y[:50, None])
+    # Leaving an item out changes the figure by about -influence / n.
+    assert np.corrcoef(squared.item() - np.array(without), influence[:, 0, 0])[0, 1] > 0.98
+
+
+def test_a_copy_of_a_latent_leaves_no_gap():
+    factors, codes = factors_and_code(900, 0, 0.1)
+    for kind in ("discrete", "continuous"):
+        found = sap(np.hstack([codes, codes]), factors, kind)
+        assert found.value == pytest.approx(0.0, abs=1e-12) and found.standard_error == pytest.approx(0.0, abs=1e-9)
+
+
+def test_errors():
+    factors, codes = factors_and_code(60, 0, 0.1)
+    with pytest.raises(ValueError, match="at least 2 latents"):
+        sap(codes[:, :1], factors)
+    with pytest.raises(ValueError, match="kind must be discrete or continuous, got 'both'"):
+        sap(codes, factors, "both")
+    with pytest.raises(ValueError, match="halvings must be a whole number of at least 1"):
+        dci(codes, factors, halvings=0)
+    with pytest.raises(ValueError, match="representation must be an array"):
+        dci(lambda items: codes[items], factors)
+
+
+def planted(n=240, seed=0):
+    """Two factors of three values, each in a latent of its own with little noise, and a latent of noise."""
+    rng = np.random.default_rng(seed)
+    factors = rng.integers(3, size=(n, 2))
+    return np.column_stack([factors + 0.1 * rng.normal(size=(n, 2)), rng.normal(size=n)]), factors
+
+
+def test_dci_by_gradient_boosting_is_scikit_learns_and_named():
+    """Each half's importances and predictions are those of GradientBoostingClassifier with its defaults."""
+    codes, factors = planted()
+    told = []
+    found = dci(codes, factors, 1, generator=np.random.default_rng(0), predictor="gradient-boosting",
+                progress=told.append)  # fmt: skip
+    for score in (found.disentanglement, found.completeness, found.informativeness):
+        assert "gradient-boosted trees (scikit-learn's defaults, as disentanglement_lib)" in score.how
+        assert score.value > 0.9
+    assert told == [0.25, 0.5, 0.75, 1.0]
+    stream = np.random.default_rng(0)
+    chosen = of_items(len(codes), 10_000, stream)
+    codes, factors = codes[chosen], factors[chosen]
+    order = stream.permutation(len(codes))
+    one, other = order[:120], order[120:]
+    importance = []
+    for training in (one, other):
+        fits = [GradientBoostingClassifier(random_state=int(stream.integers(2**31))).fit(codes[training], y[training])
+                for y in factors.T]  # fmt: skip
+        importance.append(np.stack([fit.feature_importances_ for fit in fits], axis=1))
+    np.testing.assert_allclose(found.importance, np.mean(importance, axis=0), atol=1e-12)
+
+
+def test_the_predictor_of_dci_has_a_name():
+    codes, factors = planted(60)
+    assert "extra trees" in dci(codes, factors, 1).disentanglement.how
+    with pytest.raises(ValueError, match="predictor must be one of extra-trees, gradient-boosting, got 'lasso'"):
+        dci(codes, factors, predictor="lasso")
+    one_value = np.column_stack([factors[:, 0], np.arange(60) == 0]).astype(int)
+    with pytest.raises(ValueError, match="factors must take two values in each half"):
+        dci(codes, one_value, 1, predictor="gradient-boosting")
+
+
+def test_dci_does_not_depend_on_the_number_of_threads():
+    codes, factors = planted()
+    several = dci(codes, factors, 2, generator=np.random.default_rng(1))
+    threads = torch.get_num_threads()
+    torch.set_num_threads(3 if threads == 1 else 1)
+    try:
+        again = dci(codes, factors, 2, generator=np.random.default_rng(1))
+    finally:
+        torch.set_num_threads(threads)
+    np.testing.assert_array_equal(several.importance, again.importance)
+    assert several.informativeness == again.informativeness

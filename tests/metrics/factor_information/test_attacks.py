@@ -1,0 +1,164 @@
+"""Attacked posteriors against their covariances written out, against drawn arrays, and what attacks must not change."""
+
+import numpy as np
+import pytest
+import torch
+
+from infoscope.metrics.factor_information import exact
+from infoscope.metrics.factor_information.attacks import redundancy_attack, synergy_attack
+from infoscope.metrics.factor_information.posterior import (
+    CategoricalPosterior,
+    FullGaussianPosterior,
+    GaussianPosterior,
+    ProductPosterior,
+)
+
+ATTACKS = (redundancy_attack, synergy_attack)
+
+
+def generator(seed=0):
+    return np.random.default_rng(seed)
+
+
+def example(n=60, dim=3, values=4, seed=0):
+    """A posterior whose latents tell about two factors, and the factors."""
+    g = generator(seed)
+    y = np.stack([g.integers(0, values, n), g.integers(0, 3, n)], axis=1)
+    mean = y @ g.normal(size=(2, dim)) + 0.1 * g.normal(size=(n, dim))
+    return GaussianPosterior(mean, np.exp(g.normal(size=(n, dim)) / 3 - 1)), y
+
+
+def rotation(dim, seed=0):
+    return np.linalg.qr(generator(seed).normal(size=(dim, dim)))[0]
+
+
+@pytest.mark.parametrize("mixing", (None, rotation(3)))
+@pytest.mark.parametrize("alpha", (0.0, 0.7, 4.0))
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_densities_are_those_of_the_full_covariance(attack, alpha, mixing):
+    posterior, _ = example(8)
+    attacked = attack(posterior, alpha, mixing=mixing)
+    z = torch.as_tensor(attacked.draw(np.arange(8), generator(1)))[:, None]
+    for ours, theirs in zip(attacked.log_terms(z, slice(None)), attacked.full().log_terms(z, slice(None)), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
+    assert attacked.latents == ("z0", "z1", "z2", "z0 added", "z1 added", "z2 added")
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_the_covariance_is_the_paper_s(attack):
+    """Section 4 and appendix B, with S = diag(scale^2) and the default U."""
+    posterior, _ = example(2)
+    alpha, u, s = 1.5, np.eye(3) - 2 / 3, np.diag(posterior.scale[1] ** 2)
+    if attack is redundancy_attack:
+        expected = np.block([[s, alpha * s @ u.T], [alpha * u @ s, np.eye(3) + alpha**2 * u @ s @ u.T]])
+        mean = np.concatenate([posterior.mean[1], alpha * u @ posterior.mean[1]])
+    else:
+        expected = np.block([[s + alpha**2 * np.eye(3), alpha * u], [alpha * u.T, np.eye(3)]])
+        mean = np.concatenate([posterior.mean[1], np.zeros(3)])
+    full = attack(posterior, alpha).full()
+    np.testing.assert_allclose(full.covariance[1], expected, atol=1e-12)
+    np.testing.assert_allclose(full.mean[1], mean, atol=1e-12)
+    again = attack(FullGaussianPosterior(posterior.mean, np.stack([np.diag(v) for v in posterior.scale**2])), alpha)
+    np.testing.assert_allclose(again.covariance, full.covariance, atol=1e-12)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_arrays_are_attacked_as_posteriors_are(attack):
+    """Attacking draws of one row gives the moments of the attacked posterior (27 figures, 5 standard errors)."""
+    n, (posterior, _) = 20_000, example(2)
+    drawn = posterior.draw(np.zeros(n, int), generator(2))
+    z, full = attack(drawn, 1.2, generator(3)), attack(posterior, 1.2).full()
+    scale = np.sqrt(np.diagonal(full.covariance[0]))
+    assert (np.abs(z.mean(axis=0) - full.mean[0]) < 5 * scale / np.sqrt(n)).all()
+    error = np.sqrt((np.outer(scale, scale) ** 2 + full.covariance[0] ** 2) / n)
+    assert (np.abs(np.cov(z.T) - full.covariance[0]) < 5 * error).all()
+
+
+def test_what_can_be_recovered():
+    z = generator().normal(size=(50, 4))
+    redundant, synergistic = (attack(z, 2.0, generator(1)) for attack in ATTACKS)
+    np.testing.assert_array_equal(redundant[:, :4], z)
+    u = np.eye(4) - 0.5
+    np.testing.assert_allclose(synergistic[:, :4] - 2.0 * synergistic[:, 4:] @ u.T, z, atol=1e-12)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_an_attack_keeps_what_all_latents_tell(attack):
+    """With common draws the same number, whatever alpha; a redundant copy can also be left out."""
+    posterior, y = example(300)
+    before = exact.factor_information(posterior, y, 200, generator(1))
+    for alpha in (0.0, 3.0):
+        after = exact.factor_information(attack(posterior, alpha), y, 200, generator(1))
+        np.testing.assert_allclose(after.pointwise[:, :, -1], before.pointwise[:, :, -1], atol=1e-5)
+        if attack is redundancy_attack:
+            copies = after.rest[:, 3:]
+            np.testing.assert_array_equal(copies, np.broadcast_to(after.joint[:, None], copies.shape))
+        else:
+            np.testing.assert_allclose(after.alone[:, 3:], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_no_strength_changes_nothing(attack):
+    """alpha = 0 adds noise: every exact figure of the old latents, MIG and UniBound stay, with common draws."""
+    posterior, y = example(300)
+    before = exact.factor_information(posterior, y, 200, generator(1))
+    after = exact.factor_information(attack(posterior, 0.0), y, 200, generator(1))
+    np.testing.assert_allclose(after.alone[:, :3], before.alone, atol=1e-5)
+    np.testing.assert_allclose(after.rest[:, :3], before.rest, atol=1e-5)
+    np.testing.assert_allclose(after.alone[:, 3:], 0, atol=1e-5)
+    for one, other in zip(before.aggregated(), after.aggregated(), strict=True):
+        assert one.value == pytest.approx(other.value, abs=1e-5)
+    assert before.mig().value == pytest.approx(after.mig().value, abs=1e-5)
+
+
+def test_attacks_do_what_they_are_for():
+    """With a growing alpha redundancy (or synergy) rises and the lower bound of the unique information falls."""
+    posterior, y = example(300, seed=4)
+    for attack, term in zip(ATTACKS, ("redundant_low", "synergistic_low"), strict=True):
+        found = [exact.factor_information(attack(posterior, a), y, 500, generator(1)) for a in (0.0, 1.0, 4.0)]
+        at_first = [getattr(one.bounds(), term).value[:, :3].max() for one in found]
+        assert at_first[0] < at_first[1] < at_first[2]
+        unique = [one.unibound().value for one in found]
+        assert unique[0] > unique[2] >= 0
+
+
+def test_categories_pass_through():
+    posterior, y = example(300)
+    category = CategoricalPosterior(generator(2).dirichlet(np.ones(3), 300))
+    for attack in ATTACKS:
+        attacked = attack(ProductPosterior(category, posterior), 1.0)
+        assert attacked.latents[0] == "category" and len(attacked.latents) == 7
+        alone = exact.factor_information(ProductPosterior(category, posterior), y, 100, generator(1)).alone[:, 0]
+        np.testing.assert_allclose(
+            exact.factor_information(attacked, y, 100, generator(1)).alone[:, 0], alone, atol=1e-6
+        )
+
+
+def test_an_attacked_posterior_can_be_attacked():
+    posterior, _ = example(5)
+    twice = synergy_attack(redundancy_attack(posterior, 0.8), 0.6)
+    category = CategoricalPosterior(np.full((5, 2), 0.5))
+    beside = synergy_attack(redundancy_attack(ProductPosterior(posterior, category), 0.8), 0.6)
+    assert len(twice.latents) == 12 == len(beside.latents) - 1
+    np.testing.assert_array_equal(beside.parts[0].covariance, twice.covariance)
+    drawn = redundancy_attack(posterior.draw(np.zeros(20_000, int), generator(1)), 0.8, generator(2))
+    spread = np.cov(synergy_attack(drawn, 0.6, generator(3)).T)
+    scale = np.sqrt(np.diagonal(twice.covariance[0]))
+    error = np.sqrt((np.outer(scale, scale) ** 2 + twice.covariance[0] ** 2) / 20_000)
+    assert (np.abs(spread - twice.covariance[0]) < 5 * error).all()  # 78 figures: once in 20,000 times
+
+
+def test_requirements():
+    posterior, _ = example(4)
+    category = CategoricalPosterior(np.full((4, 2), 0.5))
+    with pytest.raises(ValueError, match="alpha must be a finite number of at least 0, got -1"):
+        redundancy_attack(posterior, -1)
+    with pytest.raises(ValueError, match="alpha must be a finite number of at least 0, got 'strong'"):
+        redundancy_attack(posterior, "strong")
+    with pytest.raises(ValueError, match="mixing must be an orthogonal matrix of shape"):
+        synergy_attack(np.ones((4, 3)), 1.0, mixing=np.ones((3, 3)))
+    with pytest.raises(ValueError, match="z has 0 Gaussian parts"):
+        redundancy_attack(category, 1.0)
+    two = ProductPosterior(posterior, GaussianPosterior(posterior.mean, posterior.scale, ("a", "b", "c")))
+    with pytest.raises(ValueError, match="z has 2 Gaussian parts"):
+        redundancy_attack(two, 1.0)

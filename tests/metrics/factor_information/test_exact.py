@@ -1,0 +1,288 @@
+"""Exact informations against sums written out, closed forms, and one another."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import logsumexp
+from scipy.stats import norm
+
+from infoscope.metrics.factor_information import _float64, exact, toy
+from infoscope.metrics.factor_information.attacks import redundancy_attack, synergy_attack
+from infoscope.metrics.factor_information.posterior import (
+    CategoricalPosterior,
+    FullGaussianPosterior,
+    GaussianPosterior,
+    ProductPosterior,
+)
+
+
+def generator(seed=0):
+    return np.random.default_rng(seed)
+
+
+N = 2500  # three blocks of rows, the last one not full
+
+
+def factors(n=N, seed=0):
+    """No grid: unequal frequencies, dependent, one with 40 values and gaps between its codes."""
+    g = generator(seed)
+    one = g.choice(3, n, p=[0.6, 0.3, 0.1])
+    return np.stack([one, (one + g.integers(0, 4, n)) % 5, 7 * g.integers(0, 40, n) - 3], axis=1)
+
+
+def gaussian(n=N, dim=3, seed=0, names=None):
+    g = generator(seed)
+    mean = factors(n)[:, np.arange(dim) % 3] * np.array([1, 0.5, 0.01])[np.arange(dim) % 3] + 0.2 * g.normal(
+        size=(n, dim)
+    )
+    return GaussianPosterior(mean, np.exp(g.normal(size=(n, dim)) / 2 - 1.5), names)
+
+
+def categorical(n=N, values=4, seed=0, name="category"):
+    return CategoricalPosterior(generator(seed).dirichlet(np.ones(values), n), name)
+
+
+def full(n=N, dim=3, seed=0):
+    root = generator(seed).normal(size=(n, dim, dim + 2)) / 3
+    return FullGaussianPosterior(gaussian(n, dim).mean, root @ root.swapaxes(1, 2))
+
+
+POSTERIORS = {
+    "gaussian": gaussian,
+    "one latent": lambda: gaussian(dim=1),
+    "categorical": categorical,
+    "full": full,
+    "redundant": lambda: redundancy_attack(gaussian(), 1.5),
+    "synergistic": lambda: synergy_attack(gaussian(), 1.5),
+    "mixed": lambda: ProductPosterior(categorical(), gaussian(), categorical(values=3, seed=2, name="c")),
+    "mixed full": lambda: ProductPosterior(gaussian(dim=2, names=("a", "b")), categorical(), full()),
+    "mixed redundant": lambda: ProductPosterior(categorical(), redundancy_attack(gaussian(), 0.5)),
+    "mixed synergistic": lambda: ProductPosterior(synergy_attack(gaussian(), 2.0), gaussian(dim=1, names=("a",))),
+}
+
+
+@pytest.mark.parametrize("name", POSTERIORS)
+def test_both_sweeps_are_the_sums_written_out(name):
+    """log q(z_S | y_k) - log q(z_S) of every draw, subset and factor, from log densities of all pairs by logsumexp."""
+    posterior, y = POSTERIORS[name](), factors()
+    codes = exact.codes_of(y, N)
+    order, rows, z = exact.drawn(posterior, codes, 7, generator(1))
+    found = exact.factor_information(posterior, y, 7, generator(1)).pointwise
+    alone, rest, joint = posterior.log_terms(torch.as_tensor(z)[:, None], slice(None))
+    every = torch.cat([alone, rest, joint[..., None]], -1).numpy()
+    own = y[rows]
+    for k in range(3):
+        for m in range(7):
+            same = every[m, y[:, k] == own[m, k]]
+            expected = logsumexp(same, axis=0) - np.log(len(same)) - logsumexp(every[m], axis=0) + np.log(N)
+            np.testing.assert_allclose(found[m, k], expected, atol=5e-6)
+    sums = exact.kernel_sums(posterior, codes, order, rows, z, 1, None)
+    np.testing.assert_allclose(_float64.sweep(posterior, z, rows, codes, elements=2**12), sums, rtol=5e-6)
+
+
+def test_densities_of_gaussian_latents_are_scipy_s():
+    """The sums once more with nothing of ours: 40 rows, by their definition (Eq. 8)."""
+    g, n = generator(5), 40
+    mean, scale, y = g.normal(size=(n, 2)), np.exp(g.normal(size=(n, 2)) / 2), g.integers(0, 3, n)
+    posterior = GaussianPosterior(mean, scale)
+    _, rows, z = exact.drawn(posterior, y[:, None], 30, generator(6))
+    found = exact.factor_information(posterior, y[:, None], 30, generator(6))
+    density = norm(mean, scale).pdf(z[:, None])
+    for column, terms in enumerate(
+        [density[..., 0], density[..., 1], density[..., 1], density[..., 0], density.prod(-1)]
+    ):
+        own = np.array([terms[m, y == y[row]].mean() for m, row in enumerate(rows)])
+        np.testing.assert_allclose(found.pointwise[:, 0, column], np.log(own / terms.mean(axis=1)), atol=5e-6)
+
+
+@pytest.mark.parametrize("values", (2, 3, 4))
+def test_a_noisy_copy_has_its_closed_form(values):
+    """z is y with probability 2/3, else another value: within 5 standard errors, and the expectation itself."""
+    probability = np.where(np.eye(values, dtype=bool), 2 / 3, 1 / (3 * (values - 1)))
+    posterior, y = CategoricalPosterior(probability), np.arange(values)[:, None]
+    found = exact.factor_information(posterior, y, 4000, generator(values))
+    assert abs(found.alone[0, 0] - toy.noisy_copy(values)) < 5 * found.standard_errors()[0][0, 0]
+    hit = found.pointwise[:, 0, 0] > 0
+    expected = 2 / 3 * found.pointwise[hit, 0, 0].mean() + 1 / 3 * found.pointwise[~hit, 0, 0].mean()
+    assert expected == pytest.approx(toy.noisy_copy(values), abs=1e-6)
+
+
+def test_exclusive_or_is_synergy():
+    """Two certain bits whose exclusive or is the factor: a = b = 0, t = log 2, all of it synergy, without any error."""
+    bits = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    posterior = ProductPosterior(*[CategoricalPosterior(np.eye(2)[bit], f"bit {i}") for i, bit in enumerate(bits.T)])
+    found = exact.factor_information(posterior, np.bitwise_xor(*bits.T)[:, None], 50, generator())
+    np.testing.assert_allclose(found.alone, 0, atol=1e-6)
+    assert found.joint[0] == pytest.approx(np.log(2), abs=1e-6)
+    low, high = found.bounds().synergistic_low, found.bounds().synergistic_high
+    np.testing.assert_allclose([low.value, high.value], np.log(2), atol=1e-6)
+    assert found.aggregated().synergistic_low.value == pytest.approx(1, abs=1e-6)
+
+
+def test_the_expectation_is_met_and_the_standard_errors_too():
+    """200 samples of 50 draws against 20,000 draws: the mean within 4.5 standard errors; draws are stratified, so that
+    what is said to be the error of a sample is at least its spread (less 20 %, 4 standard errors of a spread).
+    """
+    posterior, y = gaussian(200), factors(200)
+    truth = exact.factor_information(posterior, y, 20_000, generator(1))
+    runs = [exact.factor_information(posterior, y, 50, generator(seed)) for seed in range(100, 300)]
+    parts = np.array([run.parts for run in runs])
+    claimed = np.mean([np.sqrt(np.square(run.deviations).sum(axis=0)) for run in runs], axis=0)
+    spread = parts.std(axis=0)
+    errors = np.hypot(spread / np.sqrt(200), np.sqrt(np.square(truth.deviations).sum(axis=0)))
+    assert (np.abs(parts.mean(axis=0) - truth.parts) < 4.5 * errors).all()
+    assert (claimed > 0.8 * spread).all() and (claimed < 2 * spread).all()
+
+
+def test_every_row_is_equally_likely():
+    posterior, codes = gaussian(30), exact.codes_of(factors(30), 30)
+    counts = sum(np.bincount(exact.drawn(posterior, codes, 7, generator(s))[1], minlength=30) for s in range(3000))
+    expected = 3000 * 7 / 30
+    assert (np.abs(counts - expected) < 5 * np.sqrt(expected)).all()  # a false alarm once in 5e4 times
+    many = np.bincount(exact.drawn(posterior, codes, 90, generator())[1], minlength=30)
+    assert many.sum() == 90 and many.min() >= 1  # more draws than rows: each row in turn
+
+
+@pytest.mark.parametrize("name", ("gaussian", "mixed", "redundant"))
+def test_information_of_the_input_and_the_three_parts_of_the_divergence(name):
+    """MI + total correlation + dimension-wise KL is KL(q(z | x) || p), draw by draw."""
+    posterior = POSTERIORS[name]()
+    found = exact.latent_information(posterior, 300, generator(2))
+    parts = found.mutual_information.value + found.total_correlation.value + found.dimension_wise_kl.value.sum()
+    assert parts == pytest.approx(found.kl.value, abs=1e-5)
+    assert 0 < found.mutual_information.value <= np.log(N)
+    assert found.dimension_wise_kl.value.shape == (len(posterior.latents),)
+    same = exact.measure(posterior, factors(), 300, generator(2)).latents
+    assert same.latents == posterior.latents and same.kl.n == 300
+
+
+def test_the_divergence_has_its_closed_form():
+    """Of a Gaussian posterior, over all rows; within 5 standard errors of 4,000 draws."""
+    posterior = gaussian(300)
+    found = exact.latent_information(posterior, 4000, generator(3)).kl
+    closed = 0.5 * (posterior.mean**2 + posterior.scale**2 - 1 - 2 * np.log(posterior.scale)).sum(axis=1).mean()
+    assert abs(found.value - closed) < 5 * found.standard_error
+
+
+def test_independent_latents_have_no_total_correlation():
+    """Rows on a grid of two means: q(z) factorises, and no row is told from another by far less than log n."""
+    mean = np.stack(np.meshgrid(np.arange(6.0), np.arange(5.0)), axis=-1).reshape(-1, 2)
+    found = exact.latent_information(GaussianPosterior(mean, np.full_like(mean, 0.01)), 200, generator())
+    assert found.total_correlation.value == pytest.approx(0, abs=1e-5)
+    assert found.mutual_information.value == pytest.approx(np.log(30), abs=1e-5)
+
+
+def test_sharp_posteriors_lose_nothing():
+    """Scales of 1e-5 around means of 3: float32 differences of the means alone would be off by 2 %."""
+    g = generator(8)
+    mean = 3 + 1e-5 * g.normal(size=(500, 2))
+    posterior, y = GaussianPosterior(mean, np.full((500, 2), 1e-5)), g.integers(0, 3, (500, 1))
+    sample = exact.drawn(posterior, y, 40, generator(1))
+    sums = exact.kernel_sums(posterior, y, *sample, 1, None)
+    np.testing.assert_allclose(sums, _float64.sweep(posterior, sample[2], sample[1], y), rtol=1e-5)
+
+
+def test_scales_and_means_beyond_float32_are_refused():
+    """At 1e-37 three separate values are still told apart; at 1e-39 the own row would be lost, and log 3 with it."""
+    mean, y = np.array([[0.0], [1], [0.5], [1.5], [2], [3]]), np.repeat(np.arange(3), 2)[:, None]
+    found = exact.factor_information(GaussianPosterior(mean, np.full((6, 1), 1e-37)), y, 60, generator())
+    assert found.alone[0, 0] == pytest.approx(np.log(3), abs=1e-6)
+    for factor, scale in ((1, 1e-39), (1e38, 1.0)):
+        with pytest.raises(ValueError, match="on a CPU scales must be at least 1e-37 and means at most 1e\\+37"):
+            exact.factor_information(GaussianPosterior(factor * mean, np.full((6, 1), scale)), y, 60, generator())
+
+
+def test_what_float32_cannot_hold_is_summed_in_float64():
+    """Twelve latents, of which some rows are 10^4 times as sure as others: products of densities reach 10^48."""
+    mean, scale = np.zeros((50, 12)), np.full((50, 12), 1e-4)
+    scale[:25] = 1.0
+    mean[:25] = 1e-3
+    posterior, y = GaussianPosterior(mean, scale), np.arange(50)[:, None] % 2
+    draws = np.full((4, 12), 1e-5)  # of a vague row, by chance where the sure ones are
+    rows = np.arange(4)
+    with np.errstate(over="ignore", invalid="ignore"):
+        in_float32 = exact.kernel_sums(posterior, y, np.arange(50), rows, draws, 1, None)
+    assert not np.isfinite(in_float32).all()
+    found = exact.sums_of(posterior, y, np.arange(50), rows, draws, "cpu", 1, None)
+    np.testing.assert_allclose(found, _float64.sweep(posterior, draws, rows, y))
+    np.testing.assert_allclose(found[0, 0, -1], 25 + 25 * 1e48 * np.exp(-0.06 + 6 * (1e-3 - 1e-5) ** 2), rtol=1e-3)
+
+
+def test_threads_and_order_of_rows_do_not_matter():
+    posterior, y = gaussian(), factors()
+    one = exact.factor_information(posterior, y, 1200, generator(1))
+    two = exact.factor_information(posterior, y, 1200, generator(1), threads=2)
+    np.testing.assert_array_equal(one.pointwise, two.pointwise)
+    shuffled = generator(2).permutation(N)
+    codes = exact.codes_of(y, N)
+    _, rows, z = exact.drawn(posterior, codes, 20, generator(3))
+    sums = [exact.kernel_sums(posterior, codes, order, rows, z, 1, None) for order in (np.arange(N), shuffled)]
+    np.testing.assert_allclose(*sums, rtol=1e-5)
+
+
+def test_names_entropy_and_progress():
+    seen = []
+    y = factors()
+    found = exact.factor_information(
+        gaussian(), y, 700, factor_names=("a", "b", "c"), progress=lambda *at: seen.append(at)
+    )
+    assert seen == [(500, 700), (700, 700)]
+    assert found.factors == ("a", "b", "c") and found.latents == ("z0", "z1", "z2")
+    assert found.method == "exact log-marginals over 2,500 rows, 700 draws" and found.n == 700
+    share = np.bincount(y[:, 0]) / N
+    assert found.entropy[0] == pytest.approx(-(share * np.log(share)).sum())
+    assert found.unibound().value <= found.mig().value + 1e-6
+    again = exact.factor_information(gaussian(), y, 700)
+    np.testing.assert_array_equal(found.parts, again.parts)  # the default generator has a fixed seed
+
+
+def test_a_constant_factor_has_nothing_to_tell():
+    found = exact.factor_information(gaussian(5), np.column_stack([np.arange(5) > 2, np.ones(5, bool)]), 20)
+    assert found.joint[1] == found.entropy[1] == 0 and found.table()["entropy"].min() == 0
+    with pytest.raises(ValueError, match="factor 'y1' has entropy 0: nothing can be a share of it"):
+        found.unibound()
+
+
+def test_requirements():
+    posterior = gaussian(5)
+    with pytest.raises(ValueError, match=r"factors has shape \(5,\); it must be \[5, factors\]"):
+        exact.factor_information(posterior, np.zeros(5, int))
+    with pytest.raises(ValueError, match="factors is of type float64; factors must be whole numbers. .*numpy.unique"):
+        exact.factor_information(posterior, np.zeros((5, 1)))
+    with pytest.raises(ValueError, match="factor_names has 2 names; there are 1 factors"):
+        exact.factor_information(posterior, np.zeros((5, 1), int), factor_names=("a", "b"))
+    with pytest.raises(ValueError, match="draws must be a whole number of at least 2, got 1"):
+        exact.factor_information(posterior, np.zeros((5, 1), int), 1)
+    with pytest.raises(ValueError, match="posterior must have a density .*, got ndarray; arrays are for"):
+        exact.factor_information(posterior.mean, np.zeros((5, 1), int))
+    two = ProductPosterior(redundancy_attack(posterior, 1.0), synergy_attack(gaussian(5, names=("a", "b", "c")), 1.0))
+    with pytest.raises(ValueError, match="more than one part with dependent latents"):
+        exact.factor_information(two, np.zeros((5, 1), int), 10)
+
+
+class Other:
+    """A posterior of another class."""
+
+    n, latents = 5, ("z",)
+
+    def draw(self, rows, generator=None):
+        return np.zeros((len(rows), 1))
+
+    def log_terms(self, z, rows):
+        raise NotImplementedError
+
+
+def test_a_posterior_the_kernels_do_not_know_is_refused():
+    with pytest.raises(ValueError, match="posterior has a part of type Other; on a CPU it must be made of"):
+        exact.factor_information(Other(), np.zeros((5, 1), int), 10)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("name", POSTERIORS)
+def test_a_gpu_gives_the_same(name):
+    posterior, y = POSTERIORS[name](), factors()
+    on_gpu = exact.measure(posterior, y, 100, generator(1), device="cuda")
+    here = exact.measure(posterior, y, 100, generator(1))
+    np.testing.assert_allclose(on_gpu.factors.pointwise, here.factors.pointwise, atol=1e-5)
+    assert on_gpu.latents.kl.value == pytest.approx(here.latents.kl.value, abs=1e-5)

@@ -1,0 +1,183 @@
+"""Quantities and scores of discrete laws, by enumeration: published values, gates, and what must hold for every law."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from infoscope.metrics import pid
+from infoscope.metrics.partition.evaluation import enumerate_outcomes
+from infoscope.metrics.partition.scores import crossing
+from infoscope.metrics.partition.terms import Term
+from infoscope.metrics.partition.words import crossings
+
+BIT = np.log(2)
+
+
+def grid(*sizes):
+    """Every combination of 0..size - 1, a column for each."""
+    return [column.ravel() for column in np.meshgrid(*map(np.arange, sizes), indexing="ij")]
+
+
+def laws():
+    """Ten digits in six domains, balanced; and a law of 3 x 4 in which the labels depend on one another."""
+    y, d = grid(3, 4)
+    return {
+        "balanced": (*grid(10, 6), None),
+        "dependent": (y, d, np.random.default_rng(0).dirichlet(np.full(12, 0.5))),
+    }
+
+
+def quantity(report, name):
+    return report.figures["exact"][name].value
+
+
+def score(report, name):
+    return report.scores()[name].value
+
+
+@pytest.mark.parametrize("law", ["balanced", "dependent"])
+def test_unique_is_one_for_the_ideal_partition(law):
+    y, d, p = laws()[law]
+    nothing = np.zeros_like(y)
+    report = enumerate_outcomes({"z_y": y, "z_d": d, "z_x": nothing, "z_dy": nothing}, y, d, p)
+    for name in ("unique", "unique_y", "unique_d", "unique_without_z_dy", "sufficiency"):
+        assert score(report, name) == pytest.approx(1)
+    for name in ("leakage_of_d_in_z_y", "leakage_of_y_in_z_d", "residual_in_z_x", "synergy_of_z_dy"):
+        assert score(report, name) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("law", ["balanced", "dependent"])
+@pytest.mark.parametrize("case", ["constant", "swapped", "duplicated", "all in z_dy"])
+def test_unique_is_zero_where_nothing_is_kept_apart(law, case):
+    y, d, p = laws()[law]
+    both, nothing = y * 100 + d, np.zeros_like(y)
+    blocks = {
+        "constant": {"z_y": nothing, "z_d": nothing, "z_x": nothing, "z_dy": nothing},
+        "swapped": {"z_y": d, "z_d": y, "z_x": nothing, "z_dy": nothing},
+        "duplicated": {"z_y": both, "z_d": both, "z_x": both, "z_dy": both},
+        "all in z_dy": {"z_y": nothing, "z_d": nothing, "z_x": nothing, "z_dy": both},
+    }[case]
+    report = enumerate_outcomes(blocks, y, d, p)
+    assert score(report, "unique") == score(report, "unique_y") == score(report, "unique_d") == 0
+    assert score(report, "unique_y_raw") <= 1e-12 and score(report, "unique_d_raw") <= 1e-12
+
+
+def test_duplicated_blocks_count_only_where_they_are_counted():
+    """z_dy repeats the labels that z_y and z_d hold: nothing is unique with it, everything without it."""
+    y, d = grid(10, 6)
+    report = enumerate_outcomes({"z_y": y, "z_d": d, "z_dy": y * 6 + d}, y, d)
+    assert score(report, "unique") == pytest.approx(0, abs=1e-7)
+    assert score(report, "unique_without_z_dy") == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("classes", "domains", "nats"), [(10, 6, 0.546), (2, 3, 0.239)])
+def test_seed_score_of_the_ideal_partition(classes, domains, nats):
+    """CRMNIST: .546, or .788 with terms in bits. Two labels and three hospitals, Camelyon17: .24. Never 1."""
+    y, d = grid(classes, domains)
+    report = enumerate_outcomes({"z_y": y, "z_d": d, "z_x": 0 * y, "z_dy": 0 * y}, y, d)
+    assert score(report, "seed") == pytest.approx(nats, abs=5e-4)
+    assert score(report, "seed") == pytest.approx(score(report, "seed_ceiling"))
+    assert score(report, "seed_bits") == pytest.approx(nats / BIT, abs=1e-3)
+
+
+@pytest.mark.parametrize(("gate", "bits"), [
+    ("xor", -1.0), ("copy", 1.0), ("and", 2 * 0.311278 - 0.811278), ("nothing", 0.0),
+])  # fmt: skip
+def test_sign_of_co_information(gate, bits):
+    """Positive is redundancy, negative is synergy. AND: I(z; y) = .311 bits, I(z; y, d) = .811 bits."""
+    y, d = grid(2, 2) if gate != "copy" else (np.arange(2), np.arange(2))
+    z = {"xor": y ^ d, "copy": y, "and": y & d, "nothing": 0 * y}[gate]
+    report = enumerate_outcomes({"z_dy": z}, y, d)
+    assert quantity(report, "co-information(z_dy;Y;D)") / BIT == pytest.approx(bits, abs=1e-6)
+    words = {"xor": "synergy prevails", "copy": "redundancy prevails", "and": "synergy prevails", "nothing": "neither"}
+    assert words[gate] in report.summary()
+
+
+def test_redundancy_and_synergy_of_z_dy():
+    """Y = (c, a), D = (c, b), z_dy = c is all they share; without c there is nothing to share, and XOR is synergy."""
+    a, b, c = grid(2, 3, 2)
+    shared = enumerate_outcomes({"z_y": a, "z_d": b, "z_dy": c}, 2 * a + c, 2 * b + c)
+    assert score(shared, "redundancy_of_z_dy") == pytest.approx(1)
+    assert score(shared, "synergy_of_z_dy") == pytest.approx(0, abs=1e-12)
+    y, d = grid(2, 2)
+    xor = enumerate_outcomes({"z_y": y, "z_d": d, "z_dy": y ^ d}, y, d)
+    assert score(xor, "synergy_of_z_dy") == pytest.approx(1)
+    assert np.isnan(score(xor, "redundancy_of_z_dy"))
+    assert "not distinguishable from 0" in xor.scores()["redundancy_of_z_dy"].notes[0]
+
+
+def random_law(seed):
+    """A law of y, d and four blocks that depend on one another in every way."""
+    rng = np.random.default_rng(seed)
+    y, d, *blocks = grid(3, 2, 2, 3, 2, 2)
+    names = ("z_y", "z_x", "z_dy", "z_d")
+    return enumerate_outcomes(dict(zip(names, blocks, strict=True)), y, d, rng.dirichlet(np.full(len(y), 0.1)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_holds_for_every_law(seed):
+    report = random_law(seed)
+    low = -min(quantity(report, "H(Y|D)"), quantity(report, "H(D|Y)"))
+    for block in ("z_y", "z_x", "z_dy", "z_d"):
+        assert low - 1e-9 <= quantity(report, f"co-information({block};Y;D)") <= quantity(report, "I(Y;D)") + 1e-9
+        assert quantity(report, f"chain-rule gap of {block}") == pytest.approx(0, abs=1e-12)
+        both = quantity(report, f"I({block};Y)") + quantity(report, f"I({block};D|Y)")
+        assert both == pytest.approx(quantity(report, f"I({block};Y,D)"))
+    for name in ("unique", "unique_y", "unique_d", "sufficiency", "seed", "residual_in_z_x"):
+        assert 0 <= score(report, name) <= 1
+    assert score(report, "unique_without_z_dy") >= score(report, "unique")
+
+
+def test_six_bounds_are_those_of_pid():
+    report = random_law(7)
+    rests = {"z_y": "z_x,z_dy,z_d", "z_x": "z_y,z_dy,z_d", "z_dy": "z_y,z_x,z_d", "z_d": "z_y,z_x,z_dy"}
+    for pair in ("Y|D", "D|Y"):
+        for block, rest in rests.items():
+            terms = [quantity(report, f"I({names};{pair})") for names in (block, rest, "z_y,z_x,z_dy,z_d")]
+            for name, value in pid.bounds(*terms)._asdict().items():
+                assert score(report, f"{name}({block};{pair})") == pytest.approx(float(value), abs=1e-12)
+
+
+def test_an_absent_block_is_not_applicable_never_zero():
+    y, d = grid(10, 6)
+    report = enumerate_outcomes({"z_y": y, "z_d": d, "z_dy": None}, y, d)
+    assert score(report, "unique") == pytest.approx(1) and "unique_without_z_dy" not in report.scores()
+    table = report.table().set_index("quantity")
+    for name in ("I(z_dy;Y)", "co-information(z_dy;Y;D)", "synergy_of_z_dy", "residual_in_z_x"):
+        assert np.isnan(table.loc[name, "value"]) and "not applicable: there is no z_" in table.loc[name, "note"]
+    alone = enumerate_outcomes({"z_y": y}, y, d)
+    assert np.isnan(score(alone, "unique")) and score(alone, "unique_y") == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("blocks", "y", "probabilities", "words"), [
+    ({}, [0, 1], None, "at least one of"),
+    ({"z": [0, 1]}, [0, 1], None, "named among"),
+    ({"z_y": [0, 1, 2]}, [0, 1], None, "one category for each row"),
+    ({"z_y": [0, 1]}, [1, 1], None, "one class only"),
+    ({"z_y": [0, 1]}, [0, 1], [0.5, 0.6], "sum to 1"),
+    ({"z_y": [0, 1]}, [0, 1], [1.5, -0.5], "at least 0"),
+])  # fmt: skip
+def test_bad_laws_are_one_sentence(blocks, y, probabilities, words):
+    with pytest.raises(ValueError, match=words):
+        enumerate_outcomes(blocks, y, [0, 1], probabilities)
+
+
+def test_bounds_that_cross_have_a_note_and_a_line_of_the_summary():
+    """I(a) = .5 and I(a, b) = .4 nats contradict one another by .1; .3, .2 and .4 do not."""
+    parts = [Term(names, "y", "d") for names in (("a",), ("b",), ("a", "b"))]
+
+    def route(*values):
+        known = dict(zip(parts, values))
+        return SimpleNamespace(
+            linear=lambda terms: SimpleNamespace(
+                value=sum(factor * known[term] for term, factor in terms.items()), standard_error=0.02
+            )
+        )
+
+    note = crossing(route(0.5, 0.1, 0.4), parts)
+    assert note.startswith("The lower bound is above the upper one by 0.1 ± 0.02 nats, 5.0 standard errors")
+    assert crossing(route(0.3, 0.2, 0.4), parts) == ""
+    figures = {"unique_low(a;Y|D)": SimpleNamespace(notes=(note,)), "unique_low(b;Y|D)": SimpleNamespace(notes=())}
+    (line,) = crossings(SimpleNamespace(routes=("classifier",), figures={"classifier": figures}))
+    assert "(classifier) cross for 1 blocks, such as (a;Y|D). The lower bound is above" in line

@@ -1,0 +1,214 @@
+"""Slices, hardest items, token artefacts and mislabel detection against hand-made cases."""
+
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from infoscope.estimators.families.logistic import Logistic
+from infoscope.estimators.families.protocol import Posterior
+from infoscope.estimators.families.scikit import tfidf_logistic
+from infoscope.metrics.v_information import pvi
+from infoscope.metrics.v_information.difficulty import (
+    SCORES,
+    TOKENS,
+    detection,
+    flip_labels,
+    hardest,
+    margins,
+    mislabel_scores,
+    precision,
+    slices,
+    token_artefacts,
+)
+
+TABLE = pd.DataFrame({"pvi_bits": [1.0, 3.0, -2.0, 0.0, 4.0], "label": list("aabba"), "length": [1, 5, 9, 5, 2]})
+
+
+def test_slices_are_means_with_standard_errors():
+    found = slices(TABLE, "label")
+    assert found.index.tolist() == ["a", "b"] and found["n"].tolist() == [3, 2]
+    assert found["mean_bits"].tolist() == pytest.approx([8 / 3, -1.0])
+    assert found["standard_error_bits"].tolist() == pytest.approx([np.std([1, 3, 4], ddof=1) / 3**0.5, 1.0])
+    whole = (found["mean_bits"] * found["n"]).sum() / found["n"].sum()
+    assert whole == pytest.approx(TABLE["pvi_bits"].mean())
+
+
+def test_slices_by_intervals_by_two_columns_and_with_groups():
+    lengths = slices(TABLE, "length", edges=[0, 5, 10])
+    assert lengths["n"].tolist() == [2, 3] and lengths["mean_bits"].tolist() == pytest.approx([2.5, 1 / 3])
+    both = slices(TABLE, ["label", "length"])
+    assert both.loc[("a", 5), "mean_bits"] == 3.0 and math.isnan(both.loc[("a", 5), "standard_error_bits"])
+    copies = pd.concat([TABLE, TABLE], ignore_index=True)
+    grouped = slices(copies, "label", groups=np.r_[np.arange(5), np.arange(5)])
+    assert grouped["standard_error_bits"].tolist() == pytest.approx(
+        slices(TABLE, "label")["standard_error_bits"].tolist()
+    )
+
+
+def test_missing_values_are_a_slice_of_their_own():
+    table = TABLE.assign(kind=["x", None, "x", None, "x"])
+    assert slices(table, "kind")["n"].sum() == len(TABLE)
+
+
+def test_the_hardest_come_first():
+    assert hardest(TABLE, 2).index.tolist() == [2, 3]
+    assert hardest(TABLE, 2, label="a").index.tolist() == [0, 1]
+
+
+def counting_predictor(weights):
+    """log odds of class 1: the sum of its tokens' weights."""
+
+    def predict(texts):
+        odds = np.array([sum(weights.get(token, 0.0) for token in text.split()) for text in texts])
+        return -np.logaddexp(0.0, np.stack([odds, -odds], axis=1))
+
+    return Posterior(predict)
+
+
+sure_of_zero = Posterior(lambda texts: np.tile([0.0, -np.inf], (len(texts), 1)))
+
+
+def test_a_token_helps_by_what_its_absence_costs():
+    """Odds 2 for "good" alone: with it the surprise is log2(1 + e^-2), without it 1 bit; each occurrence by itself."""
+    texts = ["good", "good x", "x good good", "x", "bad x"]
+    codes = np.array([1, 1, 1, 0, 0])
+    found = token_artefacts(counting_predictor({"good": 2.0, "bad": -1.0}), texts, codes, least_frequency=4)
+    assert found["token"].tolist() == ["x", "good", "x"]
+    one, two = (math.log2(1 + math.exp(-odds)) for odds in (2, 4))
+    good = found[(found["token"] == "good")].iloc[0]
+    helped = [1 - one, 1 - one, one - two, one - two]
+    assert good["mean_bits"] == pytest.approx(np.mean(helped))
+    assert (good["code"], good["occurrences"], good["texts"]) == (1, 4, 3)
+    sums = np.array([helped[0], helped[1], helped[2] + helped[3]]) - np.mean(helped) * np.array([1, 1, 2])
+    assert good["standard_error_bits"] == pytest.approx(math.sqrt(1.5 * (sums**2).sum()) / 4)
+    assert (found[found["token"] == "x"]["mean_bits"] == 0.0).all()
+    same = token_artefacts(counting_predictor({"good": 2.0, "bad": -1.0}), texts, codes, least_frequency=4, batch=2)
+    pd.testing.assert_frame_equal(found, same)
+
+
+def test_punctuation_is_apart_as_published_and_the_choice_has_a_name():
+    """What the authors' tokeniser (Hugging Face's Whitespace) makes of a sentence: runs of other signs stay whole."""
+    texts = ['The "book", that is... John\'s - is mine!', "It is."] * 3
+    published = ["The", '"', "book", '",', "that", "is", "...", "John", "'", "s", "-", "is", "mine", "!"]
+    assert TOKENS["punctuation"](texts[0]) == published
+    found = token_artefacts(counting_predictor({".": 1.0}), texts, np.array([0, 1] * 3), least_frequency=3)
+    assert {".", ",", "is."} & set(found["token"]) == {"."}
+    assert found.set_index(["token", "code"])["occurrences"]["is", 0] == 6
+    assert found.set_index("token")["mean_bits"]["."] > 0.3
+    spaces = token_artefacts(counting_predictor({}), texts, np.array([0, 1] * 3), 3, tokens="white space")
+    assert "is." in set(spaces["token"]) and "." not in set(spaces["token"])
+    letters = token_artefacts(counting_predictor({}), texts, np.array([0, 1] * 3), 3, tokens=list)
+    assert "k" in set(letters["token"])
+
+
+def test_the_tokens_of_cola_are_as_many_as_published():
+    """109 tokens occur more than five times in the in-domain dev set; split at white space it would be 97."""
+    folder = Path(os.environ.get("INFOSCOPE_DATA", Path(__file__).parents[4] / "shared" / "data")) / "cola"
+    if not folder.is_dir():
+        pytest.skip("CoLA is not here")
+    texts = [line.split("\t")[3] for line in (folder / "in_domain_dev.tsv").read_text("utf-8").splitlines()]
+    always = Posterior(lambda texts: np.full((len(texts), 2), -math.log(2)))
+    counts = {way: token_artefacts(always, texts, np.zeros(len(texts), int), tokens=way) for way in TOKENS}
+    assert {way: found["token"].nunique() for way, found in counts.items()} == {"punctuation": 109, "white space": 97}
+    assert {".", ","} <= set(counts["punctuation"]["token"])
+
+
+def test_artefacts_of_a_fitted_family_are_the_planted_ones():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=400)
+    words = np.array(["red", "green", "blue", "grey"])
+    texts = [" ".join([*rng.choice(words, 5), *(["never"] if label and rng.random() < 0.7 else [])]) for label in y]
+    fit = tfidf_logistic().fit(texts[:200], y[:200], 2)
+    found = token_artefacts(fit, texts[200:], y[200:])
+    first = found[found["code"] == 1].iloc[0]
+    assert first["token"] == "never" and first["mean_bits"] > 5 * first["standard_error_bits"] > 0
+
+
+def test_flips_are_as_many_as_asked_and_all_change():
+    y = np.repeat(["a", "b", "c"], 50)
+    noisy, flipped = flip_labels(y, 0.2, np.random.default_rng(1))
+    assert flipped.sum() == 30
+    assert (noisy[~flipped] == y[~flipped]).all() and (noisy[flipped] != y[flipped]).all()
+
+
+def test_flipped_labels_are_found_by_every_score():
+    """Well separated classes: AUROC above 0.95 for all scores; chance is 0.5 and its standard error about 0.04."""
+    rng = np.random.default_rng(2)
+    y = rng.integers(3, size=600)
+    x = 4.0 * np.eye(3)[y] + rng.normal(size=(600, 3))
+    noisy, flipped = flip_labels(y, 0.1, rng)
+    scores = mislabel_scores(Logistic(), x, noisy, folds=5)
+    assert tuple(scores) == SCORES
+    found = detection(scores, flipped, at=[20, 60], resamples=100).set_index(["score", "measure"])
+    for score in SCORES:
+        area = found.loc[(score, "auroc")]
+        assert area["value"] == pytest.approx(roc_auc_score(flipped, scores[score]))
+        assert 0.95 < area["low"] <= area["value"] <= area["high"] <= 1.0
+        top = np.argsort(-scores[score].to_numpy())[:20]
+        assert found.loc[(score, "precision@20"), "value"] == pytest.approx(flipped[top].mean())
+        assert found.loc[(score, "precision@60"), "low"] > 0.6
+
+
+def test_scores_are_those_of_the_pvi_table():
+    rng = np.random.default_rng(3)
+    y = rng.integers(2, size=200)
+    x = 2.0 * y[:, None] + rng.normal(size=(200, 2))
+    scores, table = mislabel_scores(Logistic(), x, y, folds=5), pvi.pointwise(Logistic(), x, y, folds=5)
+    assert scores["pvi"].to_numpy() == pytest.approx(-table["pvi_bits"].to_numpy())
+    assert scores["loss"].to_numpy() == pytest.approx(table["H_yxb"].to_numpy())
+    assert scores["margin"].to_numpy() == pytest.approx(1 - 2 * 2.0 ** -table["H_yxb"].to_numpy())
+    q = 2.0 ** -table["H_yxb"].to_numpy()
+    means = np.array([q[y == label].mean() for label in (0, 1)])
+    expected = (1 - q - means[1 - y]) - (q - means[y])
+    assert scores["confident_learning"].to_numpy() == pytest.approx(expected)
+    assert margins(np.array([[0.5, 0.2, 0.3]]), np.array([1])) == pytest.approx(0.3)
+
+
+def test_ties_count_by_their_share():
+    values, mask = np.array([3.0, 1.0, 1.0, 1.0, 0.0]), np.array([True, True, False, False, False])
+    assert precision(values, mask, 2) == pytest.approx((1 + 1 / 3) / 2)
+    ties = pd.DataFrame({"flat": np.zeros(5)})
+    found = detection(ties, mask, resamples=50).set_index("measure")
+    assert found.loc["auroc", "value"] == 0.5 and found.loc["precision@2", "value"] == pytest.approx(0.4)
+
+
+def test_intervals_of_a_score_that_knows_nothing_cover_one_half():
+    """100 repetitions, each missing it with probability 5 %: 14 or more misses happen once in 2,000 times."""
+    rng = np.random.default_rng(4)
+    missed = 0
+    for _ in range(100):
+        mask = np.arange(80) < 20
+        found = detection(pd.DataFrame({"noise": rng.normal(size=80)}), mask, resamples=100, generator=rng).iloc[0]
+        missed += not found["low"] <= 0.5 <= found["high"]
+    assert missed < 14
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: slices(TABLE, "size"), "by must name columns"),
+        (lambda: slices(TABLE, "length", edges=[0, 5]), "edges must hold"),
+        (lambda: slices(TABLE, "length", edges=[5, 0]), "edges must be at least two"),
+        (lambda: slices(TABLE, ["label", "length"], edges=[0, 10]), "edges must be None"),
+        (lambda: hardest(TABLE, 0), "count must be"),
+        (lambda: hardest(TABLE, label="z"), "label must be one of"),
+        (lambda: token_artefacts(counting_predictor({}), ["a"], [0]), "least_frequency must be reached"),
+        (lambda: token_artefacts(counting_predictor({}), ["a"], [0], tokens="words"), "tokens must be one of punct"),
+        (lambda: token_artefacts(counting_predictor({}), ["a"], [0, 1]), "codes must be"),
+        (lambda: token_artefacts(sure_of_zero, ["a b"] * 6, np.arange(6) % 2), "predictor must give every class"),
+        (lambda: flip_labels([0, 1], 0.0, np.random.default_rng(0)), "share must be"),
+        (lambda: flip_labels([1, 1], 0.5, np.random.default_rng(0)), "labels must take"),
+        (lambda: detection(pd.DataFrame({"s": [1.0, 2.0]}), [True, True]), "flipped must be"),
+        (lambda: detection(pd.DataFrame({"s": [1.0, np.nan]}), [True, False]), "scores must be finite"),
+        (lambda: detection(pd.DataFrame({"s": [1.0, 2.0]}), [True, False], at=[3]), "at must be"),
+        (lambda: mislabel_scores(Logistic(), np.zeros((3, 1)), np.zeros(3, dtype=int)), "y must take"),
+    ],
+)
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,297 @@
+"""V-information: its properties (Xu et al. 2020, section 3), its three estimators, and what they report."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from infoscope.estimators.families.closed_form import BoundedLogistic, Gaussian, Laplace, Table
+from infoscope.estimators.families.logistic import Logistic
+from infoscope.estimators.families.networks import Network
+from infoscope.estimators.families.protocol import Posterior
+from infoscope.metrics.v_information.measures import ESTIMATORS, estimate
+
+LN2 = math.log(2.0)
+
+
+class Fixed:
+    """A family of one predictor."""
+
+    name, outcomes = "fixed", ("classes",)
+
+    def __init__(self, member):
+        self.member = member
+
+    def fit(self, x, y, classes=None, groups=None, generator=None):
+        return self.member
+
+
+def pairs(n, seed, dim=3):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, dim))
+    return x, (x[:, 0] + rng.normal(size=n) > 0).astype(int)
+
+
+def test_a_larger_family_has_less_entropy_but_not_always_more_information():
+    """Proposition 1 holds for both entropies. Their difference falls here from Gaussians of one variance, far too small
+    for the spread of y, to Gaussians of any: the larger family loses more without an input than with one."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    y = 3.0 * x + rng.normal(size=400)
+    chain = [Gaussian(degree=0), Gaussian(degree=1), Gaussian(degree=3)]
+    found = [estimate(family, x, y, "in-sample") for family in chain]
+    for small, large in zip(found, found[1:]):
+        assert large.null_entropy <= small.null_entropy + 1e-9
+        assert large.conditional_entropy <= small.conditional_entropy + 1e-9
+    known, fitted = estimate(Gaussian(0.5), x, y, "in-sample"), found[1]
+    assert fitted.null_entropy < known.null_entropy and fitted.conditional_entropy < known.conditional_entropy + 1e-9
+    assert fitted.value < known.value
+
+
+@pytest.mark.parametrize("family", [Gaussian(), Gaussian(1.0, 2), Laplace()], ids=lambda f: f.name)
+def test_in_sample_information_is_never_negative(family):
+    """Optional ignorance: a constant is in the family, so that the infimum with an input is not above it."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        assert estimate(family, rng.normal(size=30), rng.normal(size=30), "in-sample").value >= -1e-9
+
+
+def test_independent_variables_share_nothing():
+    """Held out: at most 4 standard errors (3e-5), and 2 ln n / n or so below 0, the cost of fitting two parameters."""
+    rng = np.random.default_rng(1)
+    for y in (rng.integers(2, size=2000), rng.normal(size=2000)):
+        family = Logistic() if y.dtype.kind == "i" else Gaussian()
+        found = estimate(family, rng.normal(size=2000), y)
+        assert -0.01 < found.value < 4 * found.standard_error
+
+
+def test_information_has_a_direction():
+    """Of x mod 2 tables know all from x, of x not all from x mod 2. A hash: whoever may square can compute z^2, but
+    nobody gets the sign, and so the mean of z, back from it."""
+    rng = np.random.default_rng(2)
+    x = rng.integers(8, size=2000)
+    forwards = estimate(Table(), x, x % 2, "in-sample", floor=0.0)
+    assert forwards.value == pytest.approx(forwards.null_entropy)
+    backwards = estimate(Table(), x % 2, x, "in-sample", floor=0.0)
+    assert backwards.conditional_entropy == pytest.approx(math.log(4), abs=0.01)
+    z = rng.normal(size=2000)
+    hashed = z**2
+    assert estimate(Gaussian(degree=2), z, hashed + 1e-3 * rng.normal(size=2000)).value > 3.0
+    backwards = estimate(Gaussian(degree=2), hashed, z)
+    assert backwards.value < 4 * backwards.standard_error
+
+
+def test_processing_can_raise_usable_information():
+    """A cipher: y is the parity of two bits and a key bit. Linear log odds use nothing of it until it is decoded."""
+    rng = np.random.default_rng(3)
+    bits = rng.integers(2, size=(1500, 3))
+    y = bits.sum(axis=1) % 2
+    encoded = estimate(Logistic(), bits, y)
+    decoded = estimate(Logistic(), (bits.sum(axis=1) % 2)[:, None], y)
+    assert encoded.value < 4 * encoded.standard_error
+    assert decoded.value > 0.99 * decoded.null_entropy
+    shannon = estimate(Table(), bits, y, "in-sample", floor=0.0)
+    assert shannon.value == pytest.approx(estimate(Table(), y, y, "in-sample", floor=0.0).value)
+
+
+def test_in_sample_is_biased_up_and_held_out_down():
+    """Twenty columns of noise about a fair class, 100 rows: the fit itself is worth about 20 / (2 * 100) nats."""
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=(100, 20)), np.arange(100) % 2
+    assert estimate(Logistic(0.1), x, y, "in-sample").value > 0.05
+    assert estimate(Logistic(0.1), x, y, "cross-fitted").value < -0.05
+
+
+def test_the_standard_error_is_the_spread_over_samples():
+    """300 samples: their sd has a relative error of 4 %; within 20 % (fails by chance below 1e-5)."""
+    values, errors = [], []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=200)
+        found = estimate(Gaussian(1.0), x, 0.5 * x + rng.normal(size=200), folds=3)
+        values.append(found.value)
+        errors.append(found.standard_error)
+    assert np.mean(errors) == pytest.approx(np.std(values, ddof=1), rel=0.2)
+
+
+def test_the_error_of_one_group_per_copy_is_that_of_the_items():
+    """Four copies of every item, named as groups, leave the standard error what it was; unnamed they would halve it."""
+    x, y = pairs(200, 5)
+    rows = np.repeat(np.arange(200), 4)
+    once = estimate(Gaussian(1.0), x, y.astype(float), "held-out", test=np.arange(200) < 60)
+    test = np.repeat(np.arange(200) < 60, 4)
+    copied = estimate(Gaussian(1.0), x[rows], y[rows].astype(float), "held-out", test=test, groups=rows)
+    assert copied.groups == 60 and copied.n == 240
+    assert copied.value == pytest.approx(once.value)
+    assert copied.standard_error == pytest.approx(once.standard_error)
+
+
+def test_a_given_test_set_is_what_is_measured():
+    x, y = pairs(300, 6)
+    test = np.arange(300) >= 200
+    found = estimate(Logistic(), x, y, "held-out", test=test)
+    fit = Logistic().fit(x[~test], y[~test], 2)
+    share = y[~test].mean()
+    null = np.where(y[test] == 1, np.log(share), np.log(1 - share))
+    assert found.n == 100
+    assert found.value == pytest.approx((fit.log_density(x[test], y[test]) - null).mean(), abs=1e-5)
+    assert found.pointwise.mean() == pytest.approx(found.value)
+    assert found.value_bits == pytest.approx(found.value / LN2)
+    assert found.value == pytest.approx(found.null_entropy - found.conditional_entropy)
+
+
+def test_the_floor_is_a_law_and_counts_what_it_lifts():
+    """Unseen pairs of a table are impossible: without a floor the estimate is infinite, and says so."""
+    x, y = np.arange(60) % 6, np.array([0, 1] * 30)
+    y[::12] = 1
+    with pytest.raises(ValueError, match="floor must be above 0"):
+        estimate(Table(), np.arange(60) % 2, np.r_[y[:59], 5], "held-out", test=np.arange(60) == 59, floor=0.0)
+    found = estimate(Table(), x, np.r_[y[:59], 5], "held-out", test=np.arange(60) >= 58, floor=1e-3)
+    assert (found.floored, found.null_floored, found.floor) == (1, 1, 1e-3)
+    assert found.pointwise.min() >= math.log(1e-3)
+
+
+def test_calibration_mends_what_is_overconfident():
+    """A weak penalty on 40 columns of noise; a temperature above 1 fitted on a part that was set aside."""
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(600, 41))
+    y = (x[:, 0] + rng.normal(size=600) > 0).astype(int)
+    plain, mended = (estimate(Logistic(1e-3), x, y, calibration=share) for share in (0.0, 0.3))
+    assert plain.calibration.best_temperature > 1.1
+    assert plain.calibration.temperatures == ()
+    assert len(mended.calibration.temperatures) == 5 and min(mended.calibration.temperatures) > 1.0
+    assert mended.calibration.expected_error < mended.calibration.expected_error_before
+    assert plain.calibration.expected_error == plain.calibration.expected_error_before
+
+
+def test_calibration_error_by_hand():
+    """Of 1,500 items 600 are predicted with 0.5 and always right, 900 with 0.9 and right 7 times in 10."""
+    x = np.repeat([0, 1], [600, 900])
+    logs = np.log([[0.5, 0.5], [0.1, 0.9]])
+    fixed = Fixed(Posterior(lambda new: logs[:1] if new is None else logs[new]))
+    y = np.r_[np.zeros(600, dtype=int), np.tile([1, 1, 1, 0, 1, 0, 1, 1, 0, 1], 90)]
+    found = estimate(fixed, x, y, "in-sample", floor=0.0).calibration
+    assert found.expected_error == pytest.approx((600 * 0.5 + 900 * 0.2) / 1500)
+
+
+def test_the_bound_covers_and_shrinks_with_the_root_of_n():
+    """Gaussians in a ball; truth r^2 / (2 variance). The bound is loose, so that it covers in each of 20 samples."""
+    widths = []
+    for n in (100, 10_000):
+        rng = np.random.default_rng(n)
+        x = rng.uniform(-1, 1, n)
+        y = 0.5 * x + rng.uniform(-0.5, 0.5, n)
+        found = estimate(Gaussian(1.0, radius=1.0), x, y, "in-sample", delta=0.01)
+        truth = 0.25 / 3 / 2
+        assert abs(found.value - truth) < found.bound.width
+        assert (found.low, found.high) == (found.value - found.bound.width, found.value + found.bound.width)
+        assert found.standard_error is None and found.bound.confidence == pytest.approx(0.97)
+        widths.append(found.bound.width)
+    assert widths[0] / widths[1] == pytest.approx(10.0, rel=0.25)
+    assert estimate(Gaussian(1.0), x, y, "in-sample").bound is None
+    closed = estimate(BoundedLogistic(1.0), x, (y > 0).astype(int), "in-sample").bound
+    largest = math.sqrt(1 + (x**2).max())
+    assert closed.complexity.value == pytest.approx((2 * largest + LN2) / 100)
+    assert closed.confidence == pytest.approx(0.9) and 0 < closed.complexity.slack < 1e-5
+    assert estimate(Table(), np.arange(20) % 4, np.arange(20) % 2, "in-sample").bound.width > 0
+    assert estimate(Table(0.1), np.arange(20) % 4, np.arange(20) % 2, "in-sample").bound is None  # not the infimum
+
+
+@pytest.mark.parametrize("floor", [1e-6, 0.01, 0.2])
+def test_a_floor_moves_the_estimate_no_further_than_the_bound_allows(floor):
+    """From the difference of the infima: of tables with probabilities >= floor, clipped frequencies of two classes;
+    of logistic laws the estimate without a floor."""
+    rng = np.random.default_rng(13)
+    x = rng.integers(2, size=400)
+    y = np.where(rng.random(400) < np.where(x == 0, 0.97, 0.3), 0, 1)
+
+    def least(ones, n):
+        p = np.clip(ones / n, floor, 1 - floor)
+        return -(ones * math.log(p) + (n - ones) * math.log1p(-p)) / 400
+
+    informed = sum(least(y[x == value].sum(), (x == value).sum()) for value in (0, 1))
+    found = estimate(Table(), x, y, "in-sample", floor=floor)
+    assert abs(found.value - (least(y.sum(), 400) - informed)) <= found.bound.complexity.slack + 1e-12
+    free, mixed = (estimate(BoundedLogistic(4.0), x, y, "in-sample", floor=value) for value in (0.0, floor))
+    assert free.bound.complexity.slack == 0.0
+    assert 0 < abs(mixed.value - free.value) <= mixed.bound.complexity.slack
+
+
+def test_the_complexity_of_bounded_logistic_laws_is_not_above_its_closed_form():
+    """E over all signs of eight pairs of the largest absolute mean of log densities, on a fine grid of the ball."""
+    x, y = np.array([1.0, -0.5, 0.2, 0.9, -1.0, 0.4, -0.3, 0.7]), np.array([0, 1, 1, 0, 1, 0, 0, 1])
+    angle, length = np.meshgrid(np.linspace(0, 2 * math.pi, 181), np.linspace(0, 1.5, 31))
+    weights = np.stack([length * np.cos(angle), length * np.sin(angle)]).reshape(2, -1)
+    scores = np.column_stack([x, np.ones(8)]) @ weights
+    densities = -np.logaddexp(0.0, np.where(y[:, None] == 1, -scores, scores))
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=8)))
+    exact = np.abs(signs @ densities).max(axis=1).mean() / 8
+    closed = BoundedLogistic(1.5).complexity(x, y, 2, 0.0, np.random.default_rng(0))
+    assert 0.25 * closed.value < exact < closed.value
+
+
+def test_labels_may_be_called_anything():
+    x, y = pairs(200, 8)
+    codes, words = (estimate(Logistic(), x, labels).value for labels in (y, np.array(["no", "yes"])[y]))
+    assert codes == words
+
+
+def test_floats_are_numbers_for_a_family_of_both():
+    x, y = pairs(150, 9)
+    network = Network((5,), epochs=5)
+    assert estimate(network, x, y).calibration is not None
+    assert estimate(network, x, y.astype(float)).calibration is None
+
+
+def test_shannon_information_bounds_that_of_any_family():
+    """Two Gaussians at distance 1: no family of classifiers may have more held out (+ 4 standard errors, 3e-5)."""
+    rng = np.random.default_rng(10)
+    y = rng.integers(2, size=1000)
+    x = y + rng.normal(size=1000)
+    grid = np.linspace(-9, 10, 4001)
+    mixture = (stats.norm.pdf(grid) + stats.norm.pdf(grid, 1)) / 2
+    shannon = -np.trapezoid(mixture * np.log(mixture), grid) - stats.norm.entropy()
+    for family in (Logistic(), Logistic(1.0, degree=3), Network((20,), epochs=20)):
+        found = estimate(family, x, y)
+        assert found.value < shannon + 4 * found.standard_error
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"estimator": "oracle"}, "estimator must be one of"),
+        ({"folds": 2}, "folds must be"),
+        ({"test": np.ones(100, dtype=bool)}, "test must be None"),
+        ({"estimator": "held-out", "test": np.ones(100, dtype=bool)}, "test must be a mask"),
+        ({"estimator": "held-out", "test": np.arange(100) < 9, "groups": np.zeros(100)}, "test must keep groups whole"),
+        ({"x": np.r_[np.nan, np.zeros(99)]}, "x must be finite"),
+        ({"family": Table(), "x": np.r_[np.nan, np.zeros(99)]}, "x must have no missing"),
+        ({"floor": 0.5}, "floor must be"),
+        ({"floor": -0.1}, "floor must be"),
+        ({"calibration": 1.0}, "calibration must be a share"),
+        ({"calibration": 0.01}, "calibration must leave"),
+        ({"estimator": "in-sample", "calibration": 0.2}, "calibration must be 0"),
+        ({"x": np.zeros((99, 2))}, "x must have one item"),
+        ({"y": np.zeros(100, dtype=int)}, "y must take at least two"),
+        ({"y": np.r_[np.zeros(99, dtype=int), 1]}, "lie in a single group"),
+        ({"generator": 3}, "generator must be"),
+        ({"estimator": "in-sample", "family": Table(), "x": np.arange(100) % 2, "delta": 0.5}, "delta must be"),
+        ({"family": Gaussian(), "y": np.zeros(100)}, "y must vary"),
+        ({"family": Gaussian(), "calibration": 0.2}, "calibration must be 0"),
+    ],
+)
+def test_bad_input_is_refused(change, message):
+    x, y = pairs(100, 11)
+    settings = {"family": Logistic(), "x": x, "y": y} | change
+    with pytest.raises(ValueError, match=message):
+        estimate(**settings)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_same_seed_same_numbers(estimator):
+    x, y = pairs(120, 12)
+    network = Network((5,), epochs=3)
+    first, second = (estimate(network, x, y, estimator, generator=np.random.default_rng(3)).value for _ in range(2))
+    assert first == second

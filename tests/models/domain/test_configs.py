@@ -1,0 +1,149 @@
+"""Configurations of the domain models: plain values, old versions, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+from infoscope.models.domain import DANN, DIVA, ERM, IRM, NVAE, PUBLISHED, AugmentedDANN, BlockSpec, Network, configs
+from infoscope.models.domain.configs import AugmentedDANNConfig, DIVAConfig, ERMConfig, NVAEConfig
+
+SETTING = {"shape": (3, 16, 16), "classes": 4, "domains": 3}
+
+# written by version 1 of the configuration; a later version must read it as it was meant
+VERSION_1 = """{"shape": [3, 16, 16], "classes": 4, "domains": 3,
+    "blocks": {"z_y": 8, "z_x": 8, "z_dy": 8, "z_d": 8}, "network": {"kind": "plain", "width": 4, "depth": 2},
+    "optimisation": {"method": "adam", "learning_rate": 0.001, "momentum": 0.9, "weight_decay": 0.0, "batch": 64,
+                     "balanced": false},
+    "version": 1, "reconstruction": "squared", "alpha_y": 150.0, "alpha_d": 150.0, "hidden": [64, 64], "beta": {},
+    "beta_warmup": 0.0, "l1": {"z_dy": 5.0}}"""
+
+
+def test_a_version_1_configuration_is_read():
+    model = NVAE(**json.loads(VERSION_1))
+    assert model.blocks_spec == BlockSpec(8, 8, 8, 8)
+    assert model.settings.l1 == {"z_dy": 5.0} and model.settings.network == Network(width=4)
+    assert model.settings.alpha_y == 150.0 and model.settings.reconstruction == "squared"
+    assert model.settings.l1_form == "item-sum"  # what version 1 did, and not today's default
+    again = NVAE(**json.loads(json.dumps(model.config)))
+    assert again.settings == model.settings and again.settings.version == configs.VERSION
+
+
+def test_forms_of_penalties_are_those_of_the_version_that_wrote_them():
+    """Of today without a version, of version 1 with it, and as it says where it says."""
+    for config, field, now, before in (
+        (NVAEConfig, "l1_form", "batch-mean", "item-sum"),
+        (DIVAConfig, "l1_form", "batch-mean", "item-sum"),
+        (AugmentedDANNConfig, "decorrelation_form", "covariance", "correlation"),
+    ):
+        assert getattr(config.from_dict(SETTING), field) == now
+        assert getattr(config.from_dict(SETTING | {"version": 1}), field) == before
+        assert getattr(config.from_dict(SETTING | {"version": 1, field: now}), field) == now
+        written = config.from_dict(SETTING | {field: before})
+        assert config.from_dict(written.to_dict()) == written
+
+
+def test_an_earlier_adversary_has_the_optimiser_of_the_rest():
+    """Of version 1's alternating DANN: Adam's second beta was .999, and one rate and decay for both."""
+    config = DANN(**SETTING, adversary={"method": "alternating"}, optimisation={"momentum": 0.5}).config
+    config = json.loads(json.dumps(config | {"version": 1}))
+    del config["optimisation"]["second_momentum"]
+    for name in ("learning_rate", "weight_decay"):
+        del config["adversary"][name]
+    dann = DANN(**config)
+    assert dann.optimisation("adversary") == dann.optimisation("rest") == dann.settings.optimisation
+    assert (dann.settings.optimisation.momentum, dann.settings.optimisation.second_momentum) == (0.5, 0.999)
+
+
+def test_published_weights_come_with_their_form():
+    """5 on z_dy belongs to the mean, 100 on z_dy to the sum."""
+    for name, form, weight in (("nvae", "batch-mean", 5.0), ("nvae-wilds", "item-sum", 100.0)):
+        settings = PUBLISHED[name][1] if name in PUBLISHED else {}
+        config = NVAEConfig.from_dict(SETTING | settings)
+        assert (config.l1_form, config.l1["z_dy"]) == (form, weight)
+
+
+def test_missing_fields_take_the_defaults_of_the_version_that_wrote_them(monkeypatch):
+    """A later code, of version 3: 2 added `margin`, which earlier runs were without (0), and 3 changed its default to
+    9 and that of the width to 32."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class Later(ERMConfig):
+        margin: float = 9.0
+        network: Network = Network(width=32)
+        version: int = 3
+
+        EARLIER: ClassVar = {2: {"margin": 0.0}, 3: {"margin": 5.0, "network.width": 64}}
+
+    monkeypatch.setattr(configs, "VERSION", 3)
+    old = ERM(**SETTING).config | {"version": 1}
+    del old["network"]["width"]
+    read = Later.from_dict(old)
+    assert (read.margin, read.network.width, read.version) == (0.0, 64, 3)
+    read = Later.from_dict(old | {"version": 2})
+    assert (read.margin, read.network.width) == (5.0, 64)
+    read = Later.from_dict(old | {"version": 3})
+    assert (read.margin, read.network.width) == (9.0, 32)
+    assert Later.from_dict(old | {"margin": 7.0}).margin == 7.0
+    assert Later.from_dict(SETTING).margin == 9.0  # new ones, without a version, are of today
+
+
+def test_a_partial_nested_mapping_keeps_the_models_own_defaults():
+    assert DANN(**SETTING, adversary={"weight": 0.5}).settings.adversary.hidden == (100, 100)
+    assert AugmentedDANN(**SETTING, adversary={"weight": 0.5}).settings.adversary.hidden == (64, 32)
+    assert IRM(**SETTING, optimisation={"batch": 8}).settings.optimisation.balanced
+    assert NVAE(**SETTING, network=Network(width=5)).settings.network.width == 5
+
+
+def test_weights_of_absent_blocks_are_dropped():
+    config = NVAEConfig.from_dict(SETTING | {"blocks": {"z_y": 3, "z_d": 2}, "beta": {"z_x": 2.0, "z_y": 3.0}})
+    assert config.l1 == {} and config.beta == {"z_y": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "message"),
+    [
+        (ERM, {"shape": (3, 16)}, "shape"),
+        (ERM, {"classes": 1}, "classes"),
+        (ERM, {"domains": 1}, "domains"),
+        (ERM, {"blocks": {"z_y": 4, "z_d": 4}}, "blocks"),
+        (ERM, {"colour": 1}, "colour"),
+        (ERM, {"version": 99}, "version"),
+        (ERM, {"network": {"kind": "vit"}}, "network.kind"),
+        (ERM, {"network": {"depht": 3}}, "depht"),
+        (ERM, {"shape": (7,), "network": {"kind": "densenet121"}}, "densenet121"),
+        (ERM, {"optimisation": {"learning_rate": 0}}, "learning_rate"),
+        (ERM, {"optimisation": {"momentum": 1.5}}, "momentum"),
+        (ERM, {"optimisation": {"second_momentum": 1}}, "second_momentum must be below 1 for Adam"),
+        (ERM, {"hidden": [0]}, "hidden"),
+        (IRM, {"penalty": "vector"}, "penalty"),
+        (IRM, {"switch": 2}, "switch"),
+        (IRM, {"weight": float("nan")}, "weight"),
+        (DANN, {"adversary": {"method": "none"}}, "method"),
+        (DANN, {"adversary": {"learning_rate": 1e-3}}, "adversary.learning_rate must be None for a reversal"),
+        (DANN, {"adversary": {"method": "alternating", "weight_decay": -1}}, "adversary.weight_decay"),
+        (DANN, {"adversary": {"method": "alternating", "learning_rate": 0}}, "adversary.learning_rate"),
+        (AugmentedDANN, {"blocks": {"z_y": 4, "z_x": 4, "z_d": 4}}, "z_x"),
+        (AugmentedDANN, {"blocks": {"z_y": 4, "z_dy": 4}}, "z_d"),
+        (AugmentedDANN, {"adversary": {"method": "alternating"}}, "reversal"),
+        (NVAE, {"blocks": {"z_y": 4, "z_x": 4}}, "z_d or z_dy"),
+        (NVAE, {"reconstruction": "l2"}, "reconstruction"),
+        (NVAE, {"l1": {"z_q": 1.0}}, "z_q"),
+        (NVAE, {"l1_form": "item-mean"}, "l1_form"),
+        (AugmentedDANN, {"decorrelation_form": "hsic"}, "decorrelation_form"),
+        (AugmentedDANN, {"decorrelation": 1.0, "blocks": {"z_y": 4, "z_d": 4}}, "without a z_dy"),
+        (NVAE, {"beta": {"z_y": -1.0}}, "beta of z_y"),
+        (DIVA, {"blocks": {"z_y": 4, "z_dy": 4, "z_d": 4}}, "z_dy"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(model, settings, message):
+    with pytest.raises(ValueError, match=message):
+        model(**SETTING | settings)
+
+
+def test_a_required_field_is_asked_for():
+    with pytest.raises(ValueError, match="classes must be given"):
+        ERM(shape=(3,), domains=2)

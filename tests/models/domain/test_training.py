@@ -1,0 +1,279 @@
+"""The training loop of the domain models: it learns, continues exactly, selects and stops as told, hides nothing."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import pytest
+import torch
+
+from infoscope.data.domains import crmnist
+from infoscope.models.domain import (
+    IRM,
+    MODELS,
+    NVAE,
+    PUBLISHED,
+    DomainData,
+    accuracies,
+    extract_blocks,
+    fit_domain,
+    select_step,
+)
+from infoscope.models.domain.items import Minibatches, fetch
+from infoscope.models.domain.training import _Training
+
+FLAT = {"shape": (6,), "classes": 3, "domains": 2, "network": {"width": 16}}
+FAST = {"learning_rate": 5e-3, "batch": 24}
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def items(n: int = 240, seed: int = 1, size: float = 3.0) -> DomainData:
+    """Class in the first three coordinates, domain in the fourth, of this size; standard normal noise in all."""
+    y, d = torch.arange(n) % 3, torch.arange(n) // 3 % 2
+    signal = torch.cat([torch.eye(3)[y], d[:, None].float(), torch.zeros(n, 2)], 1)
+    return DomainData(size * signal + torch.randn(n, 6, generator=generator(seed)), y, d, groups=torch.arange(n) // 6)
+
+
+def model(name: str = "erm", **settings):
+    return MODELS[name](**FLAT | {"optimisation": FAST} | settings, generator=generator())
+
+
+ALTERNATING = {"adversary": {"method": "alternating", "gradient_penalty": 0.1, "gamma": None}}
+SETTINGS = {"diva": {"reconstruction": "squared"}, "irm": {"weight": 1.0}}
+CASES = [(name, SETTINGS.get(name, {})) for name in MODELS] + [("dann", ALTERNATING)]
+
+
+@pytest.mark.parametrize(("name", "settings"), CASES)
+def test_every_model_learns_the_class(name, settings):
+    """From a third right to more than four fifths of unseen items, with every term of the loss finite throughout."""
+    fit = fit_domain(model(name, **settings), items(), items(seed=2), steps=200, generator=generator(1), every=40)
+    assert fit.ended == "done" and fit.steps_done == fit.step == 200 and not fit.model.training
+    assert [row["step"] for row in fit.curve] == [40, 80, 120, 160, 200]
+    assert all(math.isfinite(value) for row in fit.curve for value in row.values())
+    assert fit.curve[-1]["class"] < 0.8 * fit.curve[0]["class"]
+    assert fit.curve[-1]["validation/average"] > 0.8
+    assert fit.curve[-1]["validation/overall"] == accuracies(fit.model, items(seed=2)).overall.value
+
+
+@pytest.mark.slow  # 10 s of convolutions
+def test_each_block_tells_its_own_label_of_coloured_rotated_digits():
+    """The bundled digits in six domains, unseen digits: the class is read off z_y and not off z_d, the domain off z_d
+    and not off z_y, by the class means in a block nearest to each item (NVAE; chance is a tenth and a sixth)."""
+    data = crmnist(base="digits", count=900, size=16, generator=generator())
+    train, _, test = data.split(None, None, generator(1), test=0.25)
+    nvae = NVAE(
+        shape=(3, 16, 16), classes=10, domains=6, network={"width": 16}, optimisation={"learning_rate": 2e-3},
+        generator=generator(),
+    )  # fmt: skip
+    fit = fit_domain(nvae, train.in_memory(), steps=600, generator=generator(1))
+    test = test.in_memory()
+    assert accuracies(fit.model, test).overall.value > 0.75
+    assert accuracies(fit.model, test, of="domain").overall.value > 0.9
+    shares = {}
+    for name, z in extract_blocks(fit.model, test).items():
+        for label, codes in (("y", torch.as_tensor(test.y)), ("d", torch.as_tensor(test.d))):
+            means = torch.stack([z[codes == code].mean(0) for code in codes.unique()])
+            shares[name, label] = (torch.cdist(z, means).argmin(1) == codes).float().mean().item()
+    assert shares["z_y", "y"] > 0.75 > 0.35 > shares["z_d", "y"]
+    assert shares["z_d", "d"] > 0.9 > 0.45 > shares["z_y", "d"]
+
+
+def test_blocks_of_a_trained_vae_hold_what_they_are_for():
+    fit = fit_domain(model("nvae"), items(), steps=300, generator=generator(1))
+    test = items(seed=3)
+    assert accuracies(fit.model, test, of="domain").overall.value > 0.8
+    z = extract_blocks(fit.model, test)
+    means = {name: [values[test.y == y].mean(0) for y in range(3)] for name, values in z.items()}
+    spread = {name: torch.stack(rows).std(0).max() for name, rows in means.items()}
+    assert spread["z_y"] > 3 * spread["z_d"]
+
+
+@pytest.mark.parametrize(("name", "settings"), CASES)
+def test_a_stopped_training_continues_with_the_same_numbers(name, settings):
+    """Bit for bit: weights, curve, generator; the state passes through a file that is read without pickled code."""
+    states: list[bytes] = []
+
+    def save(make):
+        file = io.BytesIO()
+        torch.save(make(), file)
+        states.append(file.getvalue())
+
+    arguments = {"steps": 21, "every": 5, "rule": "training-domain-validation"}
+    balanced = {"optimisation": FAST | {"balanced": True, "batch": 10}}
+    whole = fit_domain(
+        model(name, **settings | balanced), items(), items(seed=2), generator=generator(1), save=save, **arguments
+    )
+    for stop in (1, 8, 21):
+        state = torch.load(io.BytesIO(states[stop - 1]), weights_only=True)
+        again = fit_domain(
+            MODELS[name](**whole.model.config, generator=generator(77)),
+            items(),
+            items(seed=2),
+            generator=generator(78),
+            state=state,
+            **arguments,
+        )
+        assert again.curve == whole.curve and again.step == whole.step
+        for key, value in whole.model.state_dict().items():
+            assert torch.equal(value, again.model.state_dict()[key])
+    with pytest.raises(ValueError, match="state must be of a training of 30 steps by the rule 'last'"):
+        fit_domain(model(name, **settings | balanced), items(), steps=30, generator=generator(), state=state)
+
+
+def test_minibatches_pass_through_all_items_before_any_comes_again():
+    d = torch.tensor([0] * 7 + [3] * 4)
+    batches = iter(Minibatches(d, 3, False, generator()))
+    first = torch.cat([next(batches) for _ in range(11)])  # three passes over 11 items
+    for start in (0, 11, 22):
+        assert sorted(first[start : start + 11].tolist()) == list(range(11))
+    balanced = iter(Minibatches(d, 3, True, generator()))
+    for _ in range(5):
+        assert d[next(balanced)].tolist() == [0, 0, 0, 3, 3, 3]
+
+
+def test_irm_starts_its_optimiser_afresh_at_the_switch():
+    """Adam's step count is 1 after the first step with the full penalty, and goes on otherwise."""
+    counts = []
+
+    def save(make):
+        counts.append(int(next(iter(make()["optimisers"]["model"]["state"].values()))["step"]))
+
+    irm = IRM(**FLAT, switch=0.5, optimisation={"batch": 12}, generator=generator())
+    fit_domain(irm, items(), steps=10, generator=generator(), save=save)
+    assert counts == [1, 2, 3, 4, 5, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("own", [{}, {"learning_rate": 3e-4, "weight_decay": 0.1}])
+def test_each_player_has_its_own_optimiser(own):
+    """Adam's betas of both, and the adversary's rate and decay by Adam's first step by hand: one of the size of the
+    rate along (gradient + decay x weight) / (|.| + 1e-8), and of none but the one whose turn it is."""
+    rest = {"learning_rate": 1e-2, "momentum": 0.5, "second_momentum": 0.9, "weight_decay": 0.3, "batch": 24}
+    adversary = {"method": "alternating", "gamma": None, "steps": 1} | own
+    dann = model("dann", optimisation=rest, adversary=adversary)
+    before = {name: value.detach().clone() for name, value in dann.named_parameters()}
+    training = _Training(dann, items(), 10, "last", generator(1))
+    for player, optimiser in training.optimisers.items():
+        (group,) = optimiser.param_groups
+        expected = rest | (own if player == "adversary" else {})
+        assert group["betas"] == (0.5, 0.9)
+        assert (group["lr"], group["weight_decay"]) == (expected["learning_rate"], expected["weight_decay"])
+    batch = fetch(items(), next(iter(Minibatches(torch.as_tensor(items().d), 24, False, generator(1)))), dann)
+    gradients = torch.autograd.grad(dann.losses(batch, 0.0, generator(2), "adversary")["objective"],
+                                    list(dann.adversary.parameters()))  # fmt: skip
+    training.advance()
+    rate, decay = own.get("learning_rate", 1e-2), own.get("weight_decay", 0.3)
+    for (name, value), gradient in zip(dann.adversary.named_parameters(), gradients):
+        total = gradient + decay * before[f"adversary.{name}"]
+        expected = before[f"adversary.{name}"] - rate * total / (total.abs() + 1e-8)
+        assert torch.allclose(value, expected, atol=1e-6)
+    for name, value in dann.named_parameters():
+        assert name.startswith("adversary") or torch.equal(value, before[name])
+    training.advance()
+    assert not torch.equal(dann.class_head[0].weight, before["class_head.0.weight"])
+
+
+def test_domainbed_s_dann_has_its_defaults():
+    """Adam with betas (.5, .9) for both players, 1e-3 and no decay each, one step each, lambda 1, no gradient penalty,
+    a discriminator of two hidden layers of 256, 64 items of each domain (its hyperparameters for 28 x 28)."""
+    kind, settings = PUBLISHED["dann-domainbed"]
+    dann = MODELS[kind](shape=(3, 28, 28), classes=10, domains=6, **settings, generator=generator())
+    for player in ("adversary", "rest"):
+        own = dann.optimisation(player)
+        assert (own.method, own.momentum, own.second_momentum) == ("adam", 0.5, 0.9)
+        assert (own.learning_rate, own.weight_decay, own.batch, own.balanced) == (1e-3, 0.0, 64, True)
+    adversary = dann.settings.adversary
+    assert (adversary.steps, adversary.weight, adversary.gamma, adversary.gradient_penalty) == (1, 1.0, None, 0.0)
+    assert [layer.out_features for layer in dann.adversary if hasattr(layer, "out_features")] == [256, 256, 6]
+
+
+CURVE = [{"step": step, "validation/average": value, "test domain/average": 0.1 * step, "training/average": 1.0}
+         for step, value in ((1, 0.5), (2, math.nan), (3, 0.9), (4, 0.9), (5, 0.7))]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "step", "criterion"),
+    [
+        ("last", 5, math.nan),
+        ("training-domain-validation", 3, 0.9),
+        ("training", 1, 1.0),
+        ("oracle (test-domain)", 5, 0.5),
+    ],
+)
+def test_rules_of_selection(rule, step, criterion):
+    assert select_step([CURVE], rule) == (step, pytest.approx(criterion, nan_ok=True))
+
+
+def test_leave_one_domain_out_averages_over_trainings():
+    curves = [[{"step": step, "left-out domain/average": value} for step, value in enumerate(values)]
+              for values in ((0.2, 0.9, 0.5), (0.3, 0.1, 0.7), (0.3, 0.2, 0.4))]  # fmt: skip
+    step, criterion = select_step(curves, "leave-one-domain-out")
+    assert step == 2 and criterion == pytest.approx((0.5 + 0.7 + 0.4) / 3)
+    assert select_step(curves[:1], "leave-one-domain-out") == (1, 0.9)
+    for wrong, message in ((("best",), "rule"), (("training-domain-validation",), "'validation'")):
+        with pytest.raises(ValueError, match=message):
+            select_step(curves, *wrong)
+    with pytest.raises(ValueError, match="curves"):
+        select_step([], "last")
+
+
+def test_the_selected_weights_are_those_of_the_selected_step():
+    """A training that is spoilt after its first half ends with the weights of the best evaluation, not the last."""
+    seen = {}
+
+    def spoil(step, terms):
+        if "validation/average" in terms:
+            seen[step] = terms["validation/average"]
+        if step == 60:
+            torch.nn.init.zeros_(erm.class_head[0].weight)
+            erm.requires_grad_(False)
+            erm.class_head[0].bias.requires_grad_(True)
+
+    erm = model("erm")
+    fit = fit_domain(
+        erm, items(), items(seed=2), steps=200, every=20, generator=generator(), report=spoil,
+        rule="training-domain-validation", patience=2,
+    )  # fmt: skip
+    assert fit.ended == "patience" and fit.steps_done == fit.step + 2 * 20 < 200
+    assert fit.criterion == max(seen.values()) == seen[fit.step] > 0.8 > seen[80]
+    assert accuracies(fit.model, items(seed=2)).average.value == fit.criterion
+
+
+def test_divergence_is_reported():
+    """A rate that overflows ends the training with the loss that is not finite in sight."""
+    reported = []
+    wild = NVAE(**FLAT, optimisation={"learning_rate": 1e30, "method": "sgd", "batch": 24}, generator=generator())
+    fit = fit_domain(
+        wild, items(), items(seed=2), steps=50, generator=generator(), report=lambda step, terms: reported.append(terms)
+    )
+    assert fit.ended == "diverged" and fit.steps_done == len(reported) < 50
+    assert not math.isfinite(reported[-1]["objective"]) and not math.isfinite(fit.curve[-1]["objective"])
+    assert math.isnan(fit.curve[-1]["validation/average"])
+
+
+def test_few_labels_are_enough_for_a_vae_that_takes_unlabelled_items():
+    """A tenth of them labelled, in batches of both: far above the third that guessing gets right."""
+    data = items(600)
+    data.y[60:] = -1
+    fit = fit_domain(model("nvae"), data, items(seed=2), steps=300, generator=generator(1))
+    assert fit.curve[-1]["validation/average"] > 0.6
+    assert 0 <= fit.curve[-1]["class_prior"] <= math.log(3) + 1e-5
+    with pytest.raises(ValueError, match="train.y must be known"):
+        fit_domain(model("dann"), data, steps=1, generator=generator())
+
+
+def test_what_cannot_be_trained_is_refused():
+    good = items(12)
+    with pytest.raises(ValueError, match="train.d must be below the model's 2 domains, not 2"):
+        fit_domain(model(), DomainData(torch.zeros(3, 6), [0, 1, 2], [0, 1, 2]), steps=1, generator=generator())
+    with pytest.raises(ValueError, match=r"validation\['validation'\].y must be below the model's 3 classes, not 3"):
+        fit_domain(model(), good, DomainData(torch.zeros(1, 6), [3], [0]), steps=1, generator=generator())
+    with pytest.raises(ValueError, match="'test domain'"):
+        fit_domain(model(), good, good, steps=1, generator=generator(), rule="oracle (test-domain)")
+    with pytest.raises(ValueError, match="patience"):
+        fit_domain(model(), good, good, steps=1, generator=generator(), patience=2)
+    with pytest.raises(ValueError, match="steps"):
+        fit_domain(model(), good, steps=0, generator=generator())

@@ -1,0 +1,66 @@
+"""The tokenizers trained on a corpus."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+
+import pytest
+
+from infoscope.models.text.subwords import byte_pairs, word_pieces
+
+TEXTS = [
+    f"The {adjective} {noun}, {adverb} told."
+    for adjective in ("dullest", "brightest", "oldest", "newest")
+    for noun in ("film", "play", "songbook")
+    for adverb in ("slowly", "finely", "boldly")
+]
+
+
+@pytest.mark.parametrize("train", [word_pieces, byte_pairs])
+def test_the_same_texts_give_the_same_tokenizer_in_another_process(train):
+    """The library's own trainer of word pieces numbers them differently in every process."""
+    program = (
+        f"import hashlib; from infoscope.models.text.subwords import {train.__name__} as train;"
+        f"print(hashlib.sha256(train({TEXTS!r}, 300).to_str().encode()).hexdigest())"
+    )
+    other = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
+    assert other == hashlib.sha256(train(TEXTS, 300).to_str().encode()).hexdigest()
+
+
+def test_word_pieces_are_marked_lower_case_and_complete():
+    tokenizer = word_pieces(TEXTS, 300)
+    assert tokenizer.encode("The FILM").tokens == ["[CLS]", "the", "film", "[SEP]"]
+    assert tokenizer.encode("the Ω").tokens == ["[CLS]", "the", "[UNK]", "[SEP]"]
+    assert tokenizer.token_to_id("[PAD]") == 0
+    unseen = tokenizer.encode("filmbook").tokens[1:-1]
+    assert unseen[0] == "film" and "".join(unseen).replace("##", "") == "filmbook"
+    assert tokenizer.decode(tokenizer.encode("the filmbook").ids) == "the filmbook"
+
+
+def test_a_piece_written_out_in_a_text_is_not_taken_for_the_piece():
+    tokenizer = word_pieces(TEXTS, 300)
+    assert tokenizer.token_to_id("##d") is not None
+    assert "##d" not in tokenizer.encode("the ##d").tokens
+
+
+def test_byte_pairs_spell_any_text():
+    tokenizer = byte_pairs(TEXTS, 300)
+    encoded = tokenizer.encode("The Ω film\n")
+    assert encoded.tokens[0] == "<s>" and encoded.tokens[-1] == "</s>"
+    assert tokenizer.decode(encoded.ids) == "The Ω film\n"
+    assert tokenizer.token_to_id("<pad>") == 1
+
+
+@pytest.mark.parametrize(("train", "size"), [(word_pieces, 80), (byte_pairs, 280)])
+def test_the_vocabulary_is_as_large_as_asked(train, size):
+    assert train(TEXTS, size).get_vocab_size() == size
+
+
+@pytest.mark.parametrize("train", [word_pieces, byte_pairs])
+def test_a_pair_of_texts_has_a_mark_between(train):
+    encoded = train(TEXTS, 300).encode("the film", "the play")
+    assert encoded.n_sequences == 2
+    separator = "[SEP]" if train is word_pieces else "</s>"
+    assert encoded.tokens.count(separator) == (2 if train is word_pieces else 3)

@@ -1,0 +1,81 @@
+"""Attacks on logged models: which are chosen, and a trial on a model of known effect."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from infoscope.tracking import Pack
+from sweeps.disentanglement import _vaes, entanglement_attacks, vae_zoo
+from sweeps.disentanglement.entanglement_attacks import PROFILES, SWEEP, best, trial
+from tests.sweeps.keeper import Keeper
+
+
+@pytest.fixture
+def zoo(monkeypatch):
+    """The record of a finished zoo: three trainings of two models, one of which diverged."""
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+    rows = []
+    for cell in vae_zoo.SWEEP.plan(
+        vae_zoo.PROFILES["smoke"].override({"models": "beta-vae,beta-tcvae", "seeds": "0,1,2"})
+    ).values():
+        rows.append(cell | {
+            "key": f"{cell['model']} {cell['seed']}", "run_id": f"run {cell['model']} {cell['seed']}", "version": "1",
+            "start": pd.Timestamp("2026-01-01"), "diverged": float(cell["seed"] == 2),
+            "unibound": np.nan if cell["seed"] == 2 else 0.1 * cell["seed"],
+        })  # fmt: skip
+    frame = pd.DataFrame(rows)
+
+    def runs(experiment, label=None):
+        assert experiment == "vae-zoo"
+        if label not in ("smoke", None):
+            raise LookupError(f"no finished runs of 'vae-zoo' under {label}; run `make sweep-vae-zoo` first")
+        return frame
+
+    monkeypatch.setattr(entanglement_attacks, "runs", runs)
+    return frame
+
+
+def cells_of(**overrides):
+    return list(SWEEP.plan(PROFILES["smoke"].override(overrides)).values())
+
+
+def test_the_best_training_of_each_model_is_attacked(zoo):
+    cells = cells_of()
+    assert {cell["source"] for cell in cells} == {"beta-vae 1", "beta-tcvae 1"}
+    assert len(cells) == 2 * 2 * 2 * 2  # models, attacks, strengths, evaluations
+    assert len(SWEEP.packs(SWEEP.plan(PROFILES["smoke"]), "cpu")) == 2
+    assert [*best(zoo, ("beta-vae",), 5)["seed"]] == [1, 0]
+
+
+def test_without_a_zoo_it_says_what_to_run(zoo):
+    with pytest.raises(ValueError, match="those of vae-zoo: no finished runs .* run `make sweep-vae-zoo` first"):
+        cells_of(zoo="laptop+steps=9")
+    with pytest.raises(ValueError, match="no finished training of joint-vae"):
+        cells_of(models="joint-vae")
+    with pytest.raises(ValueError, match="best is 0"):
+        cells_of(best="0")
+    with pytest.raises(ValueError, match="setting alphas is '-1'"):
+        cells_of(alphas="-1")
+    with pytest.raises(ValueError, match="unknown attack 'noise'"):
+        cells_of(attacks="noise")
+
+
+def test_a_pack_encodes_once_and_measures_every_attack(zoo, monkeypatch):
+    asked, encoded = [], []
+    (_, row), *_ = best(zoo, ("beta-vae",), 1).iterrows()
+    monkeypatch.setattr(entanglement_attacks, "load_model", lambda *of: asked.append(of) or _vaes.untrained(row))
+    encode = _vaes.representation
+    monkeypatch.setattr(_vaes, "representation", lambda *of: encoded.append(of) or encode(*of))
+    keeper = Keeper("attack", "alpha", "evaluation")
+    trial(Pack(tuple(cells_of(models="beta-vae"))), keeper)
+    assert asked == [("run beta-vae 1", "vae")] and len(encoded) == 1 and len(keeper.finals) == 8
+    finals = keeper.finals
+    for evaluation in (0, 1):
+        unattacked = finals["redundancy", 0.0, evaluation]
+        other = finals["synergy", 0.0, evaluation]["unibound"]  # of the same noise, up to rounding
+        assert unattacked["unibound"] == pytest.approx(other, abs=1e-6)
+        for attack in ("redundancy", "synergy"):
+            attacked = finals[attack, 2.0, evaluation]
+            assert attacked["informativeness"] == pytest.approx(unattacked["informativeness"], abs=1e-4)
+            assert {"beta_vae", "factor_vae", "mig", "unibound_error", "shared/redundant_high"} <= set(attacked)
+    assert finals["redundancy", 2.0, 0]["beta_vae"] != finals["redundancy", 2.0, 1]["beta_vae"]

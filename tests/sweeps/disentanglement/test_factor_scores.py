@@ -1,0 +1,93 @@
+"""What is measured of representations whose scores are known."""
+
+import numpy as np
+import pytest
+
+from infoscope.data import FactorDataset
+from infoscope.metrics.factor_information.attacks import redundancy_attack
+from infoscope.metrics.factor_information.posterior import GaussianPosterior
+from sweeps.disentanglement import _factor_scores
+from sweeps.disentanglement._factor_scores import Effort, measure
+
+FEW = Effort(draws=300, votes=200, items=400, protocols=("uni-bound",))
+CODES = np.stack([axis.ravel() for axis in np.meshgrid(np.arange(4), np.arange(4), np.arange(40))], axis=1)
+FACTORS = CODES[:, :2]  # every pair of values has 40 images
+
+
+@pytest.fixture(scope="module")
+def of():
+    images = np.zeros((len(FACTORS), 4, 4), np.uint8)
+    return FactorDataset(images, FACTORS, ("row", "column"))
+
+
+def posterior(mixing=None, noise=0.05):
+    means = 2 * (FACTORS - 1.5)
+    means = means if mixing is None else means @ mixing
+    return GaussianPosterior(means, np.full(means.shape, noise))
+
+
+def values(measured):
+    return {name: score.value for name, score in measured.scores.items()}
+
+
+def test_a_latent_for_each_factor_has_every_score(of):
+    """Values 40 noise scales apart: no vote and no posterior errs, whatever is drawn."""
+    found = values(measure(posterior(), of, 0, FEW))
+    for name in ("mig", "unibound", "informativeness", "unique_low", "shared/unique_low", "factor_vae"):
+        assert found[name] == pytest.approx(1, abs=1e-3), name
+    assert found["beta_vae"] == 1 and found["dci_disentanglement"] > 0.9
+    assert found["total_correlation"] == pytest.approx(0, abs=1e-3)
+    assert found["latent_information"] == pytest.approx(2 * np.log(4), abs=1e-3)
+
+
+def test_a_rotation_spreads_the_information(of):
+    turned = np.array([[1, 1], [-1, 1]]) / np.sqrt(2)
+    found = values(measure(posterior(turned), of, 0, FEW))
+    assert found["mig"] < 0.3 and found["unibound"] <= found["mig"] + 1e-9
+    assert found["informativeness"] == pytest.approx(1, abs=1e-3)
+
+
+def test_redundancy_is_seen_by_unibound_and_not_by_votes(of):
+    """The same seed has the same votes and draws, so that the votes do not change at all."""
+    before = values(measure(posterior(), of, 3, FEW, predictors=False))
+    after = values(measure(redundancy_attack(posterior(), 4.0), of, 3, FEW, predictors=False))
+    assert after["unibound"] < 0.1 < 0.9 < before["unibound"]
+    assert after["beta_vae"] > 0.95 and after["factor_vae"] > 0.95
+    assert after["informativeness"] == pytest.approx(before["informativeness"], abs=1e-3)
+    assert "sap" not in after
+
+
+def test_an_attack_of_no_strength_changes_nothing(of):
+    before = values(measure(posterior(noise=1.0), of, 1, FEW, predictors=False))
+    after = measure(redundancy_attack(posterior(noise=1.0), 0.0), of, 1, FEW, predictors=False)
+    for name, score in after.scores.items():  # other draws: five standard errors, a false alarm in 2e6 each
+        if name in before and "latent" not in name:
+            assert abs(score.value - before[name]) < 5 * np.sqrt(2) * max(score.standard_error, 0.01), name
+
+
+def test_codes_without_a_density_are_estimated(of):
+    code = posterior().mean + np.random.default_rng(0).normal(0, 0.05, FACTORS.shape)
+    measured = measure(code, of, 0, FEW)
+    assert "nearest neighbours" in measured.information.method
+    assert values(measured)["informativeness"] == pytest.approx(1, abs=0.05)
+    assert "total_correlation" not in measured.scores
+
+
+def test_means_over_evaluations_keep_each(of):
+    measurements = [measure(posterior(noise=1.0), of, seed, FEW, predictors=False) for seed in (0, 1)]
+    found = _factor_scores.metrics(measurements)
+    both = [found["evaluation 0/mig"], found["evaluation 1/mig"]]
+    assert both[0] != both[1] and found["mig"] == pytest.approx(np.mean(both))
+    errors = [measured.scores["mig"].standard_error for measured in measurements]
+    assert found["mig_error"] == pytest.approx(np.hypot(*errors) / 2)
+    tables = _factor_scores.tables(measurements)
+    assert len(tables["bounds"]) == 2 * 2 * 2 and set(tables["scores"]["evaluation"]) == {0, 1}
+
+
+@pytest.mark.parametrize(("cell", "words"), [
+    ({"draws": 99}, "draws is 99"), ({"votes": 1}, "votes is 1"), ({"items": 5}, "items is 5"),
+    ({"protocols": ("mine",)}, "unknown protocol 'mine'"),
+])  # fmt: skip
+def test_too_little_effort_is_refused(cell, words):
+    with pytest.raises(ValueError, match=words):
+        _factor_scores.check_effort({"draws": 100, "votes": 10, "items": 100, "protocols": ()} | cell)

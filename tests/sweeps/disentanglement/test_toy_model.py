@@ -1,0 +1,53 @@
+"""The sweep of the toy model: its cells, and its estimates against closed forms."""
+
+import math
+
+import numpy as np
+import pytest
+
+from infoscope.tracking import Pack
+from sweeps.disentanglement.toy_model import PROFILES, SWEEP, trial
+from tests.sweeps.keeper import Keeper
+
+
+def cells_of(**overrides):
+    return list(SWEEP.plan(PROFILES["smoke"].override(overrides)).values())
+
+
+def test_without_an_attack_there_is_no_strength():
+    cells = cells_of()
+    assert {cell["alpha"] for cell in cells if cell["attack"] == "none"} == {0.0}
+    assert len(cells) == 2 * 2 * (1 + 2 + 2)  # factors, seeds, and strengths of no attack and two
+
+
+def test_estimates_are_beside_the_closed_form():
+    """Five standard errors: a false alarm in 2e6 for each of the figures compared."""
+    keeper = Keeper("attack", "alpha")
+    trial(Pack(tuple(cells_of(factors="3", seeds="0", draws="4000"))), keeper)
+    total = 0.5 * math.log(101)
+    for (attack, alpha), final in keeper.finals.items():
+        assert final["exact/joint"] == pytest.approx(total)
+        assert abs(final["sampled/joint"] - total) < 5 * final["sampled/joint_error"]
+        assert final["largest_z"] < 5 and final["largest_without_spread"] < 1e-9
+        table = keeper.tables[attack, alpha, "parts"]
+        assert final["compared"] == (table["error"] > 1e-9).sum() > 0
+        assert len(table["factor"]) == 3 * (2 * (3 if attack == "none" else 6) + 1)
+    # noise .1, checked against determinants
+    assert keeper.finals["redundancy", 3.0]["exact/mig"] == pytest.approx(2.0551, abs=1e-4)
+
+
+def test_cells_of_one_seed_have_draws_of_their_own():
+    keeper = Keeper("attack", "alpha")
+    trial(Pack(tuple(cells_of(factors="2", seeds="0", draws="100"))), keeper)
+    assert len({final["sampled/joint"] for final in keeper.finals.values()}) == 5
+    assert np.isfinite([final["largest_z"] for final in keeper.finals.values()]).all()
+
+
+@pytest.mark.parametrize(("overrides", "words"), [
+    ({"attacks": "noise"}, "attack must be one of"), ({"factors": "1"}, "factors"),
+    ({"alphas": "-1"}, "setting alphas is '-1'"),
+    ({"noise": "0"}, "noise must be"), ({"draws": "10"}, "draws is 10"), ({"seeds": "-1"}, "setting seeds is '-1'"),
+])  # fmt: skip
+def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, words):
+    with pytest.raises(ValueError, match=words):
+        cells_of(**overrides)

@@ -1,0 +1,62 @@
+"""The search over weights and learning rates: what is fixed, what is searched, and how a trial is judged."""
+
+import math
+
+import pytest
+
+from infoscope.tracking import Pack
+from sweeps.disentanglement.tune_vae import JUDGEMENTS, PROFILES, cells, check, space, trial
+from tests.sweeps.keeper import Keeper
+
+
+@pytest.fixture(autouse=True)
+def embedded(monkeypatch):
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+
+
+def suggested(**overrides):
+    profile = PROFILES["smoke"].override(overrides)
+    (fixed,) = cells(profile)
+    searched = space(profile)
+    assert not set(searched) & set(fixed)
+    return fixed | {name: (distribution.low * distribution.high) ** 0.5 for name, distribution in searched.items()}
+
+
+def test_the_space_is_around_the_setting():
+    searched = space(PROFILES["paper"].override({"data": "sprites-grid"}))
+    assert (searched["weight"].low, searched["weight"].high) == pytest.approx((0.6, 24))  # of a published 6
+    assert (searched["learning_rate"].low, searched["learning_rate"].high) == pytest.approx((1e-4, 3e-3))
+    assert set(space(PROFILES["smoke"].override({"model": "ae", "criterion": "elbo"}))) == {"learning_rate"}
+
+
+@pytest.mark.parametrize("criterion", ["unibound", "elbo"])
+def test_a_trial_is_judged_at_every_tenth_and_measured_at_its_end(criterion):
+    cell, keeper = suggested(criterion=criterion), Keeper()
+    check(cell)
+    trial(Pack((cell,)), keeper)
+    judged = [found["criterion"] for found in keeper.decided]
+    assert len(judged) == JUDGEMENTS and all(map(math.isfinite, judged)) and keeper.fractions[-1] == 1
+    final = keeper.finals[()]
+    assert final["diverged"] == 0 and {"unibound", "mig", "unibound_error"} <= set(final) and len(keeper.models) == 1
+    if criterion == "elbo":
+        assert judged[-1] == pytest.approx(-final["train/reconstruction"] - final["train/kl"])
+
+
+def test_a_trial_that_diverges_is_no_number():
+    keeper = Keeper()
+    trial(Pack((suggested(criterion="elbo") | {"learning_rate": 1e20},)), keeper)
+    assert math.isnan(keeper.decided[-1]["criterion"]) and keeper.finals[()]["diverged"] == 1
+
+
+@pytest.mark.parametrize(("overrides", "words"), [
+    ({"criterion": "loss"}, "unknown criterion"), ({"model": "ae"}, "search it by criterion=elbo"),
+    ({"judging_draws": "9"}, "judging_draws is 9"),
+])  # fmt: skip
+def test_what_cannot_be_searched_is_refused(overrides, words):
+    with pytest.raises(ValueError, match=words):
+        check(suggested(**overrides))
+
+
+def test_a_range_must_rise():
+    with pytest.raises(ValueError, match="the range of weight is 2.0 to 1.0 times"):
+        space(PROFILES["smoke"].override({"relative_weights": "2,1"}))

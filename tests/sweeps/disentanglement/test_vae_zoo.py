@@ -1,0 +1,131 @@
+"""The zoo of autoencoders: its cells, the published setting, and a trial from images to scores."""
+
+import math
+
+import numpy as np
+import pytest
+
+from infoscope.models import OBJECTIVES
+from infoscope.tracking import Pack
+from sweeps.disentanglement import _vaes
+from sweeps.disentanglement.vae_zoo import EXAMPLES, PROFILES, SWEEP, trial
+from tests.sweeps.keeper import Keeper
+
+
+@pytest.fixture(autouse=True)
+def embedded(monkeypatch):
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+
+
+def cells_of(profile="smoke", **overrides):
+    return list(SWEEP.plan(PROFILES[profile].override(overrides)).values())
+
+
+def test_the_paper_profile_is_the_published_setting():
+    """Tokui & Sato 2021, section 5.2 and appendix C."""
+    cells = list(SWEEP.cells(PROFILES["paper"]))
+    assert len(cells) == 5 * 6 and {cell["evaluations"] for cell in cells} == {6}
+    found = {cell["model"]: cell for cell in cells}
+    assert {cell["data"] for cell in cells} == {"dsprites-full"} and {cell["resolution"] for cell in cells} == {64}
+    assert [found[name]["weight"] for name in ("beta-vae", "factor-vae", "beta-tcvae", "joint-vae")] == [4, 35, 6, 150]
+    rates = [found[name]["learning_rate"] for name in ("beta-vae", "factor-vae", "beta-tcvae", "joint-vae")]
+    assert rates == [5e-4, 1e-4, 1e-3, 5e-4]
+    assert (found["beta-tcvae"]["batch"], found["beta-tcvae"]["steps"]) == (2048, 30_000)
+    assert (found["factor-vae"]["batch"], found["factor-vae"]["steps"]) == (64, 300_000)
+    assert (found["factor-vae"]["discriminator_width"], found["factor-vae"]["discriminator_depth"]) == (1000, 6)
+    joint = found["joint-vae"]
+    assert _vaes.objective(joint) == OBJECTIVES["joint-vae"](capacity_steps=joint["steps"])
+    assert _vaes.untrained(joint).latents.sizes == (1, 1, 1, 1, 1, 3)
+    assert (joint["draws"], joint["votes"]) == (10_000, 30_000)
+
+
+def test_weights_are_multiples_and_the_plain_autoencoder_has_none():
+    cells = cells_of(relative_weights="0.5,1", models="beta-vae,ae", seeds="0", resolution="16")
+    assert [cell.get("weight") for cell in cells] == [1.0, 2.0, None]
+
+
+def test_data_are_the_embedded_ones_unless_there_are_real_ones(monkeypatch, tmp_path):
+    assert {cell["data"] for cell in cells_of()} == {"sprites-grid"}
+    assert SWEEP.tags(cells_of()[0])["infoscope.data"].endswith("(generated)")
+    monkeypatch.setenv("INFOSCOPE_DATA", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"dsprites_ndarray.* is not there"):
+        cells_of("paper")
+
+
+@pytest.mark.parametrize("model", ["joint-vae", "ae"])
+def test_a_trial_trains_measures_and_keeps_a_model(model):
+    (cell,) = cells_of(models=model, seeds="0", items="200", draws="100")
+    keeper = Keeper()
+    trial(Pack((cell,)), keeper)
+    (final,) = keeper.finals.values()
+    assert final["diverged"] == 0 and math.isfinite(final["train/reconstruction"])
+    assert final["mig"] == pytest.approx(np.mean([final["evaluation 0/mig"], final["evaluation 1/mig"]]))
+    assert ("total_correlation" in final) == (model == "joint-vae")
+    count = 6
+    assert len(keeper.tables["bounds",]) == cell["evaluations"] * 5 * count
+    assert set(keeper.tables["scores",]["score"]) >= {"beta_vae", "unibound", "dci_disentanglement", "sap"}
+    assert keeper.arrays_of["examples",]["images"].shape == (EXAMPLES, 1, 16, 16)
+    changed = keeper.arrays_of["traversals",]
+    assert len(changed) == count and changed["z1"].shape == (7, 1, 16, 16)
+    assert keeper.models == [(1, (2, 8 if model == "joint-vae" else 6))]
+    assert keeper.fractions == sorted(keeper.fractions) and keeper.fractions[-1] == pytest.approx(1)
+
+
+def test_the_same_seed_trains_the_same_model():
+    (cell,) = cells_of(models="beta-vae", seeds="3", steps="5")
+    reconstructions = []
+    for _ in range(2):
+        keeper = Keeper()
+        _vaes.trained(cell, keeper, "cpu", lambda *_: None)
+        reconstructions.append(keeper.finals[()]["train/reconstruction"])
+    assert reconstructions[0] == reconstructions[1]
+
+
+def test_an_interrupted_training_goes_on_to_the_same_weights():
+    class Interrupted(Keeper):
+        def save(self, state):
+            self.state = state()
+            raise KeyboardInterrupt
+
+    class Resumed(Keeper):
+        def restore(self):
+            return interrupted.state
+
+    (cell,) = cells_of(models="beta-tcvae", seeds="1", steps="10")
+    interrupted = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        _vaes.trained(cell, interrupted, "cpu", lambda *_: None)
+    assert 0 < interrupted.state["done"] < 10
+    models = [_vaes.trained(cell, keeper, "cpu", lambda *_: None) for keeper in (Resumed(), Keeper())]
+    resumed, whole = (list(model.parameters()) for model in models)
+    assert all(one.equal(other) for one, other in zip(resumed, whole))
+
+
+def test_a_training_that_diverges_is_reported_and_not_measured(monkeypatch):
+    (cell,) = cells_of(models="beta-vae", seeds="0", steps="20")
+    keeper = Keeper()
+    trial(Pack((cell | {"learning_rate": 1e20},)), keeper)
+    final = keeper.finals[()]
+    assert final["diverged"] == 1 and "mig" not in final and not keeper.models
+
+
+def test_images_are_read_alike_from_memory_and_one_by_one(monkeypatch):
+    (cell,) = cells_of(models="beta-vae", seeds="0")
+    rows = np.arange(0, len(_vaes.factor_set(cell)), 100)
+    held = _vaes.images(cell)[rows]
+    monkeypatch.setattr(_vaes, "IN_MEMORY", 0)
+    _vaes._images.cache_clear()
+    assert held.equal(_vaes.images(cell).images(rows))
+    _vaes._images.cache_clear()
+
+
+@pytest.mark.parametrize(("overrides", "words"), [
+    ({"models": "gan"}, "unknown model 'gan'"), ({"setting": "slow"}, "unknown setting 'slow'"),
+    ({"data": "faces"}, "unknown data 'faces'"), ({"steps": "0", "models": "vae"}, "unknown model 'vae'"),
+    ({"evaluations": "0"}, "evaluations is 0"), ({"latents": "1"}, "latents is 1"), ({"draws": "5"}, "draws is 5"),
+    ({"resolution": "65"}, "divisible by 4"), ({"resolution": "68"}, "size must be at most"),
+    ({"relative_weights": "-1"}, "relative_weights is '-1'"),
+])  # fmt: skip
+def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, words):
+    with pytest.raises(ValueError, match=words):
+        cells_of(**overrides)

@@ -1,0 +1,94 @@
+"""The training that the sweeps of the benchmark share, on the embedded data."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from infoscope.tracking import Pack
+from sweeps.mi_benchmark._benchmark import HELD_OUT, check, cost, schedule, training_cells, trial
+from sweeps.mi_benchmark._pairs import pairs
+from sweeps.mi_benchmark.critic_capacity import PROFILES
+from tests.sweeps.recorder import Recorder
+
+BY = ("domain", "bound", "seed")
+
+
+@pytest.fixture(autouse=True)
+def embedded(monkeypatch):
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+
+
+def cells_of(domain="gaussian", **fields):
+    return training_cells(PROFILES["smoke"], domain, **{"steps": 12, "width": 8} | fields)
+
+
+def test_packed_and_alone_give_the_same_numbers():
+    """Three estimators and two seeds in one pack, as on a GPU, against every cell in a pack of its own."""
+    cells = cells_of(bound=["js", "smile-inf", "dv"])
+    packed, alone = Recorder(*BY), Recorder(*BY)
+    trial(Pack(tuple(cells)), packed)
+    for cell in cells:
+        trial(Pack((cell,)), alone)
+    assert len(packed.models) == 4 and len(alone.models) == 6  # js and smile-inf share a training
+    assert packed.tables.keys() == alone.tables.keys()
+    for key, columns in packed.tables.items():
+        np.testing.assert_allclose(columns["estimate_bits"], alone.tables[key]["estimate_bits"], rtol=1e-5, atol=1e-6)
+        assert packed.finals[key]["mse_bits2"] == pytest.approx(alone.finals[key]["mse_bits2"], rel=1e-5)
+        held_out = "at 2 bits/held_out_bits"
+        assert packed.finals[key][held_out] == pytest.approx(alone.finals[key][held_out], rel=1e-4, abs=1e-5)
+
+
+def test_a_schedule_is_scored_by_segment():
+    (cell,) = cells_of(bound="js", seed=0, steps=40, schedule_bits=(2.0, 6.0))
+    recorder = Recorder(*BY)
+    trial(Pack((cell,)), recorder)
+    (columns,), (final,) = recorder.tables.values(), recorder.finals.values()
+    assert columns["true_bits"].tolist() == [2.0] * 40 + [6.0] * 40
+    for segment, bits in enumerate((2, 6)):
+        part = columns["estimate_bits"][40 * segment : 40 * segment + 40]
+        place = f"at {bits} bits/"
+        found = {name.removeprefix(place): value for name, value in final.items() if name.startswith(place)}
+        assert found["mse_bits2"] == pytest.approx(np.mean((part - bits) ** 2))
+        assert found["bias_bits"] == pytest.approx(part.mean() - bits)
+        assert found["settled_mean_bits"] == pytest.approx(part[20:].mean())
+        assert found["gap_bits"] == pytest.approx(part[-4:].mean() - found["held_out_same_batch_bits"])
+        assert found["floor_bias_bits"] == pytest.approx(-1 / math.e / math.log(2), abs=0.05)  # js is low by 1/e nats
+    assert final["mse_bits2"] == pytest.approx(np.mean((columns["estimate_bits"] - columns["true_bits"]) ** 2))
+    assert final["nonfinite_steps"] == 0
+    latest = np.mean((columns["estimate_bits"][-4:] - 6) ** 2)
+    assert recorder.decided[-1]["recent_mse_bits2"] == pytest.approx(latest)
+
+
+@pytest.mark.parametrize("domain", ["images", "text"])
+def test_held_out_pairs_are_of_items_the_training_never_sees(domain):
+    (cell,) = cells_of(domain, bound="js", seed=0)
+    training, unseen = schedule(cell)[0], schedule(cell, HELD_OUT)[0]
+    values = [
+        pool.images.flatten(1).float() if domain == "images" else pool.vectors for pool in (training.pool, unseen.pool)
+    ]
+    assert len(values[0]) > len(values[1]) > 50
+    assert torch.cdist(*values).min() > 0
+
+
+def test_the_inner_critic_is_evaluated_without_a_training():
+    cells = cells_of("images", bound=["js", "infonce"], seed=0, critic="inner")
+    recorder = Recorder(*BY)
+    trial(Pack(tuple(cells)), recorder)
+    source = pairs("images", "digits", 2.0, 10, size=16)
+    assert all(shape == (2, 2) for _, shape in recorder.models) and len(recorder.finals) == 2
+    assert all(math.isfinite(final["at 2 bits/held_out_bits"]) for final in recorder.finals.values())
+    assert source.dim_x == 256
+
+
+@pytest.mark.parametrize(
+    "fields", [{"critic": "inner", "domain": "gaussian"}, {"bound": "smile-2.5"}, {"critic": "separable", "depth": 0}]
+)
+def test_cells_that_can_be_run(fields):
+    check(cells_of(**{"bound": "js", "seed": 0} | fields)[0])
+
+
+def test_cost_grows_with_depth_and_width():
+    costs = [cost(cells_of(bound="js", seed=0, depth=depth, width=width)[0]) for width in (8, 64) for depth in (1, 2)]
+    assert costs == sorted(costs) and costs[0] < costs[-1]

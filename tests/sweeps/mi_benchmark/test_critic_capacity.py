@@ -1,0 +1,131 @@
+"""The main job: its cells, its trial, and the whole of it on a real local Ray and MLflow, run twice."""
+
+import contextlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from infoscope.tracking import load_model, runs, table
+from sweeps.mi_benchmark._pairs import pairs
+from sweeps.mi_benchmark.critic_capacity import PROFILES, SWEEP
+
+REPOSITORY = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def embedded(monkeypatch):
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+
+
+def cells_of(**overrides):
+    return list(SWEEP.plan(PROFILES["smoke"].override(overrides)).values())
+
+
+@pytest.mark.parametrize(
+    ("overrides", "error"),
+    [
+        ({"schedule_bits": "12"}, ValueError),
+        ({"bounds": "club"}, ValueError),
+        ({"domains": "sound"}, ValueError),
+        ({"images": "mnist"}, FileNotFoundError),
+        ({"depths": "-1"}, ValueError),
+        ({"steps": "0"}, ValueError),
+        ({"batch": "1"}, ValueError),
+        ({"width": "0"}, ValueError),
+        ({"learning_rate": "nan"}, ValueError),
+        ({"seeds": "-1"}, ValueError),
+        ({"schedule_bits": "2,2"}, ValueError),
+        ({"schedule_bits": ","}, ValueError),
+    ],
+)
+def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, error, monkeypatch, tmp_path):
+    monkeypatch.setenv("INFOSCOPE_DATA", str(tmp_path))
+    with pytest.raises(error) as raised:
+        cells_of(**{"images": "digits", "text": "generated-sentences"} | overrides)
+    assert len(str(raised.value).splitlines()) == 1
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The smoke profile on the embedded data, run twice in an empty folder."""
+    folder = tmp_path_factory.mktemp("main-job")
+    hidden = ("INFOSCOPE_DATA", "MLFLOW_TRACKING_URI", "RAY_ADDRESS")
+    environment = {name: value for name, value in os.environ.items() if name not in hidden} | {
+        "PYTHONPATH": str(REPOSITORY)
+    }
+
+    def run(module, *arguments):
+        command = [sys.executable, "-m", module, "--profile", "smoke", *arguments]
+        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240)
+
+    first, second = run("sweeps.mi_benchmark.critic_capacity"), run("sweeps.mi_benchmark.critic_capacity")
+    return folder, first, second, run("analysis.mi_benchmark.critic_capacity")
+
+
+@contextlib.contextmanager
+def working_in(folder):
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def test_smoke_runs_and_the_second_time_nothing(finished):
+    _, first, second, _ = finished
+    assert first.returncode == 0, first.stderr
+    assert "36 completed of 36 cells" in first.stderr and "recording took" in first.stderr
+    assert second.returncode == 0 and "all 36 cells are already recorded, nothing to run" in second.stderr
+
+
+def test_every_cell_is_one_finished_run_with_its_trace_and_critic(finished):
+    folder, *_ = finished
+    with working_in(folder):
+        frame = runs("critic-capacity", "smoke")
+        assert len(frame) == 36 and frame["key"].is_unique and (frame["status"] == "FINISHED").all()
+        row = frame.set_index(["domain", "bound", "depth", "seed"]).loc["text", "smile-inf", 2, 1]
+        assert row["tags"]["infoscope.data"] == "generated-sentences (synthetic)"
+        assert row["tags"]["mlflow.runName"] == "text generated-sentences depth=2 smile-inf seed=1"
+        assert {"mlflow.parentRunId", "infoscope.code", "infoscope.device", "version.torch"} <= set(row["tags"])
+        row = frame[(frame["domain"] == "images") & (frame["bound"] == "smile-inf")].iloc[0]
+        trace = table(row["run_id"], "trace")
+        assert len(trace) == row["steps"]
+        assert ((trace["estimate_bits"] - 2) ** 2).mean() == pytest.approx(row["at 2 bits/mse_bits2"])
+        critic = load_model(row["run_id"])
+        source = pairs("images", row["pool"], 2.0, row["sources"], row["size"])
+        x, y = source.sample(6, torch.Generator().manual_seed(0))
+        assert critic(x, y).shape == (6, 6)
+
+
+def test_the_table_says_what_it_is_made_of(finished):
+    folder, _, _, shown = finished
+    assert shown.returncode == 0, shown.stderr
+    for words in (
+        "digits (embedded default)",
+        "text is synthetic",
+        "Profile smoke: 40 steps",
+        "± is one standard error over runs",
+        "Claim: No positive correlation of critic depth and accuracy",
+    ):
+        assert words in shown.stdout
+    for name in ("smile-inf-2bits", "all-2bits"):
+        for suffix in ("csv", "tex", "png"):
+            assert (folder / "runs" / "tables" / f"critic-capacity-smoke-{name}.{suffix}").stat().st_size > 500
+
+
+def test_a_table_of_what_was_not_run_says_so(finished):
+    folder, *_ = finished
+    command = [sys.executable, "-m", "analysis.mi_benchmark.critic_capacity", "--profile", "paper"]
+    done = subprocess.run(
+        command, cwd=folder, env=os.environ | {"PYTHONPATH": str(REPOSITORY)}, capture_output=True, text=True
+    )
+    assert (
+        done.returncode == 2
+        and done.stderr.strip()
+        == "error: no finished runs of 'critic-capacity' under profile 'paper'; there are runs under smoke"
+    )

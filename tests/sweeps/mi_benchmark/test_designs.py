@@ -1,0 +1,158 @@
+"""What each sweep of the benchmark runs: its cells under every profile, and the published settings."""
+
+import importlib
+import math
+
+import pytest
+import torch
+
+from infoscope.tracking import Pack
+from sweeps.mi_benchmark._pairs import HELD_OUT, source_of
+from tests.sweeps.recorder import Recorder
+
+NAMES = (
+    "critic_architecture",
+    "critic_capacity",
+    "estimator_choice",
+    "information_sources",
+    "representation_dimension",
+    "nuisance",
+    "layer_dependency",
+    "embedding_networks",
+)
+
+
+def sweep(name):
+    return importlib.import_module(f"sweeps.mi_benchmark.{name}")
+
+
+@pytest.fixture
+def embedded(monkeypatch, tmp_path):
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_profile_says_which_cells_there_are(name, embedded):
+    module = sweep(name)
+    for profile in ("smoke", "laptop", "paper"):
+        cells = list(
+            module.cells(module.PROFILES[profile].override({"images": "digits", "text": "generated-sentences"}))
+        )
+        keys = {module.SWEEP.key(cell) for cell in cells}
+        assert len(keys) == len(cells) > 0
+        assert {cell["bound"] for cell in cells} - {"posterior"} == set(module.PROFILES[profile].bounds)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_paper_profile_is_the_published_setting(name):
+    paper = sweep(name).PROFILES["paper"]
+    assert (paper.batch, paper.learning_rate, paper.width, paper.images, paper.text) == (
+        64,
+        5e-4,
+        256,
+        "mnist",
+        "imdb-bert",
+    )
+    single = name in ("information_sources", "representation_dimension")
+    assert paper.steps == (20_000 if single else 4000)
+    if not single:
+        assert paper.schedule_bits == (2, 4, 6, 8, 10) and paper.sources == 10
+    assert len(paper.bounds) == 8
+
+
+def cells(name, profile="paper", **overrides):
+    module = sweep(name)
+    return list(module.cells(module.PROFILES[profile].override(overrides)))
+
+
+def test_information_sources_are_compared_at_the_same_information():
+    found = cells(
+        "information_sources", numbers="4", bounds="dv", seeds="0", images="digits", text="generated-sentences"
+    )
+    bits = {
+        domain: {c["schedule_bits"][0] for c in found if c["domain"] == domain}
+        for domain in ("gaussian", "images", "text")
+    }
+    assert bits["images"] == bits["text"] == {1.0, 2.0, 4.0}
+    assert sorted(bits["gaussian"]) == pytest.approx([1.0, 2.0, 4.0, 4 / math.log(2)])  # and as published, in nats
+
+
+def test_images_have_as_many_patches_as_sources():
+    found = [cell for cell in cells("information_sources", bounds="dv", seeds="0") if cell["domain"] == "images"]
+    assert {cell["sources"] for cell in found} == {n * n for n in range(1, 11)}
+    assert all(cell["rows"] ** 2 == cell["sources"] and cell["size"] == 60 for cell in found)
+
+
+def test_capacity_has_depth_of_two_critics_and_width():
+    found = cells("critic_capacity", bounds="dv", seeds="0")
+    assert {(c["study"], c["critic"], c["domain"]) for c in found} == {
+        ("depth", "joint", "gaussian"), ("depth", "joint", "images"), ("depth", "joint", "text"),
+        ("separable-depth", "separable", "gaussian"), ("separable-depth", "separable", "images"),
+        ("width", "joint", "gaussian"), ("width", "separable", "gaussian"),
+    }  # fmt: skip
+    assert {c["width"] for c in found if c["study"] == "width"} == {8, 32, 128, 512, 1024, 2048}
+    assert {c["sources"] for c in found if c["study"] == "width"} == {20}
+
+
+def test_nuisance_decodes_at_every_eta():
+    found = cells("nuisance", images="digits")
+    of = {bound: {c["nuisance"] for c in found if c["bound"] == bound} for bound in ("dv", "posterior")}
+    assert of["dv"] == of["posterior"] == {round(0.1 * k, 1) for k in range(11)}
+    assert all(c["channels"] == 3 for c in found)
+
+
+def test_layers_are_those_of_a_resnet_50():
+    every = cells("layer_dependency", bounds="dv", seeds="0", images="digits", text="generated-sentences")
+    found = [cell for cell in every if cell["bound"] == "dv"]
+    layers = [c["layer"] for c in found if c["encoder"] == "resnet"]
+    assert len(layers) == len(set(layers)) >= 18  # the stem, 16 blocks, the pooled features
+    invertible = {(c["encoder"], c["statistics"]) for c in found} - {("resnet", "none")}
+    assert invertible == {("identity", "none")} | {
+        (e, s) for e in ("maf", "realnvp", "irevnet") for s in ("batch", "fixed")
+    }
+
+
+@pytest.mark.parametrize("name", ["layer_dependency", "nuisance", "embedding_networks"])
+def test_the_smallest_packs_of_a_study_run(name, embedded):
+    """Every kind of pack of the study, shrunk: encoders, layers, backgrounds, made-up embeddings, decoders."""
+    module = sweep(name)
+    profile = module.PROFILES["smoke"].override({"steps": "6", "size": "16", "decoder_steps": "5"})
+    packs = module.SWEEP.packs(module.SWEEP.plan(profile), "cpu")
+    kinds = {}
+    for pack in packs:
+        cell = next(iter(pack.values()))
+        kinds.setdefault((cell.get("encoder"), cell.get("statistics"), cell["bound"] == "posterior"), pack)
+    recorder = Recorder("bound", "encoder", "statistics", "nuisance", "pool")
+    for pack in kinds.values():
+        module.SWEEP.trial(Pack(tuple(pack.values())), recorder)
+    assert len(recorder.finals) >= len(kinds)
+    for key, final in recorder.finals.items():
+        figure = "at 2 bits/decodable_bits" if key[0] == "posterior" else "mse_bits2"
+        assert math.isfinite(final[figure]), key
+
+
+def test_unseen_pairs_go_through_the_encoder_of_the_training(embedded):
+    """Networks and fixed statistics come from the training items only, whoever asks first."""
+    module = sweep("layer_dependency")
+    found = list(module.cells(module.PROFILES["smoke"].override({"network_steps": "2", "size": "16"})))
+    for kind in (("resnet", "none"), ("realnvp", "fixed")):
+        cell = next(cell for cell in found if (cell.get("encoder"), cell.get("statistics")) == kind)
+        unseen, training = source_of(cell, 2.0, HELD_OUT), source_of(cell, 2.0)
+        x, _ = training.source.sample(4, torch.Generator().manual_seed(0))
+        assert torch.equal(training.encoder_x(x), unseen.encoder_x(x))
+        assert unseen.source.pool.name != training.source.pool.name
+
+
+@pytest.mark.parametrize("wrong", [{"encoders": "vae"}, {"statistics": "running"}, {"encoder_size": "huge"}])
+def test_an_unknown_encoder_is_found_before_anything_starts(wrong, embedded):
+    module = sweep("layer_dependency")
+    with pytest.raises(ValueError, match="must be one of"):
+        module.SWEEP.plan(module.PROFILES["smoke"].override(wrong))
+
+
+def test_planning_fine_tunes_nothing(embedded, tmp_path):
+    module = sweep("embedding_networks")
+    plan = module.SWEEP.plan(module.PROFILES["smoke"])
+    assert {module.SWEEP.tags(cell)["infoscope.data"] for cell in plan.values()} == {"small-distilbert (synthetic)"}
+    assert not (tmp_path / "runs" / "encoders").exists()

@@ -1,0 +1,54 @@
+"""The three domains as the sweeps build them, on the embedded defaults."""
+
+import math
+
+import pytest
+import torch
+
+from sweeps.mi_benchmark._pairs import DOMAINS, labels, pairs, pool_of, whole
+from sweeps.streams import stream
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_the_truth_is_what_was_asked_for(domain, monkeypatch):
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+    pool = pool_of(domain, "auto", "auto")
+    source = pairs(domain, pool, 2.0, sources=10, size=16)
+    assert source.mutual_information == pytest.approx(2 * math.log(2), rel=1e-12)
+    assert labels(domain, 2.0, 10).mutual_information == pytest.approx(source.mutual_information, rel=1e-12)
+    x, y = source.sample(8, torch.Generator().manual_seed(0))
+    assert x.shape == (8, source.dim_x) and y.shape == (8, source.dim_y)
+
+
+def test_without_real_data_the_embedded_defaults_are_taken(monkeypatch):
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+    assert [pool_of(domain, "auto", "auto") for domain in DOMAINS] == ["gaussian", "digits", "generated-sentences"]
+    assert whole("generated-sentences").synthetic
+
+
+def test_with_real_data_they_are_not(monkeypatch, tmp_path):
+    monkeypatch.setenv("INFOSCOPE_DATA", str(tmp_path))
+    assert [pool_of(domain, "auto", "auto") for domain in DOMAINS] == ["gaussian", "mnist", "imdb-bert"]
+    with pytest.raises(FileNotFoundError):
+        pairs("images", "mnist", 2.0, 10)
+
+
+@pytest.mark.parametrize(("domain", "bits", "words"), [("images", 10.5, "10"), ("text", 11.0, "10")])
+def test_more_bits_than_sources_cannot_be_reached(domain, bits, words, monkeypatch):
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+    with pytest.raises(ValueError, match=words):
+        pairs(domain, pool_of(domain, "auto", "auto"), bits, sources=10)
+
+
+@pytest.mark.parametrize("arguments", [("sound", "auto", "auto"), ("images", "svhn", "auto"), ("text", "auto", "elmo")])
+def test_unknown_domain_or_pool(arguments):
+    with pytest.raises(ValueError, match="unknown (domain|pool).*valid are"):
+        pool_of(*arguments)
+
+
+def test_streams_differ_by_seed_and_purpose_and_repeat():
+    draws = [
+        torch.rand(4, generator=stream(*key)).tolist()
+        for key in [(0, "pairs"), (0, "critic"), (1, "pairs"), (0, "pairs")]
+    ]
+    assert draws[0] == draws[3] and draws[0] != draws[1] and draws[0] != draws[2]

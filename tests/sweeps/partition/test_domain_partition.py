@@ -1,0 +1,150 @@
+"""The sweep of domain models: its cells and parts, and what its trial logs, against the model itself."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from infoscope.models.domain import MODELS, PUBLISHED, DomainData, accuracies
+from infoscope.tracking import Pack
+from sweeps.partition import _domains
+from sweeps.partition.domain_partition import PARTS, PROFILES, SWEEP, trial
+from tests.sweeps.recorder import Recorder
+
+TINY = {"sample": "300", "steps": "6", "size": "8", "items": "400", "seeds": "0"}
+
+
+class Keeper(Recorder):
+    """Keeps arrays and models too."""
+
+    def __init__(self):
+        super().__init__("model")
+        self.kept, self.modules = {}, {}
+
+    def arrays(self, cell, name, arrays):
+        self.kept[self.key(cell)] = arrays
+
+    def model(self, cells, name, module, example):
+        super().model(cells, name, module, example)
+        self.modules[self.key(cells[0])] = module
+
+
+@pytest.fixture(autouse=True)
+def embedded(monkeypatch):
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+
+
+def cells_of(**overrides):
+    return list(SWEEP.plan(PROFILES["smoke"].override(TINY | overrides)).values())
+
+
+def test_one_cell_per_model_held_out_domain_and_seed():
+    cells = cells_of(held_out="0,5", seeds="0,1")
+    assert len(cells) == len(MODELS) * 2 * 2
+    assert {cell["base"] for cell in cells} == {"digits"}  # without real data
+
+
+@pytest.mark.parametrize("data", ["crmnist", "rotated-mnist"])
+def test_parts_share_no_group_and_the_held_out_domain_is_in_the_last_only(data):
+    (cell,) = cells_of(models="erm", data=data, held_out="2", sample="400")
+    parts = _domains.parts(cell)
+    for number, part in enumerate(parts):
+        assert (part.d == 2).all() if part is parts.out_of_domain else (part.d != 2).all()
+        for other in parts[number + 1 :]:
+            assert not np.intersect1d(part.groups, other.groups).size
+    assert sum(map(len, parts)) > 0.5 * len(_domains.dataset(cell)) / (6 if data == "rotated-mnist" else 1)
+
+
+def test_models_of_a_seed_share_their_items_and_seeds_do_not():
+    same = [_domains.parts(cell) for cell in cells_of(models="erm,nvae")]
+    (other,) = cells_of(models="erm", seeds="1")
+    np.testing.assert_array_equal(same[0].in_domain.groups, same[1].in_domain.groups)
+    assert set(_domains.parts(other).in_domain.groups) != set(same[0].in_domain.groups)
+
+
+@pytest.mark.parametrize(("model", "data"), _domains.OF_DATA)
+def test_published_settings_pass_through_a_cell_unchanged(model, data):
+    items = dict(shape=(3, 32, 32), classes=3, domains=4)
+    name, settings = PUBLISHED[_domains.OF_DATA[model, data]]
+    fields = json.loads(json.dumps(_domains.model_fields(model, data, "published")))  # as MLflow gives them back
+    config = MODELS[model].Config
+    assert name == model
+    assert config.from_dict(_domains.configuration(fields) | items) == config.from_dict(dict(settings) | items)
+
+
+def test_the_earlier_penalty_of_nvae_can_be_asked_for_and_changes_nothing_else():
+    fields = {setting: _domains.model_fields("nvae", "crmnist", setting) for setting in ("quick", "quick-item-sum")}
+    assert [_domains.setting_of(one, "l1_form") for one in fields.values()] == ["batch-mean", "item-sum"]
+    assert {_domains.setting_of(one, "l1")["z_dy"] for one in fields.values()} == {5.0}
+    plain, other = ({name: one[name] for name in one if name != "setting"} for one in fields.values())
+    assert other == plain | {"config.l1_form": "item-sum"}
+    for model in set(MODELS) - {"nvae"}:
+        one, two = (_domains.model_fields(model, "crmnist", setting) for setting in fields)
+        assert one | {"setting": None} == two | {"setting": None}
+
+
+@pytest.mark.parametrize("model", ["nvae", "dann"])
+def test_what_is_logged_gives_the_reported_accuracies(model):
+    """From the arrays and the model alone, as a later evaluation has them."""
+    (cell,) = cells_of(models=model, items="100000")
+    keeper = Keeper()
+    trial(Pack((cell,)), keeper)
+    (kept,), (module,), (final,) = keeper.kept.values(), keeper.modules.values(), keeper.finals.values()
+    assert kept["x"].dtype == np.uint8 and kept["split_names"].tolist() == list(PARTS)
+    for code, part in enumerate(("in_domain", "out_of_domain")):
+        rows = kept["split"] == code
+        found = accuracies(module, DomainData(*(kept[name][rows] for name in ("x", "y", "d", "groups"))))
+        assert final[f"{part}/overall"] == pytest.approx(found.overall.value)
+        assert final[f"{part}/average_error"] == pytest.approx(found.average.standard_error)
+        assert (final[f"{part}/items"], final[f"{part}/groups"]) == (rows.sum(), len(np.unique(kept["groups"][rows])))
+    assert final["in_domain/domain_overall"] >= 0 and final["diverged"] == 0 and final["selected_step"] <= 6
+    table = pd.DataFrame(keeper.tables[(model,)])
+    assert len(table) == 5 + 1 + 5  # classes inside and outside, domains
+    assert table.loc[table["part"] == "in_domain", "items"].sum() == 2 * (kept["split"] == 0).sum()
+
+
+def test_items_are_limited_by_whole_groups():
+    (cell,) = cells_of(models="erm", items="200")
+    keeper = Keeper()
+    trial(Pack((cell,)), keeper)
+    (kept,) = keeper.kept.values()
+    inside = kept["groups"][kept["split"] == 0]
+    assert abs(len(kept["y"]) - 200) <= 5 and (np.unique(inside, return_counts=True)[1] == 5).all()
+
+
+def test_images_are_logged_as_they_were():
+    (cell,) = cells_of(models="erm")
+    part = _domains.parts(cell).in_domain
+    keeper = Keeper()
+    trial(Pack((cell | {"items": 100_000},)), keeper)
+    (kept,) = keeper.kept.values()
+    torch.testing.assert_close(torch.from_numpy(kept["x"][: len(part)]) / 255.0, part.images(slice(None)))
+
+
+def test_patches_of_several_hospitals(monkeypatch):
+    """The held-out hospital is the test; the official validation hospital is not used."""
+    generator = np.random.default_rng(0)
+    hospital = np.repeat(np.arange(5), 80)
+    made = _domains.DomainDataset.of_arrays(
+        generator.integers(0, 256, (400, 3, 8, 8), np.uint8), np.tile([0, 1], 200), hospital,
+        np.repeat(np.arange(100), 4), domain_names=[f"hospital {number}" for number in range(5)],
+    )  # fmt: skip
+    monkeypatch.setattr("infoscope.data.camelyon17", lambda split: made)
+    cell = {"data": "camelyon17", "base": None, "size": 8, "sample": 300, "held_out": 2, "seed": 7}
+    parts = _domains.parts(cell)
+    assert set(parts.out_of_domain.d) == {2}
+    assert {int(one) for part in parts[:3] for one in part.d} == {0, 3, 4}
+
+
+@pytest.mark.parametrize(("overrides", "words"), [
+    ({"data": "mnist"}, "unknown data 'mnist'"), ({"models": "vae"}, "unknown model 'vae'"),
+    ({"base": "mnist"}, "base is 'mnist', which is read from the folder"), ({"held_out": "6"}, "held_out must be one"),
+    ({"selection": "best"}, "unknown selection 'best'"), ({"setting": "mine"}, "unknown setting 'mine'"),
+    ({"selection": "last", "patience": "3"}, "patience is 3; it must be 0"), ({"steps": "0"}, "steps is 0"),
+    ({"sample": "9999"}, "count must be at most 1797"), ({"sample": "20"}, "validation"),
+])  # fmt: skip
+def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, words):
+    with pytest.raises(ValueError, match=words):
+        cells_of(**overrides)

@@ -1,0 +1,44 @@
+"""The search of a domain model's settings: its space, and what a trial is judged by."""
+
+import math
+
+import pytest
+
+from infoscope.models.domain import MODELS
+from infoscope.tracking import Pack
+from sweeps.partition import _domains
+from sweeps.partition.tune_domain import PROFILES, RANGES, cells, check, fields, space, trial
+from tests.sweeps.partition.test_domain_partition import Keeper, embedded  # noqa: F401
+
+
+def profile(**overrides):
+    return PROFILES["smoke"].override({"sample": "300", "steps": "6", "size": "8"} | overrides)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_setting_itself_is_in_the_space_and_nothing_else_changes(model):
+    whole, searched, (fixed,) = (part(profile(model=model)) for part in (fields, space, cells))
+    check(whole)
+    assert set(fixed) | set(searched) == set(whole) and not set(fixed) & set(searched)
+    assert all(one.low < whole[name] < one.high for name, one in searched.items())
+    plain = _domains.model_fields(model, "crmnist", "quick")
+    for name in (*RANGES[model], *("l1" for _ in [1] if "l1.z_dy" in RANGES[model])):
+        assert _domains.setting_of(whole, name) == _domains.setting_of(plain, name)
+
+
+@pytest.mark.parametrize(("selection", "part"), [("training-domain-validation", None), ("oracle", "out_of_domain")])
+def test_a_trial_is_judged_by_its_rule(selection, part):
+    cell = fields(profile(selection=selection))
+    keeper = Keeper()
+    trial(Pack((cell,)), keeper)
+    (final,) = keeper.finals.values()
+    judged = [one["criterion"] for one in keeper.decided]
+    assert len(judged) == 2 and all(math.isfinite(value) for value in judged)
+    assert judged[-1] == final["criterion"]
+    if part:
+        assert judged[-1] == pytest.approx(final[f"{part}/average"])
+
+
+def test_a_rule_that_judges_nothing_is_refused():
+    with pytest.raises(ValueError, match="selection is 'last'; a search can be judged by"):
+        check(fields(profile(selection="last")))

@@ -1,0 +1,237 @@
+"""The sweep of difficulty: its cells, and its three studies on generated texts."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from infoscope.data import hypothesis_information
+from infoscope.metrics import v_information
+from infoscope.tracking import Pack
+from sweeps.usable_information import _data
+from sweeps.usable_information.dataset_difficulty import PROFILES, SWEEP, measuring, trial
+from tests.sweeps.recorder import Recorder
+
+LN2 = math.log(2.0)
+
+
+class Tables(Recorder):
+    """Keeps every table by its name, and a state that is to be restored."""
+
+    def __init__(self, state=None):
+        super().__init__()
+        self.state = state
+
+    def restore(self):
+        return self.state
+
+    def table(self, cell, name, columns):
+        self.tables[name] = pd.DataFrame(columns)
+
+
+@pytest.fixture(autouse=True)
+def embedded(monkeypatch):
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+
+
+def cells_of(profile="smoke", **overrides):
+    return list(SWEEP.plan(PROFILES[profile].override(overrides)).values())
+
+
+def cell_of(name="generated-nli", family="lexical-logistic", kind="std", estimator="held-out", seed=0, **fields):
+    return measuring(PROFILES["smoke"], name, family, estimator, kind, seed) | fields
+
+
+def ran(cell, state=None):
+    recorder = Tables(state)
+    trial(Pack((cell,)), recorder)
+    return recorder.finals[()], recorder.tables, recorder
+
+
+def test_what_is_run_without_real_data():
+    found = cells_of("laptop")
+    measured = [cell for cell in found if cell["study"] == "difficulty"]
+    assert {cell["data"] for cell in found} == {"generated-nli", "generated-reviews"}
+    assert {cell["seed"] for cell in measured if cell["family"] == "small-bert"} == {0}
+    assert {cell["seed"] for cell in measured if cell["family"] != "small-bert"} == {0}
+    assert {cell["transformation"] for cell in measured if cell["data"] == "generated-reviews"} == {"std", "shuffled"}
+    assert {cell["estimator"] for cell in measured if cell["family"] == "small-bert"} == {"held-out"}
+    assert {cell["study"] for cell in found} == {"difficulty", "epochs", "mislabelled"}
+    assert all(cell["epochs"] is None for cell in found if cell["family"] != "small-bert")
+
+
+def test_the_paper_profile_is_the_published_setting():
+    paper = PROFILES["paper"]
+    assert (paper.encoders, paper.epochs, paper.batch, paper.null) == (("hub:bert-base-cased",), 2, 32, "trained")
+    assert (paper.data, paper.items, paper.measured, paper.flips) == (("snli", "mnli", "cola"), 0, 0, 0.05)
+
+
+def test_what_a_family_can_use_is_below_what_there_is_and_near_it():
+    """The label is told by a word in 40 % of the hypotheses; 5 standard errors: 3e-7 of false alarms."""
+    found, tables, _ = ran(cell_of(kind="hypothesis", items=3000))
+    known = hypothesis_information(_data.ARTEFACT) / LN2
+    assert found["shannon_bits"] == pytest.approx(known)
+    margin = 5 * found["v_information_bits_error"]
+    assert 0.7 * known - margin < found["v_information_bits"] < known + margin
+    best = tables["artefacts"].sort_values("mean_bits").groupby("label")["token"].last()
+    assert best.to_dict() == {"entailment": "visibly", "neutral": "reportedly", "contradiction": "allegedly"}
+
+
+def test_what_does_not_tell_the_label_is_not_used():
+    """The premise alone: no held-out V-information but for chance, of at most 5 standard errors."""
+    found, _, _ = ran(cell_of(kind="premise", items=600))
+    assert found["shannon_bits"] == 0.0
+    assert found["v_information_bits"] < 5 * found["v_information_bits_error"] + 1e-3
+
+
+@pytest.mark.parametrize("estimator", ["held-out", "cross-fitted"])
+def test_figures_are_those_of_the_items_and_of_the_estimator(estimator):
+    cell = cell_of(estimator=estimator, items=300)
+    found, tables, _ = ran(cell)
+    items = tables["items"]
+    assert found["n"] == len(items) == (300 if estimator == "cross-fitted" else pytest.approx(100, abs=5))
+    assert found["v_information_bits"] == pytest.approx(items["pvi_bits"].mean())
+    assert found["H_yb"] - found["H_yxb"] == pytest.approx(found["v_information_bits"])
+    assert found["accuracy"] == pytest.approx(items["correct"].mean())
+    task = _data.task_of(cell)
+    x = _data.data.transformations.standard(task.x)
+    folds = np.random.default_rng([0, *b"folds"])
+    direct = v_information.estimate(
+        _data.family_of(cell), x, task.y, estimator, cell["folds"], groups=task.groups, generator=folds
+    )
+    assert found["v_information_bits"] == pytest.approx(direct.value_bits)
+    assert found["v_information_bits_error"] == pytest.approx(direct.standard_error_bits)
+
+
+def test_families_and_inputs_of_a_seed_measure_the_same_items():
+    ids = [tuple(ran(cell_of(family=family, kind=kind))[1]["items"]["id"])
+           for family, kind in (("lexical-logistic", "std"), ("lexical-logistic", "shuffled"),
+                                ("tfidf-logistic", "hypothesis"))]  # fmt: skip
+    assert len(set(ids)) == 1
+    assert tuple(ran(cell_of(seed=1))[1]["items"]["id"]) != ids[0]
+
+
+def test_a_published_test_set_is_measured_whole_and_only_the_training_items_are_drawn(monkeypatch):
+    reviews = _data.generated_reviews()
+    halves = [reviews.take(range(0, 400)), reviews.take(range(400, 700))]
+    source = _data.Source(lambda: halves[0], lambda: halves[1])
+    monkeypatch.setitem(_data.SOURCES, "two-sets", source)
+    cells = [cell_of("two-sets", "tfidf-logistic", seed=seed, items=100, measured=0, artefacts=0) for seed in (0, 1)]
+    (first, one, _), (second, other, _) = (ran(cell) for cell in cells)
+    assert first["training_items"] == 100 and list(one["items"]["id"]) == list(other["items"]["id"])
+    assert len(one["items"]) == 300 and first["v_information_bits"] != second["v_information_bits"]
+    crossed, tables, _ = ran(cells[0] | {"estimator": "cross-fitted", "items": 0})
+    assert set(tables["items"]["id"]) == set(halves[0].ids) and crossed["n"] == 400
+
+
+class Stopped(Exception):
+    pass
+
+
+def test_a_training_goes_on_where_it_was_stopped(monkeypatch):
+    """Saved at the second look and thrown away, then restored: the same items, and the model is logged once."""
+    monkeypatch.setattr("sweeps.usable_information.dataset_difficulty.STEPS", 4)
+    cell = cell_of(family="small-bert", items=240, artefacts=0)
+    whole = ran(cell)
+    states = []
+
+    def save(self, state):
+        states.append(state())
+        if len(states) == 2:
+            raise Stopped
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Tables, "save", save)
+        with pytest.raises(Stopped):
+            ran(cell)
+    again = ran(cell, states[-1])
+    pd.testing.assert_frame_equal(again[1]["items"], whole[1]["items"])
+    assert again[2].models == whole[2].models and len(whole[2].models) == 1
+
+
+def test_a_curve_goes_on_where_it_was_stopped(monkeypatch):
+    """Stopped within its second epoch: the first one's row, and the loss so far, are in what was saved."""
+    monkeypatch.setattr("sweeps.usable_information._text_families.STEPS", 3)
+    cell = next(cell for cell in cells_of(items="120") if cell["study"] == "epochs")
+    whole = ran(cell)
+    states, told = [], []
+
+    def save(self, state):
+        states.append(torch.load(io.BytesIO(stored(state())), weights_only=True))  # as a report keeps and reads it
+        if states[-1]["curve"] and states[-1]["loss"] > 0.0:
+            raise Stopped
+
+    def stored(state):
+        buffer = io.BytesIO()
+        torch.save(state, buffer)
+        return buffer.getvalue()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Tables, "save", save)
+        patched.setattr(Tables, "progress", lambda self, fraction: told.append(fraction))
+        with pytest.raises(Stopped):
+            ran(cell)
+    assert [row["epoch"] for row in states[-1]["curve"]] == [1] and told == sorted(told) and 0.5 < told[-1] < 1.0
+    again = ran(cell, states[-1])
+    pd.testing.assert_frame_equal(again[1]["epochs"], whole[1]["epochs"])
+
+
+def test_the_cost_follows_what_is_read():
+    """Of seconds on some core only the order is sure: more epochs, longer texts and more folds cost more."""
+    cells = [*cells_of("laptop"), *cells_of("smoke")]
+    assert all(0.0 < SWEEP.cost(cell) < 1e5 for cell in cells)
+    short, long = (SWEEP.cost(cell_of(family="small-bert", kind=kind)) for kind in ("hypothesis", "std"))
+    once, crossed = (SWEEP.cost(cell_of(estimator=name)) for name in ("held-out", "cross-fitted"))
+    curve = max(SWEEP.cost(cell) for cell in cells if cell["study"] == "epochs")
+    assert short < long < SWEEP.cost(cell_of(family="small-bert", epochs=3)) and once < crossed
+    assert curve == max(map(SWEEP.cost, cells))
+    fitted, measured, words = _data.amount(cell_of(kind="hypothesis", items=0))
+    pairs = _data.generated_nli()
+    assert (fitted, measured) == (len(pairs) * 2 // 3, len(pairs) // 3)
+    assert words == pytest.approx(np.mean([len(text.split()) for text in pairs.hypotheses]))
+
+
+def test_a_class_may_be_missing_among_the_items_that_are_measured(monkeypatch):
+    reviews = _data.generated_reviews()
+    positive = reviews.take(np.flatnonzero(reviews.labels.numpy() == 1)[:100])
+    source = _data.Source(lambda: reviews.take(range(400)), lambda: positive)
+    monkeypatch.setitem(_data.SOURCES, "one-sided", source)
+    found, tables, _ = ran(cell_of("one-sided", "tfidf-logistic", measured=0, artefacts=0))
+    assert found["class positive/n"] == found["n"] == 100 and "class negative/n" not in found
+    assert found["class positive/v_information_bits"] == pytest.approx(found["v_information_bits"])
+
+
+def test_every_epoch_is_told():
+    cell = next(cell for cell in cells_of(items="120") if cell["study"] == "epochs")
+    found, tables, _ = ran(cell)
+    curve = tables["epochs"]
+    assert curve["epoch"].tolist() == [1, 2]
+    assert found["v_information_bits"] == curve["v_information_bits"].iloc[-1]
+    assert found["best_bits"] == curve["v_information_bits"].max()
+
+
+def test_flipped_labels_are_found_better_than_by_chance():
+    cell = next(cell for cell in cells_of(suspects="1000") if cell["study"] == "mislabelled")
+    found, tables, _ = ran(cell)
+    items, truth = tables["items"].set_index("id"), _data.generated_reviews()
+    original = pd.Series(truth.label_names, index=truth.ids)[items.index]
+    assert ((items["label"] != original) == items["flipped"]).all() and items["flipped"].sum() == 50
+    assert found["pvi/auroc_low"] > 0.8 and found["pvi/precision"] > 0.3
+    assert {"loss/auroc", "margin/precision", "confident_learning/auroc_error"} <= set(found)
+
+
+@pytest.mark.parametrize(("overrides", "words"), [
+    ({"data": "snli2"}, "unknown data 'snli2'"), ({"encoders": "huge-bert"}, "unknown family 'huge-bert'"),
+    ({"quick": "lexical"}, "unknown family"), ({"folds": "2"}, "folds is 2; it must be at least 3"),
+    ({"transformations": "upside-down"}, "unknown transformation"), ({"flips": "1.5"}, "flips is 1.5"),
+    ({"max_length": "2"}, "max_length is 2; it must be at least 3"),
+    ({"quick_transformations": "length"}, "weighs words"), ({"embeddings": "cola"}, "unknown family 'logistic'"),
+])  # fmt: skip
+def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, words):
+    with pytest.raises(ValueError, match=words):
+        cells_of(**overrides)

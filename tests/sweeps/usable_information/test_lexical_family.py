@@ -1,0 +1,41 @@
+"""The lexical family: its features by hand, and what it can use of inference whose information is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from infoscope.data import generated_nli, hypothesis_information
+from infoscope.data.texts.transformations import hypothesis_only, premise_only, standard
+from infoscope.metrics import v_information
+from sweeps.usable_information._lexical_family import features, lexical_logistic
+
+
+def test_features_by_hand():
+    assert features("PREMISE: A dog runs HYPOTHESIS: a cat runs") == [
+        "word a", "word cat", "word runs", "neighbours a cat", "neighbours cat runs",
+        "new cat", "cross cat dog", "count 1", "quarters 1",
+    ]  # fmt: skip
+    assert features("HYPOTHESIS: a cat") == features("A cat") == ["word a", "word cat", "neighbours a cat"]
+
+
+def test_what_is_used_lies_between_what_the_sides_tell_and_the_whole():
+    """4,000 pairs, artefact 0.3. The pair tells ln 3 nats, the hypothesis 0.3 ln 3 and nothing else, the premise 0."""
+    some = generated_nli(4000, artefact=0.3, generator=torch.Generator().manual_seed(0))
+    whole, claim, premise = (
+        v_information.estimate(
+            lexical_logistic(), change(some.texts), some.label_names, "held-out", folds=3, groups=some.groups,
+            generator=np.random.default_rng(0),
+        )
+        for change in (standard, hypothesis_only, premise_only)
+    )  # fmt: skip
+    told = hypothesis_information(0.3)
+    assert claim.value == pytest.approx(told, abs=5 * claim.standard_error + 0.03)  # 0.03: what fitting costs
+    assert abs(premise.value) < 0.01
+    assert told + 5 * whole.standard_error < whole.value <= np.log(3)
+
+
+def test_a_penalty_that_is_not_positive_is_refused():
+    with pytest.raises(ValueError, match="^penalty must be positive"):
+        lexical_logistic(0.0)

@@ -1,0 +1,137 @@
+"""Fine-tuned transformers as a predictive family: what they can use, what they cannot, and their null member."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from transformers import PreTrainedTokenizerFast
+
+from infoscope import data, models
+from infoscope.estimators.families.protocol import ClassPredictor, frequencies
+from infoscope.metrics import v_information
+from infoscope.metrics.v_information import difficulty
+from sweeps.usable_information._text_families import NULL_INPUT, SequenceClassifiers, epoch_curve
+
+LN2 = math.log(2.0)
+SHORT = SequenceClassifiers(batch=16, max_length=24)
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def draws(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+@pytest.fixture(scope="module")
+def reviews() -> data.LabelledTexts:
+    return data.generated_reviews(200, generator=generator())
+
+
+def test_what_is_plain_from_the_words_is_used(reviews):
+    """H(y) = ln 2 bounds it; a guess has a V-information of 0 or less."""
+    family = SequenceClassifiers(epochs=6, batch=16, max_length=24)
+    found = v_information.estimate(
+        family, list(reviews.texts), reviews.label_names, "held-out", folds=3, generator=draws()
+    )
+    assert found.family.startswith("sequence-classifier(small-bert")
+    assert 0.5 * LN2 < found.value <= found.null_entropy < 1.01 * LN2
+
+
+def test_what_labels_do_not_depend_on_is_not_used(reviews):
+    """Labels at random: no held-out V-information but for chance, of at most 5 standard errors (3e-7)."""
+    labels = draws().integers(0, 2, len(reviews))
+    found = v_information.estimate(SHORT, list(reviews.texts), labels, "held-out", folds=3, generator=draws())
+    assert found.value < 5 * found.standard_error
+
+
+def test_the_same_seed_gives_the_same_member(reviews):
+    x, y = list(reviews.texts[:64]), reviews.labels[:64].numpy()
+    first, again, other = (SHORT.fit(x, y, 2, generator=draws(seed)).log_probabilities(x[:5]) for seed in (0, 0, 1))
+    assert np.array_equal(first, again) and not np.array_equal(first, other)
+
+
+def test_members_without_an_input():
+    """The frequencies exactly, or what training on a single space comes to: within 0.06 of them here."""
+    y = (np.arange(120) % 4 == 0).astype(np.int64)
+    exact = SequenceClassifiers().fit(None, y, 2)
+    assert np.array_equal(exact.log_probabilities(None), frequencies(y, 2).log_probabilities(None))
+    trained = SequenceClassifiers(null="trained", epochs=10, batch=12).fit(None, y, 2, generator=draws())
+    assert isinstance(trained, ClassPredictor)
+    assert np.exp(trained.log_probabilities(None))[0].tolist() == pytest.approx([0.75, 0.25], abs=0.06)
+    assert trained.log_density(None, y[:3]).shape == (3,)
+    assert np.array_equal(
+        trained.classifier.log_probabilities([NULL_INPUT]).double().numpy(), trained.log_probabilities(None)
+    )
+
+
+def test_a_class_that_does_not_occur_in_training_has_a_probability(reviews):
+    fitted = SHORT.fit(list(reviews.texts[:32]), reviews.labels[:32].numpy(), 3, generator=draws())
+    assert np.isfinite(fitted.log_probabilities(["a dull film"])).all()
+    assert fitted.log_probabilities(["a dull film", NULL_INPUT]).shape == (2, 3)
+
+
+def test_the_curve_ends_where_the_fit_does(reviews):
+    x, y = list(reviews.texts), reviews.labels.numpy()
+    curve = epoch_curve(SHORT, x[:300], y[:300], x[300:], y[300:], 2, floor=0.0, generator=draws())
+    assert curve["epoch"].tolist() == [1, 2] and (curve["n"] == 100).all()
+    fitted = SHORT.fit(x[:300], y[:300], 2, generator=draws())
+    logs = fitted.log_density(x[300:], y[300:])
+    assert curve["H_yxb"].iloc[-1] == pytest.approx(-logs.mean() / LN2, rel=1e-5)
+    null = frequencies(y[:300], 2).log_density(None, y[300:])
+    assert curve["v_information_bits"].iloc[-1] == pytest.approx((logs - null).mean() / LN2, rel=1e-5)
+    assert curve["training_loss"].is_monotonic_decreasing
+
+
+def test_the_error_of_a_curve_allows_for_groups(reviews):
+    """Every test text twice, in one group: the error of the mean is that of the texts alone, not sqrt(2) smaller."""
+    x, y = list(reviews.texts), reviews.labels.numpy()
+    family = SequenceClassifiers(epochs=1, batch=16, max_length=24)
+    errors = []
+    for copies in (1, 2):
+        rows = np.repeat(np.arange(300, 400), copies)
+        curve = epoch_curve(
+            family, x[:300], y[:300], [x[row] for row in rows], y[rows], 2, rows, generator=draws()
+        )  # fmt: skip
+        errors.append(curve["standard_error_bits"].iloc[-1])
+    assert errors[1] == pytest.approx(errors[0], rel=1e-4)
+
+
+def test_leaving_out_tokens_finds_the_artefacts_that_were_put_in():
+    """Hypotheses alone tell the label by their cue only, so in each class its cue helps most, and no other much."""
+    some = data.generated_nli(900, artefact=0.6, generator=generator())
+    x, y = data.transformations.hypothesis_only(some.texts), some.labels.numpy()
+    fitted = SequenceClassifiers(batch=16, max_length=24).fit(x[:600], y[:600], 3, generator=draws())
+    table = difficulty.token_artefacts(fitted, x[600:], y[600:])
+    best = table.groupby("code").first()
+    assert best["token"].tolist() == ["visibly", "reportedly", "allegedly"]
+    assert (best["mean_bits"] > 0.5).all()
+    others = table[~table["token"].isin(best["token"])]
+    assert (others["mean_bits"] < best["mean_bits"].min()).all()
+
+
+def test_a_model_of_the_hubs_format_is_fine_tuned(reviews, tmp_path):
+    encoder = models.small_encoder(reviews.texts, "bert", generator(), vocabulary=300, hidden=32, layers=1, heads=2)
+    encoder.transformer.save_pretrained(tmp_path)
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=encoder._tokenizer, pad_token="[PAD]")
+    tokenizer.save_pretrained(tmp_path)
+    family = SequenceClassifiers(f"hub:{tmp_path}", max_length=24)
+    assert family.rate == 5e-5 and SHORT.rate == 1e-3
+    fitted = family.fit(list(reviews.texts[:32]), reviews.labels[:32].numpy(), 2, generator=draws())
+    weights = fitted.classifier.encoder.transformer.embeddings.word_embeddings.weight
+    assert (weights - encoder.transformer.embeddings.word_embeddings.weight).abs().max() < 0.01  # begun from them
+
+
+def test_what_cannot_be_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="^encoder must be small-bert"):
+        SequenceClassifiers("bert-base-cased")
+    with pytest.raises(ValueError, match="^null must be frequencies or trained"):
+        SequenceClassifiers(null="empty")
+    with pytest.raises(ValueError, match="^name must be a hub model or a folder"):
+        SequenceClassifiers(f"hub:{tmp_path / 'nothing'}").fit(["a", "b"], np.array([0, 1]), 2)
+    with pytest.raises(ValueError, match="^y must be classes"):
+        SequenceClassifiers().fit(["a", "b"], np.array([0.0, 1.0]))

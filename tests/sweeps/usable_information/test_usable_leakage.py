@@ -1,0 +1,123 @@
+"""The sweep of usable leakage: hidden features, and the blocks of a logged model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from infoscope.models.domain import MODELS, extract_blocks
+from infoscope.tracking import Pack
+from sweeps.usable_information import usable_leakage
+from sweeps.usable_information.usable_leakage import PROFILES, SWEEP, pixels, some_groups, trial
+from tests.sweeps.recorder import Recorder
+
+
+@pytest.fixture(autouse=True)
+def embedded(monkeypatch):
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+
+
+class Tables(Recorder):
+    def table(self, cell, name, columns):
+        self.tables[name] = pd.DataFrame(columns)
+
+
+def plan(**overrides):
+    return list(SWEEP.plan(PROFILES["smoke"].override({"studies": "hiding"} | overrides)).values())
+
+
+def ran(cell):
+    recorder = Tables()
+    trial(Pack((cell,)), recorder)
+    return recorder.finals[()], recorder.tables["leakage"]
+
+
+def test_hiding_from_nothing_has_no_strength():
+    assert {(cell["against"], cell["strength"]) for cell in plan()} == {("nothing", 0.0), ("linear", 1.0)}
+
+
+def test_what_is_hidden_shows_less_and_what_is_not_is_kept():
+    """Hidden from a linear network, whose own kind of family then finds less of it than where nothing is hidden, while
+    neighbours still find it."""
+    cells = plan(items="1797", steps="600", families="logistic,knn")
+    found = {cell["against"]: ran(cell)[0] for cell in cells}
+    plain, hidden = (found[name]["hidden/features/logistic_bits"] for name in ("nothing", "linear"))
+    assert plain > 0.25 and hidden < 0.5 * plain
+    assert found["linear"]["hidden/features/knn_bits"] > 0.25
+    assert found["linear"]["kept/features/logistic_bits"] > 1.0
+    assert found["nothing"]["hidden/ceiling_bits"] == pytest.approx(1.0, abs=0.01)
+
+
+def test_digits_are_drawn_by_the_seed():
+    x, digit = pixels("digits", 50, 0)
+    again, other = pixels("digits", 50, 0), pixels("digits", 50, 1)
+    assert x.shape == (50, 64) and 0.0 <= x.min() <= x.max() <= 1.0 and set(digit) <= set(range(10))
+    assert np.array_equal(x, again[0]) and not np.array_equal(x, other[0])
+
+
+def test_groups_stay_whole():
+    groups = np.repeat(np.arange(40), 5)
+    inside = np.arange(200) < 150
+    chosen = some_groups(groups, inside, 50)
+    assert chosen.sum() == 50 and all(chosen[groups == group].all() for group in np.unique(groups[chosen]))
+    assert some_groups(groups, inside, 1000)[inside].all()
+
+
+@pytest.fixture
+def logged_model(monkeypatch):
+    """A store with one untrained model and its items: of 120 in the training domains, two each of one group."""
+    model = MODELS["nvae"](shape=(3, 8, 8), classes=2, domains=3, network={"width": 4}, generator=torch.Generator())
+    draws = np.random.default_rng(0)
+    n = 160
+    items = {
+        "x": draws.integers(0, 256, (n, 3, 8, 8), dtype=np.uint8), "y": np.arange(n) % 2, "d": np.arange(n) // 2 % 3,
+        "groups": np.arange(n) // 2, "split": (np.arange(n) >= 120).astype(np.uint8),
+        "split_names": np.array(["in-domain", "out-of-domain"]),
+    }  # fmt: skip
+    run = {"run_id": "run-1", "key": "abc", "version": "1", "diverged": 0.0, "start": pd.Timestamp("2026-01-01"),
+           "tags": {"infoscope.data": "made up"}, "model": "nvae", "held_out": 5, "seed": 0}  # fmt: skip
+    frame = pd.DataFrame([run, run | {"key": "old", "diverged": 1.0}])
+    monkeypatch.setattr(usable_leakage, "runs", lambda name, label: frame)
+    monkeypatch.setattr(usable_leakage, "arrays", lambda run_id, name: items)
+    monkeypatch.setattr(usable_leakage, "load_model", lambda run_id, name: model)
+    return model, items
+
+
+def test_blocks_of_a_logged_model_are_read_alone_and_together(logged_model):
+    model, items = logged_model
+    (cell,) = plan(studies="blocks")
+    assert (cell["source"], cell["model"], cell["data"], cell["held_out"]) == ("abc", "nvae", "made up", 5)
+    found, table = ran(cell)
+    assert set(table["block"]) == {"z_y", "z_x", "z_dy", "z_d", "all blocks"} and found["n"] == 120
+    assert set(table["label"]) == {"class", "domain"} and (table["groups"] == 60).all()
+    inside = torch.from_numpy(items["x"][:120]).float() / 255.0
+    blocks = extract_blocks(model, inside)
+    direct = usable_leakage.usable_leakage(
+        {"z_d": blocks["z_d"].numpy().astype(float)}, {"domain": items["d"][:120]},
+        usable_leakage.families_of(cell), cell["folds"], items["groups"][:120], generator=np.random.default_rng(0),
+    )  # fmt: skip
+    for row in direct.itertuples():
+        assert found[f"domain/z_d/{row.family}_bits"] == pytest.approx(row.value_bits, abs=1e-6)
+
+
+def test_without_logged_models_the_rest_is_run_and_that_is_said(monkeypatch, capsys):
+    def nothing(name, label):
+        raise LookupError("no runs of 'domain-partition'")
+
+    monkeypatch.setattr(usable_leakage, "runs", nothing)
+    assert {cell["study"] for cell in plan(studies="blocks,hiding")} == {"hiding"}
+    assert "no latent blocks to read: no runs" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="models that domain-partition logs: no runs"):
+        plan(studies="blocks")
+
+
+@pytest.mark.parametrize(("overrides", "words"), [
+    ({"studies": "spying"}, "unknown study"), ({"families": "oracle"}, "unknown family 'oracle'"),
+    ({"against": "everyone"}, "unknown network to hide from"), ({"images": "cats"}, "unknown images"),
+    ({"items": "10"}, "items is 10"), ({"strength": "-1"}, "setting strength is '-1'; it must"),
+])  # fmt: skip
+def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, words):
+    with pytest.raises(ValueError, match=words):
+        plan(**overrides)

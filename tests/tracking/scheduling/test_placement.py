@@ -1,0 +1,169 @@
+"""GPU placement without a GPU: the arithmetic, what is probed, and that a probe stops where it should."""
+
+import inspect
+import os
+import signal
+import sys
+
+import pytest
+
+from infoscope.tracking import Report, grid
+from infoscope.tracking.scheduling.placement import Memory, Probe, Reader, measure, probe_on_gpus, share, shares, worst
+from infoscope.tracking.sweep import Pack
+
+GIB = 2**30
+
+
+class FakeReader(Reader):
+    """Counts what a trial says it holds, instead of asking CUDA."""
+
+    held = 0
+
+    def begin(self):
+        FakeReader.held = 0
+
+    def read(self):
+        return Memory(FakeReader.held, 16 * GIB)
+
+
+def trial(pack, report):
+    """Holds a GiB per unit of width and cell until its first report of progress, and ten times as much after it."""
+    assert report.restore() is None
+    for cell in pack.cells:
+        if cell["width"] == 0:
+            raise MemoryError("no width at all")
+        if cell["width"] < 0 and on_the_small_gpu():
+            os.kill(os.getpid(), signal.SIGKILL)
+        FakeReader.held += cell["width"] * GIB
+        with report.member(cell):
+            report.metrics(cell, {"loss": 1.0})
+    report.save(lambda: {})
+    report.progress(0.5, loss=1.0)
+    FakeReader.held *= 10
+
+
+@pytest.mark.parametrize(
+    ("peak", "expected"),
+    [
+        (0, 1 / 22),  # CUDA's own part only: 16 / (0.586 * 1.2) = 22.8
+        (2, 1 / 5),  # 16 / ((2 + 0.586) * 1.2) = 5.16
+        (6, 1 / 2),  # 16 / ((6 + 0.586) * 1.2) = 2.02
+        (7, 1.0),  # 1.76 would fit
+        (15, 1.0),
+    ],
+)
+def test_a_share_is_the_largest_whole_part_that_fits(peak, expected):
+    assert share(Memory(peak * GIB, 16 * GIB)) == expected
+
+
+def test_a_probe_ends_at_the_first_progress_and_records_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pack = Pack(tuple(grid(width=3, seed=[0, 1])))
+    assert measure(trial, pack, FakeReader()) == Memory(6 * GIB, 16 * GIB)
+    assert measure(trial, Pack(({"width": 0, "seed": 0},)), FakeReader()) == "MemoryError: no width at all"
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_trial_without_progress_is_measured_at_its_end():
+    def quick(pack, report):
+        FakeReader.held = 5
+
+    assert measure(quick, Pack(({"width": 1},)), FakeReader()).peak == 5
+
+
+def test_a_probe_takes_what_a_report_takes():
+    """Every public method of a report, with the same arguments: else a trial would fail in its probe only."""
+    for name, method in inspect.getmembers(Report, inspect.isfunction):
+        if not name.startswith("_"):
+            assert list(inspect.signature(getattr(Probe, name)).parameters) == list(
+                inspect.signature(method).parameters
+            )
+
+
+def packs(*widths, seeds=(0,)):
+    return [{f"{width} {seed}": {"width": width, "seed": seed}} for width in widths for seed in seeds]
+
+
+def test_one_pack_of_every_shape_is_probed():
+    probed = []
+
+    def probe(examples):
+        probed.extend(examples)
+        return [measure(trial, pack, FakeReader()) for pack in examples]
+
+    assert shares(packs(2, 6, 0, seeds=(0, 1)), 1, probe) == [1 / 5] * 2 + [1 / 2] * 2 + [1.0] * 2
+    assert [pack.cells[0]["width"] for pack in probed] == [2, 6, 0]  # seeds do not change the memory
+    assert {pack.device for pack in probed} == {"cuda"}
+
+
+def test_nothing_is_probed_when_every_pack_has_a_gpu_of_its_own():
+    def never(examples):
+        raise AssertionError("probed without need")
+
+    assert shares(packs(2, 6), 2, never) == [1.0, 1.0]
+
+
+class OneOfTwoReader(FakeReader):
+    """A GPU of 16 GiB where Ray has given out a part of the type "small", else one of 80 GiB."""
+
+    def read(self):
+        return Memory(FakeReader.held, (16 if on_the_small_gpu() else 80) * GIB)
+
+
+def on_the_small_gpu():
+    import ray
+
+    return any("small" in name for name in ray.get_runtime_context().get_assigned_resources())
+
+
+def test_on_gpus_of_several_types_the_smallest_counts():
+    """Through Ray, on two nodes, whose GPUs are only counted; the larger type has room for one probe at a time, the
+    smaller for two of the four. The answers come in the order asked; one takes its process down there.
+    """
+    import ray
+    from ray.cluster_utils import Cluster
+
+    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    cluster = Cluster()
+    try:
+        cluster.add_node(num_cpus=2, num_gpus=1, resources={"accelerator_type:large": 1}, include_dashboard=False)
+        cluster.add_node(num_cpus=2, num_gpus=2, resources={"accelerator_type:small": 1})
+        ray.init(address=cluster.address, log_to_driver=False)
+        examples = [Pack(({"width": width, "seed": 0},)) for width in (3, -1, 0, 5)]
+        first, killed, *others = probe_on_gpus(trial, examples, OneOfTwoReader(), cpus=1)
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+        ray.cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
+    assert first == Memory(3 * GIB, 16 * GIB) and killed.startswith("Actor")
+    assert others == ["MemoryError: no width at all", Memory(5 * GIB, 16 * GIB)]
+
+
+def test_the_worst_of_several_measurements():
+    assert worst([Memory(3, 16), Memory(4, 80)]) == Memory(4, 16)
+    assert worst([Memory(3, 16), "MemoryError: x"]) == "MemoryError: x"
+
+
+@pytest.mark.gpu
+def test_a_real_gpu_is_measured_and_shared():
+    """What a tensor of 64 MiB takes on the device, through Ray."""
+    import ray
+    import torch
+
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+
+    def holds(pack, report):
+        held = torch.ones(pack.mebibytes, 2**18, device=pack.device)
+        report.progress(0.1, loss=float(held[0, 0]))
+        raise AssertionError("the probe went on")
+
+    cells = [Pack(({"mebibytes": size},), "cuda") for size in (64, 128)]
+    ray.init(address="local", num_cpus=1, num_gpus=1, include_dashboard=False, log_to_driver=False)
+    try:
+        small, large = probe_on_gpus(holds, cells, Reader(), cpus=1)
+    finally:
+        ray.shutdown()
+    assert small.total == torch.cuda.mem_get_info()[1]
+    assert 64 * 2**20 <= small.peak < 96 * 2**20 and 128 * 2**20 <= large.peak < 160 * 2**20
+    assert 0 < share(small) < 1

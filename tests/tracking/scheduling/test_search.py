@@ -1,0 +1,212 @@
+"""A search without Ray: what Optuna is told, what it suggests, and what a restart makes of the record."""
+
+import dataclasses
+import math
+
+import optuna
+import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import TrialState
+from ray import tune
+
+from infoscope.tracking import Profile, Search, Sweep
+from infoscope.tracking.record import COMPLETE, FAILED, STOPPED, Record
+from infoscope.tracking.scheduling.search import Exploration, ended, judged
+from infoscope.tracking.sending.flush import close, header_tags
+from infoscope.tracking.store.store import Store
+
+SQUARE = {"a": FloatDistribution(0.0, 1.0), "b": FloatDistribution(0.0, 1.0)}
+
+
+def sweep(space, trials=5, cells=({"seed": 0, "sizes": (1, 2)},), seed=0, **settings):
+    search = Search("loss", "min", lambda: None, space=lambda profile: space, trials=trials, seed=seed)
+    return Sweep(
+        "explored", lambda profile: cells, lambda pack, report: None, {"laptop": Profile()}, search=search, **settings
+    )
+
+
+def distance(cell):
+    """From the best point of the square; a tenth of the square is nearer than 0.178."""
+    return math.hypot(cell["a"] - 0.3, cell["b"] - 0.6)
+
+
+def explore(exploration, trials):
+    """Runs a search, one trial at a time; the cells in order."""
+    cells = []
+    for _ in range(trials):
+        key, cell = exploration.suggest()
+        exploration.conclude(key, COMPLETE, distance(cell), 1.0)
+        cells.append(cell)
+    return cells
+
+
+def test_suggestions_gather_around_the_best():
+    """Of 20 random points, 8 or more fall in a given tenth of the square with probability 0.0004."""
+    assert math.isclose(math.pi * 0.178**2, 0.1, rel_tol=0.01)
+    last = explore(Exploration(sweep(SQUARE, trials=50), Profile()), 50)[-20:]
+    assert sum(distance(cell) < 0.178 for cell in last) >= 8
+
+
+def test_one_trial_at_a_time_is_reproducible():
+    first, again = (explore(Exploration(sweep(SQUARE), Profile()), 15) for _ in range(2))
+    assert first == again
+    assert explore(Exploration(sweep(SQUARE, seed=1), Profile()), 1) != first[:1]
+
+
+def test_a_suggestion_is_a_cell_with_the_fixed_values():
+    space = {"rate": tune.loguniform(1e-4, 1e-1), "depth": tune.randint(1, 4), "kind": tune.choice(["x", None])}
+    exploration = Exploration(sweep(space), Profile())
+    assert exploration.space["depth"] == IntDistribution(1, 3)  # randint ends before its upper bound
+    for _ in range(10):
+        key, cell = exploration.suggest()
+        assert set(cell) == {"seed", "sizes", "rate", "depth", "kind"} and cell["sizes"] == (1, 2)
+        assert 1e-4 <= cell["rate"] <= 1e-1 and cell["depth"] in (1, 2, 3) and cell["kind"] in ("x", None)
+        assert key == exploration.sweep.key(cell)
+
+
+def test_a_finite_space_is_gone_through_once():
+    space = {
+        "depth": IntDistribution(1, 4),
+        "kind": CategoricalDistribution(["x", "y"]),
+        "step": tune.quniform(0, 1, 1),
+    }
+    exploration = Exploration(sweep(space, trials=100), Profile())
+    assert exploration.trials == 16
+    keys = []
+    for _ in range(16):
+        key, cell = exploration.suggest()
+        exploration.conclude(key, COMPLETE, float(cell["depth"]), 1.0)
+        keys.append(key)
+    assert len(set(keys)) == 16 and exploration.suggest() is None
+
+
+def test_configurations_that_cannot_be_run_are_not_suggested():
+    def check(cell):
+        if cell["a"] > 0.2:
+            raise ValueError(f"a is {cell['a']}; it must be at most 0.2")
+
+    exploration = Exploration(sweep(SQUARE, check=check), Profile())
+    assert all(cell["a"] <= 0.2 for cell in explore(exploration, 20))
+
+
+def impossible(cell):
+    raise ValueError("nothing of this can be run")
+
+
+@pytest.mark.parametrize(
+    ("space", "settings", "words"),
+    [
+        ({}, {}, "search space is {}"),
+        ({"rate": 0.1}, {}, "gives 0.1 for rate; it must be a distribution"),
+        ({"rate": tune.grid_search([1, 2])}, {}, "gives .* for rate; it must be a distribution"),
+        ({"seed": IntDistribution(0, 3)}, {}, "seed is both searched and fixed at 0"),
+        ({"kind": tune.choice([(1, 2), (3,)])}, {}, r"kind has the choice \(1, 2\)"),
+        ({"a(b)": IntDistribution(0, 3)}, {}, r"the name of a cell's field is 'a\(b\)'"),
+        ({"kind": tune.choice(["x", "\ud800"])}, {}, "cell value kind is .* without surrogates"),
+        (SQUARE, {"trials": 0}, "trials is 0; .* at least 1"),
+        (SQUARE, {"cells": ({"seed": 0}, {"seed": 1})}, "has 2 sets of fixed values"),
+        (SQUARE, {"check": impossible}, "none of 500 configurations .* nothing of this can be run"),
+    ],
+)
+def test_a_bad_search_is_refused_before_anything_starts(space, settings, words):
+    with pytest.raises(ValueError, match=words):
+        Exploration(sweep(space, **settings), Profile())
+
+
+@pytest.mark.parametrize(
+    ("outcome", "value", "told"),
+    [
+        (COMPLETE, 0.5, (TrialState.COMPLETE, 0.5, {})),
+        (STOPPED, 0.5, (TrialState.PRUNED, None, {250: 0.5})),
+        (FAILED, 0.5, (TrialState.FAIL, None, {})),
+    ],
+)
+def test_what_optuna_is_told(outcome, value, told):
+    assert judged(outcome, value, 0.25) == told
+
+
+def test_a_diverged_trial_ranks_behind_every_other():
+    """As the estimator ranks trials: complete ones, then pruned ones by how far they got."""
+    for value in (math.nan, math.inf, -math.inf):
+        state, told, steps = judged(COMPLETE, value, 1.0)
+        assert state is TrialState.PRUNED and told is None
+        assert list(steps) == [0] and math.isnan(steps[0])
+
+
+def test_how_a_trial_ended_is_read_from_its_last_result():
+    assert ended({"failed": False, "loss": 0.1, "fraction": 1.0}, False, "loss") == (COMPLETE, 0.1, 1.0)
+    assert ended({"failed": True, "loss": 0.1, "fraction": 1.0}, False, "loss")[0] == FAILED
+    assert ended({"loss": 0.1, "fraction": 0.2}, False, "loss") == (STOPPED, 0.1, 0.2)
+    assert ended({"loss": 0.1, "fraction": 0.2}, True, "loss")[0] == FAILED
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch, empty_store):
+    empty_store(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return Store.open("explored", create=True)
+
+
+def record(store, folder, declared, cell, outcome, label="laptop", loss=0.5, fraction=1.0):
+    """A cell's run in a real store, as a worker and a driver leave it; its key."""
+    key = declared.key(cell)
+    kept = Record(folder / key)
+    kept.begin(cell, header_tags(key, cell, {"infoscope.profile": label}), None)
+    kept.metrics({"progress/fraction": fraction, "progress/loss": loss}, round(1000 * fraction))
+    if outcome:
+        kept.end(outcome)
+    close(kept, store, otherwise="KILLED")
+    return key
+
+
+def test_a_restart_counts_what_is_recorded_and_runs_again_what_is_not_finished(store, tmp_path):
+    declared = sweep(SQUARE, trials=6)
+    base = {"seed": 0, "sizes": (1, 2)}
+    best = record(store, tmp_path, declared, base | {"a": 0.3, "b": 0.6}, COMPLETE, loss=0.0)
+    stopped = record(store, tmp_path, declared, base | {"a": 0.9, "b": 0.1}, STOPPED, loss=0.8, fraction=0.1)
+    elsewhere = record(store, tmp_path, declared, base | {"a": 0.4, "b": 0.4}, COMPLETE, label="smoke")
+    killed = record(store, tmp_path, declared, base | {"a": 0.5, "b": 0.5}, None)
+    failed = record(store, tmp_path, declared, base | {"a": 0.6, "b": 0.5}, FAILED)
+    record(store, tmp_path, declared, base | {"a": 0.5, "b": 0.2}, None, label="smoke")  # not begun by this profile
+    record(store, tmp_path, declared, base | {"a": 1.5, "b": 0.5}, COMPLETE)  # outside of the space
+    record(store, tmp_path, declared, base | {"seed": 1, "a": 0.5, "b": 0.5}, COMPLETE)  # other fixed values
+    other_science = dataclasses.replace(declared, version=2)
+    record(store, tmp_path, other_science, base | {"a": 0.1, "b": 0.1}, COMPLETE)
+
+    exploration = Exploration(declared, Profile())
+    plan = exploration.recall(list(store.cells()), "laptop")
+    assert list(plan) == [best, stopped, elsewhere, killed, failed]
+    assert all(declared.key(cell) == key for key, cell in plan.items())
+    told = {trial.params["a"]: trial for trial in exploration._study.trials}
+    assert told[0.3].state is TrialState.COMPLETE and told[0.3].value == 0.0
+    assert told[0.9].state is TrialState.PRUNED and told[0.9].intermediate_values == {100: 0.8}
+    assert exploration._study.best_params == {"a": 0.3, "b": 0.6}
+
+    suggested = [exploration.suggest()[0] for _ in range(3)]
+    assert suggested[:2] == [killed, failed] and suggested[2] not in plan
+    fewer = Exploration(dataclasses.replace(declared, search=dataclasses.replace(declared.search, trials=2)), Profile())
+    assert list(fewer.recall(list(store.cells()), "laptop")) == [best, stopped]
+
+
+def test_optunas_pruned_trials_rank_as_told():
+    """The rule that `judged` builds on, in the installed version: a sampler prefers the complete, then the further."""
+    sampler = optuna.samplers.TPESampler(seed=0, n_startup_trials=1)
+    study = optuna.create_study(sampler=sampler)
+    for low, (outcome, value, fraction) in {
+        0.0: (COMPLETE, 5.0, 1.0),
+        0.4: (STOPPED, 0.1, 0.5),
+        0.8: (COMPLETE, math.nan, 1.0),
+    }.items():
+        for shift in range(4):
+            state, told, steps = judged(outcome, value, fraction)
+            parameters = {"x": low + shift / 100}
+            study.add_trial(
+                optuna.trial.create_trial(
+                    state=state, value=told, params=parameters, distributions={"x": FloatDistribution(0, 1)},
+                    intermediate_values=steps,
+                )
+            )  # fmt: skip
+    drawn = [study.ask({"x": FloatDistribution(0, 1)}).params["x"] for _ in range(20)]
+    # near the complete ones, though their values are the highest told; of random draws, with probability 0.0006
+    assert sum(x < 0.2 for x in drawn) > 10

@@ -1,0 +1,388 @@
+"""Two drivers and the same cells: one has them, whatever their machines and folders are called."""
+
+import os
+import re
+import shutil
+import signal
+import threading
+import time
+
+import pytest
+from mlflow import MlflowClient
+
+from infoscope.tracking import runs
+from infoscope.tracking.record import Record, milliseconds
+from infoscope.tracking.sending import claims
+from infoscope.tracking.sending.claims import Claim, SweepBusy, claimed, packed
+from infoscope.tracking.sending.duplicates import by_key_once
+from infoscope.tracking.sending.flush import close, header_tags, send
+from infoscope.tracking.sending.identity import driver, identity, lies_beside, own_tags
+from infoscope.tracking.sending.sync import sync
+from infoscope.tracking.store.store import Store, by_key, is_finished
+from infoscope.tracking.tags import ALIVE, CELLS, CLAIM, DRIVER, IDENTITY, OUTCOME, PARENT, PROFILE
+from tests.tracking.scheduling.test_driver import finish, start, wait_for
+
+KEYS = [f"{number:016x}" for number in range(4)]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, empty_store):
+    """A working tree with an empty store."""
+    empty_store(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return tmp_path
+
+
+def somebody(name, host="elsewhere:/runs"):
+    return {IDENTITY: name, DRIVER: host}
+
+
+def invocation(store, own, seconds=0.0, keys=KEYS, **tags):
+    """The id of the run of an invocation that has its cells, and said so many seconds ago that it lives."""
+    alive = {ALIVE: str(milliseconds() - round(1000 * seconds)), CELLS: str(len(keys)), CLAIM: "holds"}
+    return store.client.create_run(store.experiment_id, tags={**own, **alive, **packed(keys), **tags}).info.run_id
+
+
+def made(store, key="one", status="FINISHED", end=None, **tags):
+    """The id of a run of a cell."""
+    told = header_tags(key, {"name": key}, {PROFILE: "smoke", **tags})
+    told |= {OUTCOME: "complete" if status == "FINISHED" else ""}
+    run_id = store.client.create_run(store.experiment_id, tags=told).info.run_id
+    if status != "RUNNING":
+        store.client.set_terminated(run_id, status, end)
+    return run_id
+
+
+def state(store, run_id):
+    run = store.run(run_id)
+    return run and run.info.status
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_two_drivers_on_one_store_make_every_cell_once(tmp_path, monkeypatch, empty_store, request, kind):
+    """In two folders, with one host name, at the same moment; the loser is told who has the cells."""
+    trees, meeting = [tmp_path / name for name in ("a", "b")], tmp_path / "meeting"
+    for path in (*trees, meeting):
+        path.mkdir()
+    if kind == "sqlite":
+        empty_store(tmp_path)
+        uri = f"sqlite:///{tmp_path / 'runs' / 'mlflow.db'}"
+    else:
+        uri = request.getfixturevalue("server").uri
+    told = {"TOY_HOST": "same", "TOY_MEET": str(meeting), "TOY_DRIVERS": "2", "MLFLOW_TRACKING_URI": uri}
+    settings = ("--set", "kinds=slow,plain steps=60 seeds=0,1")
+    processes = [start(tree, *settings, module="inline_sweep", **told) for tree in trees]
+    results = [finish(process, 900) for process in processes]
+    assert sorted(code for code, _ in results) == [0, 2], results
+    winner, loser = sorted(results)
+    assert "4 completed of 4 cells" in winner[1]
+    assert re.search(r"error: sweep toy is being run by same:\S+/runs since .* UTC, which has 4 of these 4", loser[1])
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    monkeypatch.chdir(trees[0])
+    store = Store.open("toy")
+    found = list(store.cells())
+    assert len(found) == 4 and all(map(is_finished, found))
+    assert sorted(runs("toy", "smoke steps=60")["seed"]) == [0, 0, 1, 1]
+    everything = [run.info.status for run in store.search("")]
+    assert everything.count("FINISHED") == 5 and len(everything) == 5  # with the winner's own; the loser left none
+    if kind == "sqlite":  # and once it is over, the other finds nothing to do
+        code, output = finish(start(trees[1], *settings, module="inline_sweep", MLFLOW_TRACKING_URI=uri))
+        assert code == 0 and "all 4 cells are already recorded" in output
+
+
+def test_a_driver_of_another_folder_goes_on_when_the_first_is_gone(tmp_path, monkeypatch, empty_store):
+    """Killed, its last sign of life is dated back; before that, its cells are refused."""
+    trees = [tmp_path / name for name in ("a", "b")]
+    for path in trees:
+        path.mkdir()
+    empty_store(tmp_path)
+    uri = f"sqlite:///{tmp_path / 'runs' / 'mlflow.db'}"
+    told = {"TOY_HOST": "same", "MLFLOW_TRACKING_URI": uri}
+    settings = ("--set", "kinds=slow steps=3000 seeds=0")
+    first = start(trees[0], *settings, module="inline_sweep", **told)
+    wait_for(trees[0] / "started-0", first)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    monkeypatch.chdir(trees[1])
+    store = Store.open("toy")
+    (parent,) = [run for run in store.search("") if CELLS in run.data.tags]
+    code, output = finish(start(trees[1], "--set", "kinds=slow steps=3000 seeds=0,1", module="inline_sweep", **told))
+    assert code == 2 and "which has 1 of these 2 cells" in output, output
+    code, output = finish(start(trees[1], "--set", "kinds=plain steps=3000", module="inline_sweep", **told))
+    assert code == 0 and state(store, parent.info.run_id) == "RUNNING", output  # other cells: nobody is in the way
+    store.client.set_tag(parent.info.run_id, ALIVE, str(milliseconds() - 3_600_000))
+    last = start(trees[1], *settings, module="inline_sweep", **told)
+    wait_for(trees[1] / "started-0", last)
+    assert state(store, parent.info.run_id) == "KILLED"
+    os.killpg(last.pid, signal.SIGINT)
+    assert finish(last)[0] == 130
+    assert "RUNNING" not in [run.info.status for run in store.search("")]
+
+
+def test_of_many_that_claim_at_once_one_holds(folder):
+    """Exactly one, in every round: threads that begin together, each with another identity."""
+    store = Store.open("toy", create=True)
+    for number in range(6):
+        held, refused, together = [], [], threading.Barrier(3)
+
+        def take(name, held=held, refused=refused, together=together):
+            together.wait()
+            mine = Claim(store, "toy", {PROFILE: "smoke"}, KEYS, somebody(name))
+            try:
+                mine.hold()
+                held.append(mine)
+            except SweepBusy:
+                mine.withdraw()
+                refused.append(name)
+
+        threads = [threading.Thread(target=take, args=(f"{number}-{who}",)) for who in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert (len(held), len(refused)) == (1, 2)
+        held[0].withdraw()
+    assert list(store.search("")) == []
+
+
+def test_a_living_driver_is_told_of_and_only_for_cells_that_it_has(folder):
+    store = Store.open("toy", create=True)
+    theirs = invocation(store, somebody("a"), seconds=30)
+    mine = Claim(store, "toy", {PROFILE: "smoke"}, [*KEYS[2:], "f" * 16])
+    with pytest.raises(SweepBusy) as refused:
+        mine.hold()
+    words = str(refused.value)
+    assert "run by elsewhere:/runs since 20" in words and "has 2 of these 3 cells" in words and "\n" not in words
+    mine.withdraw()
+    others = Claim(store, "toy", {PROFILE: "smoke"}, ["f" * 16])
+    others.hold()
+    assert state(store, theirs) == "RUNNING" and state(store, others.run_id) == "RUNNING"
+    assert claimed(store.run(theirs)) == set(KEYS)
+
+
+def test_one_of_an_earlier_version_has_the_cells_of_its_profile(folder):
+    store = Store.open("toy", create=True)
+    tags = {DRIVER: "elsewhere:/runs", CELLS: "2", ALIVE: str(milliseconds() - 45_000)}
+    store.client.create_run(store.experiment_id, tags=tags | {PROFILE: "smoke"})
+    with pytest.raises(SweepBusy, match="which has profile smoke"):
+        Claim(store, "toy", {PROFILE: "smoke"}, KEYS).hold()
+    Claim(store, "toy", {PROFILE: "laptop"}, ["f" * 16]).hold()
+
+
+def test_one_that_may_be_dead_is_waited_for(folder, monkeypatch, capsys):
+    """Until it is silent long enough, or speaks."""
+    monkeypatch.setattr(claims, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(claims, "SHORT_SECONDS", 1.0)
+    monkeypatch.setattr(claims, "SILENT_SECONDS", 4.0)
+    store = Store.open("toy", create=True)
+    silent = invocation(store, somebody("a"), seconds=2)
+    mine, began = Claim(store, "toy", {PROFILE: "smoke"}, KEYS), time.monotonic()
+    mine.hold()
+    assert time.monotonic() - began > 1 and "has been silent for" in capsys.readouterr().err
+    store.client.set_terminated(silent, "KILLED")
+    mine.withdraw()
+
+    monkeypatch.setattr(claims, "SILENT_SECONDS", 60.0)
+    speaks = invocation(store, somebody("b"), seconds=2)
+    threading.Timer(0.5, store.client.set_tag, (speaks, ALIVE, str(milliseconds()))).start()
+    with pytest.raises(SweepBusy):
+        Claim(store, "toy", {PROFILE: "smoke"}, KEYS).hold()
+
+
+def test_a_job_that_begins_again_on_another_machine_takes_over_its_own(folder):
+    """`runs` is a disk that has moved: the identity is the same, the host is not. Not while the other still speaks."""
+    store = Store.open("toy", create=True)
+    own = somebody(identity(), "another-host:/runs")
+    dead, alive = invocation(store, own, seconds=90), invocation(store, own, seconds=5)
+    cells = [made(store, key, "RUNNING", **own, **{PARENT: parent}) for key, parent in (("a", dead), ("b", alive))]
+    sync(["toy"])
+    assert [state(store, run) for run in (dead, alive, *cells)] == ["KILLED", "RUNNING"] * 2
+    here = invocation(store, own_tags(), seconds=1)  # of this host: that this process has the lock says that it is dead
+    sync(["toy"])
+    assert state(store, here) == "KILLED" and state(store, alive) == "RUNNING"
+
+
+def test_drivers_of_equal_names_do_not_close_each_others_runs(folder):
+    """As containers have them: host and folder are the same, the identity is not."""
+    store = Store.open("toy", create=True)
+    theirs = invocation(store, somebody("another", driver()), seconds=30)
+    cell = made(store, "cell", "RUNNING", **somebody("another", driver()), **{PARENT: theirs})
+    second = made(store, "cell", "FINISHED")
+    sync(["toy"])
+    assert set(by_key_once(store)) == {"cell"}
+    assert [state(store, run) for run in (theirs, cell, second)] == ["RUNNING", "RUNNING", "FINISHED"]
+    store.client.set_tag(theirs, ALIVE, str(milliseconds() - 3_600_000))
+    sync(["toy"])
+    assert by_key_once(store)["cell"].info.run_id == second
+    assert [state(store, run) for run in (theirs, cell)] == ["KILLED", None]
+
+
+def test_a_cell_that_its_dead_driver_left_open_is_closed_though_its_parent_is(folder):
+    store = Store.open("toy", create=True)
+    parent = invocation(store, somebody("a"))
+    store.client.set_terminated(parent, "KILLED")
+    left, gone = made(store, "a", "RUNNING", **{PARENT: parent}), made(store, "b", "RUNNING", **{PARENT: "0" * 32})
+    sync(["toy"])
+    assert state(store, left) == "KILLED" and state(store, gone) == "RUNNING"  # nobody knows whose that is
+
+
+def test_one_that_was_cut_off_goes_on_unless_another_has_its_cells(folder, monkeypatch):
+    store = Store.open("toy", create=True)
+    mine = Claim(store, "toy", {PROFILE: "smoke"}, KEYS)
+    mine.hold()
+    store.client.set_terminated(mine.run_id, "KILLED")
+    mine.sign()
+    assert state(store, mine.run_id) == "RUNNING" and not mine.lost
+    store.client.set_terminated(mine.run_id, "KILLED")
+    other = Claim(store, "toy", {PROFILE: "smoke"}, KEYS, somebody("b"))
+    other.hold()
+    stopped = []
+    monkeypatch.setattr(claims.os, "kill", lambda *signal: stopped.append(signal))
+    mine.sign()
+    assert "taken over by elsewhere:/runs" in mine.lost and stopped == [(os.getpid(), signal.SIGTERM)]
+    assert state(store, mine.run_id) == "KILLED" and state(store, other.run_id) == "RUNNING"
+
+
+def test_many_keys_fit_into_tags_and_go_at_the_end(folder):
+    store = Store.open("toy", create=True)
+    keys = {f"{number * 7919:016x}" for number in range(2500)}
+    mine = Claim(store, "toy", {PROFILE: "smoke"}, keys)
+    run = store.run(mine.run_id)
+    assert claimed(run) == keys and max(map(len, run.data.tags.values())) < 5000
+    twice = store.client.create_run(store.experiment_id, tags=dict(run.data.tags)).info.run_id  # its answer was lost
+    mine.hold()
+    store.client.set_terminated(mine.run_id, "FINISHED")
+    mine.release()
+    assert claimed(store.run(mine.run_id)) == set() and state(store, twice) is None
+
+
+def test_an_identity_stays_and_a_copy_gets_another(folder, monkeypatch):
+    known = identity()
+    assert re.fullmatch("[0-9a-f]{32}", known) and identity() == known
+    records = folder / "runs" / "records" / "toy"
+    assert lies_beside(records, known) and not lies_beside(folder / "other" / "records" / "toy", known)
+    shutil.copytree(folder / "runs", folder / "copied" / "runs")
+    assert not lies_beside(folder / "copied" / "runs" / "records" / "toy", known)
+    monkeypatch.chdir(folder / "copied")
+    assert identity() not in ("", known)
+    monkeypatch.chdir(folder)
+    (folder / "runs").rename(folder / "moved")
+    (folder / "moved").rename(folder / "runs")
+    assert identity() == known
+    (folder / "runs" / "identity").write_text("torn")
+    assert identity() != known and identity() == identity()
+
+
+def test_processes_that_ask_at_once_are_given_one_identity(folder):
+    found, together = [], threading.Barrier(8)
+
+    def ask():
+        together.wait()
+        found.append(identity())
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8 and len(set(found)) == 1
+
+
+def test_a_cell_that_was_finished_twice_counts_by_the_first_and_the_second_is_retired(folder):
+    store = Store.open("toy", create=True)
+    now = milliseconds()
+    later = made(store, end=now + 2000, **{PROFILE: "laptop"})
+    first = made(store, end=now + 1000)
+    killed = made(store, status="KILLED")
+    stopped = made(store, "two", end=now)
+    store.client.set_tag(stopped, OUTCOME, "stopped")
+    whole = made(store, "two", end=now + 5000)
+    frame = runs("toy").set_index("key")
+    assert frame["run_id"].to_dict() == {"one": first, "two": whole}
+    assert runs("toy", "laptop")["run_id"].tolist() == [first]  # it is of both profiles
+    for _ in range(2):
+        assert {key: run.info.run_id for key, run in by_key_once(store).items()} == {"one": first, "two": whole}
+    assert [state(store, run) for run in (later, killed, stopped)] == [None] * 3
+    assert sorted(store.run(first).data.tags[PROFILE].split("; ")) == ["laptop", "smoke"]
+    assert store.client.get_run(later).data.tags["infoscope.second_of"] == first  # MLflow keeps it for a while
+
+
+def test_drivers_that_retire_at_once_leave_one(folder):
+    store = Store.open("toy", create=True)
+    for _ in range(4):
+        key = f"cell {time.time_ns()}"
+        for number in range(3):
+            made(store, key, end=milliseconds() + number)
+        together = threading.Barrier(3)
+
+        def retire(together=together):
+            together.wait()
+            by_key_once(store)
+
+        threads = [threading.Thread(target=retire) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        known, others = by_key(store.cells())
+        assert is_finished(known[key]) and others == []
+
+
+def test_two_who_disagree_about_the_first_delete_neither(folder):
+    """One has read a run before it was finished: each would delete what the other keeps."""
+    from infoscope.tracking.sending.duplicates import _retire
+
+    store = Store.open("toy", create=True)
+    a, b = (store.run(made(store)) for _ in range(2))
+    store.client.set_tag(a.info.run_id, "infoscope.second_of", b.info.run_id)  # another driver is about to delete it
+    _retire(b, a, store)
+    assert state(store, a.info.run_id) == state(store, b.info.run_id) == "FINISHED"
+    assert "infoscope.second_of" not in store.run(b.info.run_id).data.tags
+
+
+def test_an_attempt_that_comes_back_writes_nothing_where_another_driver_has_gone_on(folder):
+    """Its invocation was taken for dead, and the cell's run went on under another's."""
+    store = Store.open("toy", create=True)
+    old, new = invocation(store, somebody("a")), invocation(store, somebody("b"))
+    cell, trees = {"seed": 0}, [folder / "runs" / "records" / "toy", folder / "other" / "records" / "toy"]
+    first, second = (Record(tree / "cell") for tree in trees)
+    first.begin(cell, header_tags("cell", cell, {PARENT: old}), None)
+    first.metrics({"level": 1.0}, 0)
+    run_id = send(first, store)
+    second.begin(cell, header_tags("cell", cell, {PARENT: new}), run_id)
+    assert send(second, store) == ""  # the first lives
+    store.client.set_terminated(old, "KILLED")
+    store.client.set_terminated(run_id, "KILLED")
+    second.begin(cell, header_tags("cell", cell, {PARENT: new}), run_id)
+    second.resume({"steps": {"level": [0, 1.0]}, "files": [], "models": []})
+    assert send(second, store) == run_id and state(store, run_id) == "RUNNING"
+
+    first.metrics({"level": 7.0}, 1)
+    assert send(first, store) == ""
+    first.begin(cell, header_tags("cell", cell, {PARENT: old}), run_id)  # nor does it take it back
+    first.metrics({"level": 8.0}, 2)
+    first.end("complete")
+    close(first, store, otherwise="KILLED")
+    assert not first.exists() and state(store, run_id) == "RUNNING"
+    second.metrics({"level": 2.0}, 1)
+    second.end("complete")
+    close(second, store, otherwise="KILLED")
+    (run,) = store.cells()
+    assert is_finished(run) and run.data.tags[PARENT] == new
+    history = store.client.get_metric_history(run_id, "level")
+    assert sorted((point.step, point.value) for point in history) == [(0, 1.0), (1, 2.0)]
+
+
+def test_two_who_make_the_experiment_at_once_share_it(folder, monkeypatch):
+    """The second looks before the first has made it, and makes it after."""
+    first = Store.open("toy", create=True)
+    look, looked = MlflowClient.get_experiment_by_name, []
+
+    def late(client, name):
+        looked.append(name)
+        return None if len(looked) == 1 else look(client, name)
+
+    monkeypatch.setattr(MlflowClient, "get_experiment_by_name", late)
+    assert Store.open("toy", create=True).experiment_id == first.experiment_id and len(looked) == 2
