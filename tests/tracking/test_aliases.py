@@ -1,0 +1,52 @@
+"""Models that were logged before modules moved into folders, at commit 09f4df4, load and say what they said then.
+
+tests/tracking/logged holds what MLflow had of them: a few weights each, and inputs with the outputs of that commit.
+"""
+
+import importlib
+import json
+from pathlib import Path
+
+import mlflow
+import numpy as np
+import pytest
+import torch
+
+from infoscope.tracking import load_model
+from infoscope.tracking.aliases import MOVED
+
+LOGGED = sorted((Path(__file__).parent / "logged").iterdir())
+
+
+def kept(folder):
+    with np.load(folder / "expected.npz") as stored:
+        inputs = {name.removeprefix("input_"): stored[name] for name in stored.files if name != "output"}
+        return inputs, stored["output"]
+
+
+def module_of(folder):
+    return json.loads((folder / "model" / "model.json").read_text())["module"]
+
+
+@pytest.mark.parametrize("folder", LOGGED, ids=lambda folder: folder.name)
+def test_an_earlier_model_says_what_it_said(folder):
+    inputs, output = kept(folder)
+    model = load_model(str(folder))
+    with torch.no_grad():
+        found = model(**{name: torch.as_tensor(values) for name, values in inputs.items()})
+    np.testing.assert_allclose(found, output, rtol=1e-5, atol=1e-6)
+    assert type(model).__module__ == MOVED.get(module_of(folder), module_of(folder))
+
+
+@pytest.mark.parametrize("folder", LOGGED[:2], ids=lambda folder: folder.name)
+def test_mlflow_serves_an_earlier_model(folder):
+    """Its MLmodel names the module that reads it, which therefore has to stay where it is."""
+    inputs, output = kept(folder)
+    found = mlflow.pyfunc.load_model(str(folder), suppress_warnings=True).predict(inputs)
+    np.testing.assert_allclose(found, output, rtol=1e-5, atol=1e-6)
+
+
+def test_every_alias_leads_to_a_module_and_is_tried():
+    for place in MOVED.values():
+        importlib.import_module(place)
+    assert set(MOVED) == {module_of(folder) for folder in LOGGED}
