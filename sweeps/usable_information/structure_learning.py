@@ -27,6 +27,7 @@ from sklearn.metrics import mutual_info_score
 
 from infoscope import data
 from infoscope.data.files import read_arrays
+from infoscope.data.tasks import simulators
 from infoscope.estimators import knn, npeet
 from infoscope.estimators.families.closed_form import Gaussian, Table
 from infoscope.estimators.families.protocol import Family
@@ -51,14 +52,14 @@ class Data(NamedTuple):
     truth: np.ndarray
 
 
-def columns(found: structure.Simulated) -> Data:
+def columns(found: simulators.Simulated) -> Data:
     return Data(list(found.variables.T), found.parents)
 
 
 def video_frames(n: int, frames: int, images: str, generator: np.random.Generator) -> Data:
     """Frames of n videos of two moving digits, each frame's principal components; the truth is their order."""
     pool = digit_images(images)
-    videos = structure.moving_digits(pool, n, frames, generator)
+    videos = simulators.moving_digits(pool, n, frames, generator)
     flat = videos.reshape(n * frames, -1)
     codes = PCA(CODE, svd_solver="randomized", random_state=int(generator.integers(2**31))).fit_transform(flat)
     codes = codes.reshape(n, frames, CODE).astype(np.float64)
@@ -94,17 +95,17 @@ def expression_table(path: str) -> tuple[np.ndarray, np.ndarray]:
 def genes(case: str, n: int, generator: np.random.Generator) -> Data:
     """n samples of a simulated network, another one for every data set, or of the rows of a table."""
     if case == SIMULATED:
-        expression, graph = structure.gene_network(n, generator)
+        expression, graph = simulators.gene_network(n, generator)
     else:
         table, graph = expression_table(case)
         expression = table[generator.choice(len(table), n, replace=False)]
     return Data(list(expression.T), graph)
 
 
-STARS: dict[str, Callable[[int, np.random.Generator], structure.Simulated]] = {
-    "gaussian-hub": lambda n, g: structure.gaussian_hub(n, VARIABLES, g),
-    "discrete-star": lambda n, g: structure.discrete_star(n, VARIABLES, STATES, g),
-    "discretised-logistic": lambda n, g: structure.discretised_logistic(n, VARIABLES, STATES, SCALE, g),
+STARS: dict[str, Callable[[int, np.random.Generator], simulators.Simulated]] = {
+    "gaussian-hub": lambda n, g: simulators.gaussian_hub(n, VARIABLES, g),
+    "discrete-star": lambda n, g: simulators.discrete_star(n, VARIABLES, STATES, g),
+    "discretised-logistic": lambda n, g: simulators.discretised_logistic(n, VARIABLES, STATES, SCALE, g),
 }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from infoscope.metrics.v_information import structure
+from infoscope.data.tasks import simulators
 from infoscope.tracking import Pack
 from sweeps.usable_information.structure_learning import METHODS, PROFILES, SWEEP, by_kernel, drawn, partitioned, trial
 from tests.sweeps.recorder import Recorder
@@ -89,7 +89,7 @@ def test_frames_are_in_order_and_every_block_has_its_own_videos():
 
 def test_a_table_of_ones_own(tmp_path):
     draws = np.random.default_rng(0)
-    expression, graph = structure.gene_network(300, draws, structure.random_graph(6, 1, draws))
+    expression, graph = simulators.gene_network(300, draws, simulators.random_graph(6, 1, draws))
     path = tmp_path / "own.npz"
     np.savez(path, expression=expression, adjacency=graph)
     cells = plan(studies="genes", genes=str(path), fractions="0.5", methods="v-information")

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
-from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.protocol import Family, as_outcome
 from infoscope.metrics.v_information.measures import CROSS_FITTED, ESTIMATORS, splits_of, summary
 from infoscope.metrics.v_information.predictions import FLOOR, as_groups, check_length, fit_nulls, predict
@@ -234,125 +233,3 @@ def edge_auc(weights: ArrayLike, adjacency: ArrayLike) -> float:
     if adjacency[pairs].all() or not adjacency[pairs].any():
         raise ValueError("adjacency must have both edges and missing edges.")
     return float(roc_auc_score(adjacency[pairs], weights[pairs]))
-
-
-@dataclass(frozen=True, eq=False)
-class Simulated:
-    """Variables [n, m] of a known tree: parents [m], -1 for the root."""
-
-    variables: np.ndarray
-    parents: np.ndarray
-
-
-def star(m: int) -> np.ndarray:
-    """The parents of the tree in which node 0 is the parent of all others."""
-    return np.array([-1] + [0] * (whole("m", m, 2) - 1))
-
-
-def gaussian_hub(n: int, m: int, generator: np.random.Generator) -> Simulated:
-    """Xu et al. 2020, section 6.1: X_0 ~ Beta(1/2, 1/2), X_j ~ N(X_0, (0.1 j)^2) for j = 1..m-1."""
-    hub = generator.beta(0.5, 0.5, (n, 1))
-    return Simulated(np.hstack([hub, hub + generator.normal(size=(n, m - 1)) * 0.1 * np.arange(1, m)]), star(m))
-
-
-def discrete_star(n: int, m: int, states: int, generator: np.random.Generator) -> Simulated:
-    """X_0 uniform over `states`; X_j given X_0 by a table whose rows are uniform over the simplex; integers [n, m]."""
-    hub = generator.integers(whole("states", states, 2), size=n)
-    children = [drawn(generator.dirichlet(np.ones(states), states)[hub], generator) for _ in range(m - 1)]
-    return Simulated(np.column_stack([hub, *children]), star(m))
-
-
-def discretised_logistic(n: int, m: int, states: int, scale: float, generator: np.random.Generator) -> Simulated:
-    """X_0 uniform over `states`; X_j logistic of mean (X_0 + j) mod states, rounded to 0..states-1; integers [n, m].
-
-    The outermost states hold the tails.
-    """
-    if not scale > 0.0:
-        raise ValueError(f"scale must be positive, got {scale!r}.")
-    hub = generator.integers(whole("states", states, 2), size=n)
-    edges = np.arange(states - 1) + 0.5
-    children = []
-    for j in range(1, m):
-        below = expit((edges - ((hub + j) % states)[:, None]) / scale)
-        children.append(drawn(np.diff(below, axis=1, prepend=0.0, append=1.0), generator))
-    return Simulated(np.column_stack([hub, *children]), star(m))
-
-
-def drawn(laws: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """One class for every law [n, classes], int64 [n]."""
-    above = generator.random((len(laws), 1)) > laws[:, :-1].cumsum(axis=1)
-    return above.sum(axis=1)
-
-
-def random_graph(m: int, parents: int, generator: np.random.Generator) -> np.ndarray:
-    """A random acyclic graph, bool [m, m] ([i, j]: i acts on j): up to `parents` earlier nodes in a random order."""
-    order, adjacency = generator.permutation(whole("m", m, 2)), np.zeros((m, m), dtype=bool)
-    for place in range(1, m):
-        count = generator.integers(1, min(whole("parents", parents, 1), place) + 1)
-        adjacency[generator.choice(order[:place], count, replace=False), order[place]] = True
-    return adjacency
-
-
-def gene_network(
-    n: int, generator: np.random.Generator, adjacency: ArrayLike | None = None, noise: float = 0.3
-) -> tuple[np.ndarray, np.ndarray]:
-    """Expression of genes that activate or repress one another, float64 [n, m], and the graph, bool [m, m].
-
-    adjacency [m, m] is acyclic; None is a random graph of 20 genes (as many as the HPN-DREAM in-silico network of Xu et
-    al. 2020, section 6.2) with one or two regulators each. A gene is the mean over its regulators of the Hill function
-    u^2 / (1 + u^2), or of 1 minus it, at u = exp(expression), standardised, plus noise of standard deviation `noise`.
-    """
-    graph = random_graph(20, 2, generator) if adjacency is None else np.asarray(adjacency) != 0
-    if graph.ndim != 2 or len(graph) != graph.shape[1]:
-        raise ValueError(f"adjacency must be a square matrix, got shape {list(graph.shape)}.")
-    expression = generator.normal(size=(n, len(graph)))
-    waiting = list(range(len(graph)))
-    while waiting:
-        ready = [gene for gene in waiting if not graph[waiting, gene].any()]
-        if not ready:
-            raise ValueError(f"adjacency must be acyclic, but genes {waiting} regulate one another.")
-        for gene in ready:
-            regulators = np.flatnonzero(graph[:, gene])
-            if len(regulators):
-                response = expit(2.0 * expression[:, regulators])  # the Hill function of exp, with exponent 2
-                activates = generator.random(len(regulators)) < 0.5
-                level = np.where(activates, response, 1.0 - response).mean(axis=1)
-                expression[:, gene] = (level - level.mean()) / level.std() + noise * expression[:, gene]
-        waiting = [gene for gene in waiting if gene not in ready]
-    return expression, graph
-
-
-def moving_digits(
-    images: ArrayLike,
-    sequences: int,
-    frames: int,
-    generator: np.random.Generator,
-    size: int = 64,
-    digits: int = 2,
-    speed: float = 3.0,
-) -> np.ndarray:
-    """Videos of images that move straight and bounce off the edges, float32 [sequences, frames, size, size] in [0, 1].
-
-    images [k, h, w] in [0, 1], each at most `size` wide (Moving-MNIST, Srivastava et al. 2015: two digits in 64 x 64);
-    they are drawn at random, and where they overlap the brighter pixel shows. speed is in pixels per frame.
-    """
-    images = np.asarray(images, dtype=np.float32)
-    if images.ndim != 3 or max(images.shape[1:]) > size:
-        raise ValueError(
-            f"images must be [k, h, w] of at most {size} by {size} pixels, got shape {list(images.shape)}."
-        )
-    room = size - np.array(images.shape[1:])
-    videos = np.zeros((sequences, frames, size, size), dtype=np.float32)
-    for video in videos:
-        for _ in range(digits):
-            image = images[generator.integers(len(images))]
-            angle = generator.uniform(0.0, 2.0 * math.pi)
-            path = generator.uniform(0.0, room) + speed * np.outer(
-                np.arange(frames), [math.sin(angle), math.cos(angle)]
-            )
-            # Bouncing is a straight walk through mirrored copies of the room; without room nothing moves.
-            places = np.where(room > 0, np.round(room - np.abs(path % (2 * np.maximum(room, 1)) - room)), 0).astype(int)
-            for frame, (top, left) in zip(video, places):
-                window = frame[top : top + image.shape[0], left : left + image.shape[1]]
-                np.maximum(window, image, out=window)
-    return videos
