@@ -45,9 +45,6 @@ def scatter(trials: pd.DataFrame, settings: Mapping[str, str], judged: str, titl
     """What the trials were judged by, by each setting (column -> its name) on a logarithmic axis: to the end (filled),
     stopped early (open, at the last report).
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     size = (4 * len(settings), 3.4)

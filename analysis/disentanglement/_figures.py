@@ -16,9 +16,6 @@ TOLD = 0.005  # of H(y), below which a latent tells of no factor
 
 
 def _plots() -> Any:
-    import matplotlib
-
-    matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     return plt

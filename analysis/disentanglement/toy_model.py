@@ -179,9 +179,6 @@ def draw(figures: pd.DataFrame, path: Path) -> None:
     """Scores by the strength of the attack, a panel per attack and score: exact (line), estimated (points), printed
     where it differs (dotted).
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     attacked = figures[(figures["attack"] != "none") & np.isfinite(figures["alpha"])]

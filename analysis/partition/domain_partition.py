@@ -183,9 +183,6 @@ def reference_notes(runs: pd.DataFrame) -> list[str]:
 
 def draw(runs: pd.DataFrame, path: Path) -> None:
     """Accuracy inside against outside of the training domains: every training, by model."""
-    import matplotlib
-
-    matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     held_out = list(dict.fromkeys(runs["held_out_name"]))

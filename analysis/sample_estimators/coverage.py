@@ -140,9 +140,6 @@ def verdicts(figures: pd.DataFrame) -> list[str]:
 
 def draw(figures: pd.DataFrame, path: Path) -> None:
     """Coverage of the expectation by case, a mark per method and size, with the band that is wanted."""
-    import matplotlib
-
-    matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     cases = list(dict.fromkeys(figures["case"]))

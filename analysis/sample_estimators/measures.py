@@ -103,9 +103,6 @@ def worst(figures: pd.DataFrame) -> list[str]:
 
 def draw(figures: pd.DataFrame, path: Path) -> None:
     """Bias by sample size, one panel per case."""
-    import matplotlib
-
-    matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     cases = list(figures.groupby("case", sort=False))

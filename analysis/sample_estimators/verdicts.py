@@ -128,9 +128,6 @@ def sentences(figures: pd.DataFrame) -> list[str]:
 
 def draw(figures: pd.DataFrame, path: Path) -> None:
     """By law the share of data sets called reliable, and of those the share that is wrong, with its interval."""
-    import matplotlib
-
-    matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 2, figsize=(13.5, 0.22 * len(figures) + 1.5), sharey=True, layout="constrained")

@@ -164,9 +164,6 @@ def drawn_in(
     across: int = 1,
 ) -> None:
     """Saves a figure of panels with one legend of `across` columns; draw(axes [rows, columns]) fills them."""
-    import matplotlib
-
-    matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(rows, columns, figsize=(width * columns, height * rows), squeeze=False,
