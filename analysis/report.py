@@ -39,7 +39,8 @@ from analysis.mi_benchmark import (
     representation_dimension,
     tune_critic,
 )
-from analysis.mi_benchmark._benchmark import PUBLISHED, trained_and_decoded, unlike_published
+from analysis.mi_benchmark._benchmark import trained_and_decoded
+from analysis.mi_benchmark._notes import PUBLISHED, unlike_published
 from analysis.partition import domain_partition, partition, tune_domain
 from analysis.usable_information import dataset_difficulty, structure_learning, usable_leakage
 from infoscope.tracking import StoreUnreachable, attach, runs

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,6 @@ from analysis.common.marks import legend, lines, save
 
 def panels(figures: pd.DataFrame, draw: Any, ylabel: str, path: Path) -> None:
     """One panel per domain and pool, with one legend: `draw(axis, rows)` draws it."""
-    import matplotlib
-
-    matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     groups = list(figures.groupby(["domain", "pool"], sort=False))
@@ -37,9 +36,6 @@ def panels(figures: pd.DataFrame, draw: Any, ylabel: str, path: Path) -> None:
 
 def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel: str, path: Path) -> None:
     """A panel for every value of two fields, with one legend: `draw(axis, rows)` draws it. No runs: an empty place."""
-    import matplotlib
-
-    matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     rows, columns = list(dict.fromkeys(figures[row])), list(dict.fromkeys(figures[column]))
@@ -61,18 +57,35 @@ def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel:
     save(figure, path, 120)
 
 
+def drawing(figures: pd.DataFrame, draw: Any, ylabel: str, *grid: str) -> Callable[[Path], None]:
+    """A figure, to be saved at a path: a panel per domain and pool, or for every value of the two fields of `grid`."""
+    arranged = functools.partial(grid_panels, figures, *grid) if grid else functools.partial(panels, figures)
+    return functools.partial(arranged, draw, ylabel)
+
+
+def draw_estimates(
+    axis: Any, rows: pd.DataFrame, x: str, y: str, of: str = "bound", capsize: float = 2, published: str = ""
+) -> None:
+    """A line with standard errors for every name of a kind, and the paper's figures (their column) dashed."""
+    for name, line, mark in lines(rows, of):
+        axis.errorbar(line[x], line[y], line[y + "_error"], capsize=capsize, label=name, **mark)
+        if published:
+            axis.plot(line[x], line[published], "--", color=mark["color"], alpha=0.5)
+
+
+def draw_truths(axis: Any, rows: pd.DataFrame) -> None:
+    """Both truths by true MI."""
+    truth = rows.drop_duplicates("true_bits")
+    axis.plot(truth["true_bits"], truth["true_bits"], "k-", label="nominal MI")
+    axis.plot(truth["true_bits"], truth["decodable_bits"], "k:", label="decodable MI")
+    axis.set(xlabel="true MI (bits)")
+
+
 def draw_unseen(axis: Any, rows: pd.DataFrame, column: str = "held_out_bits") -> None:
     """Training batches (solid) and unseen pairs (dashed: their column) by true MI."""
     for bound, line, mark in lines(rows, "bound"):
         axis.plot(line["true_bits"], line["settled_mean_bits"], label=bound, **mark)
-        axis.errorbar(
-            line["true_bits"],
-            line[column],
-            line[column + "_error"],
-            linestyle="--",
-            capsize=3,
-            fillstyle="none",
-            **mark,
-        )
+        dashed = {"linestyle": "--", "capsize": 3, "fillstyle": "none"} | mark
+        axis.errorbar(line["true_bits"], line[column], line[column + "_error"], **dashed)
     axis.axline((0, 0), slope=1, color="black", linewidth=0.8, label="true MI")
     axis.set(xlabel="true MI (bits); dashed: unseen pairs")

@@ -6,42 +6,22 @@ runs that share their seed. The inner critic has no parameters and is evaluated 
 
 from __future__ import annotations
 
-import argparse
 import functools
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.common.figures import grid_panels
-from analysis.common.marks import BLUE, lines
-from analysis.common.tables import Analysis, Claim, Result, main, plus_minus, summarise
-from analysis.mi_benchmark._benchmark import (  # fmt: skip
-    CURVES_ONLY,
-    DECODED,
-    FLOOR,
-    GROUP,
-    OFF_BY_DEFINITION,
-    PUBLISHED,
-    REASONABLE,
-    by_truth,
-    every_claim,
-    figures_text,
-    notes,
-    oracle,
-    oracle_text,
-    over_seeds,
-    ratio_claim,
-    relative_error,
-    setting,
-    trained_and_decoded,
-    unlike_published,
-    unseen,
-    with_constants,
-    with_decodable,
-)
+from analysis.common.figures import draw_estimates, drawing, grid_panels
+from analysis.common.marks import BLUE
+from analysis.common.tables import Analysis, Claim, Result, main
+from analysis.mi_benchmark._benchmark import Benchmark, Evidence, by_bound, figure_text, figures_text
+from analysis.mi_benchmark._claims import every_claim, ratio_claim, relative_error
+from analysis.mi_benchmark._notes import CURVES_ONLY, DECODED, PUBLISHED
+from analysis.mi_benchmark._terms import FLOOR, GROUP, OFF_BY_DEFINITION, REASONABLE, SCORES, titled
 from infoscope import tracking
 
 CRITICS = ("inner", "bilinear", "separable", "joint")
@@ -49,79 +29,54 @@ UNSTRUCTURED = ("images", "text", "mixture")
 PLACE = [*GROUP, "sources", "place", "true_bits", "critic", "bound"]
 PUBLISHED_SETTING = PUBLISHED | {"sources": {10, 20}, "pool": PUBLISHED["pool"] | {"mnist+imdb-bert"}}
 SPAN = 200  # of the exponential moving average, as in the paper
-TITLES = {
-    "bias_bits": "bias (bits)",
-    "variance_bits2": "variance (bits²)",
-    "mse_bits2": "MSE (bits²)",
-    "floor_mse_bits2": "oracle critic",
-    "decodable_bits": "decodable MI (bits)",
-    "decodable_mse_bits2": "MSE, decodable",
-}
+TITLES = titled("bias_bits", "variance_bits2", "mse_bits2", "floor_mse_bits2", "decodable_bits", "decodable_mse_bits2")
 
 
-def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
-    """The MSE of all; for each domain, the figures and curves; and the estimates on unseen pairs."""
-    trained, decoded, left_out = trained_and_decoded(runs, axes=("critic", "sources"))
-    rows = with_decodable(by_truth(trained), decoded, on=("sources",))
+def with_place(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with their domain as a place, by numbers of sources where there are several, and the critic's rank."""
     several = rows.groupby("domain")["sources"].transform("nunique") > 1
     named = rows["domain"] + " (" + rows["sources"].astype(str) + " sources)"
-    rows = rows.assign(place=rows["domain"].mask(several, named))
-    rows = rows.sort_values("bound").sort_values("critic", key=lambda names: names.map(CRITICS.index), kind="stable")
-    rows = rows.sort_values([*GROUP, "sources", "true_bits"], kind="stable")
-    words = [setting(trained), *unlike_published(trained, PUBLISHED_SETTING), *notes(trained), *left_out]
-    domains = [one_domain(place, part, words) for place, part in rows.groupby("place", sort=False)]
-    return [all_critics(rows, words), *domains, unseen(rows, PLACE, words, grid=("place", "critic"))]
+    return rows.assign(place=rows["domain"].mask(several, named), rank=rows["critic"].map(CRITICS.index))
 
 
-def all_critics(rows: pd.DataFrame, words: list[str]) -> Result:
+def tables(evidence: Evidence) -> Sequence[Result]:
+    """The MSE of all; for each domain, the figures and curves; and the estimates on unseen pairs."""
+    places = evidence.rows.groupby("place", sort=False)
+    domains = [one_domain(place, replace(evidence, rows=rows)) for place, rows in places]
+    return [all_critics(evidence), *domains, evidence.unseen(PLACE, "place", "critic")]
+
+
+def all_critics(evidence: Evidence) -> Result:
     """MSE by place, true MI and critic, the estimators side by side, with the oracle critic as one more critic."""
-    figures = with_constants(summarise(rows, PLACE, ["mse_bits2"]), rows, PLACE)
-    said = [plus_minus(*pair) for pair in zip(figures["mse_bits2"], figures["mse_bits2_error"])]
-    long = pd.concat([figures.assign(said=said), figures.assign(critic="oracle", said=oracle_text(figures))])
-    index = ["place", "pool", "true_bits", "critic"]
-    wide = long.pivot_table(index=index, columns="bound", values="said", aggfunc="first", sort=False).fillna("not run")
-    order = pd.MultiIndex.from_frame(
-        long[index].drop_duplicates().sort_values(index[:3], kind="stable", key=_in_order(rows))
-    )
-    text = wide.reindex(order).reset_index()
-    names = {"place": "domain", "pool": "data", "true_bits": "true MI (bits)"}
-    caption = [
+    figures = evidence.figures(PLACE, ["mse_bits2"])
+    ours = figures.assign(said=figure_text(figures, "mse_bits2"))
+    oracle = figures.assign(critic="oracle", said=figure_text(figures, "floor_mse_bits2"))
+    text = by_bound(pd.concat([ours, oracle]), ["place", "pool", "true_bits", "critic"], "not run")
+    said = (
         f"MSE (bits²) over all steps of a segment, by critic and estimator. {CURVES_ONLY} "
         f"Reliable here: within {REASONABLE:.0%} of the true MI in the second half of the segment; {OFF_BY_DEFINITION} "
-        "is left out of that, being 0.53 bits low by definition.",
-        over_seeds(figures),
-        oracle(rows),
-        *words,
-    ]
-    draw = functools.partial(grid_panels, figures, "place", "bound", draw_mse, "MSE (bits²)")
-    return Result("mse", figures, text.rename(columns=names), "\n".join(caption), draw, claims(rows))
+        "is left out of that, being 0.53 bits low by definition."
+    )
+    text = text.rename(columns={"place": "domain", "pool": "data", "true_bits": "true MI (bits)"})
+    draw = drawing(figures, draw_mse, "MSE (bits²)", "place", "bound")
+    return evidence.result("mse", figures, text, [said], draw, claims(evidence.rows))
 
 
-def _in_order(rows: pd.DataFrame) -> Any:
-    """A sorting key that keeps the places in the order of the rows."""
-    place = {name: number for number, name in enumerate(dict.fromkeys(rows["place"]))}
-    return lambda values: values.map(place) if values.name == "place" else values
-
-
-def one_domain(place: str, rows: pd.DataFrame, words: list[str]) -> Result:
+def one_domain(place: str, evidence: Evidence) -> Result:
     """Bias, variance and MSE of a domain, against both truths, with the curves of one seed."""
     by = [*GROUP, "critic", "bound", "true_bits"]
-    averaged = [name for name in TITLES if name not in ("floor_mse_bits2", "decodable_bits")]
-    figures = with_constants(summarise(rows, by, averaged), rows, by)
+    figures = evidence.figures(by, TITLES)
     figures = figures.sort_values(["critic", "bound"], key=lambda names: names.map(list(dict.fromkeys(names)).index))
+    rows = evidence.rows
     chosen = rows[rows["seed"] == rows["seed"].min()].drop_duplicates("run_id")
-    caption = [
+    said = (
         f"{place}: all steps of a segment; bias = mean estimate - truth. {DECODED} {CURVES_ONLY} Curves: "
         f"seed {chosen['seed'].iloc[0]}, every step (faint) and its exponential moving average of span {SPAN}; an axis "
-        "ends at 1.5 times the largest true MI.",
-        over_seeds(figures),
-        oracle(rows),
-        *words,
-    ]
-    name = place.replace(" (", "-").replace(")", "").replace(" ", "-")
-    return Result(
-        name, figures, figures_text(figures, by, TITLES), "\n".join(caption), functools.partial(curves, chosen)
+        "ends at 1.5 times the largest true MI."
     )
+    name = place.replace(" (", "-").replace(")", "").replace(" ", "-")
+    text = figures_text(figures, by, TITLES)
+    return evidence.result(name, figures, text, [said], functools.partial(curves, chosen))
 
 
 def claims(rows: pd.DataFrame) -> list[Claim]:
@@ -175,7 +130,7 @@ def unstructured_claims(place: str, rows: pd.DataFrame) -> list[Claim]:
     joint = rows[rows["critic"] == "joint"]
     joint = joint[joint.groupby("true_bits")["relative"].transform("min") <= REASONABLE]  # else none has an advantage
     for smile in sorted(name for name in set(rows["bound"]) if name.startswith("smile")):
-        for truth, figure in (("nominal", "mse_bits2"), ("decodable", "decodable_mse_bits2")):
+        for truth, figure in SCORES.items():
             scored = joint.dropna(subset="decodable_bits") if truth == "decodable" else joint
             statement = (
                 f"No advantage of {smile} over DV, {place}: against the {truth} MI, DV's MSE is at most 10 % larger."
@@ -200,8 +155,7 @@ def stability_claims(rows: pd.DataFrame) -> list[Claim]:
 
 def draw_mse(axis: Any, rows: pd.DataFrame) -> None:
     """MSE by true MI, a line per critic, on a logarithmic axis."""
-    for critic, line, mark in lines(rows, "critic"):
-        axis.errorbar(line["true_bits"], line["mse_bits2"], line["mse_bits2_error"], capsize=2, label=critic, **mark)
+    draw_estimates(axis, rows, "true_bits", "mse_bits2", of="critic")
     floor = rows.drop_duplicates("true_bits")
     axis.plot(floor["true_bits"], floor[FLOOR[1]], ":", color="grey", label="oracle critic")
     axis.set(xlabel="true MI (bits)", yscale="log")
@@ -225,7 +179,17 @@ def draw_curve(axis: Any, runs: pd.DataFrame) -> None:
     axis.set(xlabel="step", ylim=(-0.25 * highest, 1.5 * highest))
 
 
-ANALYSIS = Analysis("critic-architecture", analyse)
+ANALYSIS = Analysis(
+    "critic-architecture",
+    Benchmark(
+        tables,
+        order=[*GROUP, "sources", "true_bits", "rank", "bound"],
+        axes=("critic", "sources"),
+        decoded_by=("sources",),
+        setting=PUBLISHED_SETTING,
+        derive=with_place,
+    ),
+)
 
 if __name__ == "__main__":
     main(ANALYSIS)

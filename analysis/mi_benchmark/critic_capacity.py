@@ -9,35 +9,21 @@ from __future__ import annotations
 import argparse
 import functools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.common.figures import panels
+from analysis.common.figures import drawing
 from analysis.common.marks import GREEN, VERMILLION, in_order, lines, style
-from analysis.common.tables import Analysis, Claim, Result, main, plus_minus, published, summarise, verdict
-from analysis.mi_benchmark._benchmark import (
-    FLOOR,
-    GROUP,
-    at,
-    notes,
-    one_setting,
-    oracle,
-    oracle_text,
-    over_seeds,
-    published_errors,
-    setting,
-    unlike_published,
-)
+from analysis.common.tables import Analysis, Claim, Result, main, published, summarise, verdict
+from analysis.mi_benchmark._benchmark import Evidence, at, beside_published, figure_text, figures_text, one_setting
+from analysis.mi_benchmark._notes import oracle, over_seeds, unlike_published
+from analysis.mi_benchmark._terms import FLOOR, GROUP, PAPERS, titled
 from infoscope.metrics import correlation
 
-TITLES = {
-    "bias_bits": "bias (bits)",
-    "variance_bits2": "variance (bits²)",
-    "mse_bits2": "MSE (bits²)",
-    "settled_mse_bits2": "MSE, 2nd half",
-}
+TITLES = titled("bias_bits", "variance_bits2", "mse_bits2", "settled_mse_bits2")
 PRINTED = ("bias_bits", "variance_bits2", "mse_bits2")  # in the paper
 PUBLISHED_BOUND = "smile-inf"
 
@@ -56,40 +42,39 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
         size = "width" if study == "width" else "depth"
         chosen, left_out = one_setting(runs[runs["study"] == study], axes=(size, "critic"))
         chosen = at(chosen, bits).sort_values([*GROUP, "critic", size, "seed"], kind="stable")
+        evidence = Evidence(chosen, chosen.iloc[:0], chosen, left_out=left_out)
         prefix = "" if study == "depth" else f"{study}-"
         if size == "depth":
-            results.append(by_depth(chosen[chosen["bound"] == bound], bound, bits, left_out, prefix))
-        results.append(by_estimator(chosen, size, bits, left_out, prefix))
+            results.append(by_depth(evidence, bound, bits, prefix))
+        results.append(by_estimator(evidence, size, bits, prefix))
     return results
 
 
-def by_depth(runs: pd.DataFrame, bound: str, bits: float, left_out: list[str], prefix: str) -> Result:
+def by_depth(evidence: Evidence, bound: str, bits: float, prefix: str) -> Result:
     """Table 2 with standard errors, the settled half, the oracle critic and the published figures."""
+    runs = evidence.rows[evidence.rows["bound"] == bound]
     figures = summarise(runs, [*GROUP, "study", "depth"], TITLES)
     figures = figures.merge(runs.groupby(GROUP, as_index=False)[FLOOR].first(), on=GROUP)
-    theirs = published_errors("table2").rename(columns={name: f"published_{name}" for name in PRINTED})
+    figures = beside_published(figures, "table2", ["domain", "depth"])
     comparable = bound == PUBLISHED_BOUND and bits == 2 and set(runs["critic"]) == {"joint"}
-    figures = figures.merge(theirs if comparable else theirs.iloc[:0], on=["domain", "depth"], how="left")
-
-    text = figures[[*GROUP, "depth", "runs"]].rename(columns={"pool": "data"})
-    for column, title in TITLES.items():
-        text[title] = [plus_minus(*pair) for pair in zip(figures[column], figures[column + "_error"])]
-    text["oracle critic"] = oracle_text(figures)
+    text = figures_text(figures, [*GROUP, "depth"], TITLES | {"floor_mse_bits2": "oracle critic"})
     for column in PRINTED if comparable else ():
         turned = ", sign turned" if column == "bias_bits" else ""
-        text[f"paper: {TITLES[column].split()[0]}{turned}"] = figures[f"published_{column}"].map("{:.3f}".format)
+        text[f"paper: {TITLES[column].split()[0]}{turned}"] = figures[PAPERS + column].map("{:.3f}".format)
+    if not comparable:
+        figures[[PAPERS + column for column in PRINTED]] = np.nan
 
+    compared = comparison(runs, bits) if comparable else []
+    of_setting, *others = replace(evidence, trained=runs, comparison=compared).notes
     caption = [
         f"Error of {bound} by critic depth at a true MI of {bits:g} bits; bias = mean estimate - truth. "
         f"{over_seeds(figures)}",
-        setting(runs),
+        of_setting,
         "All steps count, the start from scratch included, as in the paper; the second half is the settled critic.",
         oracle(runs),
-        *(comparison(runs, bits) if comparable else []),
-        *notes(runs),
-        *left_out,
+        *others,
     ]
-    draw = functools.partial(panels, figures, draw_depths, "MSE (bits²)")
+    draw = drawing(figures, draw_depths, "MSE (bits²)")
     return Result(f"{prefix}{bound}-{bits:g}bits", figures, text, "\n".join(caption), draw, correlations(runs))
 
 
@@ -127,25 +112,20 @@ def correlations(runs: pd.DataFrame) -> list[Claim]:
     return claims
 
 
-def by_estimator(runs: pd.DataFrame, size: str, bits: float, left_out: list[str], prefix: str) -> Result:
+def by_estimator(evidence: Evidence, size: str, bits: float, prefix: str) -> Result:
     """The MSE of every estimator by the size of the critic (depth or width), with the oracle critic's."""
     rows = [*GROUP, "critic", "bound"]
-    figures = summarise(runs, [*rows, size], ["mse_bits2"])
-    floors = runs.groupby(rows, as_index=False, sort=False)[FLOOR].first()
-    shown = [plus_minus(*pair) for pair in zip(figures["mse_bits2"], figures["mse_bits2_error"])]
-    wide = figures.assign(shown=shown).pivot(index=rows, columns=size, values="shown").fillna("not run")
+    figures = summarise(evidence.rows, [*rows, size], ["mse_bits2"])
+    floors = evidence.rows.groupby(rows, as_index=False, sort=False)[FLOOR].first()
+    shown = figures.assign(shown=figure_text(figures, "mse_bits2"))
+    wide = shown.pivot(index=rows, columns=size, values="shown").fillna("not run")
     wide.columns = [f"{size} {value}" for value in wide.columns]
     text = floors[rows].merge(wide.reset_index(), on=rows).rename(columns={"pool": "data", "bound": "estimator"})
-    text["oracle critic"] = oracle_text(floors)
-    caption = [
-        f"MSE (bits²) of every estimator by critic {size} at a true MI of {bits:g} bits, all steps.",
-        over_seeds(figures),
-        setting(runs),
-        *notes(runs),
-        *left_out,
-    ]
-    draw = functools.partial(panels, figures, functools.partial(draw_estimators, size), "MSE (bits²)")
-    return Result(f"{prefix}all-{bits:g}bits", figures.merge(floors, on=rows), text, "\n".join(caption), draw)
+    text["oracle critic"] = figure_text(floors, "floor_mse_bits2")
+    said = f"MSE (bits²) of every estimator by critic {size} at a true MI of {bits:g} bits, all steps."
+    draw = drawing(figures, functools.partial(draw_estimators, size), "MSE (bits²)")
+    name = f"{prefix}all-{bits:g}bits"
+    return evidence.result(name, figures.merge(floors, on=rows), text, [said], draw, has_oracle=False)
 
 
 def draw_depths(axis: Any, rows: pd.DataFrame) -> None:

@@ -7,96 +7,67 @@ that share their seed, hence their data and initial weights.
 
 from __future__ import annotations
 
-import argparse
-import functools
 from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
-from analysis.common.figures import panels
-from analysis.common.marks import lines
-from analysis.common.tables import Analysis, Claim, Result, main, plus_minus, summarise
-from analysis.mi_benchmark._benchmark import (
-    DECODED,
-    FLOOR,
-    GROUP,
-    by_truth,
-    notes,
-    oracle,
-    over_seeds,
-    paired,
-    paired_claim,
-    published_errors,
-    setting,
-    trained_and_decoded,
-    unlike_published,
-    unseen,
-    with_decodable,
-)
+from analysis.common.figures import draw_estimates, drawing
+from analysis.common.figures import draw_truths as draw_both
+from analysis.common.tables import Analysis, Claim, Result, main, summarise
+from analysis.mi_benchmark._benchmark import Benchmark, Evidence, beside_published, by_bound, figure_text, figures_text
+from analysis.mi_benchmark._claims import paired, paired_claim
+from analysis.mi_benchmark._notes import DECODED, oracle, over_seeds
+from analysis.mi_benchmark._terms import FLOOR, GROUP, SCORES, titled
 
 ESTIMATORS = ("nwj", "js", "infonce", "dv", "mine", "smile-1", "smile-5", "smile-inf")  # their order in the tables
 PLACE = [*GROUP, "true_bits", "bound"]
+TITLES = titled(
+    "decodable_bits", "mean_bits", "mse_bits2", "decodable_mse_bits2", mean_bits="mean estimate (bits)",
+    mse_bits2="MSE, nominal",
+)  # fmt: skip
 
 
-def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+def with_rank(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the place of their estimator among the paper's."""
+    ranks = {name: rank for rank, name in enumerate(ESTIMATORS)}
+    return rows.assign(rank=rows["bound"].map(ranks).fillna(len(ESTIMATORS)))
+
+
+def tables(evidence: Evidence) -> Sequence[Result]:
     """Table 3; the same against what can be decoded; and the estimates on unseen pairs."""
-    trained, decoded, left_out = trained_and_decoded(runs)
-    rows = with_decodable(by_truth(trained), decoded)
-    by_name = rows["bound"].map({name: place for place, name in enumerate(ESTIMATORS)}).fillna(len(ESTIMATORS))
-    rows = rows.assign(place=by_name).sort_values([*GROUP, "true_bits", "place", "bound", "seed"], ignore_index=True)
-    words = [setting(trained), *unlike_published(trained), *notes(trained), *left_out]
-    return [table_3(rows, words), both_truths(rows, words), unseen(rows, PLACE, words)]
+    return [table_3(evidence), both_truths(evidence), evidence.unseen(PLACE)]
 
 
-def table_3(rows: pd.DataFrame, words: list[str]) -> Result:
+def table_3(evidence: Evidence) -> Result:
     """MSE by estimator: ours, the oracle critic's, the paper's."""
-    figures = summarise(rows, PLACE, ["bias_bits", "variance_bits2", "mse_bits2", "settled_mse_bits2"])
-    figures = figures.merge(rows.groupby(PLACE, as_index=False)[[*FLOOR, "floor_batches"]].first(), on=PLACE)
-    theirs = published_errors("table3")
-    theirs = theirs.rename(columns={name: f"published_{name}" for name in theirs.columns[3:]})
-    figures = figures.merge(theirs, on=["domain", "true_bits", "bound"], how="left")
-
-    said = {
-        "ours": [plus_minus(*pair) for pair in zip(figures["mse_bits2"], figures["mse_bits2_error"])],
-        "oracle critic": [plus_minus(value, float("nan"), "infinite") for value in figures["floor_mse_bits2"]],
-        "paper": [plus_minus(value, float("nan"), "-") for value in figures["published_mse_bits2"]],
-    }
-    index = [*GROUP, "true_bits", "of"]
-    long = pd.concat([figures[PLACE].assign(of=name, said=text) for name, text in said.items()])
-    bounds = list(dict.fromkeys(rows["bound"]))
-    text = long.pivot(index=index, columns="bound", values="said").fillna("-")[bounds]
-    order = pd.MultiIndex.from_frame(long[index].drop_duplicates().sort_values(index[:3], kind="stable"))
-    text = text.reindex(order).reset_index().rename(columns={"pool": "data", "true_bits": "true MI (bits)", "of": ""})
+    columns = ["bias_bits", "variance_bits2", "mse_bits2", "settled_mse_bits2"]
+    figures = evidence.figures(PLACE, columns, constant=(*FLOOR, "floor_batches"))
+    figures = beside_published(figures, "table3", ["domain", "true_bits", "bound"])
+    shown = {"ours": "mse_bits2", "oracle critic": "floor_mse_bits2", "paper": "published_mse_bits2"}
+    alone = figures.drop(columns="floor_mse_bits2_error")
+    long = pd.concat([figures[PLACE].assign(of=of, said=figure_text(alone, name)) for of, name in shown.items()])
+    text = by_bound(long, [*GROUP, "true_bits", "of"], "-")
+    text = text.rename(columns={"pool": "data", "true_bits": "true MI (bits)", "of": ""})
     caption = [
         "MSE (bits²) over all steps of a segment, by estimator.",
         f"{over_seeds(figures)} The paper's figures are one run each.",
-        oracle(rows),
-        *words,
+        oracle(evidence.rows),
+        *evidence.notes,
     ]
-    draw = functools.partial(panels, figures, draw_mse, "MSE (bits²)")
-    return Result("mse", figures, text, "\n".join(caption), draw, claims(rows))
+    draw = drawing(figures, draw_mse, "MSE (bits²)")
+    return Result("mse", figures, text, "\n".join(caption), draw, claims(evidence.rows))
 
 
-def both_truths(rows: pd.DataFrame, words: list[str]) -> Result:
+def both_truths(evidence: Evidence) -> Result:
     """The estimates of all steps against the nominal and against the decodable truth."""
-    columns = ["decodable_bits", "mean_bits", "mse_bits2", "decodable_mse_bits2"]
-    figures = summarise(rows, PLACE, columns)
-    known = rows.groupby(PLACE, as_index=False, sort=False)["decodable_bits_error"].first()
+    figures = summarise(evidence.rows, PLACE, TITLES)
+    known = evidence.rows.groupby(PLACE, as_index=False, sort=False)["decodable_bits_error"].first()
     figures = figures.drop(columns="decodable_bits_error").merge(known, on=PLACE)
-    titles = {"pool": "data", "true_bits": "true MI (bits)", "bound": "estimator"}
-    text = figures[[*PLACE, "runs"]].rename(columns=titles)
-    titles = ("decodable MI (bits)", "mean estimate (bits)", "MSE, nominal", "MSE, decodable")
-    for column, title in zip(columns, titles):
-        missing = "not decoded" if "decodable" in column else "diverged"
-        text[title] = [plus_minus(*pair, missing) for pair in zip(figures[column], figures[column + "_error"])]
-    caption = [
-        f"The estimates of all steps scored against the nominal true MI and against the decodable one. {DECODED}",
-        over_seeds(figures),
-        *words,
-    ]
-    draw = functools.partial(panels, figures, draw_truths, "estimate (bits)")
-    return Result("both-truths", figures, text, "\n".join(caption), draw, truth_claims(rows))
+    said = f"The estimates of all steps scored against the nominal true MI and against the decodable one. {DECODED}"
+    text = figures_text(figures, PLACE, TITLES)
+    draw = drawing(figures, draw_truths, "estimate (bits)")
+    return evidence.result("both-truths", figures, text, [said], draw, truth_claims(evidence.rows), has_oracle=False)
 
 
 def claims(rows: pd.DataFrame) -> list[Claim]:
@@ -129,7 +100,7 @@ def truth_claims(rows: pd.DataFrame) -> list[Claim]:
     return [
         paired_claim(statement.format(bound, truth), text, "bound", bound, "dv", figure)
         for bound in ("smile-1", "smile-5")
-        for truth, figure in (("nominal", "mse_bits2"), ("decodable", "decodable_mse_bits2"))
+        for truth, figure in SCORES.items()
     ]
 
 
@@ -164,23 +135,19 @@ def no_universal_winner(rows: pd.DataFrame) -> Claim:
 
 def draw_mse(axis: Any, rows: pd.DataFrame) -> None:
     """MSE by true MI, one line per estimator, ours solid and the paper's dashed, on a logarithmic axis."""
-    for bound, line, mark in lines(rows, "bound"):
-        axis.errorbar(line["true_bits"], line["mse_bits2"], line["mse_bits2_error"], capsize=3, label=bound, **mark)
-        axis.plot(line["true_bits"], line["published_mse_bits2"], "--", color=mark["color"], alpha=0.5)
+    draw_estimates(axis, rows, "true_bits", "mse_bits2", capsize=3, published="published_mse_bits2")
     axis.set(xlabel="true MI (bits); dashed: paper", yscale="log")
 
 
 def draw_truths(axis: Any, rows: pd.DataFrame) -> None:
     """Mean estimates by true MI, with both truths."""
-    for bound, line, mark in lines(rows, "bound"):
-        axis.errorbar(line["true_bits"], line["mean_bits"], line["mean_bits_error"], capsize=3, label=bound, **mark)
-    truth = rows.drop_duplicates("true_bits")
-    axis.plot(truth["true_bits"], truth["true_bits"], "k-", label="nominal MI")
-    axis.plot(truth["true_bits"], truth["decodable_bits"], "k:", label="decodable MI")
-    axis.set(xlabel="true MI (bits)")
+    draw_estimates(axis, rows, "true_bits", "mean_bits", capsize=3)
+    draw_both(axis, rows)
 
 
-ANALYSIS = Analysis("estimator-choice", analyse)
+ANALYSIS = Analysis(
+    "estimator-choice", Benchmark(tables, order=[*GROUP, "true_bits", "rank", "bound", "seed"], derive=with_rank)
+)
 
 if __name__ == "__main__":
     main(ANALYSIS)

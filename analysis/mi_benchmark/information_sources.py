@@ -7,78 +7,46 @@ Errors are standard errors over seeds.
 
 from __future__ import annotations
 
-import argparse
-import dataclasses
-import functools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.common.figures import grid_panels
-from analysis.common.marks import lines
-from analysis.common.tables import Analysis, Claim, Result, main, summarise
-from analysis.mi_benchmark._benchmark import (
-    CURVES_ONLY,
-    DECODED,
-    GROUP,
-    OFF_BY_DEFINITION,
-    PUBLISHED,
-    REASONABLE,
-    by_truth,
-    figures_text,
-    limit_claim,
-    notes,
-    oracle,
-    over_seeds,
-    relative_error,
-    setting,
-    trained_and_decoded,
-    unlike_published,
-    unseen,
-    verdict_below,
-    with_constants,
-    with_decodable,
-)
+from analysis.common.figures import draw_estimates, drawing
+from analysis.common.tables import Analysis, Claim, Result, main
+from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
+from analysis.mi_benchmark._claims import limit_claim, relative_error, verdict_below
+from analysis.mi_benchmark._notes import CURVES_ONLY, DECODED, PUBLISHED, unlike_published
+from analysis.mi_benchmark._terms import GROUP, NOT_DECODED, OFF_BY_DEFINITION, REASONABLE, TRUTHS, titled
 
 AS_PUBLISHED = "as published"
 PANELS = {"1 bit in all": lambda n: 1.0, "1/2 bit per source": lambda n: n / 2, "1 bit per source": float}
 OWN_TASK = {"gaussian": lambda n: n / math.log(2), "images": lambda n: 1.0, "text": float}  # of the published figure
 UP_TO = {"gaussian": 4, "images": 36, "text": 64}  # sources up to which the paper calls estimates reliable
-TRUTHS = {"nominal": "true_bits", "decodable": "decodable_bits"}  # the column of each
 PUBLISHED_SETTING = {name: valid for name, valid in PUBLISHED.items() if name != "schedule_bits"}  # the panel's own MI
 PUBLISHED_SETTING |= {"steps": {20_000}, "size": {60}, "sources": set(range(1, 101))}
 PLACE = ["panel", *GROUP, "sources", "true_bits", "bound"]
-TITLES = {
-    "mean_bits": "mean (bits)",
-    "ratio": "mean / truth",
-    "settled_mean_bits": "mean, 2nd half",
-    "mse_bits2": "MSE (bits²)",
-    "floor_mean_bits": "oracle critic, mean",
-    "floor_mse_bits2": "oracle critic, MSE",
-    "decodable_bits": "decodable MI (bits)",
-    "decodable_mse_bits2": "MSE, decodable",
-}
+TITLES = titled(
+    "mean_bits", "ratio", "settled_mean_bits", "mse_bits2", "floor_mean_bits", "floor_mse_bits2", "decodable_bits",
+    "decodable_mse_bits2", ratio="mean / truth", floor_mse_bits2="oracle critic, MSE",
+)  # fmt: skip
 
 
-def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+def tables(evidence: Evidence) -> Sequence[Result]:
     """The relative estimates in every panel, and the estimates on unseen pairs."""
-    trained, decoded, left_out = trained_and_decoded(runs, axes=("sources", "rows", "schedule_bits"))
-    rows = with_decodable(by_truth(trained), decoded, on=("sources",))
-    rows = rows.assign(ratio=rows["mean_bits"] / rows["true_bits"])
-    shown = in_panels(rows).sort_values(["panel_order", *GROUP, "sources", "bound"], kind="stable")
-    theirs = shown[shown["panel"] == AS_PUBLISHED]
+    rows = in_panels(evidence.rows).sort_values(["panel_order", *GROUP, "sources", "bound"], kind="stable")
+    theirs = rows[rows["panel"] == AS_PUBLISHED]
     other = ["Note: no run is of a published task."] if theirs.empty else unlike_published(theirs, PUBLISHED_SETTING)
-    words = [setting(trained), *other, *notes(trained), *left_out]
-    new = unseen(rows.sort_values([*GROUP, "sources", "true_bits", "bound"], kind="stable"), PLACE[1:], words)
-    return [relative_estimates(shown, words), dataclasses.replace(new, draw=None)]
+    evidence = replace(evidence, comparison=other)
+    return [relative_estimates(replace(evidence, rows=rows)), replace(evidence.unseen(PLACE[1:]), draw=None)]
 
 
 def in_panels(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of every panel, named; a run may be in several."""
-    parts = []
+    rows, parts = rows.assign(ratio=rows["mean_bits"] / rows["true_bits"]), []
     for order, (panel, bits) in enumerate(PANELS.items()):
         here = np.isclose(rows["true_bits"], rows["sources"].map(bits))
         parts.append(rows[here].assign(panel=panel, panel_order=order))
@@ -88,11 +56,10 @@ def in_panels(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def relative_estimates(rows: pd.DataFrame, words: list[str]) -> Result:
+def relative_estimates(evidence: Evidence) -> Result:
     """Mean estimate, its ratio to the truth and MSE, by panel and number of sources."""
-    averaged = [name for name in TITLES if not name.startswith(("floor", "decodable_bits"))]
-    figures = with_constants(summarise(rows, PLACE, averaged), rows, PLACE)
-    caption = [
+    figures = evidence.figures(PLACE, TITLES)
+    said = [
         f"Estimates over all steps by the number of sources. {CURVES_ONLY} The first three "
         "panels have the same true MI in every domain. The panel 'as published' is the paper's figure, three different "
         "tasks: Gaussian pairs at one nat (1.44 bits) per source, images at 1 bit in all, text at one bit per source; "
@@ -100,12 +67,10 @@ def relative_estimates(rows: pd.DataFrame, words: list[str]) -> Result:
         f"Reliable here: the estimators' median of |mean / truth - 1| is below {REASONABLE:.0%} (the paper gives no "
         f"number); {OFF_BY_DEFINITION} is left out, being 0.53 bits low by definition, and infonce cannot exceed "
         f"log2 of the batch size. {DECODED}",
-        over_seeds(figures),
-        oracle(rows),
-        *words,
     ]
-    draw = functools.partial(grid_panels, figures, "panel", "domain", draw_ratio, "mean / truth")
-    return Result("sources", figures, figures_text(figures, PLACE, TITLES), "\n".join(caption), draw, claims(rows))
+    text = figures_text(figures, PLACE, TITLES)
+    draw = drawing(figures, draw_ratio, "mean / truth", "panel", "domain")
+    return evidence.result("sources", figures, text, said, draw, claims(evidence.rows))
 
 
 def typical_error(rows: pd.DataFrame, truth: str) -> pd.DataFrame:
@@ -163,7 +128,7 @@ def threshold(panel: str, domain: str, truth: str, errors: pd.DataFrame) -> Clai
 
 def nothing_known(truth: str) -> str:
     """Why there is no error against a truth."""
-    return "no labels were decoded." if truth == "decodable" else "no estimator that the claim is about was run."
+    return NOT_DECODED if truth == "decodable" else "no estimator that the claim is about was run."
 
 
 def reliable_up_to(errors: pd.Series) -> float:
@@ -206,8 +171,7 @@ def draw_ratio(axis: Any, rows: pd.DataFrame) -> None:
     """Mean over truth by number of sources, a line per estimator, the share of the truth that can be decoded, and where
     the paper's threshold lies.
     """
-    for bound, line, mark in lines(rows, "bound"):
-        axis.errorbar(line["sources"], line["ratio"], line["ratio_error"], capsize=2, label=bound, **mark)
+    draw_estimates(axis, rows, "sources", "ratio")
     axis.axhline(1, color="black", linewidth=0.8)
     truth = rows.drop_duplicates("sources")
     axis.plot(truth["sources"], truth["decodable_bits"] / truth["true_bits"], "k:", label="decodable MI")
@@ -216,7 +180,10 @@ def draw_ratio(axis: Any, rows: pd.DataFrame) -> None:
     axis.set(xlabel="sources", xscale="log", ylim=(0, 2))
 
 
-ANALYSIS = Analysis("information-sources", analyse)
+ANALYSIS = Analysis(
+    "information-sources",
+    Benchmark(tables, order=PLACE[1:], axes=("sources", "rows", "schedule_bits"), decoded_by=("sources",)),
+)
 
 if __name__ == "__main__":
     main(ANALYSIS)

@@ -7,39 +7,21 @@ compared within a seed.
 
 from __future__ import annotations
 
-import argparse
-import dataclasses
 import functools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.common.figures import draw_unseen, grid_panels
-from analysis.common.marks import BLUE, VERMILLION, lines
-from analysis.common.tables import Analysis, Claim, Result, main, summarise, verdict
-from analysis.mi_benchmark._benchmark import (
-    CURVES_ONLY,
-    DECODED,
-    GROUP,
-    OFF_BY_DEFINITION,
-    PUBLISHED,
-    REASONABLE,
-    by_truth,
-    figures_text,
-    limit_claim,
-    notes,
-    oracle,
-    over_seeds,
-    relative_error,
-    setting,
-    trained_and_decoded,
-    unlike_published,
-    unseen,
-    with_constants,
-    with_decodable,
-)
+from analysis.common.figures import draw_estimates, draw_unseen, drawing
+from analysis.common.marks import BLUE, VERMILLION
+from analysis.common.tables import Analysis, Claim, Result, main, verdict
+from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
+from analysis.mi_benchmark._claims import limit_claim, relative_error
+from analysis.mi_benchmark._notes import CURVES_ONLY, DECODED, PUBLISHED
+from analysis.mi_benchmark._terms import CONSTANT, GROUP, NOT_DECODED, OFF_BY_DEFINITION, REASONABLE, TRUTHS, titled
 from infoscope.metrics import correlation
 
 INVERTIBLE = {"batch": "batch statistics, as published", "fixed": "one fixed map"}
@@ -49,15 +31,10 @@ UNSEEN = "held_out_same_batch_bits"  # an encoder with batch statistics is the s
 PUBLISHED_SETTING = PUBLISHED | {"encoder_size": {"published"}, "network_depth": {50}}
 WHOLE = [*GROUP, "true_bits", "encoder", "statistics", "bound"]
 LAYERS = [*GROUP, "true_bits", "layer_index", "layer", "bound"]
-TITLES = {
-    ESTIMATE: "mean, 2nd half (bits)",
-    "mean_bits": "mean (bits)",
-    "mse_bits2": "MSE (bits²)",
-    "floor_mse_bits2": "oracle critic",
-    "decodable_bits": "decodable MI of the data (bits)",
-    "decodable_mse_bits2": "MSE, decodable",
-}
-AVERAGED = [name for name in TITLES if name not in ("floor_mse_bits2", "decodable_bits")]
+TITLES = titled(
+    "settled_mean_bits", "mean_bits", "mse_bits2", "floor_mse_bits2", "decodable_bits", "decodable_mse_bits2",
+    settled_mean_bits="mean, 2nd half (bits)", decodable_bits="decodable MI of the data (bits)",
+)  # fmt: skip
 CHANGES = {
     "change_bits": "change from the data",
     UNSEEN: "unseen, same batch size (bits)",
@@ -69,29 +46,26 @@ ANOTHER_MAP = (
 )
 
 
-def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+def with_truth(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the name of their panel's true MI, and whether something encodes the data."""
+    return rows.assign(truth=rows["true_bits"].map("{:g} bits".format), encoded=rows["encoder"] != "identity")
+
+
+def tables(evidence: Evidence) -> Sequence[Result]:
     """The invertible networks, the layers where there are some, and the estimates on unseen pairs."""
-    trained, decoded, left_out = trained_and_decoded(runs)
-    rows = with_decodable(by_truth(trained), decoded)
-    rows = rows.assign(truth=rows["true_bits"].map("{:g} bits".format), encoded=rows["encoder"] != "identity")
-    rows = rows.sort_values(
-        [*GROUP, "true_bits", "encoded", "statistics", "encoder", "layer_index", "bound"], kind="stable"
-    )
-    words = [setting(trained), *unlike_published(trained, PUBLISHED_SETTING), *notes(trained), *left_out]
-    results = []
+    results, rows = [], evidence.rows
     whole, layers = rows[rows["encoder"] != "resnet"], rows[rows["encoder"] == "resnet"]
     if not whole.empty:
-        results.append(invertible(with_change(whole), words))
-        new = unseen(whole, WHOLE, [ANOTHER_MAP, *words])
+        results.append(invertible(replace(evidence, rows=with_change(whole))))
+        new = replace(evidence, rows=whole).unseen(WHOLE, remarks=[ANOTHER_MAP])
         drawn = functools.partial(draw_unseen, column=UNSEEN)
-        draw = functools.partial(grid_panels, named(new.figures), "domain", "name", drawn, "estimate (bits)")
-        results.append(dataclasses.replace(new, draw=draw))
+        results.append(replace(new, draw=drawing(named(new.figures), drawn, "estimate (bits)", "domain", "name")))
     if not layers.empty:
         of_data = whole[(whole["encoder"] == "identity") & whole["domain"].isin(layers["domain"])]
         everything = pd.concat([of_data.assign(layer="(data)", layer_index=-1), layers], ignore_index=True)
-        results.append(layer_by_layer(everything, words))
-        new = unseen(layers, LAYERS, words)
-        results.append(dataclasses.replace(new, name="unseen-layers", draw=None))
+        results.append(layer_by_layer(replace(evidence, rows=everything)))
+        new = replace(evidence, rows=layers).unseen(LAYERS)
+        results.append(replace(new, name="unseen-layers", draw=None))
     return results
 
 
@@ -114,21 +88,19 @@ def with_change(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def invertible(rows: pd.DataFrame, words: list[str]) -> Result:
+def invertible(evidence: Evidence) -> Result:
     """Estimates behind every invertible network, and their change from the data's."""
-    figures = with_constants(summarise(rows, WHOLE, [*AVERAGED, *CHANGES]), rows, WHOLE)
-    text = figures_text(figures, WHOLE, TITLES | CHANGES)
-    caption = [
+    titles = TITLES | CHANGES
+    figures = evidence.figures(WHOLE, titles)
+    said = (
         "Estimates behind random invertible networks, which leave the MI as it is; change = estimate behind the "
         "network minus that for the data in the same seed, second half of a segment. Statistics 'batch': as published, "
         "normalised by the current batch, so that the code of a sample depends on its batch and the map is invertible "
-        f"only given that; 'fixed': one map for all. {ANOTHER_MAP} {CURVES_ONLY} {DECODED}",
-        over_seeds(figures),
-        oracle(rows),
-        *words,
-    ]
-    draw = functools.partial(grid_panels, named(figures), "domain", "name", draw_encoder, "estimate (bits)")
-    return Result("invertible", figures, text, "\n".join(caption), draw, invertible_claims(rows))
+        f"only given that; 'fixed': one map for all. {ANOTHER_MAP} {CURVES_ONLY} {DECODED}"
+    )
+    text = figures_text(figures, WHOLE, titles)
+    draw = drawing(named(figures), draw_encoder, "estimate (bits)", "domain", "name")
+    return evidence.result("invertible", figures, text, [said], draw, invertible_claims(evidence.rows))
 
 
 def invertible_claims(rows: pd.DataFrame) -> list[Claim]:
@@ -148,9 +120,10 @@ def invertible_claims(rows: pd.DataFrame) -> list[Claim]:
     return found
 
 
-def layer_by_layer(rows: pd.DataFrame, words: list[str]) -> Result:
+def layer_by_layer(evidence: Evidence) -> Result:
     """Estimates by layer with the least that data processing allows: the greatest estimate of the layers above."""
-    figures = with_constants(summarise(rows, LAYERS, AVERAGED), rows, LAYERS, extra=("truth",))
+    rows = evidence.rows
+    figures = evidence.figures(LAYERS, TITLES, constant=(*CONSTANT, "truth"))
     figures = figures.sort_values([*GROUP, "true_bits", "bound", "layer_index"], kind="stable", ignore_index=True)
     above = figures.iloc[::-1].groupby([*GROUP, "true_bits", "bound"], sort=False)[ESTIMATE]
     figures["least_bits"] = above.transform(lambda values: values.cummax().shift())
@@ -159,17 +132,14 @@ def layer_by_layer(rows: pd.DataFrame, words: list[str]) -> Result:
     text["least by data processing"] = [f"{value:.3f}" if value == value else "-" for value in figures["least_bits"]]
     violated = figures["missing_bits"] > 0
     text["below it by"] = figures["missing_bits"].map("{:.3f}".format).where(violated, "-")
-    caption = [
+    said = (
         f"Estimates by layer of the network, lowest first; (data): the images. No layer can carry more than the one "
         f"before it, so where an estimate is below the greatest of the layers above it, one of the two is wrong: "
         f"{violated.sum()} of {figures['least_bits'].notna().sum()} estimates are (before allowing for their errors), "
-        f"shaded in the figure. {CURVES_ONLY} {DECODED} It is that of the images.",
-        over_seeds(figures),
-        oracle(rows),
-        *words,
-    ]
-    draw = functools.partial(grid_panels, figures, "bound", "truth", draw_layers, "estimate (bits)")
-    return Result("layers", figures, text, "\n".join(caption), draw, layer_claims(rows[rows["layer_index"] >= 0]))
+        f"shaded in the figure. {CURVES_ONLY} {DECODED} It is that of the images."
+    )
+    draw = drawing(figures, draw_layers, "estimate (bits)", "bound", "truth")
+    return evidence.result("layers", figures, text, [said], draw, layer_claims(rows[rows["layer_index"] >= 0]))
 
 
 def layer_claims(rows: pd.DataFrame) -> list[Claim]:
@@ -177,11 +147,8 @@ def layer_claims(rows: pd.DataFrame) -> list[Claim]:
     found = []
     for (domain, pool), part in rows.groupby(GROUP, sort=False):
         judged = part[part["bound"] != OFF_BY_DEFINITION]
-        found += [
-            upper_more_accurate(f"{domain} ({pool})", judged, "nominal", "true_bits"),
-            upper_more_accurate(f"{domain} ({pool})", judged, "decodable", "decodable_bits"),
-            lower_estimated_less(f"{domain} ({pool})", judged),
-        ]
+        found += [upper_more_accurate(f"{domain} ({pool})", judged, *truth) for truth in TRUTHS.items()]
+        found.append(lower_estimated_less(f"{domain} ({pool})", judged))
     return found
 
 
@@ -192,7 +159,7 @@ def upper_more_accurate(place: str, rows: pd.DataFrame, truth: str, column: str)
     statement = f"Upper layers are estimated more accurately than lower ones, against the {truth} MI: {place}."
     rows = rows.dropna(subset=column)
     if rows.empty:
-        return Claim(statement, "undecided", "no labels were decoded.")
+        return Claim(statement, "undecided", NOT_DECODED)
     rows = rows.assign(relative=relative_error(rows, ESTIMATE, column))
     errors = rows.groupby(["seed", "layer_index"])["relative"].median().unstack("layer_index")
     finite = errors.where(np.isfinite(errors)).dropna(axis="columns", how="all")
@@ -221,8 +188,7 @@ def lower_estimated_less(place: str, rows: pd.DataFrame) -> Claim:
 
 def draw_encoder(axis: Any, rows: pd.DataFrame) -> None:
     """Estimates by true MI, a line per estimator, with both truths."""
-    for bound, line, mark in lines(rows, "bound"):
-        axis.errorbar(line["true_bits"], line[ESTIMATE], line[ESTIMATE + "_error"], capsize=2, label=bound, **mark)
+    draw_estimates(axis, rows, "true_bits", ESTIMATE)
     axis.axline((0, 0), slope=1, color="black", linewidth=0.8, label="nominal MI")
     truth = rows.drop_duplicates("true_bits")
     axis.plot(truth["true_bits"], truth["decodable_bits"], "k:", label="decodable MI")
@@ -244,7 +210,15 @@ def draw_layers(axis: Any, rows: pd.DataFrame) -> None:
     axis.set_xticks(place, labels=rows["layer"], rotation=90, fontsize="xx-small")
 
 
-ANALYSIS = Analysis("layer-dependency", analyse)
+ANALYSIS = Analysis(
+    "layer-dependency",
+    Benchmark(
+        tables,
+        order=[*GROUP, "true_bits", "encoded", "statistics", "encoder", "layer_index", "bound"],
+        setting=PUBLISHED_SETTING,
+        derive=with_truth,
+    ),
+)
 
 if __name__ == "__main__":
     main(ANALYSIS)

@@ -7,100 +7,60 @@ of the items; strengths and estimators are compared within a seed.
 
 from __future__ import annotations
 
-import argparse
-import functools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.common.figures import grid_panels
-from analysis.common.marks import lines
-from analysis.common.tables import Analysis, Claim, Result, main, plus_minus, summarise
-from analysis.mi_benchmark._benchmark import (
-    CURVES_ONLY,
-    DECODED,
-    GROUP,
-    OFF_BY_DEFINITION,
-    PUBLISHED,
-    REASONABLE,
-    by_truth,
-    every_claim,
-    figures_text,
-    notes,
-    oracle,
-    over_seeds,
-    ratio_claim,
-    relative_error,
-    setting,
-    trained_and_decoded,
-    unlike_published,
-    unseen,
-    with_constants,
-    with_decodable,
-)
+from analysis.common.figures import draw_estimates, drawing
+from analysis.common.tables import Analysis, Claim, Result, main, plus_minus
+from analysis.mi_benchmark._benchmark import Benchmark, Evidence, by_truth, figures_text
+from analysis.mi_benchmark._claims import every_claim, ratio_claim, relative_error
+from analysis.mi_benchmark._notes import CURVES_ONLY, DECODED, PUBLISHED
+from analysis.mi_benchmark._terms import CONSTANT, GROUP, NOT_DECODED, OFF_BY_DEFINITION, REASONABLE, SCORES, titled
 
 THRESHOLD = 0.4  # the eta beyond which the paper sees accuracy fall
 MODERATE, LARGE = 0.7, 6.0  # eta, and true MI in bits, up to and from which it calls MINE and SMILE-inf reliable
 MARGIN = 0.05  # of the nominal MI: a smaller loss of decodable MI is called none
+ACCURACY = ("accuracy", "accuracy_error")
 PLACE = [*GROUP, "true_bits", "nuisance", "bound"]
 PUBLISHED_SETTING = PUBLISHED | {"backgrounds": {"cifar10"}}
-TITLES = {
-    "mean_bits": "mean (bits)",
-    "settled_mean_bits": "mean, 2nd half",
-    "mse_bits2": "MSE (bits²)",
-    "decodable_mse_bits2": "MSE, decodable",
-    "decodable_bits": "decodable MI (bits)",
-    "accuracy": "decoding accuracy",
-    "floor_mse_bits2": "oracle critic",
-}
+TITLES = titled(
+    "mean_bits", "settled_mean_bits", "mse_bits2", "decodable_mse_bits2", "decodable_bits", "accuracy",
+    "floor_mse_bits2",
+)  # fmt: skip
 
 
-def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+def tables(evidence: Evidence) -> Sequence[Result]:
     """Estimates and errors by eta, and the estimates on unseen pairs."""
-    trained, decoded, left_out = trained_and_decoded(runs)
-    rows = with_decodable(by_truth(trained), decoded, on=("nuisance",))
-    rows = rows.drop(columns=["accuracy", "accuracy_error"], errors="ignore")
-    if "accuracy" in decoded:
-        keys = [*GROUP, "nuisance"]
-        known = decoded.groupby(keys, as_index=False)[["accuracy", "accuracy_error"]].first()
-        rows = rows.merge(known, on=keys, how="left")
-    else:
-        rows = rows.assign(accuracy=math.nan, accuracy_error=math.nan)
-    rows = rows.sort_values([*GROUP, "true_bits", "nuisance", "bound"], kind="stable")
-    backgrounds = ", ".join(sorted(set(trained["backgrounds"].dropna())))
-    words = [setting(trained), f"Backgrounds {backgrounds}.", *unlike_published(trained, PUBLISHED_SETTING)]
-    words += [*notes(trained), *left_out]
-    return [
-        by_strength(rows, by_truth(decoded) if len(decoded) else decoded, words),
-        unseen(rows, PLACE, words, grid=("pool", "nuisance")),
-    ]
+    keys = [*GROUP, "nuisance"]
+    known = evidence.decoded.reindex(columns=[*keys, *ACCURACY]).groupby(keys, as_index=False).first()
+    rows = evidence.rows.drop(columns=[*ACCURACY], errors="ignore").merge(known, on=keys, how="left")
+    backgrounds = ", ".join(sorted(set(evidence.trained["backgrounds"].dropna())))
+    evidence = replace(evidence, rows=rows, comparison=[f"Backgrounds {backgrounds}.", *evidence.comparison])
+    return [by_strength(evidence), evidence.unseen(PLACE, "pool", "nuisance")]
 
 
-def by_strength(rows: pd.DataFrame, decoded: pd.DataFrame, words: list[str]) -> Result:
+def by_strength(evidence: Evidence) -> Result:
     """Estimates by eta with both truths and the accuracy of decoding."""
-    averaged = [name for name in TITLES if name not in ("floor_mse_bits2", "decodable_bits", "accuracy")]
-    figures = with_constants(summarise(rows, PLACE, averaged), rows, PLACE, extra=("accuracy", "accuracy_error"))
+    figures = evidence.figures(PLACE, TITLES, constant=(*CONSTANT, *ACCURACY))
     figures = figures.assign(truth=figures["true_bits"].map("{:g} bits".format))
-    caption = [
+    said = (
         f"Estimates by the strength eta of the background. {CURVES_ONLY} {DECODED} A loss of it says that the labels "
-        "are harder to find, not that a perfect decoder could not.",
-        over_seeds(figures),
-        oracle(rows),
-        *words,
-    ]
-    draw = functools.partial(grid_panels, figures, "pool", "truth", draw_strength, "estimate (bits)")
-    return Result(
-        "strength", figures, figures_text(figures, PLACE, TITLES), "\n".join(caption), draw, claims(rows, decoded)
+        "are harder to find, not that a perfect decoder could not."
     )
+    text = figures_text(figures, PLACE, TITLES)
+    draw = drawing(figures, draw_strength, "estimate (bits)", "pool", "truth")
+    return evidence.result("strength", figures, text, [said], draw, claims(evidence.rows, evidence.decoded))
 
 
 def claims(rows: pd.DataFrame, decoded: pd.DataFrame) -> list[Claim]:
     """Section 5.6's sentences."""
-    known = rows.dropna(subset="decodable_bits")
-    truths = (("nominal", "mse_bits2", rows), ("decodable", "decodable_mse_bits2", known))
+    of = {"nominal": rows, "decodable": rows.dropna(subset="decodable_bits")}
+    truths = [(truth, figure, of[truth]) for truth, figure in SCORES.items()]
     found = [beyond_threshold(truth, figure, scored) for truth, figure, scored in truths]
     found.append(unchanged(decoded))
     found += reliable_at_large_mi(rows)
@@ -126,7 +86,8 @@ def unchanged(decoded: pd.DataFrame) -> Claim:
     statement = "The nuisance does not change the true MI: the decodable MI stays what it is without nuisance."
     keys = [*GROUP, "true_bits"]
     if decoded.empty:
-        return Claim(statement, "undecided", "no labels were decoded.")
+        return Claim(statement, "undecided", NOT_DECODED)
+    decoded = by_truth(decoded)
     decoded = decoded.assign(half_width=(decoded["decodable_high_bits"] - decoded["decodable_low_bits"]) / 2)
     both = decoded[decoded["nuisance"] > 0].merge(decoded[decoded["nuisance"] == 0], on=keys, suffixes=("", "_without"))
     if both.empty:
@@ -160,8 +121,7 @@ def reliable_at_large_mi(rows: pd.DataFrame) -> list[Claim]:
 
 def draw_strength(axis: Any, rows: pd.DataFrame) -> None:
     """Mean estimates by eta, with both truths."""
-    for bound, line, mark in lines(rows, "bound"):
-        axis.errorbar(line["nuisance"], line["mean_bits"], line["mean_bits_error"], capsize=2, label=bound, **mark)
+    draw_estimates(axis, rows, "nuisance", "mean_bits")
     truth = rows.drop_duplicates("nuisance")
     axis.plot(truth["nuisance"], truth["true_bits"], "k-", label="nominal MI")
     axis.errorbar(
@@ -173,7 +133,7 @@ def draw_strength(axis: Any, rows: pd.DataFrame) -> None:
     axis.set_xticks(truth["nuisance"], labels=names, rotation=90)
 
 
-ANALYSIS = Analysis("nuisance", analyse)
+ANALYSIS = Analysis("nuisance", Benchmark(tables, order=PLACE, decoded_by=("nuisance",), setting=PUBLISHED_SETTING))
 
 if __name__ == "__main__":
     main(ANALYSIS)

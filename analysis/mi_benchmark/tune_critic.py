@@ -20,7 +20,9 @@ from scipy import stats
 from analysis.common.marks import BLUE, MANY_TICKS, ORANGE, in_order, legend, save, written
 from analysis.common.searches import COMPLETE, FRACTION, SHOWN, STOPPED, best_of, steps_done, trials_of
 from analysis.common.tables import Analysis, Claim, Result, main, plus_minus
-from analysis.mi_benchmark._benchmark import REASONABLE, at, notes
+from analysis.mi_benchmark._benchmark import at
+from analysis.mi_benchmark._notes import notes
+from analysis.mi_benchmark._terms import REASONABLE
 
 SETTINGS = ("bound", "learning_rate", "width", "depth", "batch")
 JUDGED = "progress/recent_mse_bits2"  # what the search decided by
@@ -191,9 +193,6 @@ def fanova(trials: pd.DataFrame, names: Sequence[str]) -> dict[str, float]:
 
 def scatter(trials: pd.DataFrame, path: Path) -> None:
     """The error of every trial by each setting: to the end (filled), stopped early (open, at its last report)."""
-    import matplotlib
-
-    matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, len(SETTINGS), figsize=(3 * len(SETTINGS), 3.4), sharey=True, layout="constrained")

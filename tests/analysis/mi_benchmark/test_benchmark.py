@@ -6,22 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.mi_benchmark._benchmark import (
-    by_truth,
+from analysis.mi_benchmark._benchmark import by_truth, one_setting, trained_and_decoded, with_decodable
+from analysis.mi_benchmark._claims import (
     every_claim,
     limit_claim,
     log_ratios,
-    notes,
-    one_setting,
     paired,
     paired_claim,
     ratio_claim,
     relative_error,
-    trained_and_decoded,
-    unlike_published,
     verdict_below,
-    with_decodable,
 )
+from analysis.mi_benchmark._notes import notes, unlike_published
 
 INF, NAN = math.inf, math.nan
 

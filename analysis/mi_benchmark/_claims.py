@@ -1,0 +1,137 @@
+"""What the neural benchmark's tables say of the paper's sentences: verdicts by 95 % intervals over runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.common.tables import Claim, difference_claim, verdict
+from analysis.mi_benchmark._terms import NOT_DECODED
+from infoscope.metrics import Replicated, replicated
+
+
+def relative_error(rows: pd.DataFrame, estimate: str = "settled_mean_bits", truth: str = "true_bits") -> pd.Series:
+    """|estimate / truth - 1|; infinite where the estimate diverged, missing where the truth is."""
+    error = (rows[estimate] / rows[truth] - 1).abs()
+    return error.mask(rows[estimate].isna(), np.inf).mask(rows[truth].isna())
+
+
+def paired(rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str) -> Replicated | None:
+    """The difference of a figure between two values of a field, over the seeds that were run at both, those included
+    where it diverged; None where there is no such seed.
+    """
+    sides = [
+        rows[rows[field] == value].groupby("seed")[figure].agg(lambda figures: figures.mean(skipna=False))
+        for value in (first, second)
+    ]
+    both = pd.concat(sides, axis=1, join="inner", keys=["first", "second"])
+    return None if both.empty else replicated((both["first"] - both["second"]).to_numpy())
+
+
+def paired_claim(statement: str, rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str = "mse_bits2"):
+    """A claim that a figure is lower at the first value of a field than at the second, by pairs of runs."""
+    if figure.startswith("decodable") and rows["decodable_bits"].isna().all():
+        return Claim(statement, "undecided", NOT_DECODED)
+    difference = paired(rows, field, first, second, figure)
+    if difference is None:
+        return Claim(statement, "undecided", f"{first} and {second} were not both run with the same seed.")
+    unit = "bits²" if figure.endswith("bits2") else "bits"
+    return difference_claim(statement, difference, f"{first} minus {second}", unit)
+
+
+def verdict_below(values: Sequence[float], limit: float) -> str:
+    """Whether the mean of a figure over runs is below a limit: it holds where the 95 % interval is, does not where it
+    is above, and is undecided otherwise. Figures may be infinite (diverged): then all runs must agree.
+    """
+    values = np.asarray(values, dtype=float)
+    if len(values) < 2 or np.isnan(values).any():
+        return "undecided"
+    if np.isfinite(values).all():
+        over = replicated(values)
+        low, high = over.low, over.high
+    else:
+        low, high = values.min(), values.max()
+    return verdict(low, high, limit)
+
+
+def limit_claim(statement: str, values: Sequence[float], limit: float, what: str, shown: str = "{:.3f}") -> Claim:
+    """A claim that a figure, given once per run (seed), is below a limit."""
+    values = np.asarray(values, dtype=float)
+    if not len(values) or np.isnan(values).any():
+        return Claim(statement, "undecided", f"{what}: not run, or not finite on both sides, in some run.")
+    if np.isfinite(values).all():
+        over = replicated(values)
+        interval = "one run, no interval"
+        if over.runs > 1:
+            interval = f"95 % interval {shown.format(over.low)} to {shown.format(over.high)}, {over.runs} runs"
+        told = f"{shown.format(over.mean)} ({interval})"
+    else:
+        told = f"not finite in {int((~np.isfinite(values)).sum())} of {len(values)} runs"
+    return Claim(statement, verdict_below(values, limit), f"{what}: {told}; limit {shown.format(limit)}.")
+
+
+def log_ratios(
+    rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str, over: Sequence[str] = ("bound", "true_bits")
+) -> pd.Series:
+    """By seed, the median over cells of log10(figure at `first` / figure at `second` of a field).
+
+    A figure that diverged counts as infinite. Cells that were run at only one of the two, or diverged at both, are left
+    out; no cells give an empty series.
+    """
+    filled = rows.assign(**{figure: rows[figure].fillna(np.inf)})
+    of = filled.pivot_table(index=["seed", *over], columns=field, values=figure, aggfunc="mean")
+    if first not in of or second not in of:
+        return pd.Series(dtype=float)
+    both = of[[first, second]].dropna()
+    both = both[~np.isinf(both).all(axis=1)]
+    return (np.log10(both[first]) - np.log10(both[second])).groupby(level="seed").median()
+
+
+def ratio_claim(
+    statement: str,
+    rows: pd.DataFrame,
+    field: str,
+    first: Any,
+    second: Any,
+    figure: str,
+    over: Sequence[str] = ("bound", "true_bits"),
+    at_most: float = 1.0,
+) -> Claim:
+    """A claim that a figure at the first value of a field is below `at_most` times that at the second, in the median
+    over the cells of a seed.
+    """
+    ratios = log_ratios(rows, field, first, second, figure, over)
+    if ratios.empty:
+        return Claim(statement, "undecided", f"there is nothing to compare {first} and {second} in.")
+    what = f"log10 of {figure.split('_bits')[0].replace('_', ' ')}, {first} over {second}, median over cells"
+    return limit_claim(statement, ratios, math.log10(at_most), what, "{:+.3f}")
+
+
+def every_claim(statement: str, rows: pd.DataFrame, cells: Sequence[str], figure: str, limit: float) -> Claim:
+    """A claim that a relative figure is below a limit in every cell: it holds where all cells' 95 % intervals over
+    runs are, and does not where one is above.
+    """
+    verdicts: dict[str, list[str]] = {"holds": [], "does not hold": [], "undecided": []}
+    for cell, part in rows.groupby(list(cells), sort=False):
+        values = part[figure].to_numpy(float)
+        mean = f"{values.mean():.0%}" if np.isfinite(values).all() else "diverged"
+        name = " ".join(_named(field, value) for field, value in zip(cells, cell))
+        verdicts[verdict_below(values, limit)].append(f"{name} ({mean})")
+    if not rows.size:
+        return Claim(statement, "undecided", "not run.")
+    overall = "does not hold" if verdicts["does not hold"] else "undecided" if verdicts["undecided"] else "holds"
+    counts = ", ".join(f"{len(members)} {name}" for name, members in verdicts.items())
+    worst = "; ".join(verdicts["does not hold"][:4]) + ("; ..." if len(verdicts["does not hold"]) > 4 else "")
+    told = f"within {limit:.0%} by 95 % interval over runs, {sum(map(len, verdicts.values()))} cells: {counts}"
+    return Claim(statement, overall, f"{told}{'; not: ' if worst else ''}{worst}.")
+
+
+def _named(field: str, value: Any) -> str:
+    """A value of a field, in words."""
+    if isinstance(value, str):
+        return value
+    return f"{value:g} bits" if field == "true_bits" else f"{field} {value:g}"

@@ -1,0 +1,106 @@
+"""What is said of the runs behind a table of the neural benchmark: their setting, what differs from the paper's, and
+what a reader must not overlook.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+EMBEDDED = {
+    "digits": "the images are scikit-learn's digits (embedded default), not the published data",
+    "generated-sentences": "the text is synthetic, sentences and encoder (embedded default), not the published data",
+}
+TEXT_POOLS = {  # by a pattern in the name of a pool of texts, what its items went through
+    "imdb-(bert|roberta)":
+        "20 % of the published embeddings are held out of the training; the paper trains on all of them",
+    "generated-sentences|small-|hub:":
+        "the encoder of the texts was fine-tuned on the labels of all items, so 'unseen' means unseen by the critic "
+        "and by the decoder",
+}  # fmt: skip
+CURVES_ONLY = "The paper prints curves only, no figures that could stand beside ours."
+DECODED = "The decodable MI is a lower bound of what a critic can find; its ± is the standard error of decoding."
+PUBLISHED = {
+    "steps": {4000}, "width": {256}, "batch": {64}, "learning_rate": {5e-4}, "sources": {10}, "size": {64},
+    "pool": {"gaussian", "mnist", "imdb-bert"}, "schedule_bits": {(2.0, 4.0, 6.0, 8.0, 10.0)},
+}  # fmt: skip
+
+
+def setting(runs: pd.DataFrame) -> str:
+    """Profile, training, data and code of the runs, in two sentences."""
+
+    def values(name: str) -> str:
+        return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in sorted(set(runs[name])))
+
+    versions = ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in runs["tags"]}))
+    return (
+        f"Profile {values('profile')}: {values('steps')} steps of batch {values('batch')} per true MI, "
+        f"{values('critic')} critic of width {values('width')}, Adam {values('learning_rate')}, "
+        f"{values('sources')} sources. Data {values('pool')}; seeds {values('seed')}; code {versions}."
+    )
+
+
+def over_seeds(figures: pd.DataFrame) -> str:
+    """What ± is, and how many runs stand behind each of the figures (their column `runs`)."""
+    least, most = figures["runs"].min(), figures["runs"].max()
+    if most == 1:
+        return "One run (seed) per figure: its scatter is unknown, and no standard error can be given."
+    if least == most:
+        return f"± is one standard error over runs (seeds), {most} per figure."
+    alone = "; where it is missing, there is one run" if least == 1 else ""
+    return f"± is one standard error over runs (seeds), {least} to {most} per figure{alone}."
+
+
+def oracle(runs: pd.DataFrame) -> str:
+    """What the column of the oracle critic is."""
+    batches = ", ".join(f"{count:,.0f}" for count in sorted(set(runs["floor_batches"])))
+    return (
+        f"The oracle critic is the exact log density ratio at this batch size ({batches} batches, error over batches): "
+        "what no training removes. Where a row scores below it, an unfinished critic's error and the estimator's own "
+        "cancel; infinite: some batches have no finite estimate."
+    )
+
+
+def notes(runs: pd.DataFrame) -> list[str]:
+    """What a reader of runs that trained a critic must not overlook: embedded data, a nominal truth, diverged steps."""
+    pools = sorted(set(runs["pool"]))
+    lines = [f"Note: {EMBEDDED[pool]}." for pool in pools if pool in EMBEDDED]
+    if set(runs["domain"]) - {"gaussian"}:
+        lines.append(
+            "Note: the true MI of images and text is nominal, that of their labels; items whose labels cannot be told "
+            "without error share less. The decodable MI, which posteriors of unseen items find, is a lower bound of "
+            "what a critic can find."
+        )
+    lines += [f"Note: {what}." for where, what in TEXT_POOLS.items() if any(re.search(where, pool) for pool in pools)]
+    if steps := int(runs["nonfinite_steps"].sum()):
+        affected = int((runs["nonfinite_steps"] > 0).sum())
+        lines.append(f"Note: {steps} steps of {affected} runs were not finite; their rows say diverged.")
+    return lines
+
+
+def unlike_published(runs: pd.DataFrame, setting: Mapping[str, set] = PUBLISHED) -> list[str]:
+    """The note that the runs are not comparable with the paper's and in what they differ; nothing where they are. A
+    schedule may be the beginning of a published one: what comes later changes nothing before it.
+    """
+    differing = []
+    for name, theirs in setting.items():
+        found = runs[name].dropna() if name in runs else []
+        ours = {tuple(value) if isinstance(value, list) else value for value in found}
+        valid = theirs | {whole[:end] for whole in theirs if isinstance(whole, tuple) for end in range(1, len(whole))}
+        if ours - valid:
+            differing.append(f"{name.replace('_', ' ')} {listed(ours - valid)} (paper: {listed(theirs)})")
+    return [f"Note: not comparable with the paper: {'; '.join(differing)}."] if differing else []
+
+
+def listed(values: Iterable[Any]) -> str:
+    """Values in ascending order, in words; a schedule as its steps."""
+
+    def said(value: Any) -> str:
+        if isinstance(value, tuple):
+            return "-".join(f"{bits:g}" for bits in value)
+        return value if isinstance(value, str) else f"{value:,g}"
+
+    return ", ".join(map(said, sorted(values)))

@@ -1,0 +1,115 @@
+"""What every table of the benchmark is made of: runs and rows, a caption, published figures beside ours."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from analysis.common.tables import Analysis, published
+from analysis.mi_benchmark._benchmark import Benchmark, beside_published, by_bound, figure_text
+from analysis.mi_benchmark._terms import titled
+
+PLACE = ["domain", "pool", "true_bits", "bound"]
+
+
+@pytest.fixture
+def evidence_of(made_up):
+    """A function: fields of a benchmark -> its evidence from two seeds of two estimators, and one decoding."""
+
+    def build(**declared):
+        cells = [dict(domain="text", bound=bound, seed=seed, schedule_bits=[4.0, 2.0])
+                 for bound in ("nwj", "dv") for seed in (0, 1)]  # fmt: skip
+        runs = made_up([*cells, dict(domain="text", bound="posterior", schedule_bits=[2.0, 4.0])])
+        found = []
+        analysis = Analysis("made-up", Benchmark(lambda evidence: found.append(evidence) or [], **declared))
+        assert analysis.analyse(runs, analysis.arguments([])) == []
+        return found[0]
+
+    return build
+
+
+def test_rows_are_runs_by_true_mi_in_the_order_that_was_asked_for(evidence_of):
+    evidence = evidence_of(order=["true_bits", "bound", "seed"])
+    assert (len(evidence.trained), len(evidence.decoded)) == (4, 1)
+    rows = evidence.rows[["true_bits", "bound", "seed"]]
+    expected = [(bits, bound, seed) for bits in (2.0, 4.0) for bound in ("dv", "nwj") for seed in (0, 1)]
+    assert list(rows.itertuples(index=False, name=None)) == expected
+    assert evidence.rows["decodable_bits"].tolist() == pytest.approx([1.8] * 4 + [3.6] * 4)
+
+
+def test_rows_are_sorted_by_what_was_derived(evidence_of):
+    evidence = evidence_of(order=["turned"], derive=lambda rows: rows.assign(turned=-rows["true_bits"]))
+    assert evidence.rows["true_bits"].tolist() == [4.0] * 4 + [2.0] * 4
+
+
+def test_figures_that_do_not_vary_over_seeds_have_no_scatter(evidence_of):
+    figures = evidence_of(order=PLACE).figures(PLACE, ["mse_bits2", "floor_mse_bits2", "published_mse_bits2"])
+    assert list(figures) == [
+        *PLACE, "runs", "mse_bits2", "mse_bits2_error", "floor_mean_bits", "floor_mse_bits2", "floor_mse_bits2_error",
+        "decodable_bits", "decodable_bits_error",
+    ]  # fmt: skip
+    assert set(figures["floor_mse_bits2_error"]) == {0.003} and set(figures["runs"]) == {2}
+
+
+def test_a_caption_ends_in_the_setting_the_comparison_and_the_notes(evidence_of):
+    evidence = evidence_of(order=PLACE, setting={"steps": {20_000}})
+    figures = evidence.figures(PLACE, ["mse_bits2"])
+    said, error, oracle, remark, setting, unlike, nominal, *_ = evidence.result(
+        "mse", figures, figures, ["What it is."], lambda path: None, remarks=["A remark."]
+    ).caption.splitlines()
+    assert (said, remark) == ("What it is.", "A remark.")
+    assert "2 per figure" in error and "oracle critic" in oracle and "4000 steps" in setting
+    assert unlike == "Note: not comparable with the paper: steps 4,000 (paper: 20,000)." and "nominal" in nominal
+
+
+def test_a_declaration_without_a_setting_is_compared_with_the_papers_usual_one(evidence_of):
+    assert "schedule bits 4-2 (paper: 2-4-6-8-10)" in evidence_of(order=PLACE).comparison[0]
+
+
+def test_older_settings_are_left_out_unless_they_are_an_axis(made_up):
+    runs = made_up([dict(domain="gaussian", bound="dv", critic=critic) for critic in ("joint", "bilinear")])
+    runs["start"] = pd.to_datetime(["2026-01-01", "2026-01-02"])
+    for axes, count in (((), 1), (("critic",), 2)):
+        found = []
+        Benchmark(lambda evidence, found=found: found.append(evidence) or [], order=PLACE, axes=axes)(runs, None)
+        assert len(found[0].rows) == count and len(found[0].left_out) == 2 - count
+
+
+def test_the_published_figures_stand_beside_ours():
+    ours = pd.DataFrame({"domain": ["images", "text"], "depth": [2, 99], "mse_bits2": [0.2, 0.3]})
+    table = beside_published(ours, "table2", ["domain", "depth"])
+    theirs = published("table2").set_index(["domain", "depth"]).loc[("images", 2)]
+    assert table["published_mse_bits2"].iloc[0] == theirs["mse_bits2"] and math.isnan(table["published_mse_bits2"][1])
+    assert table["published_bias_bits"].iloc[0] == -theirs["bias_bits"]  # the paper's is truth - mean
+
+
+def test_missing_figures_say_why():
+    nothing = pd.DataFrame({name: [math.nan] for name in ("mse_bits2", "floor_mse_bits2", "decodable_bits", "accuracy",
+                                                          "published_mean_bits")})  # fmt: skip
+    assert [figure_text(nothing, name)[0] for name in nothing] == [
+        "diverged", "infinite", "not decoded", "not decoded", "-"
+    ]  # fmt: skip
+
+
+def test_estimators_stand_side_by_side_in_the_order_of_the_rows():
+    long = pd.DataFrame(
+        [("b", 4.0, "dv", "1"), ("b", 2.0, "dv", "2"), ("a", 2.0, "nwj", "3"), ("a", 2.0, "dv", "4")],
+        columns=["place", "true_bits", "bound", "said"],
+    ).assign(of="ours")
+    table = by_bound(long, ["place", "true_bits", "of"], "-")
+    assert list(table) == ["place", "true_bits", "of", "dv", "nwj"]
+    assert table["place"].tolist() == ["b", "b", "a"] and table["true_bits"].tolist() == [2.0, 4.0, 2.0]
+    assert table["dv"].tolist() == ["2", "1", "4"] and table["nwj"].tolist() == ["-", "-", "3"]
+
+
+def test_titles_are_the_usual_ones_but_for_those_given():
+    assert titled("mse_bits2", "ratio", ratio="mean / truth") == {"mse_bits2": "MSE (bits²)", "ratio": "mean / truth"}
+    with pytest.raises(KeyError):
+        titled("unheard_of")
+
+
+def test_unseen_pairs_without_an_oracle(evidence_of):
+    evidence = evidence_of(order=PLACE)
+    result = evidence.unseen(PLACE, remarks=["A remark."])
+    assert "oracle" not in result.caption and "\nA remark.\nProfile laptop" in result.caption
+    assert list(result.text["gap"]) == ["0.040 ± 0.000"] * 4
