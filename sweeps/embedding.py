@@ -1,4 +1,4 @@
-"""Pools of sentence vectors made here: an encoder is fine-tuned to tell the classes of texts, then embeds them."""
+"""Pools of sentence vectors made here: an encoder is trained to tell the classes of texts, then embeds them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from infoscope.tracking.store.store import made_home
 from sweeps.streams import stream
 
 TRANSFORMERS = ("small-bert", "small-roberta", "small-distilbert")  # built from a configuration, nothing downloaded
-SENTENCES = 1000  # generated, per class
+WORDS = "generated-sentences"  # read as a bag of words, by the encoder that takes seconds to train
+SENTENCES = 1000  # generated, per class, for a transformer
 VERSION = 2  # of how they are made; a new one makes them again
 HUB = "hub:"  # then a name on the Hugging Face hub, or a folder
 
 
 def embed(pool: str) -> data.EmbeddingPool:
-    """The vectors of a pool named small-<architecture> (of generated sentences) or hub:<model> (of IMDB reviews).
+    """The vectors of a pool named generated-sentences, small-<architecture> (also of generated sentences) or
+    hub:<model> (of IMDB reviews).
 
-    Made once per working tree, on every node of a cluster for itself: whoever comes first fine-tunes, the others wait.
+    Made once per working tree, on every node of a cluster for itself: whoever comes first trains, the others wait.
     The encoder learns from the labels of all reviews or sentences, those that a critic or a decoder is later kept from
-    included. Raises ValueError for another name,
-    FileNotFoundError when the reviews are not there.
+    included. Raises ValueError for another name, FileNotFoundError when the reviews are not there.
     """
     path = made_home() / "encoders" / f"{pool.replace(':', '-').replace('/', '-')}-{digest(pool)}.safetensors"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -45,12 +46,16 @@ def digest(pool: str) -> str:
 
 
 def made_here(pool: str) -> bool:
-    """Whether a pool is of vectors that take a fine-tuning."""
-    return pool in TRANSFORMERS or pool.startswith(HUB)
+    """Whether a pool is of vectors that take a training."""
+    return pool in (WORDS, *TRANSFORMERS) or pool.startswith(HUB)
 
 
 def fine_tuned(pool: str) -> tuple[torch.Tensor, torch.Tensor]:
     """The vectors [n, d] and labels [n] of a pool."""
+    if pool == WORDS:
+        generator = stream(0, "sentences")
+        texts, labels = data.sentences(generator=generator)
+        return models.fit_sentence_encoder(texts, labels, generator).encode(texts), labels
     generator = stream(0, f"embedding {pool}")
     if pool in TRANSFORMERS:
         texts, labels = data.sentences(SENTENCES, generator=generator)
@@ -62,7 +67,7 @@ def fine_tuned(pool: str) -> tuple[torch.Tensor, torch.Tensor]:
         encoder = models.pretrained_encoder(pool.removeprefix(HUB), generator=generator)
         settings = {}
     else:
-        raise ValueError(f"unknown pool {pool!r} of texts; valid are {', '.join(TRANSFORMERS)}, {HUB}<model>")
+        raise ValueError(f"unknown pool {pool!r} of texts; valid are {', '.join((WORDS, *TRANSFORMERS))}, {HUB}<model>")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     trained = models.fine_tune(texts, labels, encoder, generator, device=device, **settings)
     return trained.embed(texts).float(), labels

@@ -118,7 +118,7 @@ def check(cell: dict) -> None:
     if len(set(cell["schedule_bits"])) < len(cell["schedule_bits"]):
         raise ValueError(f"schedule_bits is {cell['schedule_bits']}; every true MI can occur only once")
     check_encoder(cell)
-    if any(map(made_here, cell["pool"].split("+"))):  # the fine-tuning is left to the trial
+    if any(map(made_here, cell["pool"].split("+"))):  # the training is left to the trial
         source = [labels(cell["domain"], bits, cell["sources"]) for bits in cell["schedule_bits"]][0]
     else:
         source = schedule({name: value for name, value in cell.items() if name != "encoder"})[0]

@@ -9,14 +9,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from infoscope import data, models
-from sweeps.embedding import HUB, TRANSFORMERS, embed, made_here
+from infoscope import data
+from sweeps.embedding import HUB, TRANSFORMERS, WORDS, embed, made_here
 from sweeps.mi_benchmark._encoders import encoded
 from sweeps.streams import stream
 
 DOMAINS = ("gaussian", "images", "text")
 IMAGE_POOLS = ("mnist", "digits")
-TEXT_POOLS = ("imdb-bert", "imdb-roberta", "generated-sentences", *TRANSFORMERS)
+TEXT_POOLS = ("imdb-bert", "imdb-roberta", WORDS, *TRANSFORMERS)
 BACKGROUNDS = ("cifar10", "generated-textures")
 IMAGE_CLASSES = (0, 1)
 TRAINING, HELD_OUT = "training", "held out"  # the parts of a pool
@@ -71,7 +71,7 @@ def data_set(domain: str, pool: str) -> str:
 
 
 def _described(pool: str) -> str:
-    """The name of a pool, without fine-tuning anything for it."""
+    """The name of a pool, without training anything for it."""
     if made_here(pool):
         return pool if pool.startswith(HUB) else f"{pool} (synthetic)"
     items = whole(pool)
@@ -161,9 +161,7 @@ def items(pool: str, part: str | Fold) -> data.ImagePool | data.EmbeddingPool:
 
 @functools.cache
 def whole(pool: str) -> data.ImagePool | data.EmbeddingPool:
-    """All items of a pool; of images, those of two classes that are easily told, zeros and ones. The generated
-    sentences are embedded by an encoder that is trained here.
-    """
+    """All items of a pool; of images, those of two classes that are easily told, zeros and ones."""
     match pool:
         case "mnist":
             return data.mnist().restrict(IMAGE_CLASSES)
@@ -175,9 +173,4 @@ def whole(pool: str) -> data.ImagePool | data.EmbeddingPool:
             return data.textures(TEXTURES, generator=stream(0, "textures"))
         case "imdb-bert" | "imdb-roberta":
             return data.imdb_embeddings(pool.removeprefix("imdb-"))
-        case "generated-sentences":
-            generator = stream(0, "sentences")
-            texts, classes = data.sentences(generator=generator)
-            encoder = models.fit_sentence_encoder(texts, classes, generator)
-            return data.EmbeddingPool(encoder.encode(texts), classes, pool, synthetic=True)
     return embed(pool)
