@@ -10,22 +10,18 @@ endif
 override VENV := .venv
 PYTHON := $(VENV)/bin/python
 READY := $(VENV)/.ready
-DECLARED := $(notdir $(basename $(shell grep -l '^SWEEP = ' sweeps/*/*.py)))
-ON_LOGGED_MODELS := entanglement_attacks usable_leakage # of other sweeps, which must have run
-SWEEPS := $(filter-out $(ON_LOGGED_MODELS),$(DECLARED)) $(filter $(ON_LOGGED_MODELS),$(DECLARED))
 
-# What a person gives reaches the recipes through the environment, as it is: neither make nor a shell reads it as a
-# program. ARGS is split into words, quotes included, by xargs. A name is one of a module that is there.
+# What a person gives reaches Python in the environment, as it is: neither make nor a shell reads it as a program.
 override PROFILE := $(value PROFILE)
 override SET := $(value SET)
 override ARGS := $(value ARGS)
 override PORT := $(value PORT)
-export PROFILE SET ARGS PORT
-WITH_ARGS = words=$$(printf '%s\n' "$$ARGS" | xargs -n 1 printf '%s\n') || exit 2; \
-	set -f; IFS=$$(printf '\n_'); IFS=$${IFS%_}; set -- $$words; unset IFS; set +f
-module = $(subst /,.,$(basename $(filter $(1)/%/$(subst -,_,$*).py,$(wildcard $(1)/*/[!_]*.py))))
-needed = $(or $(module),$(error there is no $(1)/*/$(subst -,_,$*).py; `make help` lists the tasks))
+# a target with brackets is to make an archive and its member
+override TASK = $@$(if $%,($%))
+export PROFILE SET ARGS PORT TASK
+ASKED := $(PYTHON) -m infoscope make
 
+# of tests; the command line sets the same
 export MLFLOW_DISABLE_TELEMETRY ?= true
 export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
@@ -36,7 +32,7 @@ export RAY_USAGE_STATS_ENABLED ?= 0
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
 	@echo
-	@echo "  sweeps: $(subst _,-,$(SWEEPS))"
+	@echo "  sweeps: $(subst _,-,$(notdir $(basename $(shell grep -l '^SWEEP = ' sweeps/*/*.py))))"
 	@echo "  PROFILE=smoke|laptop|paper|...   SET=\"depths=1,2 seeds=0,1\"   INFOSCOPE_DATA=folder of real data"
 	@echo "  RAY_ADDRESS, MLFLOW_TRACKING_URI: an existing Ray cluster, an existing MLflow server"
 
@@ -46,43 +42,32 @@ $(READY): requirements.txt constraints.txt $(wildcard packages/*/pyproject.toml)
 	@sh infra/setup.sh $(VENV)
 	@touch $@
 
-# a sweep prints on its standard output the label under which its runs are recorded
 sweep-%: $(READY) ## run a sweep, record it in MLflow, print its table (PROFILE=laptop SET= ARGS="--gpus-per-pack 0.25")
-	@$(WITH_ARGS); table=$(call module,analysis); \
-	label=$$($(PYTHON) -m $(call needed,sweeps) --profile "$$PROFILE" --set "$$SET" "$$@"); status=$$?; \
-	if [ -n "$$label" ] && [ $$status -le 1 ] && [ -n "$$table" ]; then \
-	  $(PYTHON) -m $$table --profile "$$label" || status=1; fi; exit $$status
+	@$(ASKED)
 
-# one after another; a failure does not keep the others from running
 sweep-all: $(READY) ## run every sweep and print its table, then a line for each (PROFILE=laptop SET=)
-	@trap 'exit 130' INT; failed=0; summary=; \
-	for name in $(subst _,-,$(SWEEPS)); do \
-	  echo; echo "== $$name"; began=$$(date +%s); \
-	  if $(MAKE) --no-print-directory "sweep-$$name"; then how="done  "; else how=FAILED; failed=1; fi; \
-	  summary="$$summary$$how  $$name, $$(($$(date +%s) - began)) s|"; \
-	done; \
-	echo; printf '%s' "$$summary" | tr '|' '\n'; exit $$failed
+	@$(ASKED)
 
 sweep-status: $(READY) ## show how many cells of each sweep are done (PROFILE=laptop SET= ARGS="critic-capacity")
-	@$(WITH_ARGS); $(PYTHON) -m infoscope.tracking status --profile "$$PROFILE" --set "$$SET" "$$@"
+	@$(ASKED)
 
 sweep-sync: $(READY) ## send what dead processes left behind, close their runs (ARGS="--records FOLDER")
-	@$(WITH_ARGS); $(PYTHON) -m infoscope.tracking sync "$$@"
+	@$(ASKED)
 
 table-%: $(READY) ## print and save a table, of a sweep from what MLflow holds (PROFILE=laptop ARGS="--bits 4")
-	@$(WITH_ARGS); $(PYTHON) -m $(call needed,analysis) --profile "$$PROFILE" "$$@"
+	@$(ASKED)
 
 report: $(READY) ## one page of every table and figure of a profile (PROFILE=laptop)
-	@$(WITH_ARGS); $(PYTHON) -m analysis.report --profile "$$PROFILE" "$$@"
+	@$(ASKED)
 
 audit: $(READY) ## put estimators of MI, ours and installed ones, through what must not change an estimate
-	@$(WITH_ARGS); $(PYTHON) -m analysis.sample_estimators.audit "$$@"
+	@$(ASKED)
 
 infra-secrets: ## write random passwords for the MLflow server of infra/mlflow into its .env
 	@sh infra/mlflow/secrets.sh
 
 ui: $(READY) ## open the MLflow UI on the runs, on this machine only (PORT=5000)
-	@$(PYTHON) -m infoscope.tracking ui --port "$$PORT"
+	@$(ASKED)
 
 test: $(READY) ## run the tests: offline, 2 cores, under 12 minutes
 	@$(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow and not gpu and not bench"
@@ -94,13 +79,13 @@ test-gpu: $(READY) ## run the checks that need a GPU
 	@$(PYTHON) -m pytest -m gpu -rs
 
 drill: $(READY) ## strike sweeps by real faults and check that nothing is lost (ARGS="--rounds 5 --faults driver,server")
-	@$(WITH_ARGS); $(PYTHON) -m infra.drill "$$@"
+	@$(ASKED)
 
 bench: $(READY) ## measure the speed ratios against straightforward baselines, in one run
 	@$(PYTHON) -m pytest -m bench -s tests/benchmarks
 
 export-model: $(READY) ## a logged model as a program to serve without infoscope (ARGS="RUN_ID --model NAME")
-	@$(WITH_ARGS); $(PYTHON) -m infoscope.tracking export "$$@"
+	@$(ASKED)
 
 check-dependencies: $(READY) ## ask a vulnerability service about every pinned package (needs the network)
 	@$(PYTHON) infra/check_dependencies.py $(VENV)/bin/uv constraints.txt

@@ -1,20 +1,24 @@
-"""What `make` does with many sweeps, with a stand-in for Python that only says what it was asked to run."""
+"""What `make` does with many sweeps, with stand-ins for sweeps and analyses that only say how they were run."""
 
+import os
 import shutil
+import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 REPOSITORY = Path(__file__).parents[1]
-STAND_IN = """#!/bin/sh
-echo "ran $*" >&2
-case "$2" in
-  sweeps.work.second) exit 1;;
-  sweeps.work.*) echo label;;
-  analysis.work.third) exit 2;;
-esac
+STAND_IN = """import sys
+SWEEP = 1
+if __name__ == "__main__":
+    print("ran -m", __spec__.name.removesuffix(".__main__"), *sys.argv[1:], file=sys.stderr)
+    {then}
 """
+SWEEPS = {"first_one": "print('label')", "second": "sys.exit(1)", "third": "print('label')", "fourth": "print('label')"}
+ANALYSES = {"first_one": "", "measures": "", "third": "sys.exit(2)"}
 
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 
@@ -23,20 +27,17 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is no
 def make(tmp_path):
     """(arguments) -> exit status and output of make in a folder with four sweeps and three tables."""
     shutil.copy(REPOSITORY / "Makefile", tmp_path)
-    for folder, names in {
-        "sweeps": ("first_one", "second", "third", "fourth"),
-        "analysis": ("first_one", "measures", "third"),
-    }.items():
+    for folder, modules in {"sweeps": SWEEPS, "analysis": ANALYSES}.items():
         (tmp_path / folder / "work").mkdir(parents=True)
-        for name in names:
-            (tmp_path / folder / "work" / f"{name}.py").write_text("SWEEP = 1\n")
+        for name, then in modules.items():
+            (tmp_path / folder / "work" / f"{name}.py").write_text(STAND_IN.format(then=then))
     (tmp_path / "sweeps" / "work" / "_pairs.py").write_text("not_a_sweep = 1\n")
-    stand_in = tmp_path / "python"
-    stand_in.write_text(STAND_IN)
-    stand_in.chmod(0o755)
+    for name in ("analysis/report", "analysis/sample_estimators/audit", "infra/drill/__main__"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"{name}.py").write_text(STAND_IN.format(then=""))
 
     def run(*arguments):
-        command = ["make", *arguments, "READY=", f"PYTHON={stand_in}"]
+        command = ["make", *arguments, "READY=", f"PYTHON={sys.executable}"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
         return done.returncode, done.stdout + done.stderr
 
@@ -68,13 +69,61 @@ def test_a_table_needs_no_sweep(make):
     [
         ("report", "-m analysis.report --profile smoke"),
         ("audit", "-m analysis.sample_estimators.audit"),
-        ("sweep-status", "-m infoscope.tracking status --profile smoke"),  # no sweep of this name
-        ("sweep-sync", "-m infoscope.tracking sync"),
+        ("drill", "-m infra.drill"),
     ],
 )
 def test_other_tasks(make, task, asked):
     code, output = make(task, "PROFILE=smoke")
     assert code == 0 and f"ran {asked}" in output
+
+
+def test_tasks_of_the_record_are_no_sweeps(make):
+    """Each has options of its own, and is answered by them before anything is loaded."""
+    for task, named in {"sweep-status": "status", "sweep-sync": "sync", "export-model": "export"}.items():
+        code, output = make(task, "ARGS=a --no-option")
+        assert code == 2 and "--no-option" in output and f"`infoscope {named} --help`" in output
+
+
+def test_make_help_lists_tasks_and_sweeps(make):
+    code, output = make("help")
+    assert code == 0 and "sweeps: first-one fourth second third" in output
+    for task in (
+        "sweep-%",
+        "sweep-all",
+        "sweep-status",
+        "sweep-sync",
+        "table-%",
+        "report",
+        "audit",
+        "ui",
+        "drill",
+        "export-model",
+    ):
+        assert f"make {task} " in output
+
+
+@pytest.mark.parametrize("task", ["sweep-first-one", "sweep-all"])
+def test_ctrl_c_ends_all_of_it(make, tmp_path, task):
+    """The sweep that runs gets the signal by itself; no table is printed, and no other sweep is begun."""
+    wait = "print('label', flush=True); open('begun', 'w').close(); import time; time.sleep(600)"
+    (tmp_path / "sweeps" / "work" / "first_one.py").write_text(STAND_IN.format(then=wait))
+    command = ["make", task, "READY=", f"PYTHON={sys.executable}"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               start_new_session=True, preexec_fn=heard)  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "begun").exists():
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    ran = [line for line in output.splitlines() if line.startswith("ran ")]
+    assert process.returncode != 0 and len(ran) == 1 and "Error 130" in output
+    assert not any(line.startswith(("done ", "FAILED ")) for line in output.splitlines())
+
+
+def heard():
+    """SIGINT as at a terminal: tests that run in the background of a shell inherit that it is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.fixture

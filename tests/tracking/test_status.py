@@ -8,7 +8,7 @@ import pytest
 from infoscope.tracking import Profile, Search, Sweep, grid
 from infoscope.tracking.record import Record
 from infoscope.tracking.sending.flush import close, header_tags, send
-from infoscope.tracking.status import lines, module_of, status
+from infoscope.tracking.status import lines, status
 from infoscope.tracking.store.store import OUTCOME, Store
 
 
@@ -191,9 +191,3 @@ def test_one_request_for_a_thousand_cells(tmp_path, store, monkeypatch):
     monkeypatch.setattr(MlflowClient, "get_run", refused)
     (one,) = status(["listed-cells"])
     assert one.counts == {"running": 1} and [size for _, size in asked] == [1000, 1000]
-
-
-def test_a_module_is_found_in_whatever_folder_it_is():
-    assert module_of("critic-capacity") == "sweeps.mi_benchmark.critic_capacity"
-    assert module_of("critic-capacity", "analysis") == "analysis.mi_benchmark.critic_capacity"
-    assert module_of("no-such-sweep") is None and module_of("critic-capacity", "no_such_package") is None

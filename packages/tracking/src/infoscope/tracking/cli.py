@@ -1,4 +1,4 @@
-"""The command lines: of a sweep, of the MLflow UI, of what looks after the record."""
+"""What the command line calls: a sweep, the MLflow UI, what looks after the record."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import contextlib
 import importlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mlflow.exceptions import MlflowException
 
+from infoscope._arguments import add_sweep_options, assignments
 from infoscope.tracking.scheduling.cluster import RayNotStarted
 from infoscope.tracking.scheduling.driver import SweepBusy, run
 from infoscope.tracking.scheduling.watch import Summary
@@ -37,19 +38,7 @@ def main(sweep: Sweep, words: Sequence[str] | None = None) -> None:
     2 (bad input) or 130 (interrupted).
     """
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
-    parser.add_argument("--profile", default="laptop", help=f"one of {', '.join(sweep.profiles)} (default: laptop)")
-    parser.add_argument(
-        "--set",
-        default="",
-        metavar="'NAME=VALUE ...'",
-        help="settings of the profile to replace, such as 'depths=1,2 seeds=0,1'",
-    )
-    parser.add_argument(
-        "--gpus-per-pack",
-        type=float,
-        metavar="F",
-        help="of every trial on a GPU: a fraction or a whole number (default: measured before the sweep begins)",
-    )
+    add_sweep_options(parser, sweep.profiles)
     arguments = parser.parse_args(words)
     try:
         settings = assignments(arguments.set)
@@ -69,17 +58,6 @@ def main(sweep: Sweep, words: Sequence[str] | None = None) -> None:
     print(describe(summary), file=sys.stderr)
     print(summary.profile)  # the label under which the runs are recorded: what an analysis asks for
     sys.exit(INTERRUPTED if summary.unfinished else FAILED if summary.failures or summary.unsent else 0)
-
-
-def assignments(text: str) -> dict[str, str]:
-    """ "a=1 b=2,3" as a dict of texts. Raises ValueError on a word without "="."""
-    pairs = {}
-    for word in text.split():
-        name, equals, value = word.partition("=")
-        if not (name and equals and value):
-            raise ValueError(f"setting {word!r} is not of the form name=value")
-        pairs[name] = value
-    return pairs
 
 
 def _importable(sweep: Sweep) -> Sweep:
@@ -148,10 +126,10 @@ def sync_records(sweeps: Sequence[str], folder: str | None) -> None:
     sys.exit(FAILED if any(one.left for one in synced) else 0)
 
 
-def show_status(sweeps: Sequence[str], profile: str, settings: str) -> None:
+def show_status(sweeps: Sequence[str], profile: str, settings: Mapping[str, str]) -> None:
     """Prints how many cells of each sweep are done, and how many are not; exits with 2 on bad input."""
     with _bad_input():
-        found = status(sweeps, profile, assignments(settings))
+        found = status(sweeps, profile, settings)
     print("\n".join(lines(found)) if found else "no runs yet; run a sweep first, such as `make sweep-critic-capacity`")
 
 
@@ -170,9 +148,6 @@ def ui(port: int) -> None:
     What the UI brings along and these runs have no use for is off, or, as the assistant's shell, shut in a container;
     an environment variable of MLflow that is set already stays as it is.
     """
-    if not 0 < port < 65536:
-        print(f"error: port is {port}; it must be a number from 1 to 65535", file=sys.stderr)
-        sys.exit(BAD_INPUT)
     uri = tracking_uri()
     if uri.startswith(("http://", "https://")):
         print(f"the runs are on a tracking server: open {without_password(uri)}")

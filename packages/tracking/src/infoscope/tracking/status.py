@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mlflow.entities import Run
 
+from infoscope._modules import module_of
 from infoscope.tracking.checks import plain_name
 from infoscope.tracking.record import records, sweeps_in
 from infoscope.tracking.store.store import PROFILE, Store, by_key, first_line, home, is_finished, labels
 from infoscope.tracking.sweep import Profile, Sweep
 
-DECLARED_IN = "sweeps"  # the package of the sweeps' modules, in the folder where the command is given
 COUNTED = {"FINISHED": "done", "RUNNING": "running", "FAILED": "failed", "KILLED": "killed"}  # by MLflow's words
 
 
@@ -91,20 +90,6 @@ def _planned(name: str, profile: str, overrides: Mapping[str, str]) -> tuple[str
         return label, None, _trials(sweep, settings)
     keys = set(sweep.plan(settings))
     return label, keys, len(keys)
-
-
-def module_of(name: str, package: str = DECLARED_IN) -> str | None:
-    """The module of a sweep, or of another package's analysis, by its name, in whatever folder of the package it is."""
-    try:
-        folders = importlib.import_module(package).__path__
-    except ModuleNotFoundError as error:
-        if error.name != package:
-            raise
-        return None
-    for found in pkgutil.walk_packages(folders, f"{package}."):
-        if found.name.rpartition(".")[2] == name.replace("-", "_"):
-            return found.name
-    return None
 
 
 def _trials(sweep: Sweep, settings: Profile) -> int:

@@ -1,0 +1,257 @@
+"""Run sweeps, print their tables, look after their record: in the folder that holds `sweeps` and `analysis`.
+
+`infoscope` and `python -m infoscope` are the same. Sweeps and analyses are known by their files, and each runs in a
+process of its own: a wrong word is answered before torch, MLflow and Ray are loaded, which takes seconds.
+
+`infoscope make` does what make was asked. It finds the target in the environment, in TASK, and what a person gave in
+PROFILE, SET, ARGS and PORT: neither make nor a shell has read them as a program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from infoscope._arguments import add_profile, add_sweep_options, assignments
+from infoscope._modules import ANALYSES, SWEEPS, module_of, names, options_of, source_of, sweeps_in_order
+
+FAILED, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 130, 143
+PROGRAMS = {"report": "analysis.report", "audit": "analysis.sample_estimators.audit", "drill": "infra.drill"}
+QUIET = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """The exit status: 0, 1 (something failed), 2 (bad input, said in a sentence) or 130 (interrupted)."""
+    words = list(sys.argv[1:] if words is None else words)
+    try:
+        given = _read(words_of_make(os.environ) if words == ["make"] else words)
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return BAD_INPUT
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    try:
+        return given.call(given) or 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def words_of_make(environment: Mapping[str, str]) -> list[str]:
+    """The words of the target TASK, with PROFILE, SET, PORT as they are and ARGS split as a shell would, nothing
+    executed. Raises ValueError where a quotation in ARGS is not closed.
+    """
+    task, profile, settings, port, more = (
+        environment.get(name, "") for name in ("TASK", "PROFILE", "SET", "PORT", "ARGS")
+    )
+    try:
+        rest = shlex.split(more)
+    except ValueError as error:
+        raise ValueError(f"ARGS is {more!r}, in which there is {str(error).lower()}; close it") from None
+    under = ["--profile", profile]
+    targets = {
+        "audit": ["audit"],
+        "drill": ["drill"],
+        "export-model": ["export"],
+        "report": ["report", *under],
+        "sweep-all": ["sweep-all", *under, "--set", settings],
+        "sweep-status": ["status", *under, "--set", settings],
+        "sweep-sync": ["sync"],
+    }
+    if task == "ui":
+        return ["ui", "--port", port]
+    if task in targets:
+        return targets[task] + rest
+    kind, _, name = task.partition("-")
+    return [kind, name, *under, *(["--set", settings] if kind == "sweep" else []), *rest]
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(f"{message}; `{self.prog} --help` says what it takes")
+
+
+def _read(words: Sequence[str]) -> argparse.Namespace:
+    """What the words ask for, checked as far as it can be without loading anything. Raises ValueError."""
+    parser = _Parser(
+        prog="infoscope", description=__doc__.partition("\n\n`infoscope make`")[0],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    tasks = parser.add_subparsers(metavar="TASK", required=True)
+    own = {
+        task: tasks.add_parser(task, help=told, description=told)
+        for task, told in {
+            "sweep": "run a sweep, record it in MLflow, print its table",
+            "table": "print and save a table, of a sweep from what MLflow holds",
+            "sweep-all": "run every sweep and print its table, then a line for each",
+            "report": "one page of every table and figure of a profile",
+            "audit": "put estimators of MI, ours and installed ones, through what must not change an estimate",
+            "status": "show how many cells of each sweep are done, and how many are not",
+            "sync": "send what dead processes left behind, close their runs",
+            "export": "export a logged model as a program that is served without infoscope",
+            "ui": "open the MLflow UI on the runs, on this machine only",
+            "drill": "strike sweeps by real faults and check that nothing is lost",
+        }.items()
+    }
+    own["sweep"].add_argument("name", metavar="NAME", help=", ".join(names(SWEEPS)))
+    add_sweep_options(own["sweep"])
+    own["table"].add_argument("name", metavar="NAME", help=", ".join(names(ANALYSES)))
+    own["table"].epilog = "Further words are the table's own: `infoscope table NAME --help` says which."
+    add_sweep_options(own["sweep-all"])
+    for task in ("status", "sync"):
+        own[task].add_argument("sweeps", nargs="*", metavar="SWEEP", help="all that have been run, if none is named")
+    add_profile(own["status"])
+    own["sync"].add_argument("--records", metavar="FOLDER", help="records that a worker left on its own disk")
+    own["export"].add_argument("run", metavar="RUN", help="the id of the run that logged the model")
+    own["export"].add_argument("--model", metavar="NAME", help="which of its models, where it has several")
+    own["ui"].add_argument("--port", type=_port, default=5000, help="(default: 5000)")
+    calls = {"sweep": _sweep, "sweep-all": _sweep_all, "status": _status, "sync": _sync, "export": _export, "ui": _ui}
+    for task, call in calls.items():
+        own[task].set_defaults(call=call)
+
+    task = next(iter(words), "")
+    if task and not task.startswith("-") and task not in own:
+        raise ValueError(f"there is no task {task!r}; it must be one of {', '.join(own)}")
+    if task in PROGRAMS:
+        return _replacement(PROGRAMS[task], task, words[1:])
+    if task == "table" and len(words) > 1:
+        given = parser.parse_args(words[:2])
+        return _replacement(_declared(given.name, ANALYSES, "table"), f"table {given.name}", words[2:])
+    given, unknown = parser.parse_known_args(words)
+    if unknown:
+        own.get(task, parser).error(f"{' '.join(unknown)} is not understood")
+    assignments(getattr(given, "set", ""))
+    if task == "sweep":
+        _declared(given.name, SWEEPS, "sweep")
+    elif task == "sweep-all":
+        _valid(SWEEPS, "sweep")
+    return given
+
+
+def _replacement(module: str, task: str, words: Sequence[str]) -> argparse.Namespace:
+    """A call that puts a module in the place of this process. Raises ValueError for an option that it does not have."""
+    if not source_of(module).exists():
+        raise ValueError(f"there is no {module} in {Path.cwd()}; give this command where infoscope's Makefile is")
+    known = options_of(module)
+    for word in words:
+        name = word.partition("=")[0]
+        if known and name.startswith("--") and " " not in word and not any(one.startswith(name) for one in known):
+            raise ValueError(f"{task} has no option {name}; it has {', '.join(known)}")
+    return argparse.Namespace(call=lambda given: os.execv(sys.executable, [sys.executable, "-m", module, *words]))
+
+
+def _declared(name: str, package: str, kind: str) -> str:
+    """The module of a sweep or a table. Raises ValueError where there is none of this name."""
+    valid = _valid(package, kind)
+    if name.replace("_", "-") not in valid:
+        raise ValueError(f"there is no {kind} {name!r}; it must be one of {', '.join(valid)}")
+    return module_of(name, package)
+
+
+def _valid(package: str, kind: str) -> list[str]:
+    """Names of all sweeps or tables. Raises ValueError where there are none."""
+    if valid := names(package):
+        return valid
+    raise ValueError(f"there are no {kind}s in {Path.cwd()}; give this command where infoscope's Makefile is")
+
+
+def _port(text: str) -> int:
+    if not (text.isdecimal() and 0 < int(text) < 65536):
+        raise argparse.ArgumentTypeError(f"port is {text!r}; it must be a number from 1 to 65535")
+    return int(text)
+
+
+def _sweep(given: argparse.Namespace) -> int:
+    """Runs a sweep and prints its table, if it has one; the exit status of the sweep, or FAILED of its table."""
+    words = ["--profile", given.profile, "--set", given.set]
+    if given.gpus_per_pack is not None:
+        words += ["--gpus-per-pack", str(given.gpus_per_pack)]
+    status, printed = _run(module_of(given.name), words)
+    table = module_of(given.name, ANALYSES)
+    if status > FAILED or not printed or not table:
+        return status
+    label = printed.splitlines()[-1]  # under which the runs are recorded
+    return FAILED if _run(table, ["--profile", label], captured=False)[0] else status
+
+
+def _sweep_all(given: argparse.Namespace) -> int:
+    """Runs the sweeps one after another; a failure does not keep the others from running."""
+    summary, failed = [], False
+    for name in sweeps_in_order():
+        print(f"\n== {name}", flush=True)
+        began = time.monotonic()
+        status = _sweep(argparse.Namespace(**vars(given) | {"name": name}))
+        failed = failed or status != 0
+        summary.append(f"{'FAILED' if status else 'done  '}  {name}, {time.monotonic() - began:.0f} s")
+    print("", *summary, sep="\n", flush=True)
+    return FAILED if failed else 0
+
+
+def _run(module: str, words: Sequence[str], captured: bool = True) -> tuple[int, str]:
+    """The exit status of a module in a process of its own, as a shell counts it, and what it printed if that is
+    captured. Raises KeyboardInterrupt after Ctrl-C, once the process has ended: it gets the signal as well.
+    """
+    command, interrupted = [sys.executable, "-m", module, *words], False
+    before = signal.signal(signal.SIGTERM, _terminated)
+    try:
+        with subprocess.Popen(command, stdout=subprocess.PIPE if captured else None, text=True) as process:
+            while True:
+                try:
+                    printed = process.communicate()[0] or ""
+                    break
+                except KeyboardInterrupt:
+                    interrupted = True
+                except SystemExit:  # this process alone was told to end
+                    process.terminate()
+                    raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    if interrupted:
+        raise KeyboardInterrupt
+    return (process.returncode if process.returncode >= 0 else 128 - process.returncode), printed.strip()
+
+
+def _terminated(*_: object) -> NoReturn:
+    sys.exit(TERMINATED)
+
+
+def _status(given: argparse.Namespace) -> None:
+    if importlib.util.find_spec(SWEEPS) is None:  # a console script does not look in the folder where it is given
+        sys.path.insert(0, os.getcwd())
+    from infoscope.tracking.cli import show_status
+
+    show_status(given.sweeps, given.profile, assignments(given.set))
+
+
+def _sync(given: argparse.Namespace) -> None:
+    from infoscope.tracking.cli import sync_records
+
+    sync_records(given.sweeps, given.records)
+
+
+def _export(given: argparse.Namespace) -> None:
+    from infoscope.tracking.cli import exported
+
+    exported(given.run, given.model)
+
+
+def _ui(given: argparse.Namespace) -> None:
+    from infoscope.tracking.cli import ui
+
+    ui(given.port)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
