@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import hypot, isfinite
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from infoscope.metrics.partition.terms import CLASSIFIER, EXACT, NEIGHBOURS, NOTHING, POSTERIOR, Figure
 from infoscope.metrics.pid import CROSSED
-
-if TYPE_CHECKING:
-    from infoscope.metrics.partition.report import PartitionReport
 
 SURE = 2.0  # standard errors by which two routes must differ to disagree
 SLIGHT = 5e-4  # nats; differences below are not even seen in what is printed
@@ -27,7 +25,27 @@ POSTERIOR_LIMITS = (
 )
 
 
-def summary(report: PartitionReport) -> str:
+class Evaluation(Protocol):
+    """What is told, with the names and meanings of `PartitionReport`."""
+
+    blocks: Mapping[str, int]
+    n: int
+    groups: int
+    figures: Mapping[str, Mapping[str, Figure]]
+    shares: Mapping[str, Mapping[str, Figure]]
+    tests: Mapping[str, Any]
+    settings: Mapping[str, Any]
+
+    @property
+    def routes(self) -> tuple[str, ...]: ...
+
+    @property
+    def main(self) -> str: ...
+
+    def scores(self) -> Mapping[str, Figure]: ...
+
+
+def summary(report: Evaluation) -> str:
     """Lines of text."""
     lines = [heading(report), *score_lines(report), *beside_lines(report), *test_lines(report)]
     if NEIGHBOURS in report.routes:
@@ -37,7 +55,7 @@ def summary(report: PartitionReport) -> str:
     return "\n".join(lines)
 
 
-def heading(report: PartitionReport) -> str:
+def heading(report: Evaluation) -> str:
     widths = ", ".join(f"{name} ({width})" for name, width in report.blocks.items())
     if EXACT in report.routes:
         return f"Exact law of {report.n} outcomes; blocks {widths}."
@@ -65,7 +83,7 @@ def shown(figure: Figure) -> str:
     return f"{value}{error}" + (f" [{low}, {high}]" if isfinite(figure.low) else "")
 
 
-def score_lines(report: PartitionReport) -> list[str]:
+def score_lines(report: Evaluation) -> list[str]:
     found = report.scores()
     lines = [
         f"Score unique (0 to 1, by block alone and nothing else): {shown(found['unique'])}; of Y "
@@ -81,7 +99,7 @@ def score_lines(report: PartitionReport) -> list[str]:
     return lines
 
 
-def beside_lines(report: PartitionReport) -> list[str]:
+def beside_lines(report: Evaluation) -> list[str]:
     found, quantities = report.scores(), report.figures[report.main]
     co_information = quantities["co-information(z_dy;Y;D)"]
     kind = " nats; neither redundancy nor synergy is shown"
@@ -100,7 +118,7 @@ def beside_lines(report: PartitionReport) -> list[str]:
     ]
 
 
-def test_lines(report: PartitionReport) -> list[str]:
+def test_lines(report: Evaluation) -> list[str]:
     lines = []
     count = sum(isfinite(test.p_value) for test in report.tests.values())
     for name, test in report.tests.items():
@@ -115,7 +133,7 @@ def test_lines(report: PartitionReport) -> list[str]:
     return lines
 
 
-def disagreements(report: PartitionReport) -> list[str]:
+def disagreements(report: Evaluation) -> list[str]:
     """Where the two routes differ by more than their errors, and which of them to believe."""
     lines = []
     for name in COMPARED:
@@ -133,7 +151,7 @@ def disagreements(report: PartitionReport) -> list[str]:
     return lines
 
 
-def crossings(report: PartitionReport) -> list[str]:
+def crossings(report: Evaluation) -> list[str]:
     """Of every route, how many blocks have bounds that cross, and one of them."""
     lines = []
     for route in report.routes:
@@ -148,7 +166,7 @@ def crossings(report: PartitionReport) -> list[str]:
     return lines
 
 
-def limits(report: PartitionReport) -> list[str]:
+def limits(report: Evaluation) -> list[str]:
     moving = sum(
         any("still moves with the sample size" in note for note in figure.notes)
         for figure in report.figures[NEIGHBOURS].values()
