@@ -31,7 +31,7 @@ POISON: Sequence[tuple[Mapping[str, str], str]] = (
     ({CELLS: "", ALIVE: ""}, "FINISHED"),
 )
 PROGRAM = "fault_drill"  # the name of the sweep's module in a working tree
-IDLE_SECONDS = 180.0  # how long a strike waits for a victim that is between two trials
+IDLE_SECONDS = 600.0  # how long a strike waits for a victim that is between two trials; many may want the machine
 
 
 @dataclass
