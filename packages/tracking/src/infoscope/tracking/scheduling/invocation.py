@@ -11,7 +11,7 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,12 +33,14 @@ from infoscope.tracking.scheduling.worker import Assignment, work
 from infoscope.tracking.sending.claims import Claim
 from infoscope.tracking.sending.flush import close_all
 from infoscope.tracking.store import ui
-from infoscope.tracking.store.store import CURVES, Store, home
+from infoscope.tracking.store.store import CURVES, Store, first_line, home
 from infoscope.tracking.sweep import Cell, Pack, Sweep, names, title, varying
 from infoscope.tracking.tags import CELLS, IDENTITY, KEY, PARENT, PROFILE, VERSION
 
 if TYPE_CHECKING:
     from infoscope.tracking.scheduling.search import Exploration
+
+END_SECONDS = 60.0  # for which the end of a sweep is offered to a store that refuses it
 
 
 def tags(sweep: Sweep, label: str) -> dict[str, str]:
@@ -104,9 +106,12 @@ class Invocation:
             if not self.begun:
                 self.claim.withdraw()
             else:
-                with contextlib.suppress(MlflowException):  # the store is down: the next invocation closes what is left
-                    self._close_unfinished()
-                    self._end()
+                ended = sys.exc_info()[0] is None  # who is interrupted does not want to wait
+                error = insist(self._conclude, END_SECONDS if ended else 0.0)
+                if error is not None:
+                    self.screen.say(
+                        f"the end of this run is not recorded ({first_line(error)}); `make sweep-sync` closes it"
+                    )
 
     def _progress(self) -> Progress:
         unfinished = self.summary.unfinished
@@ -155,6 +160,10 @@ class Invocation:
         """How many cells have ended, as a point of a curve over seconds."""
         now, done = milliseconds(), self.summary.cells - self.summary.skipped - self.summary.unfinished
         return Metric(f"{CURVES}cells_ended", done, now, max(1, (now - self._began) // 1000))
+
+    def _conclude(self) -> None:
+        self._close_unfinished()
+        self._end()
 
     def _end(self) -> None:
         summary = self.summary
@@ -323,3 +332,17 @@ class Invocation:
                 tuner.fit()
         finally:
             shutil.rmtree(folder, ignore_errors=True)  # records and checkpoints are ours; Tune's own files have served
+
+
+def insist(action: Callable[[], None], seconds: float, pause: float = 1.0) -> MlflowException | None:
+    """Does what may be done twice, and again while the store refuses it, for some seconds. The last refusal; None when
+    it is done.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return action()
+        except MlflowException as error:
+            if time.monotonic() + pause > deadline:
+                return error
+        time.sleep(pause)
