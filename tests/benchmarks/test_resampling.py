@@ -15,7 +15,8 @@ import pytest
 from infoscope.estimators import knn
 from infoscope.estimators.resampling import halves
 from infoscope.estimators.uncertainty._engine import Sample, resampled
-from infoscope.estimators.uncertainty.subsampling import permutation_test, subsample
+from infoscope.estimators.uncertainty.permutation import permutation_test
+from infoscope.estimators.uncertainty.subsampling import subsample
 
 pytestmark = pytest.mark.bench
 

@@ -10,7 +10,8 @@ import torch
 from analysis.partition import partition
 from analysis.partition._evaluation import Effort, evaluated, metric_name
 from analysis.partition._models import Candidate, Items, candidates, codes_of, digest
-from infoscope.metrics.partition.evaluation import compare, evaluate
+from infoscope.metrics.partition.evaluation import evaluate
+from infoscope.metrics.partition.report import compare
 from infoscope.models.domain import MODELS
 from infoscope.tracking import arrays, load_model, runs
 from infoscope.tracking.models import write_model

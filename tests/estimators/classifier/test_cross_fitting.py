@@ -6,21 +6,18 @@ import pytest
 import torch
 from scipy import integrate, stats
 
-from infoscope.estimators.classifier.cross_fitting import (
+from infoscope.estimators.classifier.calibration import calibrating_slope
+from infoscope.estimators.classifier.cross_fitting import cross_fit, exchange, p_value, permutation_test
+from infoscope.estimators.classifier.information import clustered_error
+from infoscope.estimators.classifier.inputs import as_blocks, as_joint_labels, assign_folds
+from infoscope.estimators.families.classifiers import (
     FAMILIES,
     GradientBoosting,
     Logistic,
     Mlp,
     NearestNeighbours,
-    calibrating_slope,
-    cross_fit,
-    exchange,
-    p_value,
-    permutation_test,
+    log_softmax,
 )
-from infoscope.estimators.classifier.information import clustered_error
-from infoscope.estimators.classifier.inputs import as_blocks, as_joint_labels, assign_folds
-from infoscope.estimators.families.classifiers import log_softmax
 
 LN2 = np.log(2.0)
 

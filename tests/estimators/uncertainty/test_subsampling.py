@@ -7,7 +7,7 @@ from scipy import stats
 from infoscope.estimators import knn
 from infoscope.estimators.uncertainty import _engine
 from infoscope.estimators.uncertainty.bias import drift_of
-from infoscope.estimators.uncertainty.permutation import relabelled
+from infoscope.estimators.uncertainty.permutation import permutation_test, relabelled
 from infoscope.estimators.uncertainty.subsampling import (
     combine,
     difference,
@@ -16,7 +16,6 @@ from infoscope.estimators.uncertainty.subsampling import (
     holmes_nemenman,
     jackknife,
     leave_one_out,
-    permutation_test,
     subsample,
 )
 

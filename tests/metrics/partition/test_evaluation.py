@@ -9,7 +9,8 @@ import torch
 from scipy import integrate
 
 from infoscope.estimators import npeet
-from infoscope.metrics.partition.evaluation import compare, evaluate, holm
+from infoscope.metrics.partition.evaluation import evaluate, holm
+from infoscope.metrics.partition.report import compare
 
 LEAK = 0.6
 QUICK = {"resamples": 40, "permutations": 0}

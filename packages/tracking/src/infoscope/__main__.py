@@ -21,10 +21,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from infoscope._arguments import add_profile, add_sweep_options, assignments
+from infoscope._arguments import BAD_INPUT, FAILED, INTERRUPTED, add_profile, add_sweep_options, assignments
 from infoscope._modules import ANALYSES, SWEEPS, module_of, names, options_of, source_of, sweeps_in_order
 
-FAILED, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 130, 143
+TERMINATED = 143
 PROGRAMS = {"report": "analysis.report", "audit": "analysis.sample_estimators.audit", "drill": "infra.drill"}
 QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterable
 
 DEFAULT_PROFILE = "laptop"
+FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130  # exit statuses
 
 
 def add_profile(parser: argparse.ArgumentParser, profiles: Iterable[str] = ()) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mlflow.exceptions import MlflowException
 
-from infoscope._arguments import add_sweep_options, assignments
+from infoscope._arguments import BAD_INPUT, FAILED, INTERRUPTED, add_sweep_options, assignments
 from infoscope.tracking.scheduling.cluster import RayNotStarted
 from infoscope.tracking.scheduling.driver import SweepBusy, run
 from infoscope.tracking.scheduling.watch import Summary
@@ -24,7 +24,6 @@ from infoscope.tracking.store.store import StoreUnreachable, first_line, home, t
 from infoscope.tracking.store.ui import links
 from infoscope.tracking.sweep import Sweep
 
-FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 UNUSED_BY_THE_UI = {
     "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
     "MLFLOW_ENABLE_AI_GATEWAY": "false",
@@ -34,8 +33,8 @@ UNUSED_BY_THE_UI = {
 
 
 def main(sweep: Sweep, words: Sequence[str] | None = None) -> None:
-    """`python -m sweeps.NAME [--profile P] [--set "name=value ..."] [--gpus-per-pack F]`; exits 0, 1 (cells failed),
-    2 (bad input) or 130 (interrupted).
+    """`python -m sweeps.FOLDER.NAME [--profile P] [--set "name=value ..."] [--gpus-per-pack F]`; exits 0, 1 (cells
+    failed), 2 (bad input) or 130 (interrupted).
     """
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     add_sweep_options(parser, sweep.profiles)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from infoscope.estimators.checks import generator_or_default, whole
-from infoscope.estimators.classifier.calibration import calibrating_slope, calibrating_slopes, evidence
+from infoscope.estimators.classifier.calibration import calibrating_slopes, evidence
 from infoscope.estimators.classifier.information import (
     Calibration,
     Estimate,
@@ -37,33 +37,12 @@ from infoscope.estimators.classifier.inputs import (
     combined,
 )
 from infoscope.estimators.families.classifiers import (
-    FAMILIES,
     Family,
-    GradientBoosting,
-    Logistic,
-    Mlp,
-    NearestNeighbours,
     Predictor,
     as_families,
     log_softmax,
 )
 from infoscope.estimators.matmul import threads_for
-
-__all__ = [
-    "FAMILIES",
-    "Calibration",
-    "Estimate",
-    "Family",
-    "GradientBoosting",
-    "Information",
-    "Logistic",
-    "Mlp",
-    "NearestNeighbours",
-    "PermutationTest",
-    "calibrating_slope",
-    "cross_fit",
-    "permutation_test",
-]
 
 CALIBRATION_BINS = 15
 ROUNDING = 1e-12  # by which equal estimates of permuted data differ, relative
@@ -96,7 +75,7 @@ def cross_fit(
 
     All sets of blocks share the folds. The calibration of fold f never sees fold f: it is fitted on what classifiers
     trained without f and g say about g, for every other fold g. It scales the log odds against the class frequencies,
-    with one factor for each set of labels (see `classifier_calibration`), so that what is useless is scaled back to the
+    with one factor for each set of labels (see `calibration`), so that what is useless is scaled back to the
     frequencies. Then the classifier of f is trained on all other folds. So each set of blocks costs
     folds (folds + 1) / 2 trainings.
 

@@ -3,7 +3,7 @@
 The observers of Xu et al. 2020 (section 6.4, fairness) are among them: Network((50,), "softplus"), Network((50,),
 "relu"), and deeper ones. A network is trained by AdamW; the epoch is the best one on a tenth of the groups, or on ten
 (but no more than half) where a tenth is fewer. The covariance of numbers is that of the residuals on these. They are
-few, so the law is mixed with a share of the Gaussian that sees no input, as in `families_local`.
+few, so the law is mixed with a share of the Gaussian that sees no input, as in `local`.
 """
 
 from __future__ import annotations

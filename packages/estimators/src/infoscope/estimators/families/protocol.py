@@ -8,11 +8,11 @@ fitted to. Its estimate is then negative, and stays so.)
 
 The plug-ins, all of one Protocol, so that others can join (a language model: its inputs are a list of texts):
 
-    families_exact      Table, Gaussian, Laplace: their infima are closed forms; BoundedLogistic: its PAC bound is
-    families_logistic   Logistic: linear or polynomial log odds, all folds in one computation
-    families_local      NearestNeighbours, Kernel: neighbours' classes, or a Gaussian around their mean
-    families_networks   Network: fully connected networks
-    families_sklearn    Sklearn: any probabilistic classifier; tfidf_logistic: one over texts
+    closed_form  Table, Gaussian, Laplace: their infima are closed forms; BoundedLogistic: its PAC bound is
+    logistic     Logistic: linear or polynomial log odds, all folds in one computation
+    local        NearestNeighbours, Kernel: neighbours' classes, or a Gaussian around their mean
+    networks     Network: fully connected networks
+    scikit       Sklearn: any probabilistic classifier; tfidf_logistic: one over texts
 """
 
 from __future__ import annotations

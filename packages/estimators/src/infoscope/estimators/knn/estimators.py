@@ -51,17 +51,6 @@ from infoscope.estimators.variables import (
     single_columns,
 )
 
-__all__ = [
-    "Continuous",
-    "Discrete",
-    "Estimate",
-    "co_information",
-    "conditional_mutual_information",
-    "entropy",
-    "mutual_information",
-    "total_correlation",
-]
-
 CROWDED_SHARE, ALL_CELLS = 0.5, 0.95  # of samples with k others at distance 0: noted, and nothing but cells
 COPIED_SHARE = 0.1  # of the rows equal to another, and of the different ones that are: beyond it they may be copies
 WIDE_SHARE = 0.1  # k / samples, beyond which neighbourhoods are no longer local
@@ -108,7 +97,7 @@ class Estimate(float):
 
 @dataclass(frozen=True)
 class Settings:
-    """How to count: neighbours, scales (`variables.prepared`), engine (see `neighbours`), threads, codes of groups."""
+    """How to count: neighbours, scales (`variables.prepared`), engine (see `search`), threads, codes of groups."""
 
     k: int
     margins: str
@@ -157,7 +146,7 @@ def mutual_information(
     groups       [n] names; rows of one group (copies, frames of one film) depend on one another: none is a neighbour of
                  another or counted with it, so that each row is measured against rows of other groups alone
     local        also returns the local values, whose mean is the estimate
-    engine       auto, numba, sklearn or a torch device (see `neighbours`); tensors on a GPU are measured there
+    engine       auto, numba, sklearn or a torch device (see `search`); tensors on a GPU are measured there
     workers      threads of the numba engine
 
     ValueError: k < 1 or k >= n, different lengths, missing or infinite values, a constant column, one class only, an

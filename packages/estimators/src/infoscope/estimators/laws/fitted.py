@@ -1,7 +1,7 @@
 """Laws fitted to a sample of typed variables, whose mutual information can be computed: like the data, with a truth.
 
 Continuous columns are first ranked to normal scores, which changes no information between variables. What is fitted is
-a Gaussian mixture (`laws_mixture`) or, without categories, the copula of a Student law (`laws_student`): the one that
+a Gaussian mixture (`mixture`) or, without categories, the copula of a Student law (`student`): the one that
 predicts held-out rows best.
 """
 

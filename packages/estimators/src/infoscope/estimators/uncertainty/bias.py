@@ -8,7 +8,7 @@ I(n) = I + c (k / n)^a, and their mean is taken. The exponent is fixed at 0.4, t
 It sees only a bias that changes with k / n. Where neighbours are saturated (many columns, heavy tails, patterns finer
 than the rows resolve) nothing moves and the bias stays unseen, or even its sign is predicted wrongly; and what it
 predicts is itself off by 0.7 to 1.6 standard errors of the estimate. So it can speak against an estimate, never for
-one: that takes `uncertainty_verdict`. It is a diagnostic, not a correction.
+one: that takes `verdict`. It is a diagnostic, not a correction.
 """
 
 from __future__ import annotations

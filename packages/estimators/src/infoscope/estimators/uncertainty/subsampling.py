@@ -38,34 +38,9 @@ from infoscope.estimators.resampling import (
     partitions,
 )
 from infoscope.estimators.uncertainty._engine import Sample, Weights, class_counts, codes_of, resampled
-from infoscope.estimators.uncertainty.bias import AGAIN, DRIFTING, RELIABLE, UNRELIABLE, Drift, drift_of
-from infoscope.estimators.uncertainty.permutation import PermutationTest, permutation_test
-from infoscope.estimators.uncertainty.twins import Twins
-from infoscope.estimators.uncertainty.verdict import UNVERIFIED, Verdict, verify
+from infoscope.estimators.uncertainty.bias import AGAIN, Drift, drift_of
+from infoscope.estimators.uncertainty.verdict import Verdict, verify
 from infoscope.estimators.variables import join
-
-__all__ = [
-    "DRIFTING",
-    "RELIABLE",
-    "UNRELIABLE",
-    "UNVERIFIED",
-    "Drift",
-    "PermutationTest",
-    "Resamples",
-    "Twins",
-    "Uncertain",
-    "Verdict",
-    "combine",
-    "difference",
-    "group_bootstrap",
-    "halves",
-    "holmes_nemenman",
-    "jackknife",
-    "leave_one_out",
-    "partitions",
-    "permutation_test",
-    "subsample",
-]
 
 LEVEL = 0.95
 

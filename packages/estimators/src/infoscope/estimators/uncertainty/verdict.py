@@ -3,10 +3,10 @@
 No single sign is enough: where neighbours are saturated an estimate does not move with the sample size and is wrong all
 the same. So it is called reliable only where all of these hold, asked in this order, the costly one last:
 
-    the bias that drift predicts is at most MOVES standard errors, and neighbourhoods are small (`uncertainty_drift`)
+    the bias that drift predicts is at most MOVES standard errors, and neighbourhoods are small (`bias`)
     it is FOUND standard errors above 0: neighbours that see nothing cannot say that there is nothing
     the columns are few enough for neighbours
-    on twins, data like these whose information is known (`uncertainty_twins`), neighbours give what they give here
+    on twins, data like these whose information is known (`twins`), neighbours give what they give here
     and what they give there is off by at most EXPECTED standard errors
 
 Of categories alone, every combination must be able to occur ROWS_PER_CELL times. The interval for the truth takes in

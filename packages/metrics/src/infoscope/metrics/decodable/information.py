@@ -30,7 +30,9 @@ from scipy import stats
 from torch import Tensor
 
 from infoscope.estimators.checks import whole
-from infoscope.estimators.classifier.cross_fitting import Family, Logistic, calibrating_slope, cross_fit
+from infoscope.estimators.classifier.calibration import calibrating_slope
+from infoscope.estimators.classifier.cross_fitting import Family, cross_fit
+from infoscope.estimators.families.classifiers import Logistic
 from infoscope.metrics.accuracy import replicated
 from infoscope.metrics.decodable._decoders import HIDDEN, LabelledSource, train_decoders
 

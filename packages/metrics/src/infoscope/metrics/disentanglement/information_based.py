@@ -91,7 +91,7 @@ def unibound(
     a share of H(y_k) (Tokui & Sato 2021, Eq. 6).
 
     representation  a posterior: exact log-marginals, with `draws` draws; an array [N, L]: estimates of
-                    `array_information.from_arrays` by `method` ("classifier" or "knn"); or a FactorInformation
+                    `factor_information.from_arrays` by `method` ("classifier" or "knn"); or a FactorInformation
     factors         integers [N, K]; None with a FactorInformation
     categorical     numbers of an array's latents that are categories
 
@@ -121,7 +121,7 @@ def known_information(
     if not hasattr(representation, "draw"):
         raise ValueError(
             f"representation must be a posterior or a FactorInformation for exact estimates, got "
-            f"{type(representation).__name__}; arrays have no density: see array_information.from_arrays."
+            f"{type(representation).__name__}; arrays have no density: see factor_information.from_arrays."
         )
     known = as_factors(factors)
     return exact.factor_information(representation, known.codes, draws, generator_or_default(generator), known.names)

@@ -53,7 +53,7 @@ def report(
                     a synergy attack
     factors         integers [N, K], K >= 2
     measured        the information, if it is there already; None: `exact.measure` with `draws` draws of a posterior,
-                    `array_information.from_arrays` by `method` of an array
+                    `factor_information.from_arrays` by `method` of an array
     items           random items for the scores of arrays other than BetaVAE and FactorVAE; None: all
     categorical     numbers of an array's latents that are categories; a posterior knows its own
     progress        called with the share that is done and what was done last; True: a line on standard error once it

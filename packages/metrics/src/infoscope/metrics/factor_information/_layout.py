@@ -1,4 +1,4 @@
-"""Posteriors and draws as the arrays that the sweep over a data set takes (see `exact_kernels`)."""
+"""Posteriors and draws as the arrays that the sweep over a data set takes (see `_kernels`)."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def gaussian_rows(part: Posterior) -> tuple[list[Rows], list[Rows], list[Rows]]:
 
 
 def columns_of(parts: list[tuple[Posterior, slice]], kind: int, alones: int) -> tuple[np.ndarray, int]:
-    """Layout.columns and Layout.terms; the order of terms is that of `exact_kernels.fill_terms`."""
+    """Layout.columns and Layout.terms; the order of terms is that of `_kernels.fill_terms`."""
     widths = [len(part.latents) for part, _ in parts]
     total, first = sum(widths), widths[0]
     block = {PRODUCT: 0, FULL: 1}.get(kind, first // 2)

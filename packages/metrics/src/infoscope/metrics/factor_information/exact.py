@@ -168,7 +168,7 @@ def sums_of(
     threads: int,
     progress: Progress | None,
 ) -> np.ndarray:
-    """See exact_torch.sweep; by the kernels on a CPU."""
+    """See `_float64.sweep`; by the kernels on a CPU."""
     threads = whole("threads", threads, 1)
     if torch.device(device).type != "cpu":
         sums = _float64.sweep(posterior, z, rows, codes, device, progress=progress)

@@ -1,8 +1,8 @@
 """How well a representation keeps apart what belongs to a label Y, to a domain D, to both and to neither.
 
 Blocks z_y, z_d, z_dy and z_x of a representation are measured against discrete y and d. Every quantity by two routes
-(see `partition_terms`), with errors that respect groups of dependent rows; permutation tests of leakage; the score
-`unique` and, for comparison, the score `seed` that it replaces (see `partition_scores`). Nats.
+(see `terms`), with errors that respect groups of dependent rows; permutation tests of leakage; the score
+`unique` and, for comparison, the score `seed` that it replaces (see `scores`). Nats.
 
     evaluate            of samples
     evaluate_posterior  of the posterior of a variational autoencoder, by exact log-marginals
@@ -26,7 +26,7 @@ from infoscope.estimators.variables import as_codes
 from infoscope.metrics.factor_information.posterior import GaussianPosterior
 from infoscope.metrics.partition.posterior import by_posterior
 from infoscope.metrics.partition.published import AS_NUMBERS, by_numbers
-from infoscope.metrics.partition.report import Items, NullTest, PartitionReport, compare, holm
+from infoscope.metrics.partition.report import Items, NullTest, PartitionReport, holm
 from infoscope.metrics.partition.scores import figures, scores, seed_parts, seed_scores, terms_of
 from infoscope.metrics.partition.terms import (
     BLOCKS,
@@ -42,8 +42,6 @@ from infoscope.metrics.partition.terms import (
     stacked,
     without_repeats,
 )
-
-__all__ = ["NullTest", "PartitionReport", "compare", "enumerate_outcomes", "evaluate", "evaluate_posterior", "holm"]
 
 NULLS = (Term(("z_y",), "d", "y"), Term(("z_d",), "y", "d"), Term(("z_x",), "y"), Term(("z_x",), "d", "y"))
 FEWEST_RESAMPLES = 10

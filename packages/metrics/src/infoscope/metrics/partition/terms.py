@@ -6,7 +6,7 @@ A term is I(blocks; labels | labels), or an entropy of labels. A route measures 
                 many dimensions, differently for blocks of different width; terms need not add up
     classifier  one cross-fitted classifier q(y, d | blocks) for each set of blocks; all terms are read from its table
                 and add up exactly. A lower bound: what the family of classifiers can use
-    posterior   exact log-marginals of blocks whose posterior has a density (see `partition_posterior`)
+    posterior   exact log-marginals of blocks whose posterior has a density (see `posterior`)
     exact       enumeration of a discrete joint law
 """
 

@@ -27,7 +27,7 @@ class DomainModel(nn.Module):
 
     Made from keyword settings, those of its `Config`: `NVAE(shape=(3, 28, 28), classes=10, domains=6)`. `settings` is
     the configuration object, `config` its plain JSON values, from which `Model(**model.config)` and then
-    `load_state_dict` rebuild the model, also from an older version's (see `domain_configs`). First weights are drawn
+    `load_state_dict` rebuild the model, also from an older version's (see `configs`). First weights are drawn
     from `generator` (None: a fresh one with seed 0). Raises ValueError for settings out of range.
     """
 

@@ -90,9 +90,8 @@ def where(store: Store) -> str:
 def _search(sweep: Sweep, settings: Profile) -> Exploration | None:
     if sweep.search is None or sweep.search.space is None:
         return None
-    from infoscope.tracking.scheduling.search import (
-        Exploration,  # with Optuna, which workers and other sweeps do without
-    )
+    # with Optuna, which workers and other sweeps do without
+    from infoscope.tracking.scheduling.search import Exploration
 
     return Exploration(sweep, settings)
 
