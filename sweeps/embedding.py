@@ -45,7 +45,7 @@ def digest(pool: str) -> str:
     return sha256(f"{pool}|{VERSION}".encode()).hexdigest()[:8]
 
 
-def made_here(pool: str) -> bool:
+def needs_fine_tuning(pool: str) -> bool:
     """Whether a pool is of vectors that take a training."""
     return pool in (WORDS, *TRANSFORMERS) or pool.startswith(HUB)
 

@@ -28,7 +28,7 @@ SETTINGS = ("bound", "learning_rate", "width", "depth", "batch")
 JUDGED = "progress/recent_mse_bits2"  # what the search decided by
 SAME = ("version", "domain", "pool", "schedule_bits")
 APART = 2.0  # standard errors of a difference beyond which two trials are told apart
-LEAST = 8  # trials from which the importance of a setting is estimated
+MINIMUM = 8  # trials from which the importance of a setting is estimated
 
 
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
@@ -142,7 +142,7 @@ def importance(trials: pd.DataFrame, words: list[str]) -> Result:
     value = np.log10(trials[JUDGED].fillna(trials["settled_mse_bits2"]).astype(float))
     known = trials.assign(log_error=value)[np.isfinite(value)]
     varied = [name for name in SETTINGS if known[name].nunique() > 1]
-    shares = fanova(known, varied) if len(known) >= LEAST and varied else {}
+    shares = fanova(known, varied) if len(known) >= MINIMUM and varied else {}
     rows = []
     for name in varied:
         ordered = name != "bound" and len(known) > 2
@@ -161,7 +161,7 @@ def importance(trials: pd.DataFrame, words: list[str]) -> Result:
     )
     caption = [
         "Importance: the share of the variance of log10(error) over the trials that a setting explains alone (fANOVA, "
-        f"Hutter et al. 2014, by Optuna), from {LEAST} trials on; correlation: Spearman's, of setting and error, "
+        f"Hutter et al. 2014, by Optuna), from {MINIMUM} trials on; correlation: Spearman's, of setting and error, "
         "negative where more is better. The error is the one by which the search decided, at the trial's last report, "
         "so that of a trial stopped early is of an unfinished critic; the search tries good settings more often. "
         f"{len(trials) - len(known)} of {len(trials)} trials without a finite error are left out. No standard errors: "

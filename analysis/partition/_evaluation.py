@@ -195,7 +195,7 @@ def packed(found: Evaluation) -> dict[str, np.ndarray]:
     which differences between models need.
     """
     figures = {**found.report.figures[CLASSIFIER], **found.report.shares[CLASSIFIER]}
-    pointwise = {name: figure.spread for name, figure in figures.items() if _pointwise(figure, found.report.n)}
+    pointwise = {name: figure.influence for name, figure in figures.items() if _pointwise(figure, found.report.n)}
     text = {
         "reports": [_plain(report) for report in found.reports],
         "pointwise": list(pointwise),
@@ -206,7 +206,7 @@ def packed(found: Evaluation) -> dict[str, np.ndarray]:
 
 
 def _pointwise(figure: Figure, n: int) -> bool:
-    return figure.spread is not None and len(figure.spread) == n
+    return figure.influence is not None and len(figure.influence) == n
 
 
 def _plain(report: PartitionReport) -> dict[str, Any]:
@@ -263,7 +263,7 @@ def _with_spread(routes: Mapping[str, Mapping[str, Figure]], pointwise: Mapping[
     """The figures with the pointwise values of the classifier's."""
     return {
         route: {
-            name: replace(figure, spread=pointwise[name]) if route == CLASSIFIER and name in pointwise else figure
+            name: replace(figure, influence=pointwise[name]) if route == CLASSIFIER and name in pointwise else figure
             for name, figure in figures.items()
         }
         for route, figures in routes.items()

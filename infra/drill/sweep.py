@@ -7,7 +7,6 @@ value, with one that was not. The drill copies this file into the working tree o
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import time
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ import torch
 
 from infoscope.data import GaussianPairs
 from infoscope.estimators import Training, make_critic
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
 
 NAME = "INFOSCOPE_DRILL_NAME"  # the experiment of a round
@@ -33,7 +33,7 @@ def cells(profile: Profile) -> list[dict]:
 
 def training(bits: float, bounds: Sequence[str], steps: int) -> Training:
     """The training of a pack, from its beginning."""
-    pairs = GaussianPairs(DIM, mutual_information=bits * math.log(2))
+    pairs = GaussianPairs(DIM, mutual_information=bits * NATS_PER_BIT)
     seed = round(1000 * bits)
     critic = make_critic("joint", DIM, DIM, depth=1, width=16, generator=torch.Generator().manual_seed(seed))
     return Training(pairs, critic, [tuple(bounds)], steps, batch=32, generator=torch.Generator().manual_seed(seed + 1))

@@ -24,7 +24,7 @@ SHARED = "shared/"  # prefix of a bound at the one latent that tells most about 
 OTHER = {"uni-bound": "", "disentanglement-lib": "_lib"}  # suffix of a score by its protocol
 LATENT = {"total correlation": "total_correlation", "I(x; z)": "latent_information"}
 ARRAYS = "knn"  # of a code without a density: what forests of classifiers take is out of proportion
-LEAST = {"draws": 100, "votes": 10, "items": 100}
+MINIMUM = {"draws": 100, "votes": 10, "items": 100}
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Measured:
 
 def check_effort(cell: Mapping[str, Any]) -> None:
     """Raises ValueError where a cell asks for too little, or for an unknown protocol."""
-    for name, least in LEAST.items():
+    for name, least in MINIMUM.items():
         if cell[name] < least:
             raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
     for name in cell["protocols"]:

@@ -22,10 +22,10 @@ DATA = {
     "sprites-grid": data.sprites,
     "sprites-full": functools.partial(data.sprites, orientations=40, positions=32),
 }
-WHAT = ("data", "resolution", "every_orientation", "every_position")  # the fields of a data set
+DATA_FIELDS = ("data", "resolution", "every_orientation", "every_position")  # the fields of a data set
 IN_MEMORY = 2**28  # bytes, up to which the images of a data set are held as floats
 CURVE_POINTS = 50
-LEAST = {"steps": 1, "batch": 2, "latents": 2, "hidden": 1, "seed": 0}
+MINIMUM = {"steps": 1, "batch": 2, "latents": 2, "hidden": 1, "seed": 0}
 
 MODELS = ("beta-vae", "factor-vae", "beta-tcvae", "joint-vae", "ae")
 WEIGHTS = {"beta-vae": "beta", "factor-vae": "gamma", "beta-tcvae": "beta", "joint-vae": "gamma"}
@@ -72,12 +72,12 @@ def data_fields(profile: Profile) -> dict[str, Any]:
     name = profile.data
     if name == "auto":
         name = "sprites-grid" if data.factor_data().synthetic else "dsprites-grid"
-    return {field: name if field == "data" else getattr(profile, field) for field in WHAT}
+    return {field: name if field == "data" else getattr(profile, field) for field in DATA_FIELDS}
 
 
 def factor_set(cell: Mapping[str, Any]) -> data.FactorDataset:
     """The images and factors of a cell, read once per process."""
-    return _factor_set(*(cell[name] for name in WHAT))
+    return _factor_set(*(cell[name] for name in DATA_FIELDS))
 
 
 @functools.lru_cache(maxsize=1)
@@ -98,7 +98,7 @@ def described(cell: Mapping[str, Any]) -> str:
 
 def images(cell: Mapping[str, Any]) -> torch.Tensor | data.FactorDataset:
     """The images of a cell as `fit_vae` reads them: floats in memory where they fit, else one batch after another."""
-    return _images(*(cell[name] for name in WHAT))
+    return _images(*(cell[name] for name in DATA_FIELDS))
 
 
 @functools.lru_cache(maxsize=1)
@@ -128,7 +128,7 @@ def training_fields(model: str, setting: str, steps: int, relative_weight: float
 
 def check_training(cell: Mapping[str, Any]) -> None:
     """Raises ValueError for numbers out of range and data that do not exist, before anything starts."""
-    for name, least in LEAST.items():
+    for name, least in MINIMUM.items():
         if cell[name] < least:
             raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
     if not cell["learning_rate"] > 0:

@@ -53,7 +53,7 @@ def cells(profile: Profile) -> Iterator[dict]:
     for _, run in best(zoo_runs(profile.zoo.replace("+", " ")), profile.models, profile.best).iterrows():
         yield from grid(
             source=run["key"],
-            **{name: run[name] for name in (*_vaes.WHAT, *TOLD)},
+            **{name: run[name] for name in (*_vaes.DATA_FIELDS, *TOLD)},
             training_seed=run["seed"],
             attack=list(profile.attacks),
             alpha=list(profile.alphas),

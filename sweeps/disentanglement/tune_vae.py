@@ -66,9 +66,9 @@ def check(cell: dict) -> None:
         raise ValueError(f"unknown criterion {cell['criterion']!r}; valid are {', '.join(CRITERIA)}")
     if cell["criterion"] != "elbo" and cell["model"] == "ae":
         raise ValueError("model is 'ae', whose code has no density; search it by criterion=elbo")
-    if cell["judging_draws"] < _factor_scores.LEAST["draws"]:
+    if cell["judging_draws"] < _factor_scores.MINIMUM["draws"]:
         raise ValueError(
-            f"judging_draws is {cell['judging_draws']}; it must be at least {_factor_scores.LEAST['draws']}"
+            f"judging_draws is {cell['judging_draws']}; it must be at least {_factor_scores.MINIMUM['draws']}"
         )
     _factor_scores.check_effort(cell)
     _vaes.check_training(cell)

@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from infoscope.estimators import BOUNDS, Bound, Critic, Training, floor, held_out, make_critic, share_training
+from infoscope.estimators import BOUNDS, Bound, Critic, Training, held_out, make_critic, oracle_errors, share_training
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import batch_means_error, errors
 from infoscope.tracking import Pack, Profile, Report, Search, Sweep, grid
-from sweeps.embedding import made_here
+from sweeps.embedding import needs_fine_tuning
 from sweeps.mi_benchmark._decoding import POSTERIOR, decode
 from sweeps.mi_benchmark._encoders import check_encoder
 from sweeps.mi_benchmark._pairs import DOMAINS, HELD_OUT, TRAINING, data_set, labels, pool_of, source_of
@@ -32,14 +33,14 @@ FLOOR_BATCHES = 2000
 LARGE_BATCH, LARGE_BATCHES, SAME_PER_LARGE = 512, 10, 20  # of the held-out estimates
 STEPS_PER_LARGE = 80  # at least so many steps of training for each large batch
 LATEST = 0.1  # the share of a segment with which a held-out estimate is compared
-LEAST = {"steps": 1, "batch": 2, "width": 1, "depth": 0, "sources": 1, "size": 1, "rows": 1, "seed": 0,
+MINIMUM = {"steps": 1, "batch": 2, "width": 1, "depth": 0, "sources": 1, "size": 1, "rows": 1, "seed": 0,
          "decoder_steps": 1, "network_steps": 1}  # fmt: skip
 CHOICES = {
     "domains": (*DOMAINS, "mixture"),
     "images": lambda name: pool_of("images", name, "auto"),
     "text": lambda name: pool_of("text", "auto", name),
 }
-BITS = math.log(2)  # nats in a bit
+
 
 PUBLISHED = dict(
     domains=DOMAINS,
@@ -112,13 +113,13 @@ def check(cell: dict) -> None:
     """Builds the cell's data and asks for its critic: an unknown estimator, an unreachable MI or missing data is found
     here.
     """
-    for name, least in LEAST.items():
+    for name, least in MINIMUM.items():
         if cell.get(name, least) < least:
             raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
     if len(set(cell["schedule_bits"])) < len(cell["schedule_bits"]):
         raise ValueError(f"schedule_bits is {cell['schedule_bits']}; every true MI can occur only once")
     check_encoder(cell)
-    if any(map(made_here, cell["pool"].split("+"))):  # the training is left to the trial
+    if any(map(needs_fine_tuning, cell["pool"].split("+"))):  # the training is left to the trial
         source = [labels(cell["domain"], bits, cell["sources"]) for bits in cell["schedule_bits"]][0]
     else:
         source = schedule({name: value for name, value in cell.items() if name != "encoder"})[0]
@@ -203,7 +204,7 @@ def train(pack: Pack, report: Report) -> None:
         trace = training.trace
         recent = [trace.of(cell["bound"], member)[start:] for member, cell in owners]
         for (_, cell), estimates in zip(owners, recent):
-            report.curve(cell, {"estimate_bits": estimates.mean() / BITS}, training.done)
+            report.curve(cell, {"estimate_bits": estimates.mean() / NATS_PER_BIT}, training.done)
         if training.done % pack.steps == 0:
             segment = training.done // pack.steps - 1
             unseen = source_of(first, first["schedule_bits"][segment], HELD_OUT)
@@ -211,14 +212,14 @@ def train(pack: Pack, report: Report) -> None:
                 generator = stream(seed, f"held out {segment}")
                 asked = on_unseen(critic.member(member), group, unseen, generator, pack.batch)
                 for cell in group:
-                    estimates = trace.of(cell["bound"], member)[segment * pack.steps :] / BITS
+                    estimates = trace.of(cell["bound"], member)[segment * pack.steps :] / NATS_PER_BIT
                     conclude(cell, segment, estimates, asked[cell["bound"]], report)
         report.save(training.state_dict)
         report.progress(training.done / training.total, recent_mse_bits2=recent_error(training, first))
 
     trace, example = training.trace, sources[-1].sample(2, stream(0, "example"))
     for member, cell in owners:
-        total(cell, trace.of(cell["bound"], member) / BITS, report)
+        total(cell, trace.of(cell["bound"], member) / NATS_PER_BIT, report)
     for member, (_, group) in enumerate(members):
         report.model(group, "critic", critic.member(member), {"x": example[0].numpy(), "y": example[1].numpy()})
 
@@ -231,7 +232,7 @@ def recent_error(training: Training, cell: dict) -> float:
     begun = (step - 1) // cell["steps"] * cell["steps"]
     truth = cell["schedule_bits"][(step - 1) // cell["steps"]]
     latest = training.trace.values[:, max(begun, step - max(1, round(LATEST * cell["steps"]))) :]
-    return float(((latest / BITS - truth) ** 2).mean())
+    return float(((latest / NATS_PER_BIT - truth) ** 2).mean())
 
 
 def groups(pack: Pack, seed: int) -> list[list[dict]]:
@@ -250,10 +251,10 @@ def on_unseen(critic: Critic, group: Sequence[dict], source: Any, generator: Any
     same = held_out(source, critic, bounds, batch, SAME_PER_LARGE * batches, generator)
     return {
         bound.name: {
-            "held_out_bits": large[bound.name].mean / BITS,
-            "held_out_bits_error": large[bound.name].standard_error / BITS,
-            "held_out_same_batch_bits": same[bound.name].mean / BITS,
-            "held_out_same_batch_bits_error": same[bound.name].standard_error / BITS,
+            "held_out_bits": large[bound.name].mean / NATS_PER_BIT,
+            "held_out_bits_error": large[bound.name].standard_error / NATS_PER_BIT,
+            "held_out_same_batch_bits": same[bound.name].mean / NATS_PER_BIT,
+            "held_out_same_batch_bits_error": same[bound.name].standard_error / NATS_PER_BIT,
         }
         for bound in bounds
     }
@@ -301,13 +302,13 @@ def oracle(domain: str, bound: str, bits: float, number: int, batch: int) -> dic
     """What the estimator reports when the critic is the exact log density ratio, at the same batch size: what no
     training removes.
     """
-    lowest = floor(labels(domain, bits, number), BOUNDS[bound], batch, FLOOR_BATCHES, stream(0, "floor"))
+    lowest = oracle_errors(labels(domain, bits, number), BOUNDS[bound], batch, FLOOR_BATCHES, stream(0, "floor"))
     return {
-        "floor_mean_bits": lowest.mean / BITS,
-        "floor_bias_bits": lowest.bias / BITS,
-        "floor_variance_bits2": lowest.variance / BITS**2,
-        "floor_mse_bits2": lowest.mse / BITS**2,
-        "floor_mse_bits2_error": lowest.mse_standard_error / BITS**2,
+        "floor_mean_bits": lowest.mean / NATS_PER_BIT,
+        "floor_bias_bits": lowest.bias / NATS_PER_BIT,
+        "floor_variance_bits2": lowest.variance / NATS_PER_BIT**2,
+        "floor_mse_bits2": lowest.mse / NATS_PER_BIT**2,
+        "floor_mse_bits2_error": lowest.mse_standard_error / NATS_PER_BIT**2,
         "floor_batches": lowest.batches,
         "floor_nonfinite_batches": lowest.nonfinite,
     }

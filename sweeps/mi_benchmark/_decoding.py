@@ -8,20 +8,19 @@ share, tight for a decoder that misses nothing (`infoscope.metrics.decodable_inf
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from infoscope.data import crossover_for
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.decodable.information import Decoding, decodable_information, decodable_information_of_items
 from infoscope.tracking import Profile, Report, grid
-from sweeps.mi_benchmark._pairs import folds_of, whole
+from sweeps.mi_benchmark._pairs import folds_of, full_pool
 from sweeps.streams import stream
 
 POSTERIOR = "posterior"  # in the place of a bound
 FOLDS = 3
-BITS = math.log(2)  # nats in a bit
 
 
 def decoding_cells(profile: Profile, fields: dict[str, Any], **more: Any) -> list[dict]:
@@ -41,10 +40,10 @@ def decode(cell: dict, report: Report) -> None:
     decoding = decoded(cell)
     for bits, found in zip(cell["schedule_bits"], decoding.information):
         figures = {
-            "decodable_bits": found.value / BITS,
-            "decodable_bits_error": found.standard_error / BITS,
-            "decodable_low_bits": found.low / BITS,
-            "decodable_high_bits": found.high / BITS,
+            "decodable_bits": found.value / NATS_PER_BIT,
+            "decodable_bits_error": found.standard_error / NATS_PER_BIT,
+            "decodable_low_bits": found.low / NATS_PER_BIT,
+            "decodable_high_bits": found.high / NATS_PER_BIT,
             "normaliser": found.normaliser,
         }
         report.metrics(cell, {f"at {bits:g} bits/{name}": value for name, value in figures.items()})
@@ -53,7 +52,7 @@ def decode(cell: dict, report: Report) -> None:
         {
             "accuracy": decoding.accuracy,
             "accuracy_error": decoding.accuracy_standard_error,
-            "log_loss_bits": decoding.log_loss / BITS,
+            "log_loss_bits": decoding.log_loss / NATS_PER_BIT,
         },
     )
     report.constants(cell, {"held_out_items": decoding.n})
@@ -61,9 +60,9 @@ def decode(cell: dict, report: Report) -> None:
 
 def decoded(cell: dict) -> Decoding:
     """Text is read vector by vector, images as the critic sees them."""
-    crossovers = [crossover_for(bits * BITS, cell["sources"]) for bits in cell["schedule_bits"]]
+    crossovers = [crossover_for(bits * NATS_PER_BIT, cell["sources"]) for bits in cell["schedule_bits"]]
     if cell["domain"] == "text":
-        pool = whole(cell["pool"])
+        pool = full_pool(cell["pool"])
         draws = np.random.default_rng(stream(0, "decoder").initial_seed())
         return decodable_information_of_items(
             pool.vectors.numpy(), pool.labels.numpy(), crossovers, cell["sources"], generator=draws

@@ -5,12 +5,12 @@ elsewhere.
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from infoscope import data
-from sweeps.embedding import HUB, TRANSFORMERS, WORDS, embed, made_here
+from infoscope.estimators.units import NATS_PER_BIT
+from sweeps.embedding import HUB, TRANSFORMERS, WORDS, embed, needs_fine_tuning
 from sweeps.mi_benchmark._encoders import encoded
 from sweeps.streams import stream
 
@@ -22,7 +22,8 @@ IMAGE_CLASSES = (0, 1)
 TRAINING, HELD_OUT = "training", "held out"  # the parts of a pool
 HELD_OUT_SHARE = 0.2  # of the items, where the data have no test set
 TEXTURES = 500
-WHAT = ("domain", "pool", "sources", "size", "rows", "nuisance", "backgrounds", "channels")  # the fields of a source
+# of a source
+DATA_FIELDS = ("domain", "pool", "sources", "size", "rows", "nuisance", "backgrounds", "channels")
 
 
 def pool_of(domain: str, images: str, text: str) -> str:
@@ -72,9 +73,9 @@ def data_set(domain: str, pool: str) -> str:
 
 def _described(pool: str) -> str:
     """The name of a pool, without training anything for it."""
-    if made_here(pool):
+    if needs_fine_tuning(pool):
         return pool if pool.startswith(HUB) else f"{pool} (synthetic)"
-    items = whole(pool)
+    items = full_pool(pool)
     return items.name + (" (synthetic)" if items.synthetic else "")
 
 
@@ -91,7 +92,7 @@ def source_of(cell: Mapping[str, Any], bits: float, part: str | Fold = TRAINING)
 
     Raises ValueError when `bits` exceeds the sources, FileNotFoundError when the data is not there.
     """
-    what = {name: cell[name] for name in WHAT if name in cell}
+    what = {name: cell[name] for name in DATA_FIELDS if name in cell}
     source = pairs(bits=bits, part=part, **what)
     return encoded(source, cell, pairs(bits=bits, part=TRAINING, **what)) if "encoder" in cell else source
 
@@ -121,7 +122,7 @@ def pairs(
     """Pairs of a domain with a true mutual information of `bits`, carried by `sources` binary labels (or Gaussian
     components). Images are composed of rows x (sources / rows) patches and resized to size x size.
     """
-    nats = bits * math.log(2)
+    nats = bits * NATS_PER_BIT
     if domain == "gaussian":
         return data.GaussianPairs(sources, mutual_information=nats)
     crossover = data.crossover_for(nats, sources)
@@ -141,7 +142,7 @@ def labels(domain: str, bits: float, sources: int) -> data.PairSource:
     """The same information without the items that carry it, with its exact log density ratio: what the oracle critic
     sees.
     """
-    nats = bits * math.log(2)
+    nats = bits * NATS_PER_BIT
     if domain == "gaussian":
         return data.GaussianPairs(sources, mutual_information=nats)
     return data.ChannelPairs(sources, data.crossover_for(nats, sources))
@@ -151,16 +152,16 @@ def labels(domain: str, bits: float, sources: int) -> data.PairSource:
 def items(pool: str, part: str | Fold) -> data.ImagePool | data.EmbeddingPool:
     """The items of a part of a pool. MNIST and CIFAR-10 have a test set; of the others a fifth is held out."""
     if isinstance(part, Fold):
-        return whole(pool).folds(part.count, stream(0, f"folds of {pool}"))[part.number][part.held_out]
+        return full_pool(pool).folds(part.count, stream(0, f"folds of {pool}"))[part.number][part.held_out]
     if pool == "mnist":
         return data.mnist("train" if part == TRAINING else "test").restrict(IMAGE_CLASSES)
     if pool == "cifar10":
         return data.cifar10("train" if part == TRAINING else "test")
-    return whole(pool).split(HELD_OUT_SHARE, stream(0, f"parts of {pool}"))[part == HELD_OUT]
+    return full_pool(pool).split(HELD_OUT_SHARE, stream(0, f"parts of {pool}"))[part == HELD_OUT]
 
 
 @functools.cache
-def whole(pool: str) -> data.ImagePool | data.EmbeddingPool:
+def full_pool(pool: str) -> data.ImagePool | data.EmbeddingPool:
     """All items of a pool; of images, those of two classes that are easily told, zeros and ones."""
     match pool:
         case "mnist":

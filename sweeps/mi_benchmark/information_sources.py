@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.tracking import Profile, main
 from sweeps.mi_benchmark._benchmark import data_fields, profiles, sweep, training_cells
 from sweeps.mi_benchmark._decoding import decoding_cells
@@ -45,7 +46,7 @@ def cells(profile: Profile) -> Iterator[dict]:
 def informations(panels: tuple[str, ...], number: int, domain: str) -> set[float]:
     """The true MI (bits) of `number` sources in each panel; a nat is more than a bit can carry."""
     of = {"1-bit": 1.0, "half": number / 2, "full": float(number)}
-    of |= {"nats": number / math.log(2)} if domain == "gaussian" else {}
+    of |= {"nats": number / NATS_PER_BIT} if domain == "gaussian" else {}
     return {of[panel] for panel in panels if panel in of}
 
 

@@ -18,13 +18,13 @@ from sweeps.streams import stream
 
 DATA = ("crmnist", "rotated-mnist", "rotated-mnist-diva", "camelyon17")
 BASES = ("mnist", "digits")
-WHAT = ("data", "base", "size", "sample", "held_out", "seed")  # the fields of a data set and its parts
+DATA_FIELDS = ("data", "base", "size", "sample", "held_out", "seed")  # the fields of a data set and its parts
 TRAINING_HOSPITALS = (0, 3, 4)  # of Camelyon17 as WILDS cuts it
 SET_ASIDE = 0.3  # of the groups that are not for the test, where the held-out domain is not
 JUDGED = 0.75  # of those set aside: what a trained model is judged on; the others select the step
 IN_MEMORY = 2**30  # bytes, up to which a part's images are held in memory
 CURVE_POINTS = 50
-LEAST = {"size": 8, "sample": 0, "held_out": 0, "steps": 1, "evaluations": 1, "patience": 0, "items": 100, "seed": 0}
+MINIMUM = {"size": 8, "sample": 0, "held_out": 0, "steps": 1, "evaluations": 1, "patience": 0, "items": 100, "seed": 0}
 
 # the rules of model selection that one training per cell allows, by a name without spaces
 SELECTIONS = {"last": "last", "training": "training", "training-domain-validation": "training-domain-validation",
@@ -113,12 +113,12 @@ def thinned(found: DomainDataset, share: float, generator: torch.Generator) -> D
 
 def parts(cell: Mapping[str, Any]) -> Parts:
     """The parts of a cell's data; the models of a seed share them. One cell's are kept per process."""
-    return _parts(*(cell[name] for name in WHAT))
+    return _parts(*(cell[name] for name in DATA_FIELDS))
 
 
 @functools.lru_cache(maxsize=1)
 def _parts(*what: Any) -> Parts:
-    cell = dict(zip(WHAT, what))
+    cell = dict(zip(DATA_FIELDS, what))
     found, draws = dataset(cell), stream(cell["seed"], "domain split")
     disjoint = cell["data"] != "rotated-mnist-diva"
     split = found.split(cell["held_out"], SET_ASIDE, draws, disjoint=disjoint)
@@ -132,12 +132,12 @@ def _held(part: DomainDataset) -> DomainDataset:
 
 def described(cell: Mapping[str, Any]) -> str:
     """The name of a cell's data set."""
-    return _described(*(cell[name] for name in WHAT))
+    return _described(*(cell[name] for name in DATA_FIELDS))
 
 
 @functools.cache
 def _described(*what: Any) -> str:
-    return dataset(dict(zip(WHAT, what))).name
+    return dataset(dict(zip(DATA_FIELDS, what))).name
 
 
 def model_fields(model: str, of_data: str, setting: str) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def check(cell: Mapping[str, Any]) -> None:
     """Raises ValueError for numbers out of range, settings that the model does not take and data that do not exist,
     before anything starts.
     """
-    for name, least in LEAST.items():
+    for name, least in MINIMUM.items():
         if cell[name] < least:
             raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
     if cell["selection"] not in SELECTIONS:
@@ -202,12 +202,12 @@ def check(cell: Mapping[str, Any]) -> None:
     if cell["patience"] and not RULES[SELECTIONS[cell["selection"]]][1]:
         raise ValueError(f"patience is {cell['patience']}; it must be 0 for the selection {cell['selection']!r}")
     _settings(cell)
-    _checked_parts(*(cell[name] for name in WHAT))
+    _checked_parts(*(cell[name] for name in DATA_FIELDS))
 
 
 @functools.cache
 def _checked_parts(*what: Any) -> None:
-    cell = dict(zip(WHAT, what))
+    cell = dict(zip(DATA_FIELDS, what))
     split = dataset(cell).split(cell["held_out"], SET_ASIDE, stream(cell["seed"], "domain split"))
     split.validation.split(None, None, stream(cell["seed"], "domain split"), test=JUDGED)
 

@@ -53,7 +53,7 @@ WORDLESS = ("length", "null")  # leave nothing for families that weigh words
 TRANSFORMATIONS = ("std", "shuffled", *WORDLESS, *OF_PAIRS)
 EXCERPT = 600  # characters of a text that are kept in the table of items
 FREQUENT = 6  # times that a token occurs at least, to be told of
-LEAST = {"items": 0, "measured": 0, "folds": 3, "epochs": 1, "batch": 1, "max_length": 3, "artefacts": 0, "seed": 0}
+MINIMUM = {"items": 0, "measured": 0, "folds": 3, "epochs": 1, "batch": 1, "max_length": 3, "artefacts": 0, "seed": 0}
 
 PUBLISHED = dict(
     data=("snli", "mnli", "cola"),
@@ -148,7 +148,7 @@ def measuring(profile: Profile, name: str, family: str, estimator: str, kind: st
 
 
 def check(cell: dict) -> None:
-    for name, least in LEAST.items():
+    for name, least in MINIMUM.items():
         if cell[name] is not None and cell[name] < least:
             raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
     if cell["transformation"] not in TRANSFORMATIONS:

@@ -42,7 +42,7 @@ NETWORK = 660  # samples of the HPN-DREAM in-silico network
 CODE = 10  # dimensions of an encoded frame
 DIGITS_AT = 3  # times as large as they come, so that a digit is not lost among 64 x 64 pixels
 SIMULATED = "simulated"
-LEAST = {"n": 20, "sets": 2, "frames": 3, "block": 0}
+MINIMUM = {"n": 20, "sets": 2, "frames": 3, "block": 0}
 
 
 class Data(NamedTuple):
@@ -238,7 +238,7 @@ def check(cell: dict) -> None:
         raise ValueError(f"unknown images {cell['case']!r}; valid are auto, digits, mnist")
     if cell["study"] == "genes" and cell["case"] != SIMULATED and cell["n"] > len(expression_table(cell["case"])[0]):
         raise ValueError(f"n is {cell['n']}; {cell['case']} has {len(expression_table(cell['case'])[0])} rows")
-    for name, least in LEAST.items():
+    for name, least in MINIMUM.items():
         if cell[name] is not None and cell[name] < least:
             raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
 

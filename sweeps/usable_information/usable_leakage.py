@@ -46,7 +46,7 @@ NOTHING = "nothing"  # hidden: an autoencoder only
 TOGETHER = "all blocks"
 REPRESENTATIONS = ("mean", "draw")
 SIDE = 14  # pixels to which MNIST is reduced
-LEAST = {"items": 60, "folds": 3, "steps": 1, "adversary_steps": 1, "size": 1, "seed": 0}
+MINIMUM = {"items": 60, "folds": 3, "steps": 1, "adversary_steps": 1, "size": 1, "seed": 0}
 
 LAPTOP = dict(
     studies=("blocks", "hiding"),
@@ -144,7 +144,7 @@ def hiding_cells(profile: Profile) -> Iterator[dict]:
 def check(cell: dict) -> None:
     for name in cell["families"]:
         known("family", name, FAMILIES)
-    for name, least in LEAST.items():
+    for name, least in MINIMUM.items():
         if name in cell and cell[name] < least:
             raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
     if cell["study"] == "blocks":

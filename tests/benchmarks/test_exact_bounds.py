@@ -22,7 +22,7 @@ from infoscope.metrics.factor_information.posterior import GaussianPosterior
 pytestmark = pytest.mark.bench
 
 OUTER, INNER = 1024, 256  # draws and rows of a block
-DRAWS, LEAST = 300, 10
+DRAWS, MINIMUM = 300, 10
 SIZES = ((3, 6, 10, 4, 4), (3, 6, 10, 8, 8))
 
 
@@ -99,4 +99,4 @@ def test_one_sweep_against_one_for_every_subset(size):
     )
     # 65 figures, 5 standard errors of the difference: a false alarm once in 30,000 runs
     assert (np.abs(found.parts - information) <= 5 * np.hypot(errors, own_errors)).all()
-    assert plain / ours >= LEAST
+    assert plain / ours >= MINIMUM

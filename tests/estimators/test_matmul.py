@@ -11,7 +11,7 @@ from torch.testing import assert_close
 from infoscope.estimators import matmul
 
 needs_onednn = pytest.mark.skipif(not matmul.has_onednn(), reason="this build of torch has no oneDNN products")
-LARGE = (64, 256, 128)  # n, k, m with n k m = 2 LEAST
+LARGE = (64, 256, 128)  # n, k, m with n k m = 2 MINIMUM
 
 
 @pytest.fixture
@@ -127,11 +127,11 @@ def test_small_work_takes_one_thread_and_leaves_no_trace():
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        with matmul.threads_for(matmul.LEAST - 1):
+        with matmul.threads_for(matmul.MINIMUM - 1):
             assert torch.get_num_threads() == 1
             with matmul.threads_for(10):
                 assert torch.get_num_threads() == 1
-        with matmul.threads_for(matmul.LEAST):
+        with matmul.threads_for(matmul.MINIMUM):
             assert torch.get_num_threads() == 2
         with pytest.raises(ZeroDivisionError), matmul.threads_for(1):
             raise ZeroDivisionError

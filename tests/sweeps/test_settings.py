@@ -32,9 +32,9 @@ def wrong(value, is_range=False):
 def planned(sweep, settings):
     _, profile = sweep.profile("smoke", settings)
     if sweep.search and sweep.search.space:
-        from infoscope.tracking.scheduling.search import Exploration
+        from infoscope.tracking.scheduling.search import SearchState
 
-        return Exploration(sweep, profile)
+        return SearchState(sweep, profile)
     return sweep.plan(profile)
 
 

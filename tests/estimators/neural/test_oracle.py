@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from infoscope.data import ChannelPairs, GaussianPairs
-from infoscope.estimators import BOUNDS, floor
+from infoscope.estimators import BOUNDS, oracle_errors
 
 BIT = math.log(2)
 CROSSOVERS = {2: 0.243, 4: 0.146, 6: 0.079, 8: 0.031, 10: 0.0}
@@ -56,7 +56,7 @@ def mean_ratio_variance(row: dict[str, str]) -> float:
 @pytest.mark.parametrize("row", FINITE, ids=name_of)
 def test_reference_floor(row):
     """Mean and variance within 6 standard errors of the reference's and our own Monte-Carlo error together."""
-    result = floor(source_of(row), row["estimator"], BATCH, BATCHES, torch.Generator().manual_seed(20))
+    result = oracle_errors(source_of(row), row["estimator"], BATCH, BATCHES, torch.Generator().manual_seed(20))
     assert (result.batches, result.nonfinite) == (BATCHES, 0)
     variance = float(row["variance"]) + ROUNDING
     both = 1 / REFERENCE_BATCHES + 1 / BATCHES
@@ -72,26 +72,26 @@ def test_reference_floor(row):
 def test_batches_without_a_coinciding_pair_make_the_summary_infinite(row):
     """At crossover 0 a batch has no equal off-diagonal pair with probability about 0.13: 400 batches have none such
     with probability below 1e-20, and the summary says so instead of dropping them."""
-    result = floor(source_of(row), row["estimator"], BATCH, BATCHES, torch.Generator().manual_seed(21))
+    result = oracle_errors(source_of(row), row["estimator"], BATCH, BATCHES, torch.Generator().manual_seed(21))
     assert 0 < result.nonfinite < BATCHES
     assert result.mean == math.inf and not math.isfinite(result.mse) and not math.isfinite(result.variance)
 
 
 def test_summary_is_consistent():
     source = GaussianPairs(3, mutual_information=1.0)
-    result = floor(source, "dv", 16, 100, torch.Generator().manual_seed(0))
+    result = oracle_errors(source, "dv", 16, 100, torch.Generator().manual_seed(0))
     assert result.bias == pytest.approx(result.mean - 1.0, abs=1e-12)
     assert result.mse == pytest.approx(result.variance + result.bias**2, rel=1e-12)
     assert 0 < result.mse_standard_error < result.mse
-    assert result == floor(source, "dv", 16, 100, torch.Generator().manual_seed(0))
+    assert result == oracle_errors(source, "dv", 16, 100, torch.Generator().manual_seed(0))
 
 
 def test_nwj_and_js_differ_by_one_over_e():
     """nwj is unbiased at its optimum and js reports 1/e nats less for the same scores, batch by batch in the mean:
     joint - E[r] against joint - E[r]/e, less the 1. Same seed, same batches; 6 standard errors."""
     source, batches = GaussianPairs(2, mutual_information=0.5), 2000
-    at_nwj = floor(source, "nwj", 32, batches, torch.Generator().manual_seed(1))
-    at_js = floor(source, "js", 32, batches, torch.Generator().manual_seed(1))
+    at_nwj = oracle_errors(source, "nwj", 32, batches, torch.Generator().manual_seed(1))
+    at_js = oracle_errors(source, "js", 32, batches, torch.Generator().manual_seed(1))
     error = math.sqrt(2 * (math.exp(1.0) - 1) / (32 * 31) / batches)
     assert at_nwj.mean - at_js.mean == pytest.approx(1 / math.e, abs=6 * error)
 
@@ -99,16 +99,16 @@ def test_nwj_and_js_differ_by_one_over_e():
 def test_memory_is_bounded(monkeypatch):
     """Batches are drawn in chunks; their number is exact whatever the chunk."""
     monkeypatch.setattr("infoscope.estimators.neural.oracle.SCORES_AT_ONCE", 3 * 64)
-    assert floor(GaussianPairs(1, mutual_information=1.0), "infonce", 8, 10, torch.Generator()).batches == 10
+    assert oracle_errors(GaussianPairs(1, mutual_information=1.0), "infonce", 8, 10, torch.Generator()).batches == 10
 
 
 @pytest.mark.parametrize("change", [{"bound": "dvv"}, {"batch": 1}, {"batches": 1}, {"source": object()}])
 def test_bad_input(change):
     arguments = {"source": GaussianPairs(1, mutual_information=1.0), "bound": "dv", "batch": 4, "batches": 4}
     with pytest.raises(ValueError, match=f"{next(iter(change))} must"):
-        floor(**{**arguments, **change}, generator=torch.Generator())
+        oracle_errors(**{**arguments, **change}, generator=torch.Generator())
 
 
 def test_every_bound_has_a_floor():
     source = GaussianPairs(1, mutual_information=0.3)
-    assert all(floor(source, bound, 8, 20, torch.Generator()).nonfinite == 0 for bound in BOUNDS)
+    assert all(oracle_errors(source, bound, 8, 20, torch.Generator()).nonfinite == 0 for bound in BOUNDS)

@@ -6,7 +6,7 @@ from scipy import stats
 
 from infoscope.estimators import knn
 from infoscope.estimators.uncertainty import _engine
-from infoscope.estimators.uncertainty.bias import drift_of
+from infoscope.estimators.uncertainty.bias import diagnose_bias
 from infoscope.estimators.uncertainty.permutation import permutation_test, relabelled
 from infoscope.estimators.uncertainty.subsampling import (
     combine,
@@ -153,7 +153,7 @@ def test_the_predicted_bias_follows_the_power_law():
     """Estimates that follow I + c (k / n)^0.4 exactly: both predictions are the bias c (k / n)^0.4."""
     truth, c, k, n = 1.2, -0.7, 5, 1000
     of = lambda k, n: truth + c * (k / n) ** 0.4  # noqa: E731
-    drift = drift_of(of(k, n), np.full(50, of(k, n / 2)), np.full(40, of(1, n / 2)), k, n)
+    drift = diagnose_bias(of(k, n), np.full(50, of(k, n / 2)), np.full(40, of(1, n / 2)), k, n)
     bias = of(k, n) - truth
     assert drift.by_halves == pytest.approx(bias) and drift.by_neighbours == pytest.approx(bias)
     assert drift.extrapolated == pytest.approx(truth)

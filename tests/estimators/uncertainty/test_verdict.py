@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from infoscope.estimators.uncertainty._engine import Sample
-from infoscope.estimators.uncertainty.bias import Drift
+from infoscope.estimators.uncertainty.bias import BiasDiagnostic
 from infoscope.estimators.uncertainty.subsampling import subsample
 from infoscope.estimators.uncertainty.twins import twins
 from infoscope.estimators.uncertainty.verdict import verify
@@ -107,7 +107,7 @@ def test_few_well_filled_cells_are_reliable_and_many_empty_ones_are_not():
     assert subsample(g.integers(0, 2, 500), g.integers(0, 3, 500)).verdict == "reliable"
     sparse = subsample(g.integers(0, 40, 1000), g.integers(0, 40, 1000))
     assert sparse.verdict != "reliable"
-    one = Drift(0.0, 0.0, np.nan, np.nan, 0.0, 0.0)
+    one = BiasDiagnostic(0.0, 0.0, np.nan, np.nan, 0.0, 0.0)
     judged = verify(Sample.of(g.integers(0, 40, 1000), g.integers(0, 40, 1000)), 1.0, 0.1, 99, 5, one, g)
     assert judged.word == "unverified" and "40 x 40 combinations" in judged.reasons[0]
 
@@ -117,7 +117,7 @@ def test_few_well_filled_cells_are_reliable_and_many_empty_ones_are_not():
 def test_drift_speaks_first(bias, word):
     """At a value of 0 the next to speak is that nothing was found."""
     sample = Sample.of(draws(4).normal(size=1000), draws(5).normal(size=1000))
-    drift = Drift(bias * 0.01, bias * 0.01, np.nan, 0.005, 0.0, 0.0)
+    drift = BiasDiagnostic(bias * 0.01, bias * 0.01, np.nan, 0.005, 0.0, 0.0)
     assert verify(sample, 0.0, 0.01, 99, 5, drift, draws()).word == word
 
 

@@ -105,7 +105,7 @@ def test_scores_are_what_they_say(report):
 def test_error_of_a_ratio_is_that_of_the_bootstrap(report):
     """Delta method against 2,000 resamples of rows of the pointwise values: the ratio of two errors is within 8 %."""
     figures, rng = report.figures["classifier"], np.random.default_rng(1)
-    above, below = figures["I(z_y;D|Y)"].spread, figures["H(D|Y)"].spread
+    above, below = figures["I(z_y;D|Y)"].influence, figures["H(D|Y)"].influence
     rows = rng.integers(0, len(above), (2000, len(above)))
     resampled = above[rows].mean(axis=1) / below[rows].mean(axis=1)
     assert report.scores()["leakage_of_d_in_z_y"].standard_error == pytest.approx(resampled.std(), rel=0.08)

@@ -66,9 +66,9 @@ def test_error_is_that_of_the_draws_where_rows_are_many():
         for seed in range(40)
     ]
     for name in ("I(z_y;Y|D)", "I(z_d;Y,D)"):
-        spread = np.std([figures[name].value for figures in found], ddof=1)
+        influence = np.std([figures[name].value for figures in found], ddof=1)
         error = np.mean([figures[name].standard_error for figures in found])
-        assert error == pytest.approx(spread, rel=4 / np.sqrt(78))
+        assert error == pytest.approx(influence, rel=4 / np.sqrt(78))
 
 
 def test_copies_of_rows_are_no_more_draws():

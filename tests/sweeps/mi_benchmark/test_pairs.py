@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from sweeps.mi_benchmark._pairs import DOMAINS, labels, pairs, pool_of, whole
+from sweeps.mi_benchmark._pairs import DOMAINS, full_pool, labels, pairs, pool_of
 from sweeps.streams import stream
 
 
@@ -23,7 +23,7 @@ def test_the_truth_is_what_was_asked_for(domain, monkeypatch):
 def test_without_real_data_the_embedded_defaults_are_taken(monkeypatch):
     monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
     assert [pool_of(domain, "auto", "auto") for domain in DOMAINS] == ["gaussian", "digits", "generated-sentences"]
-    assert whole("generated-sentences").synthetic
+    assert full_pool("generated-sentences").synthetic
 
 
 def test_with_real_data_they_are_not(monkeypatch, tmp_path):

@@ -12,7 +12,7 @@ from infoscope.tracking.scheduling.dispatch import (
     MOST_PACKS,
     TRIAL_SECONDS,
     Dispatch,
-    Handout,
+    PackedAssignments,
     run_packs,
 )
 
@@ -110,7 +110,7 @@ def test_the_end_is_only_told_when_nothing_can_come_back():
 
 def test_a_handout_is_short_and_gives_what_went_in():
     packs = {number: {"cells": {str(number): {"seed": number}}, "tags": "x" * 2000} for number in range(50)}
-    handout = Handout(packs)
+    handout = PackedAssignments(packs)
     assert pickle.loads(pickle.dumps(handout)).assignments() == packs
     assert len(repr(handout)) < 20 and len(pickle.dumps(handout)) < 5000
 
@@ -124,7 +124,7 @@ def test_a_trial_tells_of_each_pack_and_leaves_the_rest_when_its_time_is_over(mo
         tell({"fraction": 0.5})
         tell({"final": {"mean": assignment}})
 
-    run_packs(Handout({number: f"pack {number}" for number in (3, 1, 2, 7)}), run, told.append)
+    run_packs(PackedAssignments({number: f"pack {number}" for number in (3, 1, 2, 7)}), run, told.append)
     finals = [result for result in told if "final" in result]
     assert [(result["pack"], dict(result["final"])) for result in finals] == [
         (3, {"mean": "pack 3"}),

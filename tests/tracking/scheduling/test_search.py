@@ -11,7 +11,7 @@ from ray import tune
 
 from infoscope.tracking import Profile, Search, Sweep
 from infoscope.tracking.record import COMPLETE, FAILED, STOPPED, Record
-from infoscope.tracking.scheduling.search import Exploration, ended, judged
+from infoscope.tracking.scheduling.search import SearchState, ended, judged
 from infoscope.tracking.sending.flush import close, header_tags
 from infoscope.tracking.store.store import Store
 
@@ -43,19 +43,19 @@ def explore(exploration, trials):
 def test_suggestions_gather_around_the_best():
     """Of 20 random points, 8 or more fall in a given tenth of the square with probability 0.0004."""
     assert math.isclose(math.pi * 0.178**2, 0.1, rel_tol=0.01)
-    last = explore(Exploration(sweep(SQUARE, trials=50), Profile()), 50)[-20:]
+    last = explore(SearchState(sweep(SQUARE, trials=50), Profile()), 50)[-20:]
     assert sum(distance(cell) < 0.178 for cell in last) >= 8
 
 
 def test_one_trial_at_a_time_is_reproducible():
-    first, again = (explore(Exploration(sweep(SQUARE), Profile()), 15) for _ in range(2))
+    first, again = (explore(SearchState(sweep(SQUARE), Profile()), 15) for _ in range(2))
     assert first == again
-    assert explore(Exploration(sweep(SQUARE, seed=1), Profile()), 1) != first[:1]
+    assert explore(SearchState(sweep(SQUARE, seed=1), Profile()), 1) != first[:1]
 
 
 def test_a_suggestion_is_a_cell_with_the_fixed_values():
     space = {"rate": tune.loguniform(1e-4, 1e-1), "depth": tune.randint(1, 4), "kind": tune.choice(["x", None])}
-    exploration = Exploration(sweep(space), Profile())
+    exploration = SearchState(sweep(space), Profile())
     assert exploration.space["depth"] == IntDistribution(1, 3)  # randint ends before its upper bound
     for _ in range(10):
         key, cell = exploration.suggest()
@@ -70,7 +70,7 @@ def test_a_finite_space_is_gone_through_once():
         "kind": CategoricalDistribution(["x", "y"]),
         "step": tune.quniform(0, 1, 1),
     }
-    exploration = Exploration(sweep(space, trials=100), Profile())
+    exploration = SearchState(sweep(space, trials=100), Profile())
     assert exploration.trials == 16
     keys = []
     for _ in range(16):
@@ -85,7 +85,7 @@ def test_configurations_that_cannot_be_run_are_not_suggested():
         if cell["a"] > 0.2:
             raise ValueError(f"a is {cell['a']}; it must be at most 0.2")
 
-    exploration = Exploration(sweep(SQUARE, check=check), Profile())
+    exploration = SearchState(sweep(SQUARE, check=check), Profile())
     assert all(cell["a"] <= 0.2 for cell in explore(exploration, 20))
 
 
@@ -110,7 +110,7 @@ def impossible(cell):
 )
 def test_a_bad_search_is_refused_before_anything_starts(space, settings, words):
     with pytest.raises(ValueError, match=words):
-        Exploration(sweep(space, **settings), Profile())
+        SearchState(sweep(space, **settings), Profile())
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_restart_counts_what_is_recorded_and_runs_again_what_is_not_finished(s
     other_science = dataclasses.replace(declared, version=2)
     record(store, tmp_path, other_science, base | {"a": 0.1, "b": 0.1}, COMPLETE)
 
-    exploration = Exploration(declared, Profile())
+    exploration = SearchState(declared, Profile())
     plan = exploration.recall(list(store.cells()), "laptop")
     assert list(plan) == [best, stopped, elsewhere, killed, failed]
     assert all(declared.key(cell) == key for key, cell in plan.items())
@@ -185,7 +185,7 @@ def test_a_restart_counts_what_is_recorded_and_runs_again_what_is_not_finished(s
 
     suggested = [exploration.suggest()[0] for _ in range(3)]
     assert suggested[:2] == [killed, failed] and suggested[2] not in plan
-    fewer = Exploration(dataclasses.replace(declared, search=dataclasses.replace(declared.search, trials=2)), Profile())
+    fewer = SearchState(dataclasses.replace(declared, search=dataclasses.replace(declared.search, trials=2)), Profile())
     assert list(fewer.recall(list(store.cells()), "laptop")) == [best, stopped]
 
 

@@ -267,7 +267,7 @@ def test_a_search_recalls_the_attempt_that_finished(assignment):
     from optuna.distributions import FloatDistribution
 
     from infoscope.tracking import Profile, Search, Sweep
-    from infoscope.tracking.scheduling.search import Exploration
+    from infoscope.tracking.scheduling.search import SearchState
 
     search = Search("loss", "min", lambda: None, space=lambda profile: {"a": FloatDistribution(0, 1)}, trials=2)
     declared = Sweep("attempts", lambda profile: [{"s": 0}], None, {"smoke": Profile()}, search=search)
@@ -289,7 +289,7 @@ def test_a_search_recalls_the_attempt_that_finished(assignment):
     close_all(records(assignment.records), assignment.store, otherwise="KILLED")
     judged([1.0, 0.5])()
     close_all(records(assignment.records), assignment.store, otherwise="KILLED")
-    exploration = Exploration(declared, Profile())
+    exploration = SearchState(declared, Profile())
     assert list(exploration.recall(list(assignment.store.cells()), "smoke")) == [key]
     assert [trial.value for trial in exploration._study.trials] == [0.5]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from infoscope.tracking import Profile, Report, Search, Sweep, log_results, parents, runs
-from infoscope.tracking.scheduling.search import Exploration
+from infoscope.tracking.scheduling.search import SearchState
 from infoscope.tracking.scheduling.worker import Assignment
 from infoscope.tracking.sending.flush import header_tags
 from infoscope.tracking.sending.sync import sync
@@ -114,7 +114,7 @@ def test_a_search_recalls_what_is_its_own(folder):
     foreign = {"kind": "searched", "width": "wide"}
     finished(store, SEARCHED.key(foreign), foreign, {"progress/loss": 0.0})
     finished(store, *list(plan.items())[1], {"progress/loss": 0.5})
-    search = Exploration(SEARCHED, PROFILES["smoke"])
+    search = SearchState(SEARCHED, PROFILES["smoke"])
     from infoscope.tracking.store.store import by_key
 
     recalled = search.recall(by_key(store.cells())[0].values(), "smoke")
@@ -133,7 +133,7 @@ def test_a_field_may_not_hide_what_is_known_of_a_run(name):
     searched = Sweep("named", fixed, nothing, PROFILES,
                      search=Search("loss", "min", lambda: None, lambda _: {name: space(None)["width"]}))  # fmt: skip
     with pytest.raises(ValueError, match=f"field is '{name}'"):
-        Exploration(searched, PROFILES["smoke"])
+        SearchState(searched, PROFILES["smoke"])
 
 
 def test_a_sweep_may_not_give_the_tags_by_which_runs_are_found():

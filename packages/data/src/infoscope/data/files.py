@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 LIMIT = "INFOSCOPE_UNPACKED_GB"
-MOST, LEAST, TIMES = 4 * 2**30, 64 * 2**20, 200
+MOST, MINIMUM, TIMES = 4 * 2**30, 64 * 2**20, 200
 # what a damaged file makes its reader raise
 DAMAGE = (
     *(ValueError, EOFError, KeyError, MemoryError, RecursionError),  # RecursionError: of lists in lists in lists
@@ -47,7 +47,7 @@ def unpacked_limit(path: Path) -> int:
     """How many bytes a packed file may unpack to. Raises ValueError for a limit in the environment that is none."""
     given = os.environ.get(LIMIT)
     if not given:
-        return min(MOST, max(LEAST, TIMES * path.stat().st_size))
+        return min(MOST, max(MINIMUM, TIMES * path.stat().st_size))
     with contextlib.suppress(ValueError):
         if float(given) > 0:
             return int(float(given) * 1e9)

@@ -1,6 +1,6 @@
 """How information is measured: critics, variational bounds and the engine that trains them. Everything is in nats.
 
-    neural       make_critic, BOUNDS, fit_critic, held_out, floor: critics, bounds, training, an exact critic
+    neural       make_critic, BOUNDS, fit_critic, held_out, oracle_errors: critics, bounds, training, an exact critic
     sources      PairSource, ExactPairSource: the two shapes of object that are measured
 
 Of samples, imported by name (`from infoscope.estimators import knn`):
@@ -13,6 +13,7 @@ Of samples, imported by name (`from infoscope.estimators import knn`):
     laws         laws fitted to typed variables, whose information is known: a held-out lower bound
     resampling   which rows are in which subsample
     variables    Continuous, Discrete: what a column is
+    units        NATS_PER_BIT
     matmul       float32 products by the faster of torch's two libraries
 """
 
@@ -26,7 +27,7 @@ from infoscope.estimators.neural.critics import (
     make_critic,
 )
 from infoscope.estimators.neural.heldout import HeldOut, held_out
-from infoscope.estimators.neural.oracle import Floor, floor
+from infoscope.estimators.neural.oracle import OracleErrors, oracle_errors
 from infoscope.estimators.neural.trace import Trace
 from infoscope.estimators.neural.training import Training, fit_critic
 from infoscope.estimators.sources import ExactPairSource, PairSource
@@ -37,19 +38,19 @@ __all__ = [
     "Bound",
     "Critic",
     "ExactPairSource",
-    "Floor",
     "HeldOut",
     "InnerCritic",
     "JointCritic",
     "Objective",
+    "OracleErrors",
     "PairSource",
     "SeparableCritic",
     "Trace",
     "Training",
     "UnknownBound",
     "fit_critic",
-    "floor",
     "held_out",
     "make_critic",
+    "oracle_errors",
     "share_training",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 
-def whole(name: str, value: int, least: int) -> int:
+def require_int(name: str, value: int, least: int) -> int:
     """`value` as an int; ValueError unless it is a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")

@@ -21,7 +21,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 CHOICES = ("mkl", "onednn")
-LEAST = 1 << 20  # multiplications from which on the faster product outweighs oneDNN's dearer call (10 microseconds)
+MINIMUM = 1 << 20  # multiplications from which on the faster product outweighs oneDNN's dearer call (10 microseconds)
 
 
 @functools.cache
@@ -54,7 +54,7 @@ def by_onednn(a: Tensor, columns: int) -> bool:
     """
     if torch.compiler.is_exporting():
         return False
-    large = a.numel() * columns >= LEAST
+    large = a.numel() * columns >= MINIMUM
     return large and a.dtype == torch.float32 and a.device.type == "cpu" and library() == "onednn"
 
 
@@ -65,12 +65,12 @@ def onednn(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
 
 @contextmanager
 def threads_for(multiplications: int) -> Iterator[None]:
-    """One thread for steps of fewer than `LEAST` multiplications, by torch, NumPy, SciPy and scikit-learn; for larger
+    """One thread for steps of fewer than `MINIMUM` multiplications, by torch, NumPy, SciPy and scikit-learn; for larger
     ones as many as there are. Over a small product threads only wait for one another, on a busy machine for
     milliseconds.
     """
     threads = torch.get_num_threads()
-    if multiplications >= LEAST or threads == 1:
+    if multiplications >= MINIMUM or threads == 1:
         yield
         return
     torch.set_num_threads(1)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from infoscope.estimators.checks import whole
+from infoscope.estimators.checks import require_int
 from infoscope.estimators.variables import as_codes
 
 FEWEST_UNITS = 8  # of which subsamples are drawn: fewer say next to nothing about a variance
@@ -47,7 +47,7 @@ class Resamples:
 def halves(n: int, count: int, generator: np.random.Generator, groups: ArrayLike | None = None) -> Resamples:
     """`count` independent random halves of n rows, or of their groups [n], without replacement."""
     units, of_row = _units(n, groups)
-    count = whole("count", count, 10)
+    count = require_int("count", count, 10)
     chosen = np.zeros((units, count), np.uint8)
     for column in chosen.T:
         column[generator.permutation(units)[: units // 2]] = 1
@@ -73,7 +73,7 @@ def partitions(
 def leave_one_out(n: int, blocks: int, generator: np.random.Generator, groups: ArrayLike | None = None) -> Resamples:
     """The sample without each of `blocks` random equal blocks of n rows; with groups [n], of whole groups."""
     units, of_row = _units(n, groups)
-    blocks = min(whole("blocks", blocks, FEWEST_UNITS), units)
+    blocks = min(require_int("blocks", blocks, FEWEST_UNITS), units)
     part = np.empty(units, np.int64)
     part[generator.permutation(units)] = np.arange(units) % blocks
     weights = _rows((part[:, None] != np.arange(blocks)).astype(np.uint8), of_row)

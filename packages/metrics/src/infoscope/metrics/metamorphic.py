@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.checks import generator_or_default, require_int
 
 Estimator = Callable[[NDArray, NDArray], float]
 HOLDS, FAILS, NOT_OFFERED = "holds", "fails", "not offered"
@@ -63,8 +63,8 @@ def audit(
     generator   draws them; None is a fresh one with seed 0
     ValueError: an unknown kind of y, n < 100, repeats < 2.
     """
-    whole("n", n, 100)
-    whole("repeats", repeats, 2)
+    require_int("n", n, 100)
+    require_int("repeats", repeats, 2)
     kinds = list(y)
     if not kinds or not set(kinds) <= set(CHECKS):
         raise ValueError(f"y must be some of {', '.join(CHECKS)}, got {kinds}.")

@@ -9,18 +9,18 @@ import torch
 from torch import Tensor
 
 
-def whole(name: str, value: int, least: int = 1) -> int:
+def require_int(name: str, value: int, least: int = 1) -> int:
     """`value` as an int; ValueError unless it is a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}.")
     return int(value)
 
 
-def wholes(name: str, values: Sequence[int], length: int | None = None) -> list[int]:
+def require_ints(name: str, values: Sequence[int], length: int | None = None) -> list[int]:
     """`values` as a list of positive ints; ValueError for anything else, no values, or not `length` of them."""
     if not isinstance(values, Sequence) or not values or (length is not None and len(values) != length):
         raise ValueError(f"{name} must be {length or 'one or more'} positive whole numbers, not {values!r}.")
-    return [whole(f"{name}[{position}]", value) for position, value in enumerate(values)]
+    return [require_int(f"{name}[{position}]", value) for position, value in enumerate(values)]
 
 
 def one_of(name: str, value: str, names: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool2d, binary_cross_entropy_with_logits, cross_entropy
 from torchvision.models.resnet import BasicBlock, Bottleneck, conv1x1
 
-from infoscope.models.checks import one_of, whole, wholes
+from infoscope.models.checks import one_of, require_int, require_ints
 from infoscope.models.initialisation import draw_uniform, generator_or_default
 
 _STAGES = {
@@ -46,13 +46,13 @@ class ResNet(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        shape = wholes("shape", shape, 3)
+        shape = require_ints("shape", shape, 3)
         if shape[0] not in (1, 3):
             raise ValueError(f"shape must begin with 1 or 3 channels, not {shape[0]}.")
         if depth not in _STAGES:
             raise ValueError(f"depth must be one of {', '.join(map(str, _STAGES))}, not {depth!r}.")
-        self.config = {"shape": shape, "labels": whole("labels", labels), "task": one_of("task", task, TASKS)}
-        self.config |= {"depth": depth, "width": whole("width", width)}
+        self.config = {"shape": shape, "labels": require_int("labels", labels), "task": one_of("task", task, TASKS)}
+        self.config |= {"depth": depth, "width": require_int("width", width)}
         if task == "combinations" and labels > 16:
             raise ValueError(f"labels must be at most 16 for the task of 2^labels combinations, not {labels}.")
         block, blocks = _STAGES[depth]
@@ -191,7 +191,7 @@ def fit_resnet(
     step, counted from 1, with the batch's mean cross entropy (nats); what it raises ends the training. The rest as in
     `ResNet`. Raises ValueError for images or labels of another shape and for sizes out of range.
     """
-    steps, batch = whole("steps", steps), whole("batch", batch, 2)
+    steps, batch = require_int("steps", steps), require_int("batch", batch, 2)
     model = ResNet(shape, labels, task, depth, width, generator).to(device)
     optimiser = torch.optim.AdamW(model.parameters(), lr=learning_rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1.0 - step / steps)

@@ -93,9 +93,9 @@ def _planned(name: str, profile: str, overrides: Mapping[str, str]) -> tuple[str
 
 
 def _trials(sweep: Sweep, settings: Profile) -> int:
-    from infoscope.tracking.scheduling.search import Exploration  # with Optuna, which other sweeps do without
+    from infoscope.tracking.scheduling.search import SearchState  # with Optuna, which other sweeps do without
 
-    return Exploration(sweep, settings).trials
+    return SearchState(sweep, settings).trials
 
 
 def lines(found: Iterable[Status]) -> list[str]:

@@ -17,7 +17,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.classifier.calibration import calibrating_slopes, evidence
 from infoscope.estimators.classifier.information import (
     Calibration,
@@ -286,7 +286,7 @@ def permutation_test(
 
     Raises ValueError as `cross_fit`, for permutations < 1, and when no exchange would change anything.
     """
-    whole("permutations", permutations, 1)
+    require_int("permutations", permutations, 1)
     z = as_blocks(z)["z"]
     generator = generator_or_default(generator)
     target = coded("target", target, len(z))

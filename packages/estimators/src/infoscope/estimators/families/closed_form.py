@@ -20,7 +20,7 @@ from scipy.linalg import cho_solve, cholesky
 from scipy.special import expit
 from sklearn.linear_model import QuantileRegressor
 
-from infoscope.estimators.checks import whole
+from infoscope.estimators.checks import require_int
 from infoscope.estimators.families.complexity import (
     Complexity,
     in_ball,
@@ -182,7 +182,7 @@ class Gaussian:
 
     def __post_init__(self) -> None:
         checked_variance(self.variance)
-        whole("degree", self.degree, 0)
+        require_int("degree", self.degree, 0)
         if self.radius is not None and not (self.radius > 0.0 and self.variance is not None and self.degree == 1):
             raise ValueError(f"radius must be positive, with a variance and degree 1, got {self!r}.")
 
@@ -325,7 +325,7 @@ class Laplace:
     def __post_init__(self) -> None:
         if not self.scale > 0.0:
             raise ValueError(f"scale must be positive, got {self.scale!r}.")
-        whole("degree", self.degree, 0)
+        require_int("degree", self.degree, 0)
 
     @property
     def name(self) -> str:

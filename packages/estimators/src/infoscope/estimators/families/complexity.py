@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from infoscope.estimators.checks import whole
+from infoscope.estimators.checks import require_int
 
 DRAWS = 200
 
@@ -68,7 +68,7 @@ class PacBound:
 
 def pac_bound(complexity: Complexity, n: int, delta: float = 0.05) -> PacBound:
     """The PAC bound for n pairs. ValueError: n < 1, delta outside (0, 0.5), or complexity or magnitude not finite."""
-    n = whole("n", n, 1)
+    n = require_int("n", n, 1)
     if not 0.0 < delta < 0.5:
         raise ValueError(f"delta must be between 0 and 0.5, got {delta!r}.")
     if not (math.isfinite(complexity.value) and math.isfinite(complexity.magnitude)):
@@ -191,7 +191,7 @@ def over_signs(
 
     supremum  of the mean itself, for given signs; that of its negative is the one for the opposite signs
     """
-    draws = whole("draws", draws, 2)
+    draws = require_int("draws", draws, 2)
     signs = (generator.choice((-1.0, 1.0), n) for _ in range(draws))
     found = np.array([max(supremum(drawn), supremum(-drawn)) for drawn in signs])
     return float(found.mean()), float(found.std(ddof=1)) / math.sqrt(draws)

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.families.classifiers import log_softmax, relu_network
 from infoscope.estimators.families.closed_form import (
     Floored,
@@ -65,7 +65,7 @@ class Network:
         checked_variance(self.variance)
         checked_share(self.floor)
         for setting in ("batch", "epochs", "patience"):
-            whole(setting, getattr(self, setting), 1)
+            require_int(setting, getattr(self, setting), 1)
         if not self.learning_rate > 0.0:
             raise ValueError(f"learning_rate must be positive, got {self.learning_rate!r}.")
         if self.activation not in ACTIVATIONS:

@@ -30,7 +30,7 @@ import numpy as np
 import torch
 from scipy.special import digamma
 
-from infoscope.estimators.checks import whole
+from infoscope.estimators.checks import require_int
 from infoscope.estimators.classifier.information import clustered_error
 from infoscope.estimators.discrete import chao_shen, expected_information, expected_of_pairs
 from infoscope.estimators.knn.search import count_within, nearest
@@ -649,14 +649,14 @@ def checked(
     if margins not in MARGINS or (margins in ("scaled", "rank") and not standardise):
         choice = ", ".join(MARGINS) if standardise else "auto or given where standardise is False"
         raise ValueError(f"margins must be one of {choice}, got {margins!r}.")
-    if whole("k", k, 1) >= n:
+    if require_int("k", k, 1) >= n:
         raise ValueError(f"k must be below the number of rows, {n}, got {k}.")
     if engine == "auto":
         bare = (value.values if isinstance(value, (Continuous, Discrete)) else value for value in inputs)
         engine = str(
             next((value.device for value in bare if isinstance(value, torch.Tensor) and value.is_cuda), "auto")
         )
-    return Settings(int(k), margins if standardise else "given", engine, whole("workers", workers, 1), codes)
+    return Settings(int(k), margins if standardise else "given", engine, require_int("workers", workers, 1), codes)
 
 
 def require_classes(kept: np.ndarray | None = None, /, **variables: Variable) -> None:

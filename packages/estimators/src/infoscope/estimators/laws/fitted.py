@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.special import logsumexp, ndtri
 
-from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.classifier.information import Estimate, clustered_error
 from infoscope.estimators.classifier.inputs import assign_folds
 from infoscope.estimators.laws import mixture, student
@@ -115,7 +115,7 @@ def held_out(
     n = same_length(x=variables[0], y=variables[1])
     generator = generator_or_default(generator)
     row_groups = np.arange(n) if groups is None else group_codes(n, groups)[1]
-    fold_of = assign_folds(np.zeros(n, np.intp), row_groups, whole("folds", folds, 2), generator)
+    fold_of = assign_folds(np.zeros(n, np.intp), row_groups, require_int("folds", folds, 2), generator)
     values, names = np.empty(n), []
     for fold in range(folds):
         train, test = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)

@@ -5,7 +5,7 @@ bounds           BOUNDS[name]: nwj, js, infonce, dv, mine, smile-<clip>, mine-on
 training         fit_critic(source, critic, bound, steps, ...) -> Trace; Training: the same, interruptible
 trace            Trace: what every step reported
 heldout          held_out(source, critic, bounds, batch, batches, generator) -> HeldOut of each bound
-oracle           floor(source, bound, batch, batches, generator) -> Floor: what an exact critic would report
+oracle           oracle_errors(source, bound, batch, batches, generator) -> OracleErrors: what an exact critic reports
 member_groups    members of a critic that are computed together
 pairwise_layers  the joint critic over all pairs of rows, block by block
 """
@@ -20,7 +20,7 @@ from infoscope.estimators.neural.critics import (
     make_critic,
 )
 from infoscope.estimators.neural.heldout import HeldOut, held_out
-from infoscope.estimators.neural.oracle import Floor, floor
+from infoscope.estimators.neural.oracle import OracleErrors, oracle_errors
 from infoscope.estimators.neural.trace import Trace
 from infoscope.estimators.neural.training import Training, fit_critic
 
@@ -29,18 +29,18 @@ __all__ = [
     "BilinearCritic",
     "Bound",
     "Critic",
-    "Floor",
     "HeldOut",
     "InnerCritic",
     "JointCritic",
     "Objective",
+    "OracleErrors",
     "SeparableCritic",
     "Trace",
     "Training",
     "UnknownBound",
     "fit_critic",
-    "floor",
     "held_out",
     "make_critic",
+    "oracle_errors",
     "share_training",
 ]

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from infoscope.estimators.checks import generator_per_member, whole
+from infoscope.estimators.checks import generator_per_member, require_int
 from infoscope.estimators.matmul import linear
 from infoscope.estimators.neural.pairwise_layers import PairwiseLayers, pairwise_scores
 
@@ -77,7 +77,7 @@ class Critic(nn.Module):
 
     def __init__(self, objectives: Sequence[str] | None = None, **config: int) -> None:
         super().__init__()
-        self.config = {name: whole(name, value, 0 if name == "depth" else 1) for name, value in config.items()}
+        self.config = {name: require_int(name, value, 0 if name == "depth" else 1) for name, value in config.items()}
         if objectives is not None:
             self.trained_under(objectives)
 
@@ -131,7 +131,7 @@ class Critic(nn.Module):
 
     def share(self, k: int) -> Critic:
         """A single-member critic on member k's own memory: training it trains that member, without copies."""
-        if whole("k", k, 0) >= self.members:
+        if require_int("k", k, 0) >= self.members:
             raise ValueError(f"k must be the index of one of {self.members} members, got {k}.")
         slices = {id(p): nn.Parameter(p.data[k : k + 1]) for p in self.parameters()}
         single = copy.deepcopy(self, slices)  # parameters are taken from `slices`, the rest is copied

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import torch
 
-from infoscope.estimators.checks import whole
+from infoscope.estimators.checks import require_int
 from infoscope.estimators.neural.bounds import BOUNDS, FREE, OBJECTIVES, Bound, as_bound, split
 from infoscope.estimators.neural.critics import Critic
 from infoscope.estimators.neural.training import check_critic, check_source, draw
@@ -82,7 +82,7 @@ def held_out(
     readings = [reading(critic, bound) for bound in chosen]
     if not isinstance(generator, torch.Generator):
         raise ValueError(f"generator must be a torch.Generator, got {type(generator).__name__}.")
-    n, count = whole("batch", batch, 2), whole("batches", batches, 2)
+    n, count = require_int("batch", batch, 2), require_int("batches", batches, 2)
     critic = critic if device is None else critic.to(device)
     device = critic.device if device is None else torch.device(device)
 

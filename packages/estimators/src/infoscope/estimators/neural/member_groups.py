@@ -1,6 +1,6 @@
-"""A lane: members of a critic that are computed and updated together.
+"""Members of a critic that are computed and updated together.
 
-On a GPU all members are one lane, each product of a step one batched product. On a CPU every member is a lane of its
+On a GPU all members are one group, each product of a step one batched product. On a CPU every member is a group of its
 own: batching them there was measured 2 times slower, and one wide first layer for members that see the same batch no
 faster than theirs one by one, because arithmetic and not memory bounds it.
 """
@@ -18,16 +18,16 @@ from infoscope.estimators.neural.critics import Critic
 
 
 @dataclass
-class Climb:
-    """Members of a lane that climb the same objective, and the bounds they report."""
+class ObjectiveGroup:
+    """Members of a group that climb the same objective, and the bounds they report."""
 
     objective: Objective
-    members: Tensor | None  # positions in the lane; None when they are all of it
+    members: Tensor | None  # positions in the group; None when they are all of it
     reports: list[tuple[Bound, Tensor | None]]  # with the positions in `members` that report it, None when all do
     memory: Tensor | None = None  # the objective's state, known from the first batch on
 
     def step(self, scores: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """The members' objective, to be differentiated, and reports, for the lane's scores [members, n, n]."""
+        """The members' objective, to be differentiated, and reports, for the group's scores [members, n, n]."""
         pieces = split(scores if self.members is None else scores[self.members])
         if self.memory is None:
             self.memory = self.objective.start(pieces.matrix)
@@ -40,7 +40,7 @@ class Climb:
         return value, reported
 
 
-class Lane:
+class MemberGroup:
     """One critic, its optimiser, and the objectives and reports of its members.
 
     `bounds[k]` are those of member k of `critic`, all of one objective; `members[k]` is the number it reports under.
@@ -53,9 +53,9 @@ class Lane:
         self.members = tuple(members)
         parameters = list(critic.parameters())
         self.optimiser = torch.optim.Adam(parameters, lr=learning_rate, fused=True) if parameters else None
-        self.climbs: list[Climb] = []
+        self.objectives: list[ObjectiveGroup] = []
         self.reports: list[tuple[int, str]] = []  # in the order in which `step` returns them
-        for objective in dict.fromkeys(group[0].objective for group in bounds):
+        for objective in dict.fromkeys(own[0].objective for own in bounds):
             self._add(objective, bounds)
 
     def _add(self, objective: Objective, bounds: Sequence[tuple[Bound, ...]]) -> None:
@@ -65,7 +65,7 @@ class Lane:
             positions = [i for i, k in enumerate(own) if bound in bounds[k]]
             reports.append((bound, self._positions(positions, len(own))))
             self.reports += [(self.members[own[i]], bound.name) for i in positions]
-        self.climbs.append(Climb(objective, self._positions(own, len(bounds)), reports))
+        self.objectives.append(ObjectiveGroup(objective, self._positions(own, len(bounds)), reports))
 
     def _positions(self, chosen: list[int], of: int) -> Tensor | None:
         return None if len(chosen) == of else torch.tensor(chosen, device=self.critic.device)
@@ -75,14 +75,14 @@ class Lane:
         scores = self.critic(x, y)
         if scores.dim() == 2:
             scores = scores.unsqueeze(0)
-        climbed, reported = [], []
-        for climb in self.climbs:
-            value, estimates = climb.step(scores)
-            climbed.append(value.sum())
+        values, reported = [], []
+        for group in self.objectives:
+            value, estimates = group.step(scores)
+            values.append(value.sum())
             reported += estimates
         if self.optimiser is not None:
             # Members share no parameter, so the gradient of the sum is each one's own, finite or not.
-            (-torch.stack(climbed).sum()).backward()
+            (-torch.stack(values).sum()).backward()
             self.optimiser.step()
             self.optimiser.zero_grad(set_to_none=True)
         return torch.cat(reported)
@@ -91,11 +91,11 @@ class Lane:
         """Everything but the weights, as tensors and plain values."""
         return {
             "optimiser": None if self.optimiser is None else self.optimiser.state_dict(),
-            "memory": [climb.memory for climb in self.climbs],
+            "memory": [group.memory for group in self.objectives],
         }
 
     def load_state_dict(self, state: dict) -> None:
         if self.optimiser is not None:
             self.optimiser.load_state_dict(state["optimiser"])
-        for climb, memory in zip(self.climbs, state["memory"], strict=True):
-            climb.memory = None if memory is None else memory.to(self.critic.device, copy=True)
+        for group, memory in zip(self.objectives, state["memory"], strict=True):
+            group.memory = None if memory is None else memory.to(self.critic.device, copy=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from infoscope.estimators.checks import whole
+from infoscope.estimators.checks import require_int
 from infoscope.estimators.neural.bounds import Bound, as_bound
 from infoscope.estimators.sources import ExactPairSource
 
@@ -20,7 +20,7 @@ SCORES_AT_ONCE = 1 << 20  # bounds the memory: 8 MiB for each float64 array of s
 
 
 @dataclass(frozen=True)
-class Floor:
+class OracleErrors:
     """Per-batch estimates under the exact critic, as the benchmark summarises them (its section 5).
 
     mean                nats
@@ -41,7 +41,9 @@ class Floor:
     nonfinite: int
 
 
-def floor(source: ExactPairSource, bound: str | Bound, batch: int, batches: int, generator: torch.Generator) -> Floor:
+def oracle_errors(
+    source: ExactPairSource, bound: str | Bound, batch: int, batches: int, generator: torch.Generator
+) -> OracleErrors:
     """Summary of what `bound` reports on `batches` batches of `batch` pairs when the critic is its objective's optimum.
 
     The optimum is the exact log density ratio, plus 1 for nwj. (js reports nwj's formula at the log ratio itself, so
@@ -50,9 +52,9 @@ def floor(source: ExactPairSource, bound: str | Bound, batch: int, batches: int,
     bound = as_bound(bound)
     if not isinstance(source, ExactPairSource):
         raise ValueError(f"source must have a log_ratio and be a pair source, got {type(source).__name__}.")
-    whole("batch", batch, 2)
+    require_int("batch", batch, 2)
     at_once = max(1, SCORES_AT_ONCE // batch**2)
-    left = whole("batches", batches, 2)
+    left = require_int("batches", batches, 2)
     estimates = []
     while left:
         count = min(left, at_once)
@@ -70,11 +72,11 @@ def oracle_estimates(
     return bound.estimate(source.log_ratio(x, y) + bound.objective.offset)
 
 
-def summary(estimates: Tensor, truth: float) -> Floor:
+def summary(estimates: Tensor, truth: float) -> OracleErrors:
     """The summary of estimates [batches] of `truth`, nats."""
     squares = (estimates - truth).square()
     count = len(estimates)
-    return Floor(
+    return OracleErrors(
         mean=estimates.mean().item(),
         bias=estimates.mean().item() - truth,
         variance=estimates.var(correction=0).item(),

@@ -17,10 +17,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infoscope.estimators.checks import generator_per_member, whole
+from infoscope.estimators.checks import generator_per_member, require_int
 from infoscope.estimators.neural.bounds import Bound, as_bound
 from infoscope.estimators.neural.critics import Critic
-from infoscope.estimators.neural.member_groups import Lane
+from infoscope.estimators.neural.member_groups import MemberGroup
 from infoscope.estimators.neural.trace import Trace
 from infoscope.estimators.sources import PairSource
 
@@ -103,7 +103,7 @@ class Training:
             raise ValueError(f"learning_rate must be a positive number, got {learning_rate!r}.")
         self._sources, lengths = schedule(source, steps, critic)
         self._ends = list(accumulate(lengths))
-        self._batch = whole("batch", batch, 2)
+        self._batch = require_int("batch", batch, 2)
         bounds = bounds_per_member(bound, critic.members)
         self._objectives = [group[0].objective.name for group in bounds]
         generators = generator_per_member(generator, critic.members)
@@ -117,11 +117,13 @@ class Training:
         self._stream_of = [self._streams.index(g) for g in generators]
         members = range(critic.members)
         groups = [members] if self.packed else [[k] for k in members]
-        self._lanes = [
-            Lane(critic if self.packed else critic.share(group[0]), [bounds[k] for k in group], group, learning_rate)
+        self._groups = [
+            MemberGroup(
+                critic if self.packed else critic.share(group[0]), [bounds[k] for k in group], group, learning_rate
+            )
             for group in groups
         ]
-        recorded = [report for lane in self._lanes for report in lane.reports]
+        recorded = [report for group in self._groups for report in group.reports]
         self._reports = [(k, b.name) for k in members for b in bounds[k]]
         self._columns = [recorded.index(report) for report in self._reports]
         # On the device, so that no step waits for the host.
@@ -148,10 +150,10 @@ class Training:
 
     def advance(self, steps: int) -> None:
         """Makes up to `steps` further steps, at least 1, and stops at the end of the schedule."""
-        for step in range(self._done, min(self.total, self._done + whole("steps", steps, 1))):
+        for step in range(self._done, min(self.total, self._done + require_int("steps", steps, 1))):
             source = self._sources[bisect_right(self._ends, step)]
             batches = [draw(source, self._batch, stream, self.critic, self.device) for stream in self._streams]
-            self._values[step] = torch.cat([lane.step(*self._pairs_of(lane, batches)) for lane in self._lanes])
+            self._values[step] = torch.cat([group.step(*self._pairs_of(group, batches)) for group in self._groups])
             self._done = step + 1
         self._record_objectives()
 
@@ -165,7 +167,7 @@ class Training:
                 "done": self._done,
                 "values": self._values[: self._done].cpu().clone(),  # not the storage of the whole schedule
                 "critic": dict(self.critic.state_dict()),
-                "lanes": [lane.state_dict() for lane in self._lanes],
+                "lanes": [group.state_dict() for group in self._groups],
                 "generators": [stream.get_state() for stream in self._streams],
             }
         )
@@ -182,8 +184,8 @@ class Training:
         if given != own:
             raise ValueError(f"state must be of a training with {own}, got one with {given}.")
         self.critic.load_state_dict(state["critic"])
-        for lane, lane_state in zip(self._lanes, state["lanes"], strict=True):
-            lane.load_state_dict(lane_state)
+        for group, group_state in zip(self._groups, state["lanes"], strict=True):
+            group.load_state_dict(group_state)
         for stream, generator_state in zip(self._streams, state["generators"]):
             stream.set_state(generator_state.cpu())
         self._done = state["done"]
@@ -195,8 +197,8 @@ class Training:
         if self._done and any(True for _ in self.critic.parameters()):
             self.critic.trained_under(self._objectives)
 
-    def _pairs_of(self, lane: Lane, batches: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-        streams = [self._stream_of[k] for k in lane.members]
+    def _pairs_of(self, group: MemberGroup, batches: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+        streams = [self._stream_of[k] for k in group.members]
         if len(set(streams)) == 1:
             return batches[streams[0]]
         x, y = zip(*(batches[stream] for stream in streams))
@@ -243,7 +245,7 @@ def schedule(
     if isinstance(source, Sequence) != isinstance(steps, Sequence):
         raise ValueError("source and steps must be one source and a number, or two sequences of equal length.")
     sources = list(source) if isinstance(source, Sequence) else [source]
-    lengths = [whole("steps", n, 1) for n in (steps if isinstance(steps, Sequence) else [steps])]
+    lengths = [require_int("steps", n, 1) for n in (steps if isinstance(steps, Sequence) else [steps])]
     if len(sources) != len(lengths) or not sources:
         raise ValueError(f"steps must have one entry for each of {len(sources)} sources, got {len(lengths)}.")
     for one in sources:

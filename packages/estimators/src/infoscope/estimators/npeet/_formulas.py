@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import digamma
 
-from infoscope.estimators.checks import whole
+from infoscope.estimators.checks import require_int
 from infoscope.estimators.knn.search import Neighbours, count_within, nearest
 
 NOISE, STRICTNESS = 1e-10, 1e-15
@@ -94,7 +94,7 @@ def mean_digamma(points: np.ndarray, radius: np.ndarray) -> float:
 
 
 def neighbours_of(points: np.ndarray, k: int) -> Neighbours:
-    if whole("k", k, 1) >= len(points):
+    if require_int("k", k, 1) >= len(points):
         raise ValueError(f"k must be below the number of rows, {len(points)}, got {k}.")
     return nearest(np.ascontiguousarray(points), k)
 

@@ -33,7 +33,7 @@ from numpy.random import Generator
 from sklearn.neighbors import KDTree
 
 from infoscope.estimators import knn
-from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.knn.estimators import Continuous, Discrete, Estimate
 from infoscope.estimators.knn.search import nearest
 from infoscope.estimators.npeet import _formulas as original
@@ -130,7 +130,7 @@ def kldiv(x: Any, xp: Any, k: int = 3, base: float = 2, *, compat: bool = False)
     first, second = as_variable("x", x), as_variable("xp", xp)
     if first.kind != "continuous" or second.kind != "continuous" or first.dim != second.dim:
         raise ValueError(f"x and xp must be continuous and have as many columns, got {first.dim} and {second.dim}.")
-    if whole("k", k, 1) >= first.n or k > second.n:
+    if require_int("k", k, 1) >= first.n or k > second.n:
         raise ValueError(f"k must be below {first.n} and at most {second.n}, the numbers of rows, got {k}.")
     within = nearest(first.continuous, k).distances[:, -1]
     across = KDTree(second.continuous, metric="chebyshev").query(first.continuous, k)[0][:, -1]
@@ -335,7 +335,7 @@ def shuffle_test(
 
     ValueError: ns < 2, ci outside (0, 1), different lengths.
     """
-    whole("ns", ns, 2)
+    require_int("ns", ns, 2)
     if not 0 < ci < 1:
         raise ValueError(f"ci must be between 0 and 1, got {ci!r}.")
     generator, rows = generator_or_default(generator), np.asarray(x)

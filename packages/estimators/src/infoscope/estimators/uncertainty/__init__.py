@@ -1,14 +1,14 @@
 """How sure a nearest-neighbour estimate is: an interval, a verdict on its bias, a test against no information.
 
 subsampling  subsample, jackknife, holmes_nemenman, group_bootstrap -> Uncertain; combine, difference
-bias         Drift: does the estimate still move with the sample size?
+bias         BiasDiagnostic: does the estimate still move with the sample size?
 twins        Twins: its bias on laws like the data, whose information is known
 verdict      RELIABLE, DRIFTING, UNRELIABLE or UNVERIFIED, with reasons and an interval for the truth
 permutation  permutation_test: is there any information at all?
 """
 
 from infoscope.estimators.resampling import Resamples, halves, leave_one_out, partitions
-from infoscope.estimators.uncertainty.bias import Drift
+from infoscope.estimators.uncertainty.bias import BiasDiagnostic
 from infoscope.estimators.uncertainty.permutation import PermutationTest, permutation_test
 from infoscope.estimators.uncertainty.subsampling import (
     Uncertain,
@@ -23,8 +23,8 @@ from infoscope.estimators.uncertainty.twins import Twins
 from infoscope.estimators.uncertainty.verdict import DRIFTING, RELIABLE, UNRELIABLE, UNVERIFIED, Verdict
 
 __all__ = [
+    "BiasDiagnostic",
     "DRIFTING",
-    "Drift",
     "PermutationTest",
     "RELIABLE",
     "Resamples",

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
-from infoscope.estimators.checks import whole
+from infoscope.estimators.checks import require_int
 from infoscope.estimators.knn import _numba as neighbours
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.resampling import group_codes
@@ -99,7 +99,7 @@ def resampled(sample: Sample, weights: Weights, k: int | NDArray[np.int64]) -> N
     """
     k = np.broadcast_to(np.asarray(k), weights.shape[1:])
     smallest = int(weights.sum(axis=0, dtype=np.int64).min())
-    if whole("k", int(k.min()), 1) and k.max() >= smallest:
+    if require_int("k", int(k.min()), 1) and k.max() >= smallest:
         raise ValueError(f"k must be below the size of the smallest subsample, {smallest}, got {k.max()}.")
     if join(*sample.variables).kind == "discrete":
         return np.array([sample.alone(member > 0, int(of)) for member, of in zip(weights.T, k)])

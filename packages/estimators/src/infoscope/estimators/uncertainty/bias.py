@@ -18,15 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-EXPONENT, OF_COUNTS = 0.4, 1.0  # of neighbour estimates; of counts of categories, whose bias goes as 1 / n
-AGAIN = 40  # halves that are estimated again with one neighbour
-RELIABLE, DRIFTING, UNRELIABLE = "reliable", "drifting", "unreliable"
-MOVES, LARGE = 2.0, 4.0  # predicted biases, in standard errors
-LARGEST_SHARE = 0.02  # k / rows of a class: beyond it halves do not follow a power law, and predictions are too small
+EXPONENT, COUNT_EXPONENT = 0.4, 1.0  # of neighbour estimates; of counts of categories, whose bias goes as 1 / n
+HALVES_WITH_ONE = 40  # halves that are estimated again with one neighbour
 
 
 @dataclass(frozen=True)
-class Drift:
+class BiasDiagnostic:
     """How an estimate moves with the sample size.
 
     bias          predicted estimate minus truth, nats: the mean of the following two, or the first if it is alone
@@ -45,17 +42,19 @@ class Drift:
     half: float
 
 
-def drift_of(value: float, halves: NDArray[np.float64], fewer: NDArray[np.float64], k: int, rows: float) -> Drift:
+def diagnose_bias(
+    value: float, halves: NDArray[np.float64], fewer: NDArray[np.float64], k: int, rows: float
+) -> BiasDiagnostic:
     """The drift of an estimate.
 
     halves [B]: the estimates of the halves; fewer [<= B]: of the first of them with one neighbour instead of k, empty
     where k is 1; rows: of the typical class, NaN where nothing is continuous.
     """
-    growth = 2.0 ** (OF_COUNTS if np.isnan(rows) else EXPONENT)
+    growth = 2.0 ** (COUNT_EXPONENT if np.isnan(rows) else EXPONENT)
     half = float(halves.mean())
     bias = by_halves = (half - value) / (growth - 1.0)
     by_neighbours = float("nan")
     if len(fewer):
         by_neighbours = float((halves[: len(fewer)] - fewer).mean()) / (growth * (1.0 - k**-EXPONENT))
         bias = (by_halves + by_neighbours) / 2
-    return Drift(bias, by_halves, by_neighbours, k / rows, value - bias, half)
+    return BiasDiagnostic(bias, by_halves, by_neighbours, k / rows, value - bias, half)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
-from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.classifier.cross_fitting import PermutationTest, constant_within, exchange, p_value
 from infoscope.estimators.resampling import group_codes
 from infoscope.estimators.uncertainty import _kernels as kernels
@@ -39,7 +39,7 @@ def permutation_test(
     not discrete (its values would change their frequencies, and with them its scale).
     """
     sample, generator = Sample.of(x, y, z), generator_or_default(generator)
-    whole("permutations", permutations, 1)
+    require_int("permutations", permutations, 1)
     first, second, *given = sample.variables
     if given and given[0].kind != "discrete":
         raise ValueError(f"z must be discrete for a permutation test, got one that is {given[0].kind}; bin it first.")

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.resampling import (
     FEWEST_UNITS,
@@ -38,7 +38,7 @@ from infoscope.estimators.resampling import (
     partitions,
 )
 from infoscope.estimators.uncertainty._engine import Sample, Weights, class_counts, codes_of, resampled
-from infoscope.estimators.uncertainty.bias import AGAIN, Drift, drift_of
+from infoscope.estimators.uncertainty.bias import HALVES_WITH_ONE, BiasDiagnostic, diagnose_bias
 from infoscope.estimators.uncertainty.verdict import Verdict, verify
 from infoscope.estimators.variables import join
 
@@ -91,7 +91,7 @@ class Uncertain:
         return self._judged.reasons
 
     @property
-    def drift(self) -> Drift | None:
+    def drift(self) -> BiasDiagnostic | None:
         """How it moves with the sample size; None where it was not asked for."""
         return None if self.judgement is None else self.judgement.drift
 
@@ -133,13 +133,13 @@ def subsample(
     if plan is None:
         plan = halves(sample.n, resamples, generator, groups)
     rows = sample.typical_rows
-    again = min(plan.count, AGAIN) if drift and k > 1 and np.isfinite(rows) else 0
+    again = min(plan.count, HALVES_WITH_ONE) if drift and k > 1 and np.isfinite(rows) else 0
     weights = np.hstack([plan.weights, plan.weights[:, :again]])
     value, values = measured(sample, weights, np.repeat([k, 1], [plan.count, again]))
     estimates, fewer = values[: plan.count], values[plan.count :]
     verdict = None
     if drift:
-        moved = drift_of(value, estimates, fewer, k, rows)
+        moved = diagnose_bias(value, estimates, fewer, k, rows)
         verdict = verify(sample, value, standard_error(estimates, plan), degrees_of_freedom(plan), k, moved, generator)
     return of_sample(sample, k, value, estimates, plan, verdict)
 
@@ -212,7 +212,7 @@ def group_bootstrap(
     units, codes = group_codes(len(values), groups)
     if units < FEWEST_UNITS:
         raise ValueError(f"groups must be at least {FEWEST_UNITS}, got {units}.")
-    count = whole("resamples", resamples, 10)
+    count = require_int("resamples", resamples, 10)
     draws = generator_or_default(generator).multinomial(units, np.full(units, 1 / units), count)
     estimates = (draws @ np.bincount(codes, weights=values)) / (draws @ np.bincount(codes))
     error = float(estimates.std(ddof=1) * np.sqrt(units / (units - 1)))

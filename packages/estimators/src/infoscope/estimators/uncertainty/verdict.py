@@ -20,14 +20,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 from scipy import stats
 
 from infoscope.estimators.uncertainty._engine import Sample
-from infoscope.estimators.uncertainty.bias import DRIFTING, LARGE, LARGEST_SHARE, MOVES, RELIABLE, UNRELIABLE, Drift
+from infoscope.estimators.uncertainty.bias import BiasDiagnostic
 from infoscope.estimators.uncertainty.twins import Twins, twins
 from infoscope.estimators.variables import join
 
-UNVERIFIED = "unverified"
+RELIABLE, DRIFTING, UNRELIABLE, UNVERIFIED = "reliable", "drifting", "unreliable", "unverified"
+MOVES, LARGE = 2.0, 4.0  # predicted biases, in standard errors
+LARGEST_SHARE = 0.02  # k / rows of a class: beyond it halves do not follow a power law, and predictions are too small
 FOUND = 3.5  # standard errors above 0
 EXPECTED = 2.0  # bias on twins, in standard errors
 UNLIKE = 1.5  # the estimate and that on twins, in standard errors
@@ -52,12 +55,12 @@ class Verdict:
     reasons: tuple[str, ...]
     low: float
     high: float
-    drift: Drift
+    drift: BiasDiagnostic
     twins: Twins | None
 
 
 def verify(
-    sample: Sample, value: float, error: float, degrees: int, k: int, drift: Drift, generator: np.random.Generator
+    sample: Sample, value: float, error: float, degrees: int, k: int, drift: BiasDiagnostic, generator: Generator
 ) -> Verdict:
     """The verdict on the estimate of a sample, with its standard error and drift."""
     word, reason = _at_once(sample, value, error, k, drift)
@@ -77,7 +80,7 @@ def verify(
     return Verdict(word, (), *_interval(value, float(spread), found.bias, degrees), drift, found)
 
 
-def _at_once(sample: Sample, value: float, error: float, k: int, drift: Drift) -> tuple[str, str]:
+def _at_once(sample: Sample, value: float, error: float, k: int, drift: BiasDiagnostic) -> tuple[str, str]:
     """The word and the reason from what has been computed already."""
     joint = join(*sample.variables)
     if joint.kind == "discrete":

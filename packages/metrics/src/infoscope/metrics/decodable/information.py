@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from torch import Tensor
 
-from infoscope.estimators.checks import whole
+from infoscope.estimators.checks import require_int
 from infoscope.estimators.classifier.calibration import calibrating_slope
 from infoscope.estimators.classifier.cross_fitting import Family, cross_fit
 from infoscope.estimators.families.classifiers import Logistic
@@ -113,7 +113,7 @@ def decodable_information_of_items(
     estimators.classifier.cross_fit.
     """
     crossovers = [checked_crossover(b) for b in crossovers]
-    whole("sources", sources, 1)
+    require_int("sources", sources, 1)
     vectors = np.asarray(vectors)
     bits = np.unique(np.asarray(labels), return_inverse=True)[1]
     if bits.max() != 1:
@@ -212,7 +212,7 @@ def decodable_information(
     if decoder not in HIDDEN:
         raise ValueError(f"decoder must be one of {list(HIDDEN)}, got {decoder!r}.")
     for name, value in {"samples": samples, "steps": steps, "batch": batch}.items():
-        whole(name, value, 1)
+        require_int(name, value, 1)
     if not 0.0 < floor < 0.5:
         raise ValueError(f"floor must be between 0 and 1/2, got {floor!r}.")
     generator = torch.Generator().manual_seed(0) if generator is None else generator

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
-from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.metrics.factor_information import exact
 from infoscope.metrics.factor_information.arrays import contradictions, from_arrays
 from infoscope.metrics.factor_information.inputs import (
@@ -60,7 +60,7 @@ def mig(
         return as_score(information.mig(), information)
     if estimator != "discretised":
         raise ValueError(f"estimator must be exact or discretised, got {estimator!r}.")
-    whole("bins", bins, 2)
+    require_int("bins", bins, 2)
     known = as_factors(factors)
     codes = as_array(representation, known.n, least=2)
     discrete = categorical_mask(categorical, codes.shape[1])

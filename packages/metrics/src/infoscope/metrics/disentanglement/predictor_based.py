@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier
 from sklearn.svm import LinearSVC
 
-from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.metrics.factor_information.inputs import (
     Factors,
     Score,
@@ -93,7 +93,7 @@ def dci(
     generator = generator_or_default(generator)
     known = as_factors(factors, least=2)
     codes = as_array(representation, known.n, least=2)
-    whole("halvings", halvings, 1)
+    require_int("halvings", halvings, 1)
     chosen = of_items(known.n, items, generator)
     importance, right = forests(codes[chosen], known.codes[chosen], halvings, generator, predictor, progress)
     how = f"{PREDICTORS[predictor]}, {halvings} halvings of {len(chosen)} items"

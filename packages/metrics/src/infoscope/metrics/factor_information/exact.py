@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.metrics.factor_information import _float64, _kernels
 from infoscope.metrics.factor_information._layout import NOTHING, draws_of, layout, plan_of
 from infoscope.metrics.factor_information.inputs import CODING
@@ -150,7 +150,7 @@ def drawn(
     posterior: Posterior, codes: np.ndarray, draws: int, generator: np.random.Generator | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The order of rows by factors (few values first), the row of each draw [m], and z [m, L]."""
-    draws, generator = whole("draws", draws, 2), generator_or_default(generator)
+    draws, generator = require_int("draws", draws, 2), generator_or_default(generator)
     n, values = len(codes), codes.max(axis=0, initial=0)
     order = np.lexsort(codes[:, np.argsort(-values, kind="stable")].T) if codes.shape[1] else np.arange(n)
     places = ((np.arange(draws) + generator.random(draws)) * (n / draws)).astype(np.int64)
@@ -169,7 +169,7 @@ def sums_of(
     progress: Progress | None,
 ) -> np.ndarray:
     """See `_float64.sweep`; by the kernels on a CPU."""
-    threads = whole("threads", threads, 1)
+    threads = require_int("threads", threads, 1)
     if torch.device(device).type != "cpu":
         sums = _float64.sweep(posterior, z, rows, codes, device, progress=progress)
     else:

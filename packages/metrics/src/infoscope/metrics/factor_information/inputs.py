@@ -11,7 +11,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from infoscope.estimators.checks import whole
+from infoscope.estimators.checks import require_int
 from infoscope.metrics.factor_information.attacks import AttackedGaussian
 from infoscope.metrics.factor_information.posterior import CategoricalPosterior, ProductPosterior
 
@@ -232,4 +232,4 @@ def typical_codes(posterior: Any) -> NDArray[np.float64]:
 def of_items(n: int, most: int | None, generator: np.random.Generator) -> NDArray[np.int64]:
     """All n item numbers in random order, or so many of them."""
     order = generator.permutation(n)
-    return order if most is None else order[: whole("items", most, 2)]
+    return order if most is None else order[: require_int("items", most, 2)]

@@ -14,7 +14,7 @@ from math import inf, log
 import numpy as np
 import torch
 
-from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.metrics.factor_information.attacks import RedundantGaussian, SynergisticGaussian, added, checked
 from infoscope.metrics.factor_information.posterior import FullGaussianPosterior
 from infoscope.metrics.factor_information.result import FactorInformation
@@ -70,7 +70,7 @@ def sampled(
     `exact`, but alpha must be finite.
     """
     require(attack, factors, noise)
-    generator, draws = generator_or_default(generator), whole("draws", draws, 2)
+    generator, draws = generator_or_default(generator), require_int("draws", draws, 2)
     y = generator.standard_normal((draws, factors))
     z = y + noise * generator.standard_normal(y.shape)
     kind, (alpha, mixing) = ATTACKS[attack], checked(alpha, None, factors)
@@ -104,7 +104,7 @@ def sampled(
 
 def noisy_copy(values: int) -> float:
     """I(y; z), nats, of a uniform y with `values` values and z = y with probability 2/3, else one of the others."""
-    values = whole("values", values, 2)
+    values = require_int("values", values, 2)
     return log(4 * values**3 / (27 * (values - 1))) / 3
 
 
@@ -129,6 +129,6 @@ def require(attack: str, factors: int, noise: float) -> None:
     """Argument checks of exact and sampled."""
     if attack not in ATTACKS:
         raise ValueError(f"attack must be one of {', '.join(ATTACKS)}, got {attack!r}.")
-    whole("factors", factors, 2)
+    require_int("factors", factors, 2)
     if not (np.isfinite(noise) and noise > 0):
         raise ValueError(f"noise must be a finite standard deviation above 0, got {noise!r}.")

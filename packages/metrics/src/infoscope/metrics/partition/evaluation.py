@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from infoscope.estimators import classifier, uncertainty
-from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.classifier.inputs import as_blocks, coded
 from infoscope.estimators.families.classifiers import Family
 from infoscope.estimators.variables import as_codes
@@ -85,10 +85,10 @@ def evaluate(
     n = len(next(iter(numbers.values())))
     labels = as_labels(y, d, n)
     generator, report_progress = generator_or_default(generator), progress or (lambda share, what: None)
-    if not 1 <= whole("k", k, 1) < n // 2:
+    if not 1 <= require_int("k", k, 1) < n // 2:
         raise ValueError(f"k must be below the rows of a half-sample, {n // 2}, got {k}.")
-    whole("resamples", resamples, FEWEST_RESAMPLES)
-    whole("permutations", permutations, 0)
+    require_int("resamples", resamples, FEWEST_RESAMPLES)
+    require_int("permutations", permutations, 0)
     row_groups = np.arange(n) if groups is None else coded("groups", groups, n)
     names = tuple(numbers)
     terms = terms_of(names)
@@ -207,7 +207,7 @@ def evaluate_posterior(
     n = next(iter(posteriors.values())).n
     labels = as_labels(y, d, n)
     row_groups = np.arange(n) if groups is None else coded("groups", groups, n)
-    names, whole_draws = tuple(posteriors), whole("draws", draws, 2)
+    names, whole_draws = tuple(posteriors), require_int("draws", draws, 2)
     route = by_posterior(
         posteriors, labels, row_groups, terms_of(names), whole_draws, generator_or_default(generator),
         progress or (lambda share, what: None),

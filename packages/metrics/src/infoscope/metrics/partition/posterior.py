@@ -17,7 +17,7 @@ from torch import Tensor
 
 from infoscope.estimators.classifier.information import clustered_error
 from infoscope.metrics.factor_information.posterior import GaussianPosterior
-from infoscope.metrics.partition.terms import POSTERIOR, Progress, Route, Term, joint
+from infoscope.metrics.partition.terms import POSTERIOR, Progress, Term, TermEstimates, joint
 
 ELEMENTS = 2**23  # of a table of draws by rows, 64 MiB
 
@@ -30,7 +30,7 @@ def by_posterior(
     draws: int,
     generator: np.random.Generator,
     progress: Progress,
-) -> Route:
+) -> TermEstimates:
     """Every term from draws of all blocks at rows that are spread evenly over the labels; errors robust to groups.
 
     ValueError where a density overflows float64 when divided by that of the row a draw came from.
@@ -52,10 +52,10 @@ def by_posterior(
         subset: {key: np.concatenate([p[subset][key] for p in parts]) for key in parts[0][subset]} for subset in subsets
     }
     shares = log_shares(labels, rows)
-    spreads = {term: pointwise(term, averages, shares) for term in terms}
-    values = {term: float(spread.mean()) for term, spread in spreads.items()}
+    influences = {term: pointwise(term, averages, shares) for term in terms}
+    values = {term: float(influence.mean()) for term, influence in influences.items()}
     own = np.unique(groups[rows], return_inverse=True)[1]
-    return Route(POSTERIOR, values, spreads, {}, {}, lambda s: clustered_error(s, own), int(own.max()))
+    return TermEstimates(POSTERIOR, values, influences, {}, {}, lambda s: clustered_error(s, own), int(own.max()))
 
 
 def pointwise(term: Term, averages: Mapping, shares: Mapping) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 from infoscope.estimators import npeet
-from infoscope.metrics.partition.terms import Route, Term
+from infoscope.metrics.partition.terms import Term, TermEstimates
 
 AS_NUMBERS = "labels-as-numbers"
 MOST_DIMS, VARIANCE = 30, 0.95  # wider blocks are reduced to the principal components with that share of the variance
@@ -26,7 +26,7 @@ def by_numbers(
     terms: Iterable[Term],
     k: int,
     generator: np.random.Generator,
-) -> Route:
+) -> TermEstimates:
     """Terms of single blocks by NPEET's mi and cmi, nats; labels [n] are codes.
 
     No interval: the bootstrap with replacement that was used duplicates points, and can exclude even its own estimate.
@@ -40,7 +40,9 @@ def by_numbers(
         for term in terms
     }
     unknown = np.full(1, np.nan)
-    return Route(AS_NUMBERS, values, dict.fromkeys(values, unknown), dict.fromkeys(values, (NOTE,)), {}, no_error, 1)
+    return TermEstimates(
+        AS_NUMBERS, values, dict.fromkeys(values, unknown), dict.fromkeys(values, (NOTE,)), {}, no_error, 1
+    )
 
 
 def reduced(block: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -50,5 +52,5 @@ def reduced(block: NDArray[np.float64]) -> NDArray[np.float64]:
     return PCA(VARIANCE, svd_solver="full").fit_transform(block)
 
 
-def no_error(spread: NDArray[np.float64]) -> float:
+def no_error(influence: NDArray[np.float64]) -> float:
     return float("nan")

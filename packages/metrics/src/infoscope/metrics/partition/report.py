@@ -192,10 +192,10 @@ def differences(name_a: str, name_b: str, a: PartitionReport, b: PartitionReport
     rows = []
     for quantity in every_a:
         one, other = every_a[quantity], every_b.get(quantity)
-        if other is None or one.spread is None or other.spread is None:
+        if other is None or one.influence is None or other.influence is None:
             continue
-        spread = one.spread - other.spread
-        error = clustered_error(spread, a.items.groups)
+        influence = one.influence - other.influence
+        error = clustered_error(influence, a.items.groups)
         if not error > 1e-12:  # entropies of labels, gaps of the chain rule: the same for every model
             continue
         value, degrees = one.value - other.value, a.groups - 1

@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import log, sqrt
+from math import sqrt
 
 import numpy as np
 
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import pid
-from infoscope.metrics.partition.terms import BLOCKS, NOTHING, Figure, Linear, Route, Term, absent
+from infoscope.metrics.partition.terms import BLOCKS, NOTHING, Figure, Linear, Term, TermEstimates, absent
 
 TYPICAL_ENTROPY, MAX_SCORE = 2.5, 3.0  # of the seed score
-BITS = 1 / log(2)
 JOINT_LEVEL = 0.975  # of each of two intervals that hold together with 95 % (Bonferroni)
 
 H_Y, H_D, H_YD = Term((), "y"), Term((), "d"), Term((), "yd")
@@ -75,7 +75,7 @@ def terms_of(blocks: Names) -> list[Term]:
     )
 
 
-def figures(route: Route, blocks: Names) -> dict[str, Figure]:
+def figures(route: TermEstimates, blocks: Names) -> dict[str, Figure]:
     """Every quantity of a route by its name."""
     return {
         name: absent(terms) if isinstance(terms, str) else route.linear(terms)
@@ -83,7 +83,7 @@ def figures(route: Route, blocks: Names) -> dict[str, Figure]:
     }
 
 
-def scores(route: Route, blocks: Names) -> dict[str, Figure]:
+def scores(route: TermEstimates, blocks: Names) -> dict[str, Figure]:
     """Every score of a route by its name; see `PartitionReport.scores`."""
     found = seed_scores(route, blocks)
     found["seed_ceiling"] = scaled(route, route.linear({H_YD: 1.0}), 1.0 / (TYPICAL_ENTROPY * MAX_SCORE))
@@ -93,11 +93,11 @@ def scores(route: Route, blocks: Names) -> dict[str, Figure]:
     return found | beside(route, blocks) | bounds(route, blocks)
 
 
-def scaled(route: Route, figure: Figure, factor: float) -> Figure:
+def scaled(route: TermEstimates, figure: Figure, factor: float) -> Figure:
     """A figure times a number, as a share."""
-    if figure.spread is None:
+    if figure.influence is None:
         return absent("; ".join(figure.notes), "1")
-    return route.figure(factor * figure.value, factor * figure.spread, "1", figure.notes)
+    return route.figure(factor * figure.value, factor * figure.influence, "1", figure.notes)
 
 
 def seed_parts(blocks: Names) -> list[tuple[float, Linear]]:
@@ -117,12 +117,13 @@ def seed_parts(blocks: Names) -> list[tuple[float, Linear]]:
     ]
 
 
-def seed_scores(route: Route, blocks: Names) -> dict[str, Figure]:
+def seed_scores(route: TermEstimates, blocks: Names) -> dict[str, Figure]:
     """The seed's score, of terms in nats and in bits."""
-    return {"seed": seed(route, blocks, 1.0), "seed_bits": seed(route, blocks, BITS)}
+    units = {"seed": 1.0, "seed_bits": 1 / NATS_PER_BIT}
+    return {name: partition_quality(route, blocks, unit) for name, unit in units.items()}
 
 
-def seed(route: Route, blocks: Names, units: float) -> Figure:
+def partition_quality(route: TermEstimates, blocks: Names, units: float) -> Figure:
     """The seed's sum, with its constants and clips, from terms in nats (units 1) or bits (1 / log 2).
 
     (I(z_y;Y|D) + I(z_d;D|Y) + max(0, co-information of z_dy) - I(z_y;D|Y) - I(z_d;Y|D) - I(z_x;Y,D)) / 7.5, where each
@@ -132,7 +133,7 @@ def seed(route: Route, blocks: Names, units: float) -> Figure:
     total: dict[Term, float] = {}
     for sign, terms in seed_parts(blocks):
         part = route.linear(terms)
-        if part.spread is None:
+        if part.influence is None:
             return absent("; ".join(part.notes), "1")
         if part.value > 0.0:
             total |= {term: total.get(term, 0.0) + sign * factor for term, factor in terms.items()}
@@ -144,7 +145,7 @@ def seed(route: Route, blocks: Names, units: float) -> Figure:
 
 def clipped(raw: Figure, most: float = np.inf) -> Figure:
     """max(0, min(most, raw)) with its interval; no error where the clip lies within the interval."""
-    if raw.spread is None:
+    if raw.influence is None:
         return raw
     value, low, high = np.clip([raw.value, raw.low, raw.high], 0.0, most).tolist()
     if (low, high) == (raw.low, raw.high):
@@ -153,7 +154,7 @@ def clipped(raw: Figure, most: float = np.inf) -> Figure:
     return Figure(value, np.nan, low, high, raw.unit, (*raw.notes, note))
 
 
-def unique(route: Route, blocks: Names, suffix: str) -> dict[str, Figure]:
+def unique(route: TermEstimates, blocks: Names, suffix: str) -> dict[str, Figure]:
     """PQ_Y, PQ_D (raw and clipped at 0) and PQ = sqrt(PQ_Y PQ_D) of some blocks."""
     found = {}
     for (target, given), entropy in zip(CONDITIONAL, (H_Y_GIVEN_D, H_D_GIVEN_Y), strict=True):
@@ -169,12 +170,12 @@ def unique(route: Route, blocks: Names, suffix: str) -> dict[str, Figure]:
     return found | {f"unique{suffix}": geometric_mean(route, *raws)}
 
 
-def geometric_mean(route: Route, a: Figure, b: Figure) -> Figure:
+def geometric_mean(route: TermEstimates, a: Figure, b: Figure) -> Figure:
     """sqrt(max(0, a) max(0, b)). Interval: all values over the joint 95 % rectangle of a and b, so a cautious one.
 
     Standard error by the delta method; none where either 95 % interval reaches 0, where the root has no slope.
     """
-    if a.spread is None or b.spread is None:
+    if a.influence is None or b.influence is None:
         return absent("; ".join(dict.fromkeys((*a.notes, *b.notes))), "1")
     reach = route.quantile(JOINT_LEVEL)
     value, low, high = (
@@ -184,11 +185,11 @@ def geometric_mean(route: Route, a: Figure, b: Figure) -> Figure:
     notes = tuple(dict.fromkeys((*a.notes, *b.notes)))
     if a.low <= 0.0 or b.low <= 0.0:
         return Figure(value, np.nan, low, high, "1", (*notes, "a factor is not clearly above 0: no standard error."))
-    spread = 0.5 * (b.value * a.spread + a.value * b.spread) / value
-    return Figure(value, route.error(spread), low, high, "1", notes, spread)
+    influence = 0.5 * (b.value * a.influence + a.value * b.influence) / value
+    return Figure(value, route.error(influence), low, high, "1", notes, influence)
 
 
-def beside(route: Route, blocks: Names) -> dict[str, Figure]:
+def beside(route: TermEstimates, blocks: Names) -> dict[str, Figure]:
     """What is to be read beside the score, as shares of what there is to know."""
 
     def share(block: str, target: str, given: str, entropy: Term) -> Figure:
@@ -217,7 +218,7 @@ def beside(route: Route, blocks: Names) -> dict[str, Figure]:
     return found
 
 
-def bounds(route: Route, blocks: Names) -> dict[str, Figure]:
+def bounds(route: TermEstimates, blocks: Names) -> dict[str, Figure]:
     """Six bounds of the partial information of each block against the rest about one label given the other, nats.
 
     The error is that of the branch which is active; where the other is close, the interval is too narrow.
@@ -244,7 +245,7 @@ def bounds(route: Route, blocks: Names) -> dict[str, Figure]:
     return found
 
 
-def crossing(route: Route, parts: list[Term]) -> str:
+def crossing(route: TermEstimates, parts: list[Term]) -> str:
     """That the bounds of a block cross, by how many standard errors and why; "" where they do not. All three terms are
     as wide as the least of I(block), I(rest), I(all) - I(block) and I(all) - I(rest).
     """

@@ -64,7 +64,7 @@ class Figure:
                     matters where a block tells next to nothing: there it can be 40 % too small
     low, high       95 % interval
     unit            "nats", or "1" for shares
-    spread          what the error is computed from, to first order: pointwise values [n] or those of half-samples [B]
+    influence       what the error is computed from, to first order: pointwise values [n] or those of half-samples [B]
     """
 
     value: float
@@ -73,7 +73,7 @@ class Figure:
     high: float
     unit: str = "nats"
     notes: tuple[str, ...] = ()
-    spread: NDArray[np.float64] | None = field(default=None, repr=False)
+    influence: NDArray[np.float64] | None = field(default=None, repr=False)
 
 
 def absent(reason: str, unit: str = "nats") -> Figure:
@@ -82,19 +82,19 @@ def absent(reason: str, unit: str = "nats") -> Figure:
 
 
 @dataclass(frozen=True, eq=False)
-class Route:
+class TermEstimates:
     """Measured terms.
 
-    values, spreads  of every term: its value, nats, and what its error is computed from (see Figure)
-    notes            on a term
-    missing          why a term could not be measured
-    error            standard error of a sum of terms, from the same sum of their spreads
-    degrees          of freedom of that error
+    values, influences  of every term: its value, nats, and what its error is computed from (see Figure)
+    notes               on a term
+    missing             why a term could not be measured
+    error               standard error of a sum of terms, from the same sum of their influences
+    degrees             of freedom of that error
     """
 
     name: str
     values: Mapping[Term, float]
-    spreads: Mapping[Term, NDArray[np.float64]]
+    influences: Mapping[Term, NDArray[np.float64]]
     notes: Mapping[Term, tuple[str, ...]]
     missing: Mapping[Term, str]
     error: Callable[[NDArray[np.float64]], float]
@@ -106,15 +106,15 @@ class Route:
         if reasons:
             return absent("; ".join(reasons))
         value = sum(factor * self.values[term] for term, factor in terms.items())
-        spread = sum(factor * self.spreads[term] for term, factor in terms.items())
+        influence = sum(factor * self.influences[term] for term, factor in terms.items())
         notes = dict.fromkeys(note for term in terms for note in self.notes.get(term, ()))
-        return self.figure(value, spread, "nats", tuple(notes))
+        return self.figure(value, influence, "nats", tuple(notes))
 
-    def figure(self, value: float, spread: NDArray, unit: str, notes: tuple[str, ...] = ()) -> Figure:
-        """A value with the error of its spread and a Student t interval."""
-        error = self.error(spread)
+    def figure(self, value: float, influence: NDArray, unit: str, notes: tuple[str, ...] = ()) -> Figure:
+        """A value with the error of its influence and a Student t interval."""
+        error = self.error(influence)
         margin = self.quantile(LEVEL) * error
-        return Figure(float(value), error, float(value - margin), float(value + margin), unit, notes, spread)
+        return Figure(float(value), error, float(value - margin), float(value + margin), unit, notes, influence)
 
     def quantile(self, level: float) -> float:
         """How many standard errors to either side an interval of that level reaches."""
@@ -123,13 +123,13 @@ class Route:
     def ratio(self, numerator: Linear, denominator: Linear) -> Figure:
         """One sum of terms over another, its error by the delta method; none where the other is not above 0."""
         above, below = self.linear(numerator), self.linear(denominator)
-        if above.spread is None or below.spread is None:
+        if above.influence is None or below.influence is None:
             return absent("; ".join((*above.notes, *below.notes)), "1")
         if below.value <= NOTHING:
             whole = ", ".join(term.name for term in denominator)
             return absent(f"{whole} is {below.value:.4f}, not above 0: there is nothing to know a share of.", "1")
         value = above.value / below.value
-        return self.figure(value, (above.spread - value * below.spread) / below.value, "1", above.notes)
+        return self.figure(value, (above.influence - value * below.influence) / below.value, "1", above.notes)
 
 
 def by_neighbours(
@@ -140,13 +140,13 @@ def by_neighbours(
     k: int,
     remarks: Mapping[str, str],
     progress: Progress,
-) -> Route:
+) -> TermEstimates:
     """Every term by the mixed nearest-neighbour estimator, on the half-samples of one plan, so that errors are paired.
 
     A block that is constant shares nothing with anything: its term is 0, and a note says so. remarks on single blocks
     go to every term of theirs.
     """
-    values, spreads, notes, missing = {}, {}, {}, {}
+    values, influences, notes, missing = {}, {}, {}, {}
     terms = list(terms)
     for done, term in enumerate(terms):
         target, given = joint(labels, term.target), joint(labels, term.given)
@@ -158,10 +158,10 @@ def by_neighbours(
             continue
         finally:
             progress((done + 1) / len(terms), f"neighbours: {term.name}")
-        values[term], spreads[term] = (found.value, found.estimates) if found else (0.0, np.zeros(plan.count))
+        values[term], influences[term] = (found.value, found.estimates) if found else (0.0, np.zeros(plan.count))
         notes[term] = (*neighbour_notes(found, term), *(remarks[name] for name in term.blocks if name in remarks))
     degrees = degrees_of_freedom(plan)
-    return Route(NEIGHBOURS, values, spreads, notes, missing, lambda s: standard_error(s, plan), degrees)
+    return TermEstimates(NEIGHBOURS, values, influences, notes, missing, lambda s: standard_error(s, plan), degrees)
 
 
 def without_repeats(
@@ -207,20 +207,24 @@ def joint(labels: Mapping[str, NDArray], names: str) -> NDArray[np.int64] | None
     return combined([labels[name] for name in names]) if names else None
 
 
-def by_classifier(information: Information, terms: Iterable[Term]) -> Route:
+def by_classifier(information: Information, terms: Iterable[Term]) -> TermEstimates:
     """Every term from the tables of coherent classifiers; errors are those of means of dependent pointwise values."""
-    spreads = {
+    influences = {
         term: information.pointwise(term.blocks, tuple(term.target), tuple(term.given))
         if term.blocks
         else information.pointwise_entropy(tuple(term.target), tuple(term.given))
         for term in terms
     }
-    values = {term: float(spread.mean()) for term, spread in spreads.items()}
+    values = {term: float(influence.mean()) for term, influence in influences.items()}
     groups = information.row_groups
-    return Route(CLASSIFIER, values, spreads, {}, {}, lambda s: clustered_error(s, groups), information.groups - 1)
+    return TermEstimates(
+        CLASSIFIER, values, influences, {}, {}, lambda s: clustered_error(s, groups), information.groups - 1
+    )
 
 
-def by_enumeration(columns: Mapping[str, NDArray], weights: NDArray[np.float64], terms: Iterable[Term]) -> Route:
+def by_enumeration(
+    columns: Mapping[str, NDArray], weights: NDArray[np.float64], terms: Iterable[Term]
+) -> TermEstimates:
     """Every term of a discrete law: outcomes [m] as codes of every block and label, and their probabilities [m]."""
 
     def entropy(*names: str) -> float:
@@ -234,4 +238,4 @@ def by_enumeration(columns: Mapping[str, NDArray], weights: NDArray[np.float64],
         of_labels = entropy(*term.target, *term.given) - entropy(*term.given)
         with_blocks = entropy(*term.blocks, *term.target, *term.given) - entropy(*term.blocks, *term.given)
         values[term] = of_labels - with_blocks if term.blocks else of_labels
-    return Route(EXACT, values, dict.fromkeys(values, np.zeros(1)), {}, {}, lambda spread: 0.0, np.inf)
+    return TermEstimates(EXACT, values, dict.fromkeys(values, np.zeros(1)), {}, {}, lambda influence: 0.0, np.inf)

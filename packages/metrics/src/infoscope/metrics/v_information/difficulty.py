@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
-from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.classifier.information import clustered_error
 from infoscope.estimators.families.protocol import ClassPredictor, Family, as_outcome
 from infoscope.metrics.v_information.predictions import FLOOR, as_groups, check_length, fold_splits, predict
@@ -80,7 +80,7 @@ def hardest(table: pd.DataFrame, count: int = 10, label: Hashable | None = None)
     chosen = table if label is None else table[table["label"] == label]
     if not len(chosen):
         raise ValueError(f"label must be one of {sorted(set(table['label']))}, got {label!r}.")
-    return chosen.nsmallest(whole("count", count, 1), "pvi_bits")
+    return chosen.nsmallest(require_int("count", count, 1), "pvi_bits")
 
 
 def token_artefacts(
@@ -116,7 +116,7 @@ def token_artefacts(
     parts_of = tokens if callable(tokens) else TOKENS[tokens]
     split = [[*parts_of(text)] for text in texts]
     frequency = pd.Series([token for own in split for token in own], dtype=object).value_counts()
-    frequent = set(frequency.index[frequency >= whole("least_frequency", least_frequency, 1)])
+    frequent = set(frequency.index[frequency >= require_int("least_frequency", least_frequency, 1)])
     if not frequent:
         raise ValueError(
             f"least_frequency must be reached by some token, but the most frequent one occurs "
@@ -242,10 +242,10 @@ def detection(
         )
     if not np.isfinite(scores.to_numpy(dtype=np.float64)).all():
         raise ValueError("scores must be finite, but some are not.")
-    at = [int(mask.sum())] if at is None else [whole("at", k, 1) for k in at]
+    at = [int(mask.sum())] if at is None else [require_int("at", k, 1) for k in at]
     if max(at) > len(mask):
         raise ValueError(f"at must be at most the number of items, {len(mask)}, got {max(at)}.")
-    whole("resamples", resamples, 50)
+    require_int("resamples", resamples, 50)
     generator = generator_or_default(generator)
     parts = [np.flatnonzero(mask), np.flatnonzero(~mask)]
     draws = [np.concatenate([generator.choice(part, len(part)) for part in parts]) for _ in range(resamples)]

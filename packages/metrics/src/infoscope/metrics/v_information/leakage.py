@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.nn import functional
 
-from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.families.classifiers import relu_network
 from infoscope.estimators.families.networks import Network, outputs
 from infoscope.estimators.families.protocol import Family, Features, as_matrix
@@ -108,7 +108,7 @@ def hide(
     for name, value, least in (
         ("size", size, 1), ("steps", steps, 1), ("batch", batch, 2), ("adversary_steps", adversary_steps, 1)
     ):  # fmt: skip
-        whole(name, value, least)
+        require_int(name, value, least)
     if not strength >= 0.0:
         raise ValueError(f"strength must be at least 0, got {strength!r}.")
     generator = torch.Generator().manual_seed(0) if generator is None else generator

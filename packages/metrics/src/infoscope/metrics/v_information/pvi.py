@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from infoscope.estimators.checks import generator_or_default, whole
+from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.families.protocol import Family, Outcome, as_outcome
 from infoscope.metrics.v_information.predictions import (
     FLOOR,
@@ -50,7 +50,7 @@ def threshold_window(null_entropy_bits: ArrayLike, classes: int) -> Window:
 
     ValueError: classes < 2, or a negative null entropy.
     """
-    classes = whole("classes", classes, 2)
+    classes = require_int("classes", classes, 2)
     entropy = np.asarray(null_entropy_bits, dtype=np.float64)
     if not (entropy >= 0.0).all():
         raise ValueError(f"null_entropy_bits must be at least 0, got {null_entropy_bits!r}.")

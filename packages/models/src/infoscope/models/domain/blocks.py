@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.distributions import Normal
 
-from infoscope.models.checks import one_of, whole
+from infoscope.models.checks import one_of, require_int
 
 BLOCK_NAMES = ("z_y", "z_x", "z_dy", "z_d")
 
@@ -31,7 +31,7 @@ class BlockSpec:
     def __post_init__(self) -> None:
         for name in BLOCK_NAMES:
             value = getattr(self, name)
-            object.__setattr__(self, name, None if value is None or value == 0 else whole(name, value))
+            object.__setattr__(self, name, None if value is None or value == 0 else require_int(name, value))
         if not self.names:
             raise ValueError("blocks must have at least one block of one dimension or more, not none.")
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any, ClassVar, Self
 
-from infoscope.models.checks import one_of, whole, wholes
+from infoscope.models.checks import one_of, require_int, require_ints
 from infoscope.models.domain.blocks import BLOCK_NAMES, BlockSpec
 
 VERSION = 2
@@ -45,7 +45,7 @@ def share(name: str, value: float) -> None:
 
 def widths(name: str, values: Any) -> tuple[int, ...]:
     """Hidden widths as a tuple of positive ints, () for none; ValueError for anything else."""
-    return tuple(wholes(name, values)) if not isinstance(values, (tuple, list)) or values else ()
+    return tuple(require_ints(name, values)) if not isinstance(values, (tuple, list)) or values else ()
 
 
 def _is_number(value: Any) -> bool:
@@ -66,8 +66,8 @@ class Network:
 
     def __post_init__(self) -> None:
         one_of("network.kind", self.kind, NETWORKS)
-        whole("network.width", self.width)
-        whole("network.depth", self.depth)
+        require_int("network.width", self.width)
+        require_int("network.depth", self.depth)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Optimisation:
             if self.method == "adam" and getattr(self, name) == 1:
                 raise ValueError(f"optimisation.{name} must be below 1 for Adam, not 1.")
         not_negative("optimisation.weight_decay", self.weight_decay)
-        whole("optimisation.batch", self.batch, 2)
+        require_int("optimisation.batch", self.batch, 2)
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Adversary:
         not_negative("adversary.weight", self.weight)
         if self.gamma is not None:
             positive("adversary.gamma", self.gamma)
-        whole("adversary.steps", self.steps)
+        require_int("adversary.steps", self.steps)
         not_negative("adversary.gradient_penalty", self.gradient_penalty)
         for name, valid in (("learning_rate", positive), ("weight_decay", not_negative)):
             value = getattr(self, name)
@@ -149,11 +149,11 @@ class DomainConfig:
     EARLIER: ClassVar[dict[int, dict[str, Any]]] = {}
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", tuple(wholes("shape", self.shape)))
+        object.__setattr__(self, "shape", tuple(require_ints("shape", self.shape)))
         if len(self.shape) not in (1, 3):
             raise ValueError(f"shape must be (channels, height, width) or (features,), not {self.shape}.")
-        whole("classes", self.classes, 2)
-        whole("domains", self.domains, 2)
+        require_int("classes", self.classes, 2)
+        require_int("domains", self.domains, 2)
         if self.network.kind != "plain" and (len(self.shape) == 1 or self.shape[0] != 3):
             raise ValueError(f"shape must be of images of 3 channels for a {self.network.kind}, not {self.shape}.")
 
@@ -169,7 +169,7 @@ class DomainConfig:
         Raises ValueError for an unknown field and for a version newer than this code.
         """
         values = dict(values)
-        written = whole("version", values.pop("version", VERSION))
+        written = require_int("version", values.pop("version", VERSION))
         if written > VERSION:
             raise ValueError(f"version must be at most {VERSION}, this code's, not {written}: it was written later.")
         for version in range(written + 1, VERSION + 1):

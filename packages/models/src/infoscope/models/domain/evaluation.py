@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from infoscope.models.checks import one_of, whole
+from infoscope.models.checks import one_of, require_int
 from infoscope.models.domain.base import DomainModel
 from infoscope.models.domain.blocks import Block
 from infoscope.models.domain.items import DomainItems, check_items, fetch, labels
@@ -64,7 +64,7 @@ def accuracies(model: DomainModel, data: DomainItems, of: str = "class", batch: 
     if not len(index):
         raise ValueError("data.y must have known classes (at least 0) to count what is right, not only -1.")
     with evaluating(model):
-        correct = torch.cat([_correct(model, data, rows, of) for rows in index.split(whole("batch", batch))])
+        correct = torch.cat([_correct(model, data, rows, of) for rows in index.split(require_int("batch", batch))])
     d = d[index]
     groups = getattr(data, "groups", None)
     clusters = index if groups is None else labels("data.groups", groups, len(data), None)[index]
@@ -90,7 +90,7 @@ def posteriors(model: DomainModel, data: Any, batch: int = 512, progress: Progre
     parameter = next(model.parameters())
     parts: list[dict[str, Block]] = []
     with evaluating(model):
-        for rows in torch.arange(len(data)).split(whole("batch", batch)):
+        for rows in torch.arange(len(data)).split(require_int("batch", batch)):
             blocks = model.blocks(torch.as_tensor(x(rows)).to(parameter.device, parameter.dtype))
             parts.append({name: Block(*map(_to_cpu, (block.mean, block.scale))) for name, block in blocks.items()})
             if progress is not None:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from infoscope.models.checks import one_of, whole
+from infoscope.models.checks import one_of, require_int
 from infoscope.models.domain.base import DomainModel
 from infoscope.models.domain.configs import Optimisation
 from infoscope.models.domain.evaluation import accuracies
@@ -128,11 +128,11 @@ def fit_domain(
     check_items("train", train, model, train=True)
     for name, items in sets.items():
         check_items(f"validation[{name!r}]", items, model, train=False)
-    training = _Training(model, train, whole("steps", steps), rule, generator)
+    training = _Training(model, train, require_int("steps", steps), rule, generator)
     if state is not None:
         training.load_state(state)
-    every = max(1, steps // 10) if every is None else whole("every", every)
-    whole("patience", 1 if patience is None else patience)
+    every = max(1, steps // 10) if every is None else require_int("every", every)
+    require_int("patience", 1 if patience is None else patience)
     while training.ended is None:
         terms = training.advance()
         if training.done % every == 0 or training.done == steps or training.ended:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
-from infoscope.models.checks import whole
+from infoscope.models.checks import require_int
 from infoscope.models.initialisation import generator_or_default, linear
 from infoscope.models.invertible.base import InvertibleEncoder, Normalisation
 
@@ -29,8 +29,8 @@ class Flow(InvertibleEncoder):
         statistics: str = "batch",
         generator: torch.Generator | None = None,
     ) -> None:
-        sizes = {"features": whole("features", features, 2), "hidden": whole("hidden", hidden)}
-        super().__init__(statistics, **sizes, blocks=whole("blocks", blocks))
+        sizes = {"features": require_int("features", features, 2), "hidden": require_int("hidden", hidden)}
+        super().__init__(statistics, **sizes, blocks=require_int("blocks", blocks))
         self.features = self.code_features = sizes["features"]
         generator = generator_or_default(generator)
         self.maps = nn.ModuleList(self._map(block, **sizes, generator=generator) for block in range(blocks))

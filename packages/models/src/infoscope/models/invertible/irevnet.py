@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from infoscope.models.checks import whole, wholes
+from infoscope.models.checks import require_int, require_ints
 from infoscope.models.initialisation import convolution, generator_or_default
 from infoscope.models.invertible.base import InvertibleEncoder, Normalisation
 
@@ -42,17 +42,17 @@ class IRevNet(InvertibleEncoder):
         statistics: str = "batch",
         generator: torch.Generator | None = None,
     ) -> None:
-        channels, height, width = shape = wholes("shape", shape, 3)
-        blocks = wholes("blocks", blocks)
+        channels, height, width = shape = require_ints("shape", shape, 3)
+        blocks = require_ints("blocks", blocks)
         size = channels * height * width
         if height % 2 ** (len(blocks) + 1) or width % 2 ** (len(blocks) + 1):
             raise ValueError(
                 f"shape must have a height and width divisible by {2 ** (len(blocks) + 1)} for {len(blocks)} stages, "
                 f"not {shape}."
             )
-        if whole("features", features) > size:
+        if require_int("features", features) > size:
             raise ValueError(f"features must be at most {size}, the entries of {shape}, not {features}.")
-        if whole("bottleneck", bottleneck) > channels * 8:
+        if require_int("bottleneck", bottleneck) > channels * 8:
             raise ValueError(f"bottleneck must be at most the first stage's {channels * 8} channels, not {bottleneck}.")
         super().__init__(statistics, features=features, shape=shape, blocks=blocks, bottleneck=bottleneck)
         self.features, self.code_features = features, size

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
-from infoscope.models.checks import whole
+from infoscope.models.checks import require_int
 from infoscope.models.initialisation import generator_or_default, linear
 from infoscope.models.text.encoder import TextEncoder, Texts
 
@@ -27,7 +27,7 @@ class SequenceClassifier(nn.Module):
         super().__init__()
         generator = generator_or_default(generator)
         self.encoder = TextEncoder(**encoder, generator=generator)
-        self.head = linear(self.encoder.hidden, whole("classes", classes, 2), generator)
+        self.head = linear(self.encoder.hidden, require_int("classes", classes, 2), generator)
         self.config = {"encoder": self.encoder.config, "classes": classes}
 
     @classmethod

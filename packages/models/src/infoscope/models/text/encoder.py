@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PretrainedConfig
 
-from infoscope.models.checks import one_of, whole
+from infoscope.models.checks import one_of, require_int
 from infoscope.models.initialisation import generator_or_default
 from infoscope.models.text.subwords import byte_pairs, word_pieces
 
@@ -54,9 +54,9 @@ class TextEncoder(nn.Module):
         self.config = {
             "architecture": dict(architecture),
             "tokenizer": tokenizer,
-            "padding": whole("padding", padding, 0),
+            "padding": require_int("padding", padding, 0),
             "pooling": one_of("pooling", pooling, POOLINGS),
-            "max_length": whole("max_length", max_length, 3),
+            "max_length": require_int("max_length", max_length, 3),
         }
         with drawing_from(generator_or_default(generator)):
             self.transformer = AutoModel.from_config(AutoConfig.for_model(**architecture), trust_remote_code=False)
@@ -112,7 +112,7 @@ class TextEncoder(nn.Module):
     def read_out(self, texts: Texts, read: Callable[[Tensor], Tensor], batch: int = 64) -> Tensor:
         """What `read` makes of the vectors of texts, as `embed`. Texts of similar length share a batch: little is
         padded."""
-        whole("batch", batch)
+        require_int("batch", batch)
         device, training = next(self.parameters()).device, self.training
         tokens = self.tokens(texts)
         order = sorted(range(len(tokens)), key=lambda place: len(tokens[place][0]))
@@ -194,7 +194,7 @@ def small_encoder(
         raise ValueError("texts must hold at least one text, not none.")
     sizes = {"vocabulary": vocabulary, "hidden": hidden, "layers": layers, "heads": heads, "max_length": max_length}
     for size, value in sizes.items():
-        whole(size, value)
+        require_int(size, value)
     if hidden % heads:
         raise ValueError(f"hidden must be divisible by heads = {heads}, not {hidden}.")
     single = [text for one in texts for text in ((one,) if isinstance(one, str) else one)]

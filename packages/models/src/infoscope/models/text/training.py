@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from infoscope.models.checks import classes_of, whole
+from infoscope.models.checks import classes_of, require_int
 from infoscope.models.text.classifier import SequenceClassifier
 from infoscope.models.text.encoder import TextEncoder, Texts, drawing_from
 
@@ -61,7 +61,7 @@ class ClassifierTraining:
             raise ValueError(f"warm_up must be a share in [0, 1), not {warm_up!r}.")
         if not 0.0 < learning_rate < math.inf:
             raise ValueError(f"learning_rate must be a positive number, not {learning_rate!r}.")
-        epochs, self._batch = whole("epochs", epochs), whole("batch", batch)
+        epochs, self._batch = require_int("epochs", epochs), require_int("batch", batch)
         self.per_epoch = -(-len(texts) // self._batch)
         self.total, self.done = epochs * self.per_epoch, 0
         self.classifier = classifier.to(device)
@@ -80,7 +80,7 @@ class ClassifierTraining:
 
         Raises ValueError when none are left, FloatingPointError when that mean is not finite.
         """
-        steps = min(whole("steps", steps), self.total - self.done)
+        steps = min(require_int("steps", steps), self.total - self.done)
         if steps == 0:
             raise ValueError(f"steps must be more than the {self.done} done, not {self.total}.")
         self.classifier.train()

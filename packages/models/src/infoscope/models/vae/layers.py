@@ -8,13 +8,13 @@ from math import prod
 import torch
 from torch import nn
 
-from infoscope.models.checks import wholes
+from infoscope.models.checks import require_ints
 from infoscope.models.initialisation import draw_uniform, linear
 
 
 def checked_shape(image_shape: Sequence[int], channels: Sequence[int]) -> tuple[list[int], list[int]]:
     """Both as lists; ValueError unless the image has 1 to 3 channels and sides that the stages can halve."""
-    shape, channels = wholes("image_shape", image_shape, 3), wholes("channels", channels)
+    shape, channels = require_ints("image_shape", image_shape, 3), require_ints("channels", channels)
     if shape[0] > 3:
         raise ValueError(f"image_shape must begin with 1 to 3 channels, not {shape[0]}.")
     if shape[1] % 2 ** len(channels) or shape[2] % 2 ** len(channels):

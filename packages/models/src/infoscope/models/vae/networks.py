@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax, softplus
 
-from infoscope.models.checks import whole, wholes
+from infoscope.models.checks import require_int, require_ints
 from infoscope.models.initialisation import generator_or_default
 from infoscope.models.vae.images import Images, ImageSource, unit_range
 from infoscope.models.vae.layers import checked_shape, decoder, encoder
@@ -34,9 +34,9 @@ class LatentSpec:
 
     def __post_init__(self) -> None:
         none = isinstance(self.categorical, Sequence) and not self.categorical
-        blocks = () if none else tuple(wholes("categorical", self.categorical))
+        blocks = () if none else tuple(require_ints("categorical", self.categorical))
         object.__setattr__(self, "categorical", blocks)
-        if whole("real", self.real, 0) == 0 and not blocks:
+        if require_int("real", self.real, 0) == 0 and not blocks:
             raise ValueError("real must be at least 1 when there are no categorical latents, not 0.")
         if 1 in blocks:
             raise ValueError(f"categorical must be numbers of categories of at least 2, not {list(blocks)}.")
@@ -135,7 +135,8 @@ class VAE(_ImageModel):
         shape, channels = checked_shape(image_shape, channels)
         self.latents = latents if isinstance(latents, LatentSpec) else LatentSpec(**latents)
         plain = asdict(self.latents) | {"categorical": list(self.latents.categorical)}
-        self.config = {"image_shape": shape, "latents": plain, "channels": channels, "hidden": whole("hidden", hidden)}
+        hidden = require_int("hidden", hidden)
+        self.config = {"image_shape": shape, "latents": plain, "channels": channels, "hidden": hidden}
         generator = generator_or_default(generator)
         outputs = 2 * self.latents.real + sum(self.latents.categorical)
         self.encoder = encoder(shape, outputs, channels, hidden, generator)
@@ -176,8 +177,9 @@ class AutoEncoder(_ImageModel):
     ) -> None:
         super().__init__()
         shape, channels = checked_shape(image_shape, channels)
-        self.latents = LatentSpec(whole("real", real))
-        self.config = {"image_shape": shape, "real": real, "channels": channels, "hidden": whole("hidden", hidden)}
+        self.latents = LatentSpec(require_int("real", real))
+        hidden = require_int("hidden", hidden)
+        self.config = {"image_shape": shape, "real": real, "channels": channels, "hidden": hidden}
         generator = generator_or_default(generator)
         self.encoder = encoder(shape, real, channels, hidden, generator)
         self.decoder = decoder(shape, real, channels, hidden, generator)
@@ -196,7 +198,7 @@ def encode_all(model: VAE | AutoEncoder, images: Images, batch: int = 1024) -> E
     source = ImageSource(images, model.config["image_shape"])
     device = next(model.parameters()).device
     parts = []
-    for rows in torch.arange(source.count).split(whole("batch", batch)):
+    for rows in torch.arange(source.count).split(require_int("batch", batch)):
         parts.append(model.encode(source.batch(rows, device)))
     scale = None if parts[0].scale is None else torch.cat([part.scale for part in parts]).cpu()
     blocks = zip(*(part.log_probabilities for part in parts))

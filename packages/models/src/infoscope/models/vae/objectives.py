@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
-from infoscope.models.checks import whole
+from infoscope.models.checks import require_int
 from infoscope.models.initialisation import linear
 from infoscope.models.vae.densities import categorical_kl, gaussian_kl, kl_parts, stratified_log_weights
 from infoscope.models.vae.networks import VAE, AutoEncoder, Encoding
@@ -112,8 +112,8 @@ class FactorVAE(Objective):
         super().prepare(model, generator)
         layers: list[nn.Module] = []
         inputs = model.latents.width
-        for _ in range(whole("depth", self.depth)):
-            layers += [linear(inputs, whole("width", self.width), generator), nn.LeakyReLU(0.2, inplace=True)]
+        for _ in range(require_int("depth", self.depth)):
+            layers += [linear(inputs, require_int("width", self.width), generator), nn.LeakyReLU(0.2, inplace=True)]
             inputs = self.width
         self.discriminator = nn.Sequential(*layers, linear(inputs, 1, generator)).to(next(model.parameters()).device)
         self._optimiser = torch.optim.Adam(
@@ -200,7 +200,7 @@ class JointVAE(Objective):
 
     def prepare(self, model: VAE | AutoEncoder, generator: torch.Generator) -> None:
         super().prepare(model, generator)
-        whole("capacity_steps", self.capacity_steps)
+        require_int("capacity_steps", self.capacity_steps)
         if not model.latents.categorical:
             raise ValueError(f"model must have categorical latents for joint-vae, not {model.latents}.")
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from infoscope.models.checks import one_of, whole
+from infoscope.models.checks import one_of, require_int
 from infoscope.models.initialisation import generator_or_default
 from infoscope.models.vae.images import Images, ImageSource
 from infoscope.models.vae.networks import VAE, AutoEncoder
@@ -46,7 +46,7 @@ def fit_vae(
     )
     if resume is not None:
         training.load_state_dict(resume)
-    whole("every", every)
+    require_int("every", every)
     while training.done < training.total:
         step, losses = training.advance(every - training.done % every)
         if report is not None:
@@ -94,7 +94,7 @@ class VaeTraining:
             objective = OBJECTIVES[one_of("objective", objective, OBJECTIVES)]()
         self._objective = copy.deepcopy(objective)
         self._source = ImageSource(images, model.config["image_shape"])
-        self._batch = objective.batch if batch is None else whole("batch", batch, 2)
+        self._batch = objective.batch if batch is None else require_int("batch", batch, 2)
         rate = objective.learning_rate if learning_rate is None else learning_rate
         if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 < rate < math.inf:
             raise ValueError(f"learning_rate must be a positive number, not {rate!r}.")
@@ -103,7 +103,7 @@ class VaeTraining:
                 f"batch must be at most {self._source.count // objective.batches} for {self._source.count} images and "
                 f"{objective.batches} batches a step, not {self._batch}."
             )
-        self.total, self.done = whole("steps", steps), 0
+        self.total, self.done = require_int("steps", steps), 0
         self._generator = generator_or_default(generator)
         self._device = next(model.parameters()).device if device is None else torch.device(device)
         self._model = model.to(self._device).train()
@@ -120,7 +120,7 @@ class VaeTraining:
         They are appended to `trace`: "step" (that number) and every loss by name, nats per image. Raises ValueError
         when none are left.
         """
-        steps = min(whole("steps", steps), self.total - self.done)
+        steps = min(require_int("steps", steps), self.total - self.done)
         if steps == 0:
             raise ValueError(f"steps must be more than the {self.done} done, not {self.total}.")
         total: Tensor | float = 0.0

@@ -24,7 +24,7 @@ WORKER_DEATHS = 2  # so often may a pack's worker die, then the pack has failed
 MACHINE_DEATHS = 10  # ... with its machine, which is rarely the pack's fault
 
 
-class Handout:
+class PackedAssignments:
     """The assignments of a trial on their way to the worker: small and with a short name, because Tune keeps, copies
     and prints the configuration of every trial.
     """
@@ -130,7 +130,9 @@ class Dispatch:
 
 
 def run_packs(
-    handout: Handout, run: Callable[[Assignment, Callable[[dict[str, Any]], None]], None], tell: Callable[..., None]
+    handout: PackedAssignments,
+    run: Callable[[Assignment, Callable[[dict[str, Any]], None]], None],
+    tell: Callable[..., None],
 ) -> None:
     """The trial on its worker: runs one pack after another, and leaves the rest to other trials when it has taken long
     enough. What is told of a pack gets its number and the seconds it has taken so far.

@@ -24,7 +24,7 @@ from infoscope.tracking.store.store import PROFILE, Store, home, is_finished, la
 from infoscope.tracking.sweep import Cell, Profile, Sweep
 
 if TYPE_CHECKING:
-    from infoscope.tracking.scheduling.search import Exploration
+    from infoscope.tracking.scheduling.search import SearchState
 
 log = logging.getLogger(__name__)
 
@@ -87,13 +87,13 @@ def where(store: Store) -> str:
     return f"recorded in MLflow under {home()} (to look: make ui)"
 
 
-def _search(sweep: Sweep, settings: Profile) -> Exploration | None:
+def _search(sweep: Sweep, settings: Profile) -> SearchState | None:
     if sweep.search is None or sweep.search.space is None:
         return None
     # with Optuna, which workers and other sweeps do without
-    from infoscope.tracking.scheduling.search import Exploration
+    from infoscope.tracking.scheduling.search import SearchState
 
-    return Exploration(sweep, settings)
+    return SearchState(sweep, settings)
 
 
 class _Ahead(NamedTuple):
@@ -105,7 +105,7 @@ class _Ahead(NamedTuple):
 
 
 def _ahead(
-    sweep: Sweep, label: str, plan: Mapping[str, Cell], search: Exploration | None, store: Store, left: set[str]
+    sweep: Sweep, label: str, plan: Mapping[str, Cell], search: SearchState | None, store: Store, left: set[str]
 ) -> _Ahead:
     """Of a plan, or of a search, what MLflow does not hold yet; the finished cells are noted to be part of it.
 

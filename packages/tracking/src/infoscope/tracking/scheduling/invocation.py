@@ -25,7 +25,7 @@ from infoscope.tracking.checks import NAME_LENGTH, clipped
 from infoscope.tracking.environment import code_tags
 from infoscope.tracking.record import milliseconds, records
 from infoscope.tracking.scheduling import cluster, placement
-from infoscope.tracking.scheduling.dispatch import Dispatch, Handout, run_packs
+from infoscope.tracking.scheduling.dispatch import Dispatch, PackedAssignments, run_packs
 from infoscope.tracking.scheduling.progress import Progress, Screen
 from infoscope.tracking.scheduling.remaining import one_of_each_first, traits
 from infoscope.tracking.scheduling.watch import Summary, Watch
@@ -38,7 +38,7 @@ from infoscope.tracking.sweep import Cell, Pack, Sweep, names, title, varying
 from infoscope.tracking.tags import CELLS, IDENTITY, KEY, PARENT, PROFILE, VERSION
 
 if TYPE_CHECKING:
-    from infoscope.tracking.scheduling.search import Exploration
+    from infoscope.tracking.scheduling.search import SearchState
 
 END_SECONDS = 60.0  # for which the end of a sweep is offered to a store that refuses it
 
@@ -68,7 +68,7 @@ class Invocation:
     summary: Summary
     missing: dict[str, Cell]
     run_ids: Mapping[str, str]
-    search: Exploration | None
+    search: SearchState | None
     gpus_per_pack: float | None
     screen: Screen = field(default_factory=Screen)
     cpus: int = 0
@@ -241,7 +241,7 @@ class Invocation:
 
         return {"search_alg": dispatch.searcher(config), "num_samples": -1}
 
-    def _suggestions(self, search: Exploration, watch: Watch) -> dict[str, Any]:
+    def _suggestions(self, search: SearchState, watch: Watch) -> dict[str, Any]:
         """The same for a search, whose trials come one at a time. What a trial will need is not known beforehand: on a
         GPU each gets a whole one, unless the sweep or the command says otherwise.
         """
@@ -265,7 +265,7 @@ class Invocation:
     def _trial(self, assignments: dict[int, Assignment], share: float, watch: Watch) -> dict[str, Any]:
         """The configuration of a trial: the numbers of its packs, what they are, and the part of a GPU it asks for."""
         watch.begin(assignments)
-        return {"packs": list(assignments), "handout": Handout(assignments), "share": share}
+        return {"packs": list(assignments), "handout": PackedAssignments(assignments), "share": share}
 
     def _slots(self, share: float) -> int:
         """How many trials run at once that ask for this part of a GPU."""

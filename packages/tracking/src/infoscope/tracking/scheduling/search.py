@@ -29,7 +29,7 @@ DRAWS = 500
 STEPS = 1000  # Optuna counts progress in whole steps
 
 
-class Exploration:
+class SearchState:
     """The search of a sweep under one profile: what is evaluated already, and what comes next.
 
     Reproducible under the search's seed and the cells that are recorded when it begins, as far as results come in the
