@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-LIMIT = "INFOSCOPE_UNPACKED_GB"
-MOST, MINIMUM, TIMES = 4 * 2**30, 64 * 2**20, 200
+_LIMIT = "INFOSCOPE_UNPACKED_GB"
+_MOST, _MINIMUM, _TIMES = 4 * 2**30, 64 * 2**20, 200
 # what a damaged file makes its reader raise
-DAMAGE = (
+_DAMAGE = (
     *(ValueError, EOFError, KeyError, MemoryError, RecursionError),  # RecursionError: of lists in lists in lists
     *(zipfile.BadZipFile, zlib.error, gzip.BadGzipFile, csv.Error),
     *(NotImplementedError, RuntimeError),  # a way of packing that zipfile does not know, a password
@@ -36,22 +36,22 @@ def reading(path: Path, what: str) -> Iterator[None]:
     """Makes a ValueError that names the file, and says what it must be, of whatever a damaged one raises inside."""
     try:
         yield
-    except DAMAGE as error:
+    except _DAMAGE as error:
         told = str(error).strip().splitlines() or [type(error).__name__]
         if told[0].startswith(str(path)):
             raise
         raise ValueError(f"{path} must be {what}, but: {told[0]}.") from error
 
 
-def unpacked_limit(path: Path) -> int:
+def _unpacked_limit(path: Path) -> int:
     """How many bytes a packed file may unpack to. Raises ValueError for a limit in the environment that is none."""
-    given = os.environ.get(LIMIT)
+    given = os.environ.get(_LIMIT)
     if not given:
-        return min(MOST, max(MINIMUM, TIMES * path.stat().st_size))
+        return min(_MOST, max(_MINIMUM, _TIMES * path.stat().st_size))
     with contextlib.suppress(ValueError):
         if float(given) > 0:
             return int(float(given) * 1e9)
-    raise ValueError(f"{LIMIT} is {given!r}; it must be a positive number of gigabytes")
+    raise ValueError(f"{_LIMIT} is {given!r}; it must be a positive number of gigabytes")
 
 
 def read_gzip(path: Path) -> bytes:
@@ -94,12 +94,12 @@ def read_arrays(path: Path, names: Sequence[str] = ()) -> dict[str, np.ndarray]:
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not there.")
     with reading(path, "a whole .npz file" + (f" with {', '.join(names)}" if names else "")):
-        check_archive(path, names)
+        _check_archive(path, names)
         with np.load(path, allow_pickle=False) as stored:
             return {name: stored[name] for name in names or stored.files}
 
 
-def check_archive(path: Path, names: Sequence[str] = ()) -> None:
+def _check_archive(path: Path, names: Sequence[str] = ()) -> None:
     """Raises ValueError, and what zipfile raises, unless these arrays, or all, are in an .npz file and not too large to
     be held.
     """
@@ -113,10 +113,10 @@ def check_archive(path: Path, names: Sequence[str] = ()) -> None:
 
 
 def _check_size(path: Path, unpacked: int) -> None:
-    limit = unpacked_limit(path)
+    limit = _unpacked_limit(path)
     if unpacked > limit:
         raise ValueError(
-            f"it has {path.stat().st_size} bytes and unpacks to over {limit / 2**20:.0f} MiB; {LIMIT} can allow more"
+            f"it has {path.stat().st_size} bytes and unpacks to over {limit / 2**20:.0f} MiB; {_LIMIT} can allow more"
         )
 
 
@@ -124,7 +124,7 @@ class _Unpacked(io.RawIOBase):
     """What a gzip file holds, up to its limit; ValueError beyond."""
 
     def __init__(self, path: Path):
-        self._path, self._count, self._limit = path, 0, unpacked_limit(path)
+        self._path, self._count, self._limit = path, 0, _unpacked_limit(path)
         self._file = gzip.open(path)  # noqa: SIM115  # closed by `close`
 
     def readable(self) -> bool:

@@ -33,24 +33,7 @@ from infoscope.estimators.neural.training import Training, fit_critic
 from infoscope.estimators.sources import ExactPairSource, PairSource
 
 __all__ = [
-    "BOUNDS",
-    "BilinearCritic",
-    "Bound",
-    "Critic",
-    "ExactPairSource",
-    "HeldOut",
-    "InnerCritic",
-    "JointCritic",
-    "Objective",
-    "OracleErrors",
-    "PairSource",
-    "SeparableCritic",
-    "Trace",
-    "Training",
-    "UnknownBound",
-    "fit_critic",
-    "held_out",
-    "make_critic",
-    "oracle_errors",
-    "share_training",
-]
+    "BOUNDS", "BilinearCritic", "Bound", "Critic", "ExactPairSource", "HeldOut", "InnerCritic", "JointCritic",
+    "Objective", "OracleErrors", "PairSource", "SeparableCritic", "Trace", "Training", "UnknownBound", "fit_critic",
+    "held_out", "make_critic", "oracle_errors", "share_training",
+]  # fmt: skip

@@ -18,12 +18,12 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma, gammaln
 
-WINDOW = 12  # standard deviations of a cell's count that are summed over
-AT_ONCE = 2_000_000  # terms
+_WINDOW = 12  # standard deviations of a cell's count that are summed over
+_AT_ONCE = 2_000_000  # terms
 
 
 def plug_in(counts: ArrayLike) -> float:
-    shares = shares_of(counts)
+    shares = _shares_of(counts)
     return float(-(shares * np.log(shares)).sum())
 
 
@@ -34,7 +34,7 @@ def miller_madow(counts: ArrayLike) -> float:
 
 def grassberger(counts: ArrayLike) -> float:
     counts = checked(counts)
-    return float(digamma(counts.sum()) - (shares_of(counts) * digamma(counts)).sum())
+    return float(digamma(counts.sum()) - (_shares_of(counts) * digamma(counts)).sum())
 
 
 def chao_shen(counts: ArrayLike) -> float:
@@ -44,7 +44,7 @@ def chao_shen(counts: ArrayLike) -> float:
     if len(counts) == 1:
         return 0.0
     alone = (counts == 1).sum()
-    shares = shares_of(counts) * (1 - min(alone, n - 1) / n)
+    shares = _shares_of(counts) * (1 - min(alone, n - 1) / n)
     seen = -np.expm1(n * np.log1p(-shares))
     return float(-(shares * np.log(shares) / seen).sum())
 
@@ -56,11 +56,11 @@ def expected_information(x: NDArray[np.intp], y: NDArray[np.intp], z: NDArray[np
     those of a hypergeometric law (as for the adjusted mutual information of Vinh et al. 2010). The truth is then 0.
     """
     if z is None:
-        return of_counts(np.bincount(x), np.bincount(y))
+        return _of_counts(np.bincount(x), np.bincount(y))
     total = 0.0
     for rows in np.split(np.argsort(z, kind="stable"), np.cumsum(np.bincount(z))[:-1]):
         if len(rows) > 1:
-            total += len(rows) * of_counts(*(np.unique(side[rows], return_counts=True)[1] for side in (x, y)))
+            total += len(rows) * _of_counts(*(np.unique(side[rows], return_counts=True)[1] for side in (x, y)))
     return total / len(x)
 
 
@@ -76,22 +76,22 @@ def expected_of_pairs(
     for _ in range(draws):
         drawn = np.empty_like(y)
         drawn[order] = y[np.lexsort((generator.random(len(y)), z))]
-        cells = sizes_of(x, drawn, z)
+        cells = _sizes_of(x, drawn, z)
         kept = cells > 1
         if kept.any():
             parts = x[kept], drawn[kept], z[kept]
-            sizes = [sizes_of(*some) for some in (parts, parts[::2], parts[1:], parts[2:])]
+            sizes = [_sizes_of(*some) for some in (parts, parts[::2], parts[1:], parts[2:])]
             total += (digamma(sizes[0]) - digamma(sizes[1]) - digamma(sizes[2]) + digamma(sizes[3])).mean()
     return total / draws
 
 
-def sizes_of(*codes: NDArray[np.intp]) -> NDArray[np.intp]:
+def _sizes_of(*codes: NDArray[np.intp]) -> NDArray[np.intp]:
     """How many rows share the combination of each [n]."""
     _, cell, sizes = np.unique(np.stack(codes), axis=1, return_inverse=True, return_counts=True)
     return sizes[cell.reshape(-1)]
 
 
-def of_counts(first: NDArray, second: NDArray) -> float:
+def _of_counts(first: NDArray, second: NDArray) -> float:
     """expected_information of counts [a] and [b] of the same n rows."""
     (sizes, many), (others, times) = (np.unique(side[side > 0], return_counts=True) for side in (first, second))
     n = int((sizes * many).sum())
@@ -100,10 +100,10 @@ def of_counts(first: NDArray, second: NDArray) -> float:
     for size, number in zip(sizes, many):
         mean = size * others / n
         spread = np.sqrt(mean * (1 - size / n) * (n - others) / max(n - 1, 1))
-        low = np.maximum(np.maximum(1, size + others - n), np.floor(mean - WINDOW * spread) - WINDOW).astype(int)
-        high = np.minimum(np.minimum(size, others), np.ceil(mean + WINDOW * spread) + WINDOW).astype(int)
+        low = np.maximum(np.maximum(1, size + others - n), np.floor(mean - _WINDOW * spread) - _WINDOW).astype(int)
+        high = np.minimum(np.minimum(size, others), np.ceil(mean + _WINDOW * spread) + _WINDOW).astype(int)
         lengths = np.maximum(high - low + 1, 0)
-        for part in np.array_split(np.arange(len(others)), -(-int(lengths.sum()) // AT_ONCE) or 1):
+        for part in np.array_split(np.arange(len(others)), -(-int(lengths.sum()) // _AT_ONCE) or 1):
             other = np.repeat(others[part], lengths[part])
             starts = np.cumsum(lengths[part]) - lengths[part]
             count = np.repeat(low[part] - starts, lengths[part]) + np.arange(lengths[part].sum())
@@ -116,7 +116,7 @@ def of_counts(first: NDArray, second: NDArray) -> float:
     return float((joint - margins) / n + psi[n])
 
 
-def shares_of(counts: ArrayLike) -> NDArray[np.float64]:
+def _shares_of(counts: ArrayLike) -> NDArray[np.float64]:
     counts = checked(counts)
     return counts / counts.sum()
 

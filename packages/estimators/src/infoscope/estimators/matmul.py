@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-CHOICES = ("mkl", "onednn")
+_CHOICES = ("mkl", "onednn")
 MINIMUM = 1 << 20  # multiplications from which on the faster product outweighs oneDNN's dearer call (10 microseconds)
 
 
@@ -32,8 +32,8 @@ def library() -> str:
     """
     chosen = os.environ.get("INFOSCOPE_CPU_PRODUCTS", "")
     available = has_onednn()
-    if chosen not in ("", *CHOICES) or (chosen == "onednn" and not available):
-        valid = CHOICES if available else CHOICES[:1]
+    if chosen not in ("", *_CHOICES) or (chosen == "onednn" and not available):
+        valid = _CHOICES if available else _CHOICES[:1]
         raise ValueError(f"INFOSCOPE_CPU_PRODUCTS must be unset or one of {', '.join(valid)} here, got {chosen!r}.")
     return chosen or ("onednn" if available and prefers_onednn(torch.cpu.get_capabilities()) else "mkl")
 
@@ -107,10 +107,10 @@ def linear(h: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """h weight^T + bias with gradients: h [n, in], weight [out, in], bias [out] -> [n, out]."""
     if not by_onednn(h, len(weight)):
         return functional.linear(h, weight, bias)
-    return OneDnnLinear.apply(h, weight, bias)
+    return _OneDnnLinear.apply(h, weight, bias)
 
 
-class OneDnnLinear(torch.autograd.Function):
+class _OneDnnLinear(torch.autograd.Function):
     """The linear map and its gradients, every product oneDNN's."""
 
     @staticmethod

@@ -19,20 +19,20 @@ from scipy import sparse
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-FEW_VALUES, FEW_ROWS = 20, 3  # integers of more values are numbers if they do not run on, or have fewer rows each
-FROM_ZERO, RUNS_ON = 0.05, 0.9  # class labels begin near 0, as a share of their number, and hardly leave one out
-FEW_REPEATS = 2  # values that repeat this often on average are ties by design; whole ones look like labels
-OFF_LATTICE = 1e-4  # of a step: the rounding of decimals in float32
-HEAVY, HEAVY_BY_ROOT = 0.2, 1.4  # L-kurtosis beyond which tails are heavy: 0.2 + 1.4 / sqrt(n), see `heavy_tails`
-COMMON = 0.1  # of the rows at one value: a point mass, which is no part of a tail
-FEWEST_FOR_TAILS = 20  # rows: with fewer, no tail is seen
-DENSE = 50_000_000  # numbers that a sparse matrix may have when it is written out
-NAMED = 5  # columns that a warning names
+_FEW_VALUES, _FEW_ROWS = 20, 3  # integers of more values are numbers if they do not run on, or have fewer rows each
+_FROM_ZERO, _RUNS_ON = 0.05, 0.9  # class labels begin near 0, as a share of their number, and hardly leave one out
+_FEW_REPEATS = 2  # values that repeat this often on average are ties by design; whole ones look like labels
+_OFF_LATTICE = 1e-4  # of a step: the rounding of decimals in float32
+_HEAVY, _HEAVY_BY_ROOT = 0.2, 1.4  # L-kurtosis beyond which tails are heavy: 0.2 + 1.4 / sqrt(n), see `heavy_tails`
+_COMMON = 0.1  # of the rows at one value: a point mass, which is no part of a tail
+_FEWEST_FOR_TAILS = 20  # rows: with fewer, no tail is seen
+_DENSE = 50_000_000  # numbers that a sparse matrix may have when it is written out
+_NAMED = 5  # columns that a warning names
 MARGINS = ("auto", "scaled", "rank", "given")
 
 
-NUMPY_LABELS = (np.str_, np.bytes_, np.bool_, np.integer, np.floating)  # the same labels as Python's own types
-Column = np.ndarray | pd.Categorical
+_NUMPY_LABELS = (np.str_, np.bytes_, np.bool_, np.integer, np.floating)  # the same labels as Python's own types
+_Column = np.ndarray | pd.Categorical
 
 
 class LabelsAsNumbers(UserWarning):
@@ -103,7 +103,7 @@ class Variable:
         """
         moved = (self.continuous - self.continuous.mean(axis=0)) / self.scales()
         for place, column in enumerate(self.continuous.T):
-            steps = lattice(column)
+            steps = _lattice(column)
             if steps is not None:
                 moved[:, place] = (steps - np.round(steps.mean())) * short(1 / steps.std())
         return replace(self, continuous=moved)
@@ -148,13 +148,13 @@ def as_variable(name: str, value: Any) -> Variable:
     classes of 3 rows or more, are not. `Discrete` around the columns silences that, and so does `Continuous`, which
     silences the other warning, too, where there are more than 20 values.
     """
-    variable, doubts = typed_variable(name, value)
-    warn_of(name, doubts)
+    variable, doubts = _typed_variable(name, value)
+    _warn_of(name, doubts)
     return variable
 
 
 @dataclass(frozen=True)
-class Doubts:
+class _Doubts:
     """What speaks against the types of a variable's columns.
 
     labels   names of continuous columns that look like class labels, with how many distinct values they have
@@ -169,10 +169,10 @@ class Doubts:
     joint: int = 0
 
 
-def typed_variable(name: str, value: Any) -> tuple[Variable, Doubts]:
+def _typed_variable(name: str, value: Any) -> tuple[Variable, _Doubts]:
     """`as_variable` without its warnings, and what they would be about."""
     if isinstance(value, Variable):
-        return value, Doubts()
+        return value, _Doubts()
     found = columns(name, value)
     lengths = {len(column) for _, column, _ in found}
     if len(lengths) != 1 or 0 in lengths:
@@ -185,12 +185,12 @@ def typed_variable(name: str, value: Any) -> tuple[Variable, Doubts]:
             plain = categorical(name, column)
             codes, count = factorise(plain)
             labels.append(codes)
-            if not wrapped and whole_numbers(column):
-                integers.append((str(place), codes, count, looks_numeric(plain, count)))
+            if not wrapped and _whole_numbers(column):
+                integers.append((str(place), codes, count, _looks_numeric(plain, count)))
         else:
-            numbers.append(as_numbers(name, column))
-            distinct = label_values(numbers[-1])
-            if distinct and not (wrapped and distinct > FEW_VALUES):
+            numbers.append(_as_numbers(name, column))
+            distinct = _label_values(numbers[-1])
+            if distinct and not (wrapped and distinct > _FEW_VALUES):
                 as_labels.append((str(place), distinct))
     rows = lengths.pop()
     codes, categories = joint_codes(labels)
@@ -199,21 +199,21 @@ def typed_variable(name: str, value: Any) -> tuple[Variable, Doubts]:
     together = joint_codes([column[1] for column in suspects])[1] if suspects else 0
     if len(integers) > 1 and not suspects:
         together = joint_codes([column[1] for column in integers])[1]
-        suspects = integers if together > FEW_VALUES and rows < FEW_ROWS * together else []
-    doubts = Doubts(tuple(as_labels), tuple((column[0], column[2]) for column in suspects), rows, together)
+        suspects = integers if together > _FEW_VALUES and rows < _FEW_ROWS * together else []
+    doubts = _Doubts(tuple(as_labels), tuple((column[0], column[2]) for column in suspects), rows, together)
     return Variable(np.ascontiguousarray(stacked), codes, categories), doubts
 
 
-def looks_numeric(column: np.ndarray, distinct: int) -> bool:
+def _looks_numeric(column: np.ndarray, distinct: int) -> bool:
     """Whether integers [n] of so many distinct values look like numbers rather than class labels: see `as_variable`."""
-    if distinct <= FEW_VALUES:
+    if distinct <= _FEW_VALUES:
         return False
     least, most = int(column.min()), int(column.max())
-    runs_on = 0 <= least <= 1 + FROM_ZERO * distinct and distinct >= RUNS_ON * (most - least + 1)
-    return len(column) < FEW_ROWS * distinct or not runs_on
+    runs_on = 0 <= least <= 1 + _FROM_ZERO * distinct and distinct >= _RUNS_ON * (most - least + 1)
+    return len(column) < _FEW_ROWS * distinct or not runs_on
 
 
-def whole_numbers(column: Column) -> bool:
+def _whole_numbers(column: _Column) -> bool:
     """Whether an untyped column [n] holds integers, of numpy or of Python."""
     if isinstance(column, pd.Categorical):
         return False
@@ -222,7 +222,7 @@ def whole_numbers(column: Column) -> bool:
     )
 
 
-def warn_of(name: str, doubts: Doubts, stacklevel: int = 4) -> None:
+def _warn_of(name: str, doubts: _Doubts, stacklevel: int = 4) -> None:
     """One warning of each kind there is, for all columns."""
     if doubts.labels:
         warnings.warn(
@@ -245,7 +245,7 @@ def listed(columns: Sequence[tuple[str, int]], only: str = "") -> str:
     """'column 3 has 5 distinct whole numbers', or the first of several columns and the range of their numbers."""
     if len(columns) == 1:
         return f"column {columns[0][0]} has {only}{columns[0][1]} distinct whole numbers"
-    names = ", ".join(place for place, _ in columns[:NAMED]) + (", ..." if len(columns) > NAMED else "")
+    names = ", ".join(place for place, _ in columns[:_NAMED]) + (", ..." if len(columns) > _NAMED else "")
     counts = [count for _, count in columns]
     span = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else str(counts[0])
     return f"{len(columns)} columns ({names}) have {only}{span} distinct whole numbers each"
@@ -270,13 +270,13 @@ def single_columns(name: str, value: Any) -> list[Variable]:
 
 def separate(name: str, values: Sequence[Any]) -> list[Variable]:
     """Every value as a Variable of its own, called name[0], name[1], ...; its warnings come once for all of them."""
-    found = [typed_variable(f"{name}[{number}]", value) for number, value in enumerate(values)]
+    found = [_typed_variable(f"{name}[{number}]", value) for number, value in enumerate(values)]
     labels, numbers = [], []
     for number, (_, doubts) in enumerate(found):
         labels += [(str(number), max(count for _, count in doubts.labels))] if doubts.labels else []
         numbers += [(str(number), doubts.joint)] if doubts.numbers else []
     rows = max((doubts.rows for _, doubts in found), default=0)
-    warn_of(name, Doubts(tuple(labels), tuple(numbers), rows))
+    _warn_of(name, _Doubts(tuple(labels), tuple(numbers), rows))
     return [variable for variable, _ in found]
 
 
@@ -317,10 +317,10 @@ def prepared(variable: Variable, margins: str = "auto", name: str = "x") -> Vari
         rest = replace(variable, continuous=variable.continuous[:, ~heavy]).standardised()
         scaled = replace(scaled, continuous=scaled.continuous.copy())
         scaled.continuous[:, ~heavy] = rest.continuous
-    return replace(scaled, notes=variable.notes + rank_note(name, heavy)) if heavy.any() else scaled
+    return replace(scaled, notes=variable.notes + _rank_note(name, heavy)) if heavy.any() else scaled
 
 
-def rank_note(name: str, heavy: np.ndarray) -> tuple[str, ...]:
+def _rank_note(name: str, heavy: np.ndarray) -> tuple[str, ...]:
     """What is said of columns [c] that were ranked for their tails."""
     which = "Values" if heavy.all() and len(heavy) == 1 else f"{heavy.sum()} of {len(heavy)} continuous columns"
     have = "has" if heavy.sum() == 1 < len(heavy) else "have"
@@ -337,23 +337,23 @@ def heavy_tails(columns: np.ndarray) -> np.ndarray:
     noise of a sample. Rows at one value are left out if they are more than a tenth: a point mass has no tail.
     """
     n = len(columns)
-    if n < FEWEST_FOR_TAILS:
+    if n < _FEWEST_FOR_TAILS:
         return np.zeros(columns.shape[1], bool)
     ordered = np.sort(columns, axis=0)
-    repeated = np.mean(ordered[1:] == ordered[:-1], axis=0) >= COMMON
-    kurtosis = l_kurtosis(ordered)
+    repeated = np.mean(ordered[1:] == ordered[:-1], axis=0) >= _COMMON
+    kurtosis = _l_kurtosis(ordered)
     rows = np.full(columns.shape[1], n)
     for place in np.flatnonzero(repeated):
         values, counts = np.unique(ordered[:, place], return_counts=True)
-        if counts.max() > COMMON * n:
+        if counts.max() > _COMMON * n:
             others = ordered[ordered[:, place] != values[counts.argmax()], place]
-            few = len(others) < FEWEST_FOR_TAILS or others[0] == others[-1]
+            few = len(others) < _FEWEST_FOR_TAILS or others[0] == others[-1]
             rows[place] = max(len(others), 1)
-            kurtosis[place] = 0 if few else l_kurtosis(others[:, None])[0]
-    return kurtosis > HEAVY + HEAVY_BY_ROOT / np.sqrt(rows)
+            kurtosis[place] = 0 if few else _l_kurtosis(others[:, None])[0]
+    return kurtosis > _HEAVY + _HEAVY_BY_ROOT / np.sqrt(rows)
 
 
-def l_kurtosis(ordered: np.ndarray) -> np.ndarray:
+def _l_kurtosis(ordered: np.ndarray) -> np.ndarray:
     """Sample L-kurtosis [c] of columns [n, c] that are sorted and not constant, n > 3; unbiased moments."""
     n = len(ordered)
     place = np.arange(n, dtype=float)
@@ -381,7 +381,7 @@ def jitter(values: np.ndarray, generator: np.random.Generator, relative: float =
     one. ValueError: a width below the resolution of the numbers themselves, which would break no tie.
     """
     values = np.asarray(values, dtype=np.float64)
-    numbers = np.column_stack([as_numbers("values", column) for column in bare_columns("values", values)])
+    numbers = np.column_stack([_as_numbers("values", column) for column in bare_columns("values", values)])
     spread = Variable(numbers, None, 1).scales().reshape(values.shape[1:])
     width = relative * spread
     if np.any(width < 4 * np.spacing(np.abs(values).max(axis=0))):
@@ -391,19 +391,19 @@ def jitter(values: np.ndarray, generator: np.random.Generator, relative: float =
     return values + width * generator.uniform(-0.5, 0.5, values.shape)
 
 
-def lattice(column: np.ndarray) -> np.ndarray | None:
+def _lattice(column: np.ndarray) -> np.ndarray | None:
     """The column [n] in whole steps from its least value, if its values repeat and are equally spaced; else None."""
     first = column[:1000]
     if len(np.unique(first)) == len(first):  # of values that repeat, some would have
         return None
     distinct = np.unique(column)
-    if len(column) < FEW_REPEATS * len(distinct):
+    if len(column) < _FEW_REPEATS * len(distinct):
         return None
     step = np.diff(distinct).min()
     step = (distinct[-1] - distinct[0]) / np.round((distinct[-1] - distinct[0]) / step)
     steps = (column - distinct[0]) / step
     whole = np.round(steps)
-    return whole if np.abs(steps - whole).max() < OFF_LATTICE and whole.max() < 2**30 else None
+    return whole if np.abs(steps - whole).max() < _OFF_LATTICE and whole.max() < 2**30 else None
 
 
 def short(value: float) -> float:
@@ -428,26 +428,26 @@ def joint_codes(codes: Sequence[np.ndarray]) -> tuple[np.ndarray | None, int]:
     return joint, count
 
 
-def columns(name: str, value: Any) -> list[tuple[type, Column, bool]]:
+def columns(name: str, value: Any) -> list[tuple[type, _Column, bool]]:
     """(Continuous or Discrete, values [n], whether it was wrapped) of every column."""
     if isinstance(value, (list, tuple)) and any(isinstance(block, (Continuous, Discrete)) for block in value):
         return [column for block in value for column in columns(name, block)]
     if isinstance(value, (Continuous, Discrete)):
         typed = type(value)
         return [(typed, column, True) for column in bare_columns(name, value.values)]
-    return [(inferred(name, column), column, False) for column in bare_columns(name, value)]
+    return [(_inferred(name, column), column, False) for column in bare_columns(name, value)]
 
 
-def bare_columns(name: str, value: Any) -> list[Column]:
+def bare_columns(name: str, value: Any) -> list[_Column]:
     """Every column [n] of an untyped array-like of one or two axes."""
     if isinstance(value, pd.DataFrame):
         return [column for place in range(value.shape[1]) for column in bare_columns(name, value.iloc[:, place])]
     if isinstance(getattr(value, "dtype", None), pd.CategoricalDtype):
         return [pd.Categorical(value)]
     if sparse.issparse(value):
-        if np.prod(value.shape, dtype=float) > DENSE:
+        if np.prod(value.shape, dtype=float) > _DENSE:
             raise ValueError(
-                f"{name} must have at most {DENSE:,} numbers as a sparse matrix, got shape {value.shape}: reduce its "
+                f"{name} must have at most {_DENSE:,} numbers as a sparse matrix, got shape {value.shape}: reduce its "
                 "columns first."
             )
         value = value.toarray()
@@ -466,7 +466,7 @@ def bare_columns(name: str, value: Any) -> list[Column]:
     return list(array.T)
 
 
-def inferred(name: str, column: Column) -> type:
+def _inferred(name: str, column: _Column) -> type:
     """Continuous or Discrete, from the column's type."""
     if isinstance(column, pd.Categorical):
         return Discrete
@@ -485,7 +485,7 @@ def inferred(name: str, column: Column) -> type:
     )
 
 
-def as_floats(name: str, column: Column) -> np.ndarray:
+def as_floats(name: str, column: _Column) -> np.ndarray:
     """float64 [n]; ValueError for what is no number, such as strings, even of digits."""
     values = np.asarray(column)
     if values.dtype.kind in "USMm" or (values.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in values)):
@@ -497,7 +497,7 @@ def as_floats(name: str, column: Column) -> np.ndarray:
         raise ValueError(f"{name} must be numbers to be continuous, got {values.dtype}: {error}.") from None
 
 
-def as_numbers(name: str, column: Column) -> np.ndarray:
+def _as_numbers(name: str, column: _Column) -> np.ndarray:
     """float64 [n], finite and not constant."""
     numbers = as_floats(name, column)
     if not np.isfinite(numbers).all():
@@ -512,7 +512,7 @@ def as_numbers(name: str, column: Column) -> np.ndarray:
     return numbers
 
 
-def categorical(name: str, column: Column) -> np.ndarray:
+def categorical(name: str, column: _Column) -> np.ndarray:
     """The column with nothing missing; values of mixed types become strings with their type, so that they sort."""
     if pd.isna(column).any():
         raise ValueError(f"{name} must have no missing categories, got {pd.isna(column).sum()} of {len(column)}.")
@@ -520,15 +520,15 @@ def categorical(name: str, column: Column) -> np.ndarray:
         return column.codes
     if column.dtype.kind != "O":
         return column
-    labels = [label.item() if isinstance(label, NUMPY_LABELS) else label for label in column]
+    labels = [label.item() if isinstance(label, _NUMPY_LABELS) else label for label in column]
     if len({type(label) for label in labels}) > 1:
         return np.array([f"{type(label).__name__}:{label}" for label in labels])
     return column
 
 
-def label_values(numbers: np.ndarray) -> int:
+def _label_values(numbers: np.ndarray) -> int:
     """How many distinct values a continuous column [n] has if all are whole numbers that repeat; else 0."""
     if np.mod(numbers[:100], 1).any() or np.mod(numbers, 1).any():  # the first few mostly tell
         return 0
     distinct = len(np.unique(numbers))
-    return distinct if len(numbers) >= FEW_REPEATS * distinct else 0
+    return distinct if len(numbers) >= _FEW_REPEATS * distinct else 0

@@ -53,26 +53,10 @@ _MODULES = {
 }
 
 __all__ = [
-    "Bracket",
-    "Check",
-    "Decoding",
-    "Errors",
-    "PartitionReport",
-    "Replicated",
-    "VInformation",
-    "audit",
-    "batch_means_error",
-    "bracket",
-    "correlation",
-    "decodable_information",
-    "decodable_information_of_items",
-    "errors",
-    "maximum_arborescence",
-    "replicated",
-    "threshold_window",
-    "usable_leakage",
-    "weights_by",
-]
+    "Bracket", "Check", "Decoding", "Errors", "PartitionReport", "Replicated", "VInformation", "audit",
+    "batch_means_error", "bracket", "correlation", "decodable_information", "decodable_information_of_items", "errors",
+    "maximum_arborescence", "replicated", "threshold_window", "usable_leakage", "weights_by",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

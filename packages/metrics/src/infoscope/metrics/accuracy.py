@@ -32,7 +32,7 @@ class Errors:
     nonfinite: int
 
 
-BATCHES = 20
+_BATCHES = 20
 
 
 def errors(estimates: np.ndarray, truth: float) -> Errors:
@@ -61,7 +61,7 @@ def errors(estimates: np.ndarray, truth: float) -> Errors:
     )
 
 
-def batch_means_error(values: np.ndarray, batches: int = BATCHES) -> float:
+def batch_means_error(values: np.ndarray, batches: int = _BATCHES) -> float:
     """Standard error of the mean of a dependent series [steps], from the spread of `batches` consecutive block means.
 
     NaN when there are fewer than two values per block: too short a series to say. (Law & Kelton 1984, batch means.)

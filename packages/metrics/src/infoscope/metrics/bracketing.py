@@ -20,7 +20,7 @@ from infoscope.estimators import classifier, knn, laws, uncertainty
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.variables import Variable, as_variable, same_length
 
-SURE = 2.0  # standard errors that two estimates must differ by to disagree
+_SURE = 2.0  # standard errors that two estimates must differ by to disagree
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def bracket(
     neighbours = uncertainty.subsample(left, right, k=k, resamples=resamples, groups=groups, generator=generator)
     if right.kind == "discrete":
         family = family or "logistic"
-        fitted = classifier.cross_fit(as_numbers(left), right.codes, groups, family, folds, generator=generator)
+        fitted = classifier.cross_fit(_as_numbers(left), right.codes, groups, family, folds, generator=generator)
         usable, ceiling = fitted.information("z", "y"), knn.entropy(right, local=True)
         ceiling = replace(ceiling, standard_error=fitted.estimate(ceiling.local).standard_error)
     else:
@@ -81,7 +81,7 @@ def bracket(
     return Bracket(neighbours, usable, ceiling, finding, meaning(finding, neighbours, usable, ceiling))
 
 
-def as_numbers(x: Variable) -> np.ndarray:
+def _as_numbers(x: Variable) -> np.ndarray:
     """What a classifier takes [n, d]: numbers as they are, joint categories one-hot."""
     return x.continuous if x.codes is None else np.hstack([x.continuous, np.eye(x.categories)[x.codes]])
 
@@ -89,10 +89,10 @@ def as_numbers(x: Variable) -> np.ndarray:
 def found(neighbours: uncertainty.Uncertain, usable: classifier.Estimate, ceiling: knn.Estimate | None) -> str:
     """How the figures lie."""
     above = 0.0 if ceiling is None else neighbours.value - ceiling
-    if ceiling is not None and above > SURE * hypot(neighbours.standard_error, ceiling.standard_error):
+    if ceiling is not None and above > _SURE * hypot(neighbours.standard_error, ceiling.standard_error):
         return "above ceiling"
     error = hypot(neighbours.standard_error, usable.standard_error)
-    if abs(neighbours.value - usable.value) <= SURE * error:
+    if abs(neighbours.value - usable.value) <= _SURE * error:
         return "agree"
     return "neighbours low" if neighbours.value < usable.value else "neighbours high"
 
@@ -113,7 +113,7 @@ def meaning(
             above = neighbours.value - ceiling
             said = f"no more than H(y) is possible, so the neighbour estimate is at least {above:.3f} too high"
         case "agree":
-            said = f"the two agree within {SURE:g} standard errors of their difference{doubt}"
+            said = f"the two agree within {_SURE:g} standard errors of their difference{doubt}"
         case "neighbours low":
             said = f"the neighbour estimate misses at least {gap:.3f} nats, so the held-out one is the one to use"
         case _ if verdict == uncertainty.RELIABLE:

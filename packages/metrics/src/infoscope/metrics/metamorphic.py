@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from infoscope.estimators.checks import generator_or_default, require_int
 
 Estimator = Callable[[NDArray, NDArray], float]
-HOLDS, FAILS, NOT_OFFERED = "holds", "fails", "not offered"
+_HOLDS, FAILS, NOT_OFFERED = "holds", "fails", "not offered"
 # nats. What is the same number for every data set may differ by rounding and jitter only; what holds in expectation may
 # differ by the bias one would put up with.
 EXACT, STATISTICAL = 0.01, 0.1
-CLASSES, DIM = 4, 6
+_CLASSES, _DIM = 4, 6
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ def audit(
     """Every check of `estimator`, a function (x [n, d] float64, y) -> nats.
 
     y        what to give it as y: `labels`, int64 [n] (or [n, m], several labels side by side), and `numbers`, float64
-             [n, d]; what it does not take (it raises on the data as they are, or on `ANOTHER_INPUT`) is reported as not
-             offered
+             [n, d]; what it does not take (it raises on the data as they are, or on `_ANOTHER_INPUT`) is reported as
+             not offered
     n, repeats  rows of each data set, and how many data sets of each kind
     generator   draws them; None is a fresh one with seed 0
     ValueError: an unknown kind of y, n < 100, repeats < 2.
@@ -94,29 +94,29 @@ def measured(
     violations, failing = [], NOT_OFFERED
     try:
         for draw in generator.spawn(repeats):
-            data = DATA[kind](n, draw)
+            data = _DATA[kind](n, draw)
             if not violations:
                 number(*data)
                 failing = FAILS
             violations.append(check(number, data, draw))
     except Exception as error:  # noqa: BLE001
-        refused = (kind, name) in ANOTHER_INPUT and not isinstance(error, ArithmeticError)
+        refused = (kind, name) in _ANOTHER_INPUT and not isinstance(error, ArithmeticError)
         said = (str(error).splitlines() or [""])[0]
         verdict = NOT_OFFERED if refused else failing
         return Check(name, kind, np.nan, np.nan, tolerance, verdict, f"{type(error).__name__}: {said}")
     violations = np.array(violations)
     if tolerance == EXACT:
         largest = float(violations.max())
-        return Check(name, kind, largest, np.nan, tolerance, FAILS if largest > tolerance else HOLDS)
+        return Check(name, kind, largest, np.nan, tolerance, FAILS if largest > tolerance else _HOLDS)
     mean, error = float(violations.mean()), float(violations.std(ddof=1) / np.sqrt(repeats))
-    return Check(name, kind, mean, error, tolerance, FAILS if mean - 2 * error > tolerance else HOLDS)
+    return Check(name, kind, mean, error, tolerance, FAILS if mean - 2 * error > tolerance else _HOLDS)
 
 
 def labelled(n: int, g: np.random.Generator) -> tuple[NDArray, NDArray]:
     """Four Gaussian classes in six dimensions, three of which tell them apart: I(x; y) is about 0.9 of 1.39 nats."""
-    y = g.integers(0, CLASSES, n)
-    x = g.normal(size=(n, DIM))
-    x[:, :3] += 2 * np.eye(CLASSES, 3)[y]
+    y = g.integers(0, _CLASSES, n)
+    x = g.normal(size=(n, _DIM))
+    x[:, :3] += 2 * np.eye(_CLASSES, 3)[y]
     return x, y
 
 
@@ -126,7 +126,7 @@ def paired(n: int, g: np.random.Generator) -> tuple[NDArray, NDArray]:
     return x, 0.9 * x[:, :1] + np.sqrt(0.19) * g.normal(size=(n, 1))
 
 
-DATA = {"labels": labelled, "numbers": paired}
+_DATA = {"labels": labelled, "numbers": paired}
 
 
 def same(transform: Callable) -> Callable:
@@ -143,16 +143,16 @@ def rows(x: NDArray, y: NDArray, g: np.random.Generator) -> tuple[NDArray, NDArr
     return x[order], y[order]
 
 
-def renamed(x: NDArray, y: NDArray, g: np.random.Generator) -> tuple[NDArray, NDArray]:
-    return x, 3 + 7 * g.permutation(CLASSES)[y]
+def _renamed(x: NDArray, y: NDArray, g: np.random.Generator) -> tuple[NDArray, NDArray]:
+    return x, 3 + 7 * g.permutation(_CLASSES)[y]
 
 
 def one_hot(x: NDArray, y: NDArray, g: np.random.Generator) -> tuple[NDArray, NDArray]:
-    return x, np.eye(CLASSES, dtype=np.int64)[y]
+    return x, np.eye(_CLASSES, dtype=np.int64)[y]
 
 
-def with_noise_columns(x: NDArray, y: NDArray, g: np.random.Generator) -> tuple[NDArray, NDArray]:
-    return np.hstack([x, g.normal(size=(len(x), DIM))]), y
+def _with_noise_columns(x: NDArray, y: NDArray, g: np.random.Generator) -> tuple[NDArray, NDArray]:
+    return np.hstack([x, g.normal(size=(len(x), _DIM))]), y
 
 
 def twice(x: NDArray, y: NDArray, g: np.random.Generator) -> tuple[NDArray, NDArray]:
@@ -164,30 +164,30 @@ def independence(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.rando
     return abs(estimate(x, y[g.permutation(len(y))]))
 
 
-def below_entropy(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator) -> float:
+def _below_entropy(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator) -> float:
     """Classes that are far apart: the estimate may reach H(y), not exceed it."""
     x, y = data
     counts = np.bincount(y)
     entropy = -np.sum(counts / len(y) * np.log(counts / len(y)))
-    return max(0.0, estimate(x + 20 * np.eye(CLASSES, DIM)[y], y) - entropy)
+    return max(0.0, estimate(x + 20 * np.eye(_CLASSES, _DIM)[y], y) - entropy)
 
 
-def processing(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator) -> float:
+def _processing(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator) -> float:
     """Noise on x cannot add information."""
     x, y = data
     return max(0.0, estimate(x + 0.5 * g.normal(size=x.shape), y) - estimate(x, y))
 
 
-def chain_rule(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator) -> float:
+def _chain_rule(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator) -> float:
     """I(x; y, d) = I(x; y) + sum over y of p(y) I(x; d | y), for a second label d that shifts x."""
     x, y = data
     d = g.integers(0, 3, len(y))
-    x = x + 1.5 * np.eye(DIM)[-3:][d]
-    given = sum(np.mean(y == label) * estimate(x[y == label], d[y == label]) for label in range(CLASSES))
+    x = x + 1.5 * np.eye(_DIM)[-3:][d]
+    given = sum(np.mean(y == label) * estimate(x[y == label], d[y == label]) for label in range(_CLASSES))
     return abs(estimate(x, np.column_stack([y, d])) - estimate(x, y) - given)
 
 
-ANY = {
+_ANY = {
     "permute rows": (same(rows), EXACT),
     "rescale x and y": (same(lambda x, y, g: (1000 * x, 1000 * y)), EXACT),
     "rescale x alone": (same(lambda x, y, g: (100 * x, y)), EXACT),
@@ -195,16 +195,16 @@ ANY = {
     "permute columns": (same(lambda x, y, g: (x[:, ::-1], y)), EXACT),
     "swap x and y": (lambda estimate, data, g: abs(estimate(*data) - estimate(*data[::-1])), EXACT),
     "duplicate rows": (same(twice), STATISTICAL),
-    "add noise columns": (same(with_noise_columns), STATISTICAL),
+    "add noise columns": (same(_with_noise_columns), STATISTICAL),
     "independence": (independence, STATISTICAL),
-    "data processing": (processing, STATISTICAL),
+    "data processing": (_processing, STATISTICAL),
 }  # name -> (check, tolerance in nats)
-LABELS = {
-    "rename labels": (same(renamed), EXACT),
+_LABELS = {
+    "rename labels": (same(_renamed), EXACT),
     "one-hot labels": (same(one_hot), EXACT),
-    "at most H(y)": (below_entropy, STATISTICAL),
-    "chain rule": (chain_rule, STATISTICAL),
+    "at most H(y)": (_below_entropy, STATISTICAL),
+    "chain rule": (_chain_rule, STATISTICAL),
 }
-CHECKS = {"labels": ANY | LABELS, "numbers": ANY}
+CHECKS = {"labels": _ANY | _LABELS, "numbers": _ANY}
 # Labels in the place of x, and several columns of labels: types of input that an estimator need not take.
-ANOTHER_INPUT = {("labels", "swap x and y"), ("labels", "one-hot labels"), ("labels", "chain rule")}
+_ANOTHER_INPUT = {("labels", "swap x and y"), ("labels", "one-hot labels"), ("labels", "chain rule")}

@@ -150,7 +150,7 @@ def williams_beer(table: ArrayLike) -> Decomposition:
     p = distribution(table)
     p = p[p.sum(axis=(1, 2)) > 0]
     specific = [of_source.sum(axis=1) for of_source in (pointwise(p.sum(axis=2)), pointwise(p.sum(axis=1)))]
-    return from_redundancy(discrete_information(p), float(np.minimum(*specific).sum()), 0.0)
+    return _from_redundancy(discrete_information(p), float(np.minimum(*specific).sum()), 0.0)
 
 
 def broja(table: ArrayLike, tolerance: float = 1e-8) -> Decomposition:
@@ -167,19 +167,19 @@ def broja(table: ArrayLike, tolerance: float = 1e-8) -> Decomposition:
         raise ValueError(f"tolerance must be at least 1e-10 nats, below which rounding decides, got {tolerance!r}.")
     p = distribution(table)
     a, b, t = discrete_information(p)
-    least, gap = least_joint_information(p, tolerance)
+    least, gap = _least_joint_information(p, tolerance)
     if gap > tolerance:
         raise ValueError(f"tolerance is {tolerance:g} nats; the solver got to {gap:.3g} for this table.")
-    return from_redundancy((a, b, t), a + b - least, gap)
+    return _from_redundancy((a, b, t), a + b - least, gap)
 
 
-def from_redundancy(informations: tuple[float, float, float], redundant: float, gap: float) -> Decomposition:
+def _from_redundancy(informations: tuple[float, float, float], redundant: float, gap: float) -> Decomposition:
     """The other terms follow from the two identities of the margins and the sum."""
     a, b, t = informations
     return Decomposition(a - redundant, b - redundant, redundant, t - a - b + redundant, gap)
 
 
-def least_joint_information(p: np.ndarray, tolerance: float) -> tuple[float, float]:
+def _least_joint_information(p: np.ndarray, tolerance: float) -> tuple[float, float]:
     """min I_q(target; a, b) over q with the margins (target, a) and (target, b) of p, and a bound on what is left.
 
     Newton steps on the objective plus -weight sum log q, in relative changes of q. For any d that differs from the
@@ -198,11 +198,11 @@ def least_joint_information(p: np.ndarray, tolerance: float) -> tuple[float, flo
             of_pair = pair.T @ (pair @ q)
             gradient = q * np.log(q / of_pair / of_target.ravel()[target]) - weight
             curvature = np.diag(q + weight) - (q[:, None] * q / of_pair) * (pair.T @ pair)
-            step = newton_step(curvature, gradient, margins * q)
+            step = _newton_step(curvature, gradient, margins * q)
             decrement = -float(step @ gradient)
             if decrement < 1e-3 * weight:
                 break
-            q = q * (1 + step * step_length(q, step, pair, weight, decrement))
+            q = q * (1 + step * _step_length(q, step, pair, weight, decrement))
         reduced = (weight - curvature @ step) / q
         gap = float(reduced @ q - reduced.min())
         weight *= 0.2
@@ -211,13 +211,13 @@ def least_joint_information(p: np.ndarray, tolerance: float) -> tuple[float, flo
     return shared(joint.reshape(len(p), -1)), gap
 
 
-def newton_step(curvature: np.ndarray, gradient: np.ndarray, constraints: np.ndarray) -> np.ndarray:
+def _newton_step(curvature: np.ndarray, gradient: np.ndarray, constraints: np.ndarray) -> np.ndarray:
     """The minimiser of gradient.u + u' curvature u / 2 with constraints @ u = 0."""
     free = null_space(constraints / constraints.sum(axis=1, keepdims=True))
     return -free @ cho_solve(cho_factor(free.T @ curvature @ free), free.T @ gradient)
 
 
-def step_length(q: np.ndarray, step: np.ndarray, pair: np.ndarray, weight: float, decrement: float) -> float:
+def _step_length(q: np.ndarray, step: np.ndarray, pair: np.ndarray, weight: float, decrement: float) -> float:
     """How far to go: inside the polytope, and far enough down (Armijo's rule)."""
 
     def barrier(x: np.ndarray) -> float:

@@ -57,42 +57,12 @@ _LATE |= {"SequenceClassifier": "text.classifier"}
 _LATE |= {name: "text.training" for name in ("ClassifierTraining", "fine_tune")}
 
 __all__ = [
-    "AugmentedDANN",
-    "AutoEncoder",
-    "BlockSpec",
-    "ClassifierTraining",
-    "DANN",
-    "DIVA",
-    "DomainData",
-    "ERM",
-    "Encoding",
-    "IREVNET_BLOCKS",
-    "IRM",
-    "IRevNet",
-    "LatentSpec",
-    "LayerEncoder",
-    "MaskedAutoregressiveFlow",
-    "NVAE",
-    "OBJECTIVES",
-    "RealNVP",
-    "ResNet",
-    "SentenceEncoder",
-    "SequenceClassifier",
-    "TextEncoder",
-    "VAE",
-    "VaeTraining",
-    "accuracies",
-    "encode_all",
-    "extract_blocks",
-    "fine_tune",
-    "fit_domain",
-    "fit_resnet",
-    "fit_sentence_encoder",
-    "fit_vae",
-    "pretrained_encoder",
-    "small_encoder",
-    "traverse",
-]
+    "AugmentedDANN", "AutoEncoder", "BlockSpec", "ClassifierTraining", "DANN", "DIVA", "DomainData", "ERM", "Encoding",
+    "IREVNET_BLOCKS", "IRM", "IRevNet", "LatentSpec", "LayerEncoder", "MaskedAutoregressiveFlow", "NVAE", "OBJECTIVES",
+    "RealNVP", "ResNet", "SentenceEncoder", "SequenceClassifier", "TextEncoder", "VAE", "VaeTraining", "accuracies",
+    "encode_all", "extract_blocks", "fine_tune", "fit_domain", "fit_resnet", "fit_sentence_encoder", "fit_vae",
+    "pretrained_encoder", "small_encoder", "traverse",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

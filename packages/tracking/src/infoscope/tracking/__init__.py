@@ -21,24 +21,6 @@ from infoscope.tracking.store.store import StoreUnreachable, arrays, attach, cur
 from infoscope.tracking.sweep import Pack, Profile, Search, Sweep, asha, grid
 
 __all__ = [
-    "Pack",
-    "Profile",
-    "Report",
-    "Search",
-    "StoreUnreachable",
-    "Summary",
-    "Sweep",
-    "arrays",
-    "asha",
-    "attach",
-    "curve",
-    "grid",
-    "load_model",
-    "log_results",
-    "main",
-    "parents",
-    "publish",
-    "run",
-    "runs",
-    "table",
-]
+    "Pack", "Profile", "Report", "Search", "StoreUnreachable", "Summary", "Sweep", "arrays", "asha", "attach", "curve",
+    "grid", "load_model", "log_results", "main", "parents", "publish", "run", "runs", "table",
+]  # fmt: skip

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-ENTITY = re.compile(r"[\w./ :-]{1,250}")
-LAST_STEP = 2**53  # beyond it a browser does not tell one step from the next, and far beyond no database holds it
+_ENTITY = re.compile(r"[\w./ :-]{1,250}")
+_LAST_STEP = 2**53  # beyond it a browser does not tell one step from the next, and far beyond no database holds it
 PARAM_LENGTH, TAG_LENGTH, NAME_LENGTH = 6000, 8000, 250  # what MLflow stores of a value, of a run's name
 COLUMNS = ("run_id", "key", "profile", "version", "outcome", "status", "start", "seconds", "tags")  # of every run
 
@@ -34,7 +34,7 @@ def entity_name(what: str, name: str) -> str:
     """`name`, of a metric, a cell's field or a tag; ValueError for one that MLflow would refuse when it is sent, too
     late for the cell.
     """
-    plain = isinstance(name, str) and ENTITY.fullmatch(name) and posixpath.normpath(name) == name
+    plain = isinstance(name, str) and _ENTITY.fullmatch(name) and posixpath.normpath(name) == name
     if not plain or name == "." or name.startswith(("/", "..")):
         raise ValueError(
             f"{what} is {shown(name)}; it must be up to 250 letters, digits, spaces and signs of '._-:/', and "
@@ -54,7 +54,7 @@ def metric_step(step: Any) -> int:
         whole = operator.index(step) if not isinstance(step, bool) else None
     except TypeError:
         whole = None
-    if whole is None or abs(whole) > LAST_STEP:
+    if whole is None or abs(whole) > _LAST_STEP:
         raise ValueError(f"the step of a metric is {shown(step)}; it must be a whole number from -2**53 to 2**53")
     return whole
 

@@ -24,7 +24,7 @@ from infoscope.tracking.store.store import StoreUnreachable, first_line, home, t
 from infoscope.tracking.store.ui import links
 from infoscope.tracking.sweep import Sweep
 
-UNUSED_BY_THE_UI = {
+_UNUSED_BY_THE_UI = {
     "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
     "MLFLOW_ENABLE_AI_GATEWAY": "false",
     "MLFLOW_ENABLE_ASSISTANT_SANDBOX": "true",  # or its shell tool would run on this machine
@@ -154,7 +154,7 @@ def ui(port: int) -> None:
     if uri.startswith("sqlite:///") and not os.path.exists(uri.removeprefix("sqlite:///")):
         print("error: no runs yet; run a sweep first, such as `make sweep-critic-capacity`", file=sys.stderr)
         sys.exit(BAD_INPUT)
-    for name, value in UNUSED_BY_THE_UI.items():
+    for name, value in _UNUSED_BY_THE_UI.items():
         os.environ.setdefault(name, value)
     os.environ["MLFLOW_BACKEND_STORE_URI"] = uri  # not as an argument, which every user of the machine can read
     address = f"http://127.0.0.1:{port}"

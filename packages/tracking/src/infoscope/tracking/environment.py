@@ -9,7 +9,7 @@ import platform
 import subprocess
 import sys
 
-LIBRARIES = ("torch", "numpy", "ray", "mlflow")
+_LIBRARIES = ("torch", "numpy", "ray", "mlflow")
 
 
 def code_tags() -> dict[str, str]:
@@ -32,7 +32,7 @@ def code_tags() -> dict[str, str]:
 @functools.cache  # a worker's trials may be thousands
 def machine_tags(device: str) -> dict[str, str]:
     """Where a trial ran: host, device and library versions."""
-    versions = {f"version.{name}": importlib.metadata.version(name) for name in LIBRARIES}
+    versions = {f"version.{name}": importlib.metadata.version(name) for name in _LIBRARIES}
     return versions | {
         "version.python": platform.python_version(),
         "infoscope.host": platform.node(),

@@ -26,8 +26,8 @@ from infoscope.tracking.store.client import connect
 from infoscope.tracking.store.store import first_line, tracking_uri
 
 FOLDER = "programs"  # among the artifacts of a run
-FILE = "program.pt2"
-TRACED, TRIED = 3, 5  # rows: with 1 torch.export would take the number for a constant; another number to compare at
+_FILE = "program.pt2"
+_TRACED, _TRIED = 3, 5  # rows: with 1 torch.export would take the number for a constant; another number to compare at
 
 
 def export(run_id: str, name: str | None = None) -> str:
@@ -42,12 +42,12 @@ def export(run_id: str, name: str | None = None) -> str:
     name = plain_name("the name of a model", model_name(run_id, name))
     with downloaded(run_id, name) as folder, tempfile.TemporaryDirectory() as made:
         module, logged = read_model(model_files(folder)), Model.load(folder)
-        write_program(module, logged.load_input_example(folder), logged.signature, Path(made) / name)
+        _write_program(module, logged.load_input_example(folder), logged.signature, Path(made) / name)
         connect(tracking_uri()).log_artifacts(run_id, str(Path(made) / name), f"{FOLDER}/{name}")
     return f"runs:/{run_id}/{FOLDER}/{name}"
 
 
-def write_program(module: torch.nn.Module, example: Mapping[str, np.ndarray], signature: object, folder: Path) -> None:
+def _write_program(module: torch.nn.Module, example: Mapping[str, np.ndarray], signature: object, folder: Path) -> None:
     """Writes the MLflow model of a program into a folder that does not exist yet. Arguments and errors as `program`;
     signature: an `mlflow.models.ModelSignature`.
     """
@@ -55,7 +55,7 @@ def write_program(module: torch.nn.Module, example: Mapping[str, np.ndarray], si
 
     with tempfile.TemporaryDirectory() as made, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch of weights that are views, MLflow of type hints it cannot use
-        path = Path(made) / FILE
+        path = Path(made) / _FILE
         torch.export.save(program(module, example), path)
         pyfunc.save_model(
             str(folder),
@@ -75,18 +75,18 @@ def program(module: torch.nn.Module, example: Mapping[str, np.ndarray]) -> Expor
     other numbers at another number of rows than the module.
     """
     kind = type(module).__name__
-    given = rows(example, TRACED)
+    given = rows(example, _TRACED)
     shapes = {name: {0: Dim.DYNAMIC} | ({1: Dim.AUTO} if _is_tokens(values) else {}) for name, values in given.items()}
     try:
         exported = torch.export.export(module, (), given, dynamic_shapes=shapes)
     except Exception as error:  # of many classes, most of them private
         raise ValueError(f"torch.export makes no program of a {kind}: {first_line(error)}") from error
-    others = rows(example, TRIED)
+    others = rows(example, _TRIED)
     with torch.no_grad():
         ours, theirs = module(**others), exported.module()(**others)
     if not torch.allclose(ours, theirs, rtol=1e-4, atol=1e-5, equal_nan=True):
         raise ValueError(
-            f"the program of a {kind} differs from it by {(ours - theirs).abs().max():.2g} at {TRIED} rows"
+            f"the program of a {kind} differs from it by {(ours - theirs).abs().max():.2g} at {_TRIED} rows"
         )
     return exported
 

@@ -36,8 +36,8 @@ from infoscope.tracking.store.client import connect
 from infoscope.tracking.store.store import Store, tracking_uri
 
 FLAVOR = "infoscope"
-EXAMPLE = "example.npz"
-DIGEST = "infoscope.digest"  # a tag of a model: of what was to be logged, by which a later attempt knows it
+_EXAMPLE = "example.npz"
+_DIGEST = "infoscope.digest"  # a tag of a model: of what was to be logged, by which a later attempt knows it
 
 
 def write_model(module: torch.nn.Module, example: Mapping[str, np.ndarray], folder: Path) -> None:
@@ -51,7 +51,7 @@ def write_model(module: torch.nn.Module, example: Mapping[str, np.ndarray], fold
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}
     save_file(weights, folder / "weights.safetensors")
-    np.savez(folder / EXAMPLE, **example)
+    np.savez(folder / _EXAMPLE, **example)
     output = _predict(module, example)
     description = {
         "module": kind.__module__,
@@ -205,12 +205,12 @@ def log_model(folder: Path, name: str, run_id: str, store: Store) -> None:
     """
     client, digest = store.client, _digest(folder)
     known = [model for model in of_run(run_id, store) if model.name == name]
-    same = [model for model in known if model.tags.get(DIGEST) == digest]
+    same = [model for model in known if model.tags.get(_DIGEST) == digest]
     ready = [model for model in same if is_ready(model)]
     model = (ready or same or [None])[0]
     if model is None:
         model = client.create_logged_model(
-            store.experiment_id, name=name, source_run_id=run_id, model_type=FLAVOR, tags={DIGEST: digest}
+            store.experiment_id, name=name, source_run_id=run_id, model_type=FLAVOR, tags={_DIGEST: digest}
         )
     if not ready:
         with tempfile.TemporaryDirectory() as scratch:
@@ -298,8 +298,8 @@ def save_model(path: str, mlflow_model: Any, source: Path, **_: Any) -> None:
     from mlflow.types import Schema, TensorSpec
 
     target = Path(path)
-    shutil.copytree(source, target / "model", ignore=shutil.ignore_patterns(EXAMPLE))
-    with np.load(source / EXAMPLE, allow_pickle=False) as stored:
+    shutil.copytree(source, target / "model", ignore=shutil.ignore_patterns(_EXAMPLE))
+    with np.load(source / _EXAMPLE, allow_pickle=False) as stored:
         example = {key: stored[key] for key in stored.files}
     output = json.loads((source / "model.json").read_text())["output"]
     outputs = Schema([TensorSpec(np.dtype(output["dtype"]), (-1,) * output["dimensions"])])

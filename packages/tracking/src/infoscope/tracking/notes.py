@@ -13,10 +13,10 @@ from typing import Any
 from infoscope.tracking.checks import clipped, storable_text
 from infoscope.tracking.sweep import Cell, text
 
-LONGEST, OPENING = 7500, 4000  # of a note, of its part without results; MLflow takes 8,000 characters
-TABLES = "\n\n### Tables\n"  # below it is what the analysis found; another analysis replaces it
+_LONGEST, _OPENING = 7500, 4000  # of a note, of its part without results; MLflow takes 8,000 characters
+_TABLES = "\n\n### Tables\n"  # below it is what the analysis found; another analysis replaces it
 
-ESCAPED = {sign: f"\\{sign}" for sign in "\\`*_[]|#!"} | {"<": "&lt;", ">": "&gt;"}
+_ESCAPED = {sign: f"\\{sign}" for sign in "\\`*_[]|#!"} | {"<": "&lt;", ">": "&gt;"}
 
 
 def run_page(experiment_id: str, run_id: str, tab: str = "") -> str:
@@ -24,7 +24,7 @@ def run_page(experiment_id: str, run_id: str, tab: str = "") -> str:
     return f"#/experiments/{experiment_id}/runs/{run_id}" + (f"/{tab}" if tab else "")
 
 
-def cells_page(experiment_id: str, parent: str) -> str:
+def _cells_page(experiment_id: str, parent: str) -> str:
     """The address of the list of an invocation's cells."""
     chosen = urllib.parse.quote(f"tags.`mlflow.parentRunId` = '{parent}'")
     return f"#/experiments/{experiment_id}/runs?searchFilter={chosen}"
@@ -36,10 +36,10 @@ def of_cell(question: str, sweep: str, label: str, cell: Cell, experiment_id: st
     told = (
         f"One cell of [{plain(f'{sweep} {label}')}]({run_page(experiment_id, parent)}) "
         f"([tables and figures]({run_page(experiment_id, parent, 'artifacts/analysis')}), "
-        f"[all its cells]({cells_page(experiment_id, parent)})).\n\n{plain(question)}\n\n"
+        f"[all its cells]({_cells_page(experiment_id, parent)})).\n\n{plain(question)}\n\n"
         f"Settings: {values}. The curves are under *Model metrics*, first."
     )
-    return clipped(storable_text(told), OPENING)
+    return clipped(storable_text(told), _OPENING)
 
 
 def with_results(note: str, results: Mapping[str, float], constants: Mapping[str, float], error: str | None) -> str:
@@ -56,26 +56,26 @@ def of_sweep(about: str, command: str, cells: int, skipped: int, experiment_id: 
     """The description of an invocation when it begins."""
     recorded = f"; {skipped} were recorded already" if skipped else ""
     told = (
-        f"{about}\n\nRun as {code(command)}: [{cells} cells]({cells_page(experiment_id, parent)}) to run{recorded}. "
+        f"{about}\n\nRun as {code(command)}: [{cells} cells]({_cells_page(experiment_id, parent)}) to run{recorded}. "
         f"[Tables and figures]({run_page(experiment_id, parent, 'artifacts/analysis')})."
     )
-    return clipped(storable_text(told), OPENING)
+    return clipped(storable_text(told), _OPENING)
 
 
 def with_tables(note: str, tables: Sequence[tuple[str, Sequence[str], Sequence[Sequence[str]], str]]) -> str:
     """The description of an invocation with what an analysis found: of each table its name, header, rows and caption.
     Those of an earlier analysis go.
     """
-    note = note.split(TABLES)[0] + TABLES
+    note = note.split(_TABLES)[0] + _TABLES
     for name, header, rows, caption in tables:
         head = f"\n**{plain(name)}**\n\n"
         lines = [_row(header), _row(["---"] * len(header)), *map(_row, rows)]
-        if len(note) + len(head) + sum(len(line) + 1 for line in lines[:3]) + 200 > LONGEST:
+        if len(note) + len(head) + sum(len(line) + 1 for line in lines[:3]) + 200 > _LONGEST:
             note += f"\nMore: {plain(name)}, among the artifacts.\n"
             break
         note = below(note + head, lines) + "\n"
         caption = plain(caption.splitlines()[0]) if caption else ""
-        if len(note) + len(caption) < LONGEST - 100:
+        if len(note) + len(caption) < _LONGEST - 100:
             note += f"\n{caption}\n"
     return storable_text(note)
 
@@ -83,7 +83,7 @@ def with_tables(note: str, tables: Sequence[tuple[str, Sequence[str], Sequence[S
 def below(note: str, lines: Sequence[str]) -> str:
     """A note with as many lines of a table below it as there is room for."""
     for place, line in enumerate(lines):
-        if len(note) + len(line) > LONGEST - 150:
+        if len(note) + len(line) > _LONGEST - 150:
             return f"{note}\n{len(lines) - place} more rows are among the metrics or artifacts.\n"
         note += line + "\n"
     return note
@@ -118,4 +118,4 @@ def code(value: str) -> str:
 
 def plain(value: str) -> str:
     """A text that Markdown shows as it is: nothing of it is a link, a picture or HTML."""
-    return "".join(ESCAPED.get(sign, sign) for sign in value)
+    return "".join(_ESCAPED.get(sign, sign) for sign in value)

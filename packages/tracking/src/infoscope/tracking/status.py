@@ -15,7 +15,7 @@ from infoscope.tracking.record import records, sweeps_in
 from infoscope.tracking.store.store import PROFILE, Store, by_key, first_line, home, is_finished, labels
 from infoscope.tracking.sweep import Profile, Sweep
 
-COUNTED = {"FINISHED": "done", "RUNNING": "running", "FAILED": "failed", "KILLED": "killed"}  # by MLflow's words
+_COUNTED = {"FINISHED": "done", "RUNNING": "running", "FAILED": "failed", "KILLED": "killed"}  # by MLflow's words
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ def _status(name: str, profile: str, overrides: Mapping[str, str]) -> Status:
 
 def _counted(run: Run) -> str:
     if run.info.status == "FINISHED" and not is_finished(run):  # closed by somebody who had not made it
-        return COUNTED["KILLED"]
-    return COUNTED.get(run.info.status, COUNTED["RUNNING"])
+        return _COUNTED["KILLED"]
+    return _COUNTED.get(run.info.status, _COUNTED["RUNNING"])
 
 
 def _planned(name: str, profile: str, overrides: Mapping[str, str]) -> tuple[str, set[str] | None, int]:
@@ -100,9 +100,9 @@ def _trials(sweep: Sweep, settings: Profile) -> int:
 
 def lines(found: Iterable[Status]) -> list[str]:
     """An aligned table, a line for each sweep; the notes below."""
-    rows = [["sweep", "cells", *COUNTED.values(), "missing", "others", "unsent"]]
+    rows = [["sweep", "cells", *_COUNTED.values(), "missing", "others", "unsent"]]
     for one in found:
-        counts = [one.counts.get(name, 0) for name in COUNTED.values()]
+        counts = [one.counts.get(name, 0) for name in _COUNTED.values()]
         numbers = [one.cells, *counts, one.missing, one.others, one.unsent]
         rows.append([one.sweep, *("?" if number is None else str(number) for number in numbers)])
     widths = [max(map(len, column)) for column in zip(*rows)]

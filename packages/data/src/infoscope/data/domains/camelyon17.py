@@ -11,9 +11,9 @@ from infoscope.data.domains.folders import image_files, read_columns
 from infoscope.data.domains.labels import coded, numbers_or_text
 from infoscope.data.pools.loaders import DATA_VARIABLE, root_or_default
 
-SPLITS = {"train": 0, "id_val": 1, "test": 2, "val": 3}  # the codes of WILDS
-HOSPITALS = 5
-VALIDATION_HOSPITAL, TEST_HOSPITAL = 1, 2
+_SPLITS = {"train": 0, "id_val": 1, "test": 2, "val": 3}  # the codes of WILDS
+_HOSPITALS = 5
+_VALIDATION_HOSPITAL, _TEST_HOSPITAL = 1, 2
 FOLDER = "camelyon17_v1.0"
 _PATCH = ("patient", "node", "x_coord", "y_coord")
 _NUMBERS = ("tumor", "slide", "center", "split")
@@ -32,8 +32,8 @@ def camelyon17(root: Path | str | None = None, split: str | None = "train", grou
     INFOSCOPE_DATA. WILDS offers the folder for download (10 GB, CC0). Raises FileNotFoundError when a folder, the table
     or a patch is not there, ValueError for another split or group, or a damaged table.
     """
-    if split is not None and split not in SPLITS:
-        raise ValueError(f"split must be one of {list(SPLITS)} or None, not {split!r}.")
+    if split is not None and split not in _SPLITS:
+        raise ValueError(f"split must be one of {list(_SPLITS)} or None, not {split!r}.")
     if group not in ("slide", "patient"):
         raise ValueError(f"group must be slide or patient, not {group!r}.")
     root = root_or_default(root)
@@ -44,12 +44,12 @@ def camelyon17(root: Path | str | None = None, split: str | None = "train", grou
     cells = read_columns(table, (*_PATCH, *_NUMBERS))
     numbers = {key: _whole_numbers(table, key, cells[key]) for key in _NUMBERS}
     hospital, official = numbers["center"], numbers["split"]
-    _check_codes(table, "center", hospital, HOSPITALS)
+    _check_codes(table, "center", hospital, _HOSPITALS)
     _check_codes(table, "tumor", numbers["tumor"], 2)
-    _check_codes(table, "split", official, len(SPLITS))
+    _check_codes(table, "split", official, len(_SPLITS))
     # The table tells training from in-domain validation; which hospitals are out of domain, WILDS adds.
-    official = np.where(hospital == VALIDATION_HOSPITAL, SPLITS["val"], official)
-    official = np.where(hospital == TEST_HOSPITAL, SPLITS["test"], official)
+    official = np.where(hospital == _VALIDATION_HOSPITAL, _SPLITS["val"], official)
+    official = np.where(hospital == _TEST_HOSPITAL, _SPLITS["test"], official)
     n = len(hospital)
     labels = {"patient": coded("patient", cells["patient"], n), "slide": coded("slide", numbers["slide"], n)}
     files = image_files(folder, _patches(cells), None, channels=3)
@@ -60,13 +60,13 @@ def camelyon17(root: Path | str | None = None, split: str | None = "train", grou
         d=hospital,
         groups=labels[group][0],
         class_names=("normal", "tumor"),
-        domain_names=tuple(f"hospital {number}" for number in range(HOSPITALS)),
+        domain_names=tuple(f"hospital {number}" for number in range(_HOSPITALS)),
         image_shape=(3, *files.size),
         name="camelyon17",
         extra={key: codes for key, (codes, _) in labels.items()} | {"split": official},
-        extra_names={key: names for key, (_, names) in labels.items()} | {"split": tuple(SPLITS)},
+        extra_names={key: names for key, (_, names) in labels.items()} | {"split": tuple(_SPLITS)},
     )
-    return data if split is None else data.subset(official == SPLITS[split], split)
+    return data if split is None else data.subset(official == _SPLITS[split], split)
 
 
 def _patches(cells: dict[str, list[str]]) -> list[str]:

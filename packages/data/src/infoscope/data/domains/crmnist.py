@@ -21,9 +21,9 @@ from infoscope.data.domains.digits import base_digits, check_angles, source_pixe
 from infoscope.data.domains.split import draw_evenly, permutation, uniform
 from infoscope.data.pools.pools import ImagePool
 
-ROTATIONS = (0, 15, 30, 45, 60, 75)  # degrees
-DOMAIN_COLOURS = ("blue", "green", "yellow", "cyan", "magenta", "orange")
-SUBSETS = (
+_ROTATIONS = (0, 15, 30, 45, 60, 75)  # degrees
+_DOMAIN_COLOURS = ("blue", "green", "yellow", "cyan", "magenta", "orange")
+_SUBSETS = (
     (0, 1, 2, 3, 4),
     (2, 3, 4, 5, 6),
     (4, 5, 6, 7, 8),
@@ -31,13 +31,13 @@ SUBSETS = (
     (8, 9, 0, 1, 2),
     (0, 2, 4, 6, 8),
 )
-RED_CLASS = 7
-GREY, RED = "grey", "red"
+_RED_CLASS = 7
+_GREY, _RED = "grey", "red"
 # What each colour multiplies red, green and blue by, in twentieths (whole numbers, so that no pixel depends on
 # rounding): its own channels by 1.5 and the others by 0.5, orange by 1.5, 0.9 and 0.15.
-GAINS = {
-    GREY: (20, 20, 20),
-    RED: (30, 10, 10),
+_GAINS = {
+    _GREY: (20, 20, 20),
+    _RED: (30, 10, 10),
     "green": (10, 30, 10),
     "blue": (10, 10, 30),
     "yellow": (30, 30, 10),
@@ -48,7 +48,7 @@ GAINS = {
 
 
 @dataclass(frozen=True, eq=False)
-class ColouredDigits:
+class _ColouredDigits:
     """Renders digits when they are asked for: coloured, then turned.
 
     pixels: uint8 [n, h * w + 1], the last one black; base, domain, colour: int64 [rows], of each row its digit, its
@@ -80,10 +80,10 @@ def crmnist(
     root: Path | str | None = None,
     *,
     base: ImagePool | str | None = None,
-    rotations: Sequence[float] = ROTATIONS,
-    colours: Sequence[str] = DOMAIN_COLOURS,
-    subsets: Sequence[Sequence[int]] = SUBSETS,
-    red_class: int | None = RED_CLASS,
+    rotations: Sequence[float] = _ROTATIONS,
+    colours: Sequence[str] = _DOMAIN_COLOURS,
+    subsets: Sequence[Sequence[int]] = _SUBSETS,
+    red_class: int | None = _RED_CLASS,
     p: float = 0.5,
     count: int | None = None,
     size: int | Sequence[int] = 28,
@@ -128,18 +128,18 @@ def crmnist(
     else:
         digit, d = kept, _one_domain_each(labels[kept], domains, generator)
     y = labels[digit]
-    colour_names = tuple(dict.fromkeys((GREY, *colours, *(() if red_class is None else (RED,)))))
+    colour_names = tuple(dict.fromkeys((_GREY, *colours, *(() if red_class is None else (_RED,)))))
     chance = uniform(len(digit), generator)
     if_coloured = _colour_by_class_and_domain(classes, colours, subsets, red_class, colour_names)
     colour = np.where(chance < p, if_coloured[np.searchsorted(classes, y), d], 0)
     height, width = digits.shape[1:]
-    source = ColouredDigits(
+    source = _ColouredDigits(
         np.pad(digits.reshape(len(digits), -1), ((0, 0), (0, 1))),
         digit,
         d,
         colour,
         np.stack([source_pixels(height, width, angle) for angle in degrees]),
-        np.array([GAINS[one] for one in colour_names], np.uint16),
+        np.array([_GAINS[one] for one in colour_names], np.uint16),
         (height, width),
     )
     return DomainDataset(
@@ -171,7 +171,7 @@ def _colour_by_class_and_domain(
         inside = np.isin(classes, tuple(subset))
         codes[inside, domain] = names.index(colour)
         if red_class is not None:
-            codes[~inside & (classes == red_class), domain] = names.index(RED)
+            codes[~inside & (classes == red_class), domain] = names.index(_RED)
     return codes
 
 
@@ -207,8 +207,8 @@ def _check_setting(
             f"{len(colours)} and {len(subsets)}."
         )
     for colour in colours:
-        if colour not in GAINS or colour == GREY:
-            raise ValueError(f"colours must be some of {[one for one in GAINS if one != GREY]}, not {colour!r}.")
+        if colour not in _GAINS or colour == _GREY:
+            raise ValueError(f"colours must be some of {[one for one in _GAINS if one != _GREY]}, not {colour!r}.")
     named = {one for subset in subsets for one in subset} | ({red_class} if red_class is not None else set())
     if not named <= classes:
         raise ValueError(

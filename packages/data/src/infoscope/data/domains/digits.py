@@ -14,7 +14,7 @@ from infoscope.data.checks import check_size
 from infoscope.data.pools.loaders import digits, mnist, root_or_default
 from infoscope.data.pools.pools import ImagePool
 
-BUNDLED = "digits"
+_BUNDLED = "digits"
 INTERPOLATIONS = {
     "nearest": Image.Resampling.NEAREST,
     "bilinear": Image.Resampling.BILINEAR,
@@ -33,9 +33,9 @@ def base_digits(
     """
     if isinstance(base, ImagePool):
         pools = [base]
-    elif base not in (None, BUNDLED):
-        raise ValueError(f"base must be an ImagePool, {BUNDLED!r} or None, not {base!r}.")
-    elif base == BUNDLED or root_or_default(root) is None:
+    elif base not in (None, _BUNDLED):
+        raise ValueError(f"base must be an ImagePool, {_BUNDLED!r} or None, not {base!r}.")
+    elif base == _BUNDLED or root_or_default(root) is None:
         pools = [_bundled()]
     else:
         pools = [mnist(split, root) for split in splits]

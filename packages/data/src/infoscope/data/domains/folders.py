@@ -14,7 +14,7 @@ from infoscope.data.domains.images import ImageFiles, open_image
 from infoscope.data.domains.labels import coded, numbers_or_text
 from infoscope.data.files import reading
 
-SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
+_SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 _COLUMNS = ("path", "label", "domain", "group")
 
 
@@ -110,9 +110,9 @@ def read_columns(path: Path, columns: Sequence[str], optional: Sequence[str] = (
 
 def _listed(root: Path) -> dict[str, list[str]]:
     """The images of <root>/<domain>/<class>, sorted by path."""
-    paths = sorted(path for path in root.glob("*/*/*") if path.suffix.lower() in SUFFIXES)
+    paths = sorted(path for path in root.glob("*/*/*") if path.suffix.lower() in _SUFFIXES)
     if not paths:
-        raise FileNotFoundError(f"{root} holds no images {' '.join(SUFFIXES)} in folders <domain>/<class>.")
+        raise FileNotFoundError(f"{root} holds no images {' '.join(_SUFFIXES)} in folders <domain>/<class>.")
     parts = [path.relative_to(root).parts for path in paths]
     return {
         "path": ["/".join(part) for part in parts],

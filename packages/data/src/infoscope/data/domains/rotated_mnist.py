@@ -14,7 +14,7 @@ from infoscope.data.domains.digits import INTERPOLATIONS, base_digits, check_ang
 from infoscope.data.domains.split import permutation
 from infoscope.data.pools.pools import ImagePool
 
-ANGLES = (0, 15, 30, 45, 60, 75)  # degrees
+_ANGLES = (0, 15, 30, 45, 60, 75)  # degrees
 _INTERPOLATION = {"diva": "nearest", "domainbed": "bilinear"}
 _SPLITS = {"diva": ("train",), "domainbed": ("train", "test")}
 
@@ -24,7 +24,7 @@ def rotated_mnist(
     protocol: str = "diva",
     *,
     base: ImagePool | str | None = None,
-    angles: Sequence[float] = ANGLES,
+    angles: Sequence[float] = _ANGLES,
     per_class: int = 100,
     indices: Sequence[int] | None = None,
     interpolation: str | None = None,

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 
-class Assignment(NamedTuple):
+class _Assignment(NamedTuple):
     """Positions of the items of each part, int64, in rising order; validation is None where none was asked for."""
 
     train: np.ndarray
@@ -25,7 +25,7 @@ def assign(
     test: float,
     disjoint: bool,
     generator: torch.Generator,
-) -> Assignment:
+) -> _Assignment:
     """Splits items of class y, domain d and group, int64 [n] each; the rules are those of `DomainDataset.split`.
 
     Raises ValueError when a part would have no item.
@@ -56,7 +56,7 @@ def assign(
                 f"groups none is left for {part}."
             )
     positions = {part: np.flatnonzero(items) for part, items in parts.items()}
-    return Assignment(positions["train"], positions.get("validation"), positions["test"])
+    return _Assignment(positions["train"], positions.get("validation"), positions["test"])
 
 
 def draw_evenly(strata: np.ndarray, fraction: float, generator: torch.Generator) -> np.ndarray:

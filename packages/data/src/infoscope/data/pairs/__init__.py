@@ -19,14 +19,6 @@ from infoscope.data.pairs.protocol import LabelledSource, PairSource
 from infoscope.data.pairs.text import TextPairs
 
 __all__ = [
-    "ChannelPairs",
-    "EncodedPairs",
-    "GaussianPairs",
-    "ImagePairs",
-    "LabelledSource",
-    "MixedPairs",
-    "PairSource",
-    "TextPairs",
-    "channel_information",
-    "crossover_for",
-]
+    "ChannelPairs", "EncodedPairs", "GaussianPairs", "ImagePairs", "LabelledSource", "MixedPairs", "PairSource",
+    "TextPairs", "channel_information", "crossover_for",
+]  # fmt: skip

@@ -12,7 +12,7 @@ import torch
 
 from infoscope.data.checks import check_count, check_crossover
 
-LN2 = math.log(2.0)
+_LN2 = math.log(2.0)
 # Requests this close (relative) to sources * ln 2 are the maximum: the product itself carries such a rounding error.
 _AT_MAXIMUM = 1e-15
 
@@ -33,18 +33,18 @@ def crossover_for(mutual_information: float, sources: int) -> float:
     """
     sources = check_count("sources", sources)
     per_source = mutual_information / sources
-    if not 0.0 <= per_source <= LN2 * (1.0 + _AT_MAXIMUM):
+    if not 0.0 <= per_source <= _LN2 * (1.0 + _AT_MAXIMUM):
         raise ValueError(
-            f"mutual_information must be from 0 to {sources * LN2:.6g} nats ({sources} bits, one per source), "
+            f"mutual_information must be from 0 to {sources * _LN2:.6g} nats ({sources} bits, one per source), "
             f"not {mutual_information!r}."
         )
     if per_source == 0.0:
         return 0.5
-    if per_source >= LN2 * (1.0 - _AT_MAXIMUM):
+    if per_source >= _LN2 * (1.0 - _AT_MAXIMUM):
         return 0.0
     if per_source < _information_of_one(0.25):
         return 0.5 * (1.0 - _contrast_of(per_source))
-    return _small_crossover_of(LN2 - per_source)
+    return _small_crossover_of(_LN2 - per_source)
 
 
 class ChannelPairs:
@@ -102,7 +102,7 @@ def _information_of_contrast(d: float) -> float:
 
 def _information_of_one(crossover: float) -> float:
     if crossover < 0.25:
-        return LN2 - _binary_entropy(crossover)
+        return _LN2 - _binary_entropy(crossover)
     return _information_of_contrast(1.0 - 2.0 * crossover)
 
 
@@ -124,7 +124,7 @@ def _small_crossover_of(entropy: float) -> float:
     H is concave and at most 2 ln 2 sqrt(crossover), so Newton's steps from below rise towards the root and never pass
     it; they end when rounding stops the rise.
     """
-    p = (entropy / (2.0 * LN2)) ** 2
+    p = (entropy / (2.0 * _LN2)) ** 2
     while (higher := p + (entropy - _binary_entropy(p)) / (math.log1p(-p) - math.log(p))) > p:
         p = higher
     return p

@@ -13,12 +13,5 @@ from infoscope.data.pools.pools import EmbeddingPool, ImagePool
 from infoscope.data.pools.textures import textures
 
 __all__ = [
-    "EmbeddingPool",
-    "ImagePool",
-    "cifar10",
-    "data_root",
-    "digits",
-    "imdb_embeddings",
-    "mnist",
-    "textures",
-]
+    "EmbeddingPool", "ImagePool", "cifar10", "data_root", "digits", "imdb_embeddings", "mnist", "textures",
+]  # fmt: skip

@@ -19,7 +19,7 @@ from infoscope.data.pools.idx import read_idx
 from infoscope.data.pools.pools import EmbeddingPool, ImagePool
 
 DATA_VARIABLE = "INFOSCOPE_DATA"
-ENCODERS = ("bert", "roberta")
+_ENCODERS = ("bert", "roberta")
 _CACHE = Path("~/.cache/infoscope")
 _SPLITS = ("train", "test")
 _MNIST_FILES = {"train": "train", "test": "t10k"}
@@ -95,8 +95,8 @@ def imdb_embeddings(encoder: str = "bert", root: Path | str | None = None) -> Em
     INFOSCOPE_DATA. Raises ValueError for another encoder or a damaged file, FileNotFoundError when the folder or the
     file is not there.
     """
-    if encoder not in ENCODERS:
-        raise ValueError(f"encoder must be one of {list(ENCODERS)}, not {encoder!r}.")
+    if encoder not in _ENCODERS:
+        raise ValueError(f"encoder must be one of {list(_ENCODERS)}, not {encoder!r}.")
     root = root_or_default(root)
     if root is None:
         raise FileNotFoundError(

@@ -15,13 +15,6 @@ from infoscope.data.texts.nli import generated_nli, hypothesis_information, nli
 from infoscope.data.texts.sst2 import sst2
 
 __all__ = [
-    "LabelledTexts",
-    "cola",
-    "generated_nli",
-    "generated_reviews",
-    "hypothesis_information",
-    "imdb",
-    "nli",
-    "sentences",
+    "LabelledTexts", "cola", "generated_nli", "generated_reviews", "hypothesis_information", "imdb", "nli", "sentences",
     "sst2",
-]
+]  # fmt: skip

@@ -10,7 +10,7 @@ from infoscope.data.pools.loaders import root_or_default
 from infoscope.data.texts.dataset import LabelledTexts
 from infoscope.data.texts.files import downloaded, label_of, one_split, read_table
 
-CLASSES = ("unacceptable", "acceptable")
+_CLASSES = ("unacceptable", "acceptable")
 _FILES = {"train": "in_domain_train", "dev": "in_domain_dev", "out-of-domain": "out_of_domain_dev"}
 _COLUMNS = ("source", "label", "mark", "sentence")
 # GLUE has both development sets in one, the in-domain one first: their numbers of unacceptable and acceptable sentences
@@ -35,7 +35,7 @@ def cola(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
         texts = [row["sentence"] for _, row in rows]
         labels = [label_of(row["label"], path, number, ("0", "1")) for number, row in rows]
         ids = [f"{row['source']}-{number}" for number, row in rows]
-    return LabelledTexts(texts, torch.tensor(labels), CLASSES, f"cola-{split}", split, ids)
+    return LabelledTexts(texts, torch.tensor(labels), _CLASSES, f"cola-{split}", split, ids)
 
 
 def _glue(split: str) -> tuple[list[str], list[int], list[str]]:

@@ -13,9 +13,9 @@ import torch
 
 from infoscope.data.checks import check_count
 
-Slots = dict[str, tuple[str, ...]]
+_Slots = dict[str, tuple[str, ...]]
 
-TEMPLATES = (
+_TEMPLATES = (
     "{opening} the {aspect} {seems} {degree} {quality}",
     "the {aspect} of this {kind} {film} {effect} and the {other} is {quality}",
     "{watched} this {kind} {film} {occasion} and {verdict}",
@@ -23,7 +23,7 @@ TEMPLATES = (
     "{critic} called the {aspect} {quality} and {opening} {verdict}",
 )
 
-NEUTRAL: Slots = {
+_NEUTRAL: _Slots = {
     "opening": (
         "all in all",
         "to my mind",
@@ -73,7 +73,7 @@ NEUTRAL: Slots = {
     "critic": ("my brother", "a colleague", "the man beside me", "our teacher", "everyone there", "the local paper"),
 }
 
-FAVOURABLE: Slots = {
+_FAVOURABLE: _Slots = {
     "quality": (
         "wonderful",
         "brilliant",
@@ -112,7 +112,7 @@ FAVOURABLE: Slots = {
     ),
 }
 
-UNFAVOURABLE: Slots = {
+_UNFAVOURABLE: _Slots = {
     "quality": (
         "dreadful",
         "clumsy",
@@ -160,12 +160,12 @@ def sentences(per_class: int = 2000, *, generator: torch.Generator) -> tuple[lis
     """
     check_count("per_class", per_class)
     drawn: list[str] = []
-    for slots in (NEUTRAL | UNFAVOURABLE, NEUTRAL | FAVOURABLE):
-        greatest = len(TEMPLATES) * min(_variants(template, slots) for template in TEMPLATES)
+    for slots in (_NEUTRAL | _UNFAVOURABLE, _NEUTRAL | _FAVOURABLE):
+        greatest = len(_TEMPLATES) * min(_variants(template, slots) for template in _TEMPLATES)
         if per_class > greatest:
             raise ValueError(f"per_class must be at most {greatest}, as the grammar has no more, not {per_class}.")
-        for position, template in enumerate(TEMPLATES):
-            share = (per_class + position) // len(TEMPLATES)
+        for position, template in enumerate(_TEMPLATES):
+            share = (per_class + position) // len(_TEMPLATES)
             order = torch.randperm(_variants(template, slots), generator=generator, device=generator.device)
             drawn += [_sentence(template, slots, index) for index in order[:share].tolist()]
     return drawn, torch.arange(2).repeat_interleave(per_class)
@@ -175,11 +175,11 @@ def _fields(template: str) -> list[str]:
     return [field for _, field, _, _ in string.Formatter().parse(template) if field]
 
 
-def _variants(template: str, slots: Slots) -> int:
+def _variants(template: str, slots: _Slots) -> int:
     return prod(len(slots[field]) for field in _fields(template))
 
 
-def _sentence(template: str, slots: Slots, index: int) -> str:
+def _sentence(template: str, slots: _Slots, index: int) -> str:
     """The index-th sentence of a template: the choices in its slots are the digits of a mixed-radix number."""
     words = {}
     for field in _fields(template):

@@ -29,8 +29,8 @@ import torch
 Texts = Sequence[str] | Sequence[tuple[str, str]]
 
 PREMISE, HYPOTHESIS = "PREMISE", "HYPOTHESIS"  # the headers
-MASK = "[MASK]"
-LEVELS = ((0.25, "none"), (0.5, "low"), (0.75, "medium"))  # below these shares of the hypothesis; from .75 on "high"
+_MASK = "[MASK]"
+_LEVELS = ((0.25, "none"), (0.5, "low"), (0.75, "medium"))  # below these shares of the hypothesis; from .75 on "high"
 
 _TOKEN = re.compile(r"\[MASK\]|\w+(?:['’]\w+)*|[^\w\s]")
 
@@ -107,7 +107,7 @@ def raw_overlap(pairs: Texts) -> list[str]:
         common = _types(premise) & _types(hypothesis)
         masked.append(
             tuple(
-                " ".join(one if one.casefold() in common else MASK for one in tokens(side))
+                " ".join(one if one.casefold() in common else _MASK for one in tokens(side))
                 for side in (premise, hypothesis)
             )
         )
@@ -118,7 +118,7 @@ def overlap_level(pairs: Texts) -> list[str]:
     """The share of the hypothesis' tokens that the premise has, as a word: none, low, medium, high (from .25, .5, .75
     on)."""
     return [
-        next((level for bound, level in LEVELS if fraction < bound), "high") for fraction in overlap_fractions(pairs)
+        next((level for bound, level in _LEVELS if fraction < bound), "high") for fraction in overlap_fractions(pairs)
     ]
 
 

@@ -16,12 +16,6 @@ from infoscope.estimators.knn.estimators import (
 )
 
 __all__ = [
-    "Continuous",
-    "Discrete",
-    "Estimate",
-    "co_information",
-    "conditional_mutual_information",
-    "entropy",
-    "mutual_information",
-    "total_correlation",
-]
+    "Continuous", "Discrete", "Estimate", "co_information", "conditional_mutual_information", "entropy",
+    "mutual_information", "total_correlation",
+]  # fmt: skip

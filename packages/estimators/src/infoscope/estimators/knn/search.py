@@ -81,7 +81,7 @@ def count_within(
         case "numba":
             return _numba.count_within(points, radius, codes, workers)
         case "sklearn":
-            return sklearn_count_within(points, radius, codes)
+            return _sklearn_count_within(points, radius, codes)
         case device:
             return _torch.count_within(points, radius, codes, device)
 
@@ -101,11 +101,11 @@ def sklearn_nearest(
     points: np.ndarray, k: int, codes: np.ndarray | None, groups: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if groups is not None:
-        return sklearn_nearest_of_others(points, k, codes, groups)
+        return _sklearn_nearest_of_others(points, k, codes, groups)
     n = len(points)
     distances, ids = np.full((n, k), np.inf), np.full((n, k), -1, dtype=np.intp)
     ties = np.zeros(n, dtype=np.intp)
-    for rows in strata(n, codes):
+    for rows in _strata(n, codes):
         own = min(k, len(rows) - 1)
         if own == 0:
             continue
@@ -120,13 +120,13 @@ def sklearn_nearest(
     return distances, ids, ties
 
 
-def sklearn_nearest_of_others(
+def _sklearn_nearest_of_others(
     points: np.ndarray, k: int, codes: np.ndarray | None, groups: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The same among rows of other groups: as many more are asked for as the largest group could take up."""
     n = len(points)
     distances, ids = np.full((n, k), np.inf), np.full((n, k), -1, dtype=np.intp)
-    for rows in strata(n, codes):
+    for rows in _strata(n, codes):
         asked = min(len(rows), k + int(np.unique(groups[rows], return_counts=True)[1].max()))
         found, at = KDTree(points[rows], metric="chebyshev").query(points[rows], asked)
         found = np.where(groups[rows[at]] == groups[rows][:, None], np.inf, found)
@@ -140,15 +140,15 @@ def sklearn_nearest_of_others(
     return distances, ids, np.where(np.isinf(farthest), 0, ties)
 
 
-def sklearn_count_within(points: np.ndarray, radius: np.ndarray, codes: np.ndarray | None) -> np.ndarray:
+def _sklearn_count_within(points: np.ndarray, radius: np.ndarray, codes: np.ndarray | None) -> np.ndarray:
     counts = np.empty(len(points), dtype=np.intp)
-    for rows in strata(len(points), codes):
+    for rows in _strata(len(points), codes):
         closed = np.nextafter(radius[rows], 0)  # the tree counts up to and including its radius
         counts[rows] = KDTree(points[rows], metric="chebyshev").query_radius(points[rows], closed, count_only=True) - 1
     return np.where(radius > 0, counts, 0)
 
 
-def strata(n: int, codes: np.ndarray | None) -> list[np.ndarray]:
+def _strata(n: int, codes: np.ndarray | None) -> list[np.ndarray]:
     """The rows of each code."""
     if codes is None:
         return [np.arange(n)]

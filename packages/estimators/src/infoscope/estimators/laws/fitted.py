@@ -22,9 +22,9 @@ from infoscope.estimators.laws import mixture, student
 from infoscope.estimators.resampling import group_codes
 from infoscope.estimators.variables import Variable, as_variable, join, same_length
 
-FITTED_ROWS = 3000  # that choose the law
-HELD_OUT = 0.3  # of them, on which it is chosen
-BATCH, CLIP = 100, 10.0  # rows that a held-out pair stands among; of log ratios, either way
+_FITTED_ROWS = 3000  # that choose the law
+_HELD_OUT = 0.3  # of them, on which it is chosen
+_BATCH, _CLIP = 100, 10.0  # rows that a held-out pair stands among; of log ratios, either way
 
 Scores, Codes = NDArray[np.float64], NDArray[np.intp]
 
@@ -48,14 +48,14 @@ class Law(Protocol):
 
 def fit(variables: Sequence[Variable], generator: np.random.Generator) -> Law:
     """The law of some variables of equal length that predicts held-out rows best, fitted to all rows."""
-    scores, codes, columns = scores_and_codes(variables)
+    scores, codes, columns = _scores_and_codes(variables)
     joint = join(*variables).codes
     joint = np.zeros(len(scores), np.intp) if joint is None else joint
     fits = list(_fits(scores.shape[1], len(scores) / (joint.max() + 1), has_codes=bool((codes >= 0).any())))
     if len(fits) == 1:
         return fits[0](scores, codes, joint, columns)
-    rows = generator.permutation(len(scores))[:FITTED_ROWS]
-    kept = int(len(rows) * (1 - HELD_OUT))
+    rows = generator.permutation(len(scores))[:_FITTED_ROWS]
+    kept = int(len(rows) * (1 - _HELD_OUT))
     train, test = rows[:kept], rows[kept:]
 
     def score(of) -> float:
@@ -121,11 +121,11 @@ def held_out(
         train, test = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
         law = fit([variable.take(train) for variable in variables], generator)
         names.append(law.name)
-        scores = np.hstack([scores_among(v.continuous[train], v.continuous[test]) for v in variables])
+        scores = np.hstack([_scores_among(v.continuous[train], v.continuous[test]) for v in variables])
         codes = np.stack([_codes_among(v, train, test) for v in variables], axis=1)
         order = generator.permutation(len(test))
-        for rows in np.array_split(order, max(1, len(test) // BATCH)):
-            ratios = np.clip(log_ratios(law, scores[rows], codes[rows]), -CLIP, CLIP)
+        for rows in np.array_split(order, max(1, len(test) // _BATCH)):
+            ratios = np.clip(log_ratios(law, scores[rows], codes[rows]), -_CLIP, _CLIP)
             values[test[rows]] = np.diag(ratios) - (logsumexp(ratios, axis=1) - np.log(len(rows)))
     value, error = float(values.mean()), clustered_error(values, row_groups)
     units = int(row_groups.max()) + 1
@@ -134,7 +134,7 @@ def held_out(
     return Estimate(value, error, value - margin, value + margin, n, units, family)
 
 
-def scores_among(known: NDArray[np.float64], new: NDArray[np.float64]) -> NDArray[np.float64]:
+def _scores_among(known: NDArray[np.float64], new: NDArray[np.float64]) -> NDArray[np.float64]:
     """The normal score [m, c] that new rows would have among known ones."""
     found = np.empty(new.shape)
     for place, (column, values) in enumerate(zip(known.T, new.T)):
@@ -153,13 +153,13 @@ def _codes_among(variable: Variable, known: NDArray[np.intp], new: NDArray[np.in
     return np.where(present[place] == variable.codes[new], place, -2)
 
 
-def normal_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _normal_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Every column [n, c] by its ranks as quantiles of the normal; equal values have equal scores."""
     return ndtri((stats.rankdata(values, axis=0) - 0.5) / len(values)) if values.size else values
 
 
-def scores_and_codes(variables: Sequence[Variable]) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.intp]]:
+def _scores_and_codes(variables: Sequence[Variable]) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.intp]]:
     """What a law is fitted to: normal scores [n, c], categories [n, variables], and the variable of each column."""
-    scores = normal_scores(np.hstack([variable.continuous for variable in variables]))
+    scores = _normal_scores(np.hstack([variable.continuous for variable in variables]))
     codes = [np.full(variable.n, -1) if variable.codes is None else variable.codes for variable in variables]
     return scores, np.stack(codes, axis=1), np.repeat(np.arange(len(variables)), [v.dim for v in variables])

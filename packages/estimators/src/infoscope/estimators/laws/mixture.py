@@ -18,14 +18,14 @@ from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
-SIZES = (2, 4, 8, 16, 32)  # components begun as clusters of rows
-SHELLS = (2, 3, 5)  # components begun around one centre, narrow to wide: heavy tails that columns share
-ROWS_PER_PARAMETER = 2.0  # of a mixture of more than one component
-RIDGE = 1e-4  # least variance, of unit scores: what is narrower than a hundredth of the spread is not resolved
-STEPS = 60
-WIDTHS = (0.1, 3.0)  # of shells, times the covariance
+_SIZES = (2, 4, 8, 16, 32)  # components begun as clusters of rows
+_SHELLS = (2, 3, 5)  # components begun around one centre, narrow to wide: heavy tails that columns share
+_ROWS_PER_PARAMETER = 2.0  # of a mixture of more than one component
+_RIDGE = 1e-4  # least variance, of unit scores: what is narrower than a hundredth of the spread is not resolved
+_STEPS = 60
+_WIDTHS = (0.1, 3.0)  # of shells, times the covariance
 
-Start = tuple[str, int] | None  # how components are begun, and how many; None: there is one
+_Start = tuple[str, int] | None  # how components are begun, and how many; None: there is one
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,15 +86,15 @@ class Mixture:
 def fits(dim: int, rows: float) -> Iterator[Any]:
     """Ways to fit a mixture that a category of so many rows can bear: (scores, codes, joint, columns) -> Mixture."""
     yield functools.partial(fitted, None)
-    most = rows / (ROWS_PER_PARAMETER * (dim + 1) * (dim + 2) / 2)
+    most = rows / (_ROWS_PER_PARAMETER * (dim + 1) * (dim + 2) / 2)
     if dim:
-        yield from (functools.partial(fitted, ("clusters", size)) for size in SIZES if size <= most)
+        yield from (functools.partial(fitted, ("clusters", size)) for size in _SIZES if size <= most)
     if dim > 1:
-        yield from (functools.partial(fitted, ("shells", size)) for size in SHELLS if size <= most)
+        yield from (functools.partial(fitted, ("shells", size)) for size in _SHELLS if size <= most)
 
 
 def fitted(
-    start: Start, scores: NDArray[np.float64], codes: NDArray[np.intp], joint: NDArray[np.intp],
+    start: _Start, scores: NDArray[np.float64], codes: NDArray[np.intp], joint: NDArray[np.intp],
     columns: NDArray[np.intp],
 ) -> Mixture:  # fmt: skip
     """The mixture of rows whose joint categories are `joint` [n]; a category of few rows has one component, drawn to
@@ -109,7 +109,7 @@ def fitted(
 
 
 def _parts(
-    scores: NDArray[np.float64], start: Start, pooled: NDArray[np.float64] | None
+    scores: NDArray[np.float64], start: _Start, pooled: NDArray[np.float64] | None
 ) -> list[tuple[float, NDArray[np.float64], NDArray[np.float64]]]:
     """(weight, mean, covariance) of the components of one category."""
     rows, dim = scores.shape
@@ -120,7 +120,7 @@ def _parts(
     spread, count = centred.T @ centred, rows
     if pooled is not None:
         spread, count = spread + (dim + 1) * pooled, rows + dim + 1
-    return [(1.0, scores.mean(axis=0), spread / count + RIDGE * np.eye(dim))]
+    return [(1.0, scores.mean(axis=0), spread / count + _RIDGE * np.eye(dim))]
 
 
 def _pooled(scores: NDArray[np.float64], joint: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -136,10 +136,10 @@ def _pooled(scores: NDArray[np.float64], joint: NDArray[np.intp]) -> NDArray[np.
 
 def _mixture(scores: NDArray[np.float64], start: tuple[str, int]) -> GaussianMixture:
     kind, number = start
-    model = GaussianMixture(number, reg_covar=RIDGE, max_iter=STEPS, random_state=0)
+    model = GaussianMixture(number, reg_covar=_RIDGE, max_iter=_STEPS, random_state=0)
     if kind == "shells":
-        covariance = np.atleast_2d(np.cov(scores.T)) + RIDGE * np.eye(scores.shape[1])
-        scales = np.geomspace(*WIDTHS, number)
+        covariance = np.atleast_2d(np.cov(scores.T)) + _RIDGE * np.eye(scores.shape[1])
+        scales = np.geomspace(*_WIDTHS, number)
         precisions = np.linalg.inv(covariance) / scales[:, None, None]
         model.set_params(means_init=np.tile(scores.mean(axis=0), (number, 1)), precisions_init=precisions)
     with warnings.catch_warnings():

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import gammaln, ndtr, ndtri
 
-DEGREES = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
-RIDGE = 1e-4  # as of mixtures
-FARTHEST = 8.0  # a score: beyond it the normal distribution function is 1 in double precision
+_DEGREES = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
+_RIDGE = 1e-4  # as of mixtures
+_FARTHEST = 8.0  # a score: beyond it the normal distribution function is 1 in double precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +43,8 @@ class StudentCopula:
         columns = np.flatnonzero(np.isin(self.columns, variables))
         if not len(columns):
             return np.zeros(len(scores))
-        scores = np.clip(scores[:, columns], -FARTHEST, FARTHEST)
-        wide = quantiles(scores, self.degrees)
+        scores = np.clip(scores[:, columns], -_FARTHEST, _FARTHEST)
+        wide = _quantiles(scores, self.degrees)
         factor = np.linalg.cholesky(self.correlation[np.ix_(columns, columns)])
         square = (np.linalg.solve(factor, wide.T) ** 2).sum(axis=0)
         joint = _log_t(square, len(columns), self.degrees) - np.log(np.diag(factor)).sum()
@@ -57,7 +57,7 @@ def _log_t(square: NDArray[np.float64], dim: int, degrees: float) -> NDArray[np.
     return constant - (degrees + dim) / 2 * np.log1p(square / degrees)
 
 
-def quantiles(scores: NDArray[np.float64], degrees: float) -> NDArray[np.float64]:
+def _quantiles(scores: NDArray[np.float64], degrees: float) -> NDArray[np.float64]:
     """Student quantiles at the levels of normal scores."""
     return -np.sign(scores) * stats.t.ppf(ndtr(-np.abs(scores)), degrees)
 
@@ -66,10 +66,10 @@ def fitted(
     scores: NDArray[np.float64], codes: NDArray[np.intp], joint: NDArray[np.intp], columns: NDArray[np.intp]
 ) -> StudentCopula:
     """Correlations by Kendall's tau, which is 2 / pi arcsin of them at any degrees of freedom (Lindskog et al. 2003);
-    of DEGREES the likeliest.
+    of _DEGREES the likeliest.
     """
     correlation = _correlation(scores)
-    found = [StudentCopula(degrees, correlation, columns) for degrees in DEGREES]
+    found = [StudentCopula(degrees, correlation, columns) for degrees in _DEGREES]
     return max(found, key=lambda law: law.log_density(scores, codes, range(codes.shape[1])).mean())
 
 
@@ -80,6 +80,6 @@ def _correlation(scores: NDArray[np.float64]) -> NDArray[np.float64]:
         for b in range(a):
             found[a, b] = found[b, a] = np.sin(np.pi / 2 * stats.kendalltau(scores[:, a], scores[:, b]).statistic)
     values, vectors = np.linalg.eigh(found)
-    found = (vectors * np.maximum(values, RIDGE)) @ vectors.T  # correlations one by one may not fit together
+    found = (vectors * np.maximum(values, _RIDGE)) @ vectors.T  # correlations one by one may not fit together
     scale = np.sqrt(np.diag(found))
     return found / scale / scale[:, None]

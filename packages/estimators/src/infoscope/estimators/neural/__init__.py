@@ -25,22 +25,7 @@ from infoscope.estimators.neural.trace import Trace
 from infoscope.estimators.neural.training import Training, fit_critic
 
 __all__ = [
-    "BOUNDS",
-    "BilinearCritic",
-    "Bound",
-    "Critic",
-    "HeldOut",
-    "InnerCritic",
-    "JointCritic",
-    "Objective",
-    "OracleErrors",
-    "SeparableCritic",
-    "Trace",
-    "Training",
-    "UnknownBound",
-    "fit_critic",
-    "held_out",
-    "make_critic",
-    "oracle_errors",
+    "BOUNDS", "BilinearCritic", "Bound", "Critic", "HeldOut", "InnerCritic", "JointCritic", "Objective", "OracleErrors",
+    "SeparableCritic", "Trace", "Training", "UnknownBound", "fit_critic", "held_out", "make_critic", "oracle_errors",
     "share_training",
-]
+]  # fmt: skip

@@ -33,8 +33,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-AVERAGE_RATE = 0.1  # weight of the current batch in mine's denominators (Belghazi et al. 2018; benchmark code)
-PUBLISHED_LEAST = 1e-4  # least denominator of the benchmark's mine
+_AVERAGE_RATE = 0.1  # weight of the current batch in mine's denominators (Belghazi et al. 2018; benchmark code)
+_PUBLISHED_LEAST = 1e-4  # least denominator of the benchmark's mine
 
 
 FREE = ("nothing", "a constant", "a function of x")  # that may be added to a critic; each holds those before it
@@ -58,7 +58,7 @@ def split(scores: Tensor) -> Scores:
     return Scores(scores, scores.diagonal(dim1=-2, dim2=-1).mean(-1), product)
 
 
-def log_mean_exp(product: Tensor) -> Tensor:
+def _log_mean_exp(product: Tensor) -> Tensor:
     """log of the mean exponential over the last two dimensions, without overflow."""
     return torch.logsumexp(product, dim=(-2, -1)) - math.log(product.shape[-2] * product.shape[-1])
 
@@ -68,9 +68,9 @@ def nwj(scores: Scores) -> Tensor:
     return scores.joint - (scores.product - 1).exp().mean((-2, -1))
 
 
-def donsker_varadhan(scores: Scores) -> Tensor:
+def _donsker_varadhan(scores: Scores) -> Tensor:
     """Tight at f = log ratio + any constant."""
-    return scores.joint - log_mean_exp(scores.product)
+    return scores.joint - _log_mean_exp(scores.product)
 
 
 def infonce(scores: Scores) -> Tensor:
@@ -82,34 +82,34 @@ def infonce(scores: Scores) -> Tensor:
 def smile(scores: Scores, clip: float) -> Tensor:
     """Donsker-Varadhan with the product scores, not the joint ones, clipped to [-clip, clip]."""
     product = scores.product if math.isinf(clip) else scores.product.clamp(-clip, clip)
-    return scores.joint - log_mean_exp(product)
+    return scores.joint - _log_mean_exp(product)
 
 
-def jensen_shannon(scores: Scores) -> Tensor:
+def _jensen_shannon(scores: Scores) -> Tensor:
     """The Jensen-Shannon f-GAN objective, up to its constant; greatest at f = log ratio."""
     joint = functional.logsigmoid(scores.matrix.diagonal(dim1=-2, dim2=-1)).mean(-1)
     return joint + functional.logsigmoid(-scores.product).mean((-2, -1))
 
 
-def without_memory(value: Callable[[Scores], Tensor], scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
+def _without_memory(value: Callable[[Scores], Tensor], scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
     """A memoryless objective in the form of one with memory."""
     return value(scores), state
 
 
-def moving_average(scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
+def _moving_average(scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
     """mine's objective; state [..., 2]: logarithms of the decayed sum of the batch means and of its total weight."""
-    log_mean = log_mean_exp(scores.product)
-    old, new = math.log1p(-AVERAGE_RATE), math.log(AVERAGE_RATE)
+    log_mean = _log_mean_exp(scores.product)
+    old, new = math.log1p(-_AVERAGE_RATE), math.log(_AVERAGE_RATE)
     current = torch.stack([log_mean.detach(), torch.zeros_like(log_mean.detach())], dim=-1)
     state = torch.logaddexp(state + old, current + new)
     return scores.joint - (log_mean - (state[..., 0] - state[..., 1])).exp(), state
 
 
-def one_step(scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
+def _one_step(scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
     """The published mine's objective; state [..., 1]: the previous batch's mean exponential, which may overflow."""
     mean = scores.product.exp().mean((-2, -1))
-    mixed = (1 - AVERAGE_RATE) * state[..., 0] + AVERAGE_RATE * mean.detach()
-    return scores.joint - mean / mixed.clamp(min=PUBLISHED_LEAST), mean.detach().unsqueeze(-1)
+    mixed = (1 - _AVERAGE_RATE) * state[..., 0] + _AVERAGE_RATE * mean.detach()
+    return scores.joint - mean / mixed.clamp(min=_PUBLISHED_LEAST), mean.detach().unsqueeze(-1)
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class Bounds(dict[str, Bound]):
     """Bounds by name. Looking up `smile-<clip>` gives SMILE with that clip (nats, a positive number or inf)."""
 
     def __missing__(self, name: str) -> Bound:
-        clip = smile_clip(name)
+        clip = _smile_clip(name)
         if clip is None:
             known = ", ".join(self)
             raise UnknownBound(f"bound must be one of {known}, or smile-<clip> with a positive clip, got {name!r}.")
@@ -172,7 +172,7 @@ class Bounds(dict[str, Bound]):
         return self[canonical] if canonical in self else Bound(canonical, JS, partial(smile, clip=clip))
 
 
-def smile_clip(name: object) -> float | None:
+def _smile_clip(name: object) -> float | None:
     """The clip of a name `smile-<clip>`, None if it is not one."""
     if not isinstance(name, str) or not name.startswith("smile-"):
         return None
@@ -183,12 +183,12 @@ def smile_clip(name: object) -> float | None:
     return clip if clip > 0 else None
 
 
-NWJ = Objective("nwj", partial(without_memory, nwj), offset=1.0)
-JS = Objective("js", partial(without_memory, jensen_shannon))
-INFONCE = Objective("infonce", partial(without_memory, infonce), free=2)
-DV = Objective("dv", partial(without_memory, donsker_varadhan), free=1)
-MINE = Objective("mine", moving_average, free=1, memory=(-math.inf, -math.inf))
-MINE_ONE_STEP = Objective("mine-one-step", one_step, free=1, memory=(1.0,))
+NWJ = Objective("nwj", partial(_without_memory, nwj), offset=1.0)
+JS = Objective("js", partial(_without_memory, _jensen_shannon))
+INFONCE = Objective("infonce", partial(_without_memory, infonce), free=2)
+DV = Objective("dv", partial(_without_memory, _donsker_varadhan), free=1)
+MINE = Objective("mine", _moving_average, free=1, memory=(-math.inf, -math.inf))
+MINE_ONE_STEP = Objective("mine-one-step", _one_step, free=1, memory=(1.0,))
 
 OBJECTIVES = {objective.name: objective for objective in (NWJ, JS, INFONCE, DV, MINE, MINE_ONE_STEP)}
 
@@ -198,12 +198,12 @@ BOUNDS = Bounds(
         Bound("nwj", NWJ, nwj),
         Bound("js", JS, nwj),
         Bound("infonce", INFONCE, infonce, 2),
-        Bound("dv", DV, donsker_varadhan, 1),
-        Bound("mine", MINE, donsker_varadhan, 1),
+        Bound("dv", DV, _donsker_varadhan, 1),
+        Bound("mine", MINE, _donsker_varadhan, 1),
         Bound("smile-1", JS, partial(smile, clip=1.0)),
         Bound("smile-5", JS, partial(smile, clip=5.0)),
         Bound("smile-inf", JS, partial(smile, clip=math.inf), 1),
-        Bound("mine-one-step", MINE_ONE_STEP, donsker_varadhan, 1),
+        Bound("mine-one-step", MINE_ONE_STEP, _donsker_varadhan, 1),
     )
 )
 

@@ -17,7 +17,7 @@ from infoscope.estimators.checks import generator_per_member, require_int
 from infoscope.estimators.matmul import linear
 from infoscope.estimators.neural.pairwise_layers import PairwiseLayers, pairwise_scores
 
-Generators = torch.Generator | Sequence[torch.Generator] | None
+_Generators = torch.Generator | Sequence[torch.Generator] | None
 
 
 class StackedLinear(nn.Module):
@@ -140,7 +140,7 @@ class Critic(nn.Module):
             single.config["objectives"] = [self.objectives[k]]
         return single
 
-    def _initialise(self, generator: Generators) -> None:
+    def _initialise(self, generator: _Generators) -> None:
         # Member by member, so that each depends on its own generator only.
         for k, own in enumerate(generator_per_member(generator, self.members)):
             for module in self.modules():
@@ -176,7 +176,7 @@ class BilinearCritic(Critic):
         dim_x: int,
         dim_y: int,
         members: int = 1,
-        generator: Generators = None,
+        generator: _Generators = None,
         objectives: Sequence[str] | None = None,
     ) -> None:
         super().__init__(objectives, dim_x=dim_x, dim_y=dim_y, members=members)
@@ -204,7 +204,7 @@ class SeparableCritic(Critic):
         width: int = 256,
         embed: int = 32,
         members: int = 1,
-        generator: Generators = None,
+        generator: _Generators = None,
         objectives: Sequence[str] | None = None,
     ) -> None:
         super().__init__(objectives, dim_x=dim_x, dim_y=dim_y, depth=depth, width=width, embed=embed, members=members)
@@ -232,7 +232,7 @@ class JointCritic(Critic):
         depth: int = 2,
         width: int = 256,
         members: int = 1,
-        generator: Generators = None,
+        generator: _Generators = None,
         objectives: Sequence[str] | None = None,
     ) -> None:
         super().__init__(objectives, dim_x=dim_x, dim_y=dim_y, depth=depth, width=width, members=members)
@@ -264,7 +264,7 @@ def make_critic(
     width: int = 256,
     embed: int = 32,
     members: int = 1,
-    generator: Generators = None,
+    generator: _Generators = None,
 ) -> Critic:
     """A critic by name: inner, bilinear, separable or joint (benchmark, section 2).
 

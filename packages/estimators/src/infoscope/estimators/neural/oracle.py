@@ -58,12 +58,12 @@ def oracle_errors(
     estimates = []
     while left:
         count = min(left, at_once)
-        estimates.append(oracle_estimates(source, bound, batch, count, generator))
+        estimates.append(_oracle_estimates(source, bound, batch, count, generator))
         left -= count
     return summary(torch.cat(estimates), source.mutual_information)
 
 
-def oracle_estimates(
+def _oracle_estimates(
     source: ExactPairSource, bound: Bound, batch: int, batches: int, generator: torch.Generator
 ) -> Tensor:
     """The estimates [batches], float64, nats."""

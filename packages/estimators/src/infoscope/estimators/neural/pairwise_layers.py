@@ -14,18 +14,18 @@ from torch.autograd.function import once_differentiable
 
 from infoscope.estimators.matmul import add_product_, product, rectified
 
-PAIRS_AT_ONCE = 1024  # 1 MiB of float32 at width 256, about a core's second-level cache
+_PAIRS_AT_ONCE = 1024  # 1 MiB of float32 at width 256, about a core's second-level cache
 
 
 def blocks(n: int, m: int) -> Iterator[tuple[slice, slice]]:
     """Slices of the n rows, and of their n m pairs in row-major order, that cover them in blocks."""
-    rows = max(1, PAIRS_AT_ONCE // m)
+    rows = max(1, _PAIRS_AT_ONCE // m)
     for start in range(0, n, rows):
         stop = min(n, start + rows)
         yield slice(start, stop), slice(start * m, stop * m)
 
 
-def hidden_outputs(left: Tensor, right: Tensor, layers: Sequence[Tensor]) -> Iterator[Tensor]:
+def _hidden_outputs(left: Tensor, right: Tensor, layers: Sequence[Tensor]) -> Iterator[Tensor]:
     """The output [n m, width] of every ReLU, for left [n, width], right [m, width] and hidden weights and biases."""
     h = (left.unsqueeze(1) + right).flatten(0, 1).relu_()
     yield h
@@ -34,7 +34,7 @@ def hidden_outputs(left: Tensor, right: Tensor, layers: Sequence[Tensor]) -> Ite
         yield h
 
 
-def relu_backward_(gradient: Tensor, output: Tensor) -> Tensor:
+def _relu_backward_(gradient: Tensor, output: Tensor) -> Tensor:
     """Zeroes the gradient in place where the rectified output is zero."""
     return torch.ops.aten.threshold_backward.grad_input(gradient, output, 0, grad_input=gradient)
 
@@ -45,7 +45,7 @@ def pairwise_scores(left: Tensor, right: Tensor, *layers: Tensor) -> Tensor:
     n, m = len(left), len(right)
     scores = left.new_empty(n * m)
     for rows, pairs in blocks(n, m):
-        for h in hidden_outputs(left[rows], right, hidden):
+        for h in _hidden_outputs(left[rows], right, hidden):
             last = h
         torch.addmv(bias, last, weight[0], out=scores[pairs])
     return scores.view(n, m)
@@ -65,7 +65,7 @@ class PairwiseLayers(torch.autograd.Function):
         outputs: list[Tensor] = []  # of every ReLU, block by block; the backward pass needs no more
         scores = left.new_empty(n * m)
         for rows, pairs in blocks(n, m):
-            outputs += hidden_outputs(left[rows], right, hidden)
+            outputs += _hidden_outputs(left[rows], right, hidden)
             torch.addmv(bias, outputs[-1], weight[0], out=scores[pairs])
         ctx.depth = len(hidden) // 2
         ctx.save_for_backward(*layers[::2], *outputs)
@@ -88,11 +88,11 @@ class PairwiseLayers(torch.autograd.Function):
             of_weights[-1][0].addmv_(outputs_of_block[-1].T, own)
             flow = torch.outer(own, weights[-1][0])
             for k in range(ctx.depth - 1, -1, -1):
-                relu_backward_(flow, outputs_of_block[k + 1])
+                _relu_backward_(flow, outputs_of_block[k + 1])
                 of_biases[k] += flow.sum(0)
                 add_product_(of_weights[k], flow.T, outputs_of_block[k])
                 flow = product(flow, weights[k])
-            pairwise = relu_backward_(flow, outputs_of_block[0]).unflatten(0, (-1, m))
+            pairwise = _relu_backward_(flow, outputs_of_block[0]).unflatten(0, (-1, m))
             torch.sum(pairwise, 1, out=of_left[rows])
             of_right += pairwise.sum(0)
         return of_left, of_right, *(g for layer in zip(of_weights, of_biases) for g in layer)

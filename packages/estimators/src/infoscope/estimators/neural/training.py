@@ -25,7 +25,7 @@ from infoscope.estimators.neural.trace import Trace
 from infoscope.estimators.sources import PairSource
 
 BoundOfMember = str | Bound | Sequence[str | Bound]
-REPORTS_OF_PROGRESS = 100
+_REPORTS_OF_PROGRESS = 100
 
 
 def fit_critic(
@@ -57,7 +57,7 @@ def fit_critic(
         packed=packed,
     )
     while training.done < training.total:
-        training.advance(math.ceil(training.total / REPORTS_OF_PROGRESS))
+        training.advance(math.ceil(training.total / _REPORTS_OF_PROGRESS))
         if progress is not None:
             progress(training)
     return training.trace
@@ -104,14 +104,14 @@ class Training:
         self._sources, lengths = schedule(source, steps, critic)
         self._ends = list(accumulate(lengths))
         self._batch = require_int("batch", batch, 2)
-        bounds = bounds_per_member(bound, critic.members)
+        bounds = _bounds_per_member(bound, critic.members)
         self._objectives = [group[0].objective.name for group in bounds]
         generators = generator_per_member(generator, critic.members)
 
         self.critic = critic if device is None else critic.to(device)
         self.device = critic.device if device is None else torch.device(device)
         if self.device.type == "cpu":
-            keep_freed_memory()
+            _keep_freed_memory()
         self.packed = self.device.type == "cuda" if packed is None else packed
         self._streams = list(dict.fromkeys(generators))  # equal only to themselves
         self._stream_of = [self._streams.index(g) for g in generators]
@@ -205,7 +205,7 @@ class Training:
         return torch.stack(x), torch.stack(y)
 
 
-def keep_freed_memory() -> None:
+def _keep_freed_memory() -> None:
     """Lets the C library keep what a step frees for the next one, up to 62 MiB.
 
     glibc raises its limits to the largest mapped block that was freed, once per process. Until then the memory of every
@@ -255,7 +255,7 @@ def schedule(
     return sources, lengths
 
 
-def bounds_per_member(bound: str | Bound | Sequence[BoundOfMember], members: int) -> list[tuple[Bound, ...]]:
+def _bounds_per_member(bound: str | Bound | Sequence[BoundOfMember], members: int) -> list[tuple[Bound, ...]]:
     """The bounds of every member, each group sharing one objective."""
     if isinstance(bound, (str, Bound)):
         return [(as_bound(bound),)] * members

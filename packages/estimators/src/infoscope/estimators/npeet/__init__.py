@@ -32,29 +32,7 @@ from infoscope.estimators.npeet.functions import (
 )
 
 __all__ = [
-    "centropy",
-    "centropycd",
-    "centropyd",
-    "centropydc",
-    "cmi",
-    "cmidd",
-    "corex",
-    "corexcd",
-    "corexd",
-    "corexdc",
-    "ctc",
-    "ctccd",
-    "ctcd",
-    "ctcdc",
-    "entropy",
-    "entropyd",
-    "kldiv",
-    "mi",
-    "micd",
-    "midc",
-    "midd",
-    "shuffle_test",
-    "shuffled",
-    "tc",
-    "tcd",
-]
+    "centropy", "centropycd", "centropyd", "centropydc", "cmi", "cmidd", "corex", "corexcd", "corexd", "corexdc", "ctc",
+    "ctccd", "ctcd", "ctcdc", "entropy", "entropyd", "kldiv", "mi", "micd", "midc", "midd", "shuffle_test", "shuffled",
+    "tc", "tcd",
+]  # fmt: skip

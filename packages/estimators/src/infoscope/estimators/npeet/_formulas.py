@@ -6,21 +6,90 @@ less 1e-15, absolute values, plug-in frequencies.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
+from math import log
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from scipy.special import digamma
 
-from infoscope.estimators.checks import require_int
+from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.knn.search import Neighbours, count_within, nearest
 
 NOISE, STRICTNESS = 1e-10, 1e-15
 
 
-def mi(x: Any, y: Any, z: Any, k: int, alpha: float, generator: Generator) -> float:
+class Measures:
+    """NPEET's quantities, nats, for the kinds of x and y: "" for numbers, "dd" for categories, "cd" and "dc" mixed.
+
+    generator: of the noise; where it is None, every entropy and information has the same noise.
+    """
+
+    def __init__(self, kinds: str, k: int, base: float, generator: Generator | None, notes: list[str]) -> None:
+        self._kinds, self._k, self._base, self._generator, self._notes = kinds, k, base, generator, notes
+
+    def _of(self, kinds: str) -> Measures:
+        return Measures(kinds, self._k, self._base, self._generator, self._notes)
+
+    def mi(self, x: Any, y: Any, z: Any = None, alpha: float = 0) -> float:
+        if self._kinds == "dd":
+            given = () if z is None else (z,)
+            apart = plug_in(x, *given) + plug_in(y, *given) - plug_in(x, y, *given)
+            return apart - plug_in(z) if given else apart
+        if self._kinds:
+            return self._mixed(x, y) if self._kinds == "cd" else self._mixed(y, x)
+        return information(x, y, z, self._k, alpha, generator_or_default(self._generator))
+
+    def _mixed(self, x: Any, y: Any) -> float:
+        """|H(x) - sum p(y) H(x | y)|; a class of at most k samples counts with H(x)."""
+        same_rows(x=x, y=y)
+        x, labels, generator = rows(x), categories(y), generator_or_default(self._generator)
+        of_all = entropy(x, self._k, generator)
+        conditional = 0.0
+        for label in range(labels.max() + 1):
+            members = labels == label
+            if members.sum() > self._k:
+                conditional += members.mean() * entropy(x[members], self._k, generator)
+            else:
+                conditional += members.mean() * of_all
+                size = "1 sample" if members.sum() == 1 else f"{members.sum()} samples"
+                self._notes.append(f"y has a class of {size}, too few for k = {self._k}.")
+        return abs(of_all - conditional)
+
+    def entropy(self, x: Any) -> float:
+        return plug_in(x) if self._kinds else entropy(x, self._k, generator_or_default(self._generator))
+
+    def centropy(self, x: Any, y: Any) -> float:
+        if self._kinds == "dd":
+            return plug_in(x, y) - plug_in(y)
+        if self._kinds == "dc":
+            return self._of("cd").centropy(y, x)
+        generator = generator_or_default(self._generator)
+        if self._kinds == "cd":  # NPEET hands the base over as k, and has this entropy in bits
+            in_bits = entropy(x, int(self._base), generator) / log(2)
+            return in_bits * log(self._base) - self.mi(x, y)
+        same_rows(x=x, y=y)
+        both = np.column_stack([np.asarray(x), np.asarray(y)])
+        return entropy(both, self._k, generator) - entropy(y, self._k, generator)
+
+    def tc(self, xs: Any) -> float:
+        return total(self.entropy, xs)
+
+    def ctc(self, xs: Any, y: Any) -> float:
+        if self._kinds == "cd":
+            return self._of("dc").ctc(y, xs)
+        return total(lambda part: self.centropy(part, y), xs)
+
+    def corex(self, xs: Any, ys: Any) -> float:
+        if self._kinds == "cd":
+            return self._of("dc").corex(ys, xs)
+        if self._kinds == "dc":
+            return self.tc(xs) - self.ctc(xs, ys)
+        return total(lambda part: self.mi(part, ys), xs)
+
+
+def information(x: Any, y: Any, z: Any, k: int, alpha: float, generator: Generator) -> float:
     """KSG 1, or Frenzel-Pompe given z; with the correction of Gao et al. 2015 if alpha > 0."""
     same_rows(x=x, y=y, **({} if z is None else {"z": z}))
     x, y = (noisy(rows(side), generator) for side in (x, y))
@@ -42,24 +111,6 @@ def entropy(x: Any, k: int, generator: Generator) -> float:
     n, dim = x.shape
     radius = neighbours_of(x, k).distances[:, -1]
     return float(digamma(n) - digamma(k) + dim * np.log(2 * radius).mean())
-
-
-def micd(x: Any, y: Any, k: int, warning: bool, generator: Generator) -> float:
-    """|H(x) - sum p(y) H(x | y)|; a class of at most k samples counts with H(x)."""
-    same_rows(x=x, y=y)
-    x, labels = rows(x), categories(y)
-    whole_entropy = entropy(x, k, generator)
-    conditional = 0.0
-    for label in range(labels.max() + 1):
-        members = labels == label
-        if members.sum() > k:
-            conditional += members.mean() * entropy(x[members], k, generator)
-        else:
-            conditional += members.mean() * whole_entropy
-            if warning:
-                size = "1 sample" if members.sum() == 1 else f"{members.sum()} samples"
-                warnings.warn(f"y has a class of {size}, too few for k = {k}.", stacklevel=4)
-    return abs(whole_entropy - conditional)
 
 
 def plug_in(*columns: Any) -> float:

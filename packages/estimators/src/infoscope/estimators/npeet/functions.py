@@ -16,9 +16,10 @@ tie-breaking noise (NPEET: Ver Steeg, MIT licence). Where the default differs:
                   (radius - 1e-15) is lost at radii above about 16
     shuffle_test  takes a generator, and shuffles within the classes of a discrete z
 
-Arguments: x, y, z, xs, ys [n] or [n, d] or lists of lists; k neighbours; base of the logarithm; compat; generator of
-the noise and shuffles, a fresh one with seed 0 if None. Results are floats; what `knn` notes is a warning. Errors are
-those of `knn`; ValueError also for a base that is not a positive number other than 1.
+Arguments: x, y, z, xs, ys [n] or [n, d] or lists of lists; k neighbours; base of the logarithm; warning: whether to
+warn of classes with too few samples; compat; generator of the noise and shuffles, a fresh one with seed 0 if None.
+Results are floats; what `knn` notes is a warning. Errors are those of `knn`; ValueError also for a base that is not a
+positive number other than 1.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from math import log
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.random import Generator
@@ -40,82 +41,46 @@ from infoscope.estimators.npeet import _formulas as original
 from infoscope.estimators.variables import Variable, as_variable, join, same_length, single_columns
 
 
-def mi(
-    x: Any,
-    y: Any,
-    z: Any = None,
-    k: int = 3,
-    base: float = 2,
-    alpha: float = 0,
-    *,
-    compat: bool = False,
-    generator: Generator | None = None,
-) -> float:
+class Compat(TypedDict, total=False):
+    """compat and generator, by name only."""
+
+    compat: bool
+    generator: Generator | None
+
+
+def mi(x: Any, y: Any, z: Any = None, k: int = 3, base: float = 2, alpha: float = 0, **compat: Unpack[Compat]) -> float:
     """I(x; y), or I(x; y | z); alpha > 0 adds the local non-uniformity correction of Gao et al. 2015 to I(x; y)."""
-    if compat:
-        return original.mi(x, y, z, k, alpha, generator_or_default(generator)) / units(base)
-    if z is not None:
-        return told(knn.conditional_mutual_information(x, y, z, k)) / units(base)
-    value = told(knn.mutual_information(x, y, k))
-    if alpha > 0:
-        joint = join(as_variable("x", x), as_variable("y", y)).standardised()  # fewer than dim points span no volume
-        if joint.kind != "continuous" or k < joint.dim:
-            raise ValueError(
-                f"alpha must be 0 unless x and y are continuous and k >= {joint.dim} columns, got {alpha!r}."
-            )
-        value += original.non_uniformity(joint.continuous, nearest(joint.continuous, k).ids, alpha)
-    return value / units(base)
+    return _measured("mi", "", (x, y, z, alpha), base, k, **compat)
 
 
-def cmi(
-    x: Any, y: Any, z: Any, k: int = 3, base: float = 2, *, compat: bool = False, generator: Generator | None = None
-) -> float:
+def cmi(x: Any, y: Any, z: Any, k: int = 3, base: float = 2, **compat: Unpack[Compat]) -> float:
     """I(x; y | z)."""
-    return mi(x, y, z, k, base, compat=compat, generator=generator)
+    return _measured("mi", "", (x, y, z), base, k, **compat)
 
 
-def entropy(x: Any, k: int = 3, base: float = 2, *, compat: bool = False, generator: Generator | None = None) -> float:
+def entropy(x: Any, k: int = 3, base: float = 2, **compat: Unpack[Compat]) -> float:
     """H(x)."""
-    if compat:
-        return original.entropy(x, k, generator_or_default(generator)) / units(base)
-    return told(knn.entropy(x, k)) / units(base)
+    return _measured("entropy", "", (x,), base, k, **compat)
 
 
-def centropy(
-    x: Any, y: Any, k: int = 3, base: float = 2, *, compat: bool = False, generator: Generator | None = None
-) -> float:
+def centropy(x: Any, y: Any, k: int = 3, base: float = 2, **compat: Unpack[Compat]) -> float:
     """H(x | y)."""
-    if compat:
-        generator = generator_or_default(generator)
-        original.same_rows(x=x, y=y)
-        both = np.column_stack([np.asarray(x), np.asarray(y)])
-        return (original.entropy(both, k, generator) - original.entropy(y, k, generator)) / units(base)
-    return (told(knn.entropy(x, k)) - told(knn.mutual_information(x, y, k))) / units(base)
+    return _measured("centropy", "", (x, y), base, k, **compat)
 
 
-def tc(xs: Any, k: int = 3, base: float = 2, *, compat: bool = False, generator: Generator | None = None) -> float:
+def tc(xs: Any, k: int = 3, base: float = 2, **compat: Unpack[Compat]) -> float:
     """Total correlation of the columns of xs."""
-    if compat:
-        return original.total(lambda part: entropy(part, k, base, compat=True, generator=generator), xs)
-    return told(knn.total_correlation(single_columns("xs", xs), k)) / units(base)
+    return _measured("tc", "", (xs,), base, k, **compat)
 
 
-def ctc(
-    xs: Any, y: Any, k: int = 3, base: float = 2, *, compat: bool = False, generator: Generator | None = None
-) -> float:
+def ctc(xs: Any, y: Any, k: int = 3, base: float = 2, **compat: Unpack[Compat]) -> float:
     """Total correlation of the columns of xs given y."""
-    if compat:
-        return original.total(lambda part: centropy(part, y, k, base, compat=True, generator=generator), xs)
-    return tc(xs, k, base) - corex(xs, y, k, base)
+    return _measured("ctc", "", (xs, y), base, k, **compat)
 
 
-def corex(
-    xs: Any, ys: Any, k: int = 3, base: float = 2, *, compat: bool = False, generator: Generator | None = None
-) -> float:
+def corex(xs: Any, ys: Any, k: int = 3, base: float = 2, **compat: Unpack[Compat]) -> float:
     """sum of I(column of xs; ys) - I(xs; ys): what of the total correlation ys explains."""
-    if compat:
-        return original.total(lambda part: mi(part, ys, None, k, base, compat=True, generator=generator), xs)
-    return explained(single_columns("xs", xs), as_variable("ys", ys), k, base)
+    return _measured("corex", "", (xs, ys), base, k, **compat)
 
 
 def kldiv(x: Any, xp: Any, k: int = 3, base: float = 2, *, compat: bool = False) -> float:
@@ -137,186 +102,82 @@ def kldiv(x: Any, xp: Any, k: int = 3, base: float = 2, *, compat: bool = False)
     if not compat and not (within.all() and across.all()):
         raise ValueError(f"x must not repeat a value of x or xp k = {k} times or more; break ties with jitter.")
     ratios = first.dim * (np.log(across) - np.log(within))
-    return (log(second.n / (first.n - 1)) + float(ratios.mean())) / units(base)
+    return (log(second.n / (first.n - 1)) + float(ratios.mean())) / _units(base)
 
 
-def entropyd(sx: Any, base: float = 2, *, compat: bool = False) -> float:
+def entropyd(sx: Any, base: float = 2, **compat: Unpack[Compat]) -> float:
     """H(sx) of categories."""
-    if compat:
-        return original.plug_in(sx) / units(base)
-    return told(knn.entropy(Discrete(sx), 1)) / units(base)
+    return _measured("entropy", "dd", (sx,), base, **compat)
 
 
-def centropyd(x: Any, y: Any, base: float = 2, *, compat: bool = False) -> float:
+def centropyd(x: Any, y: Any, base: float = 2, **compat: Unpack[Compat]) -> float:
     """H(x | y) of categories."""
-    if compat:
-        return (original.plug_in(x, y) - original.plug_in(y)) / units(base)
-    return entropyd(x, base) - midd(x, y, base)
+    return _measured("centropy", "dd", (x, y), base, **compat)
 
 
-def midd(x: Any, y: Any, base: float = 2, *, compat: bool = False) -> float:
+def midd(x: Any, y: Any, base: float = 2, **compat: Unpack[Compat]) -> float:
     """I(x; y) of categories."""
-    if compat:
-        return (original.plug_in(x) + original.plug_in(y) - original.plug_in(x, y)) / units(base)
-    return told(knn.mutual_information(Discrete(x), Discrete(y), 1)) / units(base)
+    return _measured("mi", "dd", (x, y), base, **compat)
 
 
-def cmidd(x: Any, y: Any, z: Any, base: float = 2, *, compat: bool = False) -> float:
+def cmidd(x: Any, y: Any, z: Any, base: float = 2, **compat: Unpack[Compat]) -> float:
     """I(x; y | z) of categories."""
-    if compat:
-        pairs = original.plug_in(x, z) + original.plug_in(y, z)
-        return (pairs - original.plug_in(x, y, z) - original.plug_in(z)) / units(base)
-    return told(knn.conditional_mutual_information(Discrete(x), Discrete(y), Discrete(z), 1)) / units(base)
+    return _measured("mi", "dd", (x, y, z), base, **compat)
 
 
-def tcd(xs: Any, base: float = 2, *, compat: bool = False) -> float:
+def tcd(xs: Any, base: float = 2, **compat: Unpack[Compat]) -> float:
     """Total correlation of the columns of xs, which are categories."""
-    if compat:
-        return original.total(lambda part: entropyd(part, base, compat=True), xs)
-    return told(knn.total_correlation(single_columns("xs", Discrete(xs)), 1)) / units(base)
+    return _measured("tc", "dd", (xs,), base, **compat)
 
 
-def ctcd(xs: Any, y: Any, base: float = 2, *, compat: bool = False) -> float:
+def ctcd(xs: Any, y: Any, base: float = 2, **compat: Unpack[Compat]) -> float:
     """Total correlation of the columns of xs given y, all categories."""
-    if compat:
-        return original.total(lambda part: centropyd(part, y, base, compat=True), xs)
-    return tcd(xs, base) - corexd(xs, y, base)
+    return _measured("ctc", "dd", (xs, y), base, **compat)
 
 
-def corexd(xs: Any, ys: Any, base: float = 2, *, compat: bool = False) -> float:
-    """As corex, all categories."""
-    if compat:
-        return original.total(lambda part: midd(part, ys, base, compat=True), xs)
-    return explained(single_columns("xs", Discrete(xs)), as_variable("ys", Discrete(ys)), 1, base)
+def corexd(xs: Any, ys: Any, base: float = 2, **compat: Unpack[Compat]) -> float:
+    """As corex, of categories."""
+    return _measured("corex", "dd", (xs, ys), base, **compat)
 
 
-def micd(
-    x: Any,
-    y: Any,
-    k: int = 3,
-    base: float = 2,
-    warning: bool = True,
-    *,
-    compat: bool = False,
-    generator: Generator | None = None,
-) -> float:
-    """I(x; y), x numbers and y categories; `warning` warns of classes with too few samples."""
-    if compat:
-        return original.micd(x, y, k, warning, generator_or_default(generator)) / units(base)
-    return told(knn.mutual_information(Continuous(x), Discrete(y), k), warning) / units(base)
+def micd(x: Any, y: Any, k: int = 3, base: float = 2, warning: bool = True, **compat: Unpack[Compat]) -> float:
+    """I(x; y), x numbers and y categories."""
+    return _measured("mi", "cd", (x, y), base, k, warning, **compat)
 
 
-def midc(
-    x: Any,
-    y: Any,
-    k: int = 3,
-    base: float = 2,
-    warning: bool = True,
-    *,
-    compat: bool = False,
-    generator: Generator | None = None,
-) -> float:
+def midc(x: Any, y: Any, k: int = 3, base: float = 2, warning: bool = True, **compat: Unpack[Compat]) -> float:
     """I(x; y), x categories and y numbers."""
-    return micd(y, x, k, base, warning, compat=compat, generator=generator)
+    return _measured("mi", "dc", (x, y), base, k, warning, **compat)
 
 
-def centropycd(
-    x: Any,
-    y: Any,
-    k: int = 3,
-    base: float = 2,
-    warning: bool = True,
-    *,
-    compat: bool = False,
-    generator: Generator | None = None,
-) -> float:
+def centropycd(x: Any, y: Any, k: int = 3, base: float = 2, warning: bool = True, **compat: Unpack[Compat]) -> float:
     """H(x | y), x numbers and y categories."""
-    if compat:
-        # NPEET hands the base over as k.
-        unconditional = original.entropy(x, int(base), generator_or_default(generator)) / log(2)
-        return unconditional - micd(x, y, k, base, warning, compat=True, generator=generator)
-    return told(knn.entropy(Continuous(x), k), warning) / units(base) - micd(x, y, k, base, warning)
+    return _measured("centropy", "cd", (x, y), base, k, warning, **compat)
 
 
-def centropydc(
-    x: Any,
-    y: Any,
-    k: int = 3,
-    base: float = 2,
-    warning: bool = True,
-    *,
-    compat: bool = False,
-    generator: Generator | None = None,
-) -> float:
+def centropydc(x: Any, y: Any, k: int = 3, base: float = 2, warning: bool = True, **compat: Unpack[Compat]) -> float:
     """H(x | y), x categories and y numbers."""
-    if compat:
-        return centropycd(y, x, k, base, warning, compat=True, generator=generator)
-    return entropyd(x, base) - midc(x, y, k, base, warning)
+    return _measured("centropy", "dc", (x, y), base, k, warning, **compat)
 
 
-def ctcdc(
-    xs: Any,
-    y: Any,
-    k: int = 3,
-    base: float = 2,
-    warning: bool = True,
-    *,
-    compat: bool = False,
-    generator: Generator | None = None,
-) -> float:
-    """Total correlation of the columns of xs, categories, given y, numbers."""
-    if compat:
-        return original.total(lambda part: centropydc(part, y, k, base, warning, compat=True, generator=generator), xs)
-    return tcd(xs, base) - corexdc(xs, y, k, base, warning)
-
-
-def ctccd(
-    xs: Any,
-    y: Any,
-    k: int = 3,
-    base: float = 2,
-    warning: bool = True,
-    *,
-    compat: bool = False,
-    generator: Generator | None = None,
-) -> float:
+def ctccd(xs: Any, y: Any, k: int = 3, base: float = 2, warning: bool = True, **compat: Unpack[Compat]) -> float:
     """Total correlation of the columns of xs, numbers, given y, categories."""
-    if compat:
-        return ctcdc(y, xs, k, base, warning, compat=True, generator=generator)
-    total = knn.total_correlation(single_columns("xs", Continuous(xs)), k)
-    return told(total, warning) / units(base) - corexcd(xs, y, k, base, warning)
+    return _measured("ctc", "cd", (xs, y), base, k, warning, **compat)
 
 
-def corexcd(
-    xs: Any,
-    ys: Any,
-    k: int = 3,
-    base: float = 2,
-    warning: bool = True,
-    *,
-    compat: bool = False,
-    generator: Generator | None = None,
-) -> float:
+def ctcdc(xs: Any, y: Any, k: int = 3, base: float = 2, warning: bool = True, **compat: Unpack[Compat]) -> float:
+    """Total correlation of the columns of xs, categories, given y, numbers."""
+    return _measured("ctc", "dc", (xs, y), base, k, warning, **compat)
+
+
+def corexcd(xs: Any, ys: Any, k: int = 3, base: float = 2, warning: bool = True, **compat: Unpack[Compat]) -> float:
     """As corex: columns of xs numbers, ys categories."""
-    if compat:
-        return corexdc(ys, xs, k, base, warning, compat=True, generator=generator)
-    return explained(single_columns("xs", Continuous(xs)), as_variable("ys", Discrete(ys)), k, base)
+    return _measured("corex", "cd", (xs, ys), base, k, warning, **compat)
 
 
-def corexdc(
-    xs: Any,
-    ys: Any,
-    k: int = 3,
-    base: float = 2,
-    warning: bool = True,
-    *,
-    compat: bool = False,
-    generator: Generator | None = None,
-) -> float:
+def corexdc(xs: Any, ys: Any, k: int = 3, base: float = 2, warning: bool = True, **compat: Unpack[Compat]) -> float:
     """As corex: columns of xs categories, ys numbers."""
-    if compat:
-        return tcd(xs, base, compat=True) - ctcdc(xs, ys, k, base, warning, compat=True, generator=generator)
-    return explained(single_columns("xs", Discrete(xs)), as_variable("ys", Continuous(ys)), k, base)
+    return _measured("corex", "dc", (xs, ys), base, k, warning, **compat)
 
 
 def shuffle_test(
@@ -356,21 +217,72 @@ def shuffled(n: int, strata: Variable | None, generator: Generator) -> np.ndarra
     return rows
 
 
-def explained(columns: list[Variable], ys: Variable, k: int, base: float) -> float:
-    """sum of I(column; ys) - I(columns; ys)."""
-    alone = sum(told(knn.mutual_information(column, ys, k)) for column in columns)
-    return (alone - told(knn.mutual_information(join(*columns), ys, k))) / units(base)
+class _Measures:
+    """Every quantity by the estimators of `knn`, nats, of variables typed by `kinds`: one letter each for x and y, c
+    or d, or none for what `variables` takes them for; a third variable has the type of y.
+    """
+
+    def __init__(self, kinds: str, k: int, notes: list[str]) -> None:
+        types = {"c": Continuous, "d": Discrete}
+        self._x, self._y = [types[kind] for kind in kinds] or [lambda values: values] * 2
+        self._k, self._notes = k, notes
+
+    def _told(self, estimate: Estimate) -> float:
+        self._notes += estimate.notes
+        return float(estimate)
+
+    def entropy(self, x: Any) -> float:
+        return self._told(knn.entropy(self._x(x), self._k))
+
+    def mi(self, x: Any, y: Any, z: Any = None, alpha: float = 0) -> float:
+        x, y, k = self._x(x), self._y(y), self._k
+        if z is not None:
+            return self._told(knn.conditional_mutual_information(x, y, self._y(z), k))
+        value = self._told(knn.mutual_information(x, y, k))
+        if alpha > 0:
+            joint = join(as_variable("x", x), as_variable("y", y)).standardised()
+            if joint.kind != "continuous" or k < joint.dim:  # fewer than dim points span no volume
+                raise ValueError(
+                    f"alpha must be 0 unless x and y are continuous and k >= {joint.dim} columns, got {alpha!r}."
+                )
+            value += original.non_uniformity(joint.continuous, nearest(joint.continuous, k).ids, alpha)
+        return value
+
+    def centropy(self, x: Any, y: Any) -> float:
+        return self.entropy(x) - self.mi(x, y)
+
+    def tc(self, xs: Any) -> float:
+        return self._told(knn.total_correlation(single_columns("xs", self._x(xs)), self._k))
+
+    def corex(self, xs: Any, ys: Any) -> float:
+        columns, ys = single_columns("xs", self._x(xs)), as_variable("ys", self._y(ys))
+        alone = sum(self._told(knn.mutual_information(column, ys, self._k)) for column in columns)
+        return alone - self._told(knn.mutual_information(join(*columns), ys, self._k))
+
+    def ctc(self, xs: Any, y: Any) -> float:
+        return self.tc(xs) - self.corex(xs, y)
 
 
-def told(estimate: Estimate, warning: bool = True) -> float:
-    """The estimate as a float, its notes as warnings."""
-    if warning:
-        for note in estimate.notes:
-            warnings.warn(note, stacklevel=3)
-    return float(estimate)
+def _measured(
+    quantity: str,
+    kinds: str,
+    variables: tuple,
+    base: float,
+    k: int = 1,
+    warning: bool = True,
+    compat: bool = False,
+    generator: Generator | None = None,
+) -> float:
+    """A quantity of the variables in units of the base; what there is to note is warned of, once each."""
+    units, notes = _units(base), []
+    measures = original.Measures(kinds, k, base, generator, notes) if compat else _Measures(kinds, k, notes)
+    value = getattr(measures, quantity)(*variables)
+    for note in dict.fromkeys(notes if warning else ()):
+        warnings.warn(note, stacklevel=3)
+    return value / units
 
 
-def units(base: float) -> float:
+def _units(base: float) -> float:
     """Nats in a unit of this base."""
     if not 0 < base < np.inf or base == 1:
         raise ValueError(f"base must be a positive number other than 1, got {base!r}.")

@@ -23,24 +23,7 @@ from infoscope.estimators.uncertainty.twins import Twins
 from infoscope.estimators.uncertainty.verdict import DRIFTING, RELIABLE, UNRELIABLE, UNVERIFIED, Verdict
 
 __all__ = [
-    "BiasDiagnostic",
-    "DRIFTING",
-    "PermutationTest",
-    "RELIABLE",
-    "Resamples",
-    "Twins",
-    "UNRELIABLE",
-    "UNVERIFIED",
-    "Uncertain",
-    "Verdict",
-    "combine",
-    "difference",
-    "group_bootstrap",
-    "halves",
-    "holmes_nemenman",
-    "jackknife",
-    "leave_one_out",
-    "partitions",
-    "permutation_test",
-    "subsample",
-]
+    "BiasDiagnostic", "DRIFTING", "PermutationTest", "RELIABLE", "Resamples", "Twins", "UNRELIABLE", "UNVERIFIED",
+    "Uncertain", "Verdict", "combine", "difference", "group_bootstrap", "halves", "holmes_nemenman", "jackknife",
+    "leave_one_out", "partitions", "permutation_test", "subsample",
+]  # fmt: skip

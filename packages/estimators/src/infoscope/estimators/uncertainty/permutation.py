@@ -53,7 +53,7 @@ def permutation_test(
             first, second = second, first
     permute, exchanged = exchange(contents(first), strata, row_groups)
     if exchanged == "whole groups" and first.kind != "discrete":
-        require_equal_sizes(np.bincount(row_groups))
+        _require_equal_sizes(np.bincount(row_groups))
     rows = np.stack([np.arange(sample.n), *(permute(generator) for _ in range(permutations))])
     drawn = first.codes[rows] if first.kind == "discrete" else rows
     null = None
@@ -71,7 +71,7 @@ def contents(variable: Variable) -> NDArray[np.intp]:
     return joint_codes(numbers if variable.codes is None else [variable.codes, *numbers])[0]
 
 
-def require_equal_sizes(sizes: NDArray[np.int64]) -> None:
+def _require_equal_sizes(sizes: NDArray[np.int64]) -> None:
     if sizes.min() != sizes.max():
         raise ValueError(
             f"groups must be of one size where whole ones are exchanged and the permuted side is not discrete, got "

@@ -42,7 +42,7 @@ from infoscope.estimators.uncertainty.bias import HALVES_WITH_ONE, BiasDiagnosti
 from infoscope.estimators.uncertainty.verdict import Verdict, verify
 from infoscope.estimators.variables import join
 
-LEVEL = 0.95
+_LEVEL = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +141,7 @@ def subsample(
     if drift:
         moved = diagnose_bias(value, estimates, fewer, k, rows)
         verdict = verify(sample, value, standard_error(estimates, plan), degrees_of_freedom(plan), k, moved, generator)
-    return of_sample(sample, k, value, estimates, plan, verdict)
+    return _of_sample(sample, k, value, estimates, plan, verdict)
 
 
 def jackknife(
@@ -162,7 +162,7 @@ def jackknife(
     plan = shared(resamples, JACKKNIFE, sample.n, groups)
     if plan is None:
         plan = leave_one_out(sample.n, resamples, generator_or_default(generator), groups)
-    return of_sample(sample, k, *measured(sample, plan.weights, np.full(plan.count, k)), plan)
+    return _of_sample(sample, k, *measured(sample, plan.weights, np.full(plan.count, k)), plan)
 
 
 def holmes_nemenman(
@@ -182,7 +182,7 @@ def holmes_nemenman(
     """
     sample, groups = Sample.of(x, y, z).without_copies(groups)
     plan = partitions(sample.n, parts, generator_or_default(generator), groups)
-    return of_sample(sample, k, *measured(sample, plan.weights, np.full(plan.count, k)), plan)
+    return _of_sample(sample, k, *measured(sample, plan.weights, np.full(plan.count, k)), plan)
 
 
 def group_bootstrap(
@@ -242,7 +242,7 @@ def combine(terms: Sequence[Uncertain], coefficients: Sequence[float]) -> Uncert
     estimator = " + ".join(dict.fromkeys(term.estimator for term in terms))
     notes = tuple(dict.fromkeys(note for term in terms for note in term.notes))
     k = max(term.k for term in terms)
-    return uncertain(value, k, estimator, f"{plan.scheme}, sum of {len(terms)}", notes, sums, plan)
+    return _uncertain(value, k, estimator, f"{plan.scheme}, sum of {len(terms)}", notes, sums, plan)
 
 
 def difference(a: Uncertain, b: Uncertain) -> Uncertain:
@@ -265,12 +265,12 @@ def shared(resamples: Any, scheme: str, n: int, groups: ArrayLike | None) -> Res
 
 def measured(sample: Sample, weights: Weights, k: NDArray[np.int64]) -> tuple[float, NDArray[np.float64]]:
     """The estimate on the whole sample with k[0] neighbours, and those of the subsamples [B] with k [B] of them."""
-    require_classes_in_each(sample, weights)
+    _require_classes_in_each(sample, weights)
     value, *values = resampled(sample, np.hstack([np.ones((sample.n, 1), np.uint8), weights]), np.r_[k[0], k])
     return float(value), np.array(values)
 
 
-def require_classes_in_each(sample: Sample, weights: Weights) -> None:
+def _require_classes_in_each(sample: Sample, weights: Weights) -> None:
     """ValueError if x or y has one class only in the sample or a subsample: the estimate there would always be 0."""
     joint = join(*sample.variables)
     kept, _ = knn.without_singletons(joint)
@@ -299,12 +299,12 @@ def standard_error(estimates: NDArray[np.float64], plan: Resamples) -> float:
     if plan.scheme == JACKKNIFE:
         return float(np.sqrt((plan.count - 1) * estimates.var()))
     squares = 0.0
-    for number, of_partition in by_partition(estimates, plan):
+    for number, of_partition in _by_partition(estimates, plan):
         squares += (number - 1) * of_partition.var(ddof=1) / number
     return float(np.sqrt(squares / degrees_of_freedom(plan)))
 
 
-def by_partition(estimates: NDArray[np.float64], plan: Resamples) -> list[tuple[int, NDArray[np.float64]]]:
+def _by_partition(estimates: NDArray[np.float64], plan: Resamples) -> list[tuple[int, NDArray[np.float64]]]:
     """(number of parts, their estimates) of every partition."""
     starts, start = [], 0
     while start < plan.count:
@@ -315,25 +315,25 @@ def by_partition(estimates: NDArray[np.float64], plan: Resamples) -> list[tuple[
 
 def degrees_of_freedom(plan: Resamples) -> int:
     if plan.scheme == PARTITIONS:
-        return sum(number - 1 for number, _ in by_partition(np.zeros(plan.count), plan))
+        return sum(number - 1 for number, _ in _by_partition(np.zeros(plan.count), plan))
     return min(plan.count, plan.units) - 1
 
 
-def of_sample(
+def _of_sample(
     sample: Sample, k: int, value: float, estimates: NDArray, plan: Resamples, judgement: Verdict | None = None
 ) -> Uncertain:
     """The estimate on the whole sample with the error from its subsamples."""
     estimator, neighbours, notes = knn.treatment(sample.variables, k)
-    return uncertain(value, neighbours or 0, estimator, plan.scheme, notes, estimates, plan, judgement)
+    return _uncertain(value, neighbours or 0, estimator, plan.scheme, notes, estimates, plan, judgement)
 
 
-def uncertain(
+def _uncertain(
     value: float, k: int, estimator: str, method: str, notes: tuple[str, ...], estimates: NDArray, plan: Resamples,
     judgement: Verdict | None = None,
 ) -> Uncertain:  # fmt: skip
     """The estimate with its standard error and Student t interval."""
     degrees, error = degrees_of_freedom(plan), standard_error(estimates, plan)
-    margin = float(stats.t.ppf((1 + LEVEL) / 2, degrees)) * error
+    margin = float(stats.t.ppf((1 + _LEVEL) / 2, degrees)) * error
     return Uncertain(
         value, error, value - margin, value + margin, degrees, plan.n, plan.units, k, estimator, method, notes,
         judgement, estimates, plan,

@@ -19,10 +19,10 @@ from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.uncertainty._engine import Sample
 from infoscope.estimators.variables import Variable, join
 
-TWINS = 3
-DRAWS = 20_000  # of the truth
-ROWS_PER_COLUMN = 10  # of a joint category: fewer say too little about a covariance
-TIED = 0.05  # share of repeated values of a column, beyond which a draw without ties is nothing like it
+_TWINS = 3
+_DRAWS = 20_000  # of the truth
+_ROWS_PER_COLUMN = 10  # of a joint category: fewer say too little about a covariance
+_TIED = 0.05  # share of repeated values of a column, beyond which a draw without ties is nothing like it
 
 
 @dataclass(frozen=True)
@@ -51,36 +51,36 @@ def twins(variables: Sequence[Variable], k: int, generator: np.random.Generator)
     The variables are as they are measured: nothing is scaled any more. ValueError if no law can be fitted: too few
     rows for their columns, or continuous columns of repeated values.
     """
-    require_rows(variables)
+    _require_rows(variables)
     law = laws.fit(variables, generator)
     n = variables[0].n
-    draws = max(DRAWS, TWINS * n)
+    draws = max(_DRAWS, _TWINS * n)
     scores, codes = law.draw(draws, generator)
     local = laws.log_ratio(law, scores, codes)
     levels, biases = [], []
-    for number in range(TWINS):
+    for number in range(_TWINS):
         rows = slice(number * n, (number + 1) * n)
         estimate = _estimate(_as_data(variables, law.columns, scores[rows], codes[rows]), k)
         levels.append(estimate)
         biases.append(estimate - local[rows].mean())
-    error = 1 / np.sqrt(TWINS)
+    error = 1 / np.sqrt(_TWINS)
     return Twins(
         float(local.mean()), float(local.std() / np.sqrt(draws)), float(np.mean(levels)),
-        float(np.std(levels, ddof=1) * error), float(np.mean(biases)), float(np.std(biases, ddof=1) * error), TWINS,
+        float(np.std(levels, ddof=1) * error), float(np.mean(biases)), float(np.std(biases, ddof=1) * error), _TWINS,
         law.name,
     )  # fmt: skip
 
 
-def require_rows(variables: Sequence[Variable]) -> None:
+def _require_rows(variables: Sequence[Variable]) -> None:
     joint = join(*variables)
     typical = Sample(tuple(variables)).typical_rows
-    if typical < ROWS_PER_COLUMN * joint.dim:
+    if typical < _ROWS_PER_COLUMN * joint.dim:
         raise ValueError(
-            f"rows of a category must be {ROWS_PER_COLUMN} times as many as columns, got {typical:.0f} and {joint.dim}."
+            f"rows of a category must be {_ROWS_PER_COLUMN} times as many as columns, got {typical:.0f}, {joint.dim}."
         )
     for column in joint.continuous.T:
         repeated = 1 - len(np.unique(column)) / len(column)
-        if repeated > TIED:
+        if repeated > _TIED:
             raise ValueError(
                 f"a continuous column must not repeat its values, got one that does in {repeated:.0%} of the rows."
             )

@@ -3,13 +3,13 @@
 No single sign is enough: where neighbours are saturated an estimate does not move with the sample size and is wrong all
 the same. So it is called reliable only where all of these hold, asked in this order, the costly one last:
 
-    the bias that drift predicts is at most MOVES standard errors, and neighbourhoods are small (`bias`)
-    it is FOUND standard errors above 0: neighbours that see nothing cannot say that there is nothing
+    the bias that drift predicts is at most _MOVES standard errors, and neighbourhoods are small (`bias`)
+    it is _FOUND standard errors above 0: neighbours that see nothing cannot say that there is nothing
     the columns are few enough for neighbours
     on twins, data like these whose information is known (`twins`), neighbours give what they give here
-    and what they give there is off by at most EXPECTED standard errors
+    and what they give there is off by at most _EXPECTED standard errors
 
-Of categories alone, every combination must be able to occur ROWS_PER_CELL times. The interval for the truth takes in
+Of categories alone, every combination must be able to occur _ROWS_PER_CELL times. The interval for the truth takes in
 the bias that is predicted, and as an error the difference that twins leave unexplained. What cannot be seen by this,
 nor by anything that looks at the same rows: information beside the visible one in patterns finer than the rows resolve.
 The constants were chosen on `infoscope.data.tasks.verdict_laws`; the sweep `verdicts` measures them on other laws.
@@ -29,13 +29,13 @@ from infoscope.estimators.uncertainty.twins import Twins, twins
 from infoscope.estimators.variables import join
 
 RELIABLE, DRIFTING, UNRELIABLE, UNVERIFIED = "reliable", "drifting", "unreliable", "unverified"
-MOVES, LARGE = 2.0, 4.0  # predicted biases, in standard errors
-LARGEST_SHARE = 0.02  # k / rows of a class: beyond it halves do not follow a power law, and predictions are too small
-FOUND = 3.5  # standard errors above 0
-EXPECTED = 2.0  # bias on twins, in standard errors
-UNLIKE = 1.5  # the estimate and that on twins, in standard errors
-COLUMNS = 20
-ROWS_PER_CELL = 5.0
+_MOVES, _LARGE = 2.0, 4.0  # predicted biases, in standard errors
+_LARGEST_SHARE = 0.02  # k / rows of a class: beyond it halves do not follow a power law, and predictions are too small
+_FOUND = 3.5  # standard errors above 0
+_EXPECTED = 2.0  # bias on twins, in standard errors
+_UNLIKE = 1.5  # the estimate and that on twins, in standard errors
+_COLUMNS = 20
+_ROWS_PER_CELL = 5.0
 
 
 @dataclass(frozen=True)
@@ -85,37 +85,37 @@ def _at_once(sample: Sample, value: float, error: float, k: int, drift: BiasDiag
     joint = join(*sample.variables)
     if joint.kind == "discrete":
         sizes = [variable.categories for variable in sample.variables]
-        if sample.n < ROWS_PER_CELL * np.prod(sizes, dtype=float):
+        if sample.n < _ROWS_PER_CELL * np.prod(sizes, dtype=float):
             cells = " x ".join(map(str, sizes))
             return UNVERIFIED, f"{cells} combinations of categories are too many for {sample.n} rows"
-    if not abs(drift.bias) <= MOVES * error:
-        word = DRIFTING if abs(drift.bias) <= LARGE * error else UNRELIABLE
+    if not abs(drift.bias) <= _MOVES * error:
+        word = DRIFTING if abs(drift.bias) <= _LARGE * error else UNRELIABLE
         return word, (
             f"it still moves with the sample size: a bias of {drift.bias:+.3f} nats is predicted, at a standard error "
             f"of {error:.3f}"
         )
     if joint.kind == "discrete":
         return RELIABLE, ""
-    if drift.share > LARGEST_SHARE:
-        share = f"{drift.share:.1%} of the rows of a class; {LARGEST_SHARE:.0%} at most can be judged"
+    if drift.share > _LARGEST_SHARE:
+        share = f"{drift.share:.1%} of the rows of a class; {_LARGEST_SHARE:.0%} at most can be judged"
         return UNVERIFIED, f"k = {k} neighbours are {share}"
-    if not value >= FOUND * error:
+    if not value >= _FOUND * error:
         return UNVERIFIED, (
             f"{value:.3f} ± {error:.3f} nats are hardly told from 0, and neighbours that see nothing cannot say that "
             "there is nothing: it may lie in few of many columns, or in patterns finer than the rows resolve"
         )
-    if joint.dim > COLUMNS:
-        return UNVERIFIED, f"neighbours in {joint.dim} continuous columns are not to be trusted, {COLUMNS} at most"
+    if joint.dim > _COLUMNS:
+        return UNVERIFIED, f"neighbours in {joint.dim} continuous columns are not to be trusted, {_COLUMNS} at most"
     return RELIABLE, ""
 
 
 def _by_twins(value: float, error: float, found: Twins) -> tuple[str, str]:
-    if not abs(value - found.level) <= UNLIKE * error:
+    if not abs(value - found.level) <= _UNLIKE * error:
         return UNVERIFIED, (
             f"no data of known information were found on which neighbours give as much as here: {found.level:.3f} on "
             f"the nearest, {value:.3f} ± {error:.3f} here"
         )
-    if not abs(found.bias) <= EXPECTED * error:
+    if not abs(found.bias) <= _EXPECTED * error:
         return UNRELIABLE, (
             f"on data like these whose information is known, {found.truth:.3f} nats, it is off by {found.bias:+.3f} ± "
             f"{found.bias_error:.3f}"

@@ -41,8 +41,8 @@ from infoscope.metrics.factor_information.inputs import (
 )
 from infoscope.metrics.factor_information.result import FactorInformation, length
 
-ROUNDING = 1e-5  # nats, by which equal terms of one estimate may differ: sums in float32
-Term = Callable[[tuple[int, ...], int], NDArray[np.float64]]
+_ROUNDING = 1e-5  # nats, by which equal terms of one estimate may differ: sums in float32
+_Term = Callable[[tuple[int, ...], int], NDArray[np.float64]]
 """Pointwise information [n] of so many latents (their numbers) and one factor (its number), nats."""
 Terms = tuple[NDArray[np.float64], str]
 """Pointwise values [n, K, 2 L + 1] and how they were found."""
@@ -103,7 +103,7 @@ def from_arrays(
     latents = Latents(codes[chosen], discrete)
     clusters = None if clusters is None else clusters[chosen]
     if method == "knn":
-        pointwise, how = neighbour_terms(latents, known, clusters, k, resamples, generator)
+        pointwise, how = _neighbour_terms(latents, known, clusters, k, resamples, generator)
     else:
         pointwise, how = classifier_terms(latents, known, clusters, family, folds, generator, progress)
     surprisal = known.surprisal
@@ -145,7 +145,7 @@ class Latents:
         return np.eye(len(values))[codes]
 
 
-def all_terms(latents: Latents, factors: int, term: Term) -> NDArray[np.float64]:
+def _all_terms(latents: Latents, factors: int, term: _Term) -> NDArray[np.float64]:
     """Pointwise values [n, K, 2 L + 1]; 0 for no latents, and one estimate where two subsets are the same."""
     pointwise = np.zeros((len(latents.codes), factors, 2 * latents.count + 1))
     subsets = latents.subsets()
@@ -156,7 +156,7 @@ def all_terms(latents: Latents, factors: int, term: Term) -> NDArray[np.float64]
     return pointwise
 
 
-def neighbour_terms(
+def _neighbour_terms(
     latents: Latents,
     known: Factors,
     clusters: NDArray[np.int64] | None,
@@ -182,7 +182,7 @@ def neighbour_terms(
         spread = clustered_error(local, groups)
         return found.value + (local - found.value) * (halves.standard_error / spread if spread > 0 else 1.0)
 
-    pointwise = all_terms(latents, known.count, term)
+    pointwise = _all_terms(latents, known.count, term)
     how = [f"nearest neighbours ({' or '.join(methods)}, k = {k})"]
     if plan is None:
         how.append("errors of the local values")
@@ -219,7 +219,7 @@ def classifier_terms(
         )
         for factor in range(known.count)
     ]  # fmt: skip
-    pointwise = all_terms(
+    pointwise = _all_terms(
         latents, known.count, lambda members, factor: fits[factor].pointwise(tuple(map(str, members)), "y")
     )
     return pointwise, f"usable by {fits[0].family}, {folds} folds; errors over items"
@@ -247,7 +247,7 @@ def contradictions(information: FactorInformation) -> pd.DataFrame:
     }
     for inequality, (excess, deviations) in broken.items():
         spread = length(deviations)
-        for factor, latent in np.argwhere(excess > ROUNDING):
+        for factor, latent in np.argwhere(excess > _ROUNDING):
             of = None if inequality.startswith("joint") else information.latents[latent]
             rows.append((information.factors[factor], of, inequality, excess[factor, latent], spread[factor, latent]))
     table = pd.DataFrame(rows, columns=["factor", "latent", "inequality", "excess", "standard_error"])

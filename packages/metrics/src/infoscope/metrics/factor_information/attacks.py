@@ -156,8 +156,8 @@ class RedundantGaussian(AttackedGaussian):
         joint = joint + noise.sum(-1)
         from_added = log_normal(second, self.alpha * original @ mixing.T, 1 + 0 * second)
         return LogTerms(
-            cat_last(own, added_alone),
-            cat_last(joint[..., None] - own - noise + removed, joint[..., None] - from_added),
+            _cat_last(own, added_alone),
+            _cat_last(joint[..., None] - own - noise + removed, joint[..., None] - from_added),
             joint,
         )
 
@@ -196,11 +196,11 @@ class SynergisticGaussian(AttackedGaussian):
         joint = joint + of_noise.sum(-1)
         v = noise - self.alpha * ((inner - mean) / scale**2) @ like(z, self.mixing)
         masked = log_normal(z[..., :dim], mean, like(z, self.masked_scale(rows)))
-        rest = cat_last(joint[..., None] - own, without(joint, v, like(z, self.noise_precision(rows))))
-        return LogTerms(cat_last(masked, of_noise), rest, joint)
+        rest = _cat_last(joint[..., None] - own, without(joint, v, like(z, self.noise_precision(rows))))
+        return LogTerms(_cat_last(masked, of_noise), rest, joint)
 
 
-def cat_last(one: Tensor, other: Tensor) -> Tensor:
+def _cat_last(one: Tensor, other: Tensor) -> Tensor:
     """Side by side along the last axis, after broadcasting the axes before it."""
     shape = torch.broadcast_shapes(one.shape[:-1], other.shape[:-1])
     return torch.cat([one.expand(*shape, -1), other.expand(*shape, -1)], -1)

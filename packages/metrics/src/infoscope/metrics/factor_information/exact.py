@@ -21,8 +21,8 @@ from infoscope.metrics.factor_information.inputs import CODING
 from infoscope.metrics.factor_information.posterior import Posterior
 from infoscope.metrics.factor_information.result import Estimate, FactorInformation
 
-CHUNK = 500  # draws taken together by a thread
-LARGEST = 1e37  # a float32 sum above it has overflown or may have
+_CHUNK = 500  # draws taken together by a thread
+_LARGEST = 1e37  # a float32 sum above it has overflown or may have
 
 Progress = Callable[[int, int], None]
 
@@ -90,10 +90,10 @@ def latent_information(
     progress: Progress | None = None,
 ) -> LatentInformation:
     """I(x; z), total correlation and divergence from the prior of a posterior; arguments as of factor_information."""
-    require_posterior(posterior)
+    _require_posterior(posterior)
     codes = np.zeros((posterior.n, 0), np.int64)
     sample = drawn(posterior, codes, draws, generator)
-    return latents_of(posterior, *sample[1:], sums_of(posterior, codes, *sample, device, threads, progress))
+    return _latents_of(posterior, *sample[1:], sums_of(posterior, codes, *sample, device, threads, progress))
 
 
 def measure(
@@ -107,7 +107,7 @@ def measure(
     progress: Progress | None = None,
 ) -> Measured:
     """factor_information and latent_information of one sweep; arguments as of factor_information."""
-    require_posterior(posterior)
+    _require_posterior(posterior)
     codes = codes_of(factors, posterior.n)
     labels = tuple(factor_names) if factor_names is not None else tuple(f"y{k}" for k in range(codes.shape[1]))
     if len(labels) != codes.shape[1]:
@@ -123,11 +123,11 @@ def measure(
     method = f"exact log-marginals over {len(codes):,} rows, {len(z):,} draws"
     return Measured(
         FactorInformation.from_pointwise(labels, posterior.latents, entropy, pointwise, method),
-        latents_of(posterior, rows, z, sums),
+        _latents_of(posterior, rows, z, sums),
     )
 
 
-def require_posterior(posterior: Posterior) -> None:
+def _require_posterior(posterior: Posterior) -> None:
     """ValueError for what has no density."""
     if not hasattr(posterior, "log_terms"):
         raise ValueError(
@@ -174,7 +174,7 @@ def sums_of(
         sums = _float64.sweep(posterior, z, rows, codes, device, progress=progress)
     else:
         sums = kernel_sums(posterior, codes, order, rows, z, threads, progress)
-        lost = np.flatnonzero(~(sums < LARGEST).all(axis=(1, 2)))
+        lost = np.flatnonzero(~(sums < _LARGEST).all(axis=(1, 2)))
         if len(lost):
             sums[lost] = _float64.sweep(posterior, z[lost], rows[lost], codes)
     if not np.isfinite(sums).all():
@@ -200,9 +200,9 @@ def kernel_sums(
     terms = np.zeros((len(z), 1 + codes.shape[1], arranged.terms))
     done = 0
     with ThreadPoolExecutor(threads) as pool:
-        begins = range(0, len(z), CHUNK)
-        tasks = [(begin, min(begin + CHUNK, len(z))) for begin in begins]
-        for begin, end in pool.map(lambda task: swept(plan, draws, *task, terms), tasks):
+        begins = range(0, len(z), _CHUNK)
+        tasks = [(begin, min(begin + _CHUNK, len(z))) for begin in begins]
+        for begin, end in pool.map(lambda task: _swept(plan, draws, *task, terms), tasks):
             done += end - begin
             if progress is not None:
                 progress(done, len(z))
@@ -214,13 +214,13 @@ def kernel_sums(
     return sums
 
 
-def swept(plan: _kernels.Plan, draws: _kernels.Draws, begin: int, end: int, terms: np.ndarray) -> tuple[int, int]:
+def _swept(plan: _kernels.Plan, draws: _kernels.Draws, begin: int, end: int, terms: np.ndarray) -> tuple[int, int]:
     """The sweep for draws begin..end."""
     _kernels.sweep(plan, draws, begin, end, terms.shape[2], terms)
     return begin, end
 
 
-def latents_of(posterior: Posterior, rows: np.ndarray, z: np.ndarray, sums: np.ndarray) -> LatentInformation:
+def _latents_of(posterior: Posterior, rows: np.ndarray, z: np.ndarray, sums: np.ndarray) -> LatentInformation:
     """From the sums of a sweep and the densities at the own rows."""
     alone, _, joint = [term.numpy() for term in posterior.log_terms(torch.as_tensor(z), rows)]
     prior = posterior.log_prior(torch.as_tensor(z)).numpy()
@@ -228,15 +228,15 @@ def latents_of(posterior: Posterior, rows: np.ndarray, z: np.ndarray, sums: np.n
     log_mean = np.log(sums[:, 0] / posterior.n)
     marginal, aggregate = alone + log_mean[:, :width], joint + log_mean[:, -1]
     return LatentInformation(
-        mean_of(-log_mean[:, -1]),
-        mean_of(aggregate - marginal.sum(axis=1)),
-        mean_of(marginal - prior),
-        mean_of(joint - prior.sum(axis=1)),
+        _mean_of(-log_mean[:, -1]),
+        _mean_of(aggregate - marginal.sum(axis=1)),
+        _mean_of(marginal - prior),
+        _mean_of(joint - prior.sum(axis=1)),
         posterior.latents,
     )
 
 
-def mean_of(values: np.ndarray) -> Estimate:
+def _mean_of(values: np.ndarray) -> Estimate:
     """Mean over draws [m] or [m, L] and its standard error."""
     mean, error = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
     return Estimate(mean, error, len(values)) if mean.ndim else Estimate(float(mean), float(error), len(values))

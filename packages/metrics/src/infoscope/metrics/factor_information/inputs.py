@@ -111,7 +111,7 @@ def as_factors(factors: ArrayLike, names: Sequence[str] | None = None, least: in
     """
     if factors is None:
         raise ValueError("factors must be integers [items, factors], got None, which goes with a FactorInformation.")
-    values = numbers_of(factors)
+    values = _numbers_of(factors)
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < least:
         raise ValueError(
@@ -143,7 +143,7 @@ def as_array(representation: Any, n: int, least: int = 1) -> NDArray[np.float64]
             f"representation must be an array [items, latents] here, got {type(representation).__name__}; draw or "
             "average it first."
         )
-    return checked_codes(representation, n, least)
+    return _checked_codes(representation, n, least)
 
 
 def as_draws(representation: Any, n: int, generator: np.random.Generator) -> tuple[Draws, int, str]:
@@ -159,8 +159,8 @@ def as_draws(representation: Any, n: int, generator: np.random.Generator) -> tup
     else:
         rows = as_array(representation, n)
         return (lambda items: rows[items]), rows.shape[1], "one row for each item"
-    latents = checked_codes(draw(np.arange(min(n, 2))), min(n, 2)).shape[1]
-    return (lambda items: checked_codes(draw(items), len(items), latents)), latents, what
+    latents = _checked_codes(draw(np.arange(min(n, 2))), min(n, 2)).shape[1]
+    return (lambda items: _checked_codes(draw(items), len(items), latents)), latents, what
 
 
 def require_rows(posterior: Any, n: int) -> None:
@@ -169,9 +169,9 @@ def require_rows(posterior: Any, n: int) -> None:
         raise ValueError(f"representation must have a row for each of the {n} items, got {posterior.n} rows.")
 
 
-def checked_codes(values: Any, n: int, least: int = 1) -> NDArray[np.float64]:
+def _checked_codes(values: Any, n: int, least: int = 1) -> NDArray[np.float64]:
     """Finite numbers [n, L]; ValueError otherwise."""
-    array = numbers_of(values)
+    array = _numbers_of(values)
     if array.ndim != 2 or len(array) != n or array.shape[1] < least or array.dtype.kind not in "fiub":
         raise ValueError(
             f"representation must be numbers [{n} items, at least {least} latents], got {array.dtype} "
@@ -187,7 +187,7 @@ def varies(deviation: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray
     return deviation > 1e-12 * size
 
 
-def numbers_of(values: Any) -> NDArray[Any]:
+def _numbers_of(values: Any) -> NDArray[Any]:
     """An array, tensor (of any device) or list as an array."""
     return values.detach().cpu().numpy() if isinstance(values, torch.Tensor) else np.asarray(values)
 
@@ -202,7 +202,7 @@ def categorical_mask(categorical: Sequence[int], latents: int, representation: A
     return mask
 
 
-def blocks_of(posterior: Any) -> Sequence[Any]:
+def _blocks_of(posterior: Any) -> Sequence[Any]:
     """The parts of a product posterior, in the order of their latents; any other posterior alone."""
     return posterior.parts if isinstance(posterior, ProductPosterior) else (posterior,)
 
@@ -211,14 +211,14 @@ def categorical_latents(representation: Any) -> list[int]:
     """Numbers of the latents of a posterior that are categories; none for anything else."""
     if not hasattr(representation, "draw"):
         return []
-    blocks = blocks_of(representation)
+    blocks = _blocks_of(representation)
     return np.flatnonzero([isinstance(block, CategoricalPosterior) for block in blocks for _ in block.latents]).tolist()
 
 
 def typical_codes(posterior: Any) -> NDArray[np.float64]:
     """The code [N, L] of every item without its noise: means, and the most probable categories."""
     columns = []
-    for block in blocks_of(posterior):
+    for block in _blocks_of(posterior):
         if isinstance(block, CategoricalPosterior):
             columns.append(block.probability.argmax(axis=1).astype(np.float64)[:, None])
         elif isinstance(block, AttackedGaussian):

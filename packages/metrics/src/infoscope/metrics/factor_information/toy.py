@@ -19,7 +19,7 @@ from infoscope.metrics.factor_information.attacks import RedundantGaussian, Syne
 from infoscope.metrics.factor_information.posterior import FullGaussianPosterior
 from infoscope.metrics.factor_information.result import FactorInformation
 
-ATTACKS = {"none": None, "redundancy": RedundantGaussian, "synergy": SynergisticGaussian}
+_ATTACKS = {"none": None, "redundancy": RedundantGaussian, "synergy": SynergisticGaussian}
 
 
 def exact(attack: str, factors: int, noise: float, alpha: float = 0.0) -> FactorInformation:
@@ -29,22 +29,22 @@ def exact(attack: str, factors: int, noise: float, alpha: float = 0.0) -> Factor
 
     ValueError: attack is not none, redundancy or synergy; factors below 2; noise not above 0; alpha below 0.
     """
-    require(attack, factors, noise)
+    _require(attack, factors, noise)
     if not alpha >= 0:
         raise ValueError(f"alpha must be at least 0, got {alpha!r}.")
-    variance, total = noise**2, half_log(1 + noise**-2.0)
+    variance, total = noise**2, _half_log(1 + noise**-2.0)
     own = np.eye(factors, dtype=bool)
     mixed = np.where(own, (1 - 2 / factors) ** 2, 4 / factors**2)  # U_kl^2
     alone, rest = np.where(own, total, 0.0), np.where(own, 0.0, total)
     if attack == "redundancy":
-        copied = half_log(ratio((1, 1 + variance), (1, variance), alpha))
-        added_alone = half_log(ratio((1, 1 + variance), (1, 1 + variance - mixed), alpha))
+        copied = _half_log(ratio((1, 1 + variance), (1, variance), alpha))
+        added_alone = _half_log(ratio((1, 1 + variance), (1, 1 + variance - mixed), alpha))
         alone = np.hstack([alone, added_alone])
         rest = np.hstack([np.where(own, copied, total), np.full_like(rest, total)])
     elif attack == "synergy":
-        masked = half_log(ratio((1 + variance, 1), (variance, 1), alpha))
+        masked = _half_log(ratio((1 + variance, 1), (variance, 1), alpha))
         high, low = (1 + variance) * (1 + variance), variance * (1 + variance)
-        unmixed = half_log(ratio((high, 1 + variance), (low, variance + mixed), alpha))
+        unmixed = _half_log(ratio((high, 1 + variance), (low, variance + mixed), alpha))
         alone, rest = np.hstack([np.where(own, masked, 0.0), 0.0 * rest]), np.hstack([rest, unmixed])
     return FactorInformation(
         factors=tuple(f"y{k}" for k in range(factors)),
@@ -69,11 +69,11 @@ def sampled(
     """The same from draws of y and z: means of log p(z_S | y_k) - log p(z_S), unbiased. Arguments and errors as of
     `exact`, but alpha must be finite.
     """
-    require(attack, factors, noise)
+    _require(attack, factors, noise)
     generator, draws = generator_or_default(generator), require_int("draws", draws, 2)
     y = generator.standard_normal((draws, factors))
     z = y + noise * generator.standard_normal(y.shape)
-    kind, (alpha, mixing) = ATTACKS[attack], checked(alpha, None, factors)
+    kind, (alpha, mixing) = _ATTACKS[attack], checked(alpha, None, factors)
 
     def mapped(means: np.ndarray, noises: np.ndarray) -> np.ndarray:
         return means if kind is None else kind.mixed(means, noises, alpha, mixing)
@@ -115,7 +115,7 @@ def ratio(over: tuple, under: tuple, alpha: float) -> np.ndarray:
     return np.asarray((over[0] + alpha**2 * over[1]) / (under[0] + alpha**2 * under[1]))
 
 
-def half_log(x: np.ndarray | float) -> np.ndarray:
+def _half_log(x: np.ndarray | float) -> np.ndarray:
     return 0.5 * np.log(x)
 
 
@@ -125,10 +125,10 @@ def latent_names(attack: str, factors: int) -> tuple[str, ...]:
     return latents if attack == "none" else added(latents)
 
 
-def require(attack: str, factors: int, noise: float) -> None:
+def _require(attack: str, factors: int, noise: float) -> None:
     """Argument checks of exact and sampled."""
-    if attack not in ATTACKS:
-        raise ValueError(f"attack must be one of {', '.join(ATTACKS)}, got {attack!r}.")
+    if attack not in _ATTACKS:
+        raise ValueError(f"attack must be one of {', '.join(_ATTACKS)}, got {attack!r}.")
     require_int("factors", factors, 2)
     if not (np.isfinite(noise) and noise > 0):
         raise ValueError(f"noise must be a finite standard deviation above 0, got {noise!r}.")

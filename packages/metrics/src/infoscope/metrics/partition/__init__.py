@@ -13,11 +13,5 @@ from infoscope.metrics.partition.evaluation import enumerate_outcomes, evaluate,
 from infoscope.metrics.partition.report import NullTest, PartitionReport, compare, holm
 
 __all__ = [
-    "NullTest",
-    "PartitionReport",
-    "compare",
-    "enumerate_outcomes",
-    "evaluate",
-    "evaluate_posterior",
-    "holm",
-]
+    "NullTest", "PartitionReport", "compare", "enumerate_outcomes", "evaluate", "evaluate_posterior", "holm",
+]  # fmt: skip

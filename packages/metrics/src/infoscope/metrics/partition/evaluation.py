@@ -43,9 +43,9 @@ from infoscope.metrics.partition.terms import (
     without_repeats,
 )
 
-NULLS = (Term(("z_y",), "d", "y"), Term(("z_d",), "y", "d"), Term(("z_x",), "y"), Term(("z_x",), "d", "y"))
-FEWEST_RESAMPLES = 10
-SHARES = {CLASSIFIER: 0.55, NEIGHBOURS: 0.35}  # of the time, roughly; the tests take the rest
+_NULLS = (Term(("z_y",), "d", "y"), Term(("z_d",), "y", "d"), Term(("z_x",), "y"), Term(("z_x",), "d", "y"))
+_FEWEST_RESAMPLES = 10
+_SHARES = {CLASSIFIER: 0.55, NEIGHBOURS: 0.35}  # of the time, roughly; the tests take the rest
 
 
 def evaluate(
@@ -83,28 +83,28 @@ def evaluate(
     """
     numbers = as_blocks(given(blocks))
     n = len(next(iter(numbers.values())))
-    labels = as_labels(y, d, n)
+    labels = _as_labels(y, d, n)
     generator, report_progress = generator_or_default(generator), progress or (lambda share, what: None)
     if not 1 <= require_int("k", k, 1) < n // 2:
         raise ValueError(f"k must be below the rows of a half-sample, {n // 2}, got {k}.")
-    require_int("resamples", resamples, FEWEST_RESAMPLES)
+    require_int("resamples", resamples, _FEWEST_RESAMPLES)
     require_int("permutations", permutations, 0)
     row_groups = np.arange(n) if groups is None else coded("groups", groups, n)
     names = tuple(numbers)
     terms = terms_of(names)
 
     plan = uncertainty.halves(n, resamples, generator, None if groups is None else row_groups)
-    stage = within(report_progress, 0.0, SHARES[CLASSIFIER])
+    stage = within(report_progress, 0.0, _SHARES[CLASSIFIER])
     subsets = list(dict.fromkeys(term.blocks for term in terms if term.blocks))
     fitted = classifier.cross_fit(
         numbers, labels, row_groups, family, folds, subsets, generator=generator, progress=stage
     )  # fmt: skip
-    stage = within(report_progress, SHARES[CLASSIFIER], SHARES[NEIGHBOURS])
+    stage = within(report_progress, _SHARES[CLASSIFIER], _SHARES[NEIGHBOURS])
     separate, remarks = without_repeats(numbers, generator)
     near = by_neighbours(separate, labels, terms, plan, k, remarks, stage)
     routes = near, by_classifier(fitted, terms)
-    stage = within(report_progress, sum(SHARES.values()), 1.0 - sum(SHARES.values()))
-    tests = null_tests(separate, labels, None if groups is None else row_groups, k, permutations, generator, stage)
+    stage = within(report_progress, sum(_SHARES.values()), 1.0 - sum(_SHARES.values()))
+    tests = _null_tests(separate, labels, None if groups is None else row_groups, k, permutations, generator, stage)
 
     own_terms = list(dict.fromkeys(term for _, part in seed_parts(names) for term in part))
     own = by_numbers(numbers, labels, own_terms, k, generator)
@@ -133,7 +133,7 @@ def given(blocks: Mapping[str, ArrayLike | None] | Any) -> dict[str, ArrayLike]:
     return present
 
 
-def as_labels(y: ArrayLike, d: ArrayLike, n: int) -> dict[str, NDArray[np.int64]]:
+def _as_labels(y: ArrayLike, d: ArrayLike, n: int) -> dict[str, NDArray[np.int64]]:
     """Codes of y and d [n] in the order of their values. ValueError: other lengths, missing values, one class only."""
     found = {name: as_codes(name, label) for name, label in (("y", y), ("d", d))}
     for name, codes in found.items():
@@ -149,7 +149,7 @@ def within(progress: Progress, start: float, share: float) -> Progress:
     return lambda done, what: progress(start + share * done, what)
 
 
-def null_tests(
+def _null_tests(
     blocks: Mapping[str, NDArray],
     labels: Mapping[str, NDArray],
     groups: NDArray | None,
@@ -160,7 +160,7 @@ def null_tests(
 ) -> dict[str, NullTest]:
     """Permutation tests of the terms that should be 0, of the blocks that are present."""
     found: dict[str, tuple[float, str]] = {}
-    for term in NULLS if permutations else ():
+    for term in _NULLS if permutations else ():
         block = term.blocks[0]
         if block not in blocks:
             continue
@@ -175,7 +175,7 @@ def null_tests(
             found[term.name] = test.p_value, among + (f" of equal {term.given.upper()}" if term.given else "")
         except ValueError as error:
             found[term.name] = np.nan, str(error)
-        progress(len(found) / len(NULLS), f"permutations: {term.name}")
+        progress(len(found) / len(_NULLS), f"permutations: {term.name}")
     adjusted = holm([p for p, _ in found.values()])
     return {name: NullTest(p, float(q), said) for (name, (p, said)), q in zip(found.items(), adjusted, strict=True)}
 
@@ -205,7 +205,7 @@ def evaluate_posterior(
         raise ValueError(f"scales must be of the blocks {list(given(means))} of means, got {list(given(scales))}.")
     posteriors = {name: GaussianPosterior(mean, scales[name]) for name, mean in as_blocks(given(means)).items()}
     n = next(iter(posteriors.values())).n
-    labels = as_labels(y, d, n)
+    labels = _as_labels(y, d, n)
     row_groups = np.arange(n) if groups is None else coded("groups", groups, n)
     names, whole_draws = tuple(posteriors), require_int("draws", draws, 2)
     route = by_posterior(
@@ -228,7 +228,7 @@ def enumerate_outcomes(
     sum to 1.
     """
     m = len(np.asarray(y))
-    labels = as_labels(y, d, m)
+    labels = _as_labels(y, d, m)
     columns = {name: coded(f"block {name!r}", block, m) for name, block in given(blocks).items()}
     weights = np.full(m, 1 / m) if probabilities is None else np.asarray(probabilities, dtype=np.float64)
     if weights.shape != (m,) or not (weights >= 0).all() or abs(weights.sum() - 1) > 1e-9:

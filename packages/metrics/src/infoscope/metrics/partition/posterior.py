@@ -19,7 +19,7 @@ from infoscope.estimators.classifier.information import clustered_error
 from infoscope.metrics.factor_information.posterior import GaussianPosterior
 from infoscope.metrics.partition.terms import POSTERIOR, Progress, Term, TermEstimates, joint
 
-ELEMENTS = 2**23  # of a table of draws by rows, 64 MiB
+_ELEMENTS = 2**23  # of a table of draws by rows, 64 MiB
 
 
 def by_posterior(
@@ -41,17 +41,17 @@ def by_posterior(
     rows = order[((np.arange(draws) + generator.random(draws)) * (n / draws)).astype(np.int64).clip(max=n - 1)]
     z = {name: torch.as_tensor(posterior.draw(rows, generator)) for name, posterior in posteriors.items()}
     subsets = list(dict.fromkeys(term.blocks for term in terms if term.blocks))
-    step = max(1, ELEMENTS // n)
+    step = max(1, _ELEMENTS // n)
     parts = []
     for begin in range(0, draws, step):
         here = slice(begin, begin + step)
-        logs = {name: log_densities(z[name][here], posteriors[name]) for name in posteriors}
-        parts.append({subset: log_averages(sum(logs[b] for b in subset), labels, rows[here]) for subset in subsets})
+        logs = {name: _log_densities(z[name][here], posteriors[name]) for name in posteriors}
+        parts.append({subset: _log_averages(sum(logs[b] for b in subset), labels, rows[here]) for subset in subsets})
         progress(min(begin + step, draws) / draws, f"posterior: draw {min(begin + step, draws)} of {draws}")
     averages = {
         subset: {key: np.concatenate([p[subset][key] for p in parts]) for key in parts[0][subset]} for subset in subsets
     }
-    shares = log_shares(labels, rows)
+    shares = _log_shares(labels, rows)
     influences = {term: pointwise(term, averages, shares) for term in terms}
     values = {term: float(influence.mean()) for term, influence in influences.items()}
     own = np.unique(groups[rows], return_inverse=True)[1]
@@ -66,7 +66,7 @@ def pointwise(term: Term, averages: Mapping, shares: Mapping) -> NDArray[np.floa
     return averages[term.blocks][both] - averages[term.blocks][term.given]
 
 
-def log_densities(z: Tensor, posterior: GaussianPosterior) -> Tensor:
+def _log_densities(z: Tensor, posterior: GaussianPosterior) -> Tensor:
     """log q(z | x) up to a constant, of draws z [m, dim] at every row [m, n], by two products of matrices."""
     mean, scale = torch.as_tensor(posterior.mean), torch.as_tensor(posterior.scale)
     centre = mean.mean(dim=0)
@@ -75,7 +75,7 @@ def log_densities(z: Tensor, posterior: GaussianPosterior) -> Tensor:
     return level + z @ (mean * precision).T - 0.5 * z**2 @ precision.T
 
 
-def log_averages(logs: Tensor, labels: Mapping[str, NDArray], rows: NDArray) -> dict[str, NDArray[np.float64]]:
+def _log_averages(logs: Tensor, labels: Mapping[str, NDArray], rows: NDArray) -> dict[str, NDArray[np.float64]]:
     """log of the average density [m] over the rows that share a draw's labels: none, y, d, both; nats.
 
     logs [m, n] of draws that came from `rows` [m]. Densities are divided by those at the own row.
@@ -94,7 +94,7 @@ def log_averages(logs: Tensor, labels: Mapping[str, NDArray], rows: NDArray) -> 
     return found
 
 
-def log_shares(labels: Mapping[str, NDArray], rows: NDArray) -> dict[str, NDArray[np.float64]]:
+def _log_shares(labels: Mapping[str, NDArray], rows: NDArray) -> dict[str, NDArray[np.float64]]:
     """log of the share of all rows that have a draw's labels [m]: none, y, d, both."""
     found = {"": np.zeros(len(rows))}
     for names in ("y", "d", "yd"):

@@ -16,8 +16,8 @@ from infoscope.estimators import npeet
 from infoscope.metrics.partition.terms import Term, TermEstimates
 
 AS_NUMBERS = "labels-as-numbers"
-MOST_DIMS, VARIANCE = 30, 0.95  # wider blocks are reduced to the principal components with that share of the variance
-NOTE = "class codes taken as numbers: depends on how classes are numbered; no valid error."
+_MOST_DIMS, _VARIANCE = 30, 0.95  # wider blocks are reduced to the principal components with that share of the variance
+_NOTE = "class codes taken as numbers: depends on how classes are numbered; no valid error."
 
 
 def by_numbers(
@@ -31,7 +31,7 @@ def by_numbers(
 
     No interval: the bootstrap with replacement that was used duplicates points, and can exclude even its own estimate.
     """
-    inputs = {name: reduced(block) for name, block in blocks.items()}
+    inputs = {name: _reduced(block) for name, block in blocks.items()}
     codes = {name: label.astype(float)[:, None] for name, label in labels.items()}
     values = {
         term: npeet.mi(
@@ -41,16 +41,16 @@ def by_numbers(
     }
     unknown = np.full(1, np.nan)
     return TermEstimates(
-        AS_NUMBERS, values, dict.fromkeys(values, unknown), dict.fromkeys(values, (NOTE,)), {}, no_error, 1
+        AS_NUMBERS, values, dict.fromkeys(values, unknown), dict.fromkeys(values, (_NOTE,)), {}, _no_error, 1
     )
 
 
-def reduced(block: NDArray[np.float64]) -> NDArray[np.float64]:
+def _reduced(block: NDArray[np.float64]) -> NDArray[np.float64]:
     """The block [n, d], or its principal components where it is wide."""
-    if block.shape[1] <= MOST_DIMS or not np.ptp(block):
+    if block.shape[1] <= _MOST_DIMS or not np.ptp(block):
         return block
-    return PCA(VARIANCE, svd_solver="full").fit_transform(block)
+    return PCA(_VARIANCE, svd_solver="full").fit_transform(block)
 
 
-def no_error(influence: NDArray[np.float64]) -> float:
+def _no_error(influence: NDArray[np.float64]) -> float:
     return float("nan")

@@ -20,7 +20,7 @@ COLUMNS = [
     "quantity", "route", "value", "standard_error", "low", "high", "unit", "n", "groups", "p_value", "p_holm", "note",
 ]  # fmt: skip
 
-DIFFERENCES = [
+_DIFFERENCES = [
     "quantity", "a", "b", "difference", "standard_error", "low", "high", "unit", "n", "groups", "p_value",
 ]  # fmt: skip
 
@@ -119,7 +119,7 @@ class PartitionReport:
     def to_json(self) -> dict[str, Any]:
         """Everything but the pointwise values, as plain numbers, strings and dicts; None where there is no number."""
         records = self.table().astype(object).to_dict("records")
-        plain = [{name: None if no_number(value) else value for name, value in record.items()} for record in records]
+        plain = [{name: None if _no_number(value) else value for name, value in record.items()} for record in records]
         return {
             "blocks": dict(self.blocks),
             "n": self.n,
@@ -130,7 +130,7 @@ class PartitionReport:
         }
 
 
-def no_number(value: Any) -> bool:
+def _no_number(value: Any) -> bool:
     return isinstance(value, float) and not np.isfinite(value)
 
 
@@ -181,7 +181,7 @@ def compare(reports: Mapping[str, PartitionReport]) -> pd.DataFrame:
                     f"reports must have one {setting}, got {ours!r} in {first!r} and {theirs!r} in {name!r}."
                 )
     rows = [row for a, b in combinations(reports, 2) for row in differences(a, b, reports[a], reports[b])]
-    found = pd.DataFrame(rows, columns=DIFFERENCES)
+    found = pd.DataFrame(rows, columns=_DIFFERENCES)
     found["p_holm"] = holm(found["p_value"])
     return found
 

@@ -21,15 +21,15 @@ from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import pid
 from infoscope.metrics.partition.terms import BLOCKS, NOTHING, Figure, Linear, Term, TermEstimates, absent
 
-TYPICAL_ENTROPY, MAX_SCORE = 2.5, 3.0  # of the seed score
-JOINT_LEVEL = 0.975  # of each of two intervals that hold together with 95 % (Bonferroni)
+_TYPICAL_ENTROPY, _MAX_SCORE = 2.5, 3.0  # of the seed score
+_JOINT_LEVEL = 0.975  # of each of two intervals that hold together with 95 % (Bonferroni)
 
-H_Y, H_D, H_YD = Term((), "y"), Term((), "d"), Term((), "yd")
-H_Y_GIVEN_D, H_D_GIVEN_Y = Term((), "y", "d"), Term((), "d", "y")
-SHARED: Linear = {H_Y: 1.0, H_Y_GIVEN_D: -1.0}  # I(Y;D)
-ASPECTS = (("y", ""), ("d", ""), ("y", "d"), ("d", "y"), ("yd", ""))
-CONDITIONAL = (("y", "d"), ("d", "y"))
-OWNER = {"y": "z_y", "d": "z_d"}
+_H_Y, _H_D, _H_YD = Term((), "y"), Term((), "d"), Term((), "yd")
+_H_Y_GIVEN_D, _H_D_GIVEN_Y = Term((), "y", "d"), Term((), "d", "y")
+_SHARED: Linear = {_H_Y: 1.0, _H_Y_GIVEN_D: -1.0}  # I(Y;D)
+_ASPECTS = (("y", ""), ("d", ""), ("y", "d"), ("d", "y"), ("yd", ""))
+_CONDITIONAL = (("y", "d"), ("d", "y"))
+_OWNER = {"y": "z_y", "d": "z_d"}
 
 Names = tuple[str, ...]
 
@@ -44,34 +44,36 @@ def co_information(block: str) -> Linear:
     return {Term((block,), "y"): 1.0, Term((block,), "d"): 1.0, Term((block,), "yd"): -1.0}
 
 
-def quantities(blocks: Names) -> dict[str, Linear | str]:
+def _quantities(blocks: Names) -> dict[str, Linear | str]:
     """Every quantity by its name, for the blocks that are present; for the others why there is none."""
-    found: dict[str, Linear | str] = {term.name: {term: 1.0} for term in (H_Y, H_D, H_YD, H_Y_GIVEN_D, H_D_GIVEN_Y)}
-    found["I(Y;D)"] = SHARED
+    found: dict[str, Linear | str] = {
+        term.name: {term: 1.0} for term in (_H_Y, _H_D, _H_YD, _H_Y_GIVEN_D, _H_D_GIVEN_Y)
+    }
+    found["I(Y;D)"] = _SHARED
     for block in BLOCKS:
-        for target, given in ASPECTS:
+        for target, given in _ASPECTS:
             term = Term((block,), target, given)
-            found[term.name] = {term: 1.0} if block in blocks else not_applicable(block)
-        gap = {Term((block,), *aspect): sign for aspect, sign in zip(ASPECTS, (1.0, -1.0, -1.0, 1.0), strict=False)}
-        found[f"co-information({block};Y;D)"] = co_information(block) if block in blocks else not_applicable(block)
-        found[f"chain-rule gap of {block}"] = gap if block in blocks else not_applicable(block)
-    for target, given in ASPECTS[2:]:
+            found[term.name] = {term: 1.0} if block in blocks else _not_applicable(block)
+        gap = {Term((block,), *aspect): sign for aspect, sign in zip(_ASPECTS, (1.0, -1.0, -1.0, 1.0), strict=False)}
+        found[f"co-information({block};Y;D)"] = co_information(block) if block in blocks else _not_applicable(block)
+        found[f"chain-rule gap of {block}"] = gap if block in blocks else _not_applicable(block)
+    for target, given in _ASPECTS[2:]:
         found[Term(blocks, target, given).name] = {Term(blocks, target, given): 1.0}
-    for target, given in CONDITIONAL:
-        rests = [others(blocks, block) for block in blocks] + [others(blocks, OWNER[target], "z_dy")]
+    for target, given in _CONDITIONAL:
+        rests = [others(blocks, block) for block in blocks] + [others(blocks, _OWNER[target], "z_dy")]
         for rest in filter(None, rests):
             found[Term(rest, target, given).name] = {Term(rest, target, given): 1.0}
     return found
 
 
-def not_applicable(block: str) -> str:
+def _not_applicable(block: str) -> str:
     return f"not applicable: there is no {block}."
 
 
 def terms_of(blocks: Names) -> list[Term]:
     """Every term that the quantities and scores of these blocks are made of."""
     return list(
-        dict.fromkeys(term for terms in quantities(blocks).values() if not isinstance(terms, str) for term in terms)
+        dict.fromkeys(term for terms in _quantities(blocks).values() if not isinstance(terms, str) for term in terms)
     )
 
 
@@ -79,14 +81,14 @@ def figures(route: TermEstimates, blocks: Names) -> dict[str, Figure]:
     """Every quantity of a route by its name."""
     return {
         name: absent(terms) if isinstance(terms, str) else route.linear(terms)
-        for name, terms in quantities(blocks).items()
+        for name, terms in _quantities(blocks).items()
     }
 
 
 def scores(route: TermEstimates, blocks: Names) -> dict[str, Figure]:
     """Every score of a route by its name; see `PartitionReport.scores`."""
     found = seed_scores(route, blocks)
-    found["seed_ceiling"] = scaled(route, route.linear({H_YD: 1.0}), 1.0 / (TYPICAL_ENTROPY * MAX_SCORE))
+    found["seed_ceiling"] = scaled(route, route.linear({_H_YD: 1.0}), 1.0 / (_TYPICAL_ENTROPY * _MAX_SCORE))
     found |= unique(route, blocks, "")
     if "z_dy" in blocks:
         found |= unique(route, others(blocks, "z_dy"), "_without_z_dy")
@@ -105,7 +107,7 @@ def seed_parts(blocks: Names) -> list[tuple[float, Linear]]:
     parts: list[tuple[float, str, Mapping[tuple[str, str], float]]] = [
         (1.0, "z_y", {("y", "d"): 1.0}),
         (1.0, "z_d", {("d", "y"): 1.0}),
-        (1.0, "z_dy", dict(zip(ASPECTS, (0.5, 0.5, -0.5, -0.5), strict=False))),
+        (1.0, "z_dy", dict(zip(_ASPECTS, (0.5, 0.5, -0.5, -0.5), strict=False))),
         (-1.0, "z_y", {("d", "y"): 1.0}),
         (-1.0, "z_d", {("y", "d"): 1.0}),
         (-1.0, "z_x", {("y", ""): 1.0, ("d", "y"): 1.0}),
@@ -120,10 +122,10 @@ def seed_parts(blocks: Names) -> list[tuple[float, Linear]]:
 def seed_scores(route: TermEstimates, blocks: Names) -> dict[str, Figure]:
     """The seed's score, of terms in nats and in bits."""
     units = {"seed": 1.0, "seed_bits": 1 / NATS_PER_BIT}
-    return {name: partition_quality(route, blocks, unit) for name, unit in units.items()}
+    return {name: _partition_quality(route, blocks, unit) for name, unit in units.items()}
 
 
-def partition_quality(route: TermEstimates, blocks: Names, units: float) -> Figure:
+def _partition_quality(route: TermEstimates, blocks: Names, units: float) -> Figure:
     """The seed's sum, with its constants and clips, from terms in nats (units 1) or bits (1 / log 2).
 
     (I(z_y;Y|D) + I(z_d;D|Y) + max(0, co-information of z_dy) - I(z_y;D|Y) - I(z_d;Y|D) - I(z_x;Y,D)) / 7.5, where each
@@ -139,7 +141,7 @@ def partition_quality(route: TermEstimates, blocks: Names, units: float) -> Figu
             total |= {term: total.get(term, 0.0) + sign * factor for term, factor in terms.items()}
     if not total:
         return Figure(0.0, np.nan, np.nan, np.nan, "1", ("every term was clipped at 0; no error there.",))
-    raw = scaled(route, route.linear(total), units / (TYPICAL_ENTROPY * MAX_SCORE))
+    raw = scaled(route, route.linear(total), units / (_TYPICAL_ENTROPY * _MAX_SCORE))
     return clipped(raw, 1.0)
 
 
@@ -157,27 +159,27 @@ def clipped(raw: Figure, most: float = np.inf) -> Figure:
 def unique(route: TermEstimates, blocks: Names, suffix: str) -> dict[str, Figure]:
     """PQ_Y, PQ_D (raw and clipped at 0) and PQ = sqrt(PQ_Y PQ_D) of some blocks."""
     found = {}
-    for (target, given), entropy in zip(CONDITIONAL, (H_Y_GIVEN_D, H_D_GIVEN_Y), strict=True):
-        owner, name = OWNER[target], f"unique_{target}"
+    for (target, given), entropy in zip(_CONDITIONAL, (_H_Y_GIVEN_D, _H_D_GIVEN_Y), strict=True):
+        owner, name = _OWNER[target], f"unique_{target}"
         if owner in blocks:
             rest = others(blocks, owner)
             own = {Term((owner,), target, given): 1.0} | ({Term(rest, target, given): -1.0} if rest else {})
             raw = route.ratio(own, {entropy: 1.0})
         else:
-            raw = absent(not_applicable(owner), "1")
+            raw = absent(_not_applicable(owner), "1")
         found |= {f"{name}_raw{suffix}": raw, f"{name}{suffix}": clipped(raw)}
     raws = found[f"unique_y_raw{suffix}"], found[f"unique_d_raw{suffix}"]
-    return found | {f"unique{suffix}": geometric_mean(route, *raws)}
+    return found | {f"unique{suffix}": _geometric_mean(route, *raws)}
 
 
-def geometric_mean(route: TermEstimates, a: Figure, b: Figure) -> Figure:
+def _geometric_mean(route: TermEstimates, a: Figure, b: Figure) -> Figure:
     """sqrt(max(0, a) max(0, b)). Interval: all values over the joint 95 % rectangle of a and b, so a cautious one.
 
     Standard error by the delta method; none where either 95 % interval reaches 0, where the root has no slope.
     """
     if a.influence is None or b.influence is None:
         return absent("; ".join(dict.fromkeys((*a.notes, *b.notes))), "1")
-    reach = route.quantile(JOINT_LEVEL)
+    reach = route.quantile(_JOINT_LEVEL)
     value, low, high = (
         sqrt(max(0.0, a.value + t * a.standard_error) * max(0.0, b.value + t * b.standard_error))
         for t in (0.0, -reach, reach)
@@ -194,19 +196,19 @@ def beside(route: TermEstimates, blocks: Names) -> dict[str, Figure]:
 
     def share(block: str, target: str, given: str, entropy: Term) -> Figure:
         if block not in blocks:
-            return absent(not_applicable(block), "1")
+            return absent(_not_applicable(block), "1")
         return route.ratio({Term((block,), target, given): 1.0}, {entropy: 1.0})
 
     found = {
-        "leakage_of_d_in_z_y": share("z_y", "d", "y", H_D_GIVEN_Y),
-        "leakage_of_y_in_z_d": share("z_d", "y", "d", H_Y_GIVEN_D),
-        "residual_in_z_x": share("z_x", "yd", "", H_YD),
-        "sufficiency": route.ratio({Term(blocks, "yd"): 1.0}, {H_YD: 1.0}),
+        "leakage_of_d_in_z_y": share("z_y", "d", "y", _H_D_GIVEN_Y),
+        "leakage_of_y_in_z_d": share("z_d", "y", "d", _H_Y_GIVEN_D),
+        "residual_in_z_x": share("z_x", "yd", "", _H_YD),
+        "sufficiency": route.ratio({Term(blocks, "yd"): 1.0}, {_H_YD: 1.0}),
     }
     if "z_dy" not in blocks:
-        return found | dict.fromkeys(("synergy_of_z_dy", "redundancy_of_z_dy"), absent(not_applicable("z_dy"), "1"))
-    left_y, left_d, shared = (route.linear(terms) for terms in ({H_Y_GIVEN_D: 1.0}, {H_D_GIVEN_Y: 1.0}, SHARED))
-    least = H_Y_GIVEN_D if left_y.value <= left_d.value else H_D_GIVEN_Y
+        return found | dict.fromkeys(("synergy_of_z_dy", "redundancy_of_z_dy"), absent(_not_applicable("z_dy"), "1"))
+    left_y, left_d, shared = (route.linear(terms) for terms in ({_H_Y_GIVEN_D: 1.0}, {_H_D_GIVEN_Y: 1.0}, _SHARED))
+    least = _H_Y_GIVEN_D if left_y.value <= left_d.value else _H_D_GIVEN_Y
     synergy = {term: -factor for term, factor in co_information("z_dy").items()}
     found["synergy_of_z_dy"] = clipped(route.ratio(synergy, {least: 1.0}))
     if not shared.low > NOTHING:
@@ -214,7 +216,7 @@ def beside(route: TermEstimates, blocks: Names) -> dict[str, Figure]:
         reason = f"I(Y;D) is {size} nats, not distinguishable from 0: there is nothing z_dy could be redundant about."
         found["redundancy_of_z_dy"] = absent(reason, "1")
     else:
-        found["redundancy_of_z_dy"] = clipped(route.ratio(co_information("z_dy"), SHARED))
+        found["redundancy_of_z_dy"] = clipped(route.ratio(co_information("z_dy"), _SHARED))
     return found
 
 
@@ -224,7 +226,7 @@ def bounds(route: TermEstimates, blocks: Names) -> dict[str, Figure]:
     The error is that of the branch which is active; where the other is close, the interval is too narrow.
     """
     found = {}
-    for target, given in CONDITIONAL:
+    for target, given in _CONDITIONAL:
         for block in blocks if len(blocks) > 1 else ():
             parts = [
                 Term((block,), target, given),

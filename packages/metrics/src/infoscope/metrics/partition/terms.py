@@ -29,7 +29,7 @@ from infoscope.estimators.variables import jitter
 BLOCKS = ("z_y", "z_x", "z_dy", "z_d")
 NEIGHBOURS, CLASSIFIER, POSTERIOR, EXACT = "neighbours", "classifier", "posterior", "exact"
 LEVEL = 0.95
-REPEATED = 0.01  # share of rows that repeat others, from which on one pass over the neighbours is impossible
+_REPEATED = 0.01  # share of rows that repeat others, from which on one pass over the neighbours is impossible
 NOTHING = 1e-9  # nats; exact information below it is rounding
 
 Progress = Callable[[float, str], None]
@@ -159,7 +159,7 @@ def by_neighbours(
         finally:
             progress((done + 1) / len(terms), f"neighbours: {term.name}")
         values[term], influences[term] = (found.value, found.estimates) if found else (0.0, np.zeros(plan.count))
-        notes[term] = (*neighbour_notes(found, term), *(remarks[name] for name in term.blocks if name in remarks))
+        notes[term] = (*_neighbour_notes(found, term), *(remarks[name] for name in term.blocks if name in remarks))
     degrees = degrees_of_freedom(plan)
     return TermEstimates(NEIGHBOURS, values, influences, notes, missing, lambda s: standard_error(s, plan), degrees)
 
@@ -167,7 +167,7 @@ def by_neighbours(
 def without_repeats(
     blocks: Mapping[str, NDArray], generator: np.random.Generator
 ) -> tuple[dict[str, NDArray], dict[str, str]]:
-    """Blocks without repeated rows, for neighbours, and a remark on each that had more than `REPEATED` of them.
+    """Blocks without repeated rows, for neighbours, and a remark on each that had more than `_REPEATED` of them.
 
     Where rows repeat (units that are off), noise of 1e-6 standard deviations that is independent of everything puts the
     equal ones in random order.
@@ -179,7 +179,7 @@ def without_repeats(
             continue
         _, counts = np.unique(block, axis=0, return_counts=True)
         share = counts[counts > 1].sum() / len(block)
-        if share > REPEATED:
+        if share > _REPEATED:
             centred = block - block.mean(axis=0)
             centred[:, varying] = jitter(centred[:, varying], generator, relative=1e-6)
             found[name] = centred
@@ -187,7 +187,7 @@ def without_repeats(
     return found, notes
 
 
-def neighbour_notes(found: uncertainty.Uncertain | None, term: Term) -> tuple[str, ...]:
+def _neighbour_notes(found: uncertainty.Uncertain | None, term: Term) -> tuple[str, ...]:
     """What must be known of a neighbour estimate; None is that of a constant block."""
     if found is None:
         return ("the block is constant: it shares nothing.",)

@@ -9,15 +9,15 @@ from typing import Any, Protocol
 from infoscope.metrics.partition.terms import CLASSIFIER, EXACT, NEIGHBOURS, NOTHING, POSTERIOR, Figure
 from infoscope.metrics.pid import CROSSED
 
-SURE = 2.0  # standard errors by which two routes must differ to disagree
-SLIGHT = 5e-4  # nats; differences below are not even seen in what is printed
-SIGNIFICANT = 0.05
-COMPARED = ("I(z_y;Y|D)", "I(z_y;D|Y)", "I(z_d;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)", "I(z_dy;Y,D)")
+_SURE = 2.0  # standard errors by which two routes must differ to disagree
+_SLIGHT = 5e-4  # nats; differences below are not even seen in what is printed
+_SIGNIFICANT = 0.05
+_COMPARED = ("I(z_y;Y|D)", "I(z_y;D|Y)", "I(z_d;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)", "I(z_dy;Y,D)")
 SEED_LIMITS = (
     "The constants of the old score (typical entropy 2.5, three terms) are no property of these labels; it rewards "
     "co-information, which cannot exceed I(Y;D); it ignores Y or D alone in z_dy, and counts an absent block as 0."
 )
-POSTERIOR_LIMITS = (
+_POSTERIOR_LIMITS = (
     "Not shown: what a reader of finite means could use. Where the posteriors of rows do not overlap, a draw tells its "
     "row, and every block holds everything. Nor what holds for other rows: these are the population, so differences "
     "between classes that are chance count as information, and a block without any is above 0 here. Errors count rows "
@@ -47,15 +47,15 @@ class Evaluation(Protocol):
 
 def summary(report: Evaluation) -> str:
     """Lines of text."""
-    lines = [heading(report), *score_lines(report), *beside_lines(report), *test_lines(report)]
+    lines = [_heading(report), *_score_lines(report), *_beside_lines(report), *_test_lines(report)]
     if NEIGHBOURS in report.routes:
-        lines += [*disagreements(report), *limits(report)]
+        lines += [*_disagreements(report), *limits(report)]
     if POSTERIOR in report.routes:
-        lines.append(POSTERIOR_LIMITS)
+        lines.append(_POSTERIOR_LIMITS)
     return "\n".join(lines)
 
 
-def heading(report: Evaluation) -> str:
+def _heading(report: Evaluation) -> str:
     widths = ", ".join(f"{name} ({width})" for name, width in report.blocks.items())
     if EXACT in report.routes:
         return f"Exact law of {report.n} outcomes; blocks {widths}."
@@ -83,7 +83,7 @@ def shown(figure: Figure) -> str:
     return f"{value}{error}" + (f" [{low}, {high}]" if isfinite(figure.low) else "")
 
 
-def score_lines(report: Evaluation) -> list[str]:
+def _score_lines(report: Evaluation) -> list[str]:
     found = report.scores()
     lines = [
         f"Score unique (0 to 1, by block alone and nothing else): {shown(found['unique'])}; of Y "
@@ -99,7 +99,7 @@ def score_lines(report: Evaluation) -> list[str]:
     return lines
 
 
-def beside_lines(report: Evaluation) -> list[str]:
+def _beside_lines(report: Evaluation) -> list[str]:
     found, quantities = report.scores(), report.figures[report.main]
     co_information = quantities["co-information(z_dy;Y;D)"]
     kind = " nats; neither redundancy nor synergy is shown"
@@ -118,14 +118,14 @@ def beside_lines(report: Evaluation) -> list[str]:
     ]
 
 
-def test_lines(report: Evaluation) -> list[str]:
+def _test_lines(report: Evaluation) -> list[str]:
     lines = []
     count = sum(isfinite(test.p_value) for test in report.tests.values())
     for name, test in report.tests.items():
         if not isfinite(test.p_value):
             lines.append(f"{name} = 0 could not be tested: {test.exchanged}")
             continue
-        verdict = "it is there" if test.p_holm < SIGNIFICANT else "not shown, which does not mean absent"
+        verdict = "it is there" if test.p_holm < _SIGNIFICANT else "not shown, which does not mean absent"
         lines.append(
             f"{name} = 0: p = {test.p_value:.3g}, {test.p_holm:.3g} after Holm over {count} test{'s' * (count > 1)} "
             f"(permuting {test.exchanged}): {verdict}."
@@ -133,13 +133,13 @@ def test_lines(report: Evaluation) -> list[str]:
     return lines
 
 
-def disagreements(report: Evaluation) -> list[str]:
+def _disagreements(report: Evaluation) -> list[str]:
     """Where the two routes differ by more than their errors, and which of them to believe."""
     lines = []
-    for name in COMPARED:
+    for name in _COMPARED:
         near, usable = report.figures[NEIGHBOURS][name], report.figures[CLASSIFIER][name]
         gap = near.value - usable.value
-        if not isfinite(gap) or abs(gap) <= max(SLIGHT, SURE * hypot(near.standard_error, usable.standard_error)):
+        if not isfinite(gap) or abs(gap) <= max(_SLIGHT, _SURE * hypot(near.standard_error, usable.standard_error)):
             continue
         pair = f"{name}: neighbours {shown(near)}, classifier {shown(usable)}"
         if gap < 0.0:

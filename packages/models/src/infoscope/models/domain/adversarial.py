@@ -15,7 +15,7 @@ from infoscope.models.domain.configs import Adversary, AugmentedDANNConfig, DANN
 from infoscope.models.domain.networks import encoder, perceptron, reversal_strength, reverse_gradient
 
 
-def adversary_weight(adversary: Adversary, progress: float) -> float:
+def _adversary_weight(adversary: Adversary, progress: float) -> float:
     """The weight of the adversarial term when the share `progress` of the training is done."""
     return adversary.weight * (1.0 if adversary.gamma is None else reversal_strength(adversary.gamma, progress))
 
@@ -43,7 +43,7 @@ class DANN(ERM):
 
     def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
         z = self.features(batch.x)
-        weight = adversary_weight(self.settings.adversary, progress)
+        weight = _adversary_weight(self.settings.adversary, progress)
         if player == "adversary":
             return self._adversary_losses(z.detach(), batch.d)
         risk = cross_entropy(self.class_head(z), batch.y)

@@ -31,7 +31,7 @@ def positive(name: str, value: float) -> None:
         raise ValueError(f"{name} must be a number above 0, not {value!r}.")
 
 
-def not_negative(name: str, value: float) -> None:
+def _not_negative(name: str, value: float) -> None:
     """ValueError unless value is a finite number of at least 0."""
     if not _is_number(value):
         raise ValueError(f"{name} must be a number of at least 0, not {value!r}.")
@@ -91,7 +91,7 @@ class Optimisation:
             share(f"optimisation.{name}", getattr(self, name))
             if self.method == "adam" and getattr(self, name) == 1:
                 raise ValueError(f"optimisation.{name} must be below 1 for Adam, not 1.")
-        not_negative("optimisation.weight_decay", self.weight_decay)
+        _not_negative("optimisation.weight_decay", self.weight_decay)
         require_int("optimisation.batch", self.batch, 2)
 
 
@@ -119,12 +119,12 @@ class Adversary:
     def __post_init__(self) -> None:
         object.__setattr__(self, "hidden", widths("adversary.hidden", self.hidden))
         one_of("adversary.method", self.method, ("reversal", "alternating"))
-        not_negative("adversary.weight", self.weight)
+        _not_negative("adversary.weight", self.weight)
         if self.gamma is not None:
             positive("adversary.gamma", self.gamma)
         require_int("adversary.steps", self.steps)
-        not_negative("adversary.gradient_penalty", self.gradient_penalty)
-        for name, valid in (("learning_rate", positive), ("weight_decay", not_negative)):
+        _not_negative("adversary.gradient_penalty", self.gradient_penalty)
+        for name, valid in (("learning_rate", positive), ("weight_decay", _not_negative)):
             value = getattr(self, name)
             if value is None:
                 continue
@@ -219,8 +219,8 @@ class IRMConfig(ERMConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("penalty", self.penalty, ("unbiased", "squared"))
-        not_negative("weight", self.weight)
-        not_negative("weight_before", self.weight_before)
+        _not_negative("weight", self.weight)
+        _not_negative("weight_before", self.weight_before)
         share("switch", self.switch)
 
 
@@ -262,9 +262,9 @@ class AugmentedDANNConfig(DomainConfig):
             raise ValueError(f"blocks must have no z_x for a model that does not reconstruct, not {self.blocks.z_x}.")
         if self.adversary.method != "reversal":
             raise ValueError(f"adversary.method must be reversal for two adversaries, not {self.adversary.method!r}.")
-        not_negative("alpha_y", self.alpha_y)
-        not_negative("alpha_d", self.alpha_d)
-        not_negative("decorrelation", self.decorrelation)
+        _not_negative("alpha_y", self.alpha_y)
+        _not_negative("alpha_d", self.alpha_d)
+        _not_negative("decorrelation", self.decorrelation)
         one_of("decorrelation_form", self.decorrelation_form, DECORRELATIONS)
         if self.decorrelation and self.decorrelation_form == "covariance" and self.blocks.z_dy is None:
             raise ValueError("decorrelation_form must be correlation without a z_dy, not covariance, which is of z_dy.")
@@ -296,8 +296,8 @@ class VariationalConfig(DomainConfig):
         super().__post_init__()
         object.__setattr__(self, "hidden", widths("hidden", self.hidden))
         one_of("reconstruction", self.reconstruction, RECONSTRUCTIONS)
-        not_negative("alpha_y", self.alpha_y)
-        not_negative("alpha_d", self.alpha_d)
+        _not_negative("alpha_y", self.alpha_y)
+        _not_negative("alpha_d", self.alpha_d)
         share("beta_warmup", self.beta_warmup)
         object.__setattr__(self, "beta", _by_block("beta", self.beta, self.blocks))
         object.__setattr__(self, "l1", _by_block("l1", self.l1, self.blocks))
@@ -350,7 +350,7 @@ def _by_block(name: str, weights: Mapping[str, float], blocks: BlockSpec) -> dic
     """The weights of the blocks that exist: a default may name one that this model is without."""
     for block, weight in weights.items():
         one_of(f"block of {name}", block, BLOCK_NAMES)
-        not_negative(f"{name} of {block}", weight)
+        _not_negative(f"{name} of {block}", weight)
     return {block: weight for block, weight in weights.items() if block in blocks.names}
 
 

@@ -20,7 +20,7 @@ from infoscope.models.domain.configs import Network
 from infoscope.models.initialisation import draw_uniform
 
 SMALLEST_SCALE = 1e-7
-LARGEST_GRID = 7
+_LARGEST_GRID = 7
 BACKBONES = {"densenet121": 1024, "resnet18": 512, "resnet50": 2048}
 
 
@@ -83,7 +83,7 @@ def decoder(inputs: int, shape: Sequence[int], network: Network, levels: int = 1
 def _stages(shape: Sequence[int], width: int) -> tuple[list[tuple[int, int]], list[int]]:
     """The sizes from the image to the last grid, and the channels after each halving (at least one)."""
     sizes = [(shape[1], shape[2])]
-    while len(sizes) == 1 or min(sizes[-1]) > LARGEST_GRID:
+    while len(sizes) == 1 or min(sizes[-1]) > _LARGEST_GRID:
         sizes.append(((sizes[-1][0] + 1) // 2, (sizes[-1][1] + 1) // 2))
     return sizes, [width * min(2**stage, 4) for stage in range(len(sizes) - 1)]
 

@@ -17,7 +17,7 @@ from infoscope.models.domain.configs import Optimisation
 from infoscope.models.domain.evaluation import accuracies
 from infoscope.models.domain.items import DomainItems, Minibatches, check_items, fetch
 
-Row = dict[str, float]
+_Row = dict[str, float]
 
 # rule -> the evaluated set that decides, and whether it may choose among the steps of a training
 RULES = {
@@ -41,12 +41,12 @@ class DomainFit:
     rule: str
     step: int
     criterion: float
-    curve: list[Row]
+    curve: list[_Row]
     ended: str
     steps_done: int
 
 
-def select_step(curves: Sequence[Sequence[Row]], rule: str) -> tuple[int, float]:
+def select_step(curves: Sequence[Sequence[_Row]], rule: str) -> tuple[int, float]:
     """The step that a rule of model selection chooses from the curves of one or more trainings, and its criterion.
 
     Rules (Gulrajani & Lopez-Paz 2021, section 3), by the mean accuracy over the domains of an evaluated set:
@@ -73,7 +73,7 @@ def select_step(curves: Sequence[Sequence[Row]], rule: str) -> tuple[int, float]
     return best, criteria[best]
 
 
-def _criterion(curves: Sequence[Sequence[Row]], step: int, name: str) -> float:
+def _criterion(curves: Sequence[Sequence[_Row]], step: int, name: str) -> float:
     key = f"{name}/average"
     rows = [next(row for row in curve if row["step"] == step) for curve in curves]
     if any(key not in row for row in rows):
@@ -91,7 +91,7 @@ def fit_domain(
     rule: str = "last",
     every: int | None = None,
     patience: int | None = None,
-    report: Callable[[int, Row], None] | None = None,
+    report: Callable[[int, _Row], None] | None = None,
     save: Callable[[Callable[[], dict]], None] | None = None,
     state: Mapping[str, Any] | None = None,
 ) -> DomainFit:
@@ -157,7 +157,7 @@ class _Training:
         self.restart = model.restart(steps)
         self.optimisers = self._fresh_optimisers()
         self.done, self.ended = 0, None
-        self.curve: list[Row] = []
+        self.curve: list[_Row] = []
         self.sums: dict[str, list[float]] = {}
         self.best: dict[str, Tensor] | None = None
         model.train()
@@ -166,7 +166,7 @@ class _Training:
         players = self.model.players().items()
         return {name: optimiser(self.model.optimisation(name), parameters) for name, parameters in players}
 
-    def advance(self) -> Row:
+    def advance(self) -> _Row:
         """One step; the terms of its loss."""
         if self.done == self.restart:
             self.optimisers = self._fresh_optimisers()
@@ -188,9 +188,9 @@ class _Training:
             self.sums.setdefault(name, []).append(value)
         return values
 
-    def evaluate(self, sets: Mapping[str, DomainItems], patience: int | None) -> Row:
+    def evaluate(self, sets: Mapping[str, DomainItems], patience: int | None) -> _Row:
         """Adds a row to the curve, keeps the weights if they are the rule's best so far; the accuracies."""
-        scores: Row = {}
+        scores: _Row = {}
         for name, items in sets.items():
             result = accuracies(self.model, items)
             scores |= {f"{name}/{part}": getattr(result, part).value for part in ("average", "overall", "worst")}

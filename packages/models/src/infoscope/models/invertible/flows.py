@@ -11,7 +11,7 @@ from infoscope.models.initialisation import generator_or_default, linear
 from infoscope.models.invertible.base import InvertibleEncoder, Normalisation
 
 
-class Flow(InvertibleEncoder):
+class _Flow(InvertibleEncoder):
     """`blocks` x [triangular map, normalisation] of flat samples [n, features] to codes of the same shape.
 
     Arguments: features; hidden, units of each hidden layer; blocks; statistics, "batch" or "fixed", see
@@ -70,8 +70,8 @@ class Flow(InvertibleEncoder):
         raise NotImplementedError
 
 
-class MaskedAutoregressiveFlow(Flow):
-    """`blocks` x [autoregressive map, normalisation, reversal] (Papamakarios et al. 2017); arguments as `Flow`.
+class MaskedAutoregressiveFlow(_Flow):
+    """`blocks` x [autoregressive map, normalisation, reversal] (Papamakarios et al. 2017); arguments as `_Flow`.
 
     A map is u_i = (x_i - m_i) exp(-a_i), where m_i and a_i depend on x_1 .. x_{i-1} through a MADE with two hidden ReLU
     layers (Germain et al. 2015). Hidden unit k has degree k mod (features - 1), as published: with more features than
@@ -85,8 +85,8 @@ class MaskedAutoregressiveFlow(Flow):
         return Autoregressive(features, hidden, generator)
 
 
-class RealNVP(Flow):
-    """`blocks` x [affine coupling, normalisation] (Dinh et al. 2017); arguments as `Flow`.
+class RealNVP(_Flow):
+    """`blocks` x [affine coupling, normalisation] (Dinh et al. 2017); arguments as `_Flow`.
 
     A coupling keeps every second feature x_k and maps the others to x exp(s(x_k)) + t(x_k); the next one swaps the
     halves. The first keeps the odd positions, counted from 0. s has two hidden tanh layers, t two hidden ReLU layers.

@@ -13,7 +13,7 @@ from infoscope.models.checks import require_int
 from infoscope.models.initialisation import generator_or_default, linear
 from infoscope.models.text.encoder import TextEncoder, Texts
 
-DROPOUT = 0.1  # of the vector that the head reads, as in BERT's fine-tuning
+_DROPOUT = 0.1  # of the vector that the head reads, as in BERT's fine-tuning
 
 
 class SequenceClassifier(nn.Module):
@@ -40,7 +40,7 @@ class SequenceClassifier(nn.Module):
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
         """Logits [n, classes], arguments as the encoder's. While training, the head reads dropped-out vectors."""
         vectors = self.encoder(input_ids, attention_mask, token_type_ids)
-        return self.head(dropout(vectors, DROPOUT, self.training))
+        return self.head(dropout(vectors, _DROPOUT, self.training))
 
     def log_probabilities(self, texts: Texts, batch: int = 64) -> Tensor:
         """Log probabilities (nats) of the classes, float [n, classes] on the CPU, in evaluation mode.

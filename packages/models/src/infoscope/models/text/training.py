@@ -15,8 +15,8 @@ from infoscope.models.checks import classes_of, require_int
 from infoscope.models.text.classifier import SequenceClassifier
 from infoscope.models.text.encoder import TextEncoder, Texts, drawing_from
 
-WEIGHT_DECAY = 0.01
-GREATEST_NORM = 1.0  # of the gradient
+_WEIGHT_DECAY = 0.01
+_GREATEST_NORM = 1.0  # of the gradient
 _SORTED_BATCHES = 32  # within so many batches, texts are sorted by length
 
 
@@ -69,7 +69,7 @@ class ClassifierTraining:
         self._labels, self._generator = labels, generator
         self._rate, self._rising = learning_rate, max(1.0, warm_up * self.total)
         self._optimiser = torch.optim.AdamW(
-            classifier.parameters(), lr=learning_rate, weight_decay=WEIGHT_DECAY, fused=True
+            classifier.parameters(), lr=learning_rate, weight_decay=_WEIGHT_DECAY, fused=True
         )
         self._seed, self._batches = 0, []
         self._settings = {"texts": len(texts), "classes": classes, "steps": self.total, "batch": self._batch}
@@ -120,7 +120,7 @@ class ClassifierTraining:
         loss = cross_entropy(logits, self._labels[rows].to(self._device))
         self._optimiser.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(self.classifier.parameters(), GREATEST_NORM)
+        nn.utils.clip_grad_norm_(self.classifier.parameters(), _GREATEST_NORM)
         self._optimiser.step()
         self.done += 1
         return loss.detach()

@@ -18,15 +18,15 @@ import psutil
 from infoscope.tracking.store.client import environment
 from infoscope.tracking.store.store import first_line, tracking_uri
 
-DATA, CODE = "INFOSCOPE_DATA", "INFOSCOPE_CODE"
-UPLOAD, IMAGE = "upload", "image"  # the working tree goes to the nodes, or they have it already
-FORWARDED = ("INFOSCOPE_", "MLFLOW_TRACKING_", "MLFLOW_HTTP_")  # settings of a sweep; logins, certificates, time-outs
-LEFT_OUT = ["/runs/", "/.venv/", "/.git/", "/tests/", "/docs/", "__pycache__/", "*.egg-info/", ".*_cache/", ".env"]
-ANSWER_SECONDS = 10.0
+_DATA, _CODE = "INFOSCOPE_DATA", "INFOSCOPE_CODE"
+_UPLOAD, _IMAGE = "upload", "image"  # the working tree goes to the nodes, or they have it already
+_FORWARDED = ("INFOSCOPE_", "MLFLOW_TRACKING_", "MLFLOW_HTTP_")  # settings of a sweep; logins, certificates, time-outs
+_LEFT_OUT = ["/runs/", "/.venv/", "/.git/", "/tests/", "/docs/", "__pycache__/", "*.egg-info/", ".*_cache/", ".env"]
+_ANSWER_SECONDS = 10.0
 STARTS = 6  # of a local Ray, each of which takes a minute to fail
-LATE = ("timed out", "timeout", "failed to connect", "failed to start", "overloaded", "unavailable")
-ROOM_SECONDS = 900.0  # a machine in a cloud takes minutes to come
-QUIET = {
+_LATE = ("timed out", "timeout", "failed to connect", "failed to start", "overloaded", "unavailable")
+_ROOM_SECONDS = 900.0  # a machine in a cloud takes minutes to come
+_QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_raylet_start_wait_time_s": "60",  # of a local Ray; half as long is Ray's own
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
@@ -53,10 +53,10 @@ def running() -> Iterator[None]:
     Raises ValueError when that cluster cannot be used, or INFOSCOPE_CODE is neither "upload" nor "image", RayNotStarted
     when there is no local Ray.
     """
-    for name, value in QUIET.items():
+    for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
-    if os.environ.get(DATA):
-        os.environ[DATA] = str(Path(os.environ[DATA]).expanduser().resolve())  # workers may be in another folder
+    if os.environ.get(_DATA):
+        os.environ[_DATA] = str(Path(os.environ[_DATA]).expanduser().resolve())  # workers may be in another folder
     address = os.environ.get("RAY_ADDRESS")
     if address:
         _connect(address)
@@ -84,7 +84,7 @@ def _begin_local() -> None:
             raise
         except Exception as error:  # Ray raises Exception itself
             _end_since(before)
-            late = any(word in str(error).lower() for word in LATE)
+            late = any(word in str(error).lower() for word in _LATE)
             if not late:
                 raise RayNotStarted(f"Ray cannot be started on this machine: {first_line(error)}") from error
             if attempt == STARTS:
@@ -156,7 +156,7 @@ def _check_listens(address: str) -> None:
     if not (host and port.isdecimal() and 0 < int(port) < 65536):
         raise ValueError(f"RAY_ADDRESS is {address!r}; it must be auto or HOST:PORT, such as 10.0.0.1:6379")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_SECONDS).close()
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_SECONDS).close()
     except OSError as error:
         raise ValueError(f"no Ray cluster answers at RAY_ADDRESS={address} ({first_line(error)})") from error
 
@@ -165,18 +165,18 @@ def _cluster_environment() -> dict[str, Any]:
     """Ray's runtime environment of the workers: code, settings, and where the runs are recorded."""
     variables = {"OMP_NUM_THREADS": "1"}
     described: dict[str, Any] = {"worker_process_setup_hook": _settings(), "env_vars": variables}
-    code = os.environ.get(CODE) or UPLOAD
-    if code not in (UPLOAD, IMAGE):
-        raise ValueError(f"{CODE} is {code!r}; it must be {UPLOAD} or {IMAGE}")
-    if code == IMAGE:
+    code = os.environ.get(_CODE) or _UPLOAD
+    if code not in (_UPLOAD, _IMAGE):
+        raise ValueError(f"{_CODE} is {code!r}; it must be {_UPLOAD} or {_IMAGE}")
+    if code == _IMAGE:
         return described
     here = Path.cwd()
     root = "${RAY_RUNTIME_ENV_CREATE_WORKING_DIR}"
     folders = [root, *(f"{root}/{path.relative_to(here)}" for path in sorted(here.glob("packages/*/src")))]
     variables["PYTHONPATH"] = ":".join(folders)
-    data = Path(os.environ.get(DATA) or "/").resolve()
+    data = Path(os.environ.get(_DATA) or "/").resolve()
     inside = [f"/{data.relative_to(here)}/"] if here in data.parents else []
-    return described | {"working_dir": str(here), "excludes": LEFT_OUT + inside}
+    return described | {"working_dir": str(here), "excludes": _LEFT_OUT + inside}
 
 
 def _settings() -> Callable[[], None]:
@@ -186,7 +186,7 @@ def _settings() -> Callable[[], None]:
     The values travel in this function's closure, because Ray shows `env_vars` on its dashboard and writes them to its
     logs, and some are passwords.
     """
-    names = [name for name in os.environ if name.startswith(FORWARDED)]
+    names = [name for name in os.environ if name.startswith(_FORWARDED)]
     values, store = {name: os.environ[name] for name in names}, tracking_uri()
 
     def take_over() -> None:
@@ -232,7 +232,7 @@ def _await_room(asked: Mapping[str, float]) -> None:
         print(f"waiting for a machine of the cluster with {told}", file=sys.stderr)
         # stands in the queue meanwhile, so that an autoscaler starts a machine
         ask = ray.remote(num_cpus=asked["CPU"], num_gpus=asked.get("GPU", 0), max_retries=0)(lambda: None)
-        request, deadline = ask.remote(), time.monotonic() + ROOM_SECONDS
+        request, deadline = ask.remote(), time.monotonic() + _ROOM_SECONDS
         while not _has_room(asked) and time.monotonic() < deadline:
             time.sleep(1.0)
         ray.cancel(request, force=True)

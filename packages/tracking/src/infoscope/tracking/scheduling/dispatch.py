@@ -19,8 +19,8 @@ from infoscope.tracking.scheduling.worker import Assignment
 
 TRIAL_SECONDS = 10.0  # what several packs together should take, and after which a trial begins no other
 MOST_PACKS = 100
-RECENT = 16  # the longest of so many packs is what the next may take
-WORKER_DEATHS = 2  # so often may a pack's worker die, then the pack has failed
+_RECENT = 16  # the longest of so many packs is what the next may take
+_WORKER_DEATHS = 2  # so often may a pack's worker die, then the pack has failed
 MACHINE_DEATHS = 10  # ... with its machine, which is rarely the pack's fault
 
 
@@ -52,7 +52,7 @@ class Dispatch:
         heapify(self._waiting)
         self._held: set[int] = set()
         self._deaths: Counter[tuple[int, str]] = Counter()
-        self._seconds: deque[float] = deque(maxlen=RECENT)
+        self._seconds: deque[float] = deque(maxlen=_RECENT)
 
     @property
     def done(self) -> bool:
@@ -93,7 +93,7 @@ class Dispatch:
         failed: list[int] = []
         if died and numbers:
             self._deaths[numbers[0], died] += 1
-            if self._deaths[numbers[0], died] >= (MACHINE_DEATHS if died == "machine" else WORKER_DEATHS):
+            if self._deaths[numbers[0], died] >= (MACHINE_DEATHS if died == "machine" else _WORKER_DEATHS):
                 failed = [numbers[0]]
         self._held.difference_update(numbers)
         for number in numbers:

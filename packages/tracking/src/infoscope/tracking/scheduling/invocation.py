@@ -40,7 +40,7 @@ from infoscope.tracking.tags import CELLS, IDENTITY, KEY, PARENT, PROFILE, VERSI
 if TYPE_CHECKING:
     from infoscope.tracking.scheduling.search import SearchState
 
-END_SECONDS = 60.0  # for which the end of a sweep is offered to a store that refuses it
+_END_SECONDS = 60.0  # for which the end of a sweep is offered to a store that refuses it
 
 
 def tags(sweep: Sweep, label: str) -> dict[str, str]:
@@ -107,7 +107,7 @@ class Invocation:
                 self.claim.withdraw()
             else:
                 ended = sys.exc_info()[0] is None  # who is interrupted does not want to wait
-                error = insist(self._conclude, END_SECONDS if ended else 0.0)
+                error = insist(self._conclude, _END_SECONDS if ended else 0.0)
                 if error is not None:
                     self.screen.say(
                         f"the end of this run is not recorded ({first_line(error)}); `make sweep-sync` closes it"

@@ -18,8 +18,8 @@ from infoscope.tracking.sweep import Cell, Pack, canonical
 
 log = logging.getLogger(__name__)
 
-MARGIN = 1.2  # what a trial may come to need after its first report, such as larger batches for evaluation
-CONTEXT_BYTES = 600 * 2**20  # of every process on a GPU, outside of what torch counts: CUDA's context and kernels
+_MARGIN = 1.2  # what a trial may come to need after its first report, such as larger batches for evaluation
+_CONTEXT_BYTES = 600 * 2**20  # of every process on a GPU, outside of what torch counts: CUDA's context and kernels
 
 
 class Memory(NamedTuple):
@@ -98,7 +98,7 @@ def measure(trial: Callable[[Pack, Any], None], pack: Pack, reader: Reader) -> M
 
 def share(memory: Memory) -> float:
     """The fraction 1/k of a GPU, k whole, that holds what was measured, the process's own part and a margin; or 1."""
-    return 1 / max(1, math.floor(memory.total / ((memory.peak + CONTEXT_BYTES) * MARGIN)))
+    return 1 / max(1, math.floor(memory.total / ((memory.peak + _CONTEXT_BYTES) * _MARGIN)))
 
 
 def shape(cells: Mapping[str, Cell]) -> tuple[str, ...]:

@@ -25,10 +25,10 @@ from infoscope.tracking.sweep import Cell
 
 STAGE_SECONDS = 1.0  # a stage that is over sooner is not told of
 STILL_SECONDS = 30.0  # and again after so long, where there is no terminal
-PLAIN_SECONDS, LATER_SECONDS = 15.0, 60.0  # between lines where there is no terminal, in the first minutes and then
-EARLY_SECONDS = 300.0
+_PLAIN_SECONDS, _LATER_SECONDS = 15.0, 60.0  # between lines where there is no terminal, in the first minutes and then
+_EARLY_SECONDS = 300.0
 TICK_SECONDS = 1.0
-SHARES = 4  # so many packs that run are told of one by one
+_SHARES = 4  # so many packs that run are told of one by one
 
 
 class Screen:
@@ -228,7 +228,7 @@ class Progress:
                 self._screen.show(self.describe(), self._share())
                 return
             now = self._clock()
-            every = PLAIN_SECONDS if now - self._began < EARLY_SECONDS else LATER_SECONDS
+            every = _PLAIN_SECONDS if now - self._began < _EARLY_SECONDS else _LATER_SECONDS
             first = self._printed == -math.inf and any(self._fractions.values())
             last = self.done == self.cells and not self._over.is_set()
             if first or last or now - max(self._printed, self._began) >= every:
@@ -243,7 +243,7 @@ class Progress:
 
 def _shares(fractions: Sequence[float]) -> str:
     """How far the packs are that run, in words."""
-    if len(fractions) <= SHARES:
+    if len(fractions) <= _SHARES:
         return ", ".join(f"{100 * fraction:.0f} %" for fraction in fractions)
     return f"{len(fractions)} packs, on average {100 * sum(fractions) / len(fractions):.0f} %"
 

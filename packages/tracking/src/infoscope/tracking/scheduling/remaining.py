@@ -18,14 +18,14 @@ import numpy as np
 
 from infoscope.tracking.sweep import Cell, text, varying
 
-MOST_VALUES = 12  # of a field; one with more, such as a seed, is no trait
-RATE_SD, TRAIT_SD = 10.0, 0.6  # priors of logarithms: nothing is known of the rate, traits matter by a factor of 2
-PACK_SD = 0.25  # by how much packs of one kind differ, before any have been seen
-ROUGH_SECONDS = 1.0  # of start-up and the like in every measurement
-START_SECONDS = 10.0  # of a slot without a pack, which are not counted as what lies between packs
-KNOWN_SD, ROUGH_SD = 0.3, 0.8  # of the logarithm of what is left: above them it is a range, and not known yet
-TENTH = 1.28  # standard deviations, beyond which lies a tenth on each side
-CALM_SECONDS, CALM_SHARE = 5.0, 0.1  # in which a new estimate takes over: so long, or this share of what has passed
+_MOST_VALUES = 12  # of a field; one with more, such as a seed, is no trait
+_RATE_SD, _TRAIT_SD = 10.0, 0.6  # priors of logarithms: nothing is known of the rate, traits matter by a factor of 2
+_PACK_SD = 0.25  # by how much packs of one kind differ, before any have been seen
+_ROUGH_SECONDS = 1.0  # of start-up and the like in every measurement
+_START_SECONDS = 10.0  # of a slot without a pack, which are not counted as what lies between packs
+_KNOWN_SD, _ROUGH_SD = 0.3, 0.8  # of the logarithm of what is left: above them it is a range, and not known yet
+_TENTH = 1.28  # standard deviations, beyond which lies a tenth on each side
+_CALM_SECONDS, _CALM_SHARE = 5.0, 0.1  # in which a new estimate takes over: so long, or this share of what has passed
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class Left:
     @property
     def told(self) -> bool:
         """Whether it says enough to be told."""
-        return self.high <= self.low * math.exp(2 * TENTH * ROUGH_SD)
+        return self.high <= self.low * math.exp(2 * _TENTH * _ROUGH_SD)
 
     def __str__(self) -> str:
-        if self.high <= self.low * math.exp(2 * TENTH * KNOWN_SD):
+        if self.high <= self.low * math.exp(2 * _TENTH * _KNOWN_SD):
             return f"about {duration(self.seconds)} left"
         return f"{duration(self.low)} to {duration(self.high)} left"
 
@@ -113,10 +113,10 @@ class Remaining:
             before, shown = self._shown
             expected = max(shown - (now - before), 0.1 * shown, 0.1)
             elapsed = now - self._first
-            share = 1 - math.exp(-(now - before) / max(CALM_SECONDS, CALM_SHARE * elapsed))
+            share = 1 - math.exp(-(now - before) / max(_CALM_SECONDS, _CALM_SHARE * elapsed))
             seconds = math.exp((1 - share) * math.log(expected) + share * math.log(max(seconds, 0.1)))
         self._shown = (now, seconds)
-        return Left(seconds, seconds * math.exp(-TENTH * sd), seconds * math.exp(TENTH * sd))
+        return Left(seconds, seconds * math.exp(-_TENTH * sd), seconds * math.exp(_TENTH * sd))
 
     def _estimate(self, now: float) -> tuple[float, float] | None:
         """Seconds left and the standard deviation of their logarithm, of this moment alone."""
@@ -184,30 +184,30 @@ class Remaining:
             row[places] = 1.0
         rate = np.array([rate for _, rate, _ in observed])
         rough = np.array([variance for _, _, variance in observed])
-        prior = np.full(design.shape[1], TRAIT_SD**-2)
-        prior[0] = RATE_SD**-2
-        pack_sd = PACK_SD
+        prior = np.full(design.shape[1], _TRAIT_SD**-2)
+        prior[0] = _RATE_SD**-2
+        pack_sd = _PACK_SD
         for _ in range(2):  # with the spread that is assumed, then with the one that is found
             weight = 1 / (rough + pack_sd**2)
             covariance = np.linalg.inv((design.T * weight) @ design + np.diag(prior))
             mean = covariance @ (design.T @ (weight * rate))
             off = (rate - design @ mean) ** 2
-            sure = PACK_SD**2 / (PACK_SD**2 + rough)
-            pack_sd = math.sqrt((3 * PACK_SD**2 + (sure * off).sum()) / (3 + sure.sum()))
+            sure = _PACK_SD**2 / (_PACK_SD**2 + rough)
+            pack_sd = math.sqrt((3 * _PACK_SD**2 + (sure * off).sum()) / (3 + sure.sum()))
         return mean, covariance, pack_sd
 
     def _gap(self, running: Iterable[_Pack], now: float) -> float:
         """Seconds of a slot between two packs: what packs of a moment take most of."""
         taken = self._busy + sum(pack.seconds + max(now - pack.told, 0.0) for pack in running)
-        idle = self.slots * (now - self._first) - taken - self.slots * START_SECONDS
+        idle = self.slots * (now - self._first) - taken - self.slots * _START_SECONDS
         return max(0.0, idle) / (self._ended + 3)
 
 
 def _measured(seconds: float, cost: float, fraction: float) -> tuple[float, float]:
     """The logarithm of a rate, and its variance, from a pack that would take so long by what a fraction of it took."""
     seconds = max(seconds, 1e-3)
-    extrapolated = PACK_SD**2 * (1 / max(fraction, 1e-3) - 1)
-    return math.log(seconds / cost), extrapolated + min(ROUGH_SECONDS / (seconds * max(fraction, 1e-3)), 2.0) ** 2 / 4
+    extrapolated = _PACK_SD**2 * (1 / max(fraction, 1e-3) - 1)
+    return math.log(seconds / cost), extrapolated + min(_ROUGH_SECONDS / (seconds * max(fraction, 1e-3)), 2.0) ** 2 / 4
 
 
 def _dealt(busy: Sequence[float], waiting: Sequence[float], slots: int) -> float:
@@ -224,7 +224,7 @@ def traits(packs: Sequence[Mapping[str, Cell]]) -> list[tuple[str, ...]]:
     fields = [name for name in varying(cell for pack in packs for cell in pack.values()) if name != "seed"]
     shown = [{name: "|".join(sorted({text(cell.get(name)) for cell in pack.values()})) for name in fields}
              for pack in packs]  # fmt: skip
-    kept = [name for name in fields if 1 < len({of[name] for of in shown}) <= MOST_VALUES]
+    kept = [name for name in fields if 1 < len({of[name] for of in shown}) <= _MOST_VALUES]
     return [tuple(f"{name}={of[name]}" for name in kept) for of in shown]
 
 

@@ -25,7 +25,7 @@ from infoscope.tracking.sweep import Cell, Profile, Sweep, canonical
 
 log = logging.getLogger(__name__)
 
-DRAWS = 500
+_DRAWS = 500
 STEPS = 1000  # Optuna counts progress in whole steps
 
 
@@ -74,12 +74,12 @@ class SearchState:
         self._dice = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=int(seeds[1])))
 
     def _check_some(self) -> None:
-        for _ in range(DRAWS):
+        for _ in range(_DRAWS):
             wrong = self._refused(self.fixed | self._dice.ask(self.space).params)
             if wrong is None:
                 return
         raise ValueError(
-            f"none of {DRAWS} configurations drawn from the space of sweep {self.sweep.name} can be run; the last: "
+            f"none of {_DRAWS} configurations drawn from the space of sweep {self.sweep.name} can be run; the last: "
             f"{wrong}"
         )
 
@@ -154,7 +154,7 @@ class SearchState:
             self._known.discard(self.sweep.key(cell))
             self._study.enqueue_trial({name: cell[name] for name in self.space})
         yield self._study.ask(self.space)
-        for _ in range(DRAWS):
+        for _ in range(_DRAWS):
             self._study.enqueue_trial(self._dice.ask(self.space).params)
             yield self._study.ask(self.space)
 

@@ -25,7 +25,7 @@ from infoscope.tracking.sweep import Cell
 log = logging.getLogger(__name__)
 
 MACHINE_DIED = "its node has died"  # in Ray's account of a worker's death
-RETRY_SECONDS = 30.0  # after the store has not answered, the thread that closes runs leaves it alone for so long
+_RETRY_SECONDS = 30.0  # after the store has not answered, the thread that closes runs leaves it alone for so long
 
 
 @dataclass
@@ -180,7 +180,7 @@ class Watch:
                     record.key for record, _ in close_all(here, assignment.store, STATUS[FAILED], self.summary.aside)
                 }
                 left = unreachable | failed
-                self._store_down_until = time.monotonic() + RETRY_SECONDS if failed else 0.0
+                self._store_down_until = time.monotonic() + _RETRY_SECONDS if failed else 0.0
             if STOPPED in outcomes.values():
                 assignment.checkpoint.unlink(missing_ok=True)  # nobody goes on from it
         except Exception as error:  # such as a full disk

@@ -25,16 +25,16 @@ from google.protobuf.json_format import ParseError
 from mlflow.exceptions import MlflowException, RestException, get_error_code
 from mlflow.tracking import MlflowClient
 
-SECONDS, CONTACT_SECONDS = 30, 15  # to answer a request; the first one of a command
-REST_SECONDS = 30.0  # for which a silent server is left alone
-PAUSES = (0.3, 2.0)  # seconds before a request is sent again
-REPEATABLE = ("get_", "search_", "list_", "download_", "log_", "set_", "update_")  # twice is as good as once, but:
-ONCE = ("log_outputs", "log_inputs")
-PASSING = ("INTERNAL_ERROR", "TEMPORARILY_UNAVAILABLE")  # what MLflow calls it when a request has got no answer
-BUSY = "too many 429"  # in urllib3's words: the server says that there are too many requests
+_SECONDS, CONTACT_SECONDS = 30, 15  # to answer a request; the first one of a command
+_REST_SECONDS = 30.0  # for which a silent server is left alone
+_PAUSES = (0.3, 2.0)  # seconds before a request is sent again
+_REPEATABLE = ("get_", "search_", "list_", "download_", "log_", "set_", "update_")  # twice is as good as once, but:
+_ONCE = ("log_outputs", "log_inputs")
+_PASSING = ("INTERNAL_ERROR", "TEMPORARILY_UNAVAILABLE")  # what MLflow calls it when a request has got no answer
+_BUSY = "too many 429"  # in urllib3's words: the server says that there are too many requests
 TIMEOUT = "MLFLOW_HTTP_REQUEST_TIMEOUT"
 REQUESTS = {
-    TIMEOUT: str(SECONDS),
+    TIMEOUT: str(_SECONDS),
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
     "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER": "false",
 }
@@ -79,7 +79,7 @@ class Client:
     a server that is silent or makes no sense), and OSError only for files of this machine.
     """
 
-    def __init__(self, uri: str, rest: float = REST_SECONDS, pauses: tuple[float, ...] = PAUSES):
+    def __init__(self, uri: str, rest: float = _REST_SECONDS, pauses: tuple[float, ...] = _PAUSES):
         here = not uri.startswith(("http://", "https://"))
         self._client, self._circuit = MlflowClient(uri), _Circuit(uri, rest, () if here else pauses)
 
@@ -87,7 +87,7 @@ class Client:
         found = getattr(self._client, name)
         if name.startswith("_") or not callable(found):
             return found
-        repeatable = name.startswith(REPEATABLE) and name not in ONCE
+        repeatable = name.startswith(_REPEATABLE) and name not in _ONCE
         return functools.partial(self._circuit.ask, found, repeatable)
 
     def ask(self, function: Callable[..., Result], *arguments: Any) -> Result:
@@ -148,7 +148,7 @@ def _is_answer(error: Exception) -> bool:
         return True
     if isinstance(error, requests.HTTPError) and error.response is not None:
         return error.response.status_code < 500
-    return isinstance(error, MlflowException) and error.error_code not in PASSING
+    return isinstance(error, MlflowException) and error.error_code not in _PASSING
 
 
 def _silence(error: Exception) -> str | None:
@@ -157,8 +157,8 @@ def _silence(error: Exception) -> str | None:
         if isinstance(one, urllib3.exceptions.NewConnectionError):  # a refusal, which urllib3 counts among time-outs
             return None
         if isinstance(one, requests.Timeout | urllib3.exceptions.TimeoutError | TimeoutError):
-            return f"has not answered within {os.environ.get(TIMEOUT, SECONDS)} s"
-        if isinstance(one, urllib3.exceptions.ResponseError) and BUSY in str(one):
+            return f"has not answered within {os.environ.get(TIMEOUT, _SECONDS)} s"
+        if isinstance(one, urllib3.exceptions.ResponseError) and _BUSY in str(one):
             return "asks to be left alone (429, too many requests)"
     return None
 

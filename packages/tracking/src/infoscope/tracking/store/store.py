@@ -54,7 +54,7 @@ log = logging.getLogger(__name__)
 CURVES = "Curves/"  # before the name of what `report.curve` was told: the UI shows a section of this name first
 
 # the UI's page for trained models, not for language-model applications
-EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
+_EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
 
 
 def home() -> Path:
@@ -283,7 +283,7 @@ def _uncollected() -> Iterator[None]:
 def _made(client: Client, experiment: str, location: str | None) -> str:
     """The id of a new experiment, or of the one that another process has made at the same time."""
     try:
-        return client.create_experiment(experiment, location, EXPERIMENT_TAGS)
+        return client.create_experiment(experiment, location, _EXPERIMENT_TAGS)
     except MlflowException as error:
         found = error.error_code == "RESOURCE_ALREADY_EXISTS" and client.get_experiment_by_name(experiment)
         if not found:

@@ -17,14 +17,14 @@ from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 from infoscope.tracking.store.store import Store
 
 NAME = "infoscope"
-TAG = f"mlflow.sharedViewState.{NAME}"
-MOST = 8  # columns of values, or the metric would be out of sight
+_TAG = f"mlflow.sharedViewState.{NAME}"
+_MOST = 8  # columns of values, or the metric would be out of sight
 
 
 def settings(best: tuple[str, str] | None, fields: Iterable[str]) -> dict[str, object]:
     """The view of cells that differ in these fields, sorted by the metric `best` (its name, and "min" or "max")."""
     metric = [f"metrics.`{best[0]}`"] if best else []
-    columns = ["attributes.`Created`", *metric, *(f"params.`{name}`" for name in list(fields)[:MOST])]
+    columns = ["attributes.`Created`", *metric, *(f"params.`{name}`" for name in list(fields)[:_MOST])]
     chosen: dict[str, object] = {"selectedColumns": [*columns, "attributes.`Duration`"]}
     return chosen | ({"orderByKey": metric[0], "orderByAsc": best[1] == "min"} if best else {})
 
@@ -33,7 +33,7 @@ def describe(store: Store, note: str, view: Mapping[str, object]) -> None:
     """Gives an experiment its description and its view, where nobody has given it others."""
     packed = base64.b64encode(zlib.compress(json.dumps(view).encode())).decode()
     known = store.client.get_experiment(store.experiment_id).tags
-    for name, value in {MLFLOW_RUN_NOTE: note, TAG: f"deflate;{packed}"}.items():
+    for name, value in {MLFLOW_RUN_NOTE: note, _TAG: f"deflate;{packed}"}.items():
         if name not in known:
             store.client.set_experiment_tag(store.experiment_id, name, value)
 
@@ -41,6 +41,6 @@ def describe(store: Store, note: str, view: Mapping[str, object]) -> None:
 def links(experiments: Iterable[Experiment], address: str) -> Iterator[tuple[str, str]]:
     """The name and the page of every experiment that has a view, in the UI at an address."""
     for experiment in experiments:
-        if TAG in experiment.tags:
+        if _TAG in experiment.tags:
             page = f"{address}/#/experiments/{experiment.experiment_id}/runs"
             yield experiment.name, f"{page}?workflowType=machine_learning&viewStateShareKey={NAME}"
