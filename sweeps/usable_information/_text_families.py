@@ -19,7 +19,8 @@ import torch
 from infoscope import models
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.information import clustered_error
-from infoscope.estimators.families.protocol import CLASSES, Posterior, frequencies, needed
+from infoscope.estimators.families.laws import CategoricalLaw, without_input
+from infoscope.estimators.families.protocol import CLASSES, needed
 from infoscope.metrics.v_information.predictions import FLOOR, as_groups, with_floor
 from sweeps.embedding import HUB, TRANSFORMERS
 
@@ -34,7 +35,7 @@ Texts = Sequence[str] | Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, eq=False)
-class Member(Posterior):
+class Member(CategoricalLaw):
     """A fitted member, with the classifier behind it."""
 
     classifier: models.SequenceClassifier
@@ -92,12 +93,12 @@ class SequenceClassifiers:
         classes: int | None = None,
         groups: np.ndarray | None = None,
         generator: np.random.Generator | None = None,
-    ) -> Posterior:
+    ) -> CategoricalLaw:
         if x is None and self.null == "frequencies":
-            return frequencies(y, classes)
+            return without_input(y, needed(classes))
         training = self.training([NULL_INPUT] * len(y) if x is None else x, y, classes, generator)
         training.advance(training.total)
-        return member(training.classifier.eval(), without_input=x is None)
+        return member(training.classifier.eval(), blind=x is None)
 
     def training(
         self, x: Texts, y: np.ndarray, classes: int | None = None, generator: np.random.Generator | None = None
@@ -122,11 +123,11 @@ class SequenceClassifiers:
         )
 
 
-def member(classifier: models.SequenceClassifier, without_input: bool = False) -> Member:
+def member(classifier: models.SequenceClassifier, blind: bool = False) -> Member:
     """A fitted classifier as a member of the family; one without an input reads a single space."""
 
     def predict(texts: Any | None) -> np.ndarray:
-        given = [NULL_INPUT] if without_input else list(texts)
+        given = [NULL_INPUT] if blind else list(texts)
         return classifier.log_probabilities(given).double().numpy()
 
     return Member(predict, classifier)
@@ -158,7 +159,7 @@ def epoch_curve(
     H_yxb (bits), accuracy, n. Without an input the member is that of the class frequencies.
     """
     training = family.training(x, y, classes, generator)
-    null = with_floor(frequencies(y, classes).log_probabilities(None), floor)[0][test_y]
+    null = with_floor(without_input(y, needed(classes)).log_probabilities(None), floor)[0][test_y]
     codes = as_groups(groups, len(test_y))
     curve, loss = [], 0.0
     if state is not None:

@@ -6,7 +6,7 @@ import pytest
 from infoscope.estimators.classifier.calibration import calibrating_slope, calibrating_slopes, evidence
 from infoscope.estimators.classifier.cross_fitting import cross_fit
 from infoscope.estimators.classifier.inputs import as_joint_labels
-from infoscope.estimators.families.classifiers import log_softmax
+from infoscope.estimators.families.laws import log_softmax
 
 
 def joint_of(*sizes):

@@ -10,14 +10,8 @@ from infoscope.estimators.classifier.calibration import calibrating_slope
 from infoscope.estimators.classifier.cross_fitting import cross_fit, exchange, p_value, permutation_test
 from infoscope.estimators.classifier.information import clustered_error
 from infoscope.estimators.classifier.inputs import as_blocks, as_joint_labels, assign_folds
-from infoscope.estimators.families.classifiers import (
-    FAMILIES,
-    GradientBoosting,
-    Logistic,
-    Mlp,
-    NearestNeighbours,
-    log_softmax,
-)
+from infoscope.estimators.families import FAMILIES, GradientBoosting, Logistic, NearestNeighbours, Network
+from infoscope.estimators.families.laws import log_softmax
 
 LN2 = np.log(2.0)
 
@@ -144,13 +138,15 @@ def test_interval_covers_the_truth():
 def test_names_of_labels_do_not_matter():
     blocks, labels, _ = mixture(300, np.random.default_rng(5))
     renamed = {"y": np.array(["c", "a", "d", "b"])[labels["y"]], "d": np.array([7, -2, 300])[labels["d"]]}
-    for family in ("logistic", GradientBoosting(rounds=1), Mlp(epochs=2)):
+    for family in ("logistic", GradientBoosting(rounds=1), Network((64, 64), epochs=2)):
         first = cross_fit(blocks, labels, family=family, folds=3, subsets=[("z_y",)])
         second = cross_fit(blocks, renamed, family=family, folds=3, subsets=[("z_y",)])
         np.testing.assert_array_equal(first.pointwise("z_y", "y", "d"), second.pointwise("z_y", "y", "d"))
 
 
-@pytest.mark.parametrize("family", ["logistic", GradientBoosting(rounds=5), NearestNeighbours(10), Mlp(epochs=2)])
+@pytest.mark.parametrize(
+    "family", ["logistic", GradientBoosting(rounds=5), NearestNeighbours(10), Network((64, 64), epochs=2)]
+)
 def test_units_of_inputs_do_not_matter_and_no_global_random_state(family):
     blocks, labels, _ = mixture(200, np.random.default_rng(6))
     before, torch_before = np.random.get_state()[1].copy(), torch.get_rng_state()
@@ -339,7 +335,7 @@ def test_inputs_of_any_container_are_the_same(fitted):
 
 def test_every_family_is_named():
     for name, family in FAMILIES.items():
-        assert family.name.startswith(name)
+        assert family.name.startswith(name.replace("mlp", "network(widths=64x64"))
     assert Logistic(penalty=100).name == "logistic(penalty=100)"
 
 
@@ -369,7 +365,7 @@ Z, Y = np.random.default_rng(14).normal(size=(30, 2)), np.arange(30) % 3
         (dict(blocks=Z, labels=Y, folds=31), "folds must be a whole number from 3"),
         (dict(blocks=Z, labels=Y, floor=0.5), "floor must be between 0 and 1 / 3"),
         (dict(blocks=Z, labels=Y, floor=0.0), "floor must be between 0 and 1 / 3"),
-        (dict(blocks=Z, labels=Y, family="forest"), "family must be one or more of"),
+        (dict(blocks=Z, labels=Y, family="forest"), "family must be one of logistic, "),
         (dict(blocks={"y": Z}, labels=Y), "different names"),
         (dict(blocks=Z, labels=Y, subsets=["x"]), "subsets must be non-empty sets"),
         (dict(blocks=Z, labels=Y, subsets=[()]), "subsets must be non-empty sets"),

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from infoscope.estimators.families.laws import CategoricalLaw
 from infoscope.estimators.families.logistic import Logistic
-from infoscope.estimators.families.protocol import Posterior
 from infoscope.estimators.families.scikit import tfidf_logistic
 from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.difficulty import (
@@ -67,10 +67,10 @@ def counting_predictor(weights):
         odds = np.array([sum(weights.get(token, 0.0) for token in text.split()) for text in texts])
         return -np.logaddexp(0.0, np.stack([odds, -odds], axis=1))
 
-    return Posterior(predict)
+    return CategoricalLaw(predict)
 
 
-sure_of_zero = Posterior(lambda texts: np.tile([0.0, -np.inf], (len(texts), 1)))
+sure_of_zero = CategoricalLaw(lambda texts: np.tile([0.0, -np.inf], (len(texts), 1)))
 
 
 def test_a_token_helps_by_what_its_absence_costs():
@@ -112,7 +112,7 @@ def test_the_tokens_of_cola_are_as_many_as_published():
     if not folder.is_dir():
         pytest.skip("CoLA is not here")
     texts = [line.split("\t")[3] for line in (folder / "in_domain_dev.tsv").read_text("utf-8").splitlines()]
-    always = Posterior(lambda texts: np.full((len(texts), 2), -math.log(2)))
+    always = CategoricalLaw(lambda texts: np.full((len(texts), 2), -math.log(2)))
     counts = {way: token_artefacts(always, texts, np.zeros(len(texts), int), tokens=way) for way in TOKENS}
     assert {way: found["token"].nunique() for way, found in counts.items()} == {"punctuation": 109, "white space": 97}
     assert {".", ","} <= set(counts["punctuation"]["token"])

@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 
 from infoscope.estimators.families.closed_form import BoundedLogistic, Gaussian, Laplace, Table
+from infoscope.estimators.families.laws import CategoricalLaw
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.networks import Network
-from infoscope.estimators.families.protocol import Posterior
 from infoscope.metrics.v_information.measures import ESTIMATORS, estimate
 
 LN2 = math.log(2.0)
@@ -170,7 +170,7 @@ def test_calibration_error_by_hand():
     """Of 1,500 items 600 are predicted with 0.5 and always right, 900 with 0.9 and right 7 times in 10."""
     x = np.repeat([0, 1], [600, 900])
     logs = np.log([[0.5, 0.5], [0.1, 0.9]])
-    fixed = Fixed(Posterior(lambda new: logs[:1] if new is None else logs[new]))
+    fixed = Fixed(CategoricalLaw(lambda new: logs[:1] if new is None else logs[new]))
     y = np.r_[np.zeros(600, dtype=int), np.tile([1, 1, 1, 0, 1, 0, 1, 1, 0, 1], 90)]
     found = estimate(fixed, x, y, "in-sample", floor=0.0).calibration
     assert found.expected_error == pytest.approx((600 * 0.5 + 900 * 0.2) / 1500)

@@ -10,7 +10,8 @@ import torch
 from transformers import PreTrainedTokenizerFast
 
 from infoscope import data, models
-from infoscope.estimators.families.protocol import ClassPredictor, frequencies
+from infoscope.estimators.families.laws import without_input
+from infoscope.estimators.families.protocol import ClassPredictor
 from infoscope.metrics import v_information
 from infoscope.metrics.v_information import difficulty
 from sweeps.usable_information._text_families import NULL_INPUT, SequenceClassifiers, epoch_curve
@@ -59,7 +60,7 @@ def test_members_without_an_input():
     """The frequencies exactly, or what training on a single space comes to: within 0.06 of them here."""
     y = (np.arange(120) % 4 == 0).astype(np.int64)
     exact = SequenceClassifiers().fit(None, y, 2)
-    assert np.array_equal(exact.log_probabilities(None), frequencies(y, 2).log_probabilities(None))
+    assert np.array_equal(exact.log_probabilities(None), without_input(y, 2).log_probabilities(None))
     trained = SequenceClassifiers(null="trained", epochs=10, batch=12).fit(None, y, 2, generator=draws())
     assert isinstance(trained, ClassPredictor)
     assert np.exp(trained.log_probabilities(None))[0].tolist() == pytest.approx([0.75, 0.25], abs=0.06)
@@ -82,7 +83,7 @@ def test_the_curve_ends_where_the_fit_does(reviews):
     fitted = SHORT.fit(x[:300], y[:300], 2, generator=draws())
     logs = fitted.log_density(x[300:], y[300:])
     assert curve["H_yxb"].iloc[-1] == pytest.approx(-logs.mean() / LN2, rel=1e-5)
-    null = frequencies(y[:300], 2).log_density(None, y[300:])
+    null = without_input(y[:300], 2).log_density(None, y[300:])
     assert curve["v_information_bits"].iloc[-1] == pytest.approx((logs - null).mean() / LN2, rel=1e-5)
     assert curve["training_loss"].is_monotonic_decreasing
 

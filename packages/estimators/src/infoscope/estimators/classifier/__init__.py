@@ -9,25 +9,11 @@ calibration    calibration by factors on the evidence
 from infoscope.estimators.classifier.calibration import calibrating_slope
 from infoscope.estimators.classifier.cross_fitting import PermutationTest, cross_fit, permutation_test
 from infoscope.estimators.classifier.information import Calibration, Estimate, Information
-from infoscope.estimators.families.classifiers import (
-    FAMILIES,
-    Family,
-    GradientBoosting,
-    Logistic,
-    Mlp,
-    NearestNeighbours,
-)
 
 __all__ = [
     "Calibration",
     "Estimate",
-    "FAMILIES",
-    "Family",
-    "GradientBoosting",
     "Information",
-    "Logistic",
-    "Mlp",
-    "NearestNeighbours",
     "PermutationTest",
     "calibrating_slope",
     "cross_fit",

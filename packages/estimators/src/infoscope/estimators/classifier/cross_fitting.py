@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,12 +37,9 @@ from infoscope.estimators.classifier.inputs import (
     coded,
     combined,
 )
-from infoscope.estimators.families.classifiers import (
-    Family,
-    Predictor,
-    as_families,
-    log_softmax,
-)
+from infoscope.estimators.families.laws import log_softmax
+from infoscope.estimators.families.protocol import ClassPredictor, Family, fit_each
+from infoscope.estimators.families.registry import as_classifiers
 from infoscope.estimators.matmul import threads_for
 
 CALIBRATION_BINS = 15
@@ -52,7 +50,7 @@ def cross_fit(
     blocks: ArrayLike | Mapping[str, ArrayLike],
     labels: ArrayLike | Mapping[str, ArrayLike],
     groups: ArrayLike | None = None,
-    family: str | Family | Sequence[str | Family] = "logistic",
+    family: Any = "logistic",
     folds: int = 5,
     subsets: Iterable[Names] | None = None,
     floor: float = 1e-6,
@@ -65,8 +63,8 @@ def cross_fit(
     labels   name -> [n] categories, or one array, called "y"; classes are the combinations that occur
     groups   [n], rows that depend on one another (copies of one item, patches of one patient) and so share a fold;
              None: every row is its own
-    family   "logistic", "gradient-boosting", "mlp", "knn", or a Family with other settings; several: each fold takes
-             the one that does best in calibration
+    family   "logistic", "gradient-boosting", "mlp", "knn", or whatever else `families.as_family` takes; several: each
+             fold takes the one that does best in calibration
     folds    at least 3
     subsets  the sets of blocks to fit; None: each block alone, each block's complement, and all together
     floor    the least probability of a joint class; every table is mixed with the uniform law to keep to it
@@ -90,7 +88,7 @@ def cross_fit(
         raise ValueError(f"blocks and labels must have different names, got {sorted(shared)} in both.")
     if not 0.0 < floor * joint.count < 1.0:
         raise ValueError(f"floor must be between 0 and 1 / {joint.count} (joint classes), got {floor!r}.")
-    families = as_families(family)
+    families = as_classifiers(family)
     row_groups = np.arange(n) if groups is None else coded("groups", groups, n)
     generator = generator_or_default(generator)
     fold_of = assign_folds(joint.classes, row_groups, folds, generator)
@@ -156,28 +154,32 @@ class Task:
         calibrations = self.calibrations(x, generator)
         before = np.empty((len(x), self.joint.count))
         after = np.empty_like(before)
-        for fold, (family, slopes) in enumerate(calibrations):
-            held = self.folds == fold
-            prior = self.log_frequencies(~held)
-            before[held] = floored(self.fit(family, x, ~held, generator)(x[held]), self.floor)
-            odds = np.tensordot(slopes, evidence(before[held], prior, self.joint), 1)
-            after[held] = floored(log_softmax(prior + odds), self.floor)
+        for chosen in self.families:
+            own = [fold for fold, (family, _) in enumerate(calibrations) if family is chosen]
+            fits = self.fits(chosen, x, [self.folds != fold for fold in own], generator)
+            for fold, fit in zip(own, fits):
+                held = self.folds == fold
+                prior = self.log_frequencies(~held)
+                before[held] = floored(fit.log_probabilities(x[held]), self.floor)
+                odds = np.tensordot(calibrations[fold][1], evidence(before[held], prior, self.joint), 1)
+                after[held] = floored(log_softmax(prior + odds), self.floor)
         return before, after, calibrations
 
     def calibrations(self, x: np.ndarray, generator: np.random.Generator) -> list[tuple[Family, np.ndarray]]:
         """For every fold the best family and its slopes, from what each other fold is predicted without both."""
         count = int(self.folds.max()) + 1
+        pairs = list(combinations(range(count), 2))
         tries: list[list[tuple[np.ndarray, float]]] = [[] for _ in range(count)]
         for family in self.families:
             parts = np.empty((count, 2 ** len(self.joint.values) - 1, len(x), self.joint.count), np.float32)
             priors = np.empty((count, len(x), self.joint.count), np.float32)
-            for pair in combinations(range(count), 2):
-                trained = ~np.isin(self.folds, pair)
-                predict = self.fit(family, x, trained, generator)
+            trainings = [~np.isin(self.folds, pair) for pair in pairs]
+            for pair, trained, fit in zip(pairs, trainings, self.fits(family, x, trainings, generator)):
+                prior = self.log_frequencies(trained)
                 for fold, other in (pair, pair[::-1]):
                     aside = self.folds == other
-                    prior = self.log_frequencies(trained)
-                    parts[fold][:, aside] = evidence(floored(predict(x[aside]), self.floor), prior, self.joint)
+                    predicted = floored(fit.log_probabilities(x[aside]), self.floor)
+                    parts[fold][:, aside] = evidence(predicted, prior, self.joint)
                     priors[fold, aside] = prior
             for fold in range(count):
                 rest = self.folds != fold
@@ -186,23 +188,13 @@ class Task:
         best = [min(range(len(tried)), key=lambda choice: tried[choice][1]) for tried in tries]
         return [(self.families[choice], tried[choice][0]) for choice, tried in zip(best, tries)]
 
-    def fit(self, family: Family, x: np.ndarray, rows: np.ndarray, generator: np.random.Generator) -> Predictor:
-        """A predictor of all joint classes, trained on `rows` (a mask); classes that are not among them get -inf."""
-        inputs, classes = x[rows], self.joint.classes[rows]
-        centre, scale = inputs.mean(axis=0), inputs.std(axis=0)
-        scale[scale <= 1e-12 * np.abs(centre)] = 1.0  # a constant column, up to rounding, says nothing
-        scale[scale == 0.0] = 1.0
-        present, codes = np.unique(classes, return_inverse=True)
-        if len(present) == 1:
+    def fits(
+        self, family: Family, x: np.ndarray, trainings: Sequence[np.ndarray], generator: np.random.Generator
+    ) -> list[ClassPredictor]:
+        """A predictor of all joint classes for each training set (a mask [n])."""
+        if any(np.ptp(self.joint.classes[rows]) == 0 for rows in trainings):
             raise ValueError("labels: a training set holds one joint class only; use more rows or fewer folds.")
-        predict = family.fit((inputs - centre) / scale, codes, self.groups[rows], generator)
-
-        def predict_all(new: np.ndarray) -> np.ndarray:
-            logs = np.full((len(new), self.joint.count), -np.inf)
-            logs[:, present] = predict((new - centre) / scale)
-            return logs
-
-        return predict_all
+        return fit_each(family, x, self.joint.classes, trainings, self.joint.count, self.groups, generator)
 
     def log_frequencies(self, rows: np.ndarray) -> np.ndarray:
         """log frequencies [classes] of the joint classes among `rows` (a mask), with the floor."""
@@ -272,7 +264,7 @@ def permutation_test(
     target: ArrayLike,
     given: ArrayLike | None = None,
     groups: ArrayLike | None = None,
-    family: str | Family | Sequence[str | Family] = "logistic",
+    family: Any = "logistic",
     folds: int = 5,
     permutations: int = 99,
     generator: np.random.Generator | None = None,

@@ -1,11 +1,38 @@
 """Predictive families: what may be used to read one variable off another.
 
-protocol     what a family is: fitted to (x, y), it gives log-probabilities or log-densities of unseen y
-classifiers  families for labels that the coherent classifier is made of
-logistic     logistic regression, all folds and penalties in one computation
-closed_form  tables, Gaussian, Laplace and bounded logistic families
-local        neighbours' classes, or a Gaussian around a local mean
-networks     fully connected networks
-scikit       any probabilistic classifier of scikit-learn's interface
-complexity   Rademacher complexity and the PAC bound of a family
+protocol      Family: what is fitted to (x, y) and gives log-probabilities or log-densities of unseen y
+registry      FAMILIES by name; as_family: scikit-learn's and transformers' objects as families
+closed_form   Table, Gaussian, Laplace, BoundedLogistic: least losses or PAC bounds in closed form
+logistic      Logistic: linear or polynomial log odds, all folds and penalties in one computation
+local         NearestNeighbours, Kernel: neighbours' classes, or a Gaussian around a local mean
+networks      Network: fully connected networks
+scikit        Sklearn, GradientBoosting, tfidf_logistic: estimators of scikit-learn's interface
+transformers  TextClassifier: fine-tuned transformers (imported only when asked for)
+laws          the laws that fitted members state
+complexity    Rademacher complexity and the PAC bound of a family
 """
+
+from infoscope.estimators.families.closed_form import BoundedLogistic, Gaussian, Laplace, Table
+from infoscope.estimators.families.local import Kernel, NearestNeighbours
+from infoscope.estimators.families.logistic import Logistic
+from infoscope.estimators.families.networks import Network
+from infoscope.estimators.families.protocol import Family
+from infoscope.estimators.families.registry import FAMILIES, as_family
+from infoscope.estimators.families.scikit import GradientBoosting, Sklearn, tfidf_logistic
+
+__all__ = [
+    "FAMILIES",
+    "BoundedLogistic",
+    "Family",
+    "Gaussian",
+    "GradientBoosting",
+    "Kernel",
+    "Laplace",
+    "Logistic",
+    "NearestNeighbours",
+    "Network",
+    "Sklearn",
+    "Table",
+    "as_family",
+    "tfidf_logistic",
+]

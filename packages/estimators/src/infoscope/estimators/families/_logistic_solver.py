@@ -1,23 +1,33 @@
-"""The fit of a multinomial logistic regression, fast enough to be repeated for every set of blocks and every fold.
+"""Logistic regressions of several subsets of the same rows: one entry point, two ways to the one solution.
 
-A strictly convex problem has one solution, so only the way to it matters. Two things make it short: coordinates in
-which the classes' common (shrunk) covariance is the identity, and a start from the linear discriminant with that
-covariance (Friedman 1989), near the solution where the classes are Gaussian. From there limited-memory BFGS (Nocedal &
-Wright 2006, algorithm 7.5) takes over, in float32 and with the products of `products`.
+The penalised loss is strictly convex, so only the way matters. With few weights one Newton fit of all rows gives a
+starting point and a Hessian; from there every subset is a lane that takes quasi-Newton steps with that same factor (the
+chord method) and its own exact gradient, in float64. The lanes share their matrix products; a lane that does not settle
+gets its own Hessians. With many weights a Hessian costs more than it saves, and each subset is fitted by limited-memory
+BFGS in float32 (Nocedal & Wright 2006, algorithm 7.5), in coordinates in which the classes' common (shrunk) covariance
+is the identity, from the linear discriminant with that covariance (Friedman 1989).
+
+Seconds on a core for the 15 fits of `cross_fit` with 5 folds of 4,000 rows, Newton : BFGS. 2 classes: 5 columns 0.10 :
+0.28, 50 columns 0.16 : 0.37, 300 columns 4.6 : 1.8, 768 columns 23 : 7. 10 classes: 5 columns 0.4 : 1.1, 50 columns
+1.2 : 1.0, 300 columns (of 1,000 rows, where the chord method does not settle) 227 : 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional
 
+from infoscope.estimators.families.protocol import Features
 from infoscope.estimators.matmul import product, threads_for
 
-GAP = 1e-5  # nats per row that the next step would still gain, at which to stop
-STEPS = 500
+LARGEST_HESSIAN = 256  # weights of the classes together, up to which Newton's way is the shorter one
+GAP, FLOAT32_GAP = 1e-10, 1e-7  # nats per row that the next step would still gain, at which to stop
+CHORD_STEPS, NEWTON_STEPS, BFGS_STEPS = 40, 60, 500
 MEMORY = 12  # pairs of steps and gradients
 SHORTEST = 1e-6  # of a line search
 SUFFICIENT = 1e-4  # share of the promised decrease that a step must keep (Armijo)
@@ -25,21 +35,195 @@ ROWS = 4096  # in one product, so that the scores stay in the cache
 SHRINKAGE = 2.0  # added to the variances within classes: in between the penalty and the data shape the problem
 STARTS = (1.0, 0.3, 0.1)  # shares of the discriminant's weights to try: it overshoots where classes are not Gaussian
 
+Weights = tuple[np.ndarray, np.ndarray]
+"""Weights [d, classes] and intercepts [classes] of inputs as they are given."""
 Loss = Callable[[Tensor], tuple[float, Tensor]]
 
 
-def fit_logistic(x: np.ndarray, classes: np.ndarray, penalty: float) -> tuple[np.ndarray, np.ndarray]:
-    """Weights [d, classes] and intercepts [classes] of least summed log loss + penalty / 2 * |weights|^2.
+def fit_logistic(
+    x: np.ndarray, y: np.ndarray, classes: int, subsets: Sequence[np.ndarray], penalties: Sequence[float]
+) -> list[Weights]:
+    """Weights of least summed log loss + penalty / 2 * |weights|^2, for every subset (a mask [n]) under its penalty.
 
-    x [n, d] standardised, classes [n] holding each of 0..max. With two classes the weights of the penalty are those of
-    the log odds, one vector instead of two opposite ones.
+    x [n, d], y codes [n]. The weights of the penalty are those of inputs standardised by the subset, and with two
+    classes those of the log odds: one vector instead of two opposite ones. Classes that a subset lacks have the
+    intercept -inf.
     """
-    with threads_for(x.size * (int(classes.max()) + 1)):
-        return fitted(torch.as_tensor(x, dtype=torch.float32), torch.as_tensor(classes), penalty)
+    scaling = Features.of(x, 1)
+    standard = scaling(x)
+    alike: dict[bytes, list[int]] = {}  # subsets that hold the same classes
+    for place, rows in enumerate(subsets):
+        alike.setdefault((np.bincount(y[rows], minlength=classes) > 0).tobytes(), []).append(place)
+    found: list[Weights] = [(np.empty(0), np.empty(0))] * len(subsets)
+    for key, places in alike.items():
+        present = np.frombuffer(key, dtype=bool)
+        rows = present[y]
+        codes = (present.cumsum() - 1)[y[rows]]
+        masks = np.stack([subsets[place][rows] for place in places])
+        outputs = int(present.sum())
+        few = (x.shape[1] + 1) * (1 if outputs == 2 else outputs) <= LARGEST_HESSIAN
+        with threads_for(standard[rows].size * outputs):
+            solve = by_newton if few and outputs > 1 else by_bfgs
+            solved = solve(standard[rows], codes, masks, [penalties[place] for place in places])
+        for place, (weights, intercepts) in zip(places, solved):
+            every = np.zeros((x.shape[1], classes)), np.full(classes, -np.inf)
+            every[0][:, present] = weights / scaling.scale[:, None]
+            every[1][present] = intercepts - scaling.centre @ every[0][:, present]
+            found[place] = every
+    return found
 
 
-def fitted(inputs: Tensor, targets: Tensor, penalty: float) -> tuple[np.ndarray, np.ndarray]:
-    """See `fit_logistic`."""
+def by_newton(x: np.ndarray, y: np.ndarray, masks: np.ndarray, penalties: Sequence[float]) -> list[Weights]:
+    """`fit_logistic` of standardised inputs, where every subset holds every class."""
+    weights = [lane.numpy() for lane in Problem.of(x, y).solve(torch.as_tensor(masks).double(), penalties)]
+    if weights[0].shape[1] == 1:
+        weights = [np.hstack([np.zeros_like(lane), lane]) for lane in weights]
+    return [(lane[:-1], lane[-1]) for lane in weights]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Standardised inputs with a one beside them [n, p], and targets [n, k]: k is 1 for two classes, else one each."""
+
+    design: Tensor
+    targets: Tensor
+
+    @classmethod
+    def of(cls, x: np.ndarray, y: np.ndarray) -> Problem:
+        codes = torch.as_tensor(y)
+        targets = codes[:, None] if y.max() == 1 else functional.one_hot(codes)
+        return cls(torch.as_tensor(np.hstack([x, np.ones((len(y), 1))])), targets.double())
+
+    @property
+    def outputs(self) -> int:
+        """Columns of weights: one for two classes, else one for each."""
+        return self.targets.shape[1]
+
+    def solve(self, masks: Tensor, penalties: Sequence[float]) -> list[Tensor]:
+        """Weights [p, k] of every subset, masks [lanes, n], under its penalty."""
+        lanes = [self.design.new_empty(0)] * len(masks)
+        ridges = self._unit_ridges(masks)
+        for penalty in dict.fromkeys(penalties):
+            chosen = [lane for lane, own in enumerate(penalties) if own == penalty]
+            found = self._solve_lanes(masks[chosen], penalty * ridges[chosen])
+            for lane, weights in zip(chosen, found):
+                lanes[lane] = weights
+        return lanes
+
+    def _unit_ridges(self, masks: Tensor) -> Tensor:
+        """The squared scale of every input in every subset [lanes, p]; 0 for the intercept."""
+        counts = masks.sum(dim=1, keepdim=True)
+        means = masks @ self.design / counts
+        ridges = (masks @ self.design**2 / counts - means**2).clamp_min_(0.0)
+        ridges[ridges <= 1e-12] = 1.0  # constant in this subset: its weight is to be 0
+        ridges[:, -1] = 0.0
+        return ridges
+
+    def _solve_lanes(self, masks: Tensor, ridges: Tensor) -> list[Tensor]:
+        union, ridge = masks.amax(dim=0), ridges.mean(dim=0)
+        start, factor = self._newton(union, ridge, self._null(union))
+        if len(masks) == 1:
+            return [start]
+        weights = start.repeat(len(masks), 1, 1)  # [lanes, p, k]
+        active = torch.arange(len(masks))
+        for _ in range(CHORD_STEPS):
+            gradients = self._gradients(weights[active], masks[active], ridges[active])
+            steps = self._steps(factor, gradients)
+            gains = (steps * gradients).sum(dim=(1, 2)) / masks[active].sum(dim=1)
+            weights[active] -= steps
+            active = active[~(0.5 * gains < GAP)]
+            if not len(active):
+                break
+        for lane in active.tolist():
+            weights[lane] = self._newton(masks[lane], ridges[lane], self._null(masks[lane]))[0]
+        return list(weights)
+
+    def _null(self, mask: Tensor) -> Tensor:
+        """The weights that state the class frequencies."""
+        shares = ((mask[:, None] * self.targets).sum(dim=0) + 0.5) / (mask.sum() + 1.0)
+        weights = torch.zeros(self.design.shape[1], self.outputs, dtype=torch.float64)
+        weights[-1] = shares.logit() if self.outputs == 1 else shares.log()
+        return weights
+
+    def _probabilities(self, scores: Tensor) -> Tensor:
+        """Of scores [..., k]."""
+        return scores.sigmoid() if self.outputs == 1 else scores.softmax(dim=-1)
+
+    def _gradients(self, weights: Tensor, masks: Tensor, ridges: Tensor) -> Tensor:
+        """Of the penalised summed loss, of every lane [lanes, p, k]."""
+        lanes, width, outputs = weights.shape
+        scores = self.design @ weights.permute(1, 0, 2).reshape(width, lanes * outputs)
+        residuals = self._probabilities(scores.view(-1, lanes, outputs)) - self.targets[:, None]
+        residuals *= masks.T[:, :, None]
+        flat = self.design.T @ residuals.view(-1, lanes * outputs)
+        return flat.view(width, lanes, outputs).permute(1, 0, 2) + ridges[:, :, None] * weights
+
+    def _steps(self, factor: Tensor, gradients: Tensor) -> Tensor:
+        """The inverse Hessian times gradients [lanes, p, k]."""
+        flat = gradients.permute(0, 2, 1).reshape(len(gradients), -1)
+        return torch.cholesky_solve(flat.T, factor).T.reshape(len(flat), self.outputs, -1).permute(0, 2, 1)
+
+    def _factor(self, weights: Tensor, mask: Tensor, ridge: Tensor) -> Tensor:
+        """The Cholesky factor of the Hessian [p k, p k] of one lane, class by class."""
+        p = self._probabilities(self.design @ weights)
+        width, outputs = weights.shape
+        hessian = torch.empty(outputs, width, outputs, width, dtype=torch.float64)
+        for a in range(outputs):
+            for b in range(a + 1):
+                curvature = mask * p[:, a] * ((1.0 - p[:, a]) if a == b else -p[:, b])
+                block = self.design.T @ (self.design * curvature[:, None])
+                block = 0.5 * (block + block.T)
+                hessian[a, :, b], hessian[b, :, a] = block, block
+        if outputs > 1:  # only differences of intercepts count: no gradient has a part along their sum, nor a step
+            hessian[:, -1, :, -1] += float(mask.sum()) / outputs**2
+        hessian = hessian.view(outputs * width, outputs * width)
+        rounding = 100.0 * torch.finfo(torch.float64).eps
+        hessian.diagonal().add_(ridge.repeat(outputs) + rounding * float(hessian.diagonal().mean()))
+        return torch.linalg.cholesky(hessian)
+
+    def _newton(self, mask: Tensor, ridge: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """The solution of one subset by Newton's method with step halving, and the last factor."""
+        value, size = self._value(weights, mask, ridge), float(mask.sum())
+        for _ in range(NEWTON_STEPS):
+            factor = self._factor(weights, mask, ridge)
+            gradient = self._gradients(weights[None], mask[None], ridge[None])
+            step = self._steps(factor, gradient)[0]
+            gain = 0.5 * float((step * gradient[0]).sum()) / size
+            if gain < GAP:
+                return weights - step, factor
+            length = 1.0
+            while not (tried := self._value(weights - length * step, mask, ridge)) < value and length > 1e-8:
+                length /= 2.0
+            weights, value = weights - length * step, tried
+        raise ValueError(
+            f"penalty is too small for the logistic regression to settle in {NEWTON_STEPS} Newton steps: its next step "
+            f"would still gain {gain:.1e} nats per row; give a larger one."
+        )
+
+    def _value(self, weights: Tensor, mask: Tensor, ridge: Tensor) -> float:
+        """The penalised summed loss."""
+        scores = self.design @ weights
+        if self.outputs == 1:
+            losses = functional.softplus(scores) - self.targets * scores
+        else:
+            losses = scores.logsumexp(dim=1, keepdim=True) - (self.targets * scores).sum(dim=1, keepdim=True)
+        return float(mask @ losses[:, 0] + 0.5 * (ridge[:, None] * weights**2).sum())
+
+
+def by_bfgs(x: np.ndarray, y: np.ndarray, masks: np.ndarray, penalties: Sequence[float]) -> list[Weights]:
+    """`fit_logistic` of standardised inputs, where every subset holds every class, one after another."""
+    found = []
+    for rows, penalty in zip(masks, penalties):
+        own = Features.of(x[rows], 1)
+        inputs = torch.as_tensor(own(x[rows]), dtype=torch.float32)
+        weights, intercepts = fit_one(inputs, torch.as_tensor(y[rows]), penalty)
+        weights = weights / own.scale[:, None]
+        found.append((weights, intercepts - own.centre @ weights))
+    return found
+
+
+def fit_one(inputs: Tensor, targets: Tensor, penalty: float) -> Weights:
+    """The fit of all rows of standardised inputs [n, d]; targets hold each of 0..max."""
     n, dim = inputs.shape
     count = int(targets.max()) + 1
     means = torch.zeros(count, dim).index_add_(0, targets, inputs) / torch.bincount(targets)[:, None]
@@ -54,7 +238,7 @@ def fitted(inputs: Tensor, targets: Tensor, penalty: float) -> tuple[np.ndarray,
         gradient[:-1] += pull
         return value + 0.5 * float((weights[:-1] * pull).sum()), gradient
 
-    weights = minimise(loss, start(loss, means @ basis, prior))
+    weights = minimise(loss, discriminant(loss, means @ basis, prior))
     return (basis @ weights[:-1]).double().numpy(), weights[-1].double().numpy()
 
 
@@ -67,7 +251,7 @@ def whitening(inputs: Tensor, means: Tensor, targets: Tensor) -> Tensor:
     return (vectors / values.sqrt()).float()
 
 
-def start(loss: Loss, means: Tensor, prior: Tensor) -> Tensor:
+def discriminant(loss: Loss, means: Tensor, prior: Tensor) -> Tensor:
     """The linear discriminant [d + 1, classes] from whitened class means, scaled down where less of it fits better."""
     found = torch.vstack([torch.zeros_like(means.T), prior])
     best = loss(found)[0]
@@ -94,10 +278,10 @@ def minimise(loss: Loss, weights: Tensor) -> Tensor:
     """The minimum of a convex loss, by limited-memory BFGS with step halving."""
     value, gradient = loss(weights)
     pairs: list[tuple[Tensor, Tensor, float]] = []
-    for _ in range(STEPS):
+    for _ in range(BFGS_STEPS):
         direction = -quasi_newton(gradient, pairs)
         slope = float((direction * gradient).sum())
-        if -0.5 * slope < GAP:
+        if -0.5 * slope < FLOAT32_GAP:
             break
         length = 1.0 if pairs else min(1.0, 1.0 / float(gradient.abs().sum()))
         while True:

@@ -10,13 +10,11 @@ Laplace(scale)          median regression: (mean absolute deviation without - wi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.linalg import cho_solve, cholesky
 from scipy.special import expit
 from sklearn.linear_model import QuantileRegressor
 
@@ -28,10 +26,17 @@ from infoscope.estimators.families.complexity import (
     squared_error_on_sample,
     table_on_sample,
 )
-from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, Posterior, as_matrix, frequencies, needed
+from infoscope.estimators.families.laws import (
+    CategoricalLaw,
+    GaussianLaw,
+    LaplaceLaw,
+    check_variance,
+    residual_law,
+    without_input,
+)
+from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, as_matrix, needed
 
 NEWTON_STEPS = 100
-ROUNDING = 1e-13  # of the largest |y|: a residual as small is arithmetic, and its variance no variance of y
 
 
 @dataclass(frozen=True)
@@ -55,14 +60,14 @@ class Table:
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
         if x is None:
-            return frequencies(y, classes)
+            return without_input(y, needed(classes))
         prior = np.bincount(y, minlength=needed(classes)) / len(y)
         codes, places = numbered(categories(x))
         counts = np.bincount(codes * classes + y, minlength=len(places) * classes).reshape(-1, classes)
         laws = counts + self.smoothing * prior
         with np.errstate(divide="ignore"):
             logs = np.log(np.vstack([laws / laws.sum(axis=1, keepdims=True), prior]))  # the last is of unseen inputs
-        return Posterior(lambda inputs: logs[[places.get(item, len(places)) for item in categories(inputs)]])
+        return CategoricalLaw(lambda inputs: logs[[places.get(item, len(places)) for item in categories(inputs)]])
 
     def complexity(
         self, x: Any, y: np.ndarray, classes: int | None, floor: float, generator: np.random.Generator
@@ -96,75 +101,6 @@ def numbered(items: list[Any]) -> tuple[np.ndarray, dict[Any, int]]:
     return np.array([places.setdefault(item, len(places)) for item in items]), places
 
 
-@dataclass(frozen=True, eq=False)
-class GaussianLaw:
-    """N(mean(x), covariance). mean: inputs -> [n, q], or [1, q] of None."""
-
-    mean: Callable[[Any | None], np.ndarray]
-    covariance: np.ndarray
-
-    def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
-        return gaussian_log_density(y - self.mean(x), self.covariance)
-
-
-def gaussian_log_density(residuals: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """log N(residual; 0, covariance) of residuals [n, q], nats."""
-    factor = cholesky(covariance, lower=True)
-    distances = np.einsum("nq,qn->n", residuals, cho_solve((factor, True), residuals.T))
-    return -0.5 * (distances + len(factor) * math.log(2.0 * math.pi)) - float(np.log(np.diag(factor)).sum())
-
-
-def residual_law(
-    mean: Callable[[Any | None], np.ndarray], y: np.ndarray, residuals: np.ndarray, variance: float | None
-) -> GaussianLaw:
-    """The Gaussian around a mean of y, of a given variance, or of the covariance that the residuals [n, q] have."""
-    if variance is not None:
-        return GaussianLaw(mean, variance * np.eye(residuals.shape[1]))
-    covariance = residuals.T @ residuals / len(residuals)
-    if not np.linalg.eigvalsh(covariance).min() > (ROUNDING * np.abs(y).max()) ** 2:
-        raise ValueError(
-            "variance must be given where a family predicts y, or a sum of its columns, without error: its own "
-            f"estimate from {len(residuals)} rows is 0."
-        )
-    return GaussianLaw(mean, covariance)
-
-
-def constant_law(y: np.ndarray, variance: float | None) -> GaussianLaw:
-    """The best Gaussian that sees no input."""
-    centre = y.mean(axis=0, keepdims=True)
-    return residual_law(lambda x: centre, y, y - centre, variance)
-
-
-@dataclass(frozen=True, eq=False)
-class Floored:
-    """(1 - share) times one law plus share times the law without an input."""
-
-    law: GaussianLaw
-    constant: GaussianLaw
-    share: float
-
-    def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
-        own = math.log1p(-self.share) + self.law.log_density(x, y)
-        return np.logaddexp(own, math.log(self.share) + self.constant.log_density(None, y))
-
-
-def checked_share(floor: float) -> None:
-    """ValueError unless the share is inside (0, 1)."""
-    if not 0.0 < floor < 1.0:
-        raise ValueError(f"floor must be between 0 and 1, got {floor!r}.")
-
-
-def checked_variance(variance: float | None) -> None:
-    """ValueError unless the variance is positive, or None (it is fitted)."""
-    if variance is not None and not variance > 0.0:
-        raise ValueError(f"variance must be positive, or None to fit it, got {variance!r}.")
-
-
-def variance_name(variance: float | None) -> str:
-    """How the name of a family ends whose variance is given."""
-    return "" if variance is None else f", variance={variance:g}"
-
-
 @dataclass(frozen=True)
 class Gaussian:
     """Gaussians whose mean is a polynomial of x, fitted by least squares.
@@ -181,7 +117,7 @@ class Gaussian:
     outcomes = (NUMBERS,)
 
     def __post_init__(self) -> None:
-        checked_variance(self.variance)
+        check_variance(self.variance)
         require_int("degree", self.degree, 0)
         if self.radius is not None and not (self.radius > 0.0 and self.variance is not None and self.degree == 1):
             raise ValueError(f"radius must be positive, with a variance and degree 1, got {self!r}.")
@@ -196,7 +132,7 @@ class Gaussian:
         if self.radius is not None:
             return self._fit_in_ball(x, y)
         if x is None or self.degree == 0:
-            return constant_law(y, self.variance)
+            return without_input(y, None, self.variance)
         inputs = as_matrix("x", x)
         features = Features.of(inputs, self.degree)
         design = np.hstack([features(inputs), np.ones((len(y), 1))])
@@ -238,7 +174,8 @@ class Gaussian:
 class BoundedLogistic:
     """Logistic laws of two classes whose weights of (x, 1), on the scale of x, have at most the norm `radius`.
 
-    Their in-sample PAC bound is known in closed form. Fitted by Newton's method in the ball.
+    Their in-sample PAC bound is known in closed form. The ball is a constraint, which `Logistic`'s penalty is not, so
+    they have their own Newton's method, each step of which is solved in the ball.
     """
 
     radius: float
@@ -261,7 +198,7 @@ class BoundedLogistic:
             scores = with_one(new, 1 if new is None else len(new)) @ weights
             return -np.logaddexp(0.0, np.stack([scores, -scores], axis=1))
 
-        return Posterior(predict)
+        return CategoricalLaw(predict)
 
     def _weights(self, design: np.ndarray, signs: np.ndarray) -> np.ndarray:
         """The least mean log loss of labels -1 and 1 in the ball."""
@@ -341,14 +278,3 @@ class Laplace:
         features = Features.of(inputs, self.degree)
         model = QuantileRegressor(quantile=0.5, alpha=0.0, solver="highs").fit(features(inputs), y[:, 0])
         return LaplaceLaw(lambda new: model.predict(features(new)), self.scale)
-
-
-@dataclass(frozen=True, eq=False)
-class LaplaceLaw:
-    """The Laplace law of a scale around median(x)."""
-
-    median: Callable[[Any | None], np.ndarray | float]
-    scale: float
-
-    def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
-        return -np.abs(y[:, 0] - self.median(x)) / self.scale - math.log(2.0 * self.scale)

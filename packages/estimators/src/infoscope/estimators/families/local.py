@@ -17,23 +17,15 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
-from infoscope.estimators.families.closed_form import (
-    Floored,
-    checked_share,
-    checked_variance,
-    constant_law,
-    residual_law,
+from infoscope.estimators.families.laws import (
+    CategoricalLaw,
+    check_floor,
+    check_variance,
+    floored_law,
     variance_name,
+    without_input,
 )
-from infoscope.estimators.families.protocol import (
-    CLASSES,
-    NUMBERS,
-    Features,
-    Posterior,
-    Predictor,
-    as_matrix,
-    frequencies,
-)
+from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, Predictor, as_matrix
 
 ROWS = 1024  # of distances at once
 BANDWIDTHS = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5)
@@ -59,8 +51,8 @@ class NearestNeighbours:
     outcomes = (CLASSES, NUMBERS)
 
     def __post_init__(self) -> None:
-        checked_variance(self.variance)
-        checked_share(self.floor)
+        check_variance(self.variance)
+        check_floor(self.floor)
 
     @property
     def name(self) -> str:
@@ -126,8 +118,8 @@ class Kernel:
     outcomes = (CLASSES, NUMBERS)
 
     def __post_init__(self) -> None:
-        checked_variance(self.variance)
-        checked_share(self.floor)
+        check_variance(self.variance)
+        check_floor(self.floor)
         if self.bandwidth is not None and not self.bandwidth > 0.0:
             raise ValueError(f"bandwidth must be positive, or None to choose it, got {self.bandwidth!r}.")
 
@@ -214,11 +206,6 @@ def error(means: np.ndarray, targets: np.ndarray, classes: int | None) -> float:
     return float(-np.log((means * targets).sum(axis=1)).mean())
 
 
-def without_input(y: np.ndarray, classes: int | None, variance: float | None) -> Predictor:
-    """The best member that sees no input."""
-    return constant_law(y, variance) if classes is None else frequencies(y, classes)
-
-
 def predictor(
     average: Average,
     left_out: Callable[[], np.ndarray],
@@ -242,6 +229,5 @@ def predictor(
             with np.errstate(divide="ignore"):  # a class that is not in the training set
                 return np.log(mean(new))
 
-        return Posterior(predict)
-    law = residual_law(mean, targets, targets - left_out(), variance)
-    return Floored(law, constant_law(targets, variance), floor)
+        return CategoricalLaw(predict)
+    return floored_law(mean, targets, targets - left_out(), variance, floor)

@@ -9,7 +9,7 @@ few, so the law is mixed with a share of the Gaussian that sees no input, as in 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,24 +19,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from infoscope.estimators.checks import generator_or_default, require_int
-from infoscope.estimators.families.classifiers import log_softmax, relu_network
-from infoscope.estimators.families.closed_form import (
-    Floored,
-    checked_share,
-    checked_variance,
-    constant_law,
-    residual_law,
+from infoscope.estimators.families.laws import (
+    CategoricalLaw,
+    check_floor,
+    check_variance,
+    floored_law,
+    log_softmax,
     variance_name,
+    without_input,
 )
-from infoscope.estimators.families.protocol import (
-    CLASSES,
-    NUMBERS,
-    Features,
-    Posterior,
-    Predictor,
-    as_matrix,
-    frequencies,
-)
+from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, Predictor, as_matrix
 
 LEAST_ASIDE = 10  # groups
 ACTIVATIONS = {"relu": nn.ReLU, "softplus": nn.Softplus, "tanh": nn.Tanh}
@@ -62,8 +54,8 @@ class Network:
     outcomes = (CLASSES, NUMBERS)
 
     def __post_init__(self) -> None:
-        checked_variance(self.variance)
-        checked_share(self.floor)
+        check_variance(self.variance)
+        check_floor(self.floor)
         for setting in ("batch", "epochs", "patience"):
             require_int(setting, getattr(self, setting), 1)
         if not self.learning_rate > 0.0:
@@ -80,8 +72,7 @@ class Network:
 
     def build(self, inputs: int, outputs: int, generator: torch.Generator) -> nn.Sequential:
         """An untrained network, every weight drawn from the generator."""
-        network = relu_network([inputs, *self.widths, outputs], generator)
-        return nn.Sequential(*(ACTIVATIONS[self.activation]() if isinstance(m, nn.ReLU) else m for m in network))
+        return fully_connected([inputs, *self.widths, outputs], generator, ACTIVATIONS[self.activation])
 
     def fit(
         self,
@@ -92,7 +83,7 @@ class Network:
         generator: np.random.Generator | None = None,
     ) -> Predictor:
         if x is None:
-            return constant_law(y, self.variance) if classes is None else frequencies(y, classes)
+            return without_input(y, classes, self.variance)
         inputs = as_matrix("x", x)
         features = Features.of(inputs, 1)
         generator = generator_or_default(generator)
@@ -107,7 +98,7 @@ class Network:
         if classes is not None:
             network = self.build(rows.shape[1], classes, drawn)
             self._train(network, rows, torch.as_tensor(y), aside, functional.cross_entropy, drawn)
-            return Posterior(lambda new: log_softmax(outputs(network, features(new))))
+            return CategoricalLaw(lambda new: log_softmax(outputs(network, features(new))))
 
         scaling = Features.of(y, 1)
         network = self.build(rows.shape[1], y.shape[1], drawn)
@@ -119,8 +110,7 @@ class Network:
 
         # Not the residuals of what it was trained on, which are too small.
         unseen = aside.numpy()
-        law = residual_law(mean, y[unseen], y[unseen] - mean(inputs[unseen]), self.variance)
-        return Floored(law, constant_law(y, self.variance), self.floor)
+        return floored_law(mean, y, y[unseen] - mean(inputs[unseen]), self.variance, self.floor)
 
     def _train(
         self,
@@ -150,6 +140,22 @@ class Network:
         if best_state is None:
             raise ValueError(f"{self.name} diverged: its loss was never finite; lower learning_rate.")
         network.load_state_dict(best_state)
+
+
+def fully_connected(
+    widths: Sequence[int], generator: torch.Generator, activation: type[nn.Module] = nn.ReLU
+) -> nn.Sequential:
+    """Linear layers from widths[0] inputs to widths[-1] outputs with an activation between them.
+
+    Every number is drawn from `generator`, by torch.nn.Linear's law.
+    """
+    layers: list[nn.Module] = []
+    for inputs, outputs in zip(widths, widths[1:]):
+        layer = nn.utils.skip_init(nn.Linear, inputs, outputs)  # its own start would use torch's global random state
+        for parameter in layer.parameters():
+            nn.init.uniform_(parameter, -(inputs**-0.5), inputs**-0.5, generator=generator)
+        layers += [layer, activation()]
+    return nn.Sequential(*layers[:-1])
 
 
 def outputs(network: nn.Module, rows: np.ndarray) -> np.ndarray:

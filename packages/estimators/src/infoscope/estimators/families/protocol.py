@@ -6,18 +6,12 @@ each of its laws may also be given without looking, so that the infimum with an 
 (A fit that is not the infimum may be above: a network stopped early, neighbours, or anything on items that it was not
 fitted to. Its estimate is then negative, and stays so.)
 
-The plug-ins, all of one Protocol, so that others can join (a language model: its inputs are a list of texts):
-
-    closed_form  Table, Gaussian, Laplace: their infima are closed forms; BoundedLogistic: its PAC bound is
-    logistic     Logistic: linear or polynomial log odds, all folds in one computation
-    local        NearestNeighbours, Kernel: neighbours' classes, or a Gaussian around their mean
-    networks     Network: fully connected networks
-    scikit       Sklearn: any probabilistic classifier; tfidf_logistic: one over texts
+An object of any class is a family that has what `Family` names; nothing is to be inherited or registered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -48,6 +42,7 @@ class ClassPredictor(Predictor, Protocol):
         ...
 
 
+@runtime_checkable
 class Family(Protocol):
     """A set of predictors, and the rule that picks the one of least log loss on given pairs."""
 
@@ -104,30 +99,6 @@ class Bounded(Protocol):
     ) -> Complexity | None:
         """Of the log densities of the family on n pairs; None if its settings leave them without bound."""
         ...
-
-
-@dataclass(frozen=True, eq=False)
-class Posterior:
-    """A predictor of classes. predict: inputs -> log probabilities [n, classes], or [1, classes] of None."""
-
-    predict: Callable[[Any | None], np.ndarray]
-
-    def log_probabilities(self, x: Any | None) -> np.ndarray:
-        return self.predict(x)
-
-    def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
-        logs = self.predict(x)
-        if len(logs) not in (1, len(y)):
-            raise ValueError(f"x must have one item for each of the {len(y)} outcomes y, got {len(logs)}.")
-        return logs[np.arange(len(y)) if len(logs) == len(y) else 0, y]
-
-
-def frequencies(y: np.ndarray, classes: int | None) -> Posterior:
-    """The best law without an input, of every family that can state any law of classes: their frequencies."""
-    counts = np.bincount(y, minlength=needed(classes))
-    with np.errstate(divide="ignore"):
-        logs = np.log(counts / counts.sum())[None]
-    return Posterior(lambda x: logs)
 
 
 def fit_each(

@@ -1,7 +1,4 @@
-"""Families by others: any probabilistic classifier of scikit-learn's interface, and the estimators' own classifiers.
-
-Without an input the best member is taken to be the class frequencies, which each of them can state of a constant input.
-"""
+"""Families of scikit-learn's interface: any classifier or regressor, or a pipeline that ends in one."""
 
 from __future__ import annotations
 
@@ -9,52 +6,139 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone, is_regressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold, cross_val_predict
 from sklearn.pipeline import Pipeline
 
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.families import classifiers
-from infoscope.estimators.families.protocol import CLASSES, Features, Posterior, as_matrix, frequencies, needed
+from infoscope.estimators.families.laws import (
+    CategoricalLaw,
+    check_floor,
+    check_variance,
+    floored_law,
+    variance_name,
+    with_absent,
+    without_input,
+)
+from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Predictor, as_matrix
+
+FOLDS = 5  # by which a regressor's residuals are found
 
 
 @dataclass(frozen=True)
 class Sklearn:
-    """A scikit-learn classifier (or pipeline) with predict_proba, cloned and fitted anew for every training set.
+    """A scikit-learn classifier with predict_proba, or a regressor, cloned and fitted anew for every training set.
 
-    Its inputs are whatever it takes: arrays, lists of texts. The seed of one with a `random_state` is drawn from the
-    generator. title names it in results; None is scikit-learn's own description.
+    Its inputs are whatever it takes: arrays, lists of texts. Numbers [n] are one column. The seed of one with a
+    `random_state` is drawn from the generator. What a regressor predicts is the mean of a Gaussian, whose covariance is
+    that of the residuals of five-fold cross-validation (groups stay whole); it is mixed with a share of the Gaussian
+    that sees no input, as in `local`.
+
+    title           names it in results; None is scikit-learn's own description
+    variance, floor of numbers, as in NearestNeighbours
+
+    Without an input the best member is that of the class frequencies, which each can state of a constant input.
     """
 
-    estimator: BaseEstimator
+    estimator: Any
     title: str | None = None
-    outcomes = (CLASSES,)
+    variance: float | None = None
+    floor: float = 0.01
 
     def __post_init__(self) -> None:
-        if not hasattr(self.estimator, "predict_proba"):
-            raise ValueError(f"estimator must have predict_proba, got {self.estimator!r}.")
+        check_variance(self.variance)
+        check_floor(self.floor)
+        if not is_predictor(self.estimator):
+            raise ValueError(f"estimator must have predict_proba, or be a regressor, got {self.estimator!r}.")
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        return (NUMBERS,) if is_regressor(self.estimator) else (CLASSES,)
 
     @property
     def name(self) -> str:
-        return self.title or " ".join(repr(self.estimator).split())
+        return f"{self.title or ' '.join(repr(self.estimator).split())}{variance_name(self.variance)}"
 
-    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
+    def fit(
+        self,
+        x: Any | None,
+        y: np.ndarray,
+        classes: int | None = None,
+        groups: np.ndarray | None = None,
+        generator: np.random.Generator | None = None,
+    ) -> Predictor:
         if x is None:
-            return frequencies(y, classes)
-        model = clone(self.estimator)
+            return without_input(y, classes, self.variance)
+        x, model = as_rows(x), clone(self.estimator)
         seeds = [name for name in model.get_params() if name.split("__")[-1] == "random_state"]
         if seeds:
             drawn = generator_or_default(generator).integers(2**31, size=len(seeds))
             model.set_params(**{name: int(seed) for name, seed in zip(seeds, drawn)})
+        if classes is None:
+            return self._fit_numbers(model, x, y, np.arange(len(y)) if groups is None else groups)
         model.fit(x, y)
 
         def predict(new: Any) -> np.ndarray:
             with np.errstate(divide="ignore"):
-                found = np.log(np.asarray(model.predict_proba(new), dtype=np.float64))
-            return spread(found, model.classes_, needed(classes))
+                found = np.log(np.asarray(model.predict_proba(as_rows(new)), dtype=np.float64))
+            return with_absent(found, model.classes_, classes)
 
-        return Posterior(predict)
+        return CategoricalLaw(predict)
+
+    def _fit_numbers(self, model: Any, x: Any, y: np.ndarray, groups: np.ndarray) -> Predictor:
+        targets = y[:, 0] if y.shape[1] == 1 else y
+        count = len(np.unique(groups))
+        if count < 2:
+            raise ValueError(f"groups must be at least 2 in every training set of {self.name}, got 1.")
+        folds = GroupKFold(min(FOLDS, count))
+        held_out = cross_val_predict(model, x, targets, groups=groups, cv=folds).reshape(y.shape)
+        model.fit(x, targets)
+
+        def mean(new: Any) -> np.ndarray:
+            return np.asarray(model.predict(as_rows(new)), dtype=np.float64).reshape(-1, y.shape[1])
+
+        return floored_law(mean, y, y - held_out, self.variance, self.floor)
+
+
+def is_predictor(estimator: Any) -> bool:
+    """Whether it is an estimator of scikit-learn's interface that predicts probabilities or numbers."""
+    known = hasattr(estimator, "get_params") and not isinstance(estimator, type)
+    return known and (hasattr(estimator, "predict_proba") or is_regressor(estimator))
+
+
+def as_rows(x: Any) -> Any:
+    """Numbers [n] as one column [n, 1]; anything else as it is."""
+    return x[:, None] if isinstance(x, np.ndarray) and x.ndim == 1 and np.issubdtype(x.dtype, np.number) else x
+
+
+@dataclass(frozen=True)
+class GradientBoosting:
+    """Gradient-boosted trees on histograms (Friedman 2001; scikit-learn), `rounds` trees (for each class)."""
+
+    rounds: int = 60
+    leaves: int = 15
+    learning_rate: float = 0.1
+    outcomes = (CLASSES, NUMBERS)
+
+    @property
+    def name(self) -> str:
+        return f"gradient-boosting(rounds={self.rounds}, leaves={self.leaves}, rate={self.learning_rate:g})"
+
+    def fit(
+        self,
+        x: Any | None,
+        y: np.ndarray,
+        classes: int | None = None,
+        groups: np.ndarray | None = None,
+        generator: np.random.Generator | None = None,
+    ) -> Predictor:
+        trees = HistGradientBoostingRegressor if classes is None else HistGradientBoostingClassifier
+        settings = {"max_iter": self.rounds, "max_leaf_nodes": self.leaves, "learning_rate": self.learning_rate}
+        model = Sklearn(trees(**settings, l2_regularization=1.0, early_stopping=False), self.name)
+        return model.fit(None if x is None else as_matrix("x", x), y, classes, groups, generator)
 
 
 def tfidf_logistic(penalty: float = 1.0, ngrams: int = 1, least_documents: int = 2) -> Sklearn:
@@ -75,39 +159,3 @@ def tfidf_logistic(penalty: float = 1.0, ngrams: int = 1, least_documents: int =
     )
     steps = [("words", words), ("classifier", LogisticRegression(C=1.0 / penalty, max_iter=1000))]
     return Sklearn(Pipeline(steps), f"tfidf-logistic(penalty={penalty:g}, ngrams={ngrams})")
-
-
-@dataclass(frozen=True)
-class Standardised:
-    """A classifier of `infoscope.estimators.families.classifiers` on standardised inputs, such as gradient boosting."""
-
-    family: classifiers.Family
-    outcomes = (CLASSES,)
-
-    @property
-    def name(self) -> str:
-        return self.family.name
-
-    def fit(
-        self,
-        x: Any | None,
-        y: np.ndarray,
-        classes: int | None = None,
-        groups: np.ndarray | None = None,
-        generator: np.random.Generator | None = None,
-    ) -> Posterior:
-        if x is None:
-            return frequencies(y, classes)
-        inputs = as_matrix("x", x)
-        features = Features.of(inputs, 1)
-        present, codes = np.unique(y, return_inverse=True)
-        groups = np.arange(len(y)) if groups is None else groups
-        predict = self.family.fit(features(inputs), codes, groups, generator_or_default(generator))
-        return Posterior(lambda new: spread(predict(features(new)), present, needed(classes)))
-
-
-def spread(logs: np.ndarray, present: np.ndarray, classes: int) -> np.ndarray:
-    """Log probabilities [n, present] as [n, classes]: -inf for classes that were not in the training set."""
-    whole = np.full((len(logs), classes), -np.inf)
-    whole[:, present] = logs
-    return whole

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from infoscope.estimators.families.classifiers import relu_network
+from infoscope.estimators.families.networks import fully_connected
 
 HIDDEN = {"linear": (), "mlp": (256,)}
 """Widths of the hidden layers by the decoder's name."""
@@ -44,7 +44,7 @@ def train_decoders(
         raise ValueError(f"shared needs sides of one length, got {x.shape[1]} and {y.shape[1]}.")
     examples = [torch.cat([x, y])] if shared else [x, y]
     scalings = [Scaling.of(side) for side in examples]
-    networks = [relu_network([side.shape[1], *hidden, labels.shape[1]], generator).to(device) for side in examples]
+    networks = [fully_connected([side.shape[1], *hidden, labels.shape[1]], generator).to(device) for side in examples]
     optimiser = torch.optim.AdamW(
         [
             {"params": network.parameters(), "lr": MLP_RATE if hidden else LINEAR_RATE / side.shape[1] ** 0.5}

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,8 +32,8 @@ from torch import Tensor
 
 from infoscope.estimators.checks import require_int
 from infoscope.estimators.classifier.calibration import calibrating_slope
-from infoscope.estimators.classifier.cross_fitting import Family, cross_fit
-from infoscope.estimators.families.classifiers import Logistic
+from infoscope.estimators.classifier.cross_fitting import cross_fit
+from infoscope.estimators.families.logistic import Logistic
 from infoscope.metrics.accuracy import replicated
 from infoscope.metrics.decodable._decoders import HIDDEN, LabelledSource, train_decoders
 
@@ -96,7 +97,7 @@ def decodable_information_of_items(
     labels: ArrayLike,
     crossovers: Sequence[float],
     sources: int,
-    family: str | Family | Sequence[str | Family] = PENALTIES,
+    family: Any = PENALTIES,
     folds: int = 5,
     floor: float = 1e-4,
     generator: np.random.Generator | None = None,

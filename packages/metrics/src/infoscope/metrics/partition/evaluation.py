@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike, NDArray
 from infoscope.estimators import classifier, uncertainty
 from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.classifier.inputs import as_blocks, coded
-from infoscope.estimators.families.classifiers import Family
 from infoscope.estimators.variables import as_codes
 from infoscope.metrics.factor_information.posterior import GaussianPosterior
 from infoscope.metrics.partition.posterior import by_posterior
@@ -53,7 +52,7 @@ def evaluate(
     y: ArrayLike,
     d: ArrayLike,
     groups: ArrayLike | None = None,
-    family: str | Family = "logistic",
+    family: Any = "logistic",
     folds: int = 5,
     k: int = 5,
     resamples: int = 100,

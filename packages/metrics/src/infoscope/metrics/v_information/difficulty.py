@@ -20,7 +20,8 @@ from scipy.stats import rankdata
 
 from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.classifier.information import clustered_error
-from infoscope.estimators.families.protocol import ClassPredictor, Family, as_outcome
+from infoscope.estimators.families.protocol import ClassPredictor, as_outcome
+from infoscope.estimators.families.registry import as_family
 from infoscope.metrics.v_information.predictions import FLOOR, as_groups, check_length, fold_splits, predict
 
 LN2 = math.log(2.0)
@@ -174,7 +175,7 @@ def flip_labels(labels: ArrayLike, share: float, generator: np.random.Generator)
 
 
 def mislabel_scores(
-    family: Family,
+    family: Any,
     x: Any,
     y: ArrayLike,
     folds: int = 10,
@@ -192,6 +193,7 @@ def mislabel_scores(
 
     Arguments and errors as `pvi.pointwise`, for classes.
     """
+    family = as_family(family)
     outcome = as_outcome(family, y)
     if outcome.classes is None:
         raise ValueError("y must be classes, got numbers.")

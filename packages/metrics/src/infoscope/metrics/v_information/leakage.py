@@ -18,9 +18,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from infoscope.estimators.checks import generator_or_default, require_int
-from infoscope.estimators.families.classifiers import relu_network
-from infoscope.estimators.families.networks import Network, outputs
-from infoscope.estimators.families.protocol import Family, Features, as_matrix
+from infoscope.estimators.families.networks import Network, fully_connected, outputs
+from infoscope.estimators.families.protocol import Features, as_matrix
 from infoscope.metrics.v_information.measures import estimate
 from infoscope.metrics.v_information.predictions import FLOOR
 
@@ -28,7 +27,7 @@ from infoscope.metrics.v_information.predictions import FLOOR
 def usable_leakage(
     blocks: Mapping[str, Any],
     labels: Mapping[str, ArrayLike],
-    families: Mapping[str, Family],
+    families: Mapping[str, Any],
     folds: int = 5,
     groups: ArrayLike | None = None,
     floor: float = FLOOR,
@@ -116,8 +115,8 @@ def hide(
     rows = torch.as_tensor(features(inputs), dtype=torch.float32)
     targets = torch.as_tensor(codes)
     width = rows.shape[1]
-    encoder = nn.Sequential(relu_network([width, 64, size], generator), nn.BatchNorm1d(size, affine=False))
-    decoder = relu_network([size, 64, width], generator)
+    encoder = nn.Sequential(fully_connected([width, 64, size], generator), nn.BatchNorm1d(size, affine=False))
+    decoder = fully_connected([size, 64, width], generator)
     adversary = against.build(size, len(labels), generator)
     frequencies = torch.bincount(targets) / len(targets)
     own = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=learning_rate)
@@ -153,7 +152,7 @@ def hiding_matrix(
     x: ArrayLike,
     u: ArrayLike,
     against: Mapping[str, Network],
-    families: Mapping[str, Family],
+    families: Mapping[str, Any],
     train: ArrayLike,
     size: int = 10,
     strength: float = 10.0,

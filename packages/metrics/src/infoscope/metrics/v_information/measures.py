@@ -22,7 +22,8 @@ from scipy import stats
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.information import clustered_error
 from infoscope.estimators.families.complexity import PacBound, pac_bound
-from infoscope.estimators.families.protocol import Bounded, Family, Outcome, as_outcome
+from infoscope.estimators.families.protocol import Bounded, Outcome, as_outcome
+from infoscope.estimators.families.registry import as_family
 from infoscope.metrics.v_information.predictions import (
     FLOOR,
     Calibration,
@@ -96,7 +97,7 @@ class VInformation:
 
 
 def estimate(
-    family: Family,
+    family: Any,
     x: Any,
     y: ArrayLike,
     estimator: str = CROSS_FITTED,
@@ -110,6 +111,7 @@ def estimate(
 ) -> VInformation:
     """I_V(x -> y), nats, of n pairs.
 
+    family       a name, a Family, or an object that is one: see `families.as_family`
     x            n items, as the family takes them: an array [n, d], a list of texts
     y            classes [n] (integers, booleans, strings) or numbers [n] or [n, q]; families of both go by the type
     estimator    "in-sample", "held-out" or "cross-fitted"
@@ -127,6 +129,7 @@ def estimate(
     """
     if estimator not in ESTIMATORS:
         raise ValueError(f"estimator must be one of {list(ESTIMATORS)}, got {estimator!r}.")
+    family = as_family(family)
     outcome = as_outcome(family, y)
     check_length(x, outcome.n)
     generator = generator_or_default(generator)

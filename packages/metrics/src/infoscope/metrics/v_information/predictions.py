@@ -13,7 +13,7 @@ from scipy.optimize import minimize_scalar
 
 from infoscope.estimators.classifier.cross_fitting import calibration_figures, floored
 from infoscope.estimators.classifier.inputs import assign_folds, coded
-from infoscope.estimators.families.classifiers import log_softmax
+from infoscope.estimators.families.laws import log_softmax
 from infoscope.estimators.families.protocol import Family, Outcome, Predictor, fit_each, take
 
 FLOOR = 1e-6  # least probability of a class, unless told otherwise

@@ -16,7 +16,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from infoscope.estimators.checks import generator_or_default, require_int
-from infoscope.estimators.families.protocol import Family, Outcome, as_outcome
+from infoscope.estimators.families.protocol import Outcome, as_outcome
+from infoscope.estimators.families.registry import as_family
 from infoscope.metrics.v_information.predictions import (
     FLOOR,
     Predictions,
@@ -58,7 +59,7 @@ def threshold_window(null_entropy_bits: ArrayLike, classes: int) -> Window:
 
 
 def pointwise(
-    family: Family,
+    family: Any,
     x: Any,
     y: ArrayLike,
     folds: int = 10,
@@ -72,6 +73,7 @@ def pointwise(
     Columns: label, pvi_bits, H_yb and H_yxb (-log2 of the own label's probability without and with the input, bits),
     fold; of classes also predicted and correct. Of numbers, H_yb and H_yxb are of densities.
     """
+    family = as_family(family)
     outcome = as_outcome(family, y)
     check_length(x, outcome.n)
     generator = generator_or_default(generator)

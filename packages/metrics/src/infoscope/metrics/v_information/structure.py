@@ -10,13 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import roc_auc_score
 
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.families.protocol import Family, as_outcome
+from infoscope.estimators.families.protocol import as_outcome
+from infoscope.estimators.families.registry import as_family, is_several
 from infoscope.metrics.v_information.measures import CROSS_FITTED, ESTIMATORS, splits_of, summary
 from infoscope.metrics.v_information.predictions import FLOOR, as_groups, check_length, fit_nulls, predict
 
@@ -160,7 +162,7 @@ class Weights:
 
 
 def weights_by(
-    family: Family | Sequence[Family],
+    family: Any,
     variables: Sequence[ArrayLike] | np.ndarray,
     estimator: str = CROSS_FITTED,
     folds: int = 5,
@@ -177,7 +179,7 @@ def weights_by(
     all pairs. Other arguments and errors as `v_information.estimate`.
     """
     columns = list(variables.T) if isinstance(variables, np.ndarray) and variables.ndim == 2 else list(variables)
-    families = [family] * len(columns) if not isinstance(family, Sequence) else list(family)
+    families = [as_family(own) for own in (family if is_several(family) else [family] * len(columns))]
     if len(columns) < 2 or len(families) != len(columns):
         raise ValueError(f"variables must be at least 2, with one family each, got {len(columns)} and {len(families)}.")
     if estimator not in ESTIMATORS:

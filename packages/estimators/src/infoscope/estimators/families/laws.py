@@ -1,0 +1,127 @@
+"""Laws of an outcome that members of families state: of classes, Gaussian, Laplace; nats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky
+
+ROUNDING = 1e-13  # of the largest |y|: a residual as small is arithmetic, and its variance no variance of y
+
+Mean = Callable[[Any | None], np.ndarray]
+"""Inputs -> means [n, q], or [1, q] of None."""
+
+
+@dataclass(frozen=True, eq=False)
+class CategoricalLaw:
+    """Laws of classes. predict: inputs -> log probabilities [n, classes], or [1, classes] of None."""
+
+    predict: Callable[[Any | None], np.ndarray]
+
+    def log_probabilities(self, x: Any | None) -> np.ndarray:
+        return self.predict(x)
+
+    def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
+        logs = self.predict(x)
+        if len(logs) not in (1, len(y)):
+            raise ValueError(f"x must have one item for each of the {len(y)} outcomes y, got {len(logs)}.")
+        return logs[np.arange(len(y)) if len(logs) == len(y) else 0, y]
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianLaw:
+    """N(mean(x), covariance)."""
+
+    mean: Mean
+    covariance: np.ndarray
+
+    def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
+        residuals, factor = y - self.mean(x), cholesky(self.covariance, lower=True)
+        distances = np.einsum("nq,qn->n", residuals, cho_solve((factor, True), residuals.T))
+        return -0.5 * (distances + len(factor) * math.log(2.0 * math.pi)) - float(np.log(np.diag(factor)).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class FlooredLaw:
+    """(1 - share) times one law plus share times the law without an input."""
+
+    law: GaussianLaw
+    constant: GaussianLaw
+    share: float
+
+    def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
+        own = math.log1p(-self.share) + self.law.log_density(x, y)
+        return np.logaddexp(own, math.log(self.share) + self.constant.log_density(None, y))
+
+
+@dataclass(frozen=True, eq=False)
+class LaplaceLaw:
+    """The Laplace law of a scale around median(x)."""
+
+    median: Callable[[Any | None], np.ndarray | float]
+    scale: float
+
+    def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
+        return -np.abs(y[:, 0] - self.median(x)) / self.scale - math.log(2.0 * self.scale)
+
+
+def without_input(y: np.ndarray, classes: int | None, variance: float | None = None) -> CategoricalLaw | GaussianLaw:
+    """The best law that sees no input: class frequencies, or a Gaussian around the mean."""
+    if classes is None:
+        centre = y.mean(axis=0, keepdims=True)
+        return residual_law(lambda x: centre, y, y - centre, variance)
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.bincount(y, minlength=classes) / len(y))[None]
+    return CategoricalLaw(lambda x: logs)
+
+
+def residual_law(mean: Mean, y: np.ndarray, residuals: np.ndarray, variance: float | None) -> GaussianLaw:
+    """The Gaussian around a mean of y, of a given variance, or of the covariance that the residuals [n, q] have."""
+    if variance is not None:
+        return GaussianLaw(mean, variance * np.eye(residuals.shape[1]))
+    covariance = residuals.T @ residuals / len(residuals)
+    if not np.linalg.eigvalsh(covariance).min() > (ROUNDING * np.abs(y).max()) ** 2:
+        raise ValueError(
+            "variance must be given where a family predicts y, or a sum of its columns, without error: its own "
+            f"estimate from {len(residuals)} rows is 0."
+        )
+    return GaussianLaw(mean, covariance)
+
+
+def floored_law(mean: Mean, y: np.ndarray, residuals: np.ndarray, variance: float | None, floor: float) -> FlooredLaw:
+    """`residual_law`, with a share of the law without an input: few residuals may be far too small."""
+    return FlooredLaw(residual_law(mean, y, residuals, variance), without_input(y, None, variance), floor)
+
+
+def with_absent(logs: np.ndarray, present: np.ndarray, classes: int) -> np.ndarray:
+    """Log probabilities [n, present] as [n, classes]: -inf for classes that were not in the training set."""
+    every = np.full((len(logs), classes), -np.inf)
+    every[:, present] = logs
+    return every
+
+
+def log_softmax(scores: np.ndarray) -> np.ndarray:
+    """Log probabilities [m, classes], nats, of scores [m, classes]."""
+    scores = scores - scores.max(axis=1, keepdims=True)
+    return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+
+
+def check_floor(floor: float) -> None:
+    """ValueError unless the share is inside (0, 1)."""
+    if not 0.0 < floor < 1.0:
+        raise ValueError(f"floor must be between 0 and 1, got {floor!r}.")
+
+
+def check_variance(variance: float | None) -> None:
+    """ValueError unless the variance is positive, or None (it is fitted)."""
+    if variance is not None and not variance > 0.0:
+        raise ValueError(f"variance must be positive, or None to fit it, got {variance!r}.")
+
+
+def variance_name(variance: float | None) -> str:
+    """The end of the name of a family whose variance is given."""
+    return "" if variance is None else f", variance={variance:g}"

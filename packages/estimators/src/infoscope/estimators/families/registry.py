@@ -1,0 +1,66 @@
+"""Families by name, and objects of other libraries as families."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from infoscope.estimators.families.local import NearestNeighbours
+from infoscope.estimators.families.logistic import Logistic
+from infoscope.estimators.families.networks import Network
+from infoscope.estimators.families.protocol import CLASSES, Family
+from infoscope.estimators.families.scikit import GradientBoosting, Sklearn, is_predictor
+
+FAMILIES: Mapping[str, Family] = {
+    "logistic": Logistic(),
+    "gradient-boosting": GradientBoosting(),
+    "mlp": Network((64, 64), learning_rate=1e-3, patience=6),
+    "knn": NearestNeighbours(),
+}
+
+
+def as_family(family: Any) -> Family:
+    """A family by its name in `FAMILIES`, as it is, or made of an object of another library.
+
+    scikit-learn   a classifier with predict_proba, a regressor, or a pipeline that ends in one: `Sklearn`
+    transformers   a pair (model, tokenizer), fine-tuned for every training set, or a text-classification pipeline,
+                   which is read off as it is: `transformers.TextClassifier`
+
+    ValueError for anything else, with what a family needs.
+    """
+    if isinstance(family, str) and family in FAMILIES:
+        return FAMILIES[family]
+    if not isinstance(family, type):
+        if isinstance(family, Family):
+            return family
+        if is_predictor(family):
+            return Sklearn(family)
+        if is_of_transformers(family):
+            from infoscope.estimators.families.transformers import TextClassifier  # imports transformers: seconds
+
+            return TextClassifier.of(family)
+    raise ValueError(
+        f"family must be one of {', '.join(FAMILIES)}, a scikit-learn classifier with predict_proba or regressor, a "
+        "transformers text-classification pipeline or (model, tokenizer), or an object with a name, outcomes "
+        '("classes", "numbers") and fit(x, y, classes, groups, generator) -> an object with log_density(x, y) and, for '
+        f"classes, log_probabilities(x), got {family!r}."
+    )
+
+
+def as_classifiers(family: Any) -> tuple[Family, ...]:
+    """One or more families of classes. ValueError for none, or one that predicts numbers only."""
+    families = tuple(as_family(one) for one in (family if is_several(family) else (family,)))
+    if not families or not all(CLASSES in one.outcomes for one in families):
+        raise ValueError(f"family must be one or more that predict classes, got {family!r}.")
+    return families
+
+
+def is_several(family: Any) -> bool:
+    """Whether it is a sequence of families, and not one."""
+    return isinstance(family, Sequence) and not isinstance(family, str) and not is_of_transformers(family)
+
+
+def is_of_transformers(family: Any) -> bool:
+    """Whether it is an object of transformers, or a pair of them; transformers need not be imported for it."""
+    parts = family if isinstance(family, tuple) and len(family) == 2 else (family,)
+    return all(any(c.__module__.split(".")[0] == "transformers" for c in type(part).__mro__) for part in parts)

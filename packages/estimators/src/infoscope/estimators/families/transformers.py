@@ -1,0 +1,118 @@
+"""Text classifiers of Hugging Face's transformers as predictive families (Ethayarajh et al. 2022, algorithm 1)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+from torch.nn import functional
+
+from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.families.laws import CategoricalLaw, log_softmax, without_input
+from infoscope.estimators.families.protocol import CLASSES, needed
+
+Texts = Sequence[str] | Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, eq=False)
+class TextClassifier:
+    """A transformer with a linear head, fine-tuned for a number of epochs by AdamW on texts or pairs of texts.
+
+    model, tokenizer  of transformers, with or without a head. Each training set starts from the model's own weights and
+                      a new head; the model itself stays as it is
+    epochs            0: the model is read off as it is. Its outputs must then be in the order of the sorted labels
+    max_length        in tokens, beyond which a text is cut off
+
+    Without an input the best member is that of the class frequencies. The device is the model's.
+    """
+
+    model: transformers.PreTrainedModel
+    tokenizer: transformers.PreTrainedTokenizerBase
+    epochs: int = 2
+    batch: int = 32
+    learning_rate: float = 5e-5
+    max_length: int = 128
+    outcomes = (CLASSES,)
+
+    @classmethod
+    def of(cls, given: Any) -> TextClassifier:
+        """A pair (model, tokenizer), to be fine-tuned, or a text-classification pipeline, as it is. Else ValueError."""
+        if isinstance(given, transformers.TextClassificationPipeline):
+            return cls(given.model, given.tokenizer, epochs=0)
+        model, tokenizer = given if isinstance(given, tuple) else (given, None)
+        if not isinstance(model, transformers.PreTrainedModel) or not callable(tokenizer):
+            raise ValueError(f"family must be a text-classification pipeline or (model, tokenizer), got {given!r}.")
+        return cls(model, tokenizer)
+
+    @property
+    def name(self) -> str:
+        settings = (
+            f"epochs={self.epochs}, batch={self.batch}, rate={self.learning_rate:g}" if self.epochs else "as it is"
+        )
+        of = self.model.name_or_path or type(self.model).__name__
+        return f"text-classifier({of}, {settings}, max_length={self.max_length})"
+
+    def fit(
+        self,
+        x: Texts | None,
+        y: np.ndarray,
+        classes: int | None = None,
+        groups: np.ndarray | None = None,
+        generator: np.random.Generator | None = None,
+    ) -> CategoricalLaw:
+        if x is None:
+            return without_input(y, needed(classes))
+        model = self.model
+        if self.epochs:
+            model = self._fine_tuned(as_texts(x), torch.as_tensor(y), needed(classes), generator_or_default(generator))
+        elif model.config.num_labels != classes:
+            raise ValueError(f"y must have the model's {model.config.num_labels} classes, got {classes}.")
+
+        def predict(texts: Texts) -> np.ndarray:
+            texts = as_texts(texts)
+            parts = [texts[start : start + self.batch] for start in range(0, len(texts), self.batch)]
+            with torch.no_grad():
+                scores = torch.cat([self._scores(model.eval(), part) for part in parts])
+            return log_softmax(scores.double().cpu().numpy())
+
+        return CategoricalLaw(predict)
+
+    def _scores(self, model: transformers.PreTrainedModel, texts: Texts) -> torch.Tensor:
+        """The log odds [n, classes] of texts."""
+        sides = [list(texts)] if isinstance(texts[0], str) else [list(side) for side in zip(*texts)]
+        settings = {"padding": True, "truncation": True, "max_length": self.max_length, "return_tensors": "pt"}
+        return model(**self.tokenizer(*sides, **settings).to(model.device)).logits
+
+    def _fine_tuned(
+        self, texts: Texts, y: torch.Tensor, classes: int, generator: np.random.Generator
+    ) -> transformers.PreTrainedModel:
+        """A new classifier, from the model's weights. transformers draws heads and dropout from torch's own generator:
+        it is seeded here and put back."""
+        device = self.model.device
+        with torch.random.fork_rng(devices=[] if device.type == "cpu" else None):
+            torch.manual_seed(int(generator.integers(2**63)))
+            config = copy.deepcopy(self.model.config)
+            config.num_labels, config.problem_type = classes, "single_label_classification"
+            model = transformers.AutoModelForSequenceClassification.from_config(config).to(device)
+            model.base_model.load_state_dict(self.model.base_model.state_dict(), strict=False)
+            optimiser = torch.optim.AdamW(model.train().parameters(), lr=self.learning_rate)
+            for _ in range(self.epochs):
+                for rows in torch.randperm(len(y)).split(self.batch):
+                    optimiser.zero_grad()
+                    scores = self._scores(model, [texts[i] for i in rows])
+                    functional.cross_entropy(scores, y[rows].to(device)).backward()
+                    optimiser.step()
+        return model
+
+
+def as_texts(x: Any) -> Texts:
+    """Texts, or pairs of texts, as a list. ValueError for anything else."""
+    sides = [tuple(item) if isinstance(item, tuple | list) else (item,) for item in x]
+    if not sides or not all(isinstance(part, str) for item in sides for part in item):
+        raise ValueError(f"x must be texts, or pairs of texts, got {type(x).__name__}.")
+    return list(x)
