@@ -135,6 +135,7 @@ SWEEP = Sweep(
     axes=("cases", "sizes", "estimators", "blocks"),
     pack_by={"cpu": ("case", "n"), "gpu": ("case", "n")},
     tags=lambda cell: {"infoscope.data": f"{cell['case']} (generated)"},
+    version=2,  # the logistic classifier is fitted to convergence
     choices={"estimators": ESTIMATORS},
     check=check,
     cost=cost,
