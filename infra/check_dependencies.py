@@ -16,7 +16,7 @@ SERVICES = ("pypi", "osv")
 
 
 def answers(uv: str, constraints: str, service: str) -> list[dict]:
-    """What a service says of each package; empty where it does not answer."""
+    """The answer of a service on each package; empty where it does not answer."""
     options = ["--no-deps", "--disable-pip", "--progress-spinner=off", "--format=json"]
     command = [uv, "tool", "run", "--from", TOOL, "pip-audit", *options, f"--vulnerability-service={service}"]
     done = subprocess.run([*command, "--requirement", constraints], capture_output=True, text=True)

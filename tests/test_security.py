@@ -167,14 +167,14 @@ def test_arguments_are_words_and_no_program(make, text):
 @pytest.mark.parametrize("text", INJECTIONS)
 def test_a_port_is_a_word(make, text):
     code, words = make("ui", f"PORT={text}")
-    assert code == 2 and f"port is {text!r}; it must be a number from 1 to 65535" in words[0]
+    assert code == 2 and f"port must be a number from 1 to 65535, got {text!r}" in words[0]
 
 
 @pytest.mark.parametrize("task", ["sweep-x; touch made", "table-$(touch made)", "table-`touch made`", "table-nothing"])
 def test_a_task_names_a_module_that_is_there(make, task):
     code, words = make(task)
     kind, _, name = task.partition("-")
-    assert code == 2 and words[0] == f"error: there is no {kind} {name!r}; it must be one of one"
+    assert code == 2 and words[0] == f"error: {kind} must be one of one, got {name!r}"
     assert "-m" not in words
 
 
@@ -203,7 +203,7 @@ def test_names_of_what_a_trial_reports_are_no_paths(report, tmp_path, name):
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_the_name_of_a_sweep_is_no_path(name):
-    with pytest.raises(ValueError, match="the name of a sweep is"):
+    with pytest.raises(ValueError, match="the name of a sweep must"):
         Sweep(name, lambda profile: [], lambda pack, report: None, {})
 
 
@@ -349,7 +349,7 @@ def test_the_ui_listens_to_this_machine_only_and_runs_no_shell(store, served, mo
 @pytest.mark.parametrize("port", [0, -5, 99999])
 def test_a_port_is_one(port, capsys):
     assert command_line(["ui", "--port", str(port)]) == 2
-    assert "it must be a number from 1 to 65535" in capsys.readouterr().err
+    assert "port must be a number from 1 to 65535" in capsys.readouterr().err
 
 
 class NoExperiments:

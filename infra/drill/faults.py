@@ -77,7 +77,7 @@ class Scene:
 
     @property
     def client(self) -> MlflowClient:
-        """Of the server itself."""
+        """A client of the server itself."""
         return MlflowClient(self.server.uri)
 
     def experiment(self) -> str:
@@ -134,7 +134,7 @@ class Fault:
         """Before the sweep is started."""
 
     def begun(self, scene: Scene, command: list[str]) -> None:
-        """As soon as the sweep is started, by this command."""
+        """Called as soon as the sweep is started, by this command."""
 
     def strike(self, scene: Scene) -> str:
         """Returns what was struck."""
@@ -391,7 +391,7 @@ def parse(text: str) -> list[str]:
     names = [name for name in text.split(",") if name]
     for name in names:
         if name not in FAULTS:
-            raise ValueError(f"unknown fault {name!r}; valid are {', '.join(FAULTS)}")
+            raise ValueError(f"fault must be one of {', '.join(FAULTS)}, got {name!r}")
     if not names:
-        raise ValueError(f"no fault is given; valid are {', '.join(FAULTS)}")
+        raise ValueError(f"faults must be one or more of {', '.join(FAULTS)}, got none")
     return names

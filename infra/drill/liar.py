@@ -43,7 +43,7 @@ class Liar:
     def lie(self, *lies: str, share: float = 1.0) -> None:
         """From now on, to this share of the requests, in one of these ways."""
         if unknown := set(lies) - set(LIES):
-            raise ValueError(f"unknown lie {sorted(unknown)[0]!r}; valid are {', '.join(LIES)}")
+            raise ValueError(f"lie must be one of {', '.join(LIES)}, got {sorted(unknown)[0]!r}")
         self._lies, self._share = lies, share
         self._honest.clear()
 

@@ -1,4 +1,4 @@
-"""Where the sweeps of a drill run and record: an MLflow server, a two-node cluster, a file system of a fixed size."""
+"""The places of a drill's sweeps and records: an MLflow server, a two-node cluster, a file system of a fixed size."""
 
 from __future__ import annotations
 

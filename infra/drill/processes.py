@@ -13,8 +13,8 @@ import psutil
 
 
 class Processes:
-    """What a drill has started. Every process belongs to the session of the one it descends from, also when its parent
-    has died, so that none is missed and none of anybody else's is touched.
+    """The processes that a drill has started. Each belongs to the session of the one it descends from, also when its
+    parent has died, so that none is missed and none of anybody else's is touched.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What the tracking store holds of a round in the end, and what is wrong with it."""
+"""The contents of the tracking store after a round, and what is wrong with them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def expected(bits: float, bound: str, steps: int) -> tuple[float, ...]:
 
 
 def read(uri: str, experiment: str, plan: Mapping[str, Mapping], records: Sequence[Path]) -> Reading:
-    """What a store holds of an experiment, compared with its plan (cells by key)."""
+    """The contents of a store on an experiment, compared with its plan (cells by key)."""
     client = MlflowClient(uri)
     found = list(_runs(client, experiment))
     of = {key: [run for run in found if run.data.tags.get(KEY) == key] for key in plan}

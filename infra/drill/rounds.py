@@ -65,7 +65,7 @@ class Result:
         return {name: value for name, value in row.items() if name != "reading"}
 
     def wrong(self) -> dict[str, int]:
-        """What was lost or is not as it should be, and how often; empty when nothing is."""
+        """The losses and other faults, and how often; empty when nothing is."""
         counts = {**dataclasses.asdict(self.reading), "hung": self.hung}
         return {name: count for name, count in counts.items() if name != "cells" and count}
 
@@ -193,7 +193,7 @@ def reference(settings: Settings) -> None:
 
 
 def base_environment(folder: Path, token: str) -> dict[str, str]:
-    """What every process of a drill is started with: nothing of the caller's Ray or MLflow."""
+    """The environment of every process of a drill: nothing of the caller's Ray or MLflow."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "MLFLOW_", "INFOSCOPE_"))}
     return kept | {
         "RAY_TMPDIR": str(folder),

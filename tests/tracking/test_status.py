@@ -152,7 +152,7 @@ def test_a_sweep_that_was_never_run(store):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("os;id",), "the name of a sweep is 'os;id'"),
+        (("os;id",), "the name of a sweep must"),
         (("listed-cells", "--set", "seeds"), "not of the form name=value"),
     ],
 )

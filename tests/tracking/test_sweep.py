@@ -46,17 +46,17 @@ def test_a_cell_holds_plain_values(value):
 @pytest.mark.parametrize(
     ("cell", "words"),
     [
-        ({"a(b)": 1}, r"the name of a cell's field is 'a\(b\)'; it must be up to 250"),
-        ({"a//b": 1}, "the name of a cell's field is 'a//b'"),
-        ({3: 1}, "the name of a cell's field is 3"),
-        ({"a" * 251: 1}, "the name of a cell's field is 'aaa"),
-        ({"a": "x\ud800"}, r"cell value a is 'x\\ud800'; it must be text without surrogates"),
-        ({"a": "x\0"}, r"cell value a is 'x\\x00'; it must be text without"),
-        ({"a": ("x", "\ud800")}, "cell value a is 'x,"),
-        ({"a": "x" * 6001}, "cell value a is 'xxx.* 6001 characters long; it must be at most 6000"),
+        ({"a(b)": 1}, r"the name of a cell's field must be up to 250 .* got 'a\(b\)'"),
+        ({"a//b": 1}, "the name of a cell's field must be .* got 'a//b'"),
+        ({3: 1}, "the name of a cell's field must be .* got 3"),
+        ({"a" * 251: 1}, "the name of a cell's field must be .* got 'aaa"),
+        ({"a": "x\ud800"}, r"cell value a must be text without surrogates .* got 'x\\ud800'"),
+        ({"a": "x\0"}, r"cell value a must be text without .* got 'x\\x00'"),
+        ({"a": ("x", "\ud800")}, "cell value a must be .* got 'x,"),
+        ({"a": "x" * 6001}, "cell value a must be at most 6000 characters long, got 6001: 'xxx"),
         ({"a": 10**5000}, "cell value a has more digits than can be written"),
         ({"a": float("nan")}, "cell value a is nan; a cell holds numbers"),
-        ({"a": "x" * 5000, "b": "y" * 5000}, "a cell as JSON is .* characters long; it must be at most 8000"),
+        ({"a": "x" * 5000, "b": "y" * 5000}, "a cell as JSON must be at most 8000 characters long, got"),
     ],
 )
 def test_a_cell_that_mlflow_would_not_take_is_refused(cell, words):
@@ -74,9 +74,9 @@ def test_tags_that_mlflow_would_not_take_are_refused(tags):
 
 
 def test_names_that_mlflow_would_not_take_are_refused():
-    with pytest.raises(ValueError, match="the name of a profile is 'a; b'"):
+    with pytest.raises(ValueError, match="the name of a profile must .* got 'a; b'"):
         Sweep("demo", lambda profile: [], lambda pack, report: None, {"a; b": Profile()})
-    with pytest.raises(ValueError, match="the name of a metric is 'a%'"):
+    with pytest.raises(ValueError, match="the name of a metric must .* got 'a%'"):
         Search("a%", "max", lambda: None)
     with pytest.raises(ValueError, match="what names the settings is .* without surrogates"):
         sweep([]).profile("laptop", {"steps": "\udcff"})

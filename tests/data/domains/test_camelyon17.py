@@ -116,9 +116,9 @@ def test_what_is_not_there_is_named(tmp_path):
     ("header", "row", "said"),
     [
         (HEADER.replace("slide", "glass"), ROWS[0], r"metadata.csv must have the columns \['slide'\]"),
-        (HEADER, (*ROWS[0][:6], 5, 0), r"must have numbers 0 to 4 in column center, not \[5\]"),
-        (HEADER, (*ROWS[0][:4], 2, 0, 0, 0), r"must have numbers 0 to 1 in column tumor, not \[2\]"),
-        (HEADER, (*ROWS[0][:7], "train"), "must have whole numbers in column split, not text"),
+        (HEADER, (*ROWS[0][:6], 5, 0), r"must have numbers 0 to 4 in column center, got \[5\]"),
+        (HEADER, (*ROWS[0][:4], 2, 0, 0, 0), r"must have numbers 0 to 1 in column tumor, got \[2\]"),
+        (HEADER, (*ROWS[0][:7], "train"), "must have whole numbers in column split, got text"),
     ],
 )
 def test_damaged_tables_are_refused(tmp_path, header, row, said):
@@ -128,8 +128,8 @@ def test_damaged_tables_are_refused(tmp_path, header, row, said):
 
 def test_other_splits_and_groups_are_refused(root):
     with pytest.raises(
-        ValueError, match=r"split must be one of \['train', 'id_val', 'test', 'val'\] or None, not 'va'"
+        ValueError, match=r"split must be one of \['train', 'id_val', 'test', 'val'\] or None, got 'va'"
     ):
         camelyon17(root, "va")
-    with pytest.raises(ValueError, match="group must be slide or patient, not 'node'"):
+    with pytest.raises(ValueError, match="group must be slide or patient, got 'node'"):
         camelyon17(root, group="node")

@@ -202,7 +202,7 @@ class TestSplit:
     def test_a_name_of_two_domains_is_refused(self):
         data = crossed()
         twice = DomainDataset.of_arrays(np.zeros((180, 1)), data.y, data.d, domain_names=("up", "up", "down"))
-        with pytest.raises(ValueError, match="held_out must be one of the domains .*not 'up'"):
+        with pytest.raises(ValueError, match="held_out must be one of the domains .*got 'up'"):
             twice.split("up", 0.2, generator())
         assert len(twice.split(1, 0.2, generator()).test) == 60
 
@@ -232,7 +232,7 @@ class TestSplit:
         assert 0 < refused < 200
 
     def test_in_domain_tests_cannot_share_groups(self):
-        with pytest.raises(ValueError, match="held_out must be a domain when disjoint is False, not None"):
+        with pytest.raises(ValueError, match="held_out must be a domain when disjoint is False, got None"):
             crossed().split(None, 0.2, generator(), disjoint=False)
 
 
@@ -256,7 +256,7 @@ def test_an_empty_part_is_refused():
         ("twelve images", "array of images"),
         (np.full((12, 2), np.nan), "finite, but 12 of its 12"),
         (np.zeros((12, 28, 28, 3), np.uint8), "channels first"),
-        (np.full((12, 4, 4), 2.0), r"floats in \[0, 1\], not torch.float64 from 2 to 2"),
+        (np.full((12, 4, 4), 2.0), r"floats in \[0, 1\], got torch.float64 from 2 to 2"),
         (np.zeros((12, 4, 4), np.int64), r"floats in \[0, 1\]"),
     ],
 )
@@ -273,7 +273,7 @@ def test_labels_of_other_kinds_are_refused(labels):
 
 
 def test_codes_without_a_name_are_refused():
-    with pytest.raises(ValueError, match="y must be codes from 0 to 1, .* not values from 0 to 2"):
+    with pytest.raises(ValueError, match="y must be codes from 0 to 1, .* got values from 0 to 2"):
         twelve(class_names=("zero", "one"))
 
 

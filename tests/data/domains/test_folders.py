@@ -92,7 +92,7 @@ def test_what_is_not_there_is_named(tree, tmp_path):
 
 
 def test_damaged_tables_and_images_are_refused(tree):
-    with pytest.raises(ValueError, match=r"must have the columns \['domain'\], but has \['path', 'label'\]"):
+    with pytest.raises(ValueError, match=r"must have the columns \['domain'\], got \['path', 'label'\]"):
         image_folder(tree, table(tree, "path,label", f"{FILES[0]},1"))
     with pytest.raises(ValueError, match="must have rows of 3 cells, but row 2 has 2"):
         image_folder(tree, table(tree, "path,label,domain", f"{FILES[0]},1,1", f"{FILES[1]},1"))
@@ -104,11 +104,11 @@ def test_damaged_tables_and_images_are_refused(tree):
 
 
 def test_other_arguments_are_refused(tree):
-    with pytest.raises(ValueError, match=r"channels must be 1 \(grey\) or 3 \(RGB\), not 4"):
+    with pytest.raises(ValueError, match=r"channels must be 1 \(grey\) or 3 \(RGB\), got 4"):
         image_folder(tree, channels=4)
     with pytest.raises(ValueError, match="columns and extra must be left out without a table"):
         image_folder(tree, extra=["set"])
-    with pytest.raises(ValueError, match=r"columns must rename some of .*not \['y'\]"):
+    with pytest.raises(ValueError, match=r"columns must rename some of .*got \['y'\]"):
         image_folder(tree, table(tree, "path,label,domain", f"{FILES[0]},1,1"), columns={"y": "label"})
 
 

@@ -106,9 +106,9 @@ def test_domainbed_takes_both_sets_of_mnist():
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ({"protocol": "wilds"}, r"protocol must be one of \['diva', 'domainbed'\], not 'wilds'"),
-        ({"interpolation": "cubic"}, "interpolation must be one of .*not 'cubic'"),
-        ({"per_class": 41}, "per_class must be at most 40, .* not 41"),
+        ({"protocol": "wilds"}, r"protocol must be one of \['diva', 'domainbed'\], got 'wilds'"),
+        ({"interpolation": "cubic"}, "interpolation must be one of .*got 'cubic'"),
+        ({"per_class": 41}, "per_class must be at most 40, .* got 41"),
         ({"per_class": 0}, "per_class must be a whole number of at least 1"),
         ({"indices": [400]}, "indices must be positions from 0 to 399"),
         ({"indices": [0.5]}, "indices must be positions from 0 to 399"),

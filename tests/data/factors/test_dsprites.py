@@ -91,7 +91,7 @@ def test_what_is_not_there_is_said_to_be_missing(tmp_path, monkeypatch):
 
 
 def test_another_part_is_refused():
-    with pytest.raises(ValueError, match=r"part must be one of \['grid', 'subset', 'full'\], not 'test'"):
+    with pytest.raises(ValueError, match=r"part must be one of \['grid', 'subset', 'full'\], got 'test'"):
         dsprites(part="test")
 
 

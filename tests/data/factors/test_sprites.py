@@ -218,7 +218,7 @@ def test_the_grid_is_that_of_dsprites(part):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"shapes": 4}, "shapes must be at most 3, as many as dSprites has, not 4"),
+        ({"shapes": 4}, "shapes must be at most 3, as many as dSprites has, got 4"),
         ({"scales": 0}, "scales must be a whole number"),
         ({"orientations": 41}, "orientations must be at most 40"),
         ({"positions": 33}, "positions must be at most 32"),

@@ -103,22 +103,22 @@ def test_labels_are_those_of_the_source():
 
 
 def test_a_source_without_labels_is_refused_where_they_are_asked_for():
-    with pytest.raises(ValueError, match="source must be one that tells its labels, not GaussianPairs"):
+    with pytest.raises(ValueError, match="source must be one that tells its labels, got GaussianPairs"):
         EncodedPairs(SOURCE, torch.neg).sample_labelled(3, generator())
 
 
 @pytest.mark.parametrize("encoder", [lambda values: values.sum(1), lambda values: values[:1], lambda v: v[..., None]])
 def test_a_map_to_another_shape_is_refused(encoder):
-    with pytest.raises(ValueError, match=r"encoder must map \[2, d\] to \[2, e\], not to shape"):
+    with pytest.raises(ValueError, match=r"encoder must map \[2, d\] to \[2, e\], got shape"):
         EncodedPairs(SOURCE, encoder)
 
 
 def test_a_wrong_length_is_refused():
     with pytest.raises(
-        ValueError, match=r"code of x must be floating of shape \[3, 9\], not torch.float32 of shape \[3, 4\]"
+        ValueError, match=r"code of x must be floating of shape \[3, 9\], got torch.float32 of shape \[3, 4\]"
     ):
         EncodedPairs(SOURCE, torch.neg, dim_x=9).sample(3, generator())
     with pytest.raises(ValueError, match="code of x must be floating"):
         EncodedPairs(SOURCE, torch.Tensor.long).sample(3, generator())
-    with pytest.raises(ValueError, match="dim_y must be a whole number of at least 1, not 0"):
+    with pytest.raises(ValueError, match="dim_y must be a whole number of at least 1, got 0"):
         EncodedPairs(SOURCE, torch.neg, dim_y=0)

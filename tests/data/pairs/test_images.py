@@ -116,5 +116,5 @@ def test_bad_arguments_are_refused(arguments, name):
 
 def test_patches_in_colour_are_refused():
     colour = ImagePool(torch.zeros(4, 2, 2, 3, dtype=torch.uint8), torch.tensor([0, 0, 1, 1]), "colour")
-    with pytest.raises(ValueError, match=r"pool must hold grey images \[n, h, w\], not \[4, 2, 2, 3\]"):
+    with pytest.raises(ValueError, match=r"pool must hold grey images \[n, h, w\], got \[4, 2, 2, 3\]"):
         ImagePairs(colour)

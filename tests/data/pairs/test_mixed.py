@@ -89,8 +89,8 @@ def test_information_is_that_of_the_channel():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"layout": "cropped"}, r"layout must be one of \['resized', 'repeated'\], not 'cropped'"),
-        ({"layout": "repeated", "size": 9}, "size must leave at most dim_y=80 pixels where repeated, not 81"),
+        ({"layout": "cropped"}, r"layout must be one of \['resized', 'repeated'\], got 'cropped'"),
+        ({"layout": "repeated", "size": 9}, "size must leave at most dim_y=80 pixels where repeated, got 81"),
         ({"grid": (2, 5)}, "grid must be"),
         ({"crossover": 0.7}, "crossover must be"),
         ({"size": (0, 3)}, r"size\[0\] must be"),

@@ -124,14 +124,14 @@ def test_scenes_are_drawn_uniformly_and_apart():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"nuisance": 1.1, "backgrounds": SCENES}, r"nuisance must be a weight in \[0, 1\], not 1.1"),
+        ({"nuisance": 1.1, "backgrounds": SCENES}, r"nuisance must be a weight in \[0, 1\], got 1.1"),
         ({"nuisance": -0.1, "backgrounds": SCENES}, r"nuisance must be a weight in \[0, 1\]"),
         ({"nuisance": float("nan"), "backgrounds": SCENES}, r"nuisance must be a weight in \[0, 1\]"),
         ({"nuisance": 0.5}, "backgrounds must be given where nuisance is above 0"),
-        ({"nuisance": 0.5, "backgrounds": BLACK}, r"backgrounds must hold RGB images \[n, h, w, 3\], not \[40, 9, 7\]"),
+        ({"nuisance": 0.5, "backgrounds": BLACK}, r"backgrounds must hold RGB images \[n, h, w, 3\], got \[40, 9, 7\]"),
         ({"nuisance": 0.5, "backgrounds": SCENES, "grid": (2, 1, 1)}, "grid must have 1 or 3 channels"),
-        ({"channels": 2}, r"channels must be one of \[1, 3\] for a grid of 1, not 2"),
-        ({"channels": 1, "grid": (3, 1, 1)}, r"channels must be one of \[3\] for a grid of 3, not 1"),
+        ({"channels": 2}, r"channels must be one of \[1, 3\] for a grid of 1, got 2"),
+        ({"channels": 1, "grid": (3, 1, 1)}, r"channels must be one of \[3\] for a grid of 3, got 1"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, sentence):

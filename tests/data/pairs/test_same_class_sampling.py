@@ -96,9 +96,9 @@ def test_information_is_that_of_the_channel():
 @pytest.mark.parametrize(
     ("labels", "sentence"),
     [
-        ([0, 0, 0, 0], "exactly two classes, not \\[0\\]"),
-        ([0, 1, 2, 2], "exactly two classes, not \\[0, 1, 2\\]"),
-        ([0, 1, 1, 1], "at least two items of each class, not \\[1, 3\\]"),
+        ([0, 0, 0, 0], "exactly two classes, got \\[0\\]"),
+        ([0, 1, 2, 2], "exactly two classes, got \\[0, 1, 2\\]"),
+        ([0, 1, 1, 1], "at least two items of each class, got \\[1, 3\\]"),
     ],
 )
 def test_a_pool_without_two_classes_is_refused(labels, sentence):

@@ -201,11 +201,11 @@ def test_a_damaged_gzip_file_is_refused(tmp_path):
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(ValueError, match=r"split must be one of \['train', 'test'\], not 'valid'"):
+    with pytest.raises(ValueError, match=r"split must be one of \['train', 'test'\], got 'valid'"):
         mnist("valid")
-    with pytest.raises(ValueError, match=r"split must be one of \['train', 'test'\], not 'valid'"):
+    with pytest.raises(ValueError, match=r"split must be one of \['train', 'test'\], got 'valid'"):
         cifar10("valid")
-    with pytest.raises(ValueError, match=r"encoder must be one of \['bert', 'roberta'\], not 'gpt'"):
+    with pytest.raises(ValueError, match=r"encoder must be one of \['bert', 'roberta'\], got 'gpt'"):
         imdb_embeddings("gpt")
 
 

@@ -161,7 +161,7 @@ def test_a_bad_fraction_is_refused(fraction):
 
 
 def test_a_bad_number_of_folds_is_refused():
-    with pytest.raises(ValueError, match="count must be a whole number of at least 2, not 1"):
+    with pytest.raises(ValueError, match="count must be a whole number of at least 2, got 1"):
         numbered(5, 5).folds(1, generator())
     with pytest.raises(ValueError, match="count must leave items of every class in both parts, but 4 leaves"):
         numbered(5, 3).folds(4, generator())

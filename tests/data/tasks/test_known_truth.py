@@ -84,5 +84,5 @@ def test_a_data_set_is_its_case_size_and_seed():
 
 
 def test_an_unknown_case_is_named():
-    with pytest.raises(ValueError, match="unknown case 'gaussian-3'; valid are gaussian-1"):
+    with pytest.raises(ValueError, match="case must be one of gaussian-1.* got 'gaussian-3'"):
         case("gaussian-3")

@@ -48,7 +48,7 @@ def test_what_is_not_there_is_said_to_be_missing(tmp_path, monkeypatch):
 
 
 def test_another_split_is_refused():
-    with pytest.raises(ValueError, match="split must be train or test, not 'valid'"):
+    with pytest.raises(ValueError, match="split must be train or test, got 'valid'"):
         imdb("valid")
 
 
@@ -100,7 +100,7 @@ def test_mixed_texts_and_missing_ids_are_refused():
     for texts in (["a", ("b", "c")], [("a", "b", "c"), ("a", "b", "c")], [1, 2]):
         with pytest.raises(ValueError, match="texts must be all strings or all pairs"):
             LabelledTexts(texts, torch.tensor([0, 1]), ("no", "yes"), "mixed")
-    with pytest.raises(ValueError, match="ids must be one for each of the 2 texts, not 1"):
+    with pytest.raises(ValueError, match="ids must be one for each of the 2 texts, got 1"):
         LabelledTexts(["a", "b"], torch.tensor([0, 1]), ("no", "yes"), "few", ids=["x"])
 
 

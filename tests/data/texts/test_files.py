@@ -52,7 +52,7 @@ def test_the_whole_training_set_of_snli_comes_before_its_sample(tmp_path):
     ("file", "lines", "load", "message"),
     [
         ("cola/in_domain_dev.tsv", ["gj04\t1\tno fourth"], lambda root: cola("dev", root), "line 1, must have the 4"),
-        ("cola/in_domain_dev.tsv", ["gj04\t2\t\tx"], lambda root: cola("dev", root), "label of 0, 1, not '2'"),
+        ("cola/in_domain_dev.tsv", ["gj04\t2\t\tx"], lambda root: cola("dev", root), "label of 0, 1, got '2'"),
         ("sst2/test.tsv", ["text\tlabel", "x\t1"], lambda root: sst2("test", root), "must be the header"),
         ("sst2/test.tsv", ["sentence\tlabel", "x\tbad"], lambda root: sst2("test", root), "line 2, must have a label"),
         ("nli/snli_dev.jsonl.gz", ['{"premise": "x"}'], lambda root: nli("snli", "dev", root), "line 1, is not"),
@@ -60,7 +60,7 @@ def test_the_whole_training_set_of_snli_comes_before_its_sample(tmp_path):
             "nli/mnli_matched_dev.jsonl.gz",
             ['{"premise": "x", "hypothesis": "y", "label": "-"}'],
             lambda root: nli("mnli", "dev", root),
-            "label of entailment, neutral, contradiction, not '-'",
+            "label of entailment, neutral, contradiction, got '-'",
         ),
     ],
 )
@@ -79,7 +79,7 @@ def test_another_split_is_refused(load, split):
 
 
 def test_another_inference_set_is_refused():
-    with pytest.raises(ValueError, match="^name must be one of snli, mnli, not 'anli'"):
+    with pytest.raises(ValueError, match="^name must be one of snli, mnli, got 'anli'"):
         nli("anli")
 
 

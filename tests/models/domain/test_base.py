@@ -135,7 +135,7 @@ def test_categorical_loss_belongs_to_its_own_pixel():
             60 * (other != levels).sum().item(), rel=1e-3
         )
     assert torch.allclose(model.decode(z), levels / 255, atol=1e-5)
-    with pytest.raises(ValueError, match=r"in \[0, 1\] .* not in \[0, 1.98"):
+    with pytest.raises(ValueError, match=r"in \[0, 1\] .* got values in \[0, 1.98"):
         model.reconstruction(levels / 255 * 2, z)
 
 

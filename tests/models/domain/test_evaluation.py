@@ -139,8 +139,8 @@ def test_items_from_bytes_arrays_and_functions():
     [
         ({"y": [0.5, 1.0]}, "y must be whole numbers"),
         ({"y": [0, 1, 1]}, r"y must be whole numbers of shape \[2\]"),
-        ({"y": [-2, 0]}, "y must be at least -1, not -2"),
-        ({"d": [-1, 0]}, "d must be at least 0, not -1"),
+        ({"y": [-2, 0]}, "y must be at least -1, got -2"),
+        ({"d": [-1, 0]}, "d must be at least 0, got -1"),
         ({"d": [True, False]}, "d must be whole numbers"),
         ({"groups": [1]}, "groups must be whole numbers"),
     ],

@@ -267,9 +267,9 @@ def test_few_labels_are_enough_for_a_vae_that_takes_unlabelled_items():
 
 def test_what_cannot_be_trained_is_refused():
     good = items(12)
-    with pytest.raises(ValueError, match="train.d must be below the model's 2 domains, not 2"):
+    with pytest.raises(ValueError, match="train.d must be below the model's 2 domains, got 2"):
         fit_domain(model(), DomainData(torch.zeros(3, 6), [0, 1, 2], [0, 1, 2]), steps=1, generator=generator())
-    with pytest.raises(ValueError, match=r"validation\['validation'\].y must be below the model's 3 classes, not 3"):
+    with pytest.raises(ValueError, match=r"validation\['validation'\].y must be below the model's 3 classes, got 3"):
         fit_domain(model(), good, DomainData(torch.zeros(1, 6), [3], [0]), steps=1, generator=generator())
     with pytest.raises(ValueError, match="'test domain'"):
         fit_domain(model(), good, good, steps=1, generator=generator(), rule="oracle (test-domain)")

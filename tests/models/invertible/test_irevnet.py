@@ -123,7 +123,7 @@ def test_rebuilt_from_config_and_weights_and_the_global_generator_is_left_alone(
 def test_a_code_of_another_length_is_refused():
     encoder = calibrated(100)
     assert (encoder.features, encoder.code_features) == (100, 192)
-    with pytest.raises(ValueError, match=r"^code must have shape \[n, 192\], not \[3, 100\]"):
+    with pytest.raises(ValueError, match=r"^code must have shape \[n, 192\], got \[3, 100\]"):
         encoder.inverse(images(3, 100))
 
 

@@ -31,12 +31,12 @@ def settings(monkeypatch):
     ("variables", "words"),
     [
         ({"RAY_ADDRESS": "ray://head:10001"}, "a sweep runs on a machine of the cluster"),
-        ({"RAY_ADDRESS": "head"}, "RAY_ADDRESS is 'head'; it must be auto or HOST:PORT"),
-        ({"RAY_ADDRESS": "head:70000"}, "it must be auto or HOST:PORT"),
+        ({"RAY_ADDRESS": "head"}, "RAY_ADDRESS must be auto or HOST:PORT, such as 10.0.0.1:6379, got 'head'"),
+        ({"RAY_ADDRESS": "head:70000"}, "RAY_ADDRESS must be auto or HOST:PORT"),
         ({"RAY_ADDRESS": "127.0.0.1:9"}, "no Ray cluster answers at RAY_ADDRESS=127.0.0.1:9 "),
         (
             {"RAY_ADDRESS": "127.0.0.1:1", "INFOSCOPE_CODE": "git"},
-            "INFOSCOPE_CODE is 'git'; it must be upload or image",
+            "INFOSCOPE_CODE must be upload or image, got 'git'",
         ),
     ],
 )

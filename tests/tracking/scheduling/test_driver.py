@@ -272,8 +272,8 @@ def test_what_nobody_works_on_any_more_is_closed_as_what_it_is(tmp_path, monkeyp
         (("--set", "steps=0"), "steps is 0; it must be at least 1"),
         (("--set", "speed=1"), "unknown setting 'speed'"),
         (("--set", "steps"), "not of the form name=value"),
-        (("--gpus-per-pack", "0"), "gpus_per_pack is 0.0; it must be a fraction"),
-        (("--gpus-per-pack", "1.5"), "gpus_per_pack is 1.5; it must be a fraction"),
+        (("--gpus-per-pack", "0"), "gpus_per_pack must be a fraction"),
+        (("--gpus-per-pack", "1.5"), "gpus_per_pack must be a fraction"),
     ],
 )
 def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path, arguments, words, monkeypatch, capsys):

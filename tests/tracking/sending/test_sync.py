@@ -181,7 +181,7 @@ def test_a_folder_of_records_is_checked(folder, tmp_path, command):
         (("--records", tmp_path / "absent"), "absent is no folder"),
         (("--records", node / "remote"), "holds the records of one sweep; give the folder above it"),
         (("other", "--records", node), "there are no records of sweep other"),
-        (("../node",), "the name of a sweep is '../node'"),
+        (("../node",), "the name of a sweep must"),
     ):
         code, output, error = command("sync", *arguments)
         assert (code, output) == (2, "") and words in error and len(error.splitlines()) == 1

@@ -84,7 +84,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _read(words: Sequence[str]) -> argparse.Namespace:
-    """What the words ask for, checked as far as it can be without loading anything. Raises ValueError."""
+    """The arguments in the words, checked as far as it can be without loading anything. Raises ValueError."""
     parser = _Parser(
         prog="infoscope", description=__doc__.partition("\n\n`infoscope make`")[0],
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -123,7 +123,7 @@ def _read(words: Sequence[str]) -> argparse.Namespace:
 
     task = next(iter(words), "")
     if task and not task.startswith("-") and task not in own:
-        raise ValueError(f"there is no task {task!r}; it must be one of {', '.join(own)}")
+        raise ValueError(f"task must be one of {', '.join(own)}, got {task!r}")
     if task in PROGRAMS:
         return _replacement(PROGRAMS[task], task, words[1:])
     if task == "table" and len(words) > 1:
@@ -156,7 +156,7 @@ def _declared(name: str, package: str, kind: str) -> str:
     """The module of a sweep or a table. Raises ValueError where there is none of this name."""
     valid = _valid(package, kind)
     if name.replace("_", "-") not in valid:
-        raise ValueError(f"there is no {kind} {name!r}; it must be one of {', '.join(valid)}")
+        raise ValueError(f"{kind} must be one of {', '.join(valid)}, got {name!r}")
     return module_of(name, package)
 
 
@@ -169,7 +169,7 @@ def _valid(package: str, kind: str) -> list[str]:
 
 def _port(text: str) -> int:
     if not (text.isdecimal() and 0 < int(text) < 65536):
-        raise argparse.ArgumentTypeError(f"port is {text!r}; it must be a number from 1 to 65535")
+        raise argparse.ArgumentTypeError(f"port must be a number from 1 to 65535, got {text!r}")
     return int(text)
 
 

@@ -1,4 +1,4 @@
-"""What the light command line and the programs behind it both read."""
+"""Arguments that the light command line and the programs behind it both read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured: pairs with known mutual information, and the pools they are drawn from.
+"""Data to be measured: pairs with known mutual information, and the pools they are drawn from.
 
 Sources of pairs, each with `sample(n, generator, device)`, `mutual_information` in nats, `dim_x` and `dim_y`:
     PairSource       the protocol they follow

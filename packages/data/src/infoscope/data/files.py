@@ -51,11 +51,11 @@ def _unpacked_limit(path: Path) -> int:
     with contextlib.suppress(ValueError):
         if float(given) > 0:
             return int(float(given) * 1e9)
-    raise ValueError(f"{_LIMIT} is {given!r}; it must be a positive number of gigabytes")
+    raise ValueError(f"{_LIMIT} must be a positive number of gigabytes, got {given!r}.")
 
 
 def read_gzip(path: Path) -> bytes:
-    """What a gzip file holds. Raises ValueError when it is none, is cut short, or unpacks to more than its limit."""
+    """The content of a gzip file. ValueError when it is none, is cut short, or unpacks to more than its limit."""
     with reading(path, "a whole gzip file"), _Unpacked(path) as file:
         return file.read()
 
@@ -121,7 +121,7 @@ def _check_size(path: Path, unpacked: int) -> None:
 
 
 class _Unpacked(io.RawIOBase):
-    """What a gzip file holds, up to its limit; ValueError beyond."""
+    """The content of a gzip file, up to its limit; ValueError beyond."""
 
     def __init__(self, path: Path):
         self._path, self._count, self._limit = path, 0, _unpacked_limit(path)

@@ -38,7 +38,7 @@ def grassberger(counts: ArrayLike) -> float:
 
 
 def chao_shen(counts: ArrayLike) -> float:
-    """Where every row is alone in its category, one of them is taken for a pair: else nothing would have been seen."""
+    """The entropy, nats; where every row is alone in its category, one is taken for a pair: else nothing is seen."""
     counts = checked(counts)
     n = counts.sum()
     if len(counts) == 1:
@@ -50,7 +50,7 @@ def chao_shen(counts: ArrayLike) -> float:
 
 
 def expected_information(x: NDArray[np.intp], y: NDArray[np.intp], z: NDArray[np.intp] | None = None) -> float:
-    """What `knn` estimates on average, nats, when categories x [n] and y [n] are independent (given z [n], if any).
+    """The mean estimate of `knn`, nats, when categories x [n] and y [n] are independent (given z [n], if any).
 
     The mean over all permutations of one of them among the rows of equal z: exact, from the counts alone, which are
     those of a hypergeometric law (as for the adjusted mutual information of Vinh et al. 2010). The truth is then 0.

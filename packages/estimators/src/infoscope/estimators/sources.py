@@ -1,4 +1,4 @@
-"""What an estimator asks of the pairs it measures."""
+"""The protocols of the pairs that an estimator measures."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def as_variable(name: str, value: Any) -> Variable:
 
 @dataclass(frozen=True)
 class _Doubts:
-    """What speaks against the types of a variable's columns.
+    """The doubts about the types of a variable's columns.
 
     labels   names of continuous columns that look like class labels, with how many distinct values they have
     numbers  names of integer columns taken as categories that look like numbers, likewise
@@ -321,7 +321,7 @@ def prepared(variable: Variable, margins: str = "auto", name: str = "x") -> Vari
 
 
 def _rank_note(name: str, heavy: np.ndarray) -> tuple[str, ...]:
-    """What is said of columns [c] that were ranked for their tails."""
+    """The note on columns [c] that were ranked for their tails."""
     which = "Values" if heavy.all() and len(heavy) == 1 else f"{heavy.sum()} of {len(heavy)} continuous columns"
     have = "has" if heavy.sum() == 1 < len(heavy) else "have"
     why = "heavy tails or outliers, which would set the scale"

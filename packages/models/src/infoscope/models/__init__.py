@@ -1,4 +1,4 @@
-"""What makes representations: encoders.
+"""Models that make representations: encoders.
 
 Every model has `.config`, a dict of plain JSON values from which its class rebuilds it: `Model(**model.config)`, then
 `load_state_dict`. Initial weights are drawn from a given `torch.Generator`, never from torch's global one.

@@ -48,13 +48,13 @@ class ResNet(nn.Module):
         super().__init__()
         shape = require_ints("shape", shape, 3)
         if shape[0] not in (1, 3):
-            raise ValueError(f"shape must begin with 1 or 3 channels, not {shape[0]}.")
+            raise ValueError(f"shape must begin with 1 or 3 channels, got {shape[0]}.")
         if depth not in _STAGES:
-            raise ValueError(f"depth must be one of {', '.join(map(str, _STAGES))}, not {depth!r}.")
+            raise ValueError(f"depth must be one of {', '.join(map(str, _STAGES))}, got {depth!r}.")
         self.config = {"shape": shape, "labels": require_int("labels", labels), "task": one_of("task", task, TASKS)}
         self.config |= {"depth": depth, "width": require_int("width", width)}
         if task == "combinations" and labels > 16:
-            raise ValueError(f"labels must be at most 16 for the task of 2^labels combinations, not {labels}.")
+            raise ValueError(f"labels must be at most 16 for the task of 2^labels combinations, got {labels}.")
         block, blocks = _STAGES[depth]
         with torch.device("meta"):  # shapes only: torchvision's blocks would draw from the global generator
             self.conv1 = nn.Conv2d(3, width, 7, stride=2, padding=3, bias=False)
@@ -122,11 +122,11 @@ class ResNet(nn.Module):
         channels, height, width = shape = self.config["shape"]
         size = channels * height * width
         if images.shape[1:] not in (torch.Size(shape), torch.Size([size])):
-            raise ValueError(f"images must have shape [n, {size}] or [n, *{shape}], not {list(images.shape)}.")
+            raise ValueError(f"images must have shape [n, {size}] or [n, *{shape}], got {list(images.shape)}.")
         return images.view(-1, *shape).expand(-1, 3, -1, -1)
 
     def _initialise(self, generator: torch.Generator) -> None:
-        """As torchvision: normal convolutions of variance 2 / fan-out, batch norm at 1 and 0, torch's linear layer."""
+        """Torchvision's first weights: convolutions of variance 2 / fan-out, batch norm at 1 and 0, torch's linear layer."""
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu", generator=generator)
@@ -199,7 +199,7 @@ def fit_resnet(
         images, truth = sample(batch, generator)
         if truth.dtype != torch.bool or truth.shape != (batch, labels):
             raise ValueError(
-                f"sample must return labels of torch.bool and shape [{batch}, {labels}], not {truth.dtype} and "
+                f"sample must return labels of torch.bool and shape [{batch}, {labels}], got {truth.dtype} and "
                 f"{list(truth.shape)}."
             )
         optimiser.zero_grad()
@@ -223,10 +223,10 @@ def _block(block: type[BasicBlock | Bottleneck], inputs: int, planes: int, strid
 def _grid(output: Tensor, pool: str | int | None) -> tuple[int, int] | None:
     """The places [rows, columns] that a pool leaves of a layer's output; None when the layer has no places."""
     if not (pool is None or pool == "mean" or (isinstance(pool, int) and not isinstance(pool, bool))):
-        raise ValueError(f'pool must be None, "mean" or a whole number of features, not {pool!r}.')
+        raise ValueError(f'pool must be None, "mean" or a whole number of features, got {pool!r}.')
     channels = output.shape[1]
     if isinstance(pool, int) and pool < channels:
-        raise ValueError(f"pool must be at least the layer's {channels} channels, not {pool}.")
+        raise ValueError(f"pool must be at least the layer's {channels} channels, got {pool}.")
     if output.dim() == 2:
         return None
     height, width = output.shape[2:]

@@ -1,5 +1,5 @@
-"""Where the classes of logged models are now: a model's description names the module that its class was in when it was
-logged, and modules have moved since.
+"""The present modules of the classes of logged models: a model's description names the module that its class was in
+when it was logged, and modules have moved since.
 """
 
 MOVED = {

@@ -24,8 +24,8 @@ def plain_name(what: str, name: str) -> str:
     """
     if not (isinstance(name, str) and PLAIN.fullmatch(name)):
         raise ValueError(
-            f"{what} is {shown(name)}; it must be up to 100 letters, digits, dots, dashes and underscores, beginning "
-            "with a letter or digit"
+            f"{what} must be up to 100 letters, digits, dots, dashes and underscores, beginning with a letter or "
+            f"digit, got {shown(name)}"
         )
     return name
 
@@ -37,8 +37,8 @@ def entity_name(what: str, name: str) -> str:
     plain = isinstance(name, str) and _ENTITY.fullmatch(name) and posixpath.normpath(name) == name
     if not plain or name == "." or name.startswith(("/", "..")):
         raise ValueError(
-            f"{what} is {shown(name)}; it must be up to 250 letters, digits, spaces and signs of '._-:/', and "
-            "as a path neither begin at a root nor hold empty parts or dots alone"
+            f"{what} must be up to 250 letters, digits, spaces and signs of '._-:/', and as a path neither begin at a "
+            f"root nor hold empty parts or dots alone, got {shown(name)}"
         )
     return name
 
@@ -55,7 +55,7 @@ def metric_step(step: Any) -> int:
     except TypeError:
         whole = None
     if whole is None or abs(whole) > _LAST_STEP:
-        raise ValueError(f"the step of a metric is {shown(step)}; it must be a whole number from -2**53 to 2**53")
+        raise ValueError(f"the step of a metric must be a whole number from -2**53 to 2**53, got {shown(step)}")
     return whole
 
 
@@ -69,7 +69,7 @@ def metric_value(name: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError, RuntimeError):  # torch's, of a tensor of several values
         exact = False
     if not exact:
-        raise ValueError(f"metric {name!r} is {shown(value)}; it must be a single number that a 64-bit float holds")
+        raise ValueError(f"metric {name!r} must be a single number that a 64-bit float holds, got {shown(value)}")
     return number
 
 
@@ -78,11 +78,11 @@ def stored_text(what: str, value: Any, length: int) -> str:
     what no database takes: half of a surrogate pair, or a zero character.
     """
     if not isinstance(value, str):
-        raise ValueError(f"{what} is {shown(value)}; it must be a text")
+        raise ValueError(f"{what} must be a text, got {shown(value)}")
     if len(value) > length:
-        raise ValueError(f"{what} is {shown(value)}, {len(value)} characters long; it must be at most {length}")
+        raise ValueError(f"{what} must be at most {length} characters long, got {len(value)}: {shown(value)}")
     if value != storable_text(value):
-        raise ValueError(f"{what} is {shown(value)}; it must be text without surrogates and zero characters")
+        raise ValueError(f"{what} must be text without surrogates and zero characters, got {shown(value)}")
     return value
 
 

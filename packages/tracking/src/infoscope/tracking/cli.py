@@ -1,4 +1,4 @@
-"""What the command line calls: a sweep, the MLflow UI, what looks after the record."""
+"""Programs that the command line calls: a sweep, the MLflow UI, what looks after the record."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _importable(sweep: Sweep) -> Sweep:
 
 
 def describe(summary: Summary) -> str:
-    """What a person needs to know after a sweep, in a few lines."""
+    """The summary that a person needs after a sweep, in a few lines."""
     lines = []
     if summary.skipped == summary.cells:
         lines.append(

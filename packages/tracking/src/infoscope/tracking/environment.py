@@ -1,4 +1,4 @@
-"""What a run was made with: code version, machine, device and library versions, as MLflow tags."""
+"""The environment of a run: code version, machine, device and library versions, as MLflow tags."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def code_tags() -> dict[str, str]:
 
 @functools.cache  # a worker's trials may be thousands
 def machine_tags(device: str) -> dict[str, str]:
-    """Where a trial ran: host, device and library versions."""
+    """The machine of a trial: host, device and library versions."""
     versions = {f"version.{name}": importlib.metadata.version(name) for name in _LIBRARIES}
     return versions | {
         "version.python": platform.python_version(),

@@ -151,7 +151,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def model_files(folder: Path) -> Path:
-    """Where `write_model`'s files are in a folder of a model. Raises TypeError for a model that is not infoscope's."""
+    """The paths of `write_model`'s files in a model's folder. Raises TypeError for a model that is not infoscope's."""
     if not _is_ours(folder):
         raise TypeError(
             "this model has no model.json: it was not logged by infoscope, and loading it could execute code; "
@@ -179,7 +179,7 @@ def _model_uri(run_id: str, name: str | None) -> str:
 
 
 def _client() -> Any:
-    """Of the tracking store. Raises LookupError for an SQLite store that is not there, which MLflow would make."""
+    """A client of the store. Raises LookupError for an SQLite store that is not there, which MLflow would make."""
     uri = tracking_uri()
     if uri.startswith("sqlite:///") and not Path(uri.removeprefix("sqlite:///")).exists():
         raise LookupError("no runs yet; run a sweep first, such as `make sweep-vae-zoo`")
@@ -282,7 +282,7 @@ def _copy_metrics(model_id: str, run_id: str, store: Store) -> None:
 
 
 def _digest(folder: Path) -> str:
-    """Of the names and contents of a folder's files."""
+    """The digest of the names and contents of a folder's files."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -324,7 +324,7 @@ def _load_pyfunc(path: str) -> _LoadedModel:
 
 
 class _LoadedModel:
-    """What `mlflow.pyfunc.load_model` returns inside: arrays by argument name in, the module's output out."""
+    """The model inside what `mlflow.pyfunc.load_model` returns: arrays by argument name in, the module's output out."""
 
     def __init__(self, folder: Path):
         self.module = read_model(folder)

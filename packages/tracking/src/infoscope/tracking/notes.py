@@ -1,4 +1,4 @@
-"""What a run says of itself: its description in MLflow, as Markdown with links to what belongs to it.
+"""The notes of a run on itself: its description in MLflow, as Markdown with links to what belongs to it.
 
 Links lead to pages of the same MLflow UI, wherever that is.
 """

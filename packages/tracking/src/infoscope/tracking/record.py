@@ -134,7 +134,7 @@ class Record:
 
     @contextlib.contextmanager
     def file(self, name: str) -> Iterator[Path]:
-        """Where to write a file that becomes an artifact; it takes its name in `files` only when it is whole."""
+        """The path for a file that becomes an artifact; it takes its name in `files` only when it is whole."""
         temporary = self.folder / f"unfinished-{name}"
         with self._writing():
             try:
@@ -208,7 +208,7 @@ class Record:
         return _lives(self.written_by())
 
     def sent(self) -> dict[str, Any]:
-        """What `note_sent` has noted last; empty when there is no such note."""
+        """The last note of `note_sent`; empty when there is no such note."""
         try:
             return json.loads((self.folder / "sent.json").read_text())
         except (FileNotFoundError, json.JSONDecodeError):  # torn by a loss of power: then everything is sent again

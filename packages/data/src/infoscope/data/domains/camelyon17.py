@@ -33,9 +33,9 @@ def camelyon17(root: Path | str | None = None, split: str | None = "train", grou
     or a patch is not there, ValueError for another split or group, or a damaged table.
     """
     if split is not None and split not in _SPLITS:
-        raise ValueError(f"split must be one of {list(_SPLITS)} or None, not {split!r}.")
+        raise ValueError(f"split must be one of {list(_SPLITS)} or None, got {split!r}.")
     if group not in ("slide", "patient"):
-        raise ValueError(f"group must be slide or patient, not {group!r}.")
+        raise ValueError(f"group must be slide or patient, got {group!r}.")
     root = root_or_default(root)
     if root is None:
         raise FileNotFoundError(f"root or {DATA_VARIABLE} must name the folder that holds {FOLDER}, made by WILDS.")
@@ -80,11 +80,11 @@ def _patches(cells: dict[str, list[str]]) -> list[str]:
 def _whole_numbers(table: Path, column: str, cells: list[str]) -> np.ndarray:
     values = numbers_or_text(cells)
     if values.dtype.kind != "i":
-        raise ValueError(f"{table} must have whole numbers in column {column}, not text.")
+        raise ValueError(f"{table} must have whole numbers in column {column}, got text.")
     return values
 
 
 def _check_codes(table: Path, column: str, values: np.ndarray, count: int) -> None:
     found = np.unique(values)
     if found[0] < 0 or found[-1] >= count:
-        raise ValueError(f"{table} must have numbers 0 to {count - 1} in column {column}, not {found.tolist()}.")
+        raise ValueError(f"{table} must have numbers 0 to {count - 1} in column {column}, got {found.tolist()}.")

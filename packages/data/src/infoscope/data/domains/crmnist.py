@@ -181,7 +181,7 @@ def _drawn(labels: np.ndarray, count: int | None, generator: torch.Generator) ->
         return np.arange(len(labels))
     count = check_count("count", count)
     if count > len(labels):
-        raise ValueError(f"count must be at most {len(labels)}, the number of digits there are, not {count}.")
+        raise ValueError(f"count must be at most {len(labels)}, the number of digits there are, got {count}.")
     return np.flatnonzero(draw_evenly(labels, count / len(labels), generator))
 
 
@@ -203,16 +203,16 @@ def _check_setting(
 ) -> None:
     if not len(degrees) == len(colours) == len(subsets):
         raise ValueError(
-            f"rotations, colours and subsets must be as many, one of each for a domain, not {len(degrees)}, "
+            f"rotations, colours and subsets must be as many, one of each for a domain, got {len(degrees)}, "
             f"{len(colours)} and {len(subsets)}."
         )
     for colour in colours:
         if colour not in _GAINS or colour == _GREY:
-            raise ValueError(f"colours must be some of {[one for one in _GAINS if one != _GREY]}, not {colour!r}.")
+            raise ValueError(f"colours must be some of {[one for one in _GAINS if one != _GREY]}, got {colour!r}.")
     named = {one for subset in subsets for one in subset} | ({red_class} if red_class is not None else set())
     if not named <= classes:
         raise ValueError(
-            f"subsets and red_class must name classes of {sorted(classes)}, not {sorted(named - classes)}."
+            f"subsets and red_class must name classes of {sorted(classes)}, got {sorted(named - classes)}."
         )
     if not isinstance(p, Real) or not 0.0 <= p <= 1.0:
-        raise ValueError(f"p must be a probability in [0, 1], not {p!r}.")
+        raise ValueError(f"p must be a probability in [0, 1], got {p!r}.")

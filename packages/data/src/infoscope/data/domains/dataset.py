@@ -112,7 +112,7 @@ class DomainDataset:
         """
         kept = self._positions(index)
         if not len(kept):
-            raise ValueError(f"index must choose at least one of the {len(self)} items of {self.name!r}, not none.")
+            raise ValueError(f"index must choose at least one of the {len(self)} items of {self.name!r}, got none.")
         return replace(
             self,
             rows=self.rows[kept],
@@ -150,11 +150,11 @@ class DomainDataset:
         """
         held_out = None if held_out is None else self._domain(held_out)
         if held_out is None and not disjoint:
-            raise ValueError("held_out must be a domain when disjoint is False, not None.")
+            raise ValueError("held_out must be a domain when disjoint is False, got None.")
         for argument, fraction in (("validation", validation), ("test", test)):
             whole = argument == "validation" and fraction is None
             if not whole and (not isinstance(fraction, Real) or not 0.0 < fraction < 1.0):
-                raise ValueError(f"{argument} must be a fraction inside (0, 1), not {fraction!r}.")
+                raise ValueError(f"{argument} must be a fraction inside (0, 1), got {fraction!r}.")
         parts = assign(self.y, self.d, self.groups, held_out, validation, test, disjoint, generator)
         self._check_training(parts.train, held_out)
         where = "in-domain" if held_out is None else f"on {self.domain_names[held_out]}"
@@ -171,7 +171,7 @@ class DomainDataset:
         Raises ValueError for features and for a size that is not of positive whole numbers.
         """
         if len(self.image_shape) != 3:
-            raise ValueError(f"size must be left out for features, as {self.name!r} has, not {size!r}.")
+            raise ValueError(f"size must be left out for features, as {self.name!r} has, got {size!r}.")
         height, width = check_size(size)
         if (height, width) == self.image_shape[1:]:
             return self
@@ -206,7 +206,7 @@ class DomainDataset:
         if not fits:
             raise ValueError(
                 f"index must be positions from 0 to {n - 1}, a mask of {n} values or a slice, "
-                f"not {chosen.dtype} of shape {list(chosen.shape)}"
+                f"got {chosen.dtype} of shape {list(chosen.shape)}"
                 + (f" from {chosen.min()} to {chosen.max()}." if chosen.size and chosen.dtype.kind in "iu" else ".")
             )
         return np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
@@ -217,7 +217,7 @@ class DomainDataset:
         by_number = [domain] if isinstance(domain, Integral) and not isinstance(domain, bool) else []
         found = [code for code in by_name or by_number if code in named]
         if len(found) != 1:
-            raise ValueError(f"held_out must be one of the domains {named}, by number or name, not {domain!r}.")
+            raise ValueError(f"held_out must be one of the domains {named}, by number or name, got {domain!r}.")
         return int(found[0])
 
     def _check_training(self, train: np.ndarray, held_out: int | None) -> None:
@@ -250,11 +250,11 @@ def _values(x: np.ndarray | torch.Tensor) -> torch.Tensor:
     try:
         values = torch.as_tensor(x).detach().cpu()
     except (TypeError, ValueError, RuntimeError) as error:
-        raise ValueError(f"x must be an array of images or features, not {type(x).__name__}.") from error
+        raise ValueError(f"x must be an array of images or features, got {type(x).__name__}.") from error
     if values.ndim not in (2, 3, 4) or not values.numel() or values.is_complex() or values.dtype == torch.bool:
         raise ValueError(
             "x must be images [N, H, W] or [N, C, H, W] or features [N, p], at least one, "
-            f"not {values.dtype} of shape {list(values.shape)}."
+            f"got {values.dtype} of shape {list(values.shape)}."
         )
     if values.is_floating_point() and not bool(values.isfinite().all()):
         bad = int((~values.flatten(1).isfinite().all(1)).sum())
@@ -262,12 +262,12 @@ def _values(x: np.ndarray | torch.Tensor) -> torch.Tensor:
     if values.ndim == 2:
         return values.float()
     if values.ndim == 4 and values.shape[1] > 4 >= values.shape[3]:
-        raise ValueError(f"x must have its channels first, [N, C, H, W], not shape {list(values.shape)}.")
+        raise ValueError(f"x must have its channels first, [N, C, H, W], got shape {list(values.shape)}.")
     if values.dtype != torch.uint8:
         if not values.is_floating_point() or values.min() < 0.0 or values.max() > 1.0:
             low, high = (limit.item() for limit in values.double().aminmax())
             raise ValueError(
-                f"x must be images of uint8 or of floats in [0, 1], not {values.dtype} from {low:g} to {high:g}."
+                f"x must be images of uint8 or of floats in [0, 1], got {values.dtype} from {low:g} to {high:g}."
             )
         values = values.float()
     return values[:, None] if values.ndim == 3 else values

@@ -1,4 +1,4 @@
-"""Where the images of a domain data set come from: an array in memory, files read when they are asked for, a rendering.
+"""Sources of the images of a domain data set: an array in memory, files read when they are asked for, a rendering.
 
 Each is a callable that takes row numbers, int64 [b], and gives uint8 (0 to 255) or float32 (0 to 1) [b, C, H, W].
 """

@@ -21,7 +21,7 @@ def coded(
         values = values.astype(str)
     if values.dtype.kind not in "biuU" or values.shape != (n,):
         raise ValueError(
-            f"{argument} must be {n} whole numbers or strings, one per item, not {values.dtype} of shape "
+            f"{argument} must be {n} whole numbers or strings, one per item, got {values.dtype} of shape "
             f"{list(values.shape)}."
         )
     if names is None:
@@ -30,7 +30,7 @@ def coded(
     if values.dtype.kind == "U" or values.min() < 0 or values.max() >= len(names):
         raise ValueError(
             f"{argument} must be codes from 0 to {len(names) - 1}, one for each of the {len(names)} names given, "
-            f"not values from {values.min()} to {values.max()}."
+            f"got values from {values.min()} to {values.max()}."
         )
     return values.astype(np.int64), tuple(map(str, names))
 

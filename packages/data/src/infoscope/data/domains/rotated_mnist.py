@@ -59,7 +59,7 @@ def rotated_mnist(
         ("interpolation", interpolation, [None, *INTERPOLATIONS]),
     ):
         if value not in valid:
-            raise ValueError(f"{argument} must be one of {valid}, not {value!r}.")
+            raise ValueError(f"{argument} must be one of {valid}, got {value!r}.")
     generator = torch.Generator().manual_seed(0) if generator is None else generator
     interpolation = interpolation or _INTERPOLATION[protocol]
     degrees = check_angles("angles", angles)
@@ -94,14 +94,14 @@ def _of_each_class(labels: np.ndarray, per_class: int, generator: torch.Generato
     members = {label: order[labels[order] == label] for label in np.unique(labels).tolist()}
     fewest = min(map(len, members.values()))
     if per_class > fewest:
-        raise ValueError(f"per_class must be at most {fewest}, the digits of the rarest class, not {per_class}.")
+        raise ValueError(f"per_class must be at most {fewest}, the digits of the rarest class, got {per_class}.")
     return np.sort(np.concatenate([some[:per_class] for some in members.values()]))
 
 
 def _checked(indices: Sequence[int], n: int) -> np.ndarray:
     chosen = np.asarray(indices)
     if chosen.ndim != 1 or not chosen.size or chosen.dtype.kind not in "iu" or chosen.min() < 0 or chosen.max() >= n:
-        raise ValueError(f"indices must be positions from 0 to {n - 1}, at least one, not {chosen!r}.")
+        raise ValueError(f"indices must be positions from 0 to {n - 1}, at least one, got {chosen!r}.")
     if len(np.unique(chosen)) < len(chosen):
         raise ValueError("indices must be distinct positions, but some occur more than once.")
     return chosen.astype(np.int64)

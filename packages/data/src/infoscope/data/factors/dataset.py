@@ -46,10 +46,10 @@ class FactorDataset:
         labels = np.asarray(factors)
         self.factor_names = tuple(factor_names)
         if labels.ndim != 2 or labels.size == 0:
-            raise ValueError(f"factors must be non-empty [N, K], not of shape {list(labels.shape)}.")
+            raise ValueError(f"factors must be non-empty [N, K], got shape {list(labels.shape)}.")
         if len(set(self.factor_names)) != len(self.factor_names) or len(self.factor_names) != labels.shape[1]:
             raise ValueError(
-                f"factor_names must be {labels.shape[1]} different names, one per factor, not {list(factor_names)}."
+                f"factor_names must be {labels.shape[1]} different names, one per factor, got {list(factor_names)}."
             )
         if factor_values is None:
             columns = [_recoded(name, column) for name, column in zip(self.factor_names, labels.T)]
@@ -82,19 +82,19 @@ class FactorDataset:
         if images.dtype != torch.float32 or images.shape != expected:
             raise ValueError(
                 f"images must give float32 of shape {list(expected)} for {len(index)} indices, "
-                f"not {images.dtype} of shape {list(images.shape)}."
+                f"got {images.dtype} of shape {list(images.shape)}."
             )
         return images
 
     def subset(self, factor: str | int, value: int) -> np.ndarray:
-        """Where a factor, by name or number, has this code: int64 indices, rising.
+        """The indices, int64 and rising, at which a factor, by name or number, has this code.
 
         Raises ValueError for a factor or a code the data set does not have.
         """
         k = self._number(factor)
         size = self.factor_sizes[k]
         if not isinstance(value, Integral) or not 0 <= value < size:
-            raise ValueError(f"value must be a code 0..{size - 1} of {self.factor_names[k]!r}, not {value!r}.")
+            raise ValueError(f"value must be a code 0..{size - 1} of {self.factor_names[k]!r}, got {value!r}.")
         return np.flatnonzero(self.factors[:, k] == value)
 
     def sample(self, n: int, generator: torch.Generator) -> np.ndarray:
@@ -108,7 +108,7 @@ class FactorDataset:
         return self._place is not None
 
     def index_of(self, values: ArrayLike) -> np.ndarray:
-        """Where these combinations of codes, integers [b, K], are in a grid: int64 [b].
+        """The places int64 [b] of combinations of codes, integers [b, K], in a grid.
 
         Raises ValueError when the data set is not a grid or a code is not one of its factor's.
         """
@@ -118,11 +118,11 @@ class FactorDataset:
         sizes = np.array(self.factor_sizes)
         if codes.dtype.kind not in "iu" or codes.ndim != 2 or codes.shape[1] != len(sizes):
             raise ValueError(
-                f"values must be whole numbers [b, {len(sizes)}], not {codes.dtype} of shape {list(codes.shape)}."
+                f"values must be whole numbers [b, {len(sizes)}], got {codes.dtype} of shape {list(codes.shape)}."
             )
         outside = ((codes < 0) | (codes >= sizes)).any(axis=1)
         if outside.any():
-            raise ValueError(f"values must be codes below {list(self.factor_sizes)}, not {codes[outside][0].tolist()}.")
+            raise ValueError(f"values must be codes below {list(self.factor_sizes)}, got {codes[outside][0].tolist()}.")
         return self._place[np.ravel_multi_index(codes.T, self.factor_sizes)]
 
     def thinned(self, every: Mapping[str | int, int]) -> FactorDataset:
@@ -154,7 +154,7 @@ class FactorDataset:
         height, width = check_size(size)
         channels, old_height, old_width = self.image_shape
         if height > old_height or width > old_width:
-            raise ValueError(f"size must be at most {(old_height, old_width)}, the size of the images, not {size!r}.")
+            raise ValueError(f"size must be at most {(old_height, old_width)}, the size of the images, got {size!r}.")
         down, across = _area_weights(old_height, height), _area_weights(old_width, width)
 
         def read(index: np.ndarray) -> torch.Tensor:
@@ -183,27 +183,27 @@ class FactorDataset:
         if isinstance(factor, Integral) and 0 <= factor < len(self.factor_names):
             return int(factor)
         if factor not in self.factor_names:
-            raise ValueError(f"factor must be one of {list(self.factor_names)} or its number, not {factor!r}.")
+            raise ValueError(f"factor must be one of {list(self.factor_names)} or its number, got {factor!r}.")
         return self.factor_names.index(factor)
 
     def _checked_index(self, index: ArrayLike) -> np.ndarray:
         places = torch.as_tensor(index).cpu().numpy()
         if places.ndim != 1 or places.dtype.kind not in "iu":
-            raise ValueError(f"index must be whole numbers [b], not {places.dtype} of shape {list(places.shape)}.")
+            raise ValueError(f"index must be whole numbers [b], got {places.dtype} of shape {list(places.shape)}.")
         if len(places) and not 0 <= places.min() <= places.max() < len(self):
-            raise ValueError(f"index must be in 0..{len(self) - 1}, not from {places.min()} to {places.max()}.")
+            raise ValueError(f"index must be in 0..{len(self) - 1}, got {places.min()} to {places.max()}.")
         return places.astype(np.int64, copy=False)
 
     def _check_codes(self, codes: np.ndarray) -> None:
         if len(self.factor_values) != codes.shape[1]:
-            raise ValueError(f"factor_values must be {codes.shape[1]} sequences, not {len(self.factor_values)}.")
+            raise ValueError(f"factor_values must be {codes.shape[1]} sequences, got {len(self.factor_values)}.")
         if codes.dtype.kind not in "iu":
-            raise ValueError(f"factors must be codes, whole numbers, where there are factor_values, not {codes.dtype}.")
+            raise ValueError(f"factors must be codes, whole numbers, where there are factor_values, got {codes.dtype}.")
         for name, column, values in zip(self.factor_names, codes.T, self.factor_values):
             if column.min() < 0 or column.max() >= len(values):
                 raise ValueError(
                     f"factors must be codes 0..{len(values) - 1} of {name!r}, which has {len(values)} factor_values, "
-                    f"not from {column.min()} to {column.max()}."
+                    f"got {column.min()} to {column.max()}."
                 )
 
 
@@ -224,14 +224,14 @@ def _array_reader(images: ArrayLike, n: int) -> Reader:
     array = np.asarray(images)
     if array.ndim not in (3, 4) or len(array) != n or array.size == 0:
         raise ValueError(
-            f"images must be non-empty [N, H, W] or [N, C, H, W] with N = {n}, not of shape {list(array.shape)}."
+            f"images must be non-empty [N, H, W] or [N, C, H, W] with N = {n}, got shape {list(array.shape)}."
         )
     if array.dtype.kind == "f":
         low, high = array.min(), array.max()
         if not (low >= 0 and high <= 1):  # also when either is NaN
-            raise ValueError(f"images must be in [0, 1] where they are floating, not from {low} to {high}.")
+            raise ValueError(f"images must be in [0, 1] where they are floating, got {low} to {high}.")
     elif array.dtype not in (np.uint8, np.bool_):
-        raise ValueError(f"images must be uint8, bool or floating, not {array.dtype}.")
+        raise ValueError(f"images must be uint8, bool or floating, got {array.dtype}.")
     white = 255 if array.dtype == np.uint8 and array.max() > 1 else 1
 
     def read(index: np.ndarray) -> torch.Tensor:
@@ -245,11 +245,11 @@ def _checked_shape(first: torch.Tensor) -> tuple[int, int, int]:
     """The shape of the images, from what the reader gives for a single index."""
     if first.ndim != 4 or len(first) != 1 or first.shape[1] not in (1, 3) or first.numel() == 0:
         raise ValueError(
-            f"images must be [b, C, H, W] with C = 1 or 3 channels before the pixels, not {list(first.shape)}."
+            f"images must be [b, C, H, W] with C = 1 or 3 channels before the pixels, got {list(first.shape)}."
         )
     if first.dtype != torch.float32 or not (first.min() >= 0 and first.max() <= 1):
         raise ValueError(
-            f"images must be float32 in [0, 1], not {first.dtype} from {first.min().item()} to {first.max().item()}."
+            f"images must be float32 in [0, 1], got {first.dtype} from {first.min().item()} to {first.max().item()}."
         )
     return tuple(first.shape[1:])
 

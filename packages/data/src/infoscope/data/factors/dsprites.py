@@ -41,7 +41,7 @@ def dsprites(root: Path | str | None = None, part: str = "grid") -> FactorDatase
     Raises ValueError for another part or a damaged file, FileNotFoundError when the folder or the file is not there.
     """
     if part not in _FILES:
-        raise ValueError(f"part must be one of {list(_FILES)}, not {part!r}.")
+        raise ValueError(f"part must be one of {list(_FILES)}, got {part!r}.")
     root = root_or_default(root)
     if root is None:
         raise FileNotFoundError(

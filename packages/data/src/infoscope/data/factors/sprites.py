@@ -51,7 +51,7 @@ def sprites(
     sizes = (shapes, scales, orientations, positions, positions)
     for argument, size, most in zip(("shapes", "scales", "orientations", "positions"), sizes, _SIZES):
         if check_count(argument, size) > most:
-            raise ValueError(f"{argument} must be at most {most}, as many as dSprites has, not {size}.")
+            raise ValueError(f"{argument} must be at most {most}, as many as dSprites has, got {size}.")
     check_count("resolution", resolution, least=16)
     # Multiples of the published steps: a thinner grid has exactly the values, and images, of the full one.
     steps = [np.arange(size) * (most / size) for size, most in zip(sizes, _SIZES)]

@@ -36,7 +36,7 @@ def crossover_for(mutual_information: float, sources: int) -> float:
     if not 0.0 <= per_source <= _LN2 * (1.0 + _AT_MAXIMUM):
         raise ValueError(
             f"mutual_information must be from 0 to {sources * _LN2:.6g} nats ({sources} bits, one per source), "
-            f"not {mutual_information!r}."
+            f"got {mutual_information!r}."
         )
     if per_source == 0.0:
         return 0.5

@@ -58,7 +58,7 @@ class EncodedPairs:
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
         """The pairs of `sample`, then the source's labels. Raises ValueError when the source does not tell them."""
         if not isinstance(self.source, LabelledSource):
-            raise ValueError(f"source must be one that tells its labels, not {type(self.source).__name__}.")
+            raise ValueError(f"source must be one that tells its labels, got {type(self.source).__name__}.")
         x, y, x_labels, y_labels = self.source.sample_labelled(n, generator, device)
         return *self._encoded(x, y), x_labels, y_labels
 
@@ -69,7 +69,7 @@ class EncodedPairs:
             if code.shape != (len(values), dim) or not code.is_floating_point():
                 raise ValueError(
                     f"the code of {side} must be floating of shape {[len(values), dim]}, "
-                    f"not {code.dtype} of shape {list(code.shape)}."
+                    f"got {code.dtype} of shape {list(code.shape)}."
                 )
             codes.append(code.float())
         return tuple(codes)
@@ -92,12 +92,12 @@ class EncodedPairs:
         pair = self.source.sample(2, torch.Generator().manual_seed(0), device)
         code = self._call(encoder, pair[side])
         if code.ndim != 2 or len(code) != 2:
-            raise ValueError(f"encoder must map [2, d] to [2, e], not to shape {list(code.shape)}.")
+            raise ValueError(f"encoder must map [2, d] to [2, e], got shape {list(code.shape)}.")
         return code.shape[1]
 
 
 def _device_of(encoder: Encoder) -> torch.device | None:
-    """Where a module's tensors are; None for one without any, and for what is no module."""
+    """The device of a module's tensors; None for one without any, and for what is no module."""
     if not isinstance(encoder, torch.nn.Module):
         return None
     tensors = (*encoder.parameters(), *encoder.buffers())

@@ -34,14 +34,14 @@ class GaussianPairs:
         if (mutual_information is None) == (correlation is None):
             raise ValueError(
                 "exactly one of mutual_information and correlation must be given, "
-                f"not mutual_information={mutual_information!r} and correlation={correlation!r}."
+                f"got mutual_information={mutual_information!r} and correlation={correlation!r}."
             )
         if correlation is None:
             greatest = -self.dim * math.log(_LEAST_NOISE)
             if not 0.0 <= mutual_information <= greatest:
                 raise ValueError(
                     f"mutual_information must be from 0 to {greatest:.4g} nats for dim={dim} "
-                    f"(beyond it float32 loses the noise), not {mutual_information!r}."
+                    f"(beyond it float32 loses the noise), got {mutual_information!r}."
                 )
             self.mutual_information = float(mutual_information)
             self.correlation = math.sqrt(-math.expm1(-2.0 * self.mutual_information / self.dim))
@@ -50,7 +50,7 @@ class GaussianPairs:
             self._noise = math.sqrt((1.0 - correlation) * (1.0 + correlation)) if abs(correlation) < 1.0 else 0.0
             if not self._noise >= _LEAST_NOISE:
                 raise ValueError(
-                    f"correlation must be inside (-1, 1), far enough from the ends for float32, not {correlation!r}."
+                    f"correlation must be inside (-1, 1), far enough from the ends for float32, got {correlation!r}."
                 )
             self.correlation = float(correlation)
             self.mutual_information = -self.dim * math.log(self._noise)

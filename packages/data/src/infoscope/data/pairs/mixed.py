@@ -47,7 +47,7 @@ class MixedPairs:
         size: int | Sequence[int] | None = None,
     ) -> None:
         if layout not in LAYOUTS:
-            raise ValueError(f"layout must be one of {list(LAYOUTS)}, not {layout!r}.")
+            raise ValueError(f"layout must be one of {list(LAYOUTS)}, got {layout!r}.")
         self.images, self.texts, self.layout = images, texts, layout
         self.grid = check_grid(grid)
         self.crossover = check_crossover(crossover)
@@ -58,7 +58,7 @@ class MixedPairs:
         self.size = check_size(size)
         pixels = self.grid[0] * self.size[0] * self.size[1]
         if layout == "repeated" and pixels > self.dim_y:
-            raise ValueError(f"size must leave at most dim_y={self.dim_y} pixels where repeated, not {pixels}.")
+            raise ValueError(f"size must leave at most dim_y={self.dim_y} pixels where repeated, got {pixels}.")
         self.dim_x = self.dim_y if layout == "repeated" else pixels
         self.mutual_information = channel_information(self.crossover, self.sources)
         self._canvas = Canvas(patch_size(images, "images"), self.grid, self.size)

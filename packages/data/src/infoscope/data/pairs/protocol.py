@@ -1,4 +1,4 @@
-"""What every source of pairs with known mutual information looks like."""
+"""The protocol of every source of pairs with known mutual information."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the items of a binary pair are chosen: a label on each side first, then an item of each label."""
+"""The choice of the items of a binary pair: a label on each side first, then an item of each label."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class TwoClasses:
     def __init__(self, values: torch.Tensor, labels: torch.Tensor, name: str = "pool") -> None:
         classes, counts = labels.unique(return_counts=True)
         if len(classes) != 2:
-            raise ValueError(f"{name} must hold exactly two classes, not {classes.tolist()}; use its restrict((a, b)).")
+            raise ValueError(f"{name} must hold exactly two classes, got {classes.tolist()}; use its restrict((a, b)).")
         if int(counts.min()) < 2:
-            raise ValueError(f"{name} must hold at least two items of each class, not {counts.tolist()}.")
+            raise ValueError(f"{name} must hold at least two items of each class, got {counts.tolist()}.")
         self.counts: tuple[int, int] = tuple(counts.tolist())
         in_order = bool((labels.diff() >= 0).all())
         self._values = values if in_order else values[labels.argsort(stable=True)]

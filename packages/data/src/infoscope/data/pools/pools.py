@@ -17,7 +17,7 @@ _PLANES_AT_ONCE = 512
 
 
 class _Pool:
-    """What both kinds of pool do with their items, whatever those are."""
+    """The part that both kinds of pool share, whatever their items are."""
 
     labels: torch.Tensor
     name: str
@@ -32,7 +32,7 @@ class _Pool:
         """The items of these classes, in their order; the name says which. ValueError for a class the pool lacks."""
         wanted = sorted(set(classes))
         if not wanted or not set(wanted) <= set(self.classes):
-            raise ValueError(f"classes must be some of {list(self.classes)} of {self.name!r}, not {list(classes)}.")
+            raise ValueError(f"classes must be some of {list(self.classes)} of {self.name!r}, got {list(classes)}.")
         kept = torch.isin(self.labels, torch.tensor(wanted, device=self.labels.device))
         return self._part(kept, f"[{','.join(map(str, wanted))}]")
 
@@ -45,7 +45,7 @@ class _Pool:
         class of the pool.
         """
         if not isinstance(fraction, Real) or not 0.0 < fraction < 1.0:
-            raise ValueError(f"fraction must be inside (0, 1), not {fraction!r}.")
+            raise ValueError(f"fraction must be inside (0, 1), got {fraction!r}.")
         held_out = self._places(generator) < fraction
         training = self._part(~held_out, f" training {100 * (1 - fraction):g}%")
         return self._whole("fraction", fraction, training, self._part(held_out, f" held out {100 * fraction:g}%"))
@@ -166,7 +166,7 @@ def _equal_items(items: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
 def _check_values(name: str, values: torch.Tensor, dtype: torch.dtype, layout: str, fits: bool) -> None:
     if values.dtype != dtype or not fits or values.numel() == 0:
         raise ValueError(
-            f"{name} must be a non-empty {dtype} tensor {layout}, not {values.dtype} of shape {list(values.shape)}."
+            f"{name} must be a non-empty {dtype} tensor {layout}, got {values.dtype} of shape {list(values.shape)}."
         )
 
 
@@ -174,5 +174,5 @@ def _check_labels(labels: torch.Tensor, n: int) -> None:
     if labels.dtype != torch.int64 or labels.shape != (n,):
         raise ValueError(
             f"labels must be torch.int64 of shape [{n}], one per item, "
-            f"not {labels.dtype} of shape {list(labels.shape)}."
+            f"got {labels.dtype} of shape {list(labels.shape)}."
         )

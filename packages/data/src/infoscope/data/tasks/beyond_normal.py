@@ -42,7 +42,7 @@ BIMODAL = (((0.3, 0.0), (0.7, 5.0)), ((0.5, -1.0), (0.5, 3.0)))  # (weight, mean
 def law(name: str) -> Case:
     """The law of one of NAMES: sample(n, generator) -> (x [n, dim], y [n, dim]), and its truth in nats."""
     if name not in NAMES:
-        raise ValueError(f"unknown law {name!r}; valid are {', '.join(NAMES)}")
+        raise ValueError(f"law must be one of {', '.join(NAMES)}, got {name!r}.")
     base = next(base for base in BASES if name.endswith(base))
     maps = [part for part in name.removesuffix(base).split("-") if part]
     draw, truth = _base(base)
@@ -118,7 +118,7 @@ def _bimodal(x: NDArray, y: NDArray) -> Pair:
 
 
 def _quantile(level: NDArray, parts: tuple[tuple[float, float], ...]) -> NDArray:
-    """Where a mixture of unit normals reaches a level, by bisection."""
+    """The point at which a mixture of unit normals reaches a level, by bisection."""
     low, high = np.full(level.shape, -12.0), np.full(level.shape, 17.0)
     for _ in range(60):
         middle = (low + high) / 2

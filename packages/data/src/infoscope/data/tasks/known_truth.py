@@ -20,7 +20,7 @@ Generator = np.random.Generator
 
 @dataclass(frozen=True)
 class Case:
-    """What is measured: sample(n, generator) -> variables, and truth() -> (nats, standard error; 0 where exact).
+    """A known truth: sample(n, generator) -> variables, and truth() -> (nats, standard error; 0 where exact).
 
     measure  mi: I(x; y) of (x, y); cmi: I(x; y | z) of (x, y, z); co-information: I(a; t) + I(b; t) - I(a, b; t)
     y        labels, numbers, or counts: labels without end, some of which are rare in any sample
@@ -55,7 +55,7 @@ def gaussian_given(dim: int) -> Case:
 
 @functools.cache
 def centres(dim: int, domains: int = 1) -> NDArray:
-    """Of every class in every domain [domains, CLASSES, dim]; the domains shift and mix them."""
+    """The centre of every class in every domain [domains, CLASSES, dim]; the domains shift and mix them."""
     g = np.random.default_rng([dim, domains])
     return (g.normal(size=(1, CLASSES, dim)) + g.normal(size=(domains, CLASSES, dim)) * (domains > 1)) * SPREADS[dim]
 
@@ -206,7 +206,7 @@ CASES = {
 def case(name: str) -> Case:
     """ValueError for an unknown one."""
     if name not in CASES:
-        raise ValueError(f"unknown case {name!r}; valid are {', '.join(CASES)}")
+        raise ValueError(f"case must be one of {', '.join(CASES)}, got {name!r}.")
     return CASES[name]
 
 

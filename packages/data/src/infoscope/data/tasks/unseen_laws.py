@@ -97,7 +97,7 @@ def _frank(n: int, g: Generator, theta: float) -> Pair:
 
 
 def _frank_information(theta: float) -> float:
-    """By Gauss-Legendre quadrature of c log c over the square."""
+    """The information of Frank's copula, by Gauss-Legendre quadrature of c log c over the square."""
     nodes, weights = np.polynomial.legendre.leggauss(200)
     u, weights = (nodes + 1) / 2, weights / 2
     e = np.exp(-theta * u)

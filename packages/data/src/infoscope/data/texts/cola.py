@@ -47,5 +47,5 @@ def _glue(split: str) -> tuple[list[str], list[int], list[str]]:
     part, counts = _GLUE_PARTS[split]
     found = [labels[part].count(0), labels[part].count(1)]
     if found != counts:
-        raise ValueError(f"the downloaded {split} sentences must be {counts} of classes 0 and 1, not {found}.")
+        raise ValueError(f"the downloaded {split} sentences must be {counts} of classes 0 and 1, got {found}.")
     return texts[part], labels[part], ids[part]

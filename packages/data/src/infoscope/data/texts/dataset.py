@@ -39,17 +39,17 @@ class LabelledTexts:
         if self.labels.dtype != torch.int64 or self.labels.shape != (n,) or n == 0:
             raise ValueError(
                 f"labels must be torch.int64 of shape [{n}], one per text and at least one, "
-                f"not {self.labels.dtype} of shape {list(self.labels.shape)}."
+                f"got {self.labels.dtype} of shape {list(self.labels.shape)}."
             )
         found = self.labels.unique().tolist()
         if not set(found) <= set(range(len(self.classes))):
-            raise ValueError(f"labels must be from 0 to {len(self.classes) - 1}, one of {self.classes}, not {found}.")
+            raise ValueError(f"labels must be from 0 to {len(self.classes) - 1}, one of {self.classes}, got {found}.")
         if self.ids is None:
             object.__setattr__(self, "ids", [str(place) for place in range(n)])
         if len(self.ids) != n:
-            raise ValueError(f"ids must be one for each of the {n} texts, not {len(self.ids)}.")
+            raise ValueError(f"ids must be one for each of the {n} texts, got {len(self.ids)}.")
         if not (all(isinstance(text, str) for text in self.texts) or all(map(_is_pair, self.texts))):
-            raise ValueError("texts must be all strings or all pairs of strings, not a mixture or anything else.")
+            raise ValueError("texts must be all strings or all pairs of strings, got a mixture or something else.")
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -87,7 +87,7 @@ class LabelledTexts:
         length."""
         chosen = np.asarray(rows)
         if chosen.dtype == bool and chosen.shape != (len(self),):
-            raise ValueError(f"rows must be a mask of length {len(self)}, not of shape {list(chosen.shape)}.")
+            raise ValueError(f"rows must be a mask of length {len(self)}, got shape {list(chosen.shape)}.")
         places = (np.flatnonzero(chosen) if chosen.dtype == bool else chosen).tolist()
         return replace(
             self,

@@ -1,4 +1,4 @@
-"""Where labelled texts are read from: JSON lines, tab-separated tables, or a download by `datasets`."""
+"""Readers of labelled texts: JSON lines, tab-separated tables, or a download by `datasets`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from infoscope.data.pools.loaders import DATA_VARIABLE
 def one_split(split: str, valid: Sequence[str]) -> str:
     """`split`; ValueError unless it is one of the valid ones."""
     if split not in valid:
-        raise ValueError(f"split must be {', '.join(valid[:-1])} or {valid[-1]}, not {split!r}.")
+        raise ValueError(f"split must be {', '.join(valid[:-1])} or {valid[-1]}, got {split!r}.")
     return split
 
 
@@ -50,7 +50,7 @@ def read_table(path: Path, columns: Sequence[str], header: bool) -> list[dict[st
     _some(path, rows)
     first = 1 if header else 0
     if header and rows[:1] != [list(columns)]:
-        raise ValueError(f"{path}, line 1, must be the header {' '.join(columns)}, not {' '.join(rows[0])[:100]!r}.")
+        raise ValueError(f"{path}, line 1, must be the header {' '.join(columns)}, got {' '.join(rows[0])[:100]!r}.")
     for number, row in enumerate(rows[first:], first + 1):
         if len(row) != len(columns):
             raise ValueError(f"{path}, line {number}, must have the {len(columns)} columns {', '.join(columns)}.")
@@ -66,7 +66,7 @@ def _some(path: Path, rows: list) -> list:
 def label_of(value: str, path: Path, number: int, valid: Sequence[str]) -> int:
     """The place of a label among the valid ones; ValueError, with where it was read, for another."""
     if value not in valid:
-        raise ValueError(f"{path}, line {number}, must have a label of {', '.join(valid)}, not {value!r}.")
+        raise ValueError(f"{path}, line {number}, must have a label of {', '.join(valid)}, got {value!r}.")
     return valid.index(value)
 
 

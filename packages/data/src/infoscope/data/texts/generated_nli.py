@@ -61,7 +61,7 @@ ENTAILMENT, NEUTRAL, CONTRADICTION = range(3)
 
 
 class Choices(NamedTuple):
-    """What is drawn for n pairs, int64 [n] each: all uniform and independent of one another and of the label.
+    """The draws of n pairs, int64 [n] each: all uniform and independent of one another and of the label.
 
     value is of every attribute [n, 3]; wording of the premise's two attributes and of the hypothesis [n, 3].
     """

@@ -39,7 +39,7 @@ def nli(name: str = "snli", split: str = "train", root: Path | str | None = None
     there.
     """
     if name not in _FILES:
-        raise ValueError(f"name must be one of {', '.join(_FILES)}, not {name!r}.")
+        raise ValueError(f"name must be one of {', '.join(_FILES)}, got {name!r}.")
     one_split(split, tuple(_FILES[name]))
     root = root_or_default(root)
     if root is None:
@@ -80,10 +80,10 @@ def generated_nli(n: int = 6000, artefact: float = 0.4, *, generator: torch.Gene
 
 
 def hypothesis_information(artefact: float) -> float:
-    """What the hypotheses of `generated_nli` tell of the label, nats: an erasure channel of three even classes.
+    """The information of hypotheses of `generated_nli` on the label, nats: an erasure channel of three even classes.
 
     Raises ValueError unless artefact is a probability.
     """
     if isinstance(artefact, bool) or not isinstance(artefact, int | float) or not 0.0 <= artefact <= 1.0:
-        raise ValueError(f"artefact must be a probability in [0, 1], not {artefact!r}.")
+        raise ValueError(f"artefact must be a probability in [0, 1], got {artefact!r}.")
     return artefact * math.log(len(CLASSES))

@@ -45,7 +45,7 @@ class Tree:
 
     @property
     def arrays(self) -> tuple:
-        """What the kernels take."""
+        """The arrays that the kernels take."""
         return tuple(getattr(self, field.name) for field in fields(self)[1:])
 
 

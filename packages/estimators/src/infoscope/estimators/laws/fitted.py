@@ -43,7 +43,7 @@ class Law(Protocol):
         """n independent rows."""
 
     def log_density(self, scores: Scores, codes: Codes, variables: Sequence[int]) -> NDArray[np.float64]:
-        """Of some of the variables [n]: minus infinity at categories that the law does not hold."""
+        """The log density of some of the variables [n]: minus infinity at categories that the law does not hold."""
 
 
 def fit(variables: Sequence[Variable], generator: np.random.Generator) -> Law:
@@ -68,7 +68,7 @@ def fit(variables: Sequence[Variable], generator: np.random.Generator) -> Law:
 
 
 def _fits(dim: int, rows: float, has_codes: bool) -> Iterator[Any]:
-    """What can be fitted, by the number of columns, the rows of a category, and whether there are categories."""
+    """The laws that fit, by the number of columns, the rows of a category, and whether there are categories."""
     yield from mixture.fits(dim, rows)
     if dim > 1 and not has_codes:
         yield student.fitted
@@ -84,7 +84,7 @@ def log_ratio(law: Law, scores: Scores, codes: Codes) -> NDArray[np.float64]:
 
 
 def log_ratios(law: Law, scores: Scores, codes: Codes) -> NDArray[np.float64]:
-    """Of x of every row i and y of every row j [n, n], nats: 0 where either is of a category without a law."""
+    """The log ratio of x of every row i and y of every row j [n, n], nats: 0 where either's category has no law."""
     n = len(scores)
     of_x, of_y = np.repeat(np.arange(n), n), np.tile(np.arange(n), n)
     paired = np.where(law.columns == 0, scores[of_x], scores[of_y])
@@ -159,7 +159,7 @@ def _normal_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _scores_and_codes(variables: Sequence[Variable]) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.intp]]:
-    """What a law is fitted to: normal scores [n, c], categories [n, variables], and the variable of each column."""
+    """The input of a fit: normal scores [n, c], categories [n, variables], and the variable of each column."""
     scores = _normal_scores(np.hstack([variable.continuous for variable in variables]))
     codes = [np.full(variable.n, -1) if variable.codes is None else variable.codes for variable in variables]
     return scores, np.stack(codes, axis=1), np.repeat(np.arange(len(variables)), [v.dim for v in variables])

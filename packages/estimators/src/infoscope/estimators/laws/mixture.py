@@ -69,7 +69,7 @@ class Mixture:
     def log_density(
         self, scores: NDArray[np.float64], codes: NDArray[np.intp], variables: Sequence[int]
     ) -> NDArray[np.float64]:
-        """Of some of the variables [n]: minus infinity at categories that the law does not hold."""
+        """The log density of some of the variables [n]: minus infinity at categories that the law does not hold."""
         columns = np.flatnonzero(np.isin(self.columns, variables))
         values = np.full((len(self.components), len(scores)), -np.inf)
         for number, component in enumerate(self.components):

@@ -114,7 +114,7 @@ def _one_step(scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
 
 @dataclass(frozen=True)
 class Objective:
-    """What a critic's parameters climb. Two objectives are equal when their names are.
+    """The objective that a critic's parameters climb. Two objectives are equal when their names are.
 
     `offset` (nats): the optimal critic is the log density ratio plus this. `free`: what is left open beside that, one
     of `FREE`, because it changes nothing in the objective. `memory`: one member's initial state, empty

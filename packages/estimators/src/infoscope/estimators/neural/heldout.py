@@ -98,7 +98,7 @@ def held_out(
 
 
 def reading(critic: Critic, bound: Bound) -> tuple[float, tuple[str, ...]]:
-    """What must be added to a one-member critic's scores for this bound's report, and notes; see `held_out`.
+    """The number to be added to a one-member critic's scores for this bound's report, and notes; see `held_out`.
 
     ValueError: a report that is not blind to what the critic's objective leaves open.
     """

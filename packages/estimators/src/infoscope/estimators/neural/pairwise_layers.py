@@ -40,7 +40,7 @@ def _relu_backward_(gradient: Tensor, output: Tensor) -> Tensor:
 
 
 def pairwise_scores(left: Tensor, right: Tensor, *layers: Tensor) -> Tensor:
-    """What PairwiseLayers computes, without gradients and in the memory of one block."""
+    """The scores of PairwiseLayers, without gradients and in the memory of one block."""
     *hidden, weight, bias = layers
     n, m = len(left), len(right)
     scores = left.new_empty(n * m)

@@ -11,7 +11,7 @@ from infoscope.estimators.neural.bounds import Bound, as_bound
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """What every member reported at every step, before that step's update, on that step's batch.
+    """The reports of every member at every step, before that step's update, on that step's batch.
 
     reports  (member, bound name), one per row of `values`, ordered by member
     values   float64 [reports, steps], nats; non-finite where the estimate was

@@ -193,7 +193,7 @@ class Training:
         self._record_objectives()
 
     def _record_objectives(self) -> None:
-        """What was trained knows under which objective it was; a critic without parameters is not trained."""
+        """Notes with the critic under which objective it was trained; a critic without parameters is not trained."""
         if self._done and any(True for _ in self.critic.parameters()):
             self.critic.trained_under(self._objectives)
 

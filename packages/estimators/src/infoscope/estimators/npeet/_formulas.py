@@ -1,4 +1,4 @@
-"""What NPEET (Ver Steeg; MIT licence) computes, formula by formula, in nats: the numbers behind `npeet`'s compat=True.
+"""NPEET's quantities (Ver Steeg; MIT licence), formula by formula, in nats: the numbers behind `npeet`'s compat=True.
 
 Its choices are kept, the questionable ones too: every column is a number, noise of a fixed width, non-strict radii
 less 1e-15, absolute values, plug-in frequencies.

@@ -136,7 +136,7 @@ def ctcd(xs: Any, y: Any, base: float = 2, **compat: Unpack[Compat]) -> float:
 
 
 def corexd(xs: Any, ys: Any, base: float = 2, **compat: Unpack[Compat]) -> float:
-    """As corex, of categories."""
+    """The part of the total correlation that ys explains, all categories."""
     return _measured("corex", "dd", (xs, ys), base, **compat)
 
 
@@ -171,12 +171,12 @@ def ctcdc(xs: Any, y: Any, k: int = 3, base: float = 2, warning: bool = True, **
 
 
 def corexcd(xs: Any, ys: Any, k: int = 3, base: float = 2, warning: bool = True, **compat: Unpack[Compat]) -> float:
-    """As corex: columns of xs numbers, ys categories."""
+    """The part of the total correlation that ys explains: columns of xs numbers, ys categories."""
     return _measured("corex", "cd", (xs, ys), base, k, warning, **compat)
 
 
 def corexdc(xs: Any, ys: Any, k: int = 3, base: float = 2, warning: bool = True, **compat: Unpack[Compat]) -> float:
-    """As corex: columns of xs categories, ys numbers."""
+    """The part of the total correlation that ys explains: columns of xs categories, ys numbers."""
     return _measured("corex", "dc", (xs, ys), base, k, warning, **compat)
 
 

@@ -48,7 +48,7 @@ def sorted_lists(points: np.ndarray, k: int, codes: np.ndarray | None) -> tuple[
 
 @numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # a maximum is exact in any order
 def vector_distance(exact, i, j):
-    """As exact_distance, in vectors."""
+    """The distance of exact_distance, in vectors."""
     one, other, largest = exact[i], exact[j], 0.0
     for c in range(len(one)):
         largest = max(largest, abs(one[c] - other[c]))
@@ -66,7 +66,7 @@ def rank_of(distance, values):
 
 @intrinsic
 def lanes_below(typingctx, row, start, limit):
-    """Of row[start : start + LANES], float32 or uint16, which are below the limit: bit l of a 64-bit word for entry l.
+    """The entries of row[start : start + LANES], float32 or uint16, below a limit: bit l of a 64-bit word for entry l.
 
     A comparison of vectors gives such a word at once, but compilers do not find it in a loop.
     """

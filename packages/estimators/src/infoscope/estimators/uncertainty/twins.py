@@ -1,4 +1,4 @@
-"""What a nearest-neighbour estimate makes of data like the user's whose information is known.
+"""The bias of a nearest-neighbour estimate on data like the user's whose information is known.
 
 A law is fitted to the sample (`laws`); rows are drawn from it, and every continuous column is replaced
 by the user's own values in the order of the draws, so that its margins are the user's and its information is that of
@@ -27,7 +27,7 @@ _TIED = 0.05  # share of repeated values of a column, beyond which a draw withou
 
 @dataclass(frozen=True)
 class Twins:
-    """What was found on `count` twins, nats.
+    """The results on `count` twins, nats.
 
     truth, truth_error  mutual information of their law, and its Monte Carlo error
     level, level_error  mean estimate on them, and its standard error

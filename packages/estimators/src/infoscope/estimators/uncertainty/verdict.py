@@ -40,7 +40,7 @@ _ROWS_PER_CELL = 5.0
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an estimate is worth.
+    """The verdict on an estimate.
 
     word        reliable: its interval for the truth can be believed; unreliable: a bias of many standard errors is
                 expected; drifting: it still moves with the sample size; unverified: nothing says that it is wrong, and

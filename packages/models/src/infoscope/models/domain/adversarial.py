@@ -38,7 +38,7 @@ class DANN(ERM):
         self.adversary = perceptron(settings.blocks.dim, settings.adversary.hidden, settings.domains)
 
     def domain_logits(self, x: Tensor) -> Tensor:
-        """What the adversary reads off z_y: domain logits [n, domains]."""
+        """The adversary's reading of z_y: domain logits [n, domains]."""
         return self.adversary(self.features(x))
 
     def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:

@@ -1,4 +1,4 @@
-"""What all domain models share, and the simplest of them: ERM and IRM."""
+"""The base of all domain models, and the simplest of them: ERM and IRM."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class DomainModel(nn.Module):
         return self.class_logits(x).softmax(1)
 
     def blocks(self, x: Tensor) -> dict[str, Block]:
-        """What items x [n, *shape] have in each block that exists; ValueError for items of another shape."""
+        """The values of items x [n, *shape] in each block that exists; ValueError for items of another shape."""
         raise NotImplementedError
 
     def class_logits(self, x: Tensor) -> Tensor:
@@ -89,7 +89,7 @@ class DomainModel(nn.Module):
     def checked(self, x: Tensor) -> Tensor:
         """x; ValueError unless it is [n, *shape]."""
         if x.shape[1:] != torch.Size(self.settings.shape):
-            raise ValueError(f"x must have shape [n, {', '.join(map(str, self.settings.shape))}], not {list(x.shape)}.")
+            raise ValueError(f"x must have shape [n, {', '.join(map(str, self.settings.shape))}], got {list(x.shape)}.")
         return x
 
 
@@ -150,7 +150,7 @@ def invariance_penalty(logits: Tensor, y: Tensor, penalty: str = "unbiased") -> 
     negative. Raises ValueError for fewer than two items in the latter.
     """
     if penalty == "unbiased" and len(y) < 2:
-        raise ValueError(f"a step must have two items or more of each domain for two halves of them, not {len(y)}.")
+        raise ValueError(f"a step must have two items or more of each domain for two halves of them, got {len(y)}.")
     # d/dw cross_entropy(w * logits, y) at w = 1 = expected logit under softmax(logits) - logit of y
     slope = (logits.softmax(1) * logits).sum(1) - (logits * one_hot(y, logits.shape[1])).sum(1)
     if penalty == "squared":

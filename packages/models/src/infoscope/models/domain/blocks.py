@@ -33,7 +33,7 @@ class BlockSpec:
             value = getattr(self, name)
             object.__setattr__(self, name, None if value is None or value == 0 else require_int(name, value))
         if not self.names:
-            raise ValueError("blocks must have at least one block of one dimension or more, not none.")
+            raise ValueError("blocks must have at least one block of one dimension or more, got none.")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ class BlockSpec:
 
 @dataclass(frozen=True)
 class Block:
-    """What n items have in one latent block: independent Normals of `mean` and `scale` (standard deviations), each
+    """The values of n items in one latent block: independent Normals of `mean` and `scale` (standard deviations), each
     [n, dim]; scale None when the block is a deterministic function of the item."""
 
     mean: Tensor

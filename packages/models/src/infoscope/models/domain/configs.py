@@ -28,19 +28,19 @@ DECORRELATIONS = ("covariance", "correlation")
 def positive(name: str, value: float) -> None:
     """ValueError unless value is a finite number above 0."""
     if not _is_number(value) or value == 0:
-        raise ValueError(f"{name} must be a number above 0, not {value!r}.")
+        raise ValueError(f"{name} must be a number above 0, got {value!r}.")
 
 
 def _not_negative(name: str, value: float) -> None:
     """ValueError unless value is a finite number of at least 0."""
     if not _is_number(value):
-        raise ValueError(f"{name} must be a number of at least 0, not {value!r}.")
+        raise ValueError(f"{name} must be a number of at least 0, got {value!r}.")
 
 
 def share(name: str, value: float) -> None:
     """ValueError unless value is a number in [0, 1]."""
     if not _is_number(value) or value > 1:
-        raise ValueError(f"{name} must be a number from 0 to 1, not {value!r}.")
+        raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}.")
 
 
 def widths(name: str, values: Any) -> tuple[int, ...]:
@@ -90,7 +90,7 @@ class Optimisation:
         for name in ("momentum", "second_momentum"):
             share(f"optimisation.{name}", getattr(self, name))
             if self.method == "adam" and getattr(self, name) == 1:
-                raise ValueError(f"optimisation.{name} must be below 1 for Adam, not 1.")
+                raise ValueError(f"optimisation.{name} must be below 1 for Adam, got 1.")
         _not_negative("optimisation.weight_decay", self.weight_decay)
         require_int("optimisation.batch", self.batch, 2)
 
@@ -130,12 +130,12 @@ class Adversary:
                 continue
             valid(f"adversary.{name}", value)
             if self.method == "reversal":
-                raise ValueError(f"adversary.{name} must be None for a reversal, one step for both, not {value!r}.")
+                raise ValueError(f"adversary.{name} must be None for a reversal, one step for both, got {value!r}.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class DomainConfig:
-    """What every domain model is told: shape, of an item, (channels, height, width) or (features,); classes and
+    """The settings of every domain model: shape, of an item, (channels, height, width) or (features,); classes and
     domains, how many labels there are of each (two or more; a domain may be missing from the training)."""
 
     shape: tuple[int, ...]
@@ -151,11 +151,11 @@ class DomainConfig:
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", tuple(require_ints("shape", self.shape)))
         if len(self.shape) not in (1, 3):
-            raise ValueError(f"shape must be (channels, height, width) or (features,), not {self.shape}.")
+            raise ValueError(f"shape must be (channels, height, width) or (features,), got {self.shape}.")
         require_int("classes", self.classes, 2)
         require_int("domains", self.domains, 2)
         if self.network.kind != "plain" and (len(self.shape) == 1 or self.shape[0] != 3):
-            raise ValueError(f"shape must be of images of 3 channels for a {self.network.kind}, not {self.shape}.")
+            raise ValueError(f"shape must be of images of 3 channels for a {self.network.kind}, got {self.shape}.")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values from which `from_dict` makes an equal configuration."""
@@ -171,7 +171,7 @@ class DomainConfig:
         values = dict(values)
         written = require_int("version", values.pop("version", VERSION))
         if written > VERSION:
-            raise ValueError(f"version must be at most {VERSION}, this code's, not {written}: it was written later.")
+            raise ValueError(f"version must be at most {VERSION}, this code's, got {written}: it was written later.")
         for version in range(written + 1, VERSION + 1):
             for name, value in cls.EARLIER.get(version, {}).items():
                 _set_missing(values, name.split("."), value)
@@ -259,15 +259,15 @@ class AugmentedDANNConfig(DomainConfig):
         object.__setattr__(self, "hidden", widths("hidden", self.hidden))
         _require(self.blocks, ("z_y", "z_d"))
         if self.blocks.z_x is not None:
-            raise ValueError(f"blocks must have no z_x for a model that does not reconstruct, not {self.blocks.z_x}.")
+            raise ValueError(f"blocks must have no z_x for a model that does not reconstruct, got {self.blocks.z_x}.")
         if self.adversary.method != "reversal":
-            raise ValueError(f"adversary.method must be reversal for two adversaries, not {self.adversary.method!r}.")
+            raise ValueError(f"adversary.method must be reversal for two adversaries, got {self.adversary.method!r}.")
         _not_negative("alpha_y", self.alpha_y)
         _not_negative("alpha_d", self.alpha_d)
         _not_negative("decorrelation", self.decorrelation)
         one_of("decorrelation_form", self.decorrelation_form, DECORRELATIONS)
         if self.decorrelation and self.decorrelation_form == "covariance" and self.blocks.z_dy is None:
-            raise ValueError("decorrelation_form must be correlation without a z_dy, not covariance, which is of z_dy.")
+            raise ValueError("decorrelation_form must be correlation without a z_dy, got covariance, which is of z_dy.")
         object.__setattr__(self, "l1", _by_block("l1", self.l1, self.blocks))
 
 
@@ -319,7 +319,7 @@ class NVAEConfig(VariationalConfig):
         super().__post_init__()
         for label, names in (("classes", ("z_y", "z_dy")), ("domains", ("z_d", "z_dy"))):
             if not self.blocks.width(names):
-                raise ValueError(f"blocks must have {' or '.join(names)}, off which the {label} are read, not neither.")
+                raise ValueError(f"blocks must have {' or '.join(names)}, off which the {label} are read, got neither.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -338,12 +338,12 @@ class DIVAConfig(VariationalConfig):
         super().__post_init__()
         _require(self.blocks, ("z_y", "z_d"))
         if self.blocks.z_dy is not None:
-            raise ValueError(f"blocks must have no z_dy for DIVA, not {self.blocks.z_dy}; BlockSpec.without drops it.")
+            raise ValueError(f"blocks must have no z_dy for DIVA, got {self.blocks.z_dy}; BlockSpec.without drops it.")
 
 
 def _require(blocks: BlockSpec, names: tuple[str, ...], exactly: bool = False) -> None:
     if not set(names) <= set(blocks.names) or (exactly and set(names) != set(blocks.names)):
-        raise ValueError(f"blocks must {'be' if exactly else 'have'} {' and '.join(names)}, not {blocks.names}.")
+        raise ValueError(f"blocks must {'be' if exactly else 'have'} {' and '.join(names)}, got {blocks.names}.")
 
 
 def _by_block(name: str, weights: Mapping[str, float], blocks: BlockSpec) -> dict[str, float]:

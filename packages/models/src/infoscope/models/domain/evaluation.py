@@ -1,4 +1,4 @@
-"""What a trained domain model gets right, by domain, and what its blocks hold."""
+"""The accuracy of a trained domain model, by domain, and the contents of its blocks."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def accuracies(model: DomainModel, data: DomainItems, of: str = "class", batch: 
     d = torch.as_tensor(data.d)
     index = torch.nonzero(torch.as_tensor(data.y) >= 0)[:, 0] if of == "class" else torch.arange(len(d))
     if not len(index):
-        raise ValueError("data.y must have known classes (at least 0) to count what is right, not only -1.")
+        raise ValueError("data.y must have known classes (at least 0) to count what is right, got -1.")
     with evaluating(model):
         correct = torch.cat([_correct(model, data, rows, of) for rows in index.split(require_int("batch", batch))])
     d = d[index]
@@ -79,13 +79,13 @@ def accuracies(model: DomainModel, data: DomainItems, of: str = "class", batch: 
 
 
 def posteriors(model: DomainModel, data: Any, batch: int = 512, progress: Progress | None = None) -> dict[str, Block]:
-    """What all items have in each block that the model has: means and scales [n, dim] on the CPU, without gradients.
+    """The values of all items in each block of the model: means and scales [n, dim] on the CPU, without gradients.
 
     data: items x [n, *shape], or a data set with `images(index)`. progress(done, n) is called after every batch.
     Raises ValueError for no items or items of another shape.
     """
     if not len(data):
-        raise ValueError("data must have one item or more, not none.")
+        raise ValueError("data must have one item or more, got none.")
     x = data.images if hasattr(data, "images") else torch.as_tensor(data).__getitem__
     parameter = next(model.parameters())
     parts: list[dict[str, Block]] = []
@@ -132,7 +132,7 @@ def _correct(model: DomainModel, data: DomainItems, rows: Tensor, of: str) -> Te
     batch = fetch(data, rows, model)
     logits = model.class_logits(batch.x) if of == "class" else model.domain_logits(batch.x)
     if logits is None:
-        raise ValueError(f"of must be class for {type(model).__name__}, which never reads the domain, not {of!r}.")
+        raise ValueError(f"of must be class for {type(model).__name__}, which never reads the domain, got {of!r}.")
     right = (logits.argmax(1) == (batch.y if of == "class" else batch.d)).double()
     return right.masked_fill(~logits.isfinite().all(1), math.nan).cpu()
 
@@ -153,7 +153,7 @@ def _average(correct: Tensor, d: Tensor, clusters: Tensor, by_domain: dict[int, 
 
 
 def _standard_error(residuals: Tensor, clusters: Tensor) -> tuple[float, int]:
-    """Of a sum of residuals that are independent between clusters only, and the number of clusters."""
+    """The standard error of a sum of residuals that are independent between clusters only; how many clusters."""
     present, place = clusters.unique(return_inverse=True)
     sums = torch.zeros(len(present), dtype=residuals.dtype).index_add_(0, place, residuals)
     if len(present) < 2:

@@ -136,7 +136,7 @@ class PartitionedVAE(DomainModel):
         if not ((x >= 0) & (x <= 1)).all():
             least, most = x.min().item(), x.max().item()
             kind = self.settings.reconstruction
-            raise ValueError(f"x must be in [0, 1] for a {kind} reconstruction, not in [{least:g}, {most:g}].")
+            raise ValueError(f"x must be in [0, 1] for a {kind} reconstruction, got values in [{least:g}, {most:g}].")
         if self.settings.reconstruction == "bernoulli":
             return binary_cross_entropy_with_logits(raw, x, reduction="none").flatten(1).sum(1)
         return cross_entropy(raw, (x * (LEVELS - 1)).round().long(), reduction="none").flatten(1).sum(1)
@@ -196,7 +196,7 @@ class DIVA(PartitionedVAE):
 
 
 def absolute_values(z: Tensor, form: str) -> Tensor:
-    """What an item of a batch pays for the absolute values of its block z [n, dim], scalar (see `VariationalConfig`).
+    """The penalty of an item on the absolute values of its block z [n, dim], scalar (see `VariationalConfig`).
 
     form: "batch-mean", the mean over items and dimensions, shared among the n items; "item-sum", the mean over items of
     the sum over dimensions, which is n * dim times as much.

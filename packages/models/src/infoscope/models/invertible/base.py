@@ -1,4 +1,4 @@
-"""What the invertible encoders share: their statistics, and when a code is a function of its sample alone."""
+"""The base of the invertible encoders: their statistics, and when a code is a function of its sample alone."""
 
 from __future__ import annotations
 
@@ -116,14 +116,14 @@ class InvertibleEncoder(nn.Module):
         """
         self._require_calibration()
         if code.dim() != 2 or code.shape[1] != self.code_features:
-            raise ValueError(f"code must have shape [n, {self.code_features}], not {list(code.shape)}.")
+            raise ValueError(f"code must have shape [n, {self.code_features}], got {list(code.shape)}.")
         return self._decode(code)
 
     def _check(self, x: Tensor, least: int = 1) -> None:
         least = 2 if self.config["statistics"] == "batch" else least
         if x.dim() != 2 or x.shape[1] != self.features or len(x) < least:
             raise ValueError(
-                f"samples must have shape [n, {self.features}] with n of at least {least}, not {list(x.shape)}."
+                f"samples must have shape [n, {self.features}] with n of at least {least}, got {list(x.shape)}."
             )
 
     def _require_calibration(self) -> None:

@@ -48,12 +48,12 @@ class IRevNet(InvertibleEncoder):
         if height % 2 ** (len(blocks) + 1) or width % 2 ** (len(blocks) + 1):
             raise ValueError(
                 f"shape must have a height and width divisible by {2 ** (len(blocks) + 1)} for {len(blocks)} stages, "
-                f"not {shape}."
+                f"got {shape}."
             )
         if require_int("features", features) > size:
-            raise ValueError(f"features must be at most {size}, the entries of {shape}, not {features}.")
+            raise ValueError(f"features must be at most {size}, the entries of {shape}, got {features}.")
         if require_int("bottleneck", bottleneck) > channels * 8:
-            raise ValueError(f"bottleneck must be at most the first stage's {channels * 8} channels, not {bottleneck}.")
+            raise ValueError(f"bottleneck must be at most the first stage's {channels * 8} channels, got {bottleneck}.")
         super().__init__(statistics, features=features, shape=shape, blocks=blocks, bottleneck=bottleneck)
         self.features, self.code_features = features, size
         generator = generator_or_default(generator)

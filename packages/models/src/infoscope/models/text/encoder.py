@@ -64,7 +64,7 @@ class TextEncoder(nn.Module):
         if pooling == "pooler" and getattr(self.transformer, "pooler", None) is None:
             raise ValueError(f'pooling must be "cls" or "mean" for {architecture["model_type"]}, which has no pooler.')
         if max_length > (longest := _longest(self.transformer)):
-            raise ValueError(f"max_length must be at most {longest}, the model's positions, not {max_length}.")
+            raise ValueError(f"max_length must be at most {longest}, the model's positions, got {max_length}.")
         self._tokenizer = Tokenizer.from_str(tokenizer)
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(max_length)
@@ -88,7 +88,7 @@ class TextEncoder(nn.Module):
     def tokens(self, texts: Texts) -> list[Tokens]:
         """The tokens of texts, or of pairs of texts, each of its own length. Raises ValueError for no texts."""
         if len(texts) == 0:
-            raise ValueError("texts must hold at least one text, not none.")
+            raise ValueError("texts must hold at least one text, got none.")
         found = []
         for start in range(0, len(texts), _ENCODED_AT_ONCE):
             encoded = self._tokenizer.encode_batch(list(texts[start : start + _ENCODED_AT_ONCE]))
@@ -110,7 +110,7 @@ class TextEncoder(nn.Module):
 
     @torch.no_grad()
     def read_out(self, texts: Texts, read: Callable[[Tensor], Tensor], batch: int = 64) -> Tensor:
-        """What `read` makes of the vectors of texts, as `embed`. Texts of similar length share a batch: little is
+        """The output of `read` on the vectors of texts, as `embed`. Texts of similar length share a batch: little is
         padded."""
         require_int("batch", batch)
         device, training = next(self.parameters()).device, self.training
@@ -153,7 +153,7 @@ def pretrained_encoder(
         reason = str(error).partition("\n")[0]
         raise ValueError(
             f"name must be a hub model or a folder with a configuration, safetensors weights and a tokenizer that need "
-            f"no code of their own, not {name!r}: {reason}"
+            f"no code of their own, got {name!r}: {reason}"
         ) from error
     if getattr(tokenizer, "backend_tokenizer", None) is None or tokenizer.pad_token_id is None:
         raise ValueError(f"name must be a model with a fast tokenizer and a padding token, unlike {name!r}.")
@@ -191,12 +191,12 @@ def small_encoder(
     """
     one_of("architecture", architecture, ("bert", "distilbert", "roberta"))
     if len(texts) == 0:
-        raise ValueError("texts must hold at least one text, not none.")
+        raise ValueError("texts must hold at least one text, got none.")
     sizes = {"vocabulary": vocabulary, "hidden": hidden, "layers": layers, "heads": heads, "max_length": max_length}
     for size, value in sizes.items():
         require_int(size, value)
     if hidden % heads:
-        raise ValueError(f"hidden must be divisible by heads = {heads}, not {hidden}.")
+        raise ValueError(f"hidden must be divisible by heads = {heads}, got {hidden}.")
     single = [text for one in texts for text in ((one,) if isinstance(one, str) else one)]
     tokenizer = byte_pairs(single, vocabulary) if architecture == "roberta" else word_pieces(single, vocabulary)
     plain: dict[str, Any] = {"model_type": architecture, "vocab_size": tokenizer.get_vocab_size()}

@@ -27,11 +27,11 @@ class SentenceEncoder(nn.Module):
         super().__init__()
         if not vocabulary or len(set(vocabulary)) < len(vocabulary):
             raise ValueError(
-                f"vocabulary must be one or more distinct words, not {len(vocabulary)} words of which "
+                f"vocabulary must be one or more distinct words, got {len(vocabulary)} words of which "
                 f"{len(set(vocabulary))} are distinct."
             )
         if not isinstance(width, int) or width < 1:
-            raise ValueError(f"width must be a whole number of at least 1, not {width!r}.")
+            raise ValueError(f"width must be a whole number of at least 1, got {width!r}.")
         self.config = {"vocabulary": list(vocabulary), "width": width}
         self._columns = {word: column for column, word in enumerate(vocabulary)}
         self.embedding = _zero_linear(len(vocabulary), width, bias=False)

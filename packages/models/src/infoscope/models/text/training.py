@@ -1,4 +1,4 @@
-"""How classifiers of texts are fine-tuned: one training loop."""
+"""Fine-tuning of classifiers of texts: one training loop."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ class ClassifierTraining:
         if not fitting or not 0 <= labels.min() <= labels.max() < classes:
             raise ValueError(
                 f"labels must be torch.int64 of shape [{len(texts)}], one per text, from 0 to {classes - 1}, "
-                f"not {labels.dtype} of shape {list(labels.shape)} with the values {labels.unique().tolist()}."
+                f"got {labels.dtype} of shape {list(labels.shape)} with the values {labels.unique().tolist()}."
             )
         if not 0.0 <= warm_up < 1.0:
-            raise ValueError(f"warm_up must be a share in [0, 1), not {warm_up!r}.")
+            raise ValueError(f"warm_up must be a share in [0, 1), got {warm_up!r}.")
         if not 0.0 < learning_rate < math.inf:
-            raise ValueError(f"learning_rate must be a positive number, not {learning_rate!r}.")
+            raise ValueError(f"learning_rate must be a positive number, got {learning_rate!r}.")
         epochs, self._batch = require_int("epochs", epochs), require_int("batch", batch)
         self.per_epoch = -(-len(texts) // self._batch)
         self.total, self.done = epochs * self.per_epoch, 0
@@ -82,7 +82,7 @@ class ClassifierTraining:
         """
         steps = min(require_int("steps", steps), self.total - self.done)
         if steps == 0:
-            raise ValueError(f"steps must be more than the {self.done} done, not {self.total}.")
+            raise ValueError(f"steps must be more than the {self.done} done, got {self.total}.")
         self.classifier.train()
         loss = sum(self._step() for _ in range(steps)).item() / steps
         if not math.isfinite(loss):
@@ -98,7 +98,7 @@ class ClassifierTraining:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continues from a state of a training with the same settings. Raises ValueError for other settings."""
         if state["settings"] != self._settings:
-            raise ValueError(f"state must be of a training with {self._settings}, not {state['settings']}.")
+            raise ValueError(f"state must be of a training with {self._settings}, got {state['settings']}.")
         self.done, self._seed = state["done"], state["order"]
         self.classifier.load_state_dict(state["classifier"])
         self._optimiser.load_state_dict(state["optimiser"])

@@ -1,4 +1,4 @@
-"""Where trials run: a local Ray, or the cluster of RAY_ADDRESS."""
+"""The place where trials run: a local Ray, or the cluster of RAY_ADDRESS."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _connect(address: str) -> None:
 def _check_listens(address: str) -> None:
     host, _, port = address.rpartition(":")
     if not (host and port.isdecimal() and 0 < int(port) < 65536):
-        raise ValueError(f"RAY_ADDRESS is {address!r}; it must be auto or HOST:PORT, such as 10.0.0.1:6379")
+        raise ValueError(f"RAY_ADDRESS must be auto or HOST:PORT, such as 10.0.0.1:6379, got {address!r}")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_SECONDS).close()
     except OSError as error:
@@ -167,7 +167,7 @@ def _cluster_environment() -> dict[str, Any]:
     described: dict[str, Any] = {"worker_process_setup_hook": _settings(), "env_vars": variables}
     code = os.environ.get(_CODE) or _UPLOAD
     if code not in (_UPLOAD, _IMAGE):
-        raise ValueError(f"{_CODE} is {code!r}; it must be {_UPLOAD} or {_IMAGE}")
+        raise ValueError(f"{_CODE} must be {_UPLOAD} or {_IMAGE}, got {code!r}")
     if code == _IMAGE:
         return described
     here = Path.cwd()
@@ -180,7 +180,7 @@ def _cluster_environment() -> dict[str, Any]:
 
 
 def _settings() -> Callable[[], None]:
-    """What a worker does first: takes over the driver's store, and those of its settings that its own machine does not
+    """The set-up of a worker: takes over the driver's store, and those of its settings that its own machine does not
     have. A machine may thus keep its data in another folder.
 
     The values travel in this function's closure, because Ray shows `env_vars` on its dashboard and writes them to its

@@ -102,7 +102,7 @@ class Dispatch:
         return failed
 
     def searcher(self, config: Callable[[list[int]], dict[str, Any]]) -> Any:
-        """What Ray Tune asks for trials: `config(numbers)` of the packs that are next."""
+        """The searcher that Ray Tune asks for trials: `config(numbers)` of the packs that are next."""
         from ray.tune.search import Searcher
 
         dispatch = self

@@ -44,7 +44,7 @@ def run(
     failed cell does not raise: it is in the summary.
     """
     if gpus_per_pack is not None and not (0 < gpus_per_pack < 1 or gpus_per_pack in range(1, 1024)):
-        raise ValueError(f"gpus_per_pack is {gpus_per_pack}; it must be a fraction above 0 or a whole number of GPUs")
+        raise ValueError(f"gpus_per_pack must be a fraction above 0 or a whole number of GPUs, got {gpus_per_pack}")
     label, settings = sweep.profile(profile, overrides)
     began = time.perf_counter()
     with Screen() as screen:
@@ -80,7 +80,7 @@ def run(
 
 
 def where(store: Store) -> str:
-    """Where a sweep records, and how to look at it, in words."""
+    """The place of a sweep's records, and how to look at it, in words."""
     if store.uri.startswith(("http://", "https://")):
         page = f"{without_password(store.uri).rstrip('/')}/#/experiments/{store.experiment_id}"
         return f"recorded on the MLflow server, {page}"
@@ -97,7 +97,7 @@ def _search(sweep: Sweep, settings: Profile) -> SearchState | None:
 
 
 class _Ahead(NamedTuple):
-    """What an invocation has before it: by key the cells that are missing, and the runs of their earlier attempts."""
+    """The work before an invocation: by key the cells that are missing, and the runs of their earlier attempts."""
 
     summary: Summary
     missing: dict[str, Cell]
@@ -107,7 +107,7 @@ class _Ahead(NamedTuple):
 def _ahead(
     sweep: Sweep, label: str, plan: Mapping[str, Cell], search: SearchState | None, store: Store, left: set[str]
 ) -> _Ahead:
-    """Of a plan, or of a search, what MLflow does not hold yet; the finished cells are noted to be part of it.
+    """The part of a plan, or of a search, that MLflow does not hold yet; the finished cells are noted to be part of it.
 
     left: the keys of cells that are recorded here and could not be sent.
     """

@@ -44,12 +44,12 @@ _END_SECONDS = 60.0  # for which the end of a sweep is offered to a store that r
 
 
 def tags(sweep: Sweep, label: str) -> dict[str, str]:
-    """What the run of an invocation and those of its cells have in common."""
+    """The tags that the run of an invocation and those of its cells have in common."""
     return code_tags() | {PROFILE: label, VERSION: str(sweep.version)}
 
 
 def _starting() -> str:
-    """What Ray does first, in words."""
+    """The first thing that Ray does, in words."""
     address = os.environ.get("RAY_ADDRESS")
     return f"joining the Ray cluster at {address}" if address else "starting Ray on this machine"
 
@@ -153,7 +153,7 @@ class Invocation:
 
     @property
     def _about(self) -> str:
-        """What the sweep asks."""
+        """The question that the sweep asks."""
         return inspect.getdoc(sys.modules[self.sweep.cells.__module__]) or ""  # sweeps may share a trial
 
     def _done(self) -> Metric:
@@ -180,7 +180,7 @@ class Invocation:
         self.claim.release()
 
     def _close_unfinished(self) -> None:
-        """What was begun and not ended is closed as KILLED; its checkpoint stays for the next invocation."""
+        """Closes as KILLED the runs that were begun and not ended; a checkpoint stays for the next invocation."""
         mine = [record for record in records(self.folder) if record.key in self.missing]
         self.summary.unsent |= {record.key for record in mine}
         failed = {record.key for record, _ in close_all(mine, self.store, "KILLED", self.summary.aside)}

@@ -102,7 +102,7 @@ def share(memory: Memory) -> float:
 
 
 def shape(cells: Mapping[str, Cell]) -> tuple[str, ...]:
-    """What a pack's memory depends on: the values of its cells, seeds aside."""
+    """The values on which a pack's memory depends: the values of its cells, seeds aside."""
     return tuple(sorted(canonical({**cell, "seed": None}) for cell in cells.values()))
 
 
@@ -138,7 +138,7 @@ def probe_on_gpus(
 
 
 def worst(found: Sequence[Memory | str]) -> Memory | str:
-    """What a pack needs at most and gets at least, of measurements on several GPUs; a failure if there is one."""
+    """The most a pack needs and the least it gets, of measurements on several GPUs; a failure if there is one."""
     failed = next((one for one in found if isinstance(one, str)), None)
     return failed or Memory(max(one.peak for one in found), min(one.total for one in found))
 

@@ -1,4 +1,4 @@
-"""What a person sees of a sweep: what it is about to do, then cells done, running and waiting, the time left, the best.
+"""The display of a sweep: what it is about to do, then cells done, running and waiting, the time left, the best.
 
 Everything goes to standard error. On a terminal there is a live line at the bottom; elsewhere a line now and then, of
 plain text.
@@ -65,14 +65,14 @@ class Screen:
                 print(_plain(line), file=self.stream, flush=True)
 
     def show(self, line: str, done: float | None = None) -> None:
-        """What the live line says, with the share done, in [0, 1]; None: not known."""
+        """Sets the live line, with the share done, in [0, 1]; None: not known."""
         if self.live:
             total = None if done is None else 1.0
             self._bar.update(self._task, description=_plain(line), completed=done or 0.0, total=total)
 
     @contextlib.contextmanager
     def stage(self, what: str) -> Iterator[None]:
-        """What is being done until the end of this context: at once on a terminal, after a second elsewhere."""
+        """Shows what is being done until the end of this context: at once on a terminal, after a second elsewhere."""
         began = time.monotonic()
         over = threading.Event()
 

@@ -104,7 +104,7 @@ class Remaining:
             self._observed.append((pack.traits, *_measured(seconds, pack.cost, 1.0)))
 
     def left(self, now: float) -> Left | None:
-        """What is left at a time; None while too little is known. What it says changes calmly from call to call."""
+        """The seconds left at a time; None while too little is known. What it says changes calmly from call to call."""
         fresh = self._estimate(now)
         if fresh is None:
             return None

@@ -55,7 +55,7 @@ class SearchState:
         if not (isinstance(trials, int) and trials >= 1):
             raise ValueError(f"trials is {trials!r}; a search needs a whole number of at least 1")
         if search.mode not in ("min", "max"):
-            raise ValueError(f"mode is {search.mode!r}; it must be 'min' or 'max'")
+            raise ValueError(f"mode must be 'min' or 'max', got {search.mode!r}")
         self.trials = int(min(trials, math.prod(_size(distribution) for distribution in self.space.values())))
         self.exhausted = False
         self._known: set[str] = set()
@@ -167,7 +167,7 @@ class SearchState:
         self._study.tell(trial, told, state=state)
 
     def searcher(self, pack: Callable[[str, Cell], Mapping[str, Any]]) -> Any:
-        """What Ray Tune asks for configurations: `pack(key, cell)` of every suggestion."""
+        """The searcher that Ray Tune asks for configurations: `pack(key, cell)` of every suggestion."""
         from ray.tune.search import Searcher
 
         exploration = self
@@ -209,7 +209,7 @@ def ended(result: Mapping[str, Any], error: bool, metric: str) -> tuple[str, flo
 
 
 def judged(outcome: str, value: float, fraction: float) -> tuple[TrialState, float | None, dict[int, float]]:
-    """What Optuna is told of a trial: state, value, intermediate values by step.
+    """The report to Optuna on a trial: state, value, intermediate values by step.
 
     A trial that was stopped early counts as pruned, which the sampler ranks behind all complete ones, those that got
     further first; one whose metric is not finite counts as pruned at the start, behind all others.
@@ -229,7 +229,7 @@ def _distributions(space: Any, fixed: Cell) -> dict[str, BaseDistribution]:
     from ray.tune.search.sample import Domain
 
     if not (isinstance(space, Mapping) and space):
-        raise ValueError(f"the search space is {space!r}; it must be a dict of at least one name and its distribution")
+        raise ValueError(f"the search space must be a dict of at least one name and its distribution, got {space!r}")
     converted = {}
     for name, distribution in space.items():
         if name in fixed:
@@ -238,8 +238,8 @@ def _distributions(space: Any, fixed: Cell) -> dict[str, BaseDistribution]:
             distribution = OptunaSearch.convert_search_space({name: distribution})[name]
         if not isinstance(distribution, BaseDistribution):
             raise ValueError(
-                f"the search space gives {distribution!r} for {name}; it must be a distribution of "
-                "optuna.distributions or ray.tune (a fixed value belongs in the sweep's cells)"
+                f"the search space must give a distribution of optuna.distributions or ray.tune for {name} (a fixed "
+                f"value belongs in the sweep's cells), got {distribution!r}"
             )
         entity_name("the name of a cell's field", name)
         for choice in getattr(distribution, "choices", ()):

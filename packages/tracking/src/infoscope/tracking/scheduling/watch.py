@@ -106,7 +106,7 @@ class Watch:
         return Callback()
 
     def result(self, result: Mapping[str, Any]) -> None:
-        """What a trial tells of one of its packs: how far it is, or at last how it went."""
+        """Takes a trial's report on one of its packs: how far it is, or at last how it went."""
         number = result.get("pack")
         if number not in self.open:
             return

@@ -91,7 +91,7 @@ class Client:
         return functools.partial(self._circuit.ask, found, repeatable)
 
     def ask(self, function: Callable[..., Result], *arguments: Any) -> Result:
-        """What a function gives that asks the same server by other ways; it may be called again."""
+        """The result of a function that asks the same server by other ways; it may be called again."""
         return self._circuit.ask(function, True, *arguments)
 
 

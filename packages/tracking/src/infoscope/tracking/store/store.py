@@ -1,4 +1,4 @@
-"""Where runs are recorded: the MLflow tracking store, and how the runs of an experiment are read back."""
+"""The place where runs are recorded: the MLflow tracking store, and how the runs of an experiment are read back."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def tracking_uri() -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """What an exception says, in one line, without the password of an address."""
+    """The message of an exception, in one line, without the password of an address."""
     return without_password((str(error).strip() or repr(error)).splitlines()[0])[:300]
 
 
@@ -212,7 +212,7 @@ class Store:
 
 
 def _pages(request: Callable[[str | None], Any]) -> Iterator[Any]:
-    """What all the pages of a search hold; `request` gives the page of a token."""
+    """The contents of all the pages of a search; `request` gives the page of a token."""
     token = None
     while True:
         page = request(token)
@@ -223,7 +223,7 @@ def _pages(request: Callable[[str | None], Any]) -> Iterator[Any]:
 
 
 def by_key(runs: Iterable[Run]) -> tuple[dict[str, Run], list[Run]]:
-    """By key, the run of every cell; and the others of cells that have several: of two invocations at once, or of a
+    """The run of every cell by key; and the others of cells that have several: of two invocations at once, or of a
     store that made a run and died before it could say so.
 
     Of several the cell's is the one that was complete first (by its end, then its id), or else was stopped first, or
@@ -243,7 +243,7 @@ def by_key(runs: Iterable[Run]) -> tuple[dict[str, Run], list[Run]]:
 
 
 def _rank(run: Run) -> tuple:
-    """Of the runs of one cell, the lowest is the cell's."""
+    """The rank of a run among those of one cell, of which the lowest is the cell's."""
     if not is_finished(run):
         return 2, -len(run.data.metrics), run.info.start_time or 0, run.info.run_id
     return int(run.data.tags[OUTCOME] != COMPLETE), run.info.end_time or 0, run.info.run_id
@@ -407,7 +407,7 @@ def _frame(chosen: Sequence[Run]) -> pd.DataFrame:
 
 
 def _columns(kind: str, names: Iterable[str], taken: set[str]) -> dict[str, str]:
-    """By name, the column that is its own: with `kind` before it where another has the name. It is `taken` then."""
+    """A column of its own for each name: with `kind` before it where another has the name. It is `taken` then."""
     columns = {}
     for name in names:
         columns[name] = name
@@ -434,7 +434,7 @@ def _row(run: Run) -> dict[str, Any]:
 
 
 def constants(run: Run) -> dict[str, float]:
-    """What is known of a run's cell without any training, by name."""
+    """The constants of a run's cell, known without any training, by name."""
     found = {}
     for tag, told in run.data.tags.items():
         if tag == CONSTANTS or tag.startswith(f"{CONSTANTS} "):
@@ -471,7 +471,7 @@ def table(run_id: str, name: str) -> pd.DataFrame:
 
 
 def newest(history: Iterable[Metric]) -> dict[int, Metric]:
-    """By step, the point of a metric that is dated last: a cell that went on from a checkpoint may have two of a step
+    """The point of a metric that is dated last, by step: a cell that went on from a checkpoint may have two of a step
     (see `flush`).
     """
     return {point.step: point for point in sorted(history, key=lambda point: (point.step, point.timestamp))}

@@ -1,4 +1,4 @@
-"""What the MLflow UI shows of an experiment first: cells by their best metric, beside the values in which they differ.
+"""The first view of an experiment in the MLflow UI: cells by their best metric, beside the values in which they differ.
 
 MLflow keeps a view that is shared by a link as a tag of the experiment: its settings as JSON, compressed (zlib), in
 base64. What is not said there is the UI's own default.
