@@ -126,7 +126,7 @@ class ResNet(nn.Module):
         return images.view(-1, *shape).expand(-1, 3, -1, -1)
 
     def _initialise(self, generator: torch.Generator) -> None:
-        """Torchvision's first weights: convolutions of variance 2 / fan-out, batch norm at 1 and 0, torch's linear layer."""
+        """Torchvision's weights: convolutions of variance 2 / fan-out, batch norm at 1 and 0, torch's linear one."""
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu", generator=generator)

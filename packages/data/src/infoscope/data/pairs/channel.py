@@ -11,6 +11,7 @@ import math
 import torch
 
 from infoscope.data.checks import check_count, check_crossover
+from infoscope.data.pairs.protocol import Pairs
 
 _LN2 = math.log(2.0)
 # Requests this close (relative) to sources * ln 2 are the maximum: the product itself carries such a rounding error.
@@ -58,9 +59,7 @@ class ChannelPairs:
         self.crossover = check_crossover(crossover)
         self.mutual_information = channel_information(crossover, sources)
 
-    def sample(
-        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
         """Draws n pairs: x and y, float32 [n, sources]."""
         x, y = draw_labels(n, self.sources, self.crossover, generator)
         return x.to(device, torch.float32), y.to(device, torch.float32)

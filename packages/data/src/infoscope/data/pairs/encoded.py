@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 
 from infoscope.data.checks import check_count
-from infoscope.data.pairs.protocol import LabelledSource, PairSource
+from infoscope.data.pairs.protocol import LabelledPairs, LabelledSource, Pairs, PairSource
 
 Encoder = Callable[[torch.Tensor], torch.Tensor]
 
@@ -46,16 +46,12 @@ class EncodedPairs:
         self.dim_x = self._probed(self.encoder_x, 0) if dim_x is None else check_count("dim_x", dim_x)
         self.dim_y = self._probed(self.encoder_y, 1) if dim_y is None else check_count("dim_y", dim_y)
 
-    def sample(
-        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
         """Draws n pairs of the source and encodes them: x [n, dim_x] and y [n, dim_y], float32."""
         x, y = self.source.sample(n, generator, device)
         return self._encoded(x, y)
 
-    def sample_labelled(
-        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    def sample_labelled(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> LabelledPairs:
         """The pairs of `sample`, then the source's labels. Raises ValueError when the source does not tell them."""
         if not isinstance(self.source, LabelledSource):
             raise ValueError(f"source must be one that tells its labels, got {type(self.source).__name__}.")

@@ -7,6 +7,7 @@ import math
 import torch
 
 from infoscope.data.checks import check_count
+from infoscope.data.pairs.protocol import Pairs
 
 # Noise this small beside the signal is lost in the float32 of the pairs.
 _LEAST_NOISE = float(torch.finfo(torch.float32).eps)
@@ -55,9 +56,7 @@ class GaussianPairs:
             self.correlation = float(correlation)
             self.mutual_information = -self.dim * math.log(self._noise)
 
-    def sample(
-        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
         """Draws n pairs: x and y, float32 [n, dim], from one draw of 2 dim columns: first x, then the noise."""
         draw = torch.randn(check_count("n", n), 2 * self.dim, generator=generator, device=generator.device)
         x, noise = draw.to(device).chunk(2, dim=1)

@@ -9,6 +9,7 @@ import torch
 
 from infoscope.data.checks import check_crossover, check_grid, check_size
 from infoscope.data.pairs.channel import channel_information, draw_labels
+from infoscope.data.pairs.protocol import LabelledPairs, Pairs
 from infoscope.data.pairs.two_classes import TwoClasses
 from infoscope.data.pools.canvas import Canvas
 from infoscope.data.pools.pools import ImagePool
@@ -60,18 +61,14 @@ class ImagePairs:
         self._canvas = Canvas(patch_size(pool), self.grid, self.size)
         self._items = TwoClasses(pool.images.flatten(1), pool.labels)
 
-    def sample(
-        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
         """Draws n pairs: x and y, float32 [n, channels * height * width], values in [0, 1].
 
         An image is flattened channel by channel, row by row; its patches are numbered in the same order.
         """
         return self.sample_labelled(n, generator, device)[:2]
 
-    def sample_labelled(
-        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    def sample_labelled(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> LabelledPairs:
         """The pairs of `sample`, then the labels of x and of y: bool [n, sources], True for the higher class."""
         x_labels, y_labels = draw_labels(n, self.sources, self.crossover, generator)
         items = torch.stack(self._items.draw_pairs(x_labels, y_labels, generator)).to(device)

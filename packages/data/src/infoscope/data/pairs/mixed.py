@@ -10,6 +10,7 @@ import torch
 from infoscope.data.checks import check_crossover, check_grid, check_size
 from infoscope.data.pairs.channel import channel_information, draw_labels
 from infoscope.data.pairs.images import patch_size
+from infoscope.data.pairs.protocol import LabelledPairs, Pairs
 from infoscope.data.pairs.two_classes import TwoClasses
 from infoscope.data.pools.canvas import Canvas
 from infoscope.data.pools.pools import EmbeddingPool, ImagePool
@@ -65,15 +66,11 @@ class MixedPairs:
         self._patches = TwoClasses(images.images.flatten(1), images.labels, "images")
         self._vectors = TwoClasses(texts.vectors, texts.labels, "texts")
 
-    def sample(
-        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
         """Draws n pairs: images x, float32 [n, dim_x], values in [0, 1], and texts y, float32 [n, sources * d]."""
         return self.sample_labelled(n, generator, device)[:2]
 
-    def sample_labelled(
-        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    def sample_labelled(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> LabelledPairs:
         """The pairs of `sample`, then the labels of x and of y: bool [n, sources], True for the higher class."""
         x_labels, y_labels = draw_labels(n, self.sources, self.crossover, generator)
         patches = self._patches.draw(x_labels, generator).to(device)

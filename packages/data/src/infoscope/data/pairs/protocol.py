@@ -6,6 +6,12 @@ from typing import Protocol, runtime_checkable
 
 import torch
 
+Pairs = tuple[torch.Tensor, torch.Tensor]
+"""x [n, dim_x] and y [n, dim_y], float32."""
+
+LabelledPairs = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
+"""Pairs, and the labels of x and of y, bool [n, sources]."""
+
 
 @runtime_checkable
 class PairSource(Protocol):
@@ -23,9 +29,7 @@ class PairSource(Protocol):
     def dim_y(self) -> int:
         """Length of a flattened y."""
 
-    def sample(
-        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
         """Draws n pairs: x [n, dim_x] and y [n, dim_y], float32, on `device`.
 
         Every random number comes from `generator`, on the generator's own device, and is moved to `device` afterwards:
@@ -37,9 +41,7 @@ class PairSource(Protocol):
 class LabelledSource(PairSource, Protocol):
     """A source of pairs whose information is that of binary labels, and which tells the labels."""
 
-    def sample_labelled(
-        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    def sample_labelled(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> LabelledPairs:
         """Draws n pairs with their labels: x and y as `sample` draws them from the same generator, then the labels of
         x and the labels of y, bool [n, sources], on `device`.
         """

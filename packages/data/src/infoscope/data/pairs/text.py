@@ -6,6 +6,7 @@ import torch
 
 from infoscope.data.checks import check_count, check_crossover
 from infoscope.data.pairs.channel import channel_information, draw_labels
+from infoscope.data.pairs.protocol import LabelledPairs, Pairs
 from infoscope.data.pairs.two_classes import TwoClasses
 from infoscope.data.pools.pools import EmbeddingPool
 
@@ -29,15 +30,11 @@ class TextPairs:
         self.mutual_information = channel_information(self.crossover, self.sources)
         self._items = TwoClasses(pool.vectors, pool.labels)
 
-    def sample(
-        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
         """Draws n pairs: x and y, float32 [n, sources * d], source after source."""
         return self.sample_labelled(n, generator, device)[:2]
 
-    def sample_labelled(
-        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    def sample_labelled(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> LabelledPairs:
         """The pairs of `sample`, then the labels of x and of y: bool [n, sources], True for the higher class."""
         x_labels, y_labels = draw_labels(n, self.sources, self.crossover, generator)
         items = torch.stack(self._items.draw_pairs(x_labels, y_labels, generator)).to(device)

@@ -12,6 +12,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 import torch
@@ -34,28 +35,14 @@ def fit_critic(
     bound: str | Bound | Sequence[BoundOfMember],
     steps: int | Sequence[int],
     *,
-    batch: int = 64,
-    learning_rate: float = 5e-4,
-    generator: torch.Generator | Sequence[torch.Generator] | None = None,
-    device: torch.device | str | None = None,
-    packed: bool | None = None,
     progress: Callable[[Training], None] | None = None,
+    **settings: Any,
 ) -> Trace:
-    """Trains `critic` in place and returns every step's estimates; the arguments are those of `Training`.
+    """Trains `critic` in place and returns every step's estimates; arguments, `settings` too, are those of `Training`.
 
     `progress` is called with the running Training after every hundredth of the steps (`.done`, `.total`, `.trace`).
     """
-    training = Training(
-        source,
-        critic,
-        bound,
-        steps,
-        batch=batch,
-        learning_rate=learning_rate,
-        generator=generator,
-        device=device,
-        packed=packed,
-    )
+    training = Training(source, critic, bound, steps, **settings)
     while training.done < training.total:
         training.advance(math.ceil(training.total / _REPORTS_OF_PROGRESS))
         if progress is not None:

@@ -142,14 +142,10 @@ def fine_tune(
     encoder: TextEncoder,
     generator: torch.Generator,
     *,
-    epochs: int = 2,
-    batch: int = 32,
-    learning_rate: float = 5e-5,
-    warm_up: float = 0.1,
-    device: torch.device | str = "cpu",
     progress: Callable[[int, float], None] | None = None,
+    **settings: Any,
 ) -> SequenceClassifier:
-    """Trains a classifier with a copy of an encoder to tell the classes of texts, as `ClassifierTraining` does.
+    """Trains a classifier with a copy of an encoder to tell the classes of texts; settings of `ClassifierTraining`.
 
     labels int64 [n] in 0..classes-1. The default learning rate suits pretrained encoders, one from `small_encoder`
     needs about 1e-3. Every draw is from `generator`, a CPU generator. progress(step, loss) is called after each step,
@@ -158,10 +154,7 @@ def fine_tune(
     Raises ValueError when labels do not match the texts or hold fewer than two classes, and for sizes out of range.
     """
     classifier = SequenceClassifier.of(encoder, classes_of(labels, len(texts), "text"), generator)
-    training = ClassifierTraining(
-        classifier, texts, labels, generator,
-        epochs=epochs, batch=batch, learning_rate=learning_rate, warm_up=warm_up, device=device,
-    )  # fmt: skip
+    training = ClassifierTraining(classifier, texts, labels, generator, **settings)
     while training.done < training.total:
         step, loss = training.advance(1)
         if progress is not None:
