@@ -7,8 +7,9 @@ import resource
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -263,11 +264,8 @@ class DiskFull(Fault):
 class ServerLies(Fault):
     """The server is reached through a proxy that lies to every other request, for as long as a server is down."""
 
-    lie: str
-
-    @property
-    def how(self) -> str:
-        return LIES[self.lie]
+    def __init__(self, kind: str, lie: str) -> None:
+        self.kind, self.lie, self.how = kind, lie, LIES[lie]
 
     def prepare(self, scene: Scene) -> None:
         scene.liar = Liar(scene.server.port)
@@ -283,26 +281,6 @@ class ServerLies(Fault):
     def over(self, scene: Scene) -> None:
         if scene.liar:
             scene.liar.close()
-
-
-class ErrorsAfterCommit(ServerLies):
-    kind, lie = "server-errors", "error"
-
-
-class AnswersLost(ServerLies):
-    kind, lie = "answers-lost", "lost"
-
-
-class ServerBusy(ServerLies):
-    kind, lie = "server-busy", "busy"
-
-
-class AnswersGarbled(ServerLies):
-    kind, lie = "answers-garbled", "garbled"
-
-
-class ServerSilent(ServerLies):
-    kind, lie = "server-silent", "silent"
 
 
 class TwoDrivers(Fault):
@@ -376,14 +354,20 @@ class Poisoned(Fault):
         return len(POISON)
 
 
-FAULTS: Mapping[str, type[Fault]] = {
+_LIES = {
+    "server-errors": "error",
+    "answers-lost": "lost",
+    "server-busy": "busy",
+    "answers-garbled": "garbled",
+    "server-silent": "silent",
+}
+FAULTS: Mapping[str, Callable[[], Fault]] = {
     fault.kind: fault
     for fault in (
         *(DriverKilled, WorkerKilled, NodeLost, ServerKilled, DiskFull, FarNodeLost, MachineLost),
         *(TwoDrivers, EqualNames, Poisoned),
-        *(ErrorsAfterCommit, AnswersLost, ServerBusy, AnswersGarbled, ServerSilent),
     )
-}
+} | {kind: partial(ServerLies, kind, lie) for kind, lie in _LIES.items()}
 
 
 def parse(text: str) -> list[str]:

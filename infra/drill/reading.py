@@ -17,7 +17,7 @@ from mlflow.tracking import MlflowClient
 
 from infoscope.tracking import runs
 from infoscope.tracking.store.client import environment
-from infoscope.tracking.store.store import KEY
+from infoscope.tracking.store.store import KEY, pages
 from infra.drill import sweep
 from infra.drill.faults import POISONED
 
@@ -82,13 +82,9 @@ def read(uri: str, experiment: str, plan: Mapping[str, Mapping], records: Sequen
 
 def _runs(client: MlflowClient, experiment: str) -> Iterator[Run]:
     known = client.get_experiment_by_name(experiment)
-    token = None
-    while known:
-        page = client.search_runs([known.experiment_id], max_results=1000, page_token=token)
-        yield from page
-        token = page.token
-        if not token:
-            return
+    if known is None:
+        return iter(())
+    return pages(lambda token: client.search_runs([known.experiment_id], max_results=1000, page_token=token))
 
 
 def _miscounted(uri: str, experiment: str, plan: Mapping[str, Mapping]) -> int:

@@ -33,7 +33,7 @@ from safetensors.torch import load_file, save_file
 from infoscope.tracking.aliases import MOVED
 from infoscope.tracking.checks import undamaged
 from infoscope.tracking.store.client import connect
-from infoscope.tracking.store.store import Store, tracking_uri
+from infoscope.tracking.store.store import Store, pages, tracking_uri
 
 FLAVOR = "infoscope"
 _EXAMPLE = "example.npz"
@@ -232,13 +232,8 @@ def of_run(run_id: str, store: Store) -> list[Any]:
 
 def search(query: str, store: Store) -> Iterator[Any]:
     """The models of an experiment that match an MLflow filter."""
-    token = None
-    while True:
-        page = store.client.search_logged_models([store.experiment_id], query, max_results=100, page_token=token)
-        yield from page
-        token = page.token
-        if not token:
-            return
+    ids, client = [store.experiment_id], store.client
+    return pages(lambda token: client.search_logged_models(ids, query, max_results=100, page_token=token))
 
 
 def discard(models: Iterable[Any], store: Store) -> int:

@@ -108,8 +108,8 @@ def held_out(
     groups  [n], rows that depend on one another and so share a fold
     folds   at least 2: the law that is asked about a fold was fitted to the others
 
-    Every unseen pair stands among BATCH pairs of x with the y of other rows; with any critic the mean of its log share
-    is at most I in expectation, and at most log BATCH. ValueError: as `knn.mutual_information`.
+    Every unseen pair stands among 100 pairs of x with the y of other rows; with any critic the mean of its log share
+    is at most I in expectation, and at most log 100. ValueError: as `knn.mutual_information`.
     """
     variables = as_variable("x", x), as_variable("y", y)
     n = same_length(x=variables[0], y=variables[1])

@@ -135,11 +135,11 @@ class Store:
         """
         try:
             client = _prepared(tracking_uri(), create=False)
-            found = _pages(lambda token: client.search_experiments(page_token=token)) if client else ()
+            found = pages(lambda token: client.search_experiments(page_token=token)) if client else ()
             names = {experiment.experiment_id: experiment.name for experiment in found}
             if running and names:
                 ids, query = list(names), f"attributes.status = 'RUNNING' and tags.`{DRIVER}` != ''"
-                runs = _pages(lambda token: client.search_runs(ids, query, max_results=1000, page_token=token))
+                runs = pages(lambda token: client.search_runs(ids, query, max_results=1000, page_token=token))
                 names = {run.info.experiment_id: names[run.info.experiment_id] for run in runs}
             return list(names.values())
         except MlflowException as error:
@@ -172,7 +172,7 @@ class Store:
             with _uncollected():
                 return self.client.search_runs([self.experiment_id], query, max_results=1000, page_token=token)
 
-        return _pages(page)
+        return pages(page)
 
     def run(self, run_id: str | None) -> Run | None:
         """A run by its id; None when there is none, or it was deleted."""
@@ -211,7 +211,7 @@ class Store:
                 raise
 
 
-def _pages(request: Callable[[str | None], Any]) -> Iterator[Any]:
+def pages(request: Callable[[str | None], Any]) -> Iterator[Any]:
     """The contents of all the pages of a search; `request` gives the page of a token."""
     token = None
     while True:
