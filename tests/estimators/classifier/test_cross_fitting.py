@@ -345,8 +345,8 @@ Z, Y = np.random.default_rng(14).normal(size=(30, 2)), np.arange(30) % 3
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (dict(blocks={}, labels=Y), "blocks is empty"),
-        (dict(blocks=Z, labels={}), "labels is empty"),
+        (dict(blocks={}, labels=Y), "blocks must name at least one"),
+        (dict(blocks=Z, labels={}), "labels must name at least one"),
         (dict(blocks=Z[None], labels=Y), r"block 'z' must be \[n\] or \[n, d\]"),
         (dict(blocks=Z[:0], labels=Y), "block 'z' must hold at least one row"),
         (dict(blocks=np.full((30, 1), "1.5"), labels=Y), "block 'z' must be numbers .* got a column of string"),

@@ -1,4 +1,4 @@
-"""What is concluded from estimates.
+"""Conclusions from estimates.
 
 Of series and runs:
     errors, Errors             bias, variance and mean squared error of a series of estimates

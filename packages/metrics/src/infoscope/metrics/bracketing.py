@@ -82,7 +82,7 @@ def bracket(
 
 
 def _as_numbers(x: Variable) -> np.ndarray:
-    """What a classifier takes [n, d]: numbers as they are, joint categories one-hot."""
+    """The input of a classifier [n, d]: numbers as they are, joint categories one-hot."""
     return x.continuous if x.codes is None else np.hstack([x.continuous, np.eye(x.categories)[x.codes]])
 
 

@@ -1,4 +1,4 @@
-"""What must hold for any estimator of mutual information, whatever it is given: a metamorphic audit.
+"""A metamorphic audit: what must hold for any estimator of mutual information, whatever it is given.
 
 Mutual information does not change when a variable is rescaled, its labels renamed or its columns reordered; it is
 symmetric, at most H(y), zero for independent variables, and obeys data processing and the chain rule. An estimator can

@@ -44,12 +44,12 @@ class Bounds(NamedTuple):
 
     @property
     def crossed(self) -> np.ndarray:
-        """Where lower bounds are above their upper ones by more than rounding."""
+        """The bounds that cross: lower ones above their upper ones by more than rounding."""
         return self.excess > ROUNDING
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the reader must know: where bounds cross, and by how much."""
+        """Notes for the reader: where bounds cross, and by how much."""
         count = int(self.crossed.sum())
         if not count:
             return ()

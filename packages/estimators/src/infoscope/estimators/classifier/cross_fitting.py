@@ -132,7 +132,7 @@ def default_subsets(blocks: Iterable[str]) -> list[tuple[str, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What all sets of blocks share: the joint classes, the folds, the families to choose from."""
+    """The part that all sets of blocks share: the joint classes, the folds, the families to choose from."""
 
     joint: JointLabels
     groups: np.ndarray

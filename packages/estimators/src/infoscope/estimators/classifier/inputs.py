@@ -1,4 +1,4 @@
-"""What a cross-fitted classifier is given: blocks, labels coded as joint classes, groups, and folds that keep groups
+"""The input of a cross-fitted classifier: blocks, labels coded as joint classes, groups, and folds that keep groups
 whole.
 """
 
@@ -43,7 +43,7 @@ def as_blocks(blocks: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, np.ndarr
     """
     named = blocks if isinstance(blocks, Mapping) else {"z": blocks}
     if not named:
-        raise ValueError("blocks is empty; it must name at least one array [n, d].")
+        raise ValueError("blocks must name at least one array [n, d], got none.")
     arrays = {name: as_block(f"block {name!r}", block) for name, block in named.items()}
     for name, block in arrays.items():
         bad = int((~np.isfinite(block)).any(axis=1).sum())
@@ -71,7 +71,7 @@ def as_joint_labels(labels: ArrayLike | Mapping[str, ArrayLike], n: int) -> Join
     """
     named = labels if isinstance(labels, Mapping | pd.DataFrame) else {"y": labels}
     if not len(named.keys()):
-        raise ValueError("labels is empty; it must name at least one discrete variable [n].")
+        raise ValueError("labels must name at least one discrete variable [n], got none.")
     codes = {name: coded(f"labels[{name!r}]", values, n) for name, values in named.items()}
     for name, code in codes.items():
         if code.max() == 0:

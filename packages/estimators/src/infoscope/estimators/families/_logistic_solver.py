@@ -146,11 +146,11 @@ class Problem:
         return weights
 
     def _probabilities(self, scores: Tensor) -> Tensor:
-        """Of scores [..., k]."""
+        """Class probabilities of scores [..., k]."""
         return scores.sigmoid() if self.outputs == 1 else scores.softmax(dim=-1)
 
     def _gradients(self, weights: Tensor, masks: Tensor, ridges: Tensor) -> Tensor:
-        """Of the penalised summed loss, of every lane [lanes, p, k]."""
+        """Gradients of the penalised summed loss, of every lane [lanes, p, k]."""
         lanes, width, outputs = weights.shape
         scores = self.design @ weights.permute(1, 0, 2).reshape(width, lanes * outputs)
         residuals = self._probabilities(scores.view(-1, lanes, outputs)) - self.targets[:, None]

@@ -107,6 +107,6 @@ class Logistic:
 
 
 def log_probabilities(fit: Weights, features: np.ndarray) -> np.ndarray:
-    """Of features [n, p], [n, classes]."""
+    """Log probabilities [n, classes] of features [n, p]."""
     weights, intercepts = fit
     return log_softmax(features @ weights + intercepts)

@@ -159,6 +159,6 @@ def fully_connected(
 
 
 def outputs(network: nn.Module, rows: np.ndarray) -> np.ndarray:
-    """What the network says of rows [n, d], float64."""
+    """The network's outputs for rows [n, d], float64."""
     with torch.no_grad():
         return network(torch.as_tensor(rows, dtype=torch.float32)).double().numpy()

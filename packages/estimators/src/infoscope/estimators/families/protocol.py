@@ -53,7 +53,7 @@ class Family(Protocol):
 
     @property
     def outcomes(self) -> tuple[str, ...]:
-        """What it predicts: "classes", "numbers" or both."""
+        """The kinds of outcome that it predicts: "classes", "numbers" or both."""
         ...
 
     def fit(
@@ -97,7 +97,7 @@ class Bounded(Protocol):
     def complexity(
         self, x: Any, y: np.ndarray, classes: int | None, floor: float, generator: np.random.Generator
     ) -> Complexity | None:
-        """Of the log densities of the family on n pairs; None if its settings leave them without bound."""
+        """The complexity of the family's log densities on n pairs; None if its settings leave them without bound."""
         ...
 
 
@@ -149,7 +149,7 @@ def needed(classes: int | None) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What is predicted.
+    """The outcome that is predicted.
 
     values   codes int64 [n], or numbers float64 [n, q]
     labels   the label of every code; None for numbers

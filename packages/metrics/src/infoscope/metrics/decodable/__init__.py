@@ -1,4 +1,4 @@
-"""What a cross-fitted classifier reads off the items of benchmark pairs: a lower bound of their nominal information."""
+"""Information that a cross-fitted classifier reads off items of benchmark pairs: a lower bound of the nominal one."""
 
 from infoscope.metrics.decodable.information import Decoding, decodable_information, decodable_information_of_items
 

@@ -1,4 +1,4 @@
-"""What latents tell about factors of variation, and what follows from it.
+"""Information of latents on factors of variation, and what follows from it.
 
 arrays     from_arrays: from arrays alone
 exact      factor_information: from posteriors, by exact log-marginals

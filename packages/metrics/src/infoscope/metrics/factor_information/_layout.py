@@ -54,7 +54,7 @@ NO_QUADRATIC = Quadratic(*[np.zeros((0, 0))] * 4)
 
 @dataclass(frozen=True)
 class Layout:
-    """Where in a posterior everything lies.
+    """The places of everything in a posterior.
 
     parts      (part, its columns of z), the correlated one (if any) first, then Gaussian, then categorical ones
     base, alone, multipliers   (index of part, rows): Gaussian rows by their use

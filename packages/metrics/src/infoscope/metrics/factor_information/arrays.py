@@ -164,7 +164,7 @@ def _neighbour_terms(
     resamples: int | None,
     generator: np.random.Generator,
 ) -> Terms:
-    """By nearest neighbours; see `from_arrays`."""
+    """The terms by nearest neighbours; see `from_arrays`."""
     plan = None if resamples is None else uncertainty.halves(known.n, resamples, generator, clusters)
     groups = np.arange(known.n) if clusters is None else np.unique(clusters, return_inverse=True)[1]
     methods, verdicts, noted = Counter(), Counter(), Counter()
@@ -203,7 +203,7 @@ def classifier_terms(
     generator: np.random.Generator,
     progress: Callable[[float], None] | None = None,
 ) -> Terms:
-    """By cross-fitted classifiers, one for each factor and set of latents; see `from_arrays`."""
+    """The terms by cross-fitted classifiers, one for each factor and set of latents; see `from_arrays`."""
     blocks = {str(latent): latents.inputs(latent) for latent in range(latents.count)}
     subsets = [tuple(map(str, members)) for members in dict.fromkeys(latents.subsets()) if members]
     seed = int(generator.integers(2**63))

@@ -161,7 +161,7 @@ class FullGaussianPosterior:
 
     @cached_property
     def log_determinant(self) -> np.ndarray:
-        """Of the covariances [n], nats."""
+        """Log determinants of the covariances [n], nats."""
         return 2 * np.log(np.diagonal(self.factor, axis1=1, axis2=2)).sum(axis=1)
 
     def draw(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:

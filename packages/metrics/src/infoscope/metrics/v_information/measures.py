@@ -153,7 +153,7 @@ def splits_of(
     test: ArrayLike | None,
     generator: np.random.Generator,
 ) -> list[Split]:
-    """What is fitted and what is measured."""
+    """The parts that are fitted and those that are measured."""
     if test is not None and estimator != HELD_OUT:
         raise ValueError(f"test must be None unless the estimator is {HELD_OUT!r}, got one for {estimator!r}.")
     if estimator == IN_SAMPLE:

@@ -1,4 +1,4 @@
-"""What fitted members of a family say of items: out of fold, of a test set, or of the very items they are fitted to."""
+"""Predictions of items by fitted members of a family: out of fold, of a test set, or of the very items of the fit."""
 
 from __future__ import annotations
 
