@@ -116,7 +116,7 @@ REFUSED = {
     "a fraction above 1": (lambda cell, to: to.progress(1.5), "the fraction that is done is 1.5"),
     "a progress called final": (lambda cell, to: to.progress(0.5, final=1.0), "given ['final'], names that have"),
     "a progress called done": (lambda cell, to: to.progress(0.5, done=1.0), "given ['done'], names that have"),
-    "a progress of text": (lambda cell, to: to.progress(0.5, loss="low"), "metric 'loss' is 'low'"),
+    "a progress of text": (lambda cell, to: to.progress(0.5, loss="low"), "holds, got 'low'"),
 }
 
 
