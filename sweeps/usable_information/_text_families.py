@@ -86,14 +86,7 @@ class SequenceClassifiers:
         settings = f"epochs={self.epochs}, batch={self.batch}, rate={self.rate:g}, max_length={self.max_length}"
         return f"sequence-classifier({self.encoder}, {settings}, null={self.null})"
 
-    def fit(
-        self,
-        x: Texts | None,
-        y: np.ndarray,
-        classes: int | None = None,
-        groups: np.ndarray | None = None,
-        generator: np.random.Generator | None = None,
-    ) -> CategoricalLaw:
+    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
         if x is None and self.null == "frequencies":
             return without_input(y, needed(classes))
         training = self.training([NULL_INPUT] * len(y) if x is None else x, y, classes, generator)

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import torch
 from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
+from infoscope.estimators.families import Logistic
 from infoscope.metrics.disentanglement.predictor_based import concentration, dci, explained, sap
 from infoscope.metrics.factor_information.inputs import of_items
 
@@ -33,6 +35,18 @@ def test_an_unused_latent_weighs_nothing():
     assert found.disentanglement.value == pytest.approx(1.0, abs=0.01) and (found.importance[2] == 0).all()
     assert found.completeness.value == pytest.approx(1.0, abs=0.01) and np.allclose(found.importance.sum(axis=0), 1)
     assert found.accuracy.min() > 0.99 and found.informativeness.n == 600
+
+
+@pytest.mark.parametrize("family", [Logistic(), LogisticRegression()])
+def test_a_family_names_factors_too(family):
+    """Each factor is in a latent of its own: a permutation of the other changes nothing that the family needs."""
+    factors, codes = factors_and_code(600, 0, 0.01)
+    found = dci(np.column_stack([codes, np.full(600, 0.1)]), factors, 2, predictor=family)
+    assert found.disentanglement.value > 0.9 and (found.importance[2] == 0).all()
+    assert np.allclose(found.importance.sum(axis=0), 1) and found.importance.argmax(axis=0).tolist() == [0, 1]
+    assert "importance by permutation" in found.disentanglement.how
+    with pytest.raises(ValueError, match="^family must be one"):
+        dci(codes, factors, predictor=object())
 
 
 def test_nothing_to_split_on_is_said():
@@ -141,7 +155,7 @@ def test_dci_by_gradient_boosting_is_scikit_learns_and_named():
 def test_the_predictor_of_dci_has_a_name():
     codes, factors = planted(60)
     assert "extra trees" in dci(codes, factors, 1).disentanglement.how
-    with pytest.raises(ValueError, match="predictor must be one of extra-trees, gradient-boosting, got 'lasso'"):
+    with pytest.raises(ValueError, match="^predictor must be one of extra-trees, .* or a family, got 'lasso'"):
         dci(codes, factors, predictor="lasso")
     one_value = np.column_stack([factors[:, 0], np.arange(60) == 0]).astype(int)
     with pytest.raises(ValueError, match="factors must take two values in each half"):

@@ -48,14 +48,7 @@ class Logistic:
         penalties = " or ".join(f"{penalty:g}" for penalty in self.penalties)
         return f"logistic(penalty={penalties}{f', degree={self.degree}' if self.degree > 1 else ''})"
 
-    def fit(
-        self,
-        x: Any | None,
-        y: np.ndarray,
-        classes: int | None = None,
-        groups: np.ndarray | None = None,
-        generator: np.random.Generator | None = None,
-    ) -> CategoricalLaw:
+    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
         if x is None:
             return without_input(y, needed(classes))
         return self.fit_subsets(x, y, [np.ones(len(y), dtype=bool)], classes, groups, generator)[0]

@@ -62,14 +62,7 @@ class Sklearn:
     def name(self) -> str:
         return f"{self.title or ' '.join(repr(self.estimator).split())}{variance_name(self.variance)}"
 
-    def fit(
-        self,
-        x: Any | None,
-        y: np.ndarray,
-        classes: int | None = None,
-        groups: np.ndarray | None = None,
-        generator: np.random.Generator | None = None,
-    ) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
         if x is None:
             return without_input(y, classes, self.variance)
         x, model = as_rows(x), clone(self.estimator)
@@ -127,14 +120,7 @@ class GradientBoosting:
     def name(self) -> str:
         return f"gradient-boosting(rounds={self.rounds}, leaves={self.leaves}, rate={self.learning_rate:g})"
 
-    def fit(
-        self,
-        x: Any | None,
-        y: np.ndarray,
-        classes: int | None = None,
-        groups: np.ndarray | None = None,
-        generator: np.random.Generator | None = None,
-    ) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
         trees = HistGradientBoostingRegressor if classes is None else HistGradientBoostingClassifier
         settings = {"max_iter": self.rounds, "max_leaf_nodes": self.leaves, "learning_rate": self.learning_rate}
         model = Sklearn(trees(**settings, l2_regularization=1.0, early_stopping=False), self.name)

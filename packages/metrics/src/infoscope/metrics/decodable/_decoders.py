@@ -11,10 +11,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from infoscope.estimators.classifier.cross_fitting import floored
 from infoscope.estimators.families.networks import fully_connected
+from infoscope.estimators.families.protocol import Family
 
 HIDDEN = {"linear": (), "mlp": (256,)}
 """Widths of the hidden layers by the decoder's name."""
+LEAST = 1e-9  # probability of a label that a family's law is floored to
 MLP_RATE = 1e-3
 LINEAR_RATE = 0.3  # over sqrt(dim): AdamW moves every weight alike, and a score adds up dim of them
 
@@ -73,6 +76,40 @@ def train_decoders(
 
     readers = [reader(network, scaling) for network, scaling in zip(networks, scalings)]
     return readers * 2 if shared else readers
+
+
+def fit_decoders(
+    source: LabelledSource,
+    family: Family,
+    shared: bool,
+    samples: int,
+    generator: torch.Generator,
+    device: torch.device | str,
+) -> list[Callable[[Tensor], np.ndarray]]:
+    """`train_decoders` by a family, a member of which is fitted to every source's label of fresh pairs."""
+    x, y, *labels = source.sample_labelled(samples, generator, device)
+    if shared and x.shape != y.shape:
+        raise ValueError(f"shared needs sides of one length, got {x.shape[1]} and {y.shape[1]}.")
+    sides = [(torch.cat([x, y]), torch.cat(labels))] if shared else list(zip((x, y), labels))
+    drawn = np.random.default_rng(int(torch.randint(2**62, (), generator=generator)))
+
+    def reader(inputs: Tensor, bits: Tensor) -> Callable[[Tensor], np.ndarray]:
+        columns = bits.cpu().numpy().astype(np.int64).T
+        fits = [family.fit(as_doubles(inputs), column, 2, generator=drawn) for column in columns]
+
+        def read(new: Tensor) -> np.ndarray:
+            logs = [floored(fit.log_probabilities(as_doubles(new)), LEAST) for fit in fits]
+            return np.column_stack([one[:, 1] - one[:, 0] for one in logs])
+
+        return read
+
+    readers = [reader(*side) for side in sides]
+    return readers * 2 if shared else readers
+
+
+def as_doubles(inputs: Tensor) -> np.ndarray:
+    """Inputs [n, dim] for a family, float64."""
+    return inputs.double().cpu().numpy()
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,8 +34,9 @@ from infoscope.estimators.checks import require_int
 from infoscope.estimators.classifier.calibration import calibrating_slope
 from infoscope.estimators.classifier.cross_fitting import cross_fit
 from infoscope.estimators.families.logistic import Logistic
+from infoscope.estimators.families.registry import as_classifiers
 from infoscope.metrics.accuracy import replicated
-from infoscope.metrics.decodable._decoders import HIDDEN, LabelledSource, train_decoders
+from infoscope.metrics.decodable._decoders import HIDDEN, LabelledSource, fit_decoders, train_decoders
 
 LN2 = math.log(2.0)
 PENALTIES = (Logistic(1.0), Logistic(30.0), Logistic(1000.0))
@@ -180,7 +181,7 @@ def information_of_items(
 def decodable_information(
     folds: Sequence[tuple[LabelledSource, LabelledSource]],
     crossovers: Sequence[float],
-    decoder: str = "linear",
+    decoder: Any = "linear",
     shared: bool = False,
     samples: int = 2000,
     steps: int = 1000,
@@ -193,7 +194,8 @@ def decodable_information(
 
     folds      (training source, held-out source), at least two; a pair of sources must share no item
     decoder    "linear" or "mlp" (one hidden layer of 256 ReLU units): x -> log odds of every source's label, trained by
-               AdamW on `steps` fresh batches of the training source
+               AdamW on `steps` fresh batches of the training source. Or a family of classes (`families.as_family`),
+               fitted to every source's label of `samples` fresh pairs
     shared     one decoder for both sides, which must then look alike, instead of one for each
     samples    pairs drawn from every held-out source; only their items and labels are used, so their own crossover is
                of no consequence
@@ -210,16 +212,21 @@ def decodable_information(
     crossovers = [checked_crossover(b) for b in crossovers]
     if len(folds) < 2:
         raise ValueError(f"folds must hold at least two (training, held-out) pairs of sources, got {len(folds)}.")
-    if decoder not in HIDDEN:
-        raise ValueError(f"decoder must be one of {list(HIDDEN)}, got {decoder!r}.")
-    for name, value in {"samples": samples, "steps": steps, "batch": batch}.items():
-        require_int(name, value, 1)
+    if isinstance(decoder, str) and decoder not in HIDDEN:
+        raise ValueError(f"decoder must be one of {list(HIDDEN)}, or a family, got {decoder!r}.")
+    family = None if isinstance(decoder, str) else as_classifiers(decoder)[0]
+    name = family.name if family else f"{decoder}(steps={steps}, batch={batch}{', shared' if shared else ''})"
+    for setting, value in {"samples": samples, "steps": steps, "batch": batch}.items():
+        require_int(setting, value, 1)
     if not 0.0 < floor < 0.5:
         raise ValueError(f"floor must be between 0 and 1/2, got {floor!r}.")
     generator = torch.Generator().manual_seed(0) if generator is None else generator
     sides = []
     for training, held_out in folds:
-        read = train_decoders(training, HIDDEN[decoder], shared, steps, batch, generator, device)
+        if family is None:
+            read = train_decoders(training, HIDDEN[decoder], shared, steps, batch, generator, device)
+        else:
+            read = fit_decoders(training, family, shared, samples, generator, device)
         x, y, labels_x, labels_y = held_out.sample_labelled(samples, generator, device)
         sides.append([Side(read[0](x), as_bits(labels_x)), Side(read[1](y), as_bits(labels_y))])
     counts = {side.bits.shape[1] for fold in sides for side in fold}
@@ -235,7 +242,7 @@ def decodable_information(
     found = [information_of_folds(sides, scored, b, counts.copy().pop()) for b in crossovers]
     return Decoding(
         information=tuple(found),
-        decoder=f"{decoder}(steps={steps}, batch={batch}{', shared' if shared else ''})",
+        decoder=name,
         sources=counts.pop(),
         accuracy=accuracy.mean,
         accuracy_standard_error=accuracy.standard_error,

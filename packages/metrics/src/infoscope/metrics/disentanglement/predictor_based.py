@@ -14,6 +14,9 @@ from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier
 from sklearn.svm import LinearSVC
 
 from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.estimators.classifier.cross_fitting import floored
+from infoscope.estimators.families.protocol import Family
+from infoscope.estimators.families.registry import as_classifiers
 from infoscope.metrics.factor_information.inputs import (
     Factors,
     Score,
@@ -24,6 +27,7 @@ from infoscope.metrics.factor_information.inputs import (
     undefined,
     varies,
 )
+from infoscope.metrics.v_information.predictions import FLOOR
 
 TREES, ITEMS_OF_LEAF = 50, 10
 EXTRA_TREES, BOOSTED = "extra-trees", "gradient-boosting"
@@ -61,7 +65,7 @@ def dci(
     halvings: int = 5,
     items: int | None = 10_000,
     generator: np.random.Generator | None = None,
-    predictor: str = EXTRA_TREES,
+    predictor: Any = EXTRA_TREES,
     progress: Callable[[float], None] | None = None,
 ) -> Dci:
     """Disentanglement, completeness and informativeness of a representation [N, L] for factors, integers [N, K].
@@ -74,7 +78,9 @@ def dci(
                least 10 items and every latent offered at every split. "gradient-boosting": scikit-learn's
                GradientBoostingClassifier with its defaults (100 rounds of a tree of depth 3 for each value, rate 0.1),
                the predictor of disentanglement_lib (Locatello et al. 2019), which trains it once on 10,000 items: with
-               20,000 items every half here is as large. It takes some hundred times as long
+               20,000 items every half here is as large. It takes some hundred times as long. Or a family of classes
+               (`families.as_family`), in which a latent's importance is by how much the log loss of the other half
+               rises when its values are permuted among the items (Breiman 2001), and none where it falls
     items      how many random items are used; None: all
     halvings   random divisions of them into two halves, each predicted by what was trained on the other. The scores are
                means over the 2 x halvings predictors. Two halves are independent samples of half the size, so the error
@@ -88,15 +94,17 @@ def dci(
     ValueError: fewer than two latents or factors, a factor of one value, halvings < 1, another predictor, shapes that
     do not fit, values that are not finite; in a half, a single value of a factor (gradient-boosting).
     """
-    if predictor not in PREDICTORS:
-        raise ValueError(f"predictor must be one of {', '.join(PREDICTORS)}, got {predictor!r}.")
+    if isinstance(predictor, str) and predictor not in PREDICTORS:
+        raise ValueError(f"predictor must be one of {', '.join(PREDICTORS)}, or a family, got {predictor!r}.")
+    family = None if isinstance(predictor, str) else as_classifiers(predictor)[0]
     generator = generator_or_default(generator)
     known = as_factors(factors, least=2)
     codes = as_array(representation, known.n, least=2)
     require_int("halvings", halvings, 1)
     chosen = of_items(known.n, items, generator)
-    importance, right = forests(codes[chosen], known.codes[chosen], halvings, generator, predictor, progress)
-    how = f"{PREDICTORS[predictor]}, {halvings} halvings of {len(chosen)} items"
+    importance, right = forests(codes[chosen], known.codes[chosen], halvings, generator, family or predictor, progress)
+    words = f"{family.name}, importance by permutation" if family else PREDICTORS[predictor]
+    how = f"{words}, {halvings} halvings of {len(chosen)} items"
     of_item = right.mean(axis=1)
     error = float(of_item.std(ddof=1) / np.sqrt(len(of_item)))
     return Dci(
@@ -115,7 +123,7 @@ def forests(
     values: NDArray[np.int64],
     halvings: int,
     generator: np.random.Generator,
-    predictor: str = EXTRA_TREES,
+    predictor: str | Family = EXTRA_TREES,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Importances in the predictor of each half [halvings, 2, L, K]; how often the other's names items [n, K] right.
@@ -133,6 +141,9 @@ def forests(
 
     def run(halving: int, half: int, k: int, training: NDArray, held: NDArray, seed: int) -> tuple:
         named = values[training, k]
+        if not isinstance(predictor, str):
+            found = by_family(predictor, codes[training], named, codes[held], values[held, k], seed)
+            return halving, half, k, held, *found
         if predictor == BOOSTED and named.min() == named.max():
             raise ValueError(f"factors must take two values in each half of the items, got one of factor {k}.")
         trained = of_trees(predictor, seed).fit(codes[training], named)
@@ -148,6 +159,32 @@ def forests(
             if progress is not None:
                 progress(done / len(jobs))
     return importance, right / halvings
+
+
+def by_family(
+    family: Family,
+    x: NDArray[np.float64],
+    y: NDArray[np.int64],
+    held_x: NDArray[np.float64],
+    held_y: NDArray[np.int64],
+    seed: int,
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """A family's importances of the latents [L], with the sum 1 or 0, and which held-out items it names right."""
+    generator = np.random.default_rng(seed)
+    classes = int(max(y.max(), held_y.max())) + 1
+    fit = family.fit(x, y, classes, generator=generator)
+
+    def log_loss(inputs: NDArray[np.float64]) -> float:
+        logs = floored(fit.log_probabilities(inputs), min(FLOOR, 0.1 / classes))
+        return -float(logs[np.arange(len(held_y)), held_y].mean())
+
+    least, importance = log_loss(held_x), np.zeros(x.shape[1])
+    for latent in range(x.shape[1]):
+        permuted = held_x.copy()
+        permuted[:, latent] = generator.permutation(permuted[:, latent])
+        importance[latent] = max(0.0, log_loss(permuted) - least)
+    right = fit.log_probabilities(held_x).argmax(axis=1) == held_y
+    return importance / (importance.sum() or 1.0), right
 
 
 def of_trees(predictor: str, seed: int) -> Any:

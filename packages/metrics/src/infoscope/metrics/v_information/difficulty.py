@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.stats import rankdata
+from sklearn.metrics import roc_auc_score
 
 from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.classifier.information import clustered_error
@@ -251,7 +251,9 @@ def detection(
     generator = generator_or_default(generator)
     parts = [np.flatnonzero(mask), np.flatnonzero(~mask)]
     draws = [np.concatenate([generator.choice(part, len(part)) for part in parts]) for _ in range(resamples)]
-    measures: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {"auroc": auroc}
+    measures: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
+        "auroc": lambda values, found: float(roc_auc_score(found, values))
+    }
     measures |= {f"precision@{k}": lambda values, found, k=k: precision(values, found, k) for k in at}
     rows = []
     for score in scores:
@@ -264,12 +266,6 @@ def detection(
             )
     columns = ["score", "measure", "value", "standard_error", "low", "high", "n", "flipped"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def auroc(values: np.ndarray, mask: np.ndarray) -> float:
-    """The probability that an item of the mask has a larger value than another, ties counted half (Mann-Whitney)."""
-    inside, outside = int(mask.sum()), int((~mask).sum())
-    return float((rankdata(values)[mask].sum() - inside * (inside + 1) / 2) / (inside * outside))
 
 
 def precision(values: np.ndarray, mask: np.ndarray, k: int) -> float:
