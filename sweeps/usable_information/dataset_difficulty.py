@@ -392,7 +392,7 @@ SWEEP = Sweep(
     check=check,
     cost=cost,
     best=("v_information_bits", "max"),
-    version=4,  # logistic families of more than 256 weights are fitted another way
+    version=3,
 )  # fmt: skip
 
 if __name__ == "__main__":

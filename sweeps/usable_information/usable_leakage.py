@@ -263,7 +263,7 @@ SWEEP = Sweep(
     },
     check=check,
     cost=cost,
-    version=3,  # logistic families of more than 256 weights are fitted another way
+    version=3,  # logistic families of ten classes are fitted another way
 )
 
 if __name__ == "__main__":

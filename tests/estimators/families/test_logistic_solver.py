@@ -12,8 +12,8 @@ from infoscope.estimators.families.laws import log_softmax
 
 @pytest.fixture(params=[0, 4096], ids=["bfgs", "newton"])
 def way(request, monkeypatch):
-    monkeypatch.setattr(_logistic_solver, "LARGEST_HESSIAN", request.param)
-    return request.param
+    for limit in ("OF_TWO", "OF_MORE"):
+        monkeypatch.setattr(_logistic_solver, limit, request.param)
 
 
 def fit_all(x, classes, penalty):

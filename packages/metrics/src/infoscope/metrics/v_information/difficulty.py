@@ -251,9 +251,8 @@ def detection(
     generator = generator_or_default(generator)
     parts = [np.flatnonzero(mask), np.flatnonzero(~mask)]
     draws = [np.concatenate([generator.choice(part, len(part)) for part in parts]) for _ in range(resamples)]
-    measures: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
-        "auroc": lambda values, found: float(roc_auc_score(found, values))
-    }
+    measures: dict[str, Callable[[np.ndarray, np.ndarray], float]]
+    measures = {"auroc": lambda values, found: float(roc_auc_score(found, values))}
     measures |= {f"precision@{k}": lambda values, found, k=k: precision(values, found, k) for k in at}
     rows = []
     for score in scores:
