@@ -11,11 +11,5 @@ from infoscope.estimators.classifier.cross_fitting import PermutationTest, cross
 from infoscope.estimators.classifier.information import Calibration, Estimate, Information
 
 __all__ = [
-    "Calibration",
-    "Estimate",
-    "Information",
-    "PermutationTest",
-    "calibrating_slope",
-    "cross_fit",
-    "permutation_test",
-]
+    "Calibration", "Estimate", "Information", "PermutationTest", "calibrating_slope", "cross_fit", "permutation_test",
+]  # fmt: skip

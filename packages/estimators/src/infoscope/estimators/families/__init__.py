@@ -21,18 +21,6 @@ from infoscope.estimators.families.registry import FAMILIES, as_family
 from infoscope.estimators.families.scikit import GradientBoosting, Sklearn, tfidf_logistic
 
 __all__ = [
-    "FAMILIES",
-    "BoundedLogistic",
-    "Family",
-    "Gaussian",
-    "GradientBoosting",
-    "Kernel",
-    "Laplace",
-    "Logistic",
-    "NearestNeighbours",
-    "Network",
-    "Sklearn",
-    "Table",
-    "as_family",
-    "tfidf_logistic",
-]
+    "FAMILIES", "BoundedLogistic", "Family", "Gaussian", "GradientBoosting", "Kernel", "Laplace", "Logistic",
+    "NearestNeighbours", "Network", "Sklearn", "Table", "as_family", "tfidf_logistic",
+]  # fmt: skip
