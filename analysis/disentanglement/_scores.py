@@ -11,24 +11,19 @@ import pandas as pd
 from scipy import stats
 
 from analysis.common.tables import plus_minus, verdict
+from infoscope.metrics.disentanglement.registry import PLACES
+from infoscope.metrics.disentanglement.registry import SCORES as REGISTRY
 from infoscope.metrics.pid import APART, ROUNDING
 
-SCORES = {
-    "beta_vae": "BetaVAE",
-    "factor_vae": "FactorVAE",
-    "mig": "MIG",
-    "unibound": "UniBound",
-    "mig_discretised": "MIG (20 bins)",
-    "sap": "SAP",
-    "dci_disentanglement": "DCI dis.",
-    "dci_completeness": "DCI compl.",
-    "beta_vae_lib": "BetaVAE (lib)",
-    "factor_vae_lib": "FactorVAE (lib)",
-}
 PUBLISHED = ("beta_vae", "factor_vae", "mig", "unibound")  # the scores of the paper
+SCORES = {key: REGISTRY[key].label for key in (*PUBLISHED, *REGISTRY) if REGISTRY[key].label}  # the paper's first
 TERMS = {"unique": "U", "redundant": "R", "synergistic": "C"}
 CROSSED = f"Where a lower bound is above its upper one, the table says by how much: {APART}."
-WHERE = {"": "as published", "shared/": "at one latent"}  # which latent a bound is of, by the prefix of its name
+WHOLE = {  # what is known of all latents together
+    key: REGISTRY[key].title + (" (nats)" if REGISTRY[key].unit == "nats" else "")
+    for key in ("informativeness", "latent_information", "total_correlation")
+}
+WHERE = {prefix: where for prefix, (_, where) in PLACES.items()}  # of which latent a bound is, by its prefix
 EFFORT = ("draws", "votes", "items", "protocols")  # the fields that say how much a measurement took
 DATA = ("data", "resolution", "every_orientation", "every_position")
 TRAINING = (  # the fields of a training besides its weight

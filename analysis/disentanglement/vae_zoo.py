@@ -38,6 +38,7 @@ from analysis.disentanglement._scores import (
     TERMS,
     WEIGHTED,
     WHERE,
+    WHOLE,
     better_half,
     components,
     crossed,
@@ -54,11 +55,6 @@ from infoscope.tracking import arrays, table
 
 SETTING = (*DATA, "latents", "channels", "hidden", *EFFORT)
 UNIT = "of H(y)"
-WHOLE = {  # what is known of all latents together
-    "informativeness": "I(y; z) / H(y)",
-    "latent_information": "I(x; z) (nats)",
-    "total_correlation": "total correlation (nats)",
-}
 ESTIMATED = (
     "Of the plain autoencoder (ae) MIG, UniBound and bounds are estimates by nearest neighbours: biased, and they can "
     "contradict one another (a lower bound above its upper one), so that they do not compare with the exact ones."

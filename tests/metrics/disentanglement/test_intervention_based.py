@@ -7,14 +7,13 @@ import pytest
 
 from infoscope.metrics.disentanglement.intervention_based import (
     PROTOCOLS,
-    Protocol,
-    Votes,
     beta_vae_score,
     factor_vae_score,
     members,
     partners,
     variances,
 )
+from infoscope.metrics.disentanglement.protocols import Protocol, Votes
 from infoscope.metrics.factor_information.inputs import as_factors
 from infoscope.metrics.factor_information.posterior import CategoricalPosterior, GaussianPosterior, ProductPosterior
 

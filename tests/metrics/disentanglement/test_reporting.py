@@ -14,18 +14,24 @@ import torch
 from infoscope.metrics import disentanglement
 from infoscope.metrics.disentanglement import (
     PROTOCOLS,
+    SCORES,
+    Inputs,
     Protocol,
+    ScoreSpec,
     Votes,
     beta_vae_score,
     dci,
     factor_vae_score,
     intervention_based,
+    measure_scores,
     mig,
+    predictor_based,
     report,
     reporting,
     sap,
     unibound,
 )
+from infoscope.metrics.disentanglement.information_based import bound_scores
 from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.attacks import redundancy_attack, synergy_attack
 from infoscope.metrics.factor_information.exact import factor_information
@@ -222,7 +228,7 @@ def test_estimates_without_bias_are_seldom_called_biased(factors, perfect):
 @pytest.fixture
 def one_halving(monkeypatch):
     """Forests are most of what a report costs, and are tested by themselves."""
-    monkeypatch.setattr(reporting, "dci", partial(dci, halvings=1))
+    monkeypatch.setattr(predictor_based, "dci", partial(dci, halvings=1))
 
 
 def test_report_has_every_score_with_error_unit_and_n(factors, perfect, monkeypatch, one_halving):
@@ -245,6 +251,12 @@ def test_report_has_every_score_with_error_unit_and_n(factors, perfect, monkeypa
     assert alone == pytest.approx(
         one["unique upper (at one latent)"] + one["redundant lower (at one latent)"], abs=1e-6
     )
+    assert len(table) == len(SCORES)
+    for spec in SCORES.values():  # exact ones but for draws and votes
+        score = table.loc[spec.title.format(how="exact")]
+        slack = 5 * score["standard_error"] + 1e-6
+        assert spec.limits[0] - slack <= score["value"] <= spec.limits[1] + slack, spec.key
+        assert score["unit"] == spec.unit and score["better"] == spec.better in ("higher", "lower", ""), spec.key
     again = report(posterior, factors, draws=300, generator=np.random.default_rng(0)).set_index("score")
     assert table.equals(again)
 
@@ -257,19 +269,19 @@ def test_report_of_an_array_says_why_a_score_is_missing(factors, noisy, one_halv
     assert "total correlation" not in table.index and np.isfinite(table.loc["MIG (estimated)", "value"])
 
 
-def test_bounds_that_cross_say_so_in_the_report():
-    """Estimates with I(y; z_0) above I(y; z): every bound of the report has the note, with its standard errors."""
+def test_bounds_that_cross_say_so():
+    """Estimates with I(y; z_0) above I(y; z): every bound has the note, with its standard errors."""
     rng = np.random.default_rng(0)
     means = np.array([[0.9, 0.2, 0.5, 0.4, 0.6], [0.5, 0.1, 0.2, 0.5, 0.6]])
     pointwise = means + 0.2 * rng.normal(size=(400, 2, 5))
     of = FactorInformation.from_pointwise(("a", "b"), ("z0", "z1"), np.ones(2), pointwise, "made")
-    rows = reporting.information_scores(of, "estimated")
-    at_one = [score for name, score in rows.items() if name.endswith("(at one latent)")]
+    rows = bound_scores(of, "alone")
+    at_one = list(rows.values())
     assert len(at_one) == 6 and all("lower bound is above the upper one" in score.notes[0] for score in at_one)
-    gap = rows["unique lower (at one latent)"].value - rows["unique upper (at one latent)"].value
+    gap = rows["unique_low"].value - rows["unique_high"].value
     assert gap > 0.05 and f"by {gap:.3g} ± " in at_one[0].notes[0] and "standard errors" in at_one[0].notes[0]
-    assert rows["unique upper (at one latent)"].value < rows["unique lower (at one latent)"].value  # not clipped
-    assert not any("lower bound is above" in note for note in rows["UniBound"].notes)
+    assert rows["unique_high"].value < rows["unique_low"].value  # not clipped
+    assert not any("lower bound is above" in note for note in unibound(of).notes)
 
 
 def test_a_report_tells_how_far_it_is_and_is_silent_when_it_is_short(factors, noisy, one_halving, capsys, monkeypatch):
@@ -279,7 +291,8 @@ def test_a_report_tells_how_far_it_is_and_is_silent_when_it_is_short(factors, no
     told = []
     one = report(*given, generator=np.random.default_rng(0), progress=lambda share, what: told.append((share, what)))
     shares = [share for share, _ in told]
-    assert shares == sorted(shares) and shares[-1] == 1.0 and {"DCI", "information"} <= {what for _, what in told}
+    assert shares == sorted(shares) and shares[-1] == 1.0
+    assert {"DCI disentanglement", "MIG (estimated)"} <= {what for _, what in told}
     monkeypatch.setattr(reporting, "PATIENCE", 1e9)
     assert report(*given, generator=np.random.default_rng(0)).equals(one) and capsys.readouterr().err == ""
     monkeypatch.setattr(reporting, "PATIENCE", 0.0)
@@ -288,6 +301,34 @@ def test_a_report_tells_how_far_it_is_and_is_silent_when_it_is_short(factors, no
     assert "disentanglement: " in shown.err and "DCI" in shown.err and shown.out == ""
     report(*given, generator=np.random.default_rng(0), progress=False)
     assert capsys.readouterr().err == ""
+
+
+def test_a_score_of_ones_own_is_in_every_report_and_changes_no_other(factors, noisy, monkeypatch):
+    def correlation(inputs):
+        """The largest |correlation| of a latent with each factor, mean over factors."""
+        both = np.corrcoef(inputs.codes.T, np.asarray(inputs.factors).T)[
+            : inputs.codes.shape[1], inputs.codes.shape[1] :
+        ]
+        inputs.stream("correlation")
+        value = float(np.abs(both).max(axis=0).mean())
+        return disentanglement.Score(value, 0.0, value, value, "share", len(noisy), "correlation")
+
+    for key in [key for key in SCORES if key not in ("sap", "mig_discretised")]:
+        monkeypatch.delitem(SCORES, key)
+    before = report(noisy, factors, generator=np.random.default_rng(0))
+    monkeypatch.setitem(SCORES, "own", ScoreSpec("own", "own ({how})", correlation, "codes", "none", "share"))
+    table = report(noisy, factors, generator=np.random.default_rng(0)).set_index("score")
+    assert table.loc["own (estimated)", "value"] > 0.95
+    assert table.drop("own (estimated)").equals(before.set_index("score"))
+    with pytest.raises(ValueError, match="takes must be one of .*, got 'all'"):
+        ScoreSpec("own", "own", correlation, "all", "none", "share")
+
+
+def test_what_cannot_be_measured_at_all_is_an_error_and_not_a_note(factors, noisy):
+    inputs = Inputs(representation=noisy, factors=factors, stream=lambda purpose: None,
+                    from_arrays=partial(from_arrays, method="guess"))  # fmt: skip
+    with pytest.raises(ValueError, match="method must be knn or classifier, got 'guess'"):
+        measure_scores(inputs, [SCORES["mig"]])
 
 
 def test_adagrad_is_torchs():

@@ -6,39 +6,42 @@
     dci         disentanglement, completeness and informativeness from the importances of forests
     sap         gap between the best and the second-best single-latent predictor
     report      all of them in one table, with PID bounds, informativeness and total correlation
+    SCORES, ScoreSpec       what the report, the sweeps and their tables know of each score; add one there
+    Inputs, measure_scores  some of SCORES from one representation
 
-All but report return a Score: value, standard error, interval, unit, n and how. Of redundant copies, and of
-information that is spread over several latents, only UniBound and the PID bounds know. Posteriors of your own are made
-in `factor_information.posterior` (means and scales of n items, probabilities of categories);
+All but report and measure_scores return a Score: value, standard error, interval, unit, n and how. Of redundant copies,
+and of information that is spread over several latents, only UniBound and the PID bounds know. Posteriors of your own
+are made in `factor_information.posterior` (means and scales of n items, probabilities of categories);
 `factor_information.attacks` entangles posteriors and arrays.
 """
 
-from infoscope.metrics.disentanglement.information_based import mig, unibound
-from infoscope.metrics.disentanglement.intervention_based import (
-    PROTOCOLS,
-    Protocol,
-    Votes,
-    VoteScore,
-    beta_vae_score,
-    factor_vae_score,
-)
-from infoscope.metrics.disentanglement.predictor_based import Dci, Sap, dci, sap
-from infoscope.metrics.disentanglement.reporting import report
-from infoscope.metrics.factor_information.inputs import Score
+from importlib import import_module
+from typing import Any
 
-__all__ = [
-    "PROTOCOLS",
-    "Dci",
-    "Protocol",
-    "Sap",
-    "Score",
-    "VoteScore",
-    "Votes",
-    "beta_vae_score",
-    "dci",
-    "factor_vae_score",
-    "mig",
-    "report",
-    "sap",
-    "unibound",
-]
+from infoscope.metrics.disentanglement.protocols import PROTOCOLS, Protocol, Votes
+from infoscope.metrics.disentanglement.registry import SCORES, ScoreSpec
+
+# Scikit-learn and numba take seconds to import: only for those who compute a score.
+_LATE = {
+    "Dci": "disentanglement.predictor_based",
+    "Inputs": "disentanglement.measuring",
+    "Sap": "disentanglement.predictor_based",
+    "Score": "factor_information.inputs",
+    "VoteScore": "disentanglement.intervention_based",
+    "beta_vae_score": "disentanglement.intervention_based",
+    "dci": "disentanglement.predictor_based",
+    "factor_vae_score": "disentanglement.intervention_based",
+    "measure_scores": "disentanglement.measuring",
+    "mig": "disentanglement.information_based",
+    "report": "disentanglement.reporting",
+    "sap": "disentanglement.predictor_based",
+    "unibound": "disentanglement.information_based",
+}
+
+__all__ = ["PROTOCOLS", "Protocol", "SCORES", "ScoreSpec", "Votes", *_LATE]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"infoscope.metrics.{_LATE[name]}"), name)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
 from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.metrics.disentanglement.measuring import Inputs
 from infoscope.metrics.factor_information import exact
 from infoscope.metrics.factor_information.arrays import contradictions, from_arrays
 from infoscope.metrics.factor_information.inputs import (
@@ -103,6 +104,30 @@ def unibound(
     else:
         information = from_arrays(representation, factors, method, categorical=categorical, generator=generator)
     return as_score(information.unibound(), information)
+
+
+def discretised_mig(inputs: Inputs) -> Score:
+    """MIG of binned codes for `registry.SCORES`."""
+    return mig(
+        inputs.codes, inputs.factors, "discretised", items=inputs.items, categorical=inputs.categorical,
+        generator=inputs.stream("bins"),
+    )  # fmt: skip
+
+
+def information_score(inputs: Inputs, name: str) -> Score:
+    """A score that is a method of FactorInformation, for `registry.SCORES`."""
+    return as_score(getattr(inputs.information, name)(), inputs.information)
+
+
+def bound(inputs: Inputs, name: str, latent: str | None) -> Score:
+    """One of the six bounds for `registry.SCORES`."""
+    return inputs.once(f"bounds {latent}", lambda: bound_scores(inputs.information, latent))[name]
+
+
+def latent_score(inputs: Inputs, name: str) -> Score:
+    """What a posterior says of its latents without regard to factors, for `registry.SCORES`."""
+    found = getattr(inputs.latents, name)
+    return scored(float(found.value), float(found.standard_error), "nats", found.n, inputs.information.method)
 
 
 def has_density(representation: Any) -> bool:

@@ -1,14 +1,14 @@
 """BetaVAE and FactorVAE scores: can a simple classifier tell which factor the items of a group share?
 
 The published codes differ in sizes, classifier and representation, so both protocols in use are named presets
-(`PROTOCOLS`). Neither score sees redundancy: with a copy of every latent the answer is as easy as before (Tokui & Sato
+(`protocols`). Neither score sees redundancy: with a copy of every latent the answer is as easy as before (Tokui & Sato
 2021, section 5.2).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from scipy.stats import binomtest
 from sklearn.linear_model import LogisticRegression
 
 from infoscope.estimators.checks import generator_or_default
+from infoscope.metrics.disentanglement.measuring import Inputs
+from infoscope.metrics.disentanglement.protocols import PROTOCOLS, Protocol
 from infoscope.metrics.factor_information.inputs import (
     LEVEL,
     NUMBERS_AT_ONCE,
@@ -36,48 +38,6 @@ Labelled = tuple[NDArray, NDArray[np.int64]]
 """What the votes show and the factor that they share [votes]."""
 
 
-@dataclass(frozen=True)
-class Votes:
-    """group: pairs of items, or items, behind a vote; training, test: how many votes."""
-
-    group: int
-    training: int
-    test: int
-
-
-@dataclass(frozen=True)
-class Protocol:
-    """The sizes and rules by which a published code computes both scores.
-
-    beta, factor     votes of the BetaVAE score (a group is of pairs) and of the FactorVAE score (of items)
-    classifier       of the BetaVAE score: "adagrad", a linear softmax from zero weights, learning rate 1, 10 fresh
-                     votes a step; or "logistic", scikit-learn's logistic regression with its default penalty
-    scale_items      items of which the FactorVAE score takes each latent's global variance (all, if there are fewer)
-    least_deviation  latents whose global standard deviation is smaller are collapsed and cannot vote; 0: only constants
-    means            whether a posterior is seen by its means (most probable categories), not by draws. Of means, a
-                     latent of pure noise is constant and has no vote; of draws it votes for factors at random
-    """
-
-    name: str
-    beta: Votes
-    factor: Votes
-    classifier: str
-    scale_items: int
-    least_deviation: float
-    means: bool = False
-
-
-PROTOCOLS = {
-    protocol.name: protocol
-    for protocol in (
-        # Tokui & Sato 2021 and its code, on posterior draws: 3,000 steps of 10 votes.
-        Protocol("uni-bound", Votes(200, 30_000, 800), Votes(100, 800, 800), "adagrad", 65_536, 0.0),
-        # Locatello et al. 2019 and disentanglement_lib, on posterior means.
-        Protocol(
-            "disentanglement-lib", Votes(64, 10_000, 5_000), Votes(64, 10_000, 5_000), "logistic", 10_000, 0.05, True
-        ),
-    )
-}
 RATE, VOTES_A_STEP = 1.0, 10
 ROOM = 1e-10  # that Adagrad adds to its roots, as torch does
 
@@ -194,6 +154,21 @@ def factor_vae_score(
     np.add.at(table, training, 1)
     answers = table.argmax(axis=1)
     return vote_score(lambda shown: answers[shown], training, test, how, known.count, active)
+
+
+def beta_vae_votes(inputs: Inputs, preset: str) -> VoteScore:
+    """The BetaVAE score for `registry.SCORES`."""
+    protocol = protocol_of(preset)
+    training = inputs.votes.get(preset, protocol.beta.training)
+    protocol = replace(protocol, beta=replace(protocol.beta, training=training))
+    generator = inputs.stream(f"beta_vae {preset}")
+    return beta_vae_score(inputs.representation, inputs.factors, protocol, inputs.categorical, generator)
+
+
+def factor_vae_votes(inputs: Inputs, preset: str) -> VoteScore:
+    """The FactorVAE score for `registry.SCORES`."""
+    generator = inputs.stream(f"factor_vae {preset}")
+    return factor_vae_score(inputs.representation, inputs.factors, preset, inputs.categorical, generator)
 
 
 def seen(representation: Any, n: int, protocol: Protocol, generator: np.random.Generator) -> tuple[Draws, int, str]:

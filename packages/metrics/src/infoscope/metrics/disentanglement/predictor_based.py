@@ -17,6 +17,7 @@ from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.classifier.cross_fitting import floored
 from infoscope.estimators.families.protocol import Family
 from infoscope.estimators.families.registry import as_classifiers
+from infoscope.metrics.disentanglement.measuring import Inputs
 from infoscope.metrics.factor_information.inputs import (
     Factors,
     Score,
@@ -115,6 +116,14 @@ def dci(
         ),
         importance=importance.mean(axis=(0, 1)),
         accuracy=right.mean(axis=0),
+    )
+
+
+def dci_part(inputs: Inputs, part: str) -> Score:
+    """One of the three scores for `registry.SCORES`, which share their forests."""
+    given = {"items": inputs.items, "progress": inputs.tell}
+    return getattr(
+        inputs.once("dci", lambda: dci(inputs.codes, inputs.factors, generator=inputs.stream("dci"), **given)), part
     )
 
 
@@ -269,6 +278,11 @@ def sap(
     gaps = (local[:, first, k] - local[:, second, k]).mean(axis=1)
     error = float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
     return Sap(**vars(scored(value, error, unit, len(gaps), how)), matrix=matrix)
+
+
+def sap_of_codes(inputs: Inputs) -> Sap:
+    """The score for `registry.SCORES`."""
+    return sap(inputs.codes, inputs.factors, items=inputs.items, generator=inputs.stream("sap"))
 
 
 def thresholds(

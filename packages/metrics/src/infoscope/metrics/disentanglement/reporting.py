@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -14,20 +13,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from infoscope.estimators.checks import generator_or_default
-from infoscope.metrics.disentanglement.information_based import SHARE, as_score, bound_scores, mig
-from infoscope.metrics.disentanglement.intervention_based import PROTOCOLS, beta_vae_score, factor_vae_score
-from infoscope.metrics.disentanglement.predictor_based import dci, sap
+from infoscope.metrics.disentanglement.measuring import Inputs, measure_scores, titled
+from infoscope.metrics.disentanglement.registry import SCORES
 from infoscope.metrics.factor_information import exact
 from infoscope.metrics.factor_information.arrays import from_arrays
-from infoscope.metrics.factor_information.inputs import (
-    Score,
-    as_array,
-    as_factors,
-    categorical_latents,
-    scored,
-    typical_codes,
-    undefined,
-)
 from infoscope.metrics.factor_information.result import FactorInformation
 
 PATIENCE = 3.0  # seconds without a word
@@ -45,7 +34,8 @@ def report(
     generator: np.random.Generator | None = None,
     progress: Callable[[float, str], None] | bool = True,
 ) -> pd.DataFrame:
-    """One row for every score: score, value, standard_error, low, high (95 %), unit, n, how, notes.
+    """One row for every score of SCORES: score, better (which values are the more disentangled), value, standard_error,
+    low, high (95 %), unit, n, how, notes.
 
     representation  a posterior or an array [N, L]. Of a posterior, the protocol "uni-bound" takes draws; the protocol
                     "disentanglement-lib", the discretised MIG, SAP and DCI take means (the most probable category);
@@ -65,39 +55,19 @@ def report(
     ValueError: shapes that do not fit, values that are not finite, a factor of one value, fewer than two factors.
     """
     tell = Line() if progress is True else progress or (lambda share, what: None)
-    streams = generator_or_default(generator).spawn(4 + 2 * len(PROTOCOLS))  # no score depends on the others
-    known = as_factors(factors, least=2)
-    posterior = hasattr(representation, "draw")
-    codes = as_array(typical_codes(representation) if posterior else representation, known.n)
-    of_latents = {"categorical": categorical_latents(representation) if posterior else list(categorical)}
-    scores = {}
-    for preset in PROTOCOLS:
-        for name, score in (("BetaVAE", beta_vae_score), ("FactorVAE", factor_vae_score)):
-            votes = partial(score, representation, factors, preset, **of_latents, generator=streams.pop())
-            scores[f"{name} ({preset})"] = attempted(votes, "share of test votes")
-            tell(0.05 * len(scores), f"{name} ({preset})")
-    binned = partial(mig, codes, factors, "discretised", items=items, **of_latents, generator=streams.pop())
-    scores["MIG (discretised)"] = attempted(binned, SHARE)
-    gaps = partial(sap, codes, factors, items=items, generator=streams.pop())
-    scores["SAP"] = attempted(gaps, "difference of accuracies")
-    forests = partial(
-        dci, codes, factors, items=items, generator=streams.pop(),
-        progress=lambda share: tell(0.2 + 0.4 * share, "DCI"),
+    generator = generator_or_default(generator)
+    streams = generator.spawn(8)  # handed out from the last to the first; a score at the end of SCORES gets a new one
+    inputs = Inputs(
+        representation=representation, factors=factors, draws=draws,
+        stream=lambda purpose: streams.pop() if streams else generator.spawn(1)[0],
+        items=items, categorical=categorical, from_arrays=partial(from_arrays, method=method), measured=measured,
     )  # fmt: skip
-    scores |= forest_scores(forests)
-    if measured is None and posterior:
-        measured = exact.measure(representation, known.codes, draws, streams.pop(), known.names)
-    elif measured is None:
-        measured = from_arrays(
-            codes, factors, method, items=items, **of_latents, generator=streams.pop(),
-            progress=lambda share: tell(0.6 + 0.4 * share, "information"),
-        )  # fmt: skip
-    information = measured.factors if isinstance(measured, exact.Measured) else measured
-    scores |= information_scores(information, "exact" if posterior else "estimated")
-    if isinstance(measured, exact.Measured):
-        scores |= latent_scores(measured.latents, information.method)
-    tell(1.0, "done")
-    return as_table(scores)
+    found = measure_scores(inputs, progress=tell)
+    rows = [
+        {"score": titled(SCORES[key], inputs), "better": SCORES[key].better, **{c: getattr(score, c) for c in COLUMNS}}
+        for key, score in found.items()
+    ]
+    return pd.DataFrame(rows).assign(notes=lambda table: table["notes"].map(" ".join))
 
 
 class Line:
@@ -120,49 +90,3 @@ class Line:
         start, stop = ("\r", "\033[K") if on_terminal else ("", "\n")
         print(f"{start}disentanglement: {share:.0%}, {what}, {now - self.began:.0f} s", end=stop, file=sys.stderr,
               flush=True)  # fmt: skip
-
-
-def attempted(score: Callable[[], Score], unit: str) -> Score:
-    """The score, or none with the reason as a note."""
-    try:
-        return score()
-    except ValueError as error:
-        return undefined(unit, 0, "", str(error))
-
-
-def forest_scores(measure: Callable[[], Any]) -> dict[str, Score]:
-    """The three scores of DCI."""
-    parts = ("disentanglement", "completeness", "informativeness")
-    try:
-        found = measure()
-    except ValueError as error:
-        return {f"DCI {part}": undefined("share", 0, "", str(error)) for part in parts}
-    return {f"DCI {part}": getattr(found, part) for part in parts}
-
-
-def information_scores(information: FactorInformation, kind: str) -> dict[str, Score]:
-    """Everything that follows from a FactorInformation; `kind` says how MIG was found."""
-    scores = {
-        f"MIG ({kind})": attempted(lambda: as_score(information.mig(), information), SHARE),
-        "UniBound": as_score(information.unibound(), information),
-        "I(y; z) / H(y)": as_score(information.informativeness(), information),
-    }
-    for latent, where in ((None, "as published"), ("alone", "at one latent")):
-        for name, score in bound_scores(information, latent).items():
-            words = name.replace("_low", " lower").replace("_high", " upper")
-            scores[f"{words} ({where})"] = score
-    return scores
-
-
-def latent_scores(latents: exact.LatentInformation, how: str) -> dict[str, Score]:
-    """What a posterior says of its latents without regard to factors."""
-    found = {"total correlation": latents.total_correlation, "I(x; z)": latents.mutual_information}
-    return {name: scored(float(e.value), float(e.standard_error), "nats", e.n, how) for name, e in found.items()}
-
-
-def as_table(scores: dict[str, Score]) -> pd.DataFrame:
-    """One row for every score, in their order."""
-    rows = [{"score": name, **{c: asdict(score)[c] for c in COLUMNS}} for name, score in scores.items()]
-    table = pd.DataFrame(rows)
-    table["notes"] = [" ".join(notes) for notes in table["notes"]]
-    return table

@@ -1,0 +1,135 @@
+"""Scores of one representation, all from the same inputs: what the report and the sweeps run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from infoscope.metrics.disentanglement.registry import SCORES, ScoreSpec
+from infoscope.metrics.factor_information import exact
+from infoscope.metrics.factor_information.arrays import from_arrays
+from infoscope.metrics.factor_information.inputs import (
+    Score,
+    as_array,
+    as_factors,
+    categorical_latents,
+    typical_codes,
+    undefined,
+)
+from infoscope.metrics.factor_information.result import FactorInformation
+
+
+@dataclass(eq=False, kw_only=True)
+class Inputs:
+    """What scores are computed from.
+
+    representation  a posterior or an array [N, L]; factors: integers [N, K]
+    stream          purpose -> the random generator for it; asked once for each purpose
+    draws           of a posterior's exact information; items: random ones, of scores of arrays (None: all)
+    votes           protocol -> training votes of the BetaVAE score, where other than published
+    categorical     numbers of an array's latents that are categories; a posterior knows its own
+    from_arrays     measures the information of an array
+    factor_names    None: numbers. device: of the exact information
+    measured        the information, if it is known already
+    tell            called with the share of the current score that is done
+    """
+
+    representation: Any
+    factors: ArrayLike
+    stream: Callable[[str], np.random.Generator]
+    draws: int = 10_000
+    items: int | None = 10_000
+    votes: Mapping[str, int] = field(default_factory=dict)
+    categorical: Sequence[int] = ()
+    from_arrays: Callable[..., FactorInformation] = from_arrays
+    factor_names: Sequence[str] | None = None
+    device: str = "cpu"
+    measured: exact.Measured | FactorInformation | None = None
+    tell: Callable[[float], None] = lambda share: None
+
+    def __post_init__(self) -> None:
+        self.has_density = hasattr(self.representation, "draw")
+        n = as_factors(self.factors, least=2).n
+        self.codes: NDArray[np.float64] = as_array(
+            typical_codes(self.representation) if self.has_density else self.representation, n
+        )
+        self.categorical = categorical_latents(self.representation) if self.has_density else list(self.categorical)
+        self._known: dict[str, Any] = {}
+
+    def once(self, name: str, compute: Callable[[], Any]) -> Any:
+        """What `compute` gives, computed for the first score that needs it; its ValueError is raised for each."""
+        if name not in self._known:
+            try:
+                self._known[name] = compute()
+            except ValueError as error:
+                self._known[name] = error
+        if isinstance(self._known[name], ValueError):
+            raise self._known[name]
+        return self._known[name]
+
+    @cached_property
+    def _measured(self) -> exact.Measured | FactorInformation:
+        if self.measured is not None:
+            return self.measured
+        generator = self.stream("information")
+        if not self.has_density:
+            return self.from_arrays(
+                self.codes, self.factors, items=self.items, categorical=self.categorical,
+                factor_names=self.factor_names, generator=generator, progress=self.tell,
+            )  # fmt: skip
+        known = as_factors(self.factors, self.factor_names)
+        return exact.measure(
+            self.representation, known.codes, self.draws, generator, known.names, device=self.device,
+            progress=lambda done, total: self.tell(done / total),
+        )  # fmt: skip
+
+    @property
+    def information(self) -> FactorInformation:
+        """What latents tell about factors, nats."""
+        return self._measured.factors if isinstance(self._measured, exact.Measured) else self._measured
+
+    @property
+    def latents(self) -> exact.LatentInformation | None:
+        """What a posterior says of its latents; None where there is no density, or where only information is known."""
+        return self._measured.latents if isinstance(self._measured, exact.Measured) else None
+
+
+def measure_scores(
+    inputs: Inputs, specs: Iterable[ScoreSpec] | None = None, progress: Callable[[float, str], None] | None = None
+) -> dict[str, Score]:
+    """The scores of `inputs` by their keys; specs: which, in their order (None: all of SCORES).
+
+    progress: called with the share of the work that is done and the title of what was done last. A score that these
+    items do not allow is nan, and its notes say why; those of "latents" are left out where there is no density.
+    ValueError: shapes that do not fit, values that are not finite, information that cannot be measured.
+    """
+    specs = list(SCORES.values() if specs is None else specs)
+    done, total, found = 0.0, sum(spec.cost for spec in specs), {}
+    for spec in specs:
+        title = titled(spec, inputs)
+
+        def tell(share: float, done: float = done, spec: ScoreSpec = spec, title: str = title) -> None:
+            if progress is not None:
+                progress(min(1.0, (done + share * spec.cost) / total), title)
+
+        inputs.tell = tell
+        if spec.takes in ("information", "latents"):
+            inputs.information  # noqa: B018 (without it there are no scores at all: its errors are raised)
+        if spec.takes != "latents" or inputs.latents is not None:
+            try:
+                found[spec.key] = spec.compute(inputs)
+            except ValueError as error:
+                found[spec.key] = undefined(spec.unit, 0, "", str(error))
+        tell(1.0)
+        done += spec.cost
+    return found
+
+
+def titled(spec: ScoreSpec, inputs: Inputs) -> str:
+    """The title of a score of these inputs."""
+    return spec.title.format(how="exact" if inputs.has_density else "estimated")

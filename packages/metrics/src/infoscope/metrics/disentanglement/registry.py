@@ -1,0 +1,141 @@
+"""Every disentanglement score by its key: what the report, the sweeps and their tables know of it.
+
+A new score is a function of `measuring.Inputs` in a file and an entry at the end of SCORES: the random streams of a
+report are handed out in this order, so those before it keep theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from math import inf
+from typing import Any
+
+from infoscope.metrics.disentanglement.protocols import PROTOCOLS
+
+INPUTS = ("representation", "codes", "information", "latents")
+# prefix of a bound's key -> how its latent is chosen (see `FactorInformation.aggregated`), and that in words
+PLACES = {"": (None, "as published"), "shared/": ("alone", "at one latent")}
+TERMS = {"unique": "higher", "redundant": "lower", "synergistic": "lower"}
+
+
+@dataclass(frozen=True)
+class ScoreSpec:
+    """One score.
+
+    key        its metric in a run
+    title      in a report; {how} is "exact" of a posterior, "estimated" of an array
+    function   (Inputs, *arguments) -> its value; or, for what takes long to import, its module in this folder and name
+    takes      "representation", drawn from or its means; "codes", an array [N, L] of means; "information", what latents
+               tell about factors, exact or estimated; "latents", the densities of a posterior
+    source     where it was published
+    unit       what the value is a share of, or nats
+    better     the more disentangled values, "higher" or "lower"; "" where neither is
+    limits     the least and the largest value there can be; an estimate may be a little beyond
+    label      in the tables of sweeps; "": not in them, where scores that tell of single terms have tables of their own
+    protocol   the name in PROTOCOLS of what computes it by one
+    cost       its time in those of the FactorVAE score, about; what several share counts at the first of them
+    """
+
+    key: str
+    title: str
+    function: str | Callable[..., Any]
+    takes: str
+    source: str
+    unit: str
+    arguments: tuple[Any, ...] = ()
+    better: str = "higher"
+    limits: tuple[float, float] = (0.0, 1.0)
+    label: str = ""
+    protocol: str | None = None
+    cost: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.takes not in INPUTS:
+            raise ValueError(f"takes must be one of {', '.join(INPUTS)}, got {self.takes!r}.")
+
+    def compute(self, inputs: Any) -> Any:
+        """The value of the score; ValueError where these items do not allow it."""
+        function = self.function
+        if isinstance(function, str):
+            module, _, name = function.rpartition(".")
+            function = getattr(import_module(f"infoscope.metrics.disentanglement.{module}"), name)
+        return function(inputs, *self.arguments)
+
+
+def _votes() -> list[ScoreSpec]:
+    return [
+        ScoreSpec(
+            f"{key}_{protocol.mark}".rstrip("_"), f"{title} ({protocol.name})", f"intervention_based.{key}_votes",
+            "representation", source, "share of test votes", (protocol.name,),
+            label=f"{title} ({protocol.mark})" if protocol.mark else title, protocol=protocol.name, cost=1.0,
+        )
+        for protocol in PROTOCOLS.values()
+        for key, title, source in (
+            ("beta_vae", "BetaVAE", "Higgins et al. 2017"), ("factor_vae", "FactorVAE", "Kim & Mnih 2018")
+        )
+    ]  # fmt: skip
+
+
+def _dci() -> list[ScoreSpec]:
+    return [
+        ScoreSpec(
+            f"dci_{part}", f"DCI {part}", "predictor_based.dci_part", "codes", "Eastwood & Williams 2018", unit,
+            (part,), label=label, cost=cost,
+        )
+        for part, label, unit, cost in (
+            ("disentanglement", "DCI dis.", "share", 8.0), ("completeness", "DCI compl.", "share", 0.1),
+            ("informativeness", "", "share of held-out items", 0.1),
+        )
+    ]  # fmt: skip
+
+
+def _bounds() -> list[ScoreSpec]:
+    return [
+        ScoreSpec(
+            f"{prefix}{term}_{side}", f"{term} {words} ({where})", "information_based.bound", "information",
+            "Tokui & Sato 2021, Eq. 7", "share of H(y)", (f"{term}_{side}", latent), better,
+        )
+        for prefix, (latent, where) in PLACES.items()
+        for term, better in TERMS.items()
+        for side, words in (("low", "lower"), ("high", "upper"))
+    ]  # fmt: skip
+
+
+SCORES = {
+    spec.key: spec
+    for spec in (
+        *_votes(),
+        ScoreSpec(
+            "mig_discretised", "MIG (discretised)", "information_based.discretised_mig", "codes",
+            "Locatello et al. 2019", "share of H(y)", label="MIG (20 bins)",
+        ),
+        ScoreSpec(
+            "sap", "SAP", "predictor_based.sap_of_codes", "codes", "Kumar et al. 2018", "difference of accuracies",
+            label="SAP",
+        ),
+        *_dci(),
+        ScoreSpec(
+            "mig", "MIG ({how})", "information_based.information_score", "information", "Chen et al. 2018",
+            "share of H(y)", ("mig",), label="MIG", cost=8.0,
+        ),
+        ScoreSpec(
+            "unibound", "UniBound", "information_based.information_score", "information", "Tokui & Sato 2021, Eq. 6",
+            "share of H(y)", ("unibound",), label="UniBound",
+        ),
+        ScoreSpec(
+            "informativeness", "I(y; z) / H(y)", "information_based.information_score", "information",
+            "Tokui & Sato 2021", "share of H(y)", ("informativeness",), "",
+        ),
+        *_bounds(),
+        ScoreSpec(
+            "total_correlation", "total correlation", "information_based.latent_score", "latents", "Watanabe 1960",
+            "nats", ("total_correlation",), "lower", (0.0, inf),
+        ),
+        ScoreSpec(
+            "latent_information", "I(x; z)", "information_based.latent_score", "latents", "Hoffman & Johnson 2016",
+            "nats", ("mutual_information",), "", (0.0, inf),
+        ),
+    )
+}  # fmt: skip
