@@ -14,8 +14,8 @@ from analysis.common.figures import draw_unseen, drawing
 from analysis.common.tables import Claim, Result, plus_minus, published, summarise
 from analysis.mi_benchmark._notes import PUBLISHED, notes, oracle, over_seeds, setting, unlike_published
 from analysis.mi_benchmark._terms import CONSTANT, GROUP, PAPERS
+from sweeps.mi_benchmark.settings import DECODING
 
-POSTERIOR = "posterior"  # the bound of the runs that decode the labels
 KIND = (*GROUP, "encoder", "statistics", "study")  # cells that differ in these need not have each other's fields
 # what a cell is besides its place in a table
 SETTING = (
@@ -146,9 +146,10 @@ def trained_and_decoded(runs: pd.DataFrame, axes: Sequence[str] = ()) -> tuple[p
     """The runs that trained a critic and those that decoded the labels, both of the setting that was started last, and
     a note on those left out. `axes` as in `one_setting`. Raises ValueError when no run trained a critic.
     """
-    decoding = runs["bound"] == POSTERIOR
+    said = runs.reindex(columns=["kind", "bound"])
+    decoding = (said["kind"] == DECODING) | (said["bound"] == "posterior")  # so recorded before cells had a kind
     if decoding.all():
-        raise ValueError(f"bound is {POSTERIOR!r} in all {len(runs)} runs; some must have trained a critic")
+        raise ValueError(f"kind must not be {DECODING} in all {len(runs)} runs; some must have trained a critic.")
     trained, left_out = one_setting(runs[~decoding], axes)
     return trained, one_setting(runs[decoding], axes)[0], left_out
 

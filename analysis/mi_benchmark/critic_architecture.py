@@ -23,8 +23,8 @@ from analysis.mi_benchmark._claims import every_claim, ratio_claim, relative_err
 from analysis.mi_benchmark._notes import CURVES_ONLY, DECODED, PUBLISHED
 from analysis.mi_benchmark._terms import FLOOR, GROUP, OFF_BY_DEFINITION, REASONABLE, SCORES, titled
 from infoscope import tracking
+from sweeps.mi_benchmark.settings import CRITICS
 
-CRITICS = ("inner", "bilinear", "separable", "joint")
 UNSTRUCTURED = ("images", "text", "mixture")
 PLACE = [*GROUP, "sources", "place", "true_bits", "critic", "bound"]
 PUBLISHED_SETTING = PUBLISHED | {"sources": {10, 20}, "pool": PUBLISHED["pool"] | {"mnist+imdb-bert"}}

@@ -19,8 +19,8 @@ from analysis.mi_benchmark._benchmark import Benchmark, Evidence, beside_publish
 from analysis.mi_benchmark._claims import paired, paired_claim
 from analysis.mi_benchmark._notes import DECODED, oracle, over_seeds
 from analysis.mi_benchmark._terms import FLOOR, GROUP, SCORES, titled
+from sweeps.mi_benchmark.settings import ESTIMATORS
 
-ESTIMATORS = ("nwj", "js", "infonce", "dv", "mine", "smile-1", "smile-5", "smile-inf")  # their order in the tables
 PLACE = [*GROUP, "true_bits", "bound"]
 TITLES = titled(
     "decodable_bits", "mean_bits", "mse_bits2", "decodable_mse_bits2", mean_bits="mean estimate (bits)",

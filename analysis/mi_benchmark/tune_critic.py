@@ -23,9 +23,9 @@ from analysis.common.tables import Analysis, Claim, Result, main, plus_minus
 from analysis.mi_benchmark._benchmark import at
 from analysis.mi_benchmark._notes import notes
 from analysis.mi_benchmark._terms import REASONABLE
+from sweeps.mi_benchmark.settings import RECENT, SEARCHED
 
-SETTINGS = ("bound", "learning_rate", "width", "depth", "batch")
-JUDGED = "progress/recent_mse_bits2"  # what the search decided by
+JUDGED = f"progress/{RECENT}"  # what the search decided by
 SAME = ("version", "domain", "pool", "schedule_bits")
 APART = 2.0  # standard errors of a difference beyond which two trials are told apart
 MINIMUM = 8  # trials from which the importance of a setting is estimated
@@ -58,10 +58,10 @@ def best_trials(trials: pd.DataFrame, words: list[str]) -> Result:
     ranked = ranked.assign(rank=range(1, len(ranked) + 1))
     columns = ["settled_mse_bits2", "settled_mse_bits2_error", "settled_mean_bits", "held_out_bits"]
     columns += ["unseen_bias_bits", "unseen_bias_bits_error", "floor_mse_bits2", "floor_mse_bits2_error"]
-    figures = ranked[["rank", *SETTINGS, "steps", FRACTION, "outcome", "seed", *columns, JUDGED]]
+    figures = ranked[["rank", *SEARCHED, "steps", FRACTION, "outcome", "seed", *columns, JUDGED]]
 
     top = figures.head(SHOWN)
-    text = top[["rank", *SETTINGS]].rename(columns={"bound": "estimator"}).astype({"batch": int, "width": int})
+    text = top[["rank", *SEARCHED]].rename(columns={"bound": "estimator"}).astype({"batch": int, "width": int})
     text["learning_rate"] = top["learning_rate"].map("{:.2g}".format)
     text["steps"] = steps_done(top)
     for column, title, missing in (
@@ -141,7 +141,7 @@ def importance(trials: pd.DataFrame, words: list[str]) -> Result:
     """How much each setting matters for the error by which the search decided, over all trials."""
     value = np.log10(trials[JUDGED].fillna(trials["settled_mse_bits2"]).astype(float))
     known = trials.assign(log_error=value)[np.isfinite(value)]
-    varied = [name for name in SETTINGS if known[name].nunique() > 1]
+    varied = [name for name in SEARCHED if known[name].nunique() > 1]
     shares = fanova(known, varied) if len(known) >= MINIMUM and varied else {}
     rows = []
     for name in varied:
@@ -195,9 +195,9 @@ def scatter(trials: pd.DataFrame, path: Path) -> None:
     """The error of every trial by each setting: to the end (filled), stopped early (open, at its last report)."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(SETTINGS), figsize=(3 * len(SETTINGS), 3.4), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(1, len(SEARCHED), figsize=(3 * len(SEARCHED), 3.4), sharey=True, layout="constrained")
     order = in_order("bound", trials["bound"])
-    for axis, name in zip(axes, SETTINGS):
+    for axis, name in zip(axes, SEARCHED):
         place = trials["bound"].map(order.index) if name == "bound" else trials[name].astype(float)
         complete = trials["outcome"] == COMPLETE
         axis.plot(

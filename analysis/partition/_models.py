@@ -19,11 +19,9 @@ from mlflow.exceptions import MlflowException
 from infoscope.tracking import arrays
 from infoscope.tracking.store.client import connect
 from infoscope.tracking.store.store import CELL, Store, tracking_uri
+from sweeps.partition.settings import ITEMS, MODELS
 
-ITEMS = "evaluation"  # the name under which a training logs them
-IN_DOMAIN = "in-domain"
 EXAMPLES_AT_ONCE = 512
-ORDER = ("nvae", "diva", "augmented-dann", "dann", "irm", "erm")  # in tables; others come behind
 APART = ("seed", "model")  # fields of a cell that do not make another kind of model, and the one that is its name
 
 
@@ -80,8 +78,8 @@ def candidates(runs: pd.DataFrame) -> list[Candidate]:
         kinds.append(" ".join([model, *(f"{name}={cell[name]}" for name in varied)]))
     seeds = [str(cell.get("seed", "")) for cell in cells]
     found = [Candidate(kind, seed, run_id, run_id) for kind, seed, run_id in zip(kinds, seeds, runs["run_id"])]
-    place = {model: number for number, model in enumerate(ORDER)}
-    return sorted(found, key=lambda one: (place.get(one.kind.split(" ")[0], len(ORDER)), one.kind, one.seed))
+    place = {model: number for number, model in enumerate(MODELS)}
+    return sorted(found, key=lambda one: (place.get(one.kind.split(" ")[0], len(MODELS)), one.kind, one.seed))
 
 
 def candidate_at(address: str) -> Candidate:

@@ -29,6 +29,7 @@ from analysis.common.tables import (
 )
 from infoscope.metrics import replicated
 from infoscope.tracking import table
+from sweeps.partition.settings import MODELS
 
 ACCURACIES = {
     "in_domain/average": "new items, training domains",
@@ -37,7 +38,6 @@ ACCURACIES = {
     "in_domain/domain_average": "domain, training domains",
 }
 BASELINE = "erm"
-ORDER = ("nvae", "diva", "augmented-dann", "dann", "irm", "erm")
 SAME = ("version", "data", "base", "size", "sample", "steps", "selection", "setting")  # of one study
 # what the published accuracies were made with, where a sweep can match it
 PUBLISHED_WITH = {
@@ -85,8 +85,8 @@ def latest(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def in_order(frame: pd.DataFrame) -> pd.DataFrame:
-    place = {name: number for number, name in enumerate(ORDER)}
-    return frame.sort_values(["model", "held_out", "seed"], key=lambda column: column.map(place).fillna(len(ORDER))
+    place = {name: number for number, name in enumerate(MODELS)}
+    return frame.sort_values(["model", "held_out", "seed"], key=lambda column: column.map(place).fillna(len(MODELS))
                              if column.name == "model" else column, kind="stable")  # fmt: skip
 
 

@@ -15,10 +15,10 @@ import pandas as pd
 
 from analysis.common.searches import FRACTION, SHOWN, STOPPED, best_of, scatter, steps_done, trials_of
 from analysis.common.tables import ERROR, Analysis, Result, main, plus_minus
+from sweeps.partition.settings import CONFIG, CRITERION
 
-JUDGED = "progress/criterion"  # what the search decided by
+JUDGED = f"progress/{CRITERION}"  # what the search decided by
 SAME = ("version", "model", "selection", "data", "base", "size", "sample", "steps", "held_out", "seed")
-CONFIG = "config."
 ACCURACIES = {"in_domain/average": "new items, training domains", "out_of_domain/average": "held-out domain"}
 RULES = {
     "training-domain-validation": "the accuracy on unseen items of the training domains",

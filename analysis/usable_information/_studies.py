@@ -26,9 +26,9 @@ from analysis.usable_information._runs import (
     over_seeds,
 )
 from infoscope import tracking
+from sweeps.usable_information.settings import FREQUENT
 
 TOKENS = 5  # shown for each class, the most helpful ones
-OFTEN = 6  # occurrences in a class's texts from which on a token is shown
 SCORES = {
     "pvi": "PVI",
     "loss": "loss",
@@ -86,7 +86,7 @@ def artefacts(runs: pd.DataFrame, words: Sequence[str]) -> Result:
     for _, run in runs.drop_duplicates(["data", "family"]).iterrows():
         table = tracking.table(run["run_id"], "artefacts")
         for label, own in table.groupby("label", sort=False):
-            best = own[own["occurrences"] >= OFTEN].nlargest(TOKENS, "mean_bits")
+            best = own[own["occurrences"] >= FREQUENT].nlargest(TOKENS, "mean_bits")
             rows.append(best.assign(data=run["data"], family=run["family"], input=run["transformation"], label=label))
     figures = pd.concat(rows, ignore_index=True)
     shown = figures.assign(
@@ -98,7 +98,7 @@ def artefacts(runs: pd.DataFrame, words: Sequence[str]) -> Result:
     text = shown.groupby(["data", "input", "family", "label"], sort=False)["told"].agg("; ".join).reset_index()
     caption = [
         f"The {TOKENS} tokens that help most to predict each class: H(y | x without the token) - H(y | x), bits, ± its "
-        f"standard error over texts (and occurrences), of tokens that occur {OFTEN} times or more in the class, in "
+        f"standard error over texts (and occurrences), of tokens that occur {FREQUENT} times or more in the class, in "
         f"{', '.join(f'{count:,.0f}' for count in sorted(set(runs['artefact_texts'])))} held-out texts. Tokens are "
         "words, and signs of punctuation apart from them, as published (the tokenizers' Whitespace). Members are not "
         "fitted again. The largest of many: a token that leads by its error only may lead by luck.",

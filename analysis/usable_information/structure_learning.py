@@ -21,6 +21,7 @@ from analysis.common.tables import Analysis, Claim, Result, difference_claim, ma
 from analysis.usable_information._runs import Z95, described, drawn_in
 from infoscope import tracking
 from infoscope.metrics import replicated
+from sweeps.usable_information.settings import SIMULATED
 
 OURS = "v-information"
 NAMES = {"v-information": "V-information", "knn": "nearest neighbours (typed)", "as-numbers": "KSG, labels as numbers",
@@ -39,7 +40,6 @@ FAMILIES = {
     "frames": "Family of the V-information: quadratic polynomials with a variance of 1/2; a frame is its 10 principal "
     "components.",
 }
-SIMULATED = "simulated"  # case: networks of our own making, not of a table
 
 
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:

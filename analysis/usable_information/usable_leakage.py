@@ -18,8 +18,9 @@ from analysis.common.tables import Analysis, Claim, Result, difference_claim, ma
 from analysis.usable_information._runs import described, drawn_in, over_seeds
 from infoscope import tracking
 from infoscope.metrics import replicated
+from sweeps.usable_information.settings import NOTHING
 
-NOTHING, FEATURES = "nothing", "features"
+FEATURES = "features"
 ORDER = (NOTHING, "linear", "softplus-50", "relu-50", "relu-50x50")  # of what was hidden from; models come by name
 LINEAR, OF_CLASS = "logistic", "z_y"  # the simplest reader, and the block that is to know nothing of the domain
 READER = {"linear": "logistic"}  # the family that looks as a network does from which is hidden, where the names differ

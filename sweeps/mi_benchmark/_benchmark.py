@@ -22,12 +22,12 @@ from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import batch_means_error, errors
 from infoscope.tracking import Pack, Profile, Report, Search, Sweep, grid
 from sweeps.embedding import needs_fine_tuning
-from sweeps.mi_benchmark._decoding import POSTERIOR, decode
+from sweeps.mi_benchmark._decoding import decode
 from sweeps.mi_benchmark._encoders import check_encoder
 from sweeps.mi_benchmark._pairs import DOMAINS, HELD_OUT, TRAINING, data_set, labels, pool_of, source_of
+from sweeps.mi_benchmark.settings import DECODING, ESTIMATORS, RECENT
 from sweeps.streams import stream
 
-ESTIMATORS = ("nwj", "js", "infonce", "dv", "mine", "smile-1", "smile-5", "smile-inf")
 CURVE_POINTS = 200
 FLOOR_BATCHES = 2000
 LARGE_BATCH, LARGE_BATCHES, SAME_PER_LARGE = 512, 10, 20  # of the held-out estimates
@@ -123,7 +123,7 @@ def check(cell: dict) -> None:
         source = [labels(cell["domain"], bits, cell["sources"]) for bits in cell["schedule_bits"]][0]
     else:
         source = schedule({name: value for name, value in cell.items() if name != "encoder"})[0]
-    if cell["bound"] == POSTERIOR:
+    if cell.get("kind") == DECODING:
         return
     if not 0 < cell["learning_rate"] < math.inf:
         raise ValueError(f"learning_rate is {cell['learning_rate']}; it must be positive and finite")
@@ -142,7 +142,7 @@ def cost(cell: dict) -> float:
     """
     side = {"gaussian": 0.0, "images": cell.get("size", 0) ** 2, "text": 768.0 * cell["sources"]}
     inputs = 2.0 * side.get(cell["domain"], 7680.0) * cell.get("channels", 1)
-    if cell["bound"] == POSTERIOR:
+    if cell.get("kind") == DECODING:
         return cell["decoder_steps"] * inputs * 1e5  # three folds, batches of 128, 256 units
     batch, width = cell["batch"], cell["width"]
     step = {
@@ -158,9 +158,9 @@ def trial(pack: Pack, report: Report) -> None:
     """Trains one critic per seed and objective of the pack on the same stream of pairs and reports every cell's
     estimates; decodes the labels for the cells that ask for that.
     """
-    trained = tuple(cell for cell in pack.cells if cell["bound"] != POSTERIOR)
+    trained = tuple(cell for cell in pack.cells if cell.get("kind") != DECODING)
     for cell in pack.cells:
-        if cell["bound"] == POSTERIOR:
+        if cell.get("kind") == DECODING:
             decode(cell, report)
     if trained:
         train(Pack(trained, pack.device), report)
@@ -215,7 +215,7 @@ def train(pack: Pack, report: Report) -> None:
                     estimates = trace.of(cell["bound"], member)[segment * pack.steps :] / NATS_PER_BIT
                     conclude(cell, segment, estimates, asked[cell["bound"]], report)
         report.save(training.state_dict)
-        report.progress(training.done / training.total, recent_mse_bits2=recent_error(training, first))
+        report.progress(training.done / training.total, **{RECENT: recent_error(training, first)})
 
     trace, example = training.trace, sources[-1].sample(2, stream(0, "example"))
     for member, cell in owners:

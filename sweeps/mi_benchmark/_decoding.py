@@ -17,9 +17,9 @@ from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.decodable.information import Decoding, decodable_information, decodable_information_of_items
 from infoscope.tracking import Profile, Report, grid
 from sweeps.mi_benchmark._pairs import folds_of, full_pool
+from sweeps.mi_benchmark.settings import DECODING
 from sweeps.streams import stream
 
-POSTERIOR = "posterior"  # in the place of a bound
 FOLDS = 3
 
 
@@ -31,7 +31,7 @@ def decoding_cells(profile: Profile, fields: dict[str, Any], **more: Any) -> lis
         return []
     decoder = "logistic" if fields["domain"] == "text" else "mlp"
     fields = {name: value for name, value in fields.items() if name != "batch"}
-    return grid(**fields | dict(bound=POSTERIOR, decoder=decoder, decoder_steps=profile.decoder_steps, seed=0) | more)
+    return grid(**fields | dict(kind=DECODING, decoder=decoder, decoder_steps=profile.decoder_steps, seed=0) | more)
 
 
 def decode(cell: dict, report: Report) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from infoscope.tracking import Profile, main
 from sweeps.mi_benchmark._benchmark import data_fields, profiles, sweep, training_cells
 from sweeps.mi_benchmark._decoding import decoding_cells
+from sweeps.mi_benchmark.settings import CRITICS
 
-CRITICS = ("inner", "bilinear", "separable", "joint")
 DOMAINS = ("gaussian", "images", "text", "mixture")
 
 PROFILES = profiles(

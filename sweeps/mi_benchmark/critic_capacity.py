@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from infoscope.tracking import Profile, main
-from sweeps.mi_benchmark._benchmark import ESTIMATORS, LAPTOP, PUBLISHED, SMOKE, sweep, training_cells
+from sweeps.mi_benchmark._benchmark import LAPTOP, PUBLISHED, SMOKE, sweep, training_cells
+from sweeps.mi_benchmark.settings import ESTIMATORS
 
 STUDIES = ("depth", "separable-depth", "width")
 JS_TRAINED = ("js", "smile-1", "smile-5", "smile-inf")  # one training

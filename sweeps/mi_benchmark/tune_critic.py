@@ -10,7 +10,8 @@ from __future__ import annotations
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from infoscope.tracking import Profile, Search, asha, main
-from sweeps.mi_benchmark._benchmark import ESTIMATORS, LAPTOP, PUBLISHED, SMOKE, sweep, training_cells
+from sweeps.mi_benchmark._benchmark import LAPTOP, PUBLISHED, SMOKE, sweep, training_cells
+from sweeps.mi_benchmark.settings import ESTIMATORS, SEARCHED
 
 SPACE = dict(domain="images", bits=4.0, depths=(1, 4), widths=(32, 512), batches=(32, 64, 128), bounds=ESTIMATORS)
 
@@ -21,7 +22,6 @@ PROFILES = {
     "laptop": Profile(**LAPTOP | SPACE | dict(trials=40, widths=(16, 128), steps=2000)),
     "paper": Profile(**PUBLISHED | SPACE | dict(trials=200)),
 }
-SEARCHED = ("bound", "learning_rate", "width", "depth", "batch")
 
 
 def cells(profile: Profile) -> list[dict]:

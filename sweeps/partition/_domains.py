@@ -14,6 +14,7 @@ from infoscope import data
 from infoscope.data import DomainDataset
 from infoscope.models.domain import MODELS, PUBLISHED, RULES, Accuracies, DomainFit, DomainModel, fit_domain
 from infoscope.tracking import Profile, Report
+from sweeps.partition.settings import CONFIG
 from sweeps.streams import stream
 
 DATA = ("crmnist", "rotated-mnist", "rotated-mnist-diva", "camelyon17")
@@ -55,7 +56,6 @@ QUICK: dict[str, dict[str, Any]] = {
 # "quick-item-sum": for |z_dy| NVAE pays batch x dimensions, here 512, times what its reference does
 ITEM_SUM = {"nvae": QUICK["nvae"] | {"l1_form": "item-sum"}}
 SETTINGS: dict[str, dict[str, dict[str, Any]]] = {"published": {}, "quick": QUICK, "quick-item-sum": QUICK | ITEM_SUM}
-CONFIG = "config."  # prefix of a cell's fields that are a model's configuration
 
 
 class Parts(NamedTuple):

@@ -21,10 +21,10 @@ from infoscope.data import DomainDataset
 from infoscope.models.domain import DomainModel, accuracies
 from infoscope.tracking import Pack, Profile, Report, Sweep, main
 from sweeps.partition import _domains
+from sweeps.partition.settings import ITEMS, PARTS
 from sweeps.streams import stream
 
-MODEL, ITEMS = "domain-model", "evaluation"  # names of what is logged
-PARTS = ("in-domain", "out-of-domain")  # of the items that are logged, by their code in `split`
+MODEL = "domain-model"  # the name of the logged model
 EXAMPLES = 2
 
 PUBLISHED = dict(

@@ -15,8 +15,8 @@ from optuna.distributions import FloatDistribution
 
 from infoscope.tracking import Pack, Profile, Report, Search, Sweep, asha, main
 from sweeps.partition import _domains, domain_partition
+from sweeps.partition.settings import CONFIG, CRITERION
 
-JUDGED = "criterion"
 SETS = {"training-domain-validation": "validation/average", "oracle": "test domain/average"}
 
 # what is searched: a setting and its range, as multiples of the setting's value in the profile
@@ -47,7 +47,7 @@ def fields(profile: Profile) -> dict:
     ranges = RANGES[profile.model]
     # the weights of all blocks: those that are not named would be 0
     weights = [f"l1.{block}" for block in _domains.setting_of(given, "l1")] if "l1.z_dy" in ranges else []
-    spelt = {_domains.CONFIG + name: _domains.setting_of(given, name) for name in dict.fromkeys((*ranges, *weights))}
+    spelt = {CONFIG + name: _domains.setting_of(given, name) for name in dict.fromkeys((*ranges, *weights))}
     return shared | given | spelt
 
 
@@ -62,8 +62,8 @@ def space(profile: Profile) -> dict:
     whole = fields(profile)
     found = {}
     for name, (low, high) in RANGES[profile.model].items():
-        value = whole[_domains.CONFIG + name]
-        found[_domains.CONFIG + name] = FloatDistribution(low * value, high * value, log=True)
+        value = whole[CONFIG + name]
+        found[CONFIG + name] = FloatDistribution(low * value, high * value, log=True)
     return found
 
 
@@ -86,13 +86,13 @@ def trial(pack: Pack, report: Report) -> None:
         value = terms.get(SETS[cell["selection"]], math.nan)
         best = value if cell["selection"] == "oracle" else max((best, value), key=_finite)  # it may not choose a step
         if math.isfinite(value) and share < 1:
-            report.progress(share, **{JUDGED: best})
+            report.progress(share, **{CRITERION: best})
 
     fit = _domains.trained(cell, parts, report, pack.device, heard)
     report.metrics(cell, _domains.outcome(fit))
     domain_partition.measure(fit.model, parts, cell, report)
     domain_partition.keep(fit.model, parts, cell, report)
-    report.progress(1.0, **{JUDGED: math.nan if fit.ended == "diverged" else fit.criterion})
+    report.progress(1.0, **{CRITERION: math.nan if fit.ended == "diverged" else fit.criterion})
 
 
 def _finite(value: float) -> float:
@@ -109,7 +109,7 @@ SWEEP = Sweep(
     choices={"models": tuple(RANGES)},
     check=check,
     cost=_domains.cost,
-    search=Search(JUDGED, "max", scheduler=asha, space=space, trials=lambda profile: profile.trials, seed=0),
+    search=Search(CRITERION, "max", scheduler=asha, space=space, trials=lambda profile: profile.trials, seed=0),
     version=2,
 )
 

@@ -46,13 +46,13 @@ from sweeps.usable_information._data import (
     task_of,
 )
 from sweeps.usable_information._text_families import STEPS, SequenceClassifiers, epoch_curve, member
+from sweeps.usable_information.settings import FREQUENT
 
 LN2 = math.log(2.0)
 OF_PAIRS = ("hypothesis", "premise", "raw_overlap", "overlap")
 WORDLESS = ("length", "null")  # leave nothing for families that weigh words
 TRANSFORMATIONS = ("std", "shuffled", *WORDLESS, *OF_PAIRS)
 EXCERPT = 600  # characters of a text that are kept in the table of items
-FREQUENT = 6  # times that a token occurs at least, to be told of
 MINIMUM = {"items": 0, "measured": 0, "folds": 3, "epochs": 1, "batch": 1, "max_length": 3, "artefacts": 0, "seed": 0}
 
 PUBLISHED = dict(

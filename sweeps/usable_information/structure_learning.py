@@ -34,6 +34,7 @@ from infoscope.estimators.families.protocol import Family
 from infoscope.metrics.v_information import structure
 from infoscope.metrics.v_information.measures import CROSS_FITTED, IN_SAMPLE
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
+from sweeps.usable_information.settings import SIMULATED
 
 K, FOLDS = 5, 5
 STATES, SCALE = 10, 1.0  # of the discrete stars
@@ -41,7 +42,6 @@ VARIABLES = 7  # of the stars
 NETWORK = 660  # samples of the HPN-DREAM in-silico network
 CODE = 10  # dimensions of an encoded frame
 DIGITS_AT = 3  # times as large as they come, so that a digit is not lost among 64 x 64 pixels
-SIMULATED = "simulated"
 MINIMUM = {"n": 20, "sets": 2, "frames": 3, "block": 0}
 
 

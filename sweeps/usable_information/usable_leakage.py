@@ -29,6 +29,7 @@ from infoscope.models.domain import extract_blocks
 from infoscope.tracking import Pack, Profile, Report, Sweep, arrays, grid, load_model, main, runs
 from sweeps.partition import domain_partition
 from sweeps.streams import stream
+from sweeps.usable_information.settings import NOTHING
 
 NETWORKS = {
     "linear": Network(()),
@@ -42,7 +43,6 @@ FAMILIES: Mapping[str, Family] = {
     "knn": NearestNeighbours(),
     "kernel": Kernel(),
 }
-NOTHING = "nothing"  # hidden: an autoencoder only
 TOGETHER = "all blocks"
 REPRESENTATIONS = ("mean", "draw")
 SIDE = 14  # pixels to which MNIST is reduced

@@ -28,8 +28,8 @@ def _figures(cell, bits, mean, variance):
 def made_up():
     """A function: cells, and (cell, bits) -> (mean, variance) of the estimates in bits -> the runs.
 
-    Without the second, estimates are 2 % low, plus a little that differs by seed and field. A cell whose bound is
-    "posterior" decodes `decodes` of the nominal MI.
+    Without the second, estimates are 2 % low, plus a little that differs by seed and field. A cell whose kind is
+    "decoding" decodes `decodes` of the nominal MI.
     """
 
     def build(cells, estimates=None, decodes=0.9, accuracy=0.99, error=0.01):
@@ -41,7 +41,7 @@ def made_up():
             row |= {"start": pd.Timestamp("2026-01-01"), "tags": {"infoscope.code": "abc"}}
             rng = np.random.default_rng([cell["seed"], *repr(sorted(map(str, given.items()))).encode()])
             for bits in cell["schedule_bits"]:
-                if cell["bound"] == "posterior":
+                if cell.get("kind") == "decoding":
                     figures = {"decodable_bits": decodes(cell) * bits if callable(decodes) else decodes * bits}
                     bounds = [figures["decodable_bits"] + side * 4.3 * error for side in (-1, 1)]  # three folds
                     figures |= dict(zip(("decodable_low_bits", "decodable_high_bits"), bounds))

@@ -172,7 +172,7 @@ def test_pairs_are_of_seeds_that_were_run_at_both():
 
 
 def test_runs_that_only_decode_are_no_training(made_up):
-    runs = made_up([dict(domain="text", bound="posterior")])
+    runs = made_up([dict(domain="text", kind="decoding")])
     with pytest.raises(ValueError, match="some must have trained a critic"):
         trained_and_decoded(runs)
 
@@ -181,8 +181,8 @@ def test_a_true_mi_decoded_twice_gives_the_latest(made_up):
     """Two schedules that both hold 2 bits, the second decoded later."""
     runs = made_up([
         dict(domain="text", bound="dv", schedule_bits=[2.0]),
-        dict(domain="text", bound="posterior", schedule_bits=[2.0, 4.0]),
-        dict(domain="text", bound="posterior", schedule_bits=[2.0]),
+        dict(domain="text", kind="decoding", schedule_bits=[2.0, 4.0]),
+        dict(domain="text", kind="decoding", schedule_bits=[2.0]),
     ], decodes=lambda cell: 0.5 if len(cell["schedule_bits"]) == 2 else 0.9)  # fmt: skip
     runs["start"] = pd.to_datetime(["2026-01-01", "2026-01-02", "2026-01-03"])
     trained, decoded, _ = trained_and_decoded(runs, axes=("schedule_bits",))

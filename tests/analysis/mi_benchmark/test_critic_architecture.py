@@ -17,7 +17,7 @@ def cells(domains=("gaussian", "images", "text"), bounds=("dv", "smile-5"), seed
         for sources in (10, 20) if domain == "gaussian" else (10,):
             yield dict(domain=domain, bound=bound, critic=critic, seed=seed, sources=sources, schedule_bits=list(bits))
     for domain in set(domains) - {"gaussian"}:
-        yield dict(domain=domain, bound="posterior", schedule_bits=list(bits))
+        yield dict(domain=domain, kind="decoding", schedule_bits=list(bits))
 
 
 def as_in_the_paper(cell, bits):

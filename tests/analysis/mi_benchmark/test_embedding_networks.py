@@ -16,7 +16,7 @@ def cells(pools=("imdb-bert", "imdb-roberta"), bounds=("dv", "smile-5"), seeds=(
     for pool, bound, critic, seed in itertools.product(pools, bounds, ("bilinear", "joint"), seeds):
         yield dict(domain="text", pool=pool, bound=bound, critic=critic, seed=seed, schedule_bits=[2.0, 6.0])
     for pool in pools if decode else ():
-        yield dict(domain="text", pool=pool, bound="posterior", schedule_bits=[2.0, 6.0])
+        yield dict(domain="text", pool=pool, kind="decoding", schedule_bits=[2.0, 6.0])
 
 
 def what_is_left(cell, bits):

@@ -16,7 +16,7 @@ def cells(bounds=BOUNDS, seeds=(0, 1, 2), schedule=(2.0, 10.0)):
     for domain, bound, seed in itertools.product(("text", "gaussian", "images"), bounds, seeds):
         yield dict(domain=domain, bound=bound, seed=seed, schedule_bits=list(schedule))
     for domain in ("images", "text"):
-        yield dict(domain=domain, bound="posterior", schedule_bits=list(schedule))
+        yield dict(domain=domain, kind="decoding", schedule_bits=list(schedule))
 
 
 def test_ours_the_oracle_and_the_paper_side_by_side(made_up):
@@ -97,7 +97,7 @@ def test_domains_with_different_estimators_cannot_be_compared(made_up):
 
 def test_without_decoding_nothing_is_claimed_of_that_truth(made_up):
     runs = made_up(cells())
-    _, both, _ = ANALYSIS.analyse(runs[runs["bound"] != "posterior"], ARGUMENTS)
+    _, both, _ = ANALYSIS.analyse(runs[runs["kind"] != "decoding"], ARGUMENTS)
     told = {claim.evidence for claim in both.claims if "decodable" in claim.statement}
     assert told == {"no labels were decoded."}
     assert set(both.text.set_index("domain").loc["text", "decodable MI (bits)"]) == {"not decoded"}

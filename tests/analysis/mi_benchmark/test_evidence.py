@@ -19,7 +19,7 @@ def evidence_of(made_up):
     def build(**declared):
         cells = [dict(domain="text", bound=bound, seed=seed, schedule_bits=[4.0, 2.0])
                  for bound in ("nwj", "dv") for seed in (0, 1)]  # fmt: skip
-        runs = made_up([*cells, dict(domain="text", bound="posterior", schedule_bits=[2.0, 4.0])])
+        runs = made_up([*cells, dict(domain="text", kind="decoding", schedule_bits=[2.0, 4.0])])
         found = []
         analysis = Analysis("made-up", Benchmark(lambda evidence: found.append(evidence) or [], **declared))
         assert analysis.analyse(runs, analysis.arguments([])) == []

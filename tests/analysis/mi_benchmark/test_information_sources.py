@@ -27,7 +27,7 @@ def decoding(numbers=NUMBERS, domains=("images", "text")):
     for domain, number in itertools.product(domains, numbers):
         truths = sorted({1.0, number / 2, float(number)})
         rows = {"rows": math.isqrt(number)} if domain == "images" else {}
-        yield dict(domain=domain, sources=number, bound="posterior", schedule_bits=truths, size=60) | rows
+        yield dict(domain=domain, sources=number, kind="decoding", schedule_bits=truths, size=60) | rows
 
 
 def up_to(limits):

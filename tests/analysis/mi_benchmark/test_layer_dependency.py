@@ -29,7 +29,7 @@ def cells(seeds=(0, 1, 2), bounds=("dv", "smile-5"), domains=("images", "text"))
 
 
 DECODING = [
-    dict(domain=domain, bound="posterior", encoder="identity", statistics="none", schedule_bits=[2.0, 6.0])
+    dict(domain=domain, kind="decoding", encoder="identity", statistics="none", schedule_bits=[2.0, 6.0])
     for domain in ("images", "text")
 ]
 

@@ -18,7 +18,7 @@ def cells(bounds=("mine", "smile-inf", "dv"), seeds=(0, 1, 2), decode=True, etas
     for eta, bound, seed in itertools.product(etas, bounds, seeds):
         yield added | dict(nuisance=eta, bound=bound, seed=seed)
     for eta in etas if decode else ():
-        yield added | dict(nuisance=eta, bound="posterior")
+        yield added | dict(nuisance=eta, kind="decoding")
 
 
 def falling(cell, bits):
@@ -89,7 +89,7 @@ def test_without_decoding_or_with_broken_runs_nothing_is_claimed_of_the_truth(ma
 def test_accuracy_and_decodable_mi_are_of_the_latest_decoding(made_up, verdicts):
     """An older decoding with fewer steps, which lost the labels at every eta but 0."""
     older = made_up(
-        [cell | {"decoder_steps": 30} for cell in cells() if cell["bound"] == "posterior"],
+        [cell | {"decoder_steps": 30} for cell in cells() if cell.get("kind") == "decoding"],
         decodes=lambda cell: 0.99 if cell["nuisance"] == 0 else 0.2,
         accuracy=0.5,
     ).assign(start=pd.Timestamp("2025-01-01"))

@@ -20,9 +20,7 @@ def cells(sides=(10, 20, 100), bounds=("dv", "js"), seeds=(0, 1, 2)):
         yield dict(domain="images", size=side, bound=bound, seed=seed, sources=1, schedule_bits=[1.0], steps=20_000)
 
 
-DECODING = [
-    dict(domain="images", size=side, bound="posterior", sources=1, schedule_bits=[1.0]) for side in (10, 20, 100)
-]
+DECODING = [dict(domain="images", size=side, kind="decoding", sources=1, schedule_bits=[1.0]) for side in (10, 20, 100)]
 
 
 def right(cell, bits):

@@ -8,6 +8,7 @@ import torch
 
 from infoscope.tracking import Pack
 from sweeps.mi_benchmark._pairs import HELD_OUT, source_of
+from sweeps.mi_benchmark.settings import DECODING
 from tests.sweeps.recorder import Recorder
 
 NAMES = (
@@ -41,7 +42,7 @@ def test_every_profile_says_which_cells_there_are(name, embedded):
         )
         keys = {module.SWEEP.key(cell) for cell in cells}
         assert len(keys) == len(cells) > 0
-        assert {cell["bound"] for cell in cells} - {"posterior"} == set(module.PROFILES[profile].bounds)
+        assert {cell["bound"] for cell in cells if cell.get("kind") != DECODING} == set(module.PROFILES[profile].bounds)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -97,14 +98,14 @@ def test_capacity_has_depth_of_two_critics_and_width():
 
 def test_nuisance_decodes_at_every_eta():
     found = cells("nuisance", images="digits")
-    of = {bound: {c["nuisance"] for c in found if c["bound"] == bound} for bound in ("dv", "posterior")}
-    assert of["dv"] == of["posterior"] == {round(0.1 * k, 1) for k in range(11)}
+    of = [{c["nuisance"] for c in found if c.get(name) == of} for name, of in (("bound", "dv"), ("kind", DECODING))]
+    assert of[0] == of[1] == {round(0.1 * k, 1) for k in range(11)}
     assert all(c["channels"] == 3 for c in found)
 
 
 def test_layers_are_those_of_a_resnet_50():
     every = cells("layer_dependency", bounds="dv", seeds="0", images="digits", text="generated-sentences")
-    found = [cell for cell in every if cell["bound"] == "dv"]
+    found = [cell for cell in every if cell.get("bound") == "dv"]
     layers = [c["layer"] for c in found if c["encoder"] == "resnet"]
     assert len(layers) == len(set(layers)) >= 18  # the stem, 16 blocks, the pooled features
     invertible = {(c["encoder"], c["statistics"]) for c in found} - {("resnet", "none")}
@@ -122,13 +123,13 @@ def test_the_smallest_packs_of_a_study_run(name, embedded):
     kinds = {}
     for pack in packs:
         cell = next(iter(pack.values()))
-        kinds.setdefault((cell.get("encoder"), cell.get("statistics"), cell["bound"] == "posterior"), pack)
-    recorder = Recorder("bound", "encoder", "statistics", "nuisance", "pool")
+        kinds.setdefault((cell.get("encoder"), cell.get("statistics"), cell.get("kind")), pack)
+    recorder = Recorder("kind", "bound", "encoder", "statistics", "nuisance", "pool")
     for pack in kinds.values():
         module.SWEEP.trial(Pack(tuple(pack.values())), recorder)
     assert len(recorder.finals) >= len(kinds)
     for key, final in recorder.finals.items():
-        figure = "at 2 bits/decodable_bits" if key[0] == "posterior" else "mse_bits2"
+        figure = "at 2 bits/decodable_bits" if key[0] == DECODING else "mse_bits2"
         assert math.isfinite(final[figure]), key
 
 

@@ -1,0 +1,5 @@
+"""What the sweeps of usable information and their analyses both name."""
+
+SIMULATED = "simulated"  # a case of structure-learning: networks of our own making, not of a table
+NOTHING = "nothing"  # from which usable-leakage hides: an autoencoder only
+FREQUENT = 6  # occurrences in the texts of a class from which on dataset-difficulty tells of a token
