@@ -20,7 +20,7 @@ from analysis.common.tables import LONGEST_NAME, Analysis, Claim, Result, file_n
 from infoscope.__main__ import main as command_line
 from infoscope.tracking import Sweep, arrays, log_results
 from infoscope.tracking import cli as commands
-from infoscope.tracking.scheduling.worker import Assignment, Report
+from infoscope.tracking.scheduling.worker import Assignment, RecordedReport
 from infoscope.tracking.store.store import Store, StoreUnreachable
 
 REPOSITORY = Path(__file__).parents[1]
@@ -184,7 +184,7 @@ def report(tmp_path):
     cell = {"a": 1}
     store = Store("sqlite:///nowhere.db", "demo", "1")
     assignment = Assignment({"key": cell}, {}, {}, store, tmp_path / "records", "cpu", "here", 1.0)
-    return Report(assignment, lambda told: None), cell
+    return RecordedReport(assignment, lambda told: None), cell
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -1,6 +1,4 @@
-"""A Recorder that keeps tables and arrays by their names, and lets a member fail by itself."""
-
-import contextlib
+"""A Recorder that keeps tables and arrays by their names, and lets what a member raises through."""
 
 from tests.sweeps.recorder import Recorder
 
@@ -19,7 +17,3 @@ class Keeper(Recorder):
     def progress(self, fraction, **metrics):
         super().progress(fraction, **metrics)
         self.fractions.append(fraction)
-
-    @contextlib.contextmanager
-    def member(self, cell):
-        yield

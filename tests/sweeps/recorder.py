@@ -2,8 +2,10 @@
 
 import torch
 
+from infoscope.tracking import Report
 
-class Recorder:
+
+class Recorder(Report):
     """Keeps what a trial reports, by the values of the cell that are named in `by`."""
 
     def __init__(self, *by):
@@ -11,9 +13,6 @@ class Recorder:
 
     def key(self, cell):
         return tuple(cell.get(name) for name in self.by)
-
-    def restore(self):
-        return None
 
     def save(self, state):
         state()

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from infoscope.tracking import Profile, Sweep, arrays, curve, table
 from infoscope.tracking.checks import storable_text
-from infoscope.tracking.scheduling.worker import Assignment, Report
+from infoscope.tracking.scheduling.worker import Assignment, RecordedReport
 from infoscope.tracking.sending.flush import close_all, header_tags
 from infoscope.tracking.store.store import ERROR, SET_ASIDE, Store, values
 
@@ -66,7 +66,7 @@ def reporting(store, cell=None, **tags):
     cell = {"seed": 0} if cell is None else cell
     folder = Path.cwd() / "records"
     assignment = Assignment({key: cell}, {}, {key: tags}, store, folder, "cpu", platform.node(), 1.0)
-    report = Report(assignment, lambda told: None)
+    report = RecordedReport(assignment, lambda told: None)
     report.records[0].begin(cell, header_tags(key, cell, tags), None)
     return report, report.records[0], cell
 

@@ -10,7 +10,7 @@ import pytest
 
 from infoscope.tracking import arrays, attach, curve, load_model, log_results, parents, runs, table
 from infoscope.tracking.record import Record, records
-from infoscope.tracking.scheduling.worker import Assignment, Report
+from infoscope.tracking.scheduling.worker import Assignment, RecordedReport
 from infoscope.tracking.sending.flush import Flusher, close, close_all, header_tags, send
 from infoscope.tracking.store.store import Store, StoreUnreachable
 
@@ -182,7 +182,7 @@ def test_a_finished_cell_is_read_back_with_its_values_metrics_and_table(tmp_path
 def test_arrays_are_read_back_without_a_pickle(tmp_path, store):
     cell = {"a": 8}
     assignment = Assignment({"items": cell}, {}, {"items": {}}, store, tmp_path, "cpu", "here", 1.0)
-    report = Report(assignment, lambda told: None)
+    report = RecordedReport(assignment, lambda told: None)
     report.records[0].begin(cell, header_tags("items", cell, {"infoscope.profile": "laptop"}), None)
     report.arrays(cell, "items", {"x": np.arange(6, dtype=np.uint8).reshape(2, 3), "name": np.array(["a", "b"])})
     with pytest.raises(TypeError, match="'y' of more holds Python objects"):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from infoscope.tracking import Pack, Profile, Search, Sweep, grid
+from infoscope.tracking import Pack, Profile, Report, Search, Sweep, grid
 from infoscope.tracking.sweep import names
 
 
@@ -143,3 +143,25 @@ def test_a_boolean_setting_is_true_or_false():
 def test_bad_profile_or_setting(name, overrides, words):
     with pytest.raises(ValueError, match=words):
         sweep([]).profile(name, overrides)
+
+
+def test_a_trial_here_takes_reports_of_ones_own_and_names_the_protocol():
+    class Kept(Report):
+        def __init__(self):
+            self.values = {}
+
+        def metrics(self, cell, values, step=0):
+            self.values |= values
+
+    def trial(pack, report):
+        with report.member(pack.cells[0]):
+            report.metrics(pack.cells[0], {"loss": 1.0})
+        report.progress(1.0)
+        assert report.restore() is None
+
+    sweep, pack = Sweep("here", lambda profile: [{"a": 1}], trial, {}), Pack(({"a": 1},))
+    kept = Kept()
+    sweep.run_here(pack, kept)
+    assert kept.values == {"loss": 1.0}
+    with pytest.raises(TypeError, match=r"must be an infoscope.tracking.Report .*, got dict without metrics, curve,"):
+        sweep.run_here(pack, {})

@@ -15,7 +15,7 @@ from infoscope.metrics.partition.report import compare
 from infoscope.models.domain import MODELS
 from infoscope.tracking import arrays, load_model, runs
 from infoscope.tracking.models import write_model
-from infoscope.tracking.scheduling.worker import Assignment, Report
+from infoscope.tracking.scheduling.worker import Assignment, RecordedReport
 from infoscope.tracking.sending.flush import close, header_tags
 from infoscope.tracking.store.store import Store
 
@@ -44,7 +44,7 @@ def log(store, folder, name, seed, module=None, stored=None, damage=None, versio
     cell = {"model": name, "seed": seed, "data": "made up"}
     key = f"{name}-{seed}" + (f"-{version}" if version != "1" else "")
     assignment = Assignment({key: cell}, {}, {key: {}}, store, folder, "cpu", "here", 1.0)
-    report = Report(assignment, lambda told: None)
+    report = RecordedReport(assignment, lambda told: None)
     (record,) = report.records
     tags = {"infoscope.profile": "laptop", "infoscope.version": version}
     record.begin(cell, header_tags(key, cell, tags), None)

@@ -9,7 +9,10 @@ import pytest
 
 from infoscope.tracking import Report, grid
 from infoscope.tracking.scheduling.placement import Memory, Probe, Reader, measure, probe_on_gpus, share, shares, worst
-from infoscope.tracking.sweep import Pack
+from infoscope.tracking.scheduling.worker import RecordedReport
+from infoscope.tracking.sweep import REPORTED, Pack
+from tests.sweeps.keeper import Keeper
+from tests.sweeps.recorder import Recorder
 
 GIB = 2**30
 
@@ -71,13 +74,12 @@ def test_a_trial_without_progress_is_measured_at_its_end():
     assert measure(quick, Pack(({"width": 1},)), FakeReader()).peak == 5
 
 
-def test_a_probe_takes_what_a_report_takes():
-    """Every public method of a report, with the same arguments: else a trial would fail in its probe only."""
-    for name, method in inspect.getmembers(Report, inspect.isfunction):
-        if not name.startswith("_"):
-            assert list(inspect.signature(getattr(Probe, name)).parameters) == list(
-                inspect.signature(method).parameters
-            )
+@pytest.mark.parametrize("kind", [Probe, RecordedReport, Recorder, Keeper])
+def test_every_report_takes_what_the_protocol_takes(kind):
+    """With the same arguments: else a trial would fail in its probe, or in its test, only."""
+    for name in REPORTED:
+        of_kind, of_protocol = (list(inspect.signature(getattr(of, name)).parameters) for of in (kind, Report))
+        assert of_kind == of_protocol, name
 
 
 def packs(*widths, seeds=(0,)):

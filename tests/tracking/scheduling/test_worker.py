@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from infoscope.tracking import runs
-from infoscope.tracking.scheduling.worker import Assignment, Report, work
+from infoscope.tracking.scheduling.worker import Assignment, RecordedReport, work
 from infoscope.tracking.store.store import Store
 
 
@@ -124,7 +124,7 @@ REFUSED = {
 def test_what_could_not_be_stored_is_refused_at_once(assignment, what):
     """With a sentence, and nothing of it is in the record."""
     bad, words = REFUSED[what]
-    report = Report(assignment, lambda told: None)
+    report = RecordedReport(assignment, lambda told: None)
     for record in report.records:
         record.begin({}, {}, None)
     before = [path.read_bytes() for path in sorted(assignment.records.rglob("*.jsonl"))]
@@ -242,7 +242,7 @@ def test_what_recording_takes_is_counted_once(assignment):
 
 def test_a_report_of_a_plain_sweep_needs_no_metrics(assignment):
     told = []
-    report = Report(assignment, told.append)
+    report = RecordedReport(assignment, told.append)
     report._told -= 2.0
     report.progress(0.5)
     report.progress(0.6)

@@ -12,7 +12,7 @@ from mlflow.exceptions import MlflowException
 
 from infoscope.tracking import curve
 from infoscope.tracking.record import Record, records
-from infoscope.tracking.scheduling.worker import Assignment, Report, _flusher, work
+from infoscope.tracking.scheduling.worker import Assignment, RecordedReport, _flusher, work
 from infoscope.tracking.sending import checkpoint
 from infoscope.tracking.sending.checkpoint import TAG, Checkpoint
 from infoscope.tracking.sending.flush import Flusher, close_all
@@ -121,7 +121,7 @@ def test_a_copy_that_is_not_whole_is_not_used(assignment, at_once, tmp_path, cap
 
 @pytest.mark.parametrize("tag", ["[1]", '{"file": "../../etc/passwd", "time": 1, "sha256": ""}', "no JSON"])
 def test_a_tag_that_names_no_checkpoint_is_passed_over(assignment, tag, caplog):
-    report = Report(assignment, lambda told: None)
+    report = RecordedReport(assignment, lambda told: None)
     run = assignment.store.client.create_run(
         assignment.store.experiment_id, tags={"infoscope.key": "one", TAG: tag, "test": tag}
     )

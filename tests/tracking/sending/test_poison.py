@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from infoscope.tracking import Profile, Report, Search, Sweep, log_results, parents, runs
+from infoscope.tracking import Profile, Search, Sweep, log_results, parents, runs
 from infoscope.tracking.scheduling.search import SearchState
-from infoscope.tracking.scheduling.worker import Assignment
+from infoscope.tracking.scheduling.worker import Assignment, RecordedReport
 from infoscope.tracking.sending.flush import header_tags
 from infoscope.tracking.sending.sync import sync
 from infoscope.tracking.status import status
@@ -149,7 +149,7 @@ def test_a_metric_may_not_hide_a_column(folder, name):
     cell = {"width": 3}
     store = Store.open("named", create=True)
     assignment = Assignment({"one": cell}, {}, {"one": {}}, store, folder / "records", "cpu", "here", 1.0)
-    report = Report(assignment, lambda told: None)
+    report = RecordedReport(assignment, lambda told: None)
     report.records[0].begin(cell, {}, None)
     with pytest.raises(ValueError, match=f"the name of a metric is '{name}', which"):
         report.metrics(cell, {name: 1.0})

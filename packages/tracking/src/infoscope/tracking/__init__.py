@@ -2,7 +2,7 @@
 
 Sweep, Profile, grid            declare what to run
 Search, asha                    ... with early stopping, or as a search of a space
-Pack, Report                    what a trial gets
+Pack, Report                    what a trial gets; a Report of your own inherits from it (Sweep.run_here)
 run, main, Summary              run it (from Python, from the command line)
 runs, curve, table, arrays, parents    read the record back
 attach, log_results             add a report or a figure to an invocation, what a later evaluation found to a run
@@ -15,10 +15,9 @@ from infoscope.tracking.cli import main
 from infoscope.tracking.models import load_model
 from infoscope.tracking.scheduling.driver import run
 from infoscope.tracking.scheduling.watch import Summary
-from infoscope.tracking.scheduling.worker import Report
 from infoscope.tracking.store.publish import publish
 from infoscope.tracking.store.store import StoreUnreachable, arrays, attach, curve, log_results, parents, runs, table
-from infoscope.tracking.sweep import Pack, Profile, Search, Sweep, asha, grid
+from infoscope.tracking.sweep import Pack, Profile, Report, Search, Sweep, asha, grid
 
 __all__ = [
     "Pack", "Profile", "Report", "Search", "StoreUnreachable", "Summary", "Sweep", "arrays", "asha", "attach", "curve",

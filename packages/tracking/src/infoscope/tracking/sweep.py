@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from infoscope.tracking.checks import (
     PARAM_LENGTH,
@@ -130,7 +131,7 @@ class Sweep:
 
     name: str
     cells: Callable[[Profile], Iterable[Cell]]
-    trial: Callable[[Pack, Any], None]
+    trial: Callable[[Pack, Report], None]
     profiles: Mapping[str, Profile]
     resources: Mapping[str, float] = field(default_factory=lambda: {"cpu": 1})
     axes: Sequence[str] = ("seeds",)
@@ -216,6 +217,16 @@ class Sweep:
             raise ValueError(f"a tag of sweep {self.name} is {name!r}, by which runs are found; name it otherwise")
         return tags
 
+    def run_here(self, pack: Pack, report: Report) -> None:
+        """One trial in this process, without Ray and MLflow. Raises TypeError for a report that is no `Report`."""
+        missing = [name for name in REPORTED if not callable(getattr(report, name, None))]
+        if missing:
+            raise TypeError(
+                f"report must be an infoscope.tracking.Report (inherit from it), got {type(report).__name__} without "
+                f"{', '.join(missing)}."
+            )
+        self.trial(pack, report)
+
     def packs(self, cells: Mapping[str, Cell], device: str) -> list[dict[str, Cell]]:
         """The cells grouped into trials for a device ("cpu" or "gpu"), costliest first."""
         fields = (self.pack_by or {}).get(device)
@@ -243,6 +254,74 @@ class Pack:
         if not values or any(value != values[0] for value in values):
             raise AttributeError(f"the cells of this pack do not share one value of {name!r}")
         return values[0]
+
+
+class Report(Protocol):
+    """What a trial may call. A class of one's own that inherits from it overrides what it is to keep; the rest does
+    nothing.
+    """
+
+    def metrics(self, cell: Cell, values: Mapping[str, float], step: int = 0) -> None:
+        """Numbers of a cell at a step. A curve is a name reported at many steps (keep it to some hundreds; see
+        `table`). Of a step that is reported again, the last value counts. MLflow has no infinities: they are stored as
+        NaN.
+
+        Raises ValueError for a name or a step that MLflow would not take, for a name of the cell's fields or of the
+        columns that every run has (see `store.runs`), and for what is no number.
+        """
+
+    def curve(self, cell: Cell, values: Mapping[str, float], step: int) -> None:
+        """Numbers of a cell at one of many steps, shown before all others: its learning curves (some hundreds of points
+        each). Read back by the names given here. Raises ValueError like `metrics`.
+        """
+
+    def constants(self, cell: Cell, values: Mapping[str, float]) -> None:
+        """Numbers of a cell that are known without its training, such as an exact solution or a number of items. They
+        are no metrics: they stand in a table of the run's description, and `runs` has them as columns like metrics.
+        Raises ValueError like `metrics`.
+        """
+
+    def table(self, cell: Cell, name: str, columns: Mapping[str, Any]) -> None:
+        """A table of a cell, such as a value per step, as the artifact NAME.parquet. Raises ValueError for a name that
+        is no plain file name, and for columns of which there is no such file.
+        """
+
+    def arrays(self, cell: Cell, name: str, arrays: Mapping[str, Any]) -> None:
+        """Arrays of a cell, such as the items a model is to be evaluated on, as the artifact NAME.npz (compressed).
+        Raises TypeError for an array of Python objects, which could only be stored as a pickle, ValueError for a name
+        that is no plain file name, or one of an array that is no text, or that NumPy takes for an argument of its own.
+        """
+
+    def model(self, cells: Sequence[Cell], name: str, module: Any, example: Mapping[str, Any]) -> None:
+        """A trained model, shown at the runs of all the cells that share its training; see `models.write_model`.
+        Raises ValueError for a name that is no plain file name.
+        """
+
+    def progress(self, fraction: float, **metrics: float) -> None:
+        """How much of the pack is done, in [0, 1], with the metrics a scheduler decides by. Returns quickly; call it
+        often. Under a search, a scheduler hears of every hundredth of the work, and may end the trial in this call.
+
+        Raises ValueError for a fraction outside of [0, 1], for a metric that `metrics` would not take or whose name has
+        another use, and when the search's metric is not among them.
+        """
+
+    def member(self, cell: Cell) -> contextlib.AbstractContextManager[None]:
+        """What is done for one cell of the pack only: an exception inside fails this cell, and the others go on."""
+        return contextlib.nullcontext()
+
+    def save(self, state: Callable[[], Mapping[str, Any]]) -> None:
+        """Keeps what `state()` gives, tensors and plain values, from which `restore` continues; now and then, not at
+        every call.
+        """
+
+    def restore(self) -> Mapping[str, Any] | None:
+        """The state last saved for this pack by a process that did not finish; None when there is none. To be called
+        before the first report: an attempt that does not go on from a state has nothing to do with those before it,
+        and gets runs of its own.
+        """
+
+
+REPORTED = [name for name in vars(Report) if not name.startswith("_")]
 
 
 def varying(cells: Iterable[Cell]) -> list[str]:

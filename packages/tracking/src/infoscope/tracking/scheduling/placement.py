@@ -6,7 +6,6 @@ to its part of the memory, so the fraction has to be one that fits.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import math
 from collections import Counter
@@ -14,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from infoscope.tracking.store.store import first_line
-from infoscope.tracking.sweep import Cell, Pack, canonical
+from infoscope.tracking.sweep import Cell, Pack, Report, canonical
 
 log = logging.getLogger(__name__)
 
@@ -48,41 +47,14 @@ class _Reached(BaseException):
     """The first report of progress. Not an Exception, so that no trial takes it for a failure of its own."""
 
 
-class Probe:
-    """Stands in for a `Report`: records nothing, and ends the trial at its first report of progress."""
-
-    def metrics(self, cell: Cell, values: Mapping[str, float], step: int = 0) -> None:
-        pass
-
-    def curve(self, cell: Cell, values: Mapping[str, float], step: int) -> None:
-        pass
-
-    def constants(self, cell: Cell, values: Mapping[str, float]) -> None:
-        pass
-
-    def table(self, cell: Cell, name: str, columns: Mapping[str, Any]) -> None:
-        pass
-
-    def arrays(self, cell: Cell, name: str, arrays: Mapping[str, Any]) -> None:
-        pass
-
-    def model(self, cells: Sequence[Cell], name: str, module: Any, example: Mapping[str, Any]) -> None:
-        pass
-
-    def save(self, state: Callable[[], Mapping[str, Any]]) -> None:
-        pass
-
-    def restore(self) -> None:
-        return None
+class Probe(Report):
+    """Records nothing, and ends the trial at its first report of progress."""
 
     def progress(self, fraction: float, **metrics: float) -> None:
         raise _Reached
 
-    def member(self, cell: Cell) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext()
 
-
-def measure(trial: Callable[[Pack, Any], None], pack: Pack, reader: Reader) -> Memory | str:
+def measure(trial: Callable[[Pack, Report], None], pack: Pack, reader: Reader) -> Memory | str:
     """The memory that a pack's trial has needed at its first report of progress (at its end if it makes none); what
     it says when it fails before.
     """
@@ -126,7 +98,7 @@ def shares(
 
 
 def probe_on_gpus(
-    trial: Callable[[Pack, Any], None], packs: list[Pack], reader: Reader, cpus: float, gpus: float = 1
+    trial: Callable[[Pack, Report], None], packs: list[Pack], reader: Reader, cpus: float, gpus: float = 1
 ) -> list[Memory | str]:
     """`measure` of every pack on Ray workers, each with `cpus` cores and `gpus` GPUs to itself. On a cluster whose
     machines have GPUs of several types it is done on one of each, and the worst counts: a trial may run on any.
@@ -155,7 +127,7 @@ def _room(nodes: Sequence[Mapping[str, Any]], cpus: float, gpus: float) -> list[
 def _probe_on(
     kind: str,
     room: int,
-    trial: Callable[[Pack, Any], None],
+    trial: Callable[[Pack, Report], None],
     packs: list[Pack],
     reader: Reader,
     cpus: float,

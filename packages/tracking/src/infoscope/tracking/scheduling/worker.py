@@ -40,7 +40,7 @@ from infoscope.tracking.sending.checkpoint import Checkpoint
 from infoscope.tracking.sending.flush import Flusher, header_tags
 from infoscope.tracking.sending.identity import lies_beside
 from infoscope.tracking.store.store import CONSTANTS, CURVES, Store, first_line, without_password
-from infoscope.tracking.sweep import Cell, Pack, canonical
+from infoscope.tracking.sweep import Cell, Pack, Report, canonical
 
 CHECKPOINT_SECONDS = float(os.environ.get("INFOSCOPE_CHECKPOINT_SECONDS", 20))
 PATIENCE_SECONDS = 1800.0  # of a worker whose records the driver cannot see, with a store that does not answer
@@ -113,9 +113,9 @@ class Assignment:
         return self.records / f"{digest[:16]}.checkpoint"
 
 
-class Report:
-    """How a trial reports. Everything goes to the local record of the cell first; a thread carries it to MLflow from
-    there.
+class RecordedReport(Report):
+    """The report of a trial on a worker. Everything goes to the local record of the cell first; a thread carries it
+    from there to MLflow.
 
     seconds: how long the trial has waited for its reports. final: by key, the last value of every metric. errors: by
     key, of the cells that failed on their own. last: what the last report of progress told.
@@ -169,13 +169,6 @@ class Report:
                 steps[name] = [step, value]
 
     def metrics(self, cell: Cell, values: Mapping[str, float], step: int = 0) -> None:
-        """Numbers of a cell at a step. A curve is a name reported at many steps (keep it to some hundreds; see
-        `table`). Of a step that is reported again, the last value counts. MLflow has no infinities: they are stored as
-        NaN.
-
-        Raises ValueError for a name or a step that MLflow would not take, for a name of the cell's fields or of the
-        columns that every run has (see `store.runs`), and for what is no number.
-        """
         began = time.perf_counter()
         values = _checked(cell, values)
         record = self._record(cell)
@@ -184,9 +177,6 @@ class Report:
         self.seconds += time.perf_counter() - began
 
     def curve(self, cell: Cell, values: Mapping[str, float], step: int) -> None:
-        """Numbers of a cell at one of many steps, shown before all others: its learning curves (some hundreds of points
-        each). Read back by the names given here. Raises ValueError like `metrics`.
-        """
         began = time.perf_counter()
         values = _checked(cell, values)
         record = self._record(cell)
@@ -196,10 +186,6 @@ class Report:
         self.seconds += time.perf_counter() - began
 
     def constants(self, cell: Cell, values: Mapping[str, float]) -> None:
-        """Numbers of a cell that are known without its training, such as an exact solution or a number of items. They
-        are no metrics: they stand in a table of the run's description, and `runs` has them as columns like metrics.
-        Raises ValueError like `metrics`.
-        """
         began = time.perf_counter()
         values = {name: storable(value) for name, value in _checked(cell, values).items()}
         record = self._record(cell)
@@ -227,9 +213,6 @@ class Report:
             self._records[key].append({"tags": {MLFLOW_RUN_NOTE: storable_text(told)}})
 
     def table(self, cell: Cell, name: str, columns: Mapping[str, np.ndarray]) -> None:
-        """A table of a cell, such as a value per step, as the artifact NAME.parquet. Raises ValueError for a name that
-        is no plain file name, and for columns of which there is no such file.
-        """
         began = time.perf_counter()
         with self._record(cell).file(f"{plain_name('the name of a table', name)}.parquet") as path:
             try:
@@ -239,10 +222,6 @@ class Report:
         self.seconds += time.perf_counter() - began
 
     def arrays(self, cell: Cell, name: str, arrays: Mapping[str, np.ndarray]) -> None:
-        """Arrays of a cell, such as the items a model is to be evaluated on, as the artifact NAME.npz (compressed).
-        Raises TypeError for an array of Python objects, which could only be stored as a pickle, ValueError for a name
-        that is no plain file name, or one of an array that is no text, or that NumPy takes for an argument of its own.
-        """
         began = time.perf_counter()
         plain_name("the name of arrays", name)
         for key, array in arrays.items():
@@ -258,9 +237,6 @@ class Report:
     def model(
         self, cells: Sequence[Cell], name: str, module: torch.nn.Module, example: Mapping[str, np.ndarray]
     ) -> None:
-        """A trained model, shown at the runs of all the cells that share its training; see `models.write_model`.
-        Raises ValueError for a name that is no plain file name.
-        """
         began = time.perf_counter()
         owner, *others = map(self._record, cells)
         write_model(module, example, owner.model_folder(name))
@@ -270,12 +246,6 @@ class Report:
         self.seconds += time.perf_counter() - began
 
     def progress(self, fraction: float, **metrics: float) -> None:
-        """How much of the pack is done, in [0, 1], with the metrics a scheduler decides by. Returns quickly; call it
-        often. Under a search, a scheduler hears of every hundredth of the work, and may end the trial in this call.
-
-        Raises ValueError for a fraction outside of [0, 1], for a metric that `metrics` would not take or whose name has
-        another use, and when the search's metric is not among them.
-        """
         if not -ROUNDING <= fraction <= 1 + ROUNDING:
             raise ValueError(f"the fraction that is done is {shown(fraction)}; it must be a number from 0 to 1")
         fraction = min(max(float(fraction), 0.0), 1.0)
@@ -302,7 +272,6 @@ class Report:
 
     @contextlib.contextmanager
     def member(self, cell: Cell) -> Iterator[None]:
-        """What is done for one cell of the pack only: an exception inside fails this cell, and the others go on."""
         try:
             yield
         except Exception as raised:
@@ -311,9 +280,6 @@ class Report:
             _write_traceback([record])
 
     def save(self, state: Callable[[], Mapping[str, Any]]) -> None:
-        """Keeps what `state()` gives, tensors and plain values, from which `restore` continues; now and then, not at
-        every call.
-        """
         began = time.perf_counter()
         if began < self._save_from:
             return
@@ -328,10 +294,6 @@ class Report:
         self.seconds += now - began
 
     def restore(self) -> Mapping[str, Any] | None:
-        """The state last saved for this pack by a process that did not finish; None when there is none. To be called
-        before the first report: an attempt that does not go on from a state has nothing to do with those before it,
-        and gets runs of its own.
-        """
         kept = None if self._begun else self.checkpoint.restore()
         if kept is None or "reported" not in kept:  # of an earlier version, which did not say what belongs to it
             self._begin_afresh()
@@ -371,7 +333,7 @@ def work(
     if assignment.device == "cpu":
         torch.set_num_threads(1)  # two trials with two threads each wait for one another on two cores
     start = time.perf_counter()
-    report = Report(assignment, tell, metric)
+    report = RecordedReport(assignment, tell, metric)
     flusher = _flusher(assignment.store)
     sending = flusher.seconds
     errors = _begin(assignment, report)
@@ -411,7 +373,7 @@ def work(
     )
 
 
-def _begin(assignment: Assignment, report: Report) -> dict[str, str]:
+def _begin(assignment: Assignment, report: RecordedReport) -> dict[str, str]:
     """Begins the records; by key, why all the cells have failed if that cannot be done."""
     machine = machine_tags(assignment.device)
     with contextlib.suppress(OSError):  # which the records tell of; see `store.made_home`
@@ -435,7 +397,7 @@ def _checked(cell: Cell, values: Mapping[str, float]) -> dict[str, float]:
     return found
 
 
-def _end(report: Report, errors: dict[str, str]) -> None:
+def _end(report: RecordedReport, errors: dict[str, str]) -> None:
     """Records how every cell has ended. One of which that cannot be written has failed."""
     for record in report.records:
         try:
@@ -446,7 +408,7 @@ def _end(report: Report, errors: dict[str, str]) -> None:
             errors[record.key] = f"{type(full).__name__}: {full}"
 
 
-def _attempt(trial: Callable[[Pack, Report], None], assignment: Assignment, report: Report) -> dict[str, str]:
+def _attempt(trial: Callable[[Pack, Report], None], assignment: Assignment, report: RecordedReport) -> dict[str, str]:
     """Runs the trial; by key, the errors of the cells that failed: their own, or the one that ended the trial."""
     try:
         trial(Pack(tuple(assignment.cells.values()), assignment.device), report)
