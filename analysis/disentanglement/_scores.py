@@ -14,6 +14,7 @@ from analysis.common.tables import plus_minus, verdict
 from infoscope.metrics.disentanglement.registry import PLACES
 from infoscope.metrics.disentanglement.registry import SCORES as REGISTRY
 from infoscope.metrics.pid import APART, ROUNDING
+from sweeps.disentanglement.settings import TRAINING, WEIGHTS
 
 PUBLISHED = ("beta_vae", "factor_vae", "mig", "unibound")  # the scores of the paper
 SCORES = {key: REGISTRY[key].label for key in (*PUBLISHED, *REGISTRY) if REGISTRY[key].label}  # the paper's first
@@ -24,14 +25,6 @@ WHOLE = {  # what is known of all latents together
     for key in ("informativeness", "latent_information", "total_correlation")
 }
 WHERE = {prefix: where for prefix, (_, where) in PLACES.items()}  # of which latent a bound is, by its prefix
-EFFORT = ("draws", "votes", "items", "protocols")  # the fields that say how much a measurement took
-DATA = ("data", "resolution", "every_orientation", "every_position")
-TRAINING = (  # the fields of a training besides its weight
-    "steps", "batch", "learning_rate", "discriminator_width", "discriminator_depth", "discriminator_learning_rate",
-    "capacity_real", "capacity_categorical", "capacity_share",
-)  # fmt: skip
-WEIGHTED = {"beta-vae": "beta", "factor-vae": "gamma", "beta-tcvae": "beta", "joint-vae": "gamma"}
-NO_DENSITY = "ae"  # the model whose informations are estimates
 
 
 def crossed(excess: float, error: float) -> str:
@@ -59,7 +52,7 @@ def named(runs: pd.DataFrame) -> pd.Series:
     """The model of each run, with its weight where a model has several."""
     several = runs.groupby("model")["weight"].transform("nunique") > 1 if "weight" in runs else runs["model"].isna()
     return pd.Series(
-        [f"{row['model']} ({WEIGHTED[row['model']]} {row['weight']:g})" if more else row["model"]
+        [f"{row['model']} ({WEIGHTS[row['model']]} {row['weight']:g})" if more else row["model"]
          for more, (_, row) in zip(several, runs.iterrows())],
         index=runs.index,
     )  # fmt: skip

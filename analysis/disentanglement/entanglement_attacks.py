@@ -18,8 +18,6 @@ from analysis.common.tables import ERROR, Analysis, Claim, Result, difference_cl
 from analysis.disentanglement import _figures as draw
 from analysis.disentanglement._scores import (
     CROSSED,
-    DATA,
-    EFFORT,
     PUBLISHED,
     SCORES,
     TERMS,
@@ -31,6 +29,7 @@ from analysis.disentanglement._scores import (
     named,
 )
 from infoscope.metrics import Replicated, replicated
+from sweeps.disentanglement.settings import DATA_FIELDS, EFFORT
 
 SHOWN = {name: SCORES[name] for name in PUBLISHED} | {"informativeness": WHOLE["informativeness"]}
 VOTES = ("beta_vae", "factor_vae")
@@ -42,7 +41,7 @@ UNIT = "of the score"
 
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
     """Scores and bounds by the strength of the attack."""
-    runs, left_out = latest(runs, (*DATA, *EFFORT))
+    runs, left_out = latest(runs, (*DATA_FIELDS, *EFFORT))
     runs = runs.assign(name=named(runs)).sort_values([*SOURCE, "alpha", "evaluation"], kind="stable")
     sources = runs[["name", "training_seed"]].drop_duplicates()
     words = [

@@ -15,10 +15,11 @@ import pandas as pd
 
 from analysis.common.searches import COMPLETE, FRACTION, SHOWN, STOPPED, best_of, scatter, steps_done, trials_of
 from analysis.common.tables import ERROR, Analysis, Result, main, plus_minus
-from analysis.disentanglement._scores import SCORES, WEIGHTED
+from analysis.disentanglement._scores import SCORES
+from sweeps.disentanglement.settings import CRITERION, DATA_FIELDS, WEIGHTS
 
-JUDGED = "progress/criterion"  # what the search decided by
-SAME = ("version", "model", "criterion", "data", "resolution", "every_orientation", "every_position", "steps", "seed")
+JUDGED = f"progress/{CRITERION}"  # what the search decided by
+SAME = ("version", "model", "criterion", *DATA_FIELDS, "steps", "seed")
 MEASURED = ("unibound", "mig", "factor_vae", "beta_vae")
 LABELS = {
     "unibound": "UniBound, which needs the labels of the factors",
@@ -75,7 +76,7 @@ def caption(figures: pd.DataFrame, newest: pd.Series, trials: pd.DataFrame, by: 
     ended = figures[(figures["outcome"] == COMPLETE) & figures[by].notna()]
     if len(ended):
         best = ended.iloc[0]
-        weight = f"{WEIGHTED[best['model']]} {best['weight']:.3g} and " if best["model"] in WEIGHTED else ""
+        weight = f"{WEIGHTS[best['model']]} {best['weight']:.3g} and " if best["model"] in WEIGHTS else ""
         lines.append(
             f"Use {weight}a learning rate of {best['learning_rate']:.2g} for {best['model']} on these data. It is the "
             "best of many single trainings, and in part lucky: train it again with other seeds (sweep vae-zoo)."

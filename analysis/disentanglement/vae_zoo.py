@@ -30,13 +30,9 @@ from analysis.common.tables import (
 from analysis.disentanglement import _figures as draw
 from analysis.disentanglement._scores import (
     CROSSED,
-    DATA,
-    EFFORT,
-    NO_DENSITY,
     PUBLISHED,
     SCORES,
     TERMS,
-    WEIGHTED,
     WHERE,
     WHOLE,
     better_half,
@@ -52,8 +48,9 @@ from analysis.disentanglement._scores import (
 )
 from infoscope.metrics import Replicated, replicated
 from infoscope.tracking import arrays, table
+from sweeps.disentanglement.settings import DATA_FIELDS, EFFORT, MODELS, WITHOUT_DENSITY
 
-SETTING = (*DATA, "latents", "channels", "hidden", *EFFORT)
+SETTING = (*DATA_FIELDS, "latents", "channels", "hidden", *EFFORT)
 UNIT = "of H(y)"
 ESTIMATED = (
     "Of the plain autoencoder (ae) MIG, UniBound and bounds are estimates by nearest neighbours: biased, and they can "
@@ -65,11 +62,11 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
     """Scores, bounds, trainings of one model, traversals, and figures published elsewhere."""
     runs, left_out = latest(runs, SETTING)
     runs, older = latest_trainings(runs)
-    order = list(dict.fromkeys([*WEIGHTED, NO_DENSITY]))
+    order = list(MODELS)
     runs = runs.sort_values(["model", "seed"], key=lambda of: of.map(order.index) if of.name == "model" else of)
     runs = runs.assign(name=named(runs), **{column: math.nan for column in WHOLE if column not in runs})
     words = [made_of(runs), *left_out, *older]
-    if (runs["model"] == NO_DENSITY).any():
+    if runs["model"].isin(WITHOUT_DENSITY).any():
         words.append(ESTIMATED)
     diverged = runs[runs["diverged"] > 0]
     if len(diverged) == len(runs):
@@ -121,7 +118,7 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
 
 def claims_of_scores(runs: pd.DataFrame) -> Iterator[Claim]:
     """What the paper says of figure 3a."""
-    exact = runs[(runs["model"] != NO_DENSITY) & (runs["diverged"] == 0)]
+    exact = runs[~runs["model"].isin(WITHOUT_DENSITY) & (runs["diverged"] == 0)]
     if exact.empty:
         return
     gap = replicated((exact["unibound"] - exact["mig"]).to_numpy())
@@ -203,7 +200,7 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
         *([CROSSED] if shown["shown"].str.contains("cross by").any() else []),
         *words,
     ]
-    claims = list(claims_of_bounds(runs[(runs["model"] != NO_DENSITY) & (runs["diverged"] == 0)]))
+    claims = list(claims_of_bounds(runs[~runs["model"].isin(WITHOUT_DENSITY) & (runs["diverged"] == 0)]))
     return Result("bounds", figures, text, "\n".join(caption), functools.partial(draw.bars, figures), claims)
 
 

@@ -13,7 +13,9 @@ import torch
 from infoscope import data
 from infoscope.metrics.factor_information.posterior import CategoricalPosterior, GaussianPosterior, ProductPosterior
 from infoscope.models import OBJECTIVES, VAE, AutoEncoder, Encoding, LatentSpec, encode_all, fit_vae
+from infoscope.models.vae.objectives import Objective
 from infoscope.tracking import Profile, Report
+from sweeps.disentanglement.settings import DATA_FIELDS, MODELS
 from sweeps.streams import stream
 
 DATA = {
@@ -22,49 +24,9 @@ DATA = {
     "sprites-grid": data.sprites,
     "sprites-full": functools.partial(data.sprites, orientations=40, positions=32),
 }
-DATA_FIELDS = ("data", "resolution", "every_orientation", "every_position")  # the fields of a data set
 IN_MEMORY = 2**28  # bytes, up to which the images of a data set are held as floats
 CURVE_POINTS = 50
 MINIMUM = {"steps": 1, "batch": 2, "latents": 2, "hidden": 1, "seed": 0}
-
-MODELS = ("beta-vae", "factor-vae", "beta-tcvae", "joint-vae", "ae")
-WEIGHTS = {"beta-vae": "beta", "factor-vae": "gamma", "beta-tcvae": "beta", "joint-vae": "gamma"}
-CATEGORIES = {"joint-vae": (3,)}  # one of the latents has so many categories; the others are numbers
-FIELDS = {  # of a cell, and what an objective calls them
-    "factor-vae": {
-        "discriminator_width": "width",
-        "discriminator_depth": "depth",
-        "discriminator_learning_rate": "discriminator_learning_rate",
-    },
-    "joint-vae": {"capacity_real": "capacity_real", "capacity_categorical": "capacity_categorical"},
-}
-# What differs from the published training, by setting; share: of the steps; capacity_share: of the training, over which
-# JointVAE's capacities rise. "quick" is for 32 x 32 pixels, whose reconstruction loss is a quarter of the published
-# one, and some thousand steps: so short a JointVAE spends a slowly rising capacity on a constant and then learns
-# nothing (negative log-likelihood 140 nats instead of 35), so that it gets all of it at once.
-SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
-    "published": {"beta-tcvae": {"share": 0.1}, "joint-vae": {"capacity_share": 1.0}},
-    "quick": {
-        "beta-vae": {"weight": 2.0, "batch": 32, "learning_rate": 1e-3},
-        "factor-vae": {
-            "weight": 10.0,
-            "batch": 32,
-            "learning_rate": 2e-3,
-            "discriminator_width": 128,
-            "discriminator_depth": 4,
-            "discriminator_learning_rate": 5e-4,
-        },
-        "beta-tcvae": {"weight": 4.0, "batch": 32, "learning_rate": 2e-3},
-        "joint-vae": {
-            "weight": 2.0,
-            "batch": 32,
-            "learning_rate": 2e-3,
-            "capacity_real": 7.0,
-            "capacity_share": 0.0,
-        },
-        "ae": {"batch": 32, "learning_rate": 2e-3},
-    },
-}
 
 
 def data_fields(profile: Profile) -> dict[str, Any]:
@@ -112,14 +74,9 @@ def _images(*what: Any) -> torch.Tensor | data.FactorDataset:
 
 def training_fields(model: str, setting: str, steps: int, relative_weight: float = 1.0) -> dict[str, Any]:
     """The fields of a training: the published ones but for what the setting says, with the weight a multiple of it."""
-    for what, given, known in (("model", model, MODELS), ("setting", setting, SETTINGS)):
-        if given not in known:
-            raise ValueError(f"unknown {what} {given!r}; valid are {', '.join(known)}")
-    published = OBJECTIVES[model]()
-    fields = {"batch": published.batch, "learning_rate": published.learning_rate}
-    fields |= {field: getattr(published, name) for field, name in FIELDS.get(model, {}).items()}
-    fields |= {"weight": getattr(published, WEIGHTS[model])} if model in WEIGHTS else {}
-    fields |= SETTINGS[setting].get(model, {})
+    if model not in MODELS:
+        raise ValueError(f"unknown model {model!r}; valid are {', '.join(MODELS)}")
+    fields = OBJECTIVES[model].settings(setting)
     fields["steps"] = max(1, round(steps * fields.pop("share", 1.0)))
     if "weight" in fields:
         fields["weight"] *= relative_weight
@@ -138,23 +95,15 @@ def check_training(cell: Mapping[str, Any]) -> None:
     factor_set(cell)
 
 
-def objective(cell: Mapping[str, Any]) -> Any:
+def objective(cell: Mapping[str, Any]) -> Objective:
     """What a cell's training minimises."""
-    model = cell["model"]
-    arguments = {name: cell[field] for field, name in FIELDS.get(model, {}).items()}
-    arguments |= {WEIGHTS[model]: cell["weight"]} if model in WEIGHTS else {}
-    if model == "joint-vae":
-        arguments["capacity_steps"] = max(1, round(cell["capacity_share"] * cell["steps"]))
-    return OBJECTIVES[model](**arguments)
+    return OBJECTIVES[cell["model"]].from_settings(cell, cell["steps"])
 
 
 def untrained(cell: Mapping[str, Any]) -> VAE | AutoEncoder:
     """A cell's network with its initial weights."""
-    shape, categories = (1, cell["resolution"], cell["resolution"]), CATEGORIES.get(cell["model"], ())
     size = {"channels": cell["channels"], "hidden": cell["hidden"], "generator": stream(cell["seed"], "vae weights")}
-    if cell["model"] == "ae":
-        return AutoEncoder(shape, cell["latents"], **size)
-    return VAE(shape, LatentSpec(cell["latents"] - len(categories), categories), **size)
+    return OBJECTIVES[cell["model"]].network((1, cell["resolution"], cell["resolution"]), cell["latents"], **size)
 
 
 def trained(
@@ -207,6 +156,6 @@ def posterior_of(encoding: Encoding, latents: LatentSpec) -> Any:
 
 
 def cost(cell: Mapping[str, Any]) -> float:
-    """Seconds on a core, about: by the pixels of all steps; a FactorVAE trains a second network."""
+    """Seconds on a core, about: by the pixels of all steps."""
     pixels = cell["steps"] * cell["batch"] * cell["resolution"] ** 2
-    return 2e-7 * pixels * (1.3 if cell["model"] == "factor-vae" else 1.0) * sum(cell["channels"]) / 96
+    return 2e-7 * pixels * OBJECTIVES[cell["model"]].cost * sum(cell["channels"]) / 96

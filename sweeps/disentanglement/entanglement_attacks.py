@@ -15,6 +15,7 @@ import pandas as pd
 from infoscope.metrics.factor_information.attacks import redundancy_attack, synergy_attack
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, load_model, main, runs
 from sweeps.disentanglement import _factor_scores, _vaes, vae_zoo
+from sweeps.disentanglement.settings import DATA_FIELDS, EFFORT, MODELS
 
 ATTACKS = {"redundancy": redundancy_attack, "synergy": synergy_attack}
 CHOSEN_BY = "unibound"  # as published
@@ -53,15 +54,12 @@ def cells(profile: Profile) -> Iterator[dict]:
     for _, run in best(zoo_runs(profile.zoo.replace("+", " ")), profile.models, profile.best).iterrows():
         yield from grid(
             source=run["key"],
-            **{name: run[name] for name in (*_vaes.DATA_FIELDS, *TOLD)},
+            **{name: run[name] for name in (*DATA_FIELDS, *TOLD)},
             training_seed=run["seed"],
             attack=list(profile.attacks),
             alpha=list(profile.alphas),
             evaluation=list(profile.evaluations),
-            draws=profile.draws,
-            votes=profile.votes,
-            items=profile.items,
-            protocols=profile.protocols,
+            **{name: getattr(profile, name) for name in EFFORT},
         )
 
 
@@ -138,7 +136,7 @@ SWEEP = Sweep(
     axes=("models", "best", "attacks", "alphas", "evaluations"),
     pack_by={"cpu": ("source",), "gpu": ("source",)},
     tags=lambda cell: {"infoscope.data": _vaes.described(cell)},
-    choices={"models": _vaes.MODELS, "attacks": tuple(ATTACKS)},
+    choices={"models": MODELS, "attacks": tuple(ATTACKS)},
     check=check,
     cost=lambda cell: float(cell["draws"] * len(_vaes.factor_set(cell))),
 )

@@ -15,10 +15,10 @@ from infoscope.metrics.factor_information import exact
 from infoscope.models import VAE, AutoEncoder, encode_all
 from infoscope.tracking import Pack, Profile, Report, Search, Sweep, asha, main
 from sweeps.disentanglement import _factor_scores, _vaes, vae_zoo
+from sweeps.disentanglement.settings import CRITERION, MODELS, WEIGHTS, WITHOUT_DENSITY
 
 CRITERIA = ("unibound", "mig", "elbo")
 JUDGEMENTS = 10  # how many times in a training the criterion is taken
-JUDGED = "criterion"
 
 SPACE = dict(
     model="beta-tcvae",
@@ -52,7 +52,7 @@ def space(profile: Profile) -> dict:
     """What a trial may try: multiples of the setting's weight and learning rate, in logarithms."""
     whole = fields(profile)
     ranges = {"learning_rate": profile.relative_rates}
-    if profile.model in _vaes.WEIGHTS:
+    if profile.model in WEIGHTS:
         ranges["weight"] = profile.relative_weights
     for name, (low, high) in ranges.items():
         if not 0 < low < high:
@@ -64,8 +64,8 @@ def space(profile: Profile) -> dict:
 def check(cell: dict) -> None:
     if cell["criterion"] not in CRITERIA:
         raise ValueError(f"unknown criterion {cell['criterion']!r}; valid are {', '.join(CRITERIA)}")
-    if cell["criterion"] != "elbo" and cell["model"] == "ae":
-        raise ValueError("model is 'ae', whose code has no density; search it by criterion=elbo")
+    if cell["criterion"] != "elbo" and cell["model"] in WITHOUT_DENSITY:
+        raise ValueError(f"model is {cell['model']!r}, whose code has no density; search it by criterion=elbo")
     if cell["judging_draws"] < _factor_scores.MINIMUM["draws"]:
         raise ValueError(
             f"judging_draws is {cell['judging_draws']}; it must be at least {_factor_scores.MINIMUM['draws']}"
@@ -85,13 +85,13 @@ def trial(pack: Pack, report: Report) -> None:
         nonlocal told
         if share >= 1 or math.floor(share * JUDGEMENTS) > told:
             told = math.floor(share * JUDGEMENTS)
-            report.progress(share, **{JUDGED: judgement(cell, losses, model, pack.device)})
+            report.progress(share, **{CRITERION: judgement(cell, losses, model, pack.device)})
 
     try:
         model = _vaes.trained(cell, report, pack.device, heard)
     except FloatingPointError:
         report.metrics(cell, {"diverged": 1.0})
-        report.progress(1.0, **{JUDGED: math.nan})
+        report.progress(1.0, **{CRITERION: math.nan})
         return
     measured = _factor_scores.measure(
         _vaes.representation(model, cell), _vaes.factor_set(cell), 1, _factor_scores.Effort.of(cell), pack.device
@@ -119,11 +119,11 @@ SWEEP = Sweep(
     PROFILES,
     axes=("trials",),
     tags=lambda cell: {"infoscope.data": _vaes.described(cell)},
-    choices={"models": _vaes.MODELS},
+    choices={"models": MODELS},
     ranges=("relative_weights", "relative_rates"),
     check=check,
     cost=_vaes.cost,
-    search=Search(JUDGED, "max", scheduler=asha, space=space, trials=lambda profile: profile.trials, seed=0),
+    search=Search(CRITERION, "max", scheduler=asha, space=space, trials=lambda profile: profile.trials, seed=0),
 )
 
 if __name__ == "__main__":

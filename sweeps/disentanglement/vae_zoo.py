@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from infoscope.models import VAE, AutoEncoder, Encoding, encode_all, traverse
 from infoscope.tracking import Pack, Profile, Report, Sweep, main
 from sweeps.disentanglement import _factor_scores, _vaes
+from sweeps.disentanglement.settings import EFFORT, MODELS, WEIGHTS
 from sweeps.streams import stream
 
 EXAMPLES = 6  # images that are kept with a model
@@ -25,7 +26,7 @@ PUBLISHED = dict(
     resolution=64,
     every_orientation=1,
     every_position=1,
-    models=_vaes.MODELS,
+    models=MODELS,
     setting="published",
     relative_weights=(1.0,),
     latents=6,
@@ -71,7 +72,7 @@ PROFILES = {"smoke": Profile(**SMOKE), "laptop": Profile(**LAPTOP), "paper": Pro
 
 def shared_fields(profile: Profile) -> dict:
     """The fields that every model has: its data, its network and how it is measured."""
-    same = ("latents", "channels", "hidden", "draws", "votes", "items", "protocols")
+    same = ("latents", "channels", "hidden", *EFFORT)
     return _vaes.data_fields(profile) | {name: getattr(profile, name) for name in same}
 
 
@@ -79,7 +80,7 @@ def cells(profile: Profile) -> Iterator[dict]:
     """One cell per model, weight and seed; the plain autoencoder has no weight."""
     shared = shared_fields(profile) | {"evaluations": profile.evaluations}
     for model in profile.models:
-        weights = profile.relative_weights if model in _vaes.WEIGHTS else profile.relative_weights[:1]
+        weights = profile.relative_weights if model in WEIGHTS else profile.relative_weights[:1]
         for weight in weights:
             training = _vaes.training_fields(model, profile.setting, profile.steps, weight)
             for seed in profile.seeds:
