@@ -13,7 +13,7 @@ import torch
 from infoscope import data
 from infoscope.metrics.factor_information.posterior import CategoricalPosterior, GaussianPosterior, ProductPosterior
 from infoscope.models import OBJECTIVES, VAE, AutoEncoder, Encoding, LatentSpec, encode_all, fit_vae
-from infoscope.models.vae.objectives import Objective
+from infoscope.models.vae.objectives import PRESETS, Objective
 from infoscope.tracking import Profile, Report
 from sweeps.disentanglement.settings import DATA_FIELDS, MODELS
 from sweeps.streams import stream
@@ -74,8 +74,9 @@ def _images(*what: Any) -> torch.Tensor | data.FactorDataset:
 
 def training_fields(model: str, setting: str, steps: int, relative_weight: float = 1.0) -> dict[str, Any]:
     """The fields of a training: the published ones but for what the setting says, with the weight a multiple of it."""
-    if model not in MODELS:
-        raise ValueError(f"unknown model {model!r}; valid are {', '.join(MODELS)}")
+    for what, given, known in (("model", model, MODELS), ("setting", setting, PRESETS)):
+        if given not in known:
+            raise ValueError(f"unknown {what} {given!r}; valid are {', '.join(known)}")
     fields = OBJECTIVES[model].settings(setting)
     fields["steps"] = max(1, round(steps * fields.pop("share", 1.0)))
     if "weight" in fields:

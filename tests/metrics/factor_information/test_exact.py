@@ -6,7 +6,7 @@ import torch
 from scipy.special import logsumexp
 from scipy.stats import norm
 
-from infoscope.metrics.factor_information import _float64, exact, toy
+from infoscope.metrics.factor_information import density_sums, exact, toy
 from infoscope.metrics.factor_information.attacks import redundancy_attack, synergy_attack
 from infoscope.metrics.factor_information.posterior import (
     CategoricalPosterior,
@@ -77,7 +77,7 @@ def test_both_sweeps_are_the_sums_written_out(name):
             expected = logsumexp(same, axis=0) - np.log(len(same)) - logsumexp(every[m], axis=0) + np.log(N)
             np.testing.assert_allclose(found[m, k], expected, atol=5e-6)
     sums = exact.kernel_sums(posterior, codes, order, rows, z, 1, None)
-    np.testing.assert_allclose(_float64.sweep(posterior, z, rows, codes, elements=2**12), sums, rtol=5e-6)
+    np.testing.assert_allclose(density_sums.latent_sums(posterior, z, rows, codes, elements=2**12), sums, rtol=5e-6)
 
 
 def test_densities_of_gaussian_latents_are_scipy_s():
@@ -179,7 +179,7 @@ def test_sharp_posteriors_lose_nothing():
     posterior, y = GaussianPosterior(mean, np.full((500, 2), 1e-5)), g.integers(0, 3, (500, 1))
     sample = exact.drawn(posterior, y, 40, generator(1))
     sums = exact.kernel_sums(posterior, y, *sample, 1, None)
-    np.testing.assert_allclose(sums, _float64.sweep(posterior, sample[2], sample[1], y), rtol=1e-5)
+    np.testing.assert_allclose(sums, density_sums.latent_sums(posterior, sample[2], sample[1], y), rtol=1e-5)
 
 
 def test_scales_and_means_beyond_float32_are_refused():
@@ -204,7 +204,7 @@ def test_what_float32_cannot_hold_is_summed_in_float64():
         in_float32 = exact.kernel_sums(posterior, y, np.arange(50), rows, draws, 1, None)
     assert not np.isfinite(in_float32).all()
     found = exact.sums_of(posterior, y, np.arange(50), rows, draws, "cpu", 1, None)
-    np.testing.assert_allclose(found, _float64.sweep(posterior, draws, rows, y))
+    np.testing.assert_allclose(found, density_sums.latent_sums(posterior, draws, rows, y))
     np.testing.assert_allclose(found[0, 0, -1], 25 + 25 * 1e48 * np.exp(-0.06 + 6 * (1e-3 - 1e-5) ** 2), rtol=1e-3)
 
 

@@ -15,8 +15,9 @@ import numpy as np
 import torch
 
 from infoscope.estimators.checks import generator_or_default, require_int
-from infoscope.metrics.factor_information import _float64, _kernels
+from infoscope.metrics.factor_information import _kernels
 from infoscope.metrics.factor_information._layout import NOTHING, draws_of, layout, plan_of
+from infoscope.metrics.factor_information.density_sums import alike, latent_sums, stratified_rows
 from infoscope.metrics.factor_information.inputs import CODING
 from infoscope.metrics.factor_information.posterior import Posterior
 from infoscope.metrics.factor_information.result import Estimate, FactorInformation
@@ -115,10 +116,9 @@ def measure(
     sample = drawn(posterior, codes, draws, generator)
     order, rows, z = sample
     sums = sums_of(posterior, codes, *sample, device, threads, progress)
-    counts = [np.bincount(column) for column in codes.T]
-    share = np.stack([count[column[rows]] for count, column in zip(counts, codes.T, strict=True)], axis=1) / len(codes)
+    share = alike(codes, rows) / len(codes)
     pointwise = np.log(sums[:, 1:]) - np.log(sums[:, :1]) - np.log(share)[:, :, None]
-    frequencies = [count / len(codes) for count in counts]
+    frequencies = [np.bincount(column) / len(codes) for column in codes.T]
     entropy = np.array([np.sum(p * np.log(1 / p)) for p in frequencies])
     method = f"exact log-marginals over {len(codes):,} rows, {len(z):,} draws"
     return Measured(
@@ -153,8 +153,7 @@ def drawn(
     draws, generator = require_int("draws", draws, 2), generator_or_default(generator)
     n, values = len(codes), codes.max(axis=0, initial=0)
     order = np.lexsort(codes[:, np.argsort(-values, kind="stable")].T) if codes.shape[1] else np.arange(n)
-    places = ((np.arange(draws) + generator.random(draws)) * (n / draws)).astype(np.int64)
-    rows = order[np.minimum(places, n - 1)]
+    rows = stratified_rows(order, draws, generator)
     return order, rows, posterior.draw(rows, generator)
 
 
@@ -168,20 +167,14 @@ def sums_of(
     threads: int,
     progress: Progress | None,
 ) -> np.ndarray:
-    """See `_float64.sweep`; by the kernels on a CPU."""
+    """See `latent_sums`; by the kernels on a CPU."""
     threads = require_int("threads", threads, 1)
     if torch.device(device).type != "cpu":
-        sums = _float64.sweep(posterior, z, rows, codes, device, progress=progress)
-    else:
-        sums = kernel_sums(posterior, codes, order, rows, z, threads, progress)
-        lost = np.flatnonzero(~(sums < _LARGEST).all(axis=(1, 2)))
-        if len(lost):
-            sums[lost] = _float64.sweep(posterior, z[lost], rows[lost], codes)
-    if not np.isfinite(sums).all():
-        raise ValueError(
-            "posterior has densities that overflow float64 when divided by that of the row a draw came from: its "
-            "scales differ too much between rows."
-        )
+        return latent_sums(posterior, z, rows, codes, device, progress=progress)
+    sums = kernel_sums(posterior, codes, order, rows, z, threads, progress)
+    lost = np.flatnonzero(~(sums < _LARGEST).all(axis=(1, 2)))
+    if len(lost):
+        sums[lost] = latent_sums(posterior, z[lost], rows[lost], codes)
     return sums
 
 
@@ -209,8 +202,7 @@ def kernel_sums(
     sums = terms[:, :, arranged.columns]
     constant = arranged.columns == NOTHING
     if constant.any():
-        same = [np.bincount(column)[column[rows]] for column in codes.T]
-        sums[:, :, constant] = np.stack([np.full(len(z), len(codes)), *same], axis=1)[:, :, None]
+        sums[:, :, constant] = np.column_stack([np.full(len(z), len(codes)), alike(codes, rows)])[:, :, None]
     return sums
 
 

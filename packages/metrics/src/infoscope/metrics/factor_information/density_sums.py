@@ -1,0 +1,94 @@
+"""Sums of densities over every row of data, in float64: what exact log-marginals of latents and of blocks are made of.
+
+The rows are the population: the average of q(z_S | x) over all of them is q(z_S), and over those of one label
+q(z_S | label). The sums over latents that float32 can hold are faster in `_kernels`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from infoscope.metrics.factor_information.posterior import LogTerms, Posterior
+
+ELEMENTS = 2**22  # of a temporary tensor, 32 MiB: larger ones are not kept by the allocator
+
+
+def stratified_rows(order: np.ndarray, draws: int, generator: np.random.Generator) -> np.ndarray:
+    """The row of each draw [draws]: one at random of every stretch of n / draws rows in their `order` [n]."""
+    n = len(order)
+    places = ((np.arange(draws) + generator.random(draws)) * (n / draws)).astype(np.int64)
+    return order[np.minimum(places, n - 1)]
+
+
+def alike(codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """How many rows have the value that each of `rows` [m] has of each label, codes [n, K]: [m, K]."""
+    counts = [np.bincount(column)[column[rows]] for column in codes.T]
+    return np.stack(counts, axis=1) if counts else np.zeros((len(rows), 0), np.int64)
+
+
+def sum_densities(
+    log_ratios: Callable[[slice, slice], torch.Tensor],
+    columns: int,
+    rows: np.ndarray,
+    codes: np.ndarray,
+    device: str = "cpu",
+    elements: int = ELEMENTS,
+    progress: Callable[[int, int], None] | None = None,
+) -> np.ndarray:
+    """Sums [m, 1 + K, C] of m draws' densities over all n rows, then over those that share label k with a draw's row.
+
+    log_ratios   (draws, data) -> log q(z | x) of some draws at some rows of data, less that at the draw's own row
+                 [draws, data, C]; nats, on the device. It is overwritten
+    rows, codes  [m], the rows that the draws came from; labels [n, K], counted from 0
+    elements     of a temporary tensor. progress: called with draws done and draws in total
+    ValueError: densities that overflow when divided by that of the own row.
+    """
+    draws, n = len(rows), len(codes)
+    every = torch.as_tensor(codes, device=device)
+    sums = torch.zeros(draws, 1 + codes.shape[1], columns, dtype=torch.float64, device=device)
+    width = min(n, max(1, elements // columns // 64))
+    step = max(1, elements // columns // width)
+    for begin in range(0, draws, step):
+        here = slice(begin, begin + step)
+        of_draws = every[rows[here]][:, None]
+        for start in range(0, n, width):
+            block = slice(start, min(start + width, n))
+            terms = log_ratios(here, block).exp_()
+            same = (every[block] == of_draws).double()
+            masks = torch.cat([torch.ones_like(terms[..., :1]), same], -1)
+            sums[here] += masks.transpose(1, 2) @ terms
+        if progress is not None:
+            progress(min(begin + step, draws), draws)
+    if not sums.isfinite().all():
+        raise ValueError(
+            "posterior has densities that overflow float64 when divided by that of the row a draw came from: its "
+            "scales differ too much between rows."
+        )
+    return sums.cpu().numpy()
+
+
+def latent_sums(
+    posterior: Posterior,
+    z: np.ndarray,
+    rows: np.ndarray,
+    codes: np.ndarray,
+    device: str = "cpu",
+    elements: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> np.ndarray:
+    """`sum_densities` [m, 1 + K, 2 L + 1] of draws z [m, L]: of every latent alone, of all but it, of all."""
+    draws = torch.as_tensor(z, device=device)
+    own = columns_of(posterior.log_terms(draws, rows))
+
+    def log_ratios(here: slice, data: slice) -> torch.Tensor:
+        return columns_of(posterior.log_terms(draws[here, None], data)).sub_(own[here, None])
+
+    return sum_densities(log_ratios, own.shape[1], rows, codes, device, elements, progress)
+
+
+def columns_of(terms: LogTerms) -> torch.Tensor:
+    """alone, rest and joint side by side [..., 2 L + 1]."""
+    return torch.cat([terms.alone, terms.rest, terms.joint[..., None]], -1)
