@@ -37,7 +37,6 @@ from analysis.partition import _tables as tables
 from analysis.partition._claims import arithmetic, claims
 from analysis.partition._evaluation import DRAWS, MEANS, Effort, Evaluation, evaluated
 from analysis.partition._models import (
-    IN_DOMAIN,
     Candidate,
     candidate_at,
     candidates,
@@ -51,6 +50,7 @@ from infoscope.metrics.partition.published import AS_NUMBERS
 from infoscope.metrics.partition.terms import CLASSIFIER
 from infoscope.metrics.partition.words import SEED_LIMITS
 from infoscope.tracking import StoreUnreachable, attach, load_model, runs
+from sweeps.partition.settings import IN_DOMAIN
 
 EXPERIMENT = "domain-partition"
 PUBLISHED_DATA = "crmnist"
