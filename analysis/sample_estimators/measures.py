@@ -17,14 +17,9 @@ import pandas as pd
 
 from analysis.common.marks import legend, lines, save
 from analysis.common.tables import Analysis, Result, main, plus_minus
+from sweeps.sample_estimators.settings import ESTIMATORS
 
 GROUP = ["case", "n", "estimator"]
-NAMES = {
-    "knn": "nearest neighbours (typed)",
-    "classifier": "classifier (logistic, held out)",
-    "labels-as-numbers": "labels as numbers (NPEET mi, cmi)",
-    "micd": "entropy difference (NPEET micd)",
-}
 
 
 def pooled(runs: pd.DataFrame) -> pd.DataFrame:
@@ -60,8 +55,8 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
     )  # fmt: skip
     text = shown.pivot(index=["case", "true", "n"], columns="estimator", values="shown").fillna("not asked")
     order = shown[["case", "true", "n"]].drop_duplicates()
-    text = text.loc[[tuple(row) for row in order.itertuples(index=False)], [c for c in NAMES if c in text]]
-    text = text.reset_index().rename(columns={"true": "truth (nats)", **NAMES})
+    text = text.loc[[tuple(row) for row in order.itertuples(index=False)], [c for c in ESTIMATORS if c in text]]
+    text = text.reset_index().rename(columns={"true": "truth (nats)", **ESTIMATORS})
     sets, k = sorted(set(figures["sets"])), sorted(set(runs["k"]))
     versions = ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in runs["tags"]}))
     caption = [
@@ -97,7 +92,7 @@ def worst(figures: pd.DataFrame) -> list[str]:
     lines = []
     for name, rows in largest.groupby("estimator", sort=False):
         row = rows.loc[rows["bias"].abs().idxmax()]
-        lines.append(f"{NAMES[name]}: largest bias at n = {row['n']} is {row['bias']:+.3f} nats, {row['case']}.")
+        lines.append(f"{ESTIMATORS[name]}: largest bias at n = {row['n']} is {row['bias']:+.3f} nats, {row['case']}.")
     return lines
 
 
@@ -114,7 +109,7 @@ def draw(figures: pd.DataFrame, path: Path) -> None:
     for axis, (name, rows) in zip(axes.flat, cases):
         for estimator, line, mark in lines(rows, "estimator"):
             axis.errorbar(line["n"], line["bias"], 1.96 * np.asarray(line["bias_error"]), capsize=2,
-                          label=NAMES[estimator], **mark)  # fmt: skip
+                          label=ESTIMATORS[estimator], **mark)  # fmt: skip
         axis.axhline(0, color="grey", linewidth=0.8)
         axis.set_title(name, fontsize="medium")
         axis.set(xscale="log")

@@ -16,6 +16,7 @@ import numpy as np
 from infoscope.data.tasks.known_truth import CASES, Case, case, draws
 from infoscope.estimators import classifier, knn, npeet
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
+from sweeps.sample_estimators.settings import ESTIMATORS
 
 Estimate = Callable[[Sequence[Any], int], float]  # (variables, k) -> nats
 
@@ -62,8 +63,7 @@ def offered(of: Case) -> dict[str, Estimate]:
     return mixed | ({"micd": entropy_difference} if of.measure == "mi" else {})
 
 
-ESTIMATORS = ("knn", "classifier", "labels-as-numbers", "micd")
-LAPTOP = dict(cases=tuple(CASES), sizes=(500, 2000, 5000), estimators=ESTIMATORS, blocks=(0, 1), sets=5, k=5)
+LAPTOP = dict(cases=tuple(CASES), sizes=(500, 2000, 5000), estimators=tuple(ESTIMATORS), blocks=(0, 1), sets=5, k=5)
 PROFILES = {
     "smoke": Profile(
         **LAPTOP | dict(cases=("gaussian-1", "mixture-2", "mixture-given-2", "xor"), sizes=(500,), sets=3)
