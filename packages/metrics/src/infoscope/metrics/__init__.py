@@ -13,7 +13,7 @@ Of benchmark pairs, whose labels are known:
 As modules to import from:
     partition           what belongs to a label, a domain, both or neither: evaluate, evaluate_posterior,
                         enumerate_outcomes, compare; PartitionReport
-    disentanglement     beta_vae_score, factor_vae_score, mig, unibound, dci, sap; report: all in one table
+    disentanglement     beta_vae_score, factor_vae_score, mig, unibound, dci, sap; report: all of SCORES in one table
     factor_information  what latents tell about factors, and its scores: from arrays (from_arrays), or from posteriors
                         (exact, posterior); attacks; toy, the toy model in closed form
     pid                 the six bounds, concrete decompositions of small tables

@@ -2,6 +2,7 @@
 
 arrays     from_arrays: from arrays alone
 exact      factor_information: from posteriors, by exact log-marginals
+density_sums  the sums over all rows of data that these are made of
 result     FactorInformation: its bounds, scores and table
 posterior  GaussianPosterior and others; measure
 inputs     what scores take

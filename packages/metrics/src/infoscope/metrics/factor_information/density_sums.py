@@ -76,7 +76,7 @@ def latent_sums(
     rows: np.ndarray,
     codes: np.ndarray,
     device: str = "cpu",
-    elements: int | None = None,
+    elements: int = ELEMENTS,
     progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
     """`sum_densities` [m, 1 + K, 2 L + 1] of draws z [m, L]: of every latent alone, of all but it, of all."""
