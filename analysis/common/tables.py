@@ -21,7 +21,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from infoscope.metrics import Replicated, replicated
+from infoscope.estimators.result import Estimate
+from infoscope.metrics import replicated
 from infoscope.tracking import StoreUnreachable, publish, runs
 from infoscope.tracking.store.store import home, made_home
 
@@ -199,7 +200,7 @@ def summarise(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) ->
         row = dict(zip(by, group)) | {"runs": len(members)}
         for column in columns:
             over = replicated(members[column].to_numpy())
-            row |= {column: over.mean, column + ERROR: over.standard_error}
+            row |= {column: over.value, column + ERROR: over.standard_error}
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -216,16 +217,16 @@ def verdict(low: float, high: float, limit: float = 0.0) -> str:
     return "holds" if high < limit else "does not hold" if low > limit else "undecided"
 
 
-def difference_claim(statement: str, difference: Replicated, what: str, unit: str) -> Claim:
+def difference_claim(statement: str, difference: Estimate, what: str, unit: str) -> Claim:
     """A claim that a paired difference is negative: it holds where its 95 % interval is below zero, does not where it
     is above, and is undecided between.
     """
-    if not math.isfinite(difference.mean):
+    if not math.isfinite(difference.value):
         return Claim(statement, "undecided", f"{what} is not finite in some run.")
     interval = "one run, no interval"
     if math.isfinite(difference.low):
-        interval = f"95 % interval {difference.low:+.3f} to {difference.high:+.3f}, {difference.runs} paired runs"
-    said = f"{what} {difference.mean:+.3f} {unit} ({interval})."
+        interval = f"95 % interval {difference.low:+.3f} to {difference.high:+.3f}, {difference.n} paired runs"
+    said = f"{what} {difference.value:+.3f} {unit} ({interval})."
     return Claim(statement, verdict(difference.low, difference.high), said)
 
 

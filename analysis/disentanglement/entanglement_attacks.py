@@ -28,7 +28,8 @@ from analysis.disentanglement._scores import (
     made_of,
     named,
 )
-from infoscope.metrics import Replicated, replicated
+from infoscope.estimators.result import Estimate
+from infoscope.metrics import replicated
 from sweeps.disentanglement.settings import DATA_FIELDS, EFFORT
 
 SHOWN = {name: SCORES[name] for name in PUBLISHED} | {"informativeness": WHOLE["informativeness"]}
@@ -60,8 +61,8 @@ def over_evaluations(runs: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame
     for group, members in runs.groupby([*SOURCE, "alpha"], sort=False):
         for column in columns:
             over = replicated(members[column].to_numpy())
-            rows.append(dict(zip([*SOURCE, "alpha"], group)) | {"score": column, "evaluations": over.runs,
-                        "mean": over.mean, "mean" + ERROR: over.standard_error})  # fmt: skip
+            rows.append(dict(zip([*SOURCE, "alpha"], group)) | {"score": column, "evaluations": over.n,
+                        "mean": over.value, "mean" + ERROR: over.standard_error})  # fmt: skip
     return pd.DataFrame(rows)
 
 
@@ -114,14 +115,14 @@ def says(what: str, strongest: float) -> str:
     return f"{what} at alpha {strongest:g} less that at 0"
 
 
-def interval(found: Replicated) -> str:
+def interval(found: Estimate) -> str:
     """A difference with its interval, in words."""
     if not math.isfinite(found.low):
-        return f"{found.mean:+.3f} (one run, no interval)"
-    return f"{found.mean:+.3f} (95 % interval {found.low:+.3f} to {found.high:+.3f}, {found.runs} paired runs)"
+        return f"{found.value:+.3f} (one run, no interval)"
+    return f"{found.value:+.3f} (95 % interval {found.low:+.3f} to {found.high:+.3f}, {found.n} paired runs)"
 
 
-def changes(runs: pd.DataFrame, alpha: float, column: str) -> Replicated:
+def changes(runs: pd.DataFrame, alpha: float, column: str) -> Estimate:
     """A column at a strength less that at 0, over trainings (means over their evaluations), or over the evaluations of
     the only one.
     """

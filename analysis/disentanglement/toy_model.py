@@ -115,8 +115,8 @@ def compared(attack: str, factors: int, noise: float, alpha: float, runs: pd.Dat
         rows.append({
             "score": score, "attack": attack, "factors": factors, "alpha": alpha, "noise": noise,
             "printed": printed(score, attack, factors, noise, alpha), "exact": value,
-            "estimated": over.mean if over else math.nan,
-            "estimated" + ERROR: over.standard_error if over else math.nan,
+            "estimated": math.nan if over is None else over.value,
+            "estimated" + ERROR: math.nan if over is None else over.standard_error,
             "runs": len(runs),
         })  # fmt: skip
     return rows

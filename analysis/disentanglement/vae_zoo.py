@@ -46,7 +46,8 @@ from analysis.disentanglement._scores import (
     percent,
     scores_of,
 )
-from infoscope.metrics import Replicated, replicated
+from infoscope.estimators.result import Estimate
+from infoscope.metrics import replicated
 from infoscope.tracking import arrays, table
 from sweeps.disentanglement.settings import DATA_FIELDS, EFFORT, MODELS, WITHOUT_DENSITY
 
@@ -94,7 +95,7 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
                 over, quartiles = replicated(values.mean(axis=1)), np.percentile(values, (25, 50, 75))
                 rows.append({
                     "name": name, "score": score, "selection": selection, "trainings": len(values),
-                    "evaluations": values.size, "mean": over.mean, "mean" + ERROR: over.standard_error,
+                    "evaluations": values.size, "mean": over.value, "mean" + ERROR: over.standard_error,
                     "low_quartile": quartiles[0], "median": quartiles[1], "high_quartile": quartiles[2],
                 })  # fmt: skip
     figures = pd.DataFrame(rows)
@@ -147,9 +148,7 @@ def trend(runs: pd.DataFrame) -> Claim:
     return Claim(statement, verdict(-high, -low, -0.5), f"{said} similar above 0.5.")
 
 
-def versus(
-    runs: pd.DataFrame, model: str, column: str, sign: float = 1.0, other: str | None = None
-) -> Replicated | None:
+def versus(runs: pd.DataFrame, model: str, column: str, sign: float = 1.0, other: str | None = None) -> Estimate | None:
     """The mean of the other models (or one other) less this one, times sign, paired by seed; None where either is
     missing.
     """
@@ -168,15 +167,15 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
         whole = {}
         for column in WHOLE:
             over = replicated(members[column].to_numpy(float))
-            whole |= {column: over.mean, column + ERROR: over.standard_error}
+            whole |= {column: over.value, column + ERROR: over.standard_error}
         for prefix, where in WHERE.items():
             for term in TERMS:
                 row = {"name": name, "where": where, "term": term, "runs": len(members)}
                 for side in ("low", "high"):
                     over = replicated(members[f"{prefix}{term}_{side}"].to_numpy())
-                    row |= {side: over.mean, side + ERROR: over.standard_error}
+                    row |= {side: over.value, side + ERROR: over.standard_error}
                 over = replicated((members[f"{prefix}{term}_low"] - members[f"{prefix}{term}_high"]).to_numpy())
-                row |= {"excess": over.mean, "excess" + ERROR: over.standard_error}
+                row |= {"excess": over.value, "excess" + ERROR: over.standard_error}
                 rows.append(row | whole)
     figures = pd.DataFrame(rows)
     shown = figures.assign(
@@ -224,7 +223,7 @@ def trainings(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
     for (name, seed), members in chosen.groupby(["name", "seed"], sort=False):
         for score in titles:
             over = replicated(evaluations(members, score)[0])
-            rows.append({"name": name, "seed": seed, "score": score, "evaluations": over.runs, "mean": over.mean,
+            rows.append({"name": name, "seed": seed, "score": score, "evaluations": over.n, "mean": over.value,
                          "mean" + ERROR: over.standard_error})  # fmt: skip
     figures = pd.DataFrame(rows)
     shown = figures.assign(shown=[plus_minus(*pair, "-") for pair in zip(figures["mean"], figures["mean" + ERROR])])
@@ -293,7 +292,7 @@ def elsewhere(runs: pd.DataFrame, words: list[str]) -> Result:
         if math.isfinite(row["weight"]) and (ours["weight"] == row["weight"]).any():
             ours = ours[ours["weight"] == row["weight"]]
         first, over = ours.iloc[0], replicated(ours[row["score"]].to_numpy())
-        rows.append(row | {"differs": "; ".join(differences(row, first)), "ours": over.mean,
+        rows.append(row | {"differs": "; ".join(differences(row, first)), "ours": over.value,
                            "ours" + ERROR: over.standard_error, "runs": len(ours)})  # fmt: skip
     figures = pd.DataFrame(rows, columns=[*known, "differs", "ours", "ours" + ERROR])
     text = figures[["model", "weight"]].assign(

@@ -11,7 +11,8 @@ import pandas as pd
 
 from analysis.common.tables import Claim, difference_claim, verdict
 from analysis.mi_benchmark._terms import NOT_DECODED
-from infoscope.metrics import Replicated, replicated
+from infoscope.estimators.result import Estimate
+from infoscope.metrics import replicated
 
 
 def relative_error(rows: pd.DataFrame, estimate: str = "settled_mean_bits", truth: str = "true_bits") -> pd.Series:
@@ -20,7 +21,7 @@ def relative_error(rows: pd.DataFrame, estimate: str = "settled_mean_bits", trut
     return error.mask(rows[estimate].isna(), np.inf).mask(rows[truth].isna())
 
 
-def paired(rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str) -> Replicated | None:
+def paired(rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str) -> Estimate | None:
     """The difference of a figure between two values of a field, over the seeds that were run at both, those included
     where it diverged; None where there is no such seed.
     """
@@ -66,9 +67,9 @@ def limit_claim(statement: str, values: Sequence[float], limit: float, what: str
     if np.isfinite(values).all():
         over = replicated(values)
         interval = "one run, no interval"
-        if over.runs > 1:
-            interval = f"95 % interval {shown.format(over.low)} to {shown.format(over.high)}, {over.runs} runs"
-        told = f"{shown.format(over.mean)} ({interval})"
+        if over.n > 1:
+            interval = f"95 % interval {shown.format(over.low)} to {shown.format(over.high)}, {over.n} runs"
+        told = f"{shown.format(over.value)} ({interval})"
     else:
         told = f"not finite in {int((~np.isfinite(values)).sum())} of {len(values)} runs"
     return Claim(statement, verdict_below(values, limit), f"{what}: {told}; limit {shown.format(limit)}.")

@@ -105,8 +105,8 @@ def correlations(runs: pd.DataFrame) -> list[Claim]:
             claims.append(Claim(statement, "undecided", f"it needs three depths with finite MSE{short}."))
             continue
         r = correlation(whole.columns.to_numpy(float), -whole.to_numpy())
-        interval = f"95 % interval {r.low:+.2f} to {r.high:+.2f}" if r.runs > 1 else "no interval from one run"
-        told = f"r = {r.mean:+.2f} ({interval}, {r.runs} runs of {whole.shape[1]} depths{short})"
+        interval = f"95 % interval {r.low:+.2f} to {r.high:+.2f}" if r.n > 1 else "no interval from one run"
+        told = f"r = {r.value:+.2f} ({interval}, {r.n} runs of {whole.shape[1]} depths{short})"
         paper = f"; from the paper's own table (joint critic, one run) {of_theirs[domain]:+.2f}"
         claims.append(Claim(statement, verdict(r.low, r.high), told + paper * (domain in of_theirs) + "."))
     return claims

@@ -126,7 +126,7 @@ def no_universal_winner(rows: pd.DataFrame) -> Claim:
                 apart = f"in {domain}, {winner} and {other} were not both run with the same seed"
                 return Claim(statement, "undecided", f"{evidence}; {apart}.")
             if not difference.high < 0:
-                apart = f"in {domain}, {winner} and {other} cannot be told apart by {difference.runs} paired runs"
+                apart = f"in {domain}, {winner} and {other} cannot be told apart by {difference.n} paired runs"
                 return Claim(statement, "undecided", f"{evidence}; {apart}.")
     beaten = "the others' winners" if several else "every other estimator"
     found = "holds" if several else "does not hold"

@@ -168,8 +168,8 @@ def upper_more_accurate(place: str, rows: pd.DataFrame, truth: str, column: str)
         return Claim(statement, "undecided", "it needs three layers with finite estimates, in two runs.")
     r = correlation(whole.columns.to_numpy(float), whole.to_numpy())
     short = f", {len(errors) - len(whole)} runs left out, diverged" * (len(errors) > len(whole))
-    told = f"correlation of layer and median relative error {r.mean:+.2f} (95 % interval {r.low:+.2f} to {r.high:+.2f}"
-    return Claim(statement, verdict(r.low, r.high), f"{told}, {r.runs} runs of {whole.shape[1]} layers{short}).")
+    told = f"correlation of layer and median relative error {r.value:+.2f} (95 % interval {r.low:+.2f} to {r.high:+.2f}"
+    return Claim(statement, verdict(r.low, r.high), f"{told}, {r.n} runs of {whole.shape[1]} layers{short}).")
 
 
 def lower_estimated_less(place: str, rows: pd.DataFrame) -> Claim:

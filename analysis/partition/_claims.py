@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
 from analysis.common.tables import Claim, plus_minus, published, verdict
 from analysis.partition._evaluation import Evaluation
 from analysis.partition._tables import ABSENT, OF_DRAWS, by_kind, most, over_trainings
-from infoscope.metrics import Replicated, replicated
+from infoscope.estimators.result import Estimate
+from infoscope.metrics import replicated
 from infoscope.metrics.partition.published import AS_NUMBERS
-from infoscope.metrics.partition.terms import CLASSIFIER, Figure
+from infoscope.metrics.partition.terms import CLASSIFIER
 
 EXPECTATIONS = "domain_expectations"
 ROUNDING = 1e-9
@@ -42,11 +44,11 @@ def in_range(kind: str, trainings: Sequence[Evaluation], quantity: str, low: flo
     statement = f"{NAMES.get(model, model)}{''.join(f' ({text})' for text in settings)}: {said}."
     figures = [one.routes()[CLASSIFIER][quantity] for one in trainings]
     over = interval_of(figures)
-    if not math.isfinite(over.mean):
+    if not math.isfinite(over.value):
         reason = "; ".join(dict.fromkeys(note for figure in figures for note in figure.notes))
         return Claim(statement, "undecided", f"{ABSENT if ABSENT in reason else reason}: there is no such block, and "
                      "what is not there is not 0.")  # fmt: skip
-    evidence = f"{plus_minus(over.mean, over.standard_error)}{unit} ({said_interval(over, len(trainings))})"
+    evidence = f"{plus_minus(over.value, over.standard_error)}{unit} ({said_interval(over, len(trainings))})"
     evidence += as_numbers(trainings, quantity)
     ceiling = most_of(trainings, quantity)
     if ceiling is not None and low > ceiling + ROUNDING:
@@ -57,15 +59,15 @@ def in_range(kind: str, trainings: Sequence[Evaluation], quantity: str, low: flo
     return Claim(statement, "holds" if inside else "does not hold" if outside else "undecided", f"{evidence}.")
 
 
-def interval_of(figures: Sequence[Figure]) -> Replicated:
+def interval_of(figures: Sequence[Estimate]) -> Estimate:
     """Mean and 95 % interval over trainings; of one training, over its items."""
     if len(figures) == 1:
         (one,) = figures
-        return Replicated(one.value, one.standard_error, one.low, one.high, 1)
+        return replace(one, n=1)
     return replicated([figure.value for figure in figures])
 
 
-def said_interval(over: Replicated, trainings: int) -> str:
+def said_interval(over: Estimate, trainings: int) -> str:
     over_what = f"{trainings} trainings" if trainings > 1 else "items of one training"
     return f"95 % interval {over.low:.3f} to {over.high:.3f} over {over_what}, by classifiers"
 
@@ -73,7 +75,7 @@ def said_interval(over: Replicated, trainings: int) -> str:
 def as_numbers(trainings: Sequence[Evaluation], quantity: str) -> str:
     """The same as it was to be measured, labels as numbers, which is no valid estimate."""
     values = [one.routes()[AS_NUMBERS][quantity].value for one in trainings if quantity in one.routes()[AS_NUMBERS]]
-    return f"; with labels taken as numbers, as they did: {replicated(values).mean:.3f}" if values else ""
+    return f"; with labels taken as numbers, as they did: {replicated(values).value:.3f}" if values else ""
 
 
 def most_of(trainings: Sequence[Evaluation], quantity: str) -> float | None:

@@ -16,14 +16,15 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from analysis.partition._models import Candidate, Codes, Items, codes_of, digest
+from infoscope.estimators.result import Estimate
 from infoscope.metrics import partition
 from infoscope.metrics.partition.evaluation import NullTest, PartitionReport
 from infoscope.metrics.partition.published import AS_NUMBERS
 from infoscope.metrics.partition.report import Items as Rows
-from infoscope.metrics.partition.terms import CLASSIFIER, Figure
+from infoscope.metrics.partition.terms import CLASSIFIER
 from infoscope.tracking import arrays, log_results
 
-VERSION = 1  # of what is measured and kept; a new one makes every evaluation to be done again
+VERSION = 2  # of what is measured and kept; a new one makes every evaluation to be done again
 PREFIX = "partition"  # of the metrics, and the folder of the artifacts
 RECORD = "evaluation"
 MEANS, DRAWS = "means", "draws"
@@ -66,7 +67,7 @@ class Evaluation:
     def reports(self) -> tuple[PartitionReport, ...]:
         return (self.report,) if self.posterior is None else (self.report, self.posterior)
 
-    def routes(self) -> dict[str, Mapping[str, Figure]]:
+    def routes(self) -> dict[str, Mapping[str, Estimate]]:
         """By route, every quantity and score by name."""
         found = {
             route: {**report.figures[route], **report.shares[route]}
@@ -88,7 +89,7 @@ class Evaluation:
         }  # fmt: skip
 
 
-def sums_of_numbers(figures: Mapping[str, Figure]) -> dict[str, Figure]:
+def sums_of_numbers(figures: Mapping[str, Estimate]) -> dict[str, Estimate]:
     """Sums of terms with labels as numbers, of which the score seed is made: I(z_x;Y,D) by the chain rule, and
     co-information as the mean of both formulas, which differ; for the blocks that are there.
     """
@@ -191,30 +192,28 @@ def metric_name(quantity: str) -> str:
 
 
 def packed(found: Evaluation) -> dict[str, np.ndarray]:
-    """An evaluation as arrays: text without pointwise values, and the pointwise values of the classifier's figures,
-    which differences between models need.
-    """
+    """An evaluation as arrays: text, and the influences of the classifier's figures, for differences of models."""
     figures = {**found.report.figures[CLASSIFIER], **found.report.shares[CLASSIFIER]}
-    pointwise = {name: figure.influence for name, figure in figures.items() if _pointwise(figure, found.report.n)}
+    influence = {name: each.influence for name, each in figures.items() if each.influence is not None}
     text = {
         "reports": [_plain(report) for report in found.reports],
-        "pointwise": list(pointwise),
+        "influence": list(influence),
         "data": found.data,
         "seconds": found.seconds,
     }
-    return {"text": np.array(json.dumps(text)), "pointwise": np.array(list(pointwise.values()), np.float64)}
+    return {"text": np.array(json.dumps(text)), "influence": np.array(list(influence.values()), np.float64)}
 
 
-def _pointwise(figure: Figure, n: int) -> bool:
-    return figure.influence is not None and len(figure.influence) == n
+FIELDS = ("value", "standard_error", "unit", "n", "method", "notes", "settings", "units", "degrees", "interval")
+
+
+def _fields(figure: Estimate) -> list[Any]:
+    return [getattr(figure, name) for name in FIELDS]
 
 
 def _plain(report: PartitionReport) -> dict[str, Any]:
-    def rows(routes: Mapping[str, Mapping[str, Figure]]) -> dict[str, Any]:
-        return {
-            route: {name: [f.value, f.standard_error, f.low, f.high, f.unit, f.notes] for name, f in figures.items()}
-            for route, figures in routes.items()
-        }
+    def rows(routes: Mapping[str, Mapping[str, Estimate]]) -> dict[str, Any]:
+        return {route: {name: _fields(figure) for name, figure in figures.items()} for route, figures in routes.items()}
 
     return {
         "blocks": dict(report.blocks),
@@ -232,23 +231,27 @@ def unpacked(kept: Mapping[str, np.ndarray], candidate: Candidate, key: str, ite
     try:
         text = json.loads(str(kept["text"]))
         first, *others = [_report(plain) for plain in text["reports"]]
-        pointwise = dict(zip(text["pointwise"], kept["pointwise"]))
+        influence = dict(zip(text["influence"], kept["influence"]))
     except (KeyError, TypeError) as error:
         raise ValueError(f"the evaluation kept under {key} lacks {error}") from None
     first = replace(
         first,
-        figures=_with_spread(first.figures, pointwise),
-        shares=_with_spread(first.shares, pointwise),
+        figures=_with_influence(first.figures, influence),
+        shares=_with_influence(first.shares, influence),
         items=rows_of(items),
     )
     posterior = others[0] if others else None
     return Evaluation(candidate, key, items.digest(), text["data"], codes, first, posterior, text["seconds"])
 
 
+def _figure(notes: list[str], interval: list[float] | None, **fields: Any) -> Estimate:
+    return Estimate(**fields, notes=tuple(notes), interval=None if interval is None else tuple(interval))
+
+
 def _report(plain: Mapping[str, Any]) -> PartitionReport:
-    def figures(routes: Mapping[str, Any]) -> dict[str, dict[str, Figure]]:
+    def figures(routes: Mapping[str, Any]) -> dict[str, dict[str, Estimate]]:
         return {
-            route: {name: Figure(*numbers, unit, tuple(notes)) for name, (*numbers, unit, notes) in rows.items()}
+            route: {name: _figure(**dict(zip(FIELDS, fields))) for name, fields in rows.items()}
             for route, rows in routes.items()
         }
 
@@ -259,11 +262,11 @@ def _report(plain: Mapping[str, Any]) -> PartitionReport:
     )  # fmt: skip
 
 
-def _with_spread(routes: Mapping[str, Mapping[str, Figure]], pointwise: Mapping[str, np.ndarray]) -> dict:
-    """The figures with the pointwise values of the classifier's."""
+def _with_influence(routes: Mapping[str, Mapping[str, Estimate]], influence: Mapping[str, np.ndarray]) -> dict:
+    """The figures with the influences of the classifier's."""
     return {
         route: {
-            name: replace(figure, influence=pointwise[name]) if route == CLASSIFIER and name in pointwise else figure
+            name: replace(figure, influence=influence[name]) if route == CLASSIFIER and name in influence else figure
             for name, figure in figures.items()
         }
         for route, figures in routes.items()

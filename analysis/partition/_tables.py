@@ -67,7 +67,7 @@ def comparison(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
                 over = replicated([figure.value for figure in figures])
                 squares = np.square([figure.standard_error for figure in figures])
                 row |= {
-                    name: over.mean,
+                    name: over.value,
                     name + ERROR: over.standard_error,
                     name + OVER_ITEMS: math.sqrt(squares.mean()),
                 }
@@ -127,8 +127,8 @@ def over_trainings(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
     rows = []
     for (name, a, b), values in differences.items():
         over = replicated(values)
-        rows.append({"quantity": name, "a": a, "b": b, "difference": over.mean, "standard_error": over.standard_error,
-                     "low": over.low, "high": over.high, "trainings": over.runs})  # fmt: skip
+        rows.append({"quantity": name, "a": a, "b": b, "difference": over.value, "standard_error": over.standard_error,
+                     "low": over.low, "high": over.high, "trainings": over.n})  # fmt: skip
     return pd.DataFrame(rows)
 
 

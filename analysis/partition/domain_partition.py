@@ -107,7 +107,7 @@ def compared(runs: pd.DataFrame) -> pd.DataFrame:
     figures = summarise(runs, ["data", "model", "held_out", "held_out_name"], columns)
     over = [replicated(gains(runs[runs["held_out"] == row.held_out], row.model)) for row in figures.itertuples()]
     return figures.assign(
-        over_baseline=[one.mean for one in over], over_baseline_error=[one.standard_error for one in over]
+        over_baseline=[one.value for one in over], over_baseline_error=[one.standard_error for one in over]
     )
 
 

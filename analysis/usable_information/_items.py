@@ -12,7 +12,7 @@ import pandas as pd
 from analysis.common.marks import BLUE, ORANGE, lines
 from analysis.common.tables import Claim, Result, plus_minus
 from analysis.usable_information._runs import NAMES, TAIL, Z95, Figure, drawn_in, hardest_shown, less_than
-from infoscope.estimators.classifier.information import clustered_error
+from infoscope.estimators.result import clustered_error
 from infoscope.metrics.v_information import difficulty
 from infoscope.metrics.v_information.pvi import threshold_window
 

@@ -13,7 +13,7 @@ import pandas as pd
 from analysis.common.marks import legend, save
 from analysis.common.tables import Claim, verdict
 from infoscope import tracking
-from infoscope.estimators.classifier.information import clustered_error
+from infoscope.estimators.result import clustered_error
 
 CELL = ["study", "data", "transformation", "family", "estimator", "seed"]
 NAMES = {"snli": "SNLI", "mnli": "MultiNLI", "mnli-dev": "MultiNLI (matched dev only)", "cola": "CoLA", "sst2": "SST-2",

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from infoscope.data import FactorDataset
+from infoscope.estimators.result import Estimate
 from infoscope.metrics import disentanglement
 from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.result import FactorInformation
@@ -41,7 +42,7 @@ class Effort:
 class Measured:
     """One measurement of a representation: its scores by name, and the information behind them."""
 
-    scores: dict[str, disentanglement.Score]
+    scores: dict[str, Estimate]
     information: FactorInformation
 
 
@@ -100,7 +101,7 @@ def tables(measurements: Sequence[Measured]) -> dict[str, pd.DataFrame]:
     """
     told = [
         {"evaluation": number, "score": name, **{field: getattr(score, field) for field in
-         ("value", "standard_error", "low", "high", "unit", "n", "how")}, "notes": " ".join(score.notes)}
+         ("value", "standard_error", "low", "high", "unit", "n", "method")}, "notes": " ".join(score.notes)}
         for number, measured in enumerate(measurements)
         for name, score in measured.scores.items()
     ]  # fmt: skip

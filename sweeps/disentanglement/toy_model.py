@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from infoscope.estimators.result import Estimate
 from infoscope.metrics.factor_information import toy
-from infoscope.metrics.factor_information.result import Estimate, FactorInformation
+from infoscope.metrics.factor_information.result import FactorInformation
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
 
 ROUNDING = 1e-9  # nats, below which an estimate has no spread: of a latent that is noise every local value is 0

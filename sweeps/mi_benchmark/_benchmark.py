@@ -251,10 +251,10 @@ def on_unseen(critic: Critic, group: Sequence[dict], source: Any, generator: Any
     same = held_out(source, critic, bounds, batch, SAME_PER_LARGE * batches, generator)
     return {
         bound.name: {
-            "held_out_bits": large[bound.name].mean / NATS_PER_BIT,
-            "held_out_bits_error": large[bound.name].standard_error / NATS_PER_BIT,
-            "held_out_same_batch_bits": same[bound.name].mean / NATS_PER_BIT,
-            "held_out_same_batch_bits_error": same[bound.name].standard_error / NATS_PER_BIT,
+            "held_out_bits": large[bound.name].bits.value,
+            "held_out_bits_error": large[bound.name].bits.standard_error,
+            "held_out_same_batch_bits": same[bound.name].bits.value,
+            "held_out_same_batch_bits_error": same[bound.name].bits.standard_error,
         }
         for bound in bounds
     }

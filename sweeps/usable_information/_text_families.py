@@ -18,9 +18,9 @@ import torch
 
 from infoscope import models
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.classifier.information import clustered_error
 from infoscope.estimators.families.laws import CategoricalLaw, without_input
 from infoscope.estimators.families.protocol import CLASSES, needed
+from infoscope.estimators.result import clustered_error
 from infoscope.metrics.v_information.predictions import FLOOR, as_groups, with_floor
 from sweeps.embedding import HUB, TRANSFORMERS
 

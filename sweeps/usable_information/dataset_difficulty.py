@@ -26,8 +26,8 @@ import numpy as np
 import pandas as pd
 
 from infoscope.data.texts import transformations
-from infoscope.estimators.classifier.information import clustered_error
 from infoscope.estimators.families.protocol import Family, Outcome, Predictor, as_outcome, take
+from infoscope.estimators.result import clustered_error
 from infoscope.metrics.v_information import difficulty, pvi
 from infoscope.metrics.v_information.measures import CROSS_FITTED, HELD_OUT, VInformation, summary
 from infoscope.metrics.v_information.predictions import FLOOR, Predictions, as_groups, fold_splits, predict
@@ -279,19 +279,19 @@ def figures(estimate: VInformation, found: Predictions, task: Task, outcome: Out
     own = outcome.values[found.rows]
     correct = (found.logs.argmax(axis=1) == own).astype(float)
     values = {
-        "v_information_bits": estimate.value_bits,
-        "v_information_bits_error": estimate.standard_error_bits,
-        "H_yb": estimate.null_entropy_bits,
-        "H_yb_error": estimate.null_entropy_standard_error / LN2,
-        "H_yxb": estimate.conditional_entropy_bits,
-        "H_yxb_error": estimate.conditional_entropy_standard_error / LN2,
+        "v_information_bits": estimate.bits.value,
+        "v_information_bits_error": estimate.bits.standard_error,
+        "H_yb": estimate.null_entropy.bits.value,
+        "H_yb_error": estimate.null_entropy.bits.standard_error,
+        "H_yxb": estimate.conditional_entropy.bits.value,
+        "H_yxb_error": estimate.conditional_entropy.bits.standard_error,
         "accuracy": correct.mean(),
         "accuracy_error": clustered_error(correct, codes),
         "expected_calibration_error": estimate.calibration.expected_error,
         "best_temperature": estimate.calibration.best_temperature,
         "floored": estimate.floored,
         "n": estimate.n,
-        "groups": estimate.groups,
+        "groups": estimate.units,
     }
     for code in np.unique(own):  # a class may be missing among few items
         rows, label = own == code, outcome.labels[code]

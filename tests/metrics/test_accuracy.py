@@ -64,26 +64,26 @@ def test_replicated_interval_covers():
 
 def test_replicated_one_run_has_no_error():
     one = replicated([3.0])
-    assert one.mean == 3.0 and one.runs == 1 and np.isnan([one.standard_error, one.low, one.high]).all()
+    assert one.value == 3.0 and one.n == 1 and np.isnan([one.standard_error, one.low, one.high]).all()
 
 
 def test_replicated_diverged_run_shows():
-    assert np.isnan(replicated([1.0, np.nan, 2.0]).mean)
+    assert np.isnan(replicated([1.0, np.nan, 2.0]).value)
 
 
 def test_correlation_of_exact_lines():
     x = np.arange(1, 6)
     up = correlation(x, np.stack([2 * x + 1, 3 * x]))
-    assert up.mean == pytest.approx(1.0) and up.runs == 2
-    assert correlation(x, -x).mean == pytest.approx(-1.0)
+    assert up.value == pytest.approx(1.0) and up.n == 2
+    assert correlation(x, -x).value == pytest.approx(-1.0)
 
 
 def test_correlation_agrees_with_scipy_and_averages_in_fisher_z():
     x, y = np.arange(5.0), np.random.default_rng(3).normal(size=(4, 5))
     r = [stats.pearsonr(x, row).statistic for row in y]
     result = correlation(x, y)
-    assert result.mean == pytest.approx(np.tanh(np.mean(np.arctanh(r))))
-    assert result.low < result.mean < result.high
+    assert result.value == pytest.approx(np.tanh(np.mean(np.arctanh(r))))
+    assert result.low < result.value < result.high
 
 
 @pytest.mark.parametrize(("x", "y"), [([1, 2], [1, 2]), ([1, 2, 3], [1, 2]), ([1, 1, 1], [1, 2, 3])])

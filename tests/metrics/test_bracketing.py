@@ -72,7 +72,7 @@ def test_groups_stay_together():
     apart = bracket(x, np.repeat(y, 4), family="knn")
     together = bracket(x, np.repeat(y, 4), groups=np.arange(400) // 4, family="knn")
     assert apart.usable.low > 0.1 > together.usable.value
-    assert together.neighbours.units == together.usable.groups == 100
+    assert together.neighbours.units == together.usable.units == 100
     # H(y) of 100 independent rows four times over is known as that of 100: the closed form of its error, by group.
     shares = np.bincount(y) / 100
     spread = np.sqrt((shares * np.log(shares) ** 2).sum() - (shares * np.log(shares)).sum() ** 2)

@@ -58,8 +58,8 @@ def test_under_synergy_every_score_is_said_to_fall():
 def test_several_trainings_are_the_unit_of_replication():
     runs = made_up(seeds=(0, 1, 2, 3))
     redundancy = runs[runs["attack"] == "redundancy"]
-    assert changes(redundancy, 1.0, "unibound").runs == 4
-    assert changes(redundancy[redundancy["training_seed"] == 0], 1.0, "unibound").runs == 3
+    assert changes(redundancy, 1.0, "unibound").n == 4
+    assert changes(redundancy[redundancy["training_seed"] == 0], 1.0, "unibound").n == 3
 
 
 def test_tables_are_saved_and_say_what_was_attacked(tmp_path):
@@ -80,4 +80,4 @@ def test_without_an_unattacked_run_nothing_is_claimed():
 def test_changes_are_of_the_same_evaluations(column):
     runs = made_up()
     found = changes(runs[runs["attack"] == "synergy"], 1.0, column)
-    assert found.mean == pytest.approx(-0.3 if column == "unibound" else -0.03, abs=0.001)
+    assert found.value == pytest.approx(-0.3 if column == "unibound" else -0.03, abs=0.001)

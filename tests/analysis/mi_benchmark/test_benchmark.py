@@ -163,9 +163,9 @@ def test_kinds_of_cells_do_not_drop_each_other():
 def test_pairs_are_of_seeds_that_were_run_at_both():
     rows = pd.DataFrame({"seed": [0, 1, 2, 0, 1], "bound": [*"aaabb"], "mse_bits2": [1.0, 2.0, 3.0, 4.0, 6.0]})
     difference = paired(rows, "bound", "a", "b", "mse_bits2")
-    assert (difference.mean, difference.runs) == (-3.5, 2)
+    assert (difference.value, difference.n) == (-3.5, 2)
     diverged = paired(rows.assign(mse_bits2=[1.0, NAN, 3.0, 4.0, 6.0]), "bound", "a", "b", "mse_bits2")
-    assert math.isnan(diverged.mean)
+    assert math.isnan(diverged.value)
     assert paired(rows.iloc[[2, 3]], "bound", "a", "b", "mse_bits2") is None
     claim = paired_claim("a is better.", rows.iloc[[2, 3]], "bound", "a", "b")
     assert claim.verdict == "undecided" and "not both run with the same seed" in claim.evidence

@@ -9,7 +9,7 @@ import pytest
 from analysis.partition._claims import arithmetic, claims, in_range, shared_labels
 from analysis.partition._models import Candidate
 from analysis.partition._tables import over_trainings
-from infoscope.metrics.partition.terms import Figure, absent
+from infoscope.estimators.result import Estimate, undefined
 
 BALANCED = (np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
 
@@ -22,9 +22,9 @@ def training(kind="nvae", number=0, labels=BALANCED, items="a", **values):
         "H(Y|D)": math.log(10), "H(D|Y)": math.log(5), "H(Y,D)": math.log(50), "seed_ceiling": math.log(50) / 7.5,
     } | values  # fmt: skip
     figures = {
-        name: Figure(value, 0.01, value - 0.02, value + 0.02)
+        name: Estimate(value, 0.01, interval=(value - 0.02, value + 0.02))
         if math.isfinite(value)
-        else absent("not applicable: there is no such block.")
+        else undefined("not applicable: there is no such block.")
         for name, value in named.items()
     }
     report = SimpleNamespace(items=SimpleNamespace(y=labels[0], d=labels[1]), n=len(labels[0]))

@@ -228,7 +228,7 @@ def test_a_model_by_its_address_is_that_of_its_run(store):
     (["--models", "vae"], "no finished run with model vae"), (["--profile", "paper"], "no finished runs"),
     (["--filter", "params.seed = '99'"], "no run of these models matches"), (["--split", "train"], "split is 'train'"),
     (["--run", "0123"], "no finished run with run_id 0123"), (["--uri", "elsewhere"], "neither a folder nor"),
-    (["--family", "oak", "--models", "erm"], "family must be one or more of"),
+    (["--family", "oak", "--models", "erm"], "family must be one of"),
 ])  # fmt: skip
 def test_what_cannot_be_done_is_said_in_a_line(store, capsys, words, told):
     evaluated_by(words, status=2)

@@ -8,10 +8,10 @@ from scipy import integrate, stats
 
 from infoscope.estimators.classifier.calibration import calibrating_slope
 from infoscope.estimators.classifier.cross_fitting import cross_fit, exchange, p_value, permutation_test
-from infoscope.estimators.classifier.information import clustered_error
 from infoscope.estimators.classifier.inputs import as_blocks, as_joint_labels, assign_folds
 from infoscope.estimators.families import FAMILIES, GradientBoosting, Logistic, NearestNeighbours, Network
 from infoscope.estimators.families.laws import log_softmax
+from infoscope.estimators.result import clustered_error
 
 LN2 = np.log(2.0)
 
@@ -85,7 +85,7 @@ def test_gates(gate, family):
     z = z[:, None] + np.random.default_rng(2).normal(scale=0.01, size=(len(z), 1))  # noise, so that rows are not tied
     found = cross_fit(z, {"y": y, "d": d}, family=family).co_information("z", "d", "y")
     assert abs(found.value - truth) < 4 * found.standard_error + 0.01
-    assert found.family.startswith(family) and (found.n, found.groups) == (3000, 3000)
+    assert found.method.startswith(family) and (found.n, found.units) == (3000, 3000)
 
 
 def test_gaussian_mixture_where_logistic_is_well_specified():
@@ -169,7 +169,7 @@ def test_copies_leak_unless_they_are_one_group():
     grouped = cross_fit(z, y, groups, family=NearestNeighbours(5)).information("z", "y")
     assert leaking.low > 0.3
     assert grouped.value < 3.5 * grouped.standard_error
-    assert (grouped.n, grouped.groups) == (720, 120)
+    assert (grouped.n, grouped.units) == (720, 120)
 
 
 def test_group_error_counts_copies_once():
@@ -230,7 +230,7 @@ def test_the_better_family_is_chosen_in_training():
     families = ["logistic", NearestNeighbours(15)]
     alone = [cross_fit(z, y, family=family).information("z", "y").value for family in families]
     both = cross_fit(z, y, family=families)
-    assert both.family == "logistic(penalty=1) or knn(neighbours=15)"
+    assert both.method == "logistic(penalty=1) or knn(neighbours=15)"
     assert both.calibration[frozenset({"z"})].families == ("knn(neighbours=15)",) * 5
     assert alone[0] < 0.05 < 0.3 < alone[1]
     assert both.information("z", "y").value == alone[1]

@@ -67,9 +67,9 @@ def test_every_measure_takes_an_own_family_and_those_of_scikit_learn(family):
     for found in (fitted, usable):
         assert abs(found.value - 0.368) < 4 * found.standard_error + 0.05
     table = pvi.pointwise(family, x, y, folds=5)
-    assert table["pvi_bits"].mean() == pytest.approx(usable.value_bits)
+    assert table["pvi_bits"].mean() == pytest.approx(usable.bits.value)
     leaked = usable_leakage({"z": x}, {"y": y}, {"own": family})
-    assert leaked["value_bits"][0] == pytest.approx(usable.value_bits, abs=0.05)  # other folds
+    assert leaked["value_bits"][0] == pytest.approx(usable.bits.value, abs=0.05)  # other folds
     decoded = decodable_information_of_items(x, y, [0.0], 1, family)
     assert decoded.accuracy == pytest.approx(0.9, abs=0.07)  # 4 standard errors
     assert weights_by(family, [y[:, None], (x > 0).astype(int)]).value[1, 0] == pytest.approx(0.368, abs=0.2)

@@ -87,7 +87,7 @@ def test_ordinary_data_are_measured_as_scaled():
     ):
         auto, scaled = measure(*given), measure(*given, margins="scaled")
         assert (float(auto), auto.method, auto.notes) == (float(scaled), scaled.method, scaled.notes)
-        assert auto.standardised and "rank" not in auto.method
+        assert auto.settings == "k = 5" and "rank" not in auto.method
 
 
 def test_one_outlier_erases_nothing():
@@ -152,7 +152,7 @@ def test_subsamples_are_measured_in_the_margins_of_the_whole():
         alone = measure(*given)
         found = uncertainty.subsample(*given, resamples=20)
         assert found.value == pytest.approx(float(alone), abs=1e-9)
-        assert found.estimator == alone.method and set(found.notes) == set(alone.notes)
+        assert found.method == alone.method and set(found.notes) == set(alone.notes)
         rows = found.resamples.weights[:, 3] > 0
         part = measure(*(side.take(rows) for side in sample.variables), margins="given")
         assert found.estimates[3] == pytest.approx(float(part), abs=1e-9)

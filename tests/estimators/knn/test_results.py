@@ -138,7 +138,7 @@ def test_an_estimate_is_a_float_that_knows_its_origin():
     estimate = mutual_information(x, y, k=4, local=True)
     assert isinstance(estimate, float) and estimate + 1 == float(estimate) + 1 and f"{estimate:.2f}"
     assert estimate.bits == pytest.approx(estimate / LN2)
-    assert (estimate.k, estimate.n, estimate.method, estimate.standardised) == (4, 300, "KSG 1", True)
+    assert (estimate.settings, estimate.n, estimate.method) == ("k = 4", 300, "KSG 1")
     assert estimate.local.shape == (300,) and estimate.local.mean() == pytest.approx(estimate.value, abs=1e-12)
     assert mutual_information(x, y).local is None
     with pytest.raises(dataclasses.FrozenInstanceError):

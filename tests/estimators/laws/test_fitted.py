@@ -117,7 +117,7 @@ def test_copies_in_other_folds_do_not_count_as_knowledge():
     g = draws(7)
     x, y = np.repeat(g.normal(size=(2, 150)), 10, axis=1)
     found = laws.held_out(x, y, groups=np.arange(1500) // 10, generator=draws())
-    assert found.groups == 150 and found.value < 4 * found.standard_error + 0.01
+    assert found.units == 150 and found.value < 4 * found.standard_error + 0.01
 
 
 def test_a_category_that_was_not_fitted_counts_as_nothing():

@@ -109,7 +109,7 @@ def test_a_posterior_draws_and_knows_its_categories(factors):
     )
     for score in (beta_vae_score, factor_vae_score):
         one = score(posterior, factors, SMALL, generator=np.random.default_rng(0))
-        assert one.value > 0.95 and "posterior draws" in one.how
+        assert one.value > 0.95 and "posterior draws" in one.method
         by_hand = score(lambda items: posterior.draw(items, np.random.default_rng(3)), factors, SMALL, categorical=(1,))
         assert by_hand.value > 0.95
 

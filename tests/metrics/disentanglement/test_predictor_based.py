@@ -44,7 +44,7 @@ def test_a_family_names_factors_too(family):
     found = dci(np.column_stack([codes, np.full(600, 0.1)]), factors, 2, predictor=family)
     assert found.disentanglement.value > 0.9 and (found.importance[2] == 0).all()
     assert np.allclose(found.importance.sum(axis=0), 1) and found.importance.argmax(axis=0).tolist() == [0, 1]
-    assert "importance by permutation" in found.disentanglement.how
+    assert "importance by permutation" in found.disentanglement.method
     with pytest.raises(ValueError, match="^family must be one"):
         dci(codes, factors, predictor=object())
 
@@ -136,7 +136,7 @@ def test_dci_by_gradient_boosting_is_scikit_learns_and_named():
     found = dci(codes, factors, 1, generator=np.random.default_rng(0), predictor="gradient-boosting",
                 progress=told.append)  # fmt: skip
     for score in (found.disentanglement, found.completeness, found.informativeness):
-        assert "gradient-boosted trees (scikit-learn's defaults, as disentanglement_lib)" in score.how
+        assert "gradient-boosted trees (scikit-learn's defaults, as disentanglement_lib)" in score.method
         assert score.value > 0.9
     assert told == [0.25, 0.5, 0.75, 1.0]
     stream = np.random.default_rng(0)
@@ -154,7 +154,7 @@ def test_dci_by_gradient_boosting_is_scikit_learns_and_named():
 
 def test_the_predictor_of_dci_has_a_name():
     codes, factors = planted(60)
-    assert "extra trees" in dci(codes, factors, 1).disentanglement.how
+    assert "extra trees" in dci(codes, factors, 1).disentanglement.method
     with pytest.raises(ValueError, match="^predictor must be one of extra-trees, .* or a family, got 'lasso'"):
         dci(codes, factors, predictor="lasso")
     one_value = np.column_stack([factors[:, 0], np.arange(60) == 0]).astype(int)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from infoscope.estimators.result import Estimate
 from infoscope.metrics import disentanglement
 from infoscope.metrics.disentanglement import (
     PROTOCOLS,
@@ -128,7 +129,7 @@ def test_pure_noise_latents_of_a_posterior_have_no_vote_where_means_vote(factors
     before = factor_vae_score(idle, factors, "disentanglement-lib")
     after = factor_vae_score(redundancy_attack(idle, 0.0), factors, "disentanglement-lib")
     assert before.value == after.value and before.active_dims == after.active_dims == 3
-    assert "posterior means" in after.how
+    assert "posterior means" in after.method
 
 
 def test_the_order_of_latents_changes_nothing(noisy, factors, of_noisy):
@@ -179,13 +180,13 @@ def test_unibound_never_exceeds_mig(seed):
     information = factor_information(posterior, values, 2000, rng)
     low, high = unibound(information), mig(information)
     assert low.value <= high.value + 4 * np.hypot(low.standard_error, high.standard_error)
-    assert mig(posterior, values, draws=2000, generator=np.random.default_rng(seed)).how == high.how
+    assert mig(posterior, values, draws=2000, generator=np.random.default_rng(seed)).method == high.method
 
 
 def test_exact_and_discretised_are_told_apart(perfect, factors):
     posterior = GaussianPosterior(perfect, np.full(perfect.shape, 0.01))
-    assert mig(posterior, factors, draws=200).how.startswith("exact")
-    assert mig(perfect, factors).how.startswith("plug-in of 20")
+    assert mig(posterior, factors, draws=200).method.startswith("exact")
+    assert mig(perfect, factors).method.startswith("plug-in of 20")
     assert mig(perfect, factors).value == pytest.approx(1.0)
     assert mig(posterior, factors, draws=200).value == pytest.approx(1.0, abs=1e-4)
     with pytest.raises(ValueError, match="arrays have no density"):
@@ -242,7 +243,7 @@ def test_report_has_every_score_with_error_unit_and_n(factors, perfect, monkeypa
         *table.index
     }
     assert np.isfinite(table[["value", "standard_error", "low", "high"]].to_numpy()).all()
-    assert (table["n"] > 0).all() and (table["unit"] != "").all() and (table["how"] != "").all()
+    assert (table["n"] > 0).all() and (table["unit"] != "").all() and (table["method"] != "").all()
     assert (table["low"] <= table["value"] + 1e-12).all() and (table["value"] <= table["high"] + 1e-12).all()
     assert table.loc["total correlation", "unit"] == table.loc["I(x; z)", "unit"] == "nats"
     assert table.loc["UniBound", "value"] == table.loc["unique lower (as published)", "value"]
@@ -311,7 +312,7 @@ def test_a_score_of_ones_own_is_in_every_report_and_changes_no_other(factors, no
         ]
         inputs.stream("correlation")
         value = float(np.abs(both).max(axis=0).mean())
-        return disentanglement.Score(value, 0.0, value, value, "share", len(noisy), "correlation")
+        return Estimate(value, 0.0, "share", len(noisy), "correlation")
 
     for key in [key for key in SCORES if key not in ("sap", "mig_discretised")]:
         monkeypatch.delitem(SCORES, key)

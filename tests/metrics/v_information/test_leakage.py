@@ -42,8 +42,8 @@ def test_a_cell_is_the_estimate_alone():
     found = usable_leakage({"a": x[:, :1], "b": x}, {"u": u}, {"linear": Logistic()}, folds=4).set_index("block")
     seed = int(np.random.default_rng(0).integers(2**63))
     alone = estimate(Logistic(), x, u, folds=4, generator=np.random.default_rng(seed))
-    assert found.loc["b", "value_bits"] == alone.value_bits
-    assert found.loc["b", "standard_error_bits"] == alone.standard_error_bits
+    assert found.loc["b", "value_bits"] == alone.bits.value
+    assert found.loc["b", "standard_error_bits"] == alone.bits.standard_error
 
 
 def test_features_hide_a_label_and_keep_the_rest():

@@ -104,8 +104,8 @@ def test_figures_are_those_of_the_items_and_of_the_estimator(estimator):
     direct = v_information.estimate(
         _data.family_of(cell), x, task.y, estimator, cell["folds"], groups=task.groups, generator=folds
     )
-    assert found["v_information_bits"] == pytest.approx(direct.value_bits)
-    assert found["v_information_bits_error"] == pytest.approx(direct.standard_error_bits)
+    assert found["v_information_bits"] == pytest.approx(direct.bits.value)
+    assert found["v_information_bits_error"] == pytest.approx(direct.bits.standard_error)
 
 
 def test_families_and_inputs_of_a_seed_measure_the_same_items():

@@ -39,7 +39,7 @@ def test_what_is_plain_from_the_words_is_used(reviews):
     found = v_information.estimate(
         family, list(reviews.texts), reviews.label_names, "held-out", folds=3, generator=draws()
     )
-    assert found.family.startswith("sequence-classifier(small-bert")
+    assert found.method.startswith("sequence-classifier(small-bert")
     assert 0.5 * LN2 < found.value <= found.null_entropy < 1.01 * LN2
 
 

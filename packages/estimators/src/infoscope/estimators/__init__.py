@@ -1,6 +1,7 @@
 """How information is measured: critics, variational bounds and the engine that trains them. Everything is in nats.
 
     neural       make_critic, BOUNDS, fit_critic, held_out, oracle_errors: critics, bounds, training, an exact critic
+    result       Estimate: a number with its error, interval, unit, n, method and notes, as it is handed to a person
     sources      PairSource, ExactPairSource: the two shapes of object that are measured
 
 Of samples, imported by name (`from infoscope.estimators import knn`):
@@ -26,14 +27,15 @@ from infoscope.estimators.neural.critics import (
     SeparableCritic,
     make_critic,
 )
-from infoscope.estimators.neural.heldout import HeldOut, held_out
+from infoscope.estimators.neural.heldout import held_out
 from infoscope.estimators.neural.oracle import OracleErrors, oracle_errors
 from infoscope.estimators.neural.trace import Trace
 from infoscope.estimators.neural.training import Training, fit_critic
+from infoscope.estimators.result import Estimate
 from infoscope.estimators.sources import ExactPairSource, PairSource
 
 __all__ = [
-    "BOUNDS", "BilinearCritic", "Bound", "Critic", "ExactPairSource", "HeldOut", "InnerCritic", "JointCritic",
+    "BOUNDS", "BilinearCritic", "Bound", "Critic", "Estimate", "ExactPairSource", "InnerCritic", "JointCritic",
     "Objective", "OracleErrors", "PairSource", "SeparableCritic", "Trace", "Training", "UnknownBound", "fit_critic",
     "held_out", "make_critic", "oracle_errors", "share_training",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 Of series and runs:
     errors, Errors             bias, variance and mean squared error of a series of estimates
-    replicated, Replicated     a figure over independent runs, with its standard error and interval
+    replicated                 a figure over independent runs, with its standard error and interval
     correlation                a correlation over independent runs, with its interval
     batch_means_error          the standard error of the mean of a dependent series
 Of samples:
@@ -24,7 +24,7 @@ As modules to import from:
 from importlib import import_module
 from typing import Any
 
-from infoscope.metrics.accuracy import Errors, Replicated, batch_means_error, correlation, errors, replicated
+from infoscope.metrics.accuracy import Errors, batch_means_error, correlation, errors, replicated
 
 # scikit-learn and numba take seconds to import: only for those who use them.
 _LATE = {
@@ -53,7 +53,7 @@ _MODULES = {
 }
 
 __all__ = [
-    "Bracket", "Check", "Decoding", "Errors", "PartitionReport", "Replicated", "VInformation", "audit",
+    "Bracket", "Check", "Decoding", "Errors", "PartitionReport", "VInformation", "audit",
     "batch_means_error", "bracket", "correlation", "decodable_information", "decodable_information_of_items", "errors",
     "maximum_arborescence", "replicated", "threshold_window", "usable_leakage", "weights_by",
 ]  # fmt: skip

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+
+from infoscope.estimators.result import Estimate, mean_of
 
 
 @dataclass(frozen=True)
@@ -73,31 +74,17 @@ def batch_means_error(values: np.ndarray, batches: int = _BATCHES) -> float:
     return float(blocks.std(ddof=1) / np.sqrt(batches))
 
 
-@dataclass(frozen=True)
-class Replicated:
-    """A figure over independent runs: mean, standard error, 95 % Student t interval. One run has no error: NaN."""
-
-    mean: float
-    standard_error: float
-    low: float
-    high: float
-    runs: int
-
-
-def replicated(values: Sequence[float]) -> Replicated:
-    """Summary over runs (seeds). A NaN among the values makes the summary NaN: a diverged run is not averaged away."""
+def replicated(values: Sequence[float], unit: str = "") -> Estimate:
+    """The mean over n independent runs (seeds), Student t interval. One run has no error: nan. A nan among the values
+    makes the mean nan: a diverged run is not averaged away. ValueError for none.
+    """
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 1 or values.size == 0:
-        raise ValueError(f"values has shape {values.shape}; it must hold one figure per run, for at least one run")
-    mean, runs = float(values.mean()), values.size
-    if runs == 1:
-        return Replicated(mean, float("nan"), float("nan"), float("nan"), 1)
-    error = float(values.std(ddof=1) / np.sqrt(runs))
-    margin = float(stats.t.ppf(0.975, runs - 1)) * error
-    return Replicated(mean, error, mean - margin, mean + margin, runs)
+        raise ValueError(f"values must hold one figure per run [runs], at least one, got shape {values.shape}.")
+    return mean_of(values, unit=unit, method="mean over runs")
 
 
-def correlation(x: np.ndarray, y: np.ndarray) -> Replicated:
+def correlation(x: np.ndarray, y: np.ndarray) -> Estimate:
     """Pearson correlation of x [points] with every row of y [runs, points], over runs: the mean of Fisher's z and its
     Student t interval.
 
@@ -113,5 +100,5 @@ def correlation(x: np.ndarray, y: np.ndarray) -> Replicated:
     centred = y - y.mean(axis=1, keepdims=True)
     r = np.where(spread > 0, centred @ (x - x.mean()) / (x.size * x.std() * np.where(spread > 0, spread, 1.0)), np.nan)
     z = replicated(np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12)))
-    back = np.tanh([z.mean, z.low, z.high])
-    return Replicated(float(back[0]), float("nan"), float(back[1]), float(back[2]), z.runs)
+    value, low, high = np.tanh([z.value, z.low, z.high]).tolist()
+    return Estimate(value, unit="", n=z.n, method="Fisher's z over runs", interval=(low, high))

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from infoscope.estimators import classifier, knn, laws, uncertainty
 from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.result import Estimate
 from infoscope.estimators.variables import Variable, as_variable, same_length
 
 _SURE = 2.0  # standard errors that two estimates must differ by to disagree
@@ -35,8 +36,8 @@ class Bracket:
     """
 
     neighbours: uncertainty.Uncertain
-    usable: classifier.Estimate
-    ceiling: knn.Estimate | None
+    usable: Estimate
+    ceiling: Estimate | None
     finding: str
     meaning: str
 
@@ -44,6 +45,11 @@ class Bracket:
     def gap(self) -> float:
         """neighbours minus usable, nats."""
         return self.neighbours.value - self.usable.value
+
+    def __str__(self) -> str:
+        ceiling = [] if self.ceiling is None else [f"ceiling, H(y)       {self.ceiling!r}"]
+        sides = [f"nearest neighbours  {self.neighbours!r}", f"held-out rows       {self.usable!r}", *ceiling]
+        return "\n".join([*sides, f"{self.finding}: {self.meaning}"])
 
 
 def bracket(
@@ -74,7 +80,8 @@ def bracket(
         family = family or "logistic"
         fitted = classifier.cross_fit(_as_numbers(left), right.codes, groups, family, folds, generator=generator)
         usable, ceiling = fitted.information("z", "y"), knn.entropy(right, local=True)
-        ceiling = replace(ceiling, standard_error=fitted.estimate(ceiling.local).standard_error)
+        by_groups = fitted.estimate(ceiling.local)
+        ceiling = replace(ceiling, standard_error=by_groups.standard_error, influence=by_groups.influence)
     else:
         usable, ceiling = laws.held_out(left, right, groups, folds, generator), None
     finding = found(neighbours, usable, ceiling)
@@ -86,7 +93,7 @@ def _as_numbers(x: Variable) -> np.ndarray:
     return x.continuous if x.codes is None else np.hstack([x.continuous, np.eye(x.categories)[x.codes]])
 
 
-def found(neighbours: uncertainty.Uncertain, usable: classifier.Estimate, ceiling: knn.Estimate | None) -> str:
+def found(neighbours: uncertainty.Uncertain, usable: Estimate, ceiling: Estimate | None) -> str:
     """How the figures lie."""
     above = 0.0 if ceiling is None else neighbours.value - ceiling
     if ceiling is not None and above > _SURE * hypot(neighbours.standard_error, ceiling.standard_error):
@@ -97,12 +104,10 @@ def found(neighbours: uncertainty.Uncertain, usable: classifier.Estimate, ceilin
     return "neighbours low" if neighbours.value < usable.value else "neighbours high"
 
 
-def meaning(
-    finding: str, neighbours: uncertainty.Uncertain, usable: classifier.Estimate, ceiling: knn.Estimate | None
-) -> str:
+def meaning(finding: str, neighbours: uncertainty.Uncertain, usable: Estimate, ceiling: Estimate | None) -> str:
     """The sentence for a finding, with its numbers."""
     gap, verdict = abs(neighbours.value - usable.value), neighbours.verdict
-    least = f"{usable.family} finds {usable.value:.3f} ± {usable.standard_error:.3f} nats on held-out rows"
+    least = f"{usable.method} finds {usable.value:.3f} ± {usable.standard_error:.3f} nats on held-out rows"
     estimate = f"nearest neighbours estimate {neighbours.value:.3f} ± {neighbours.standard_error:.3f} ({verdict})"
     share = "numbers have no ceiling"
     if ceiling is not None:
@@ -117,10 +122,10 @@ def meaning(
         case "neighbours low":
             said = f"the neighbour estimate misses at least {gap:.3f} nats, so the held-out one is the one to use"
         case _ if verdict == uncertainty.RELIABLE:
-            said = f"about {gap:.3f} nats are there that {usable.family} cannot use"
+            said = f"about {gap:.3f} nats are there that {usable.method} cannot use"
         case _:
             said = (
-                f"the {gap:.3f} nats between them are either what {usable.family} cannot use or bias of the neighbour "
+                f"the {gap:.3f} nats between them are either what {usable.method} cannot use or bias of the neighbour "
                 f"estimate: another family or more rows can tell{doubt}"
             )
     return f"{least}, {estimate}, {share}: {said}."

@@ -8,7 +8,7 @@ calibration    calibration by factors on the evidence
 
 from infoscope.estimators.classifier.calibration import calibrating_slope
 from infoscope.estimators.classifier.cross_fitting import PermutationTest, cross_fit, permutation_test
-from infoscope.estimators.classifier.information import Calibration, Estimate, Information
+from infoscope.estimators.classifier.information import Calibration, Information
 
 __all__ = [
     "Calibration", "Estimate", "Information", "PermutationTest", "calibrating_slope", "cross_fit", "permutation_test",

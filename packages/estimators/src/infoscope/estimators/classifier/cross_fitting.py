@@ -22,11 +22,9 @@ from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.classifier.calibration import calibrating_slopes, evidence
 from infoscope.estimators.classifier.information import (
     Calibration,
-    Estimate,
     Information,
     Names,
     as_tuple,
-    clustered_error,
 )
 from infoscope.estimators.classifier.inputs import (
     JointLabels,
@@ -41,6 +39,7 @@ from infoscope.estimators.families.laws import log_softmax
 from infoscope.estimators.families.protocol import ClassPredictor, Family, fit_each
 from infoscope.estimators.families.registry import as_classifiers
 from infoscope.estimators.matmul import threads_for
+from infoscope.estimators.result import Estimate, clustered_error
 
 CALIBRATION_BINS = 15
 ROUNDING = 1e-12  # by which equal estimates of permuted data differ, relative

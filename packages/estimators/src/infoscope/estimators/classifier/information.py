@@ -11,30 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+
+from infoscope.estimators.result import Estimate, mean_of
 
 Names = str | Iterable[str]
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over rows, in nats.
-
-    standard_error  of the mean, robust to dependence within groups; what the training sets' own randomness adds is not
-                    in it (the folds' classifiers share most of their training rows). Where the input is useless the
-                    error can be 40 % too small for that
-    low, high       95 % interval, Student t with groups - 1 degrees of freedom
-    n, groups       rows, and groups of rows that are independent of one another
-    family          the predictive family the information is usable by
-    """
-
-    value: float
-    standard_error: float
-    low: float
-    high: float
-    n: int
-    groups: int
-    family: str
 
 
 @dataclass(frozen=True)
@@ -60,9 +40,12 @@ class Calibration:
     families: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Information:
     """Entropies and mutual information of labels and blocks, as usable by one predictive family; nats.
+
+    Standard errors are robust to dependence within groups. What the training sets' own randomness adds is not in them
+    (the folds' classifiers share most of their training rows); where an input is useless they can be 40 % too small.
 
     Every method names blocks and labels, one by its name or several in a tuple. Nothing is clipped: an estimate below
     zero is an estimate of little or nothing. `pointwise_*` give a value for each row [n], whose mean is the term.
@@ -87,6 +70,12 @@ class Information:
     row_groups: np.ndarray
     # log q(labels | blocks) of the labels that each row has: set of blocks -> set of labels -> [n].
     log_marginals: Mapping[frozenset[str], Mapping[frozenset[str], np.ndarray]]
+
+    def __repr__(self) -> str:
+        return (
+            f"information of labels {', '.join(self.labels)} and blocks {', '.join(self.blocks)}, as usable by "
+            f"{self.family}, {int(self.folds.max()) + 1} folds, n = {self.n:,} in {self.groups:,} groups"
+        )
 
     @property
     def n(self) -> int:
@@ -160,9 +149,7 @@ class Information:
                 f"values must be {self.n} finite numbers, one for each row, got shape {list(values.shape)} with "
                 f"{int((~np.isfinite(values)).sum())} that are not finite."
             )
-        value, error = float(values.mean()), clustered_error(values, self.row_groups)
-        margin = float(stats.t.ppf(0.975, self.groups - 1)) * error
-        return Estimate(value, error, value - margin, value + margin, self.n, self.groups, self.family)
+        return mean_of(values, self.row_groups, method=self.family, settings=f"{int(self.folds.max()) + 1} folds")
 
     def _parts(self, argument: str, names: Names) -> tuple[frozenset[str], frozenset[str]]:
         """The blocks and the labels among names."""
@@ -184,14 +171,3 @@ class Information:
 def as_tuple(names: Names) -> tuple[str, ...]:
     """One name or several, as a tuple."""
     return (names,) if isinstance(names, str) else tuple(names)
-
-
-def clustered_error(values: np.ndarray, groups: np.ndarray) -> float:
-    """Standard error of the mean of values [n] when rows of one group (codes 0, 1, ... [n]) depend on one another.
-
-    The sandwich variance sum over groups of (sum of residuals)^2 / n^2, times groups / (groups - 1) (Liang & Zeger
-    1986, for a mean). NaN for a single group.
-    """
-    sums = np.bincount(groups, weights=values - values.mean())
-    count = len(sums)
-    return float(np.sqrt(count / (count - 1.0) * np.sum(sums**2)) / len(values)) if count > 1 else float("nan")

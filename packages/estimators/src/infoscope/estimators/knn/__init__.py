@@ -7,7 +7,6 @@ search      nearest neighbours and range counts, exact, by one of three engines
 from infoscope.estimators.knn.estimators import (
     Continuous,
     Discrete,
-    Estimate,
     co_information,
     conditional_mutual_information,
     entropy,
@@ -16,6 +15,11 @@ from infoscope.estimators.knn.estimators import (
 )
 
 __all__ = [
-    "Continuous", "Discrete", "Estimate", "co_information", "conditional_mutual_information", "entropy",
-    "mutual_information", "total_correlation",
-]  # fmt: skip
+    "Continuous",
+    "Discrete",
+    "co_information",
+    "conditional_mutual_information",
+    "entropy",
+    "mutual_information",
+    "total_correlation",
+]

@@ -22,8 +22,8 @@ and b values of x and y, estimates are low by about (1 - 1/a - 1/b) / (rows per 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from math import hypot, log, sqrt
+from dataclasses import dataclass, replace
+from math import hypot, log
 from typing import Any
 
 import numpy as np
@@ -31,9 +31,9 @@ import torch
 from scipy.special import digamma
 
 from infoscope.estimators.checks import require_int
-from infoscope.estimators.classifier.information import clustered_error
 from infoscope.estimators.discrete import chao_shen, expected_information, expected_of_pairs
 from infoscope.estimators.knn.search import count_within, nearest
+from infoscope.estimators.result import Estimate, mean_influence, root_sum_squares
 from infoscope.estimators.variables import (
     MARGINS,
     Continuous,
@@ -60,39 +60,6 @@ ALONE_SHARE = 0.05  # of the rows alone in their cell, beyond which counts of ca
 NOTED_BIAS = 0.02  # nats that independent categories would give
 CHANCE_TIES = 8  # samples, of normal scores: the same few in any n (one or two on average)
 TIED_SHARE = 0.01  # rarer ties are accidents of rounding: then only the tied samples are counted the other way
-
-
-@dataclass(frozen=True, eq=False)
-class Estimate(float):
-    """An estimate in nats: a float that knows where it comes from.
-
-    value           nats
-    k               neighbours; None where none were used (all variables discrete)
-    n               samples it is the mean of
-    method          the estimator, by its authors' names
-    standardised    whether continuous columns were first brought to a common scale
-    standard_error  standard deviation of the local values / sqrt(n), nats. It takes samples for independent and knows
-                    nothing of the bias: about right in few dimensions, too small in many. Where a
-                    note tells how much bias there may be of too few rows, it is added (as squares)
-    local           nats [rows], whose mean is the estimate: nan at rows left out; None unless asked for
-    notes           what had to be done differently, one sentence each
-    """
-
-    value: float
-    k: int | None
-    n: int
-    method: str
-    standardised: bool
-    standard_error: float
-    local: np.ndarray | None = field(default=None, repr=False)
-    notes: tuple[str, ...] = ()
-
-    def __new__(cls, value: float, *_, **__) -> Estimate:
-        return super().__new__(cls, value)
-
-    @property
-    def bits(self) -> float:
-        return self.value / log(2)
 
 
 @dataclass(frozen=True)
@@ -250,7 +217,7 @@ def co_information(
     return finished(
         sum(sign * term.local for sign, term in terms),
         kept,
-        settings.k if any(term.k for _, term in terms) else None,
+        settings.k if a.dim or b.dim or target.dim else None,
         " + ".join(dict.fromkeys(term.method for _, term in terms)),
         replace(unscaled, margins=settings.margins),
         local,
@@ -618,23 +585,20 @@ def finished(
     """The estimate from the local values of the rows that were kept; a likely bias, in nats, widens its error."""
     everywhere = np.full(len(kept), np.nan)
     everywhere[kept] = values
+    influence = mean_influence(values, settings.groups)
+    chosen = [f"k = {k}"] if k is not None else []
+    chosen += ["columns as given"] if settings.margins == "given" else []
     return Estimate(
         float(values.mean()),
-        k=k,
+        hypot(root_sum_squares(influence), bias),
         n=len(values),
         method=method,
-        standardised=settings.margins != "given",
-        standard_error=hypot(error_of_mean(values, settings.groups), bias),
-        local=everywhere if local else None,
         notes=notes,
+        settings=", ".join(chosen),
+        units=len(influence),
+        local=everywhere if local else None,
+        influence=influence,
     )
-
-
-def error_of_mean(values: np.ndarray, groups: np.ndarray | None) -> float:
-    """Standard deviation of the values / sqrt(n), or of the sums of groups [n], if there are any, / n."""
-    if groups is None:
-        return float(values.std(ddof=1) / sqrt(len(values)))
-    return clustered_error(values, groups)
 
 
 def checked(

@@ -16,10 +16,10 @@ from scipy import stats
 from scipy.special import logsumexp, ndtri
 
 from infoscope.estimators.checks import generator_or_default, require_int
-from infoscope.estimators.classifier.information import Estimate, clustered_error
 from infoscope.estimators.classifier.inputs import assign_folds
 from infoscope.estimators.laws import mixture, student
 from infoscope.estimators.resampling import group_codes
+from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.variables import Variable, as_variable, join, same_length
 
 _FITTED_ROWS = 3000  # that choose the law
@@ -127,11 +127,7 @@ def held_out(
         for rows in np.array_split(order, max(1, len(test) // _BATCH)):
             ratios = np.clip(log_ratios(law, scores[rows], codes[rows]), -_CLIP, _CLIP)
             values[test[rows]] = np.diag(ratios) - (logsumexp(ratios, axis=1) - np.log(len(rows)))
-    value, error = float(values.mean()), clustered_error(values, row_groups)
-    units = int(row_groups.max()) + 1
-    margin = float(stats.t.ppf(0.975, units - 1)) * error
-    family = " or ".join(sorted(set(names)))
-    return Estimate(value, error, value - margin, value + margin, n, units, family)
+    return mean_of(values, row_groups, method=" or ".join(sorted(set(names))), settings=f"{folds} folds")
 
 
 def _scores_among(known: NDArray[np.float64], new: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ critics          make_critic(kind, dim_x, dim_y, ...): inner, bilinear, separabl
 bounds           BOUNDS[name]: nwj, js, infonce, dv, mine, smile-<clip>, mine-one-step; objective and report kept apart
 training         fit_critic(source, critic, bound, steps, ...) -> Trace; Training: the same, interruptible
 trace            Trace: what every step reported
-heldout          held_out(source, critic, bounds, batch, batches, generator) -> HeldOut of each bound
+heldout          held_out(source, critic, bounds, batch, batches, generator) -> an Estimate of each bound
 oracle           oracle_errors(source, bound, batch, batches, generator) -> OracleErrors: what an exact critic reports
 member_groups    members of a critic that are computed together
 pairwise_layers  the joint critic over all pairs of rows, block by block
@@ -19,13 +19,13 @@ from infoscope.estimators.neural.critics import (
     SeparableCritic,
     make_critic,
 )
-from infoscope.estimators.neural.heldout import HeldOut, held_out
+from infoscope.estimators.neural.heldout import held_out
 from infoscope.estimators.neural.oracle import OracleErrors, oracle_errors
 from infoscope.estimators.neural.trace import Trace
 from infoscope.estimators.neural.training import Training, fit_critic
 
 __all__ = [
-    "BOUNDS", "BilinearCritic", "Bound", "Critic", "HeldOut", "InnerCritic", "JointCritic", "Objective", "OracleErrors",
+    "BOUNDS", "BilinearCritic", "Bound", "Critic", "InnerCritic", "JointCritic", "Objective", "OracleErrors",
     "SeparableCritic", "Trace", "Training", "UnknownBound", "fit_critic", "held_out", "make_critic", "oracle_errors",
     "share_training",
 ]  # fmt: skip

@@ -9,9 +9,8 @@ section 2), less so the larger the batch; and smile's clip has a bias of its own
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import torch
 
@@ -19,27 +18,8 @@ from infoscope.estimators.checks import require_int
 from infoscope.estimators.neural.bounds import BOUNDS, FREE, OBJECTIVES, Bound, as_bound, split
 from infoscope.estimators.neural.critics import Critic
 from infoscope.estimators.neural.training import check_critic, check_source, draw
+from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.sources import PairSource
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """Mean over fresh batches of a bound's estimates with one fixed critic.
-
-    mean            nats; not finite if the estimate of any batch is not
-    standard_error  of `mean`, nats: over the draw of batches, for this critic; another training gives another critic
-    batches         how many were drawn
-    pairs           how many in all of them
-    nonfinite       how many batches gave an infinite or nan estimate
-    notes           what the reader must know, one sentence each
-    """
-
-    mean: float
-    standard_error: float
-    batches: int
-    pairs: int
-    nonfinite: int
-    notes: tuple[str, ...] = ()
 
 
 def held_out(
@@ -50,8 +30,10 @@ def held_out(
     batches: int,
     generator: torch.Generator,
     device: torch.device | str | None = None,
-) -> dict[str, HeldOut]:
+) -> dict[str, Estimate]:
     """Estimates (nats) by bound name on `batches` fresh batches of `batch` pairs; all bounds see the same scores.
+
+    The standard error is over the draw of batches (`units`), for this critic; another training gives another critic.
 
     critic     one trained member (of several: critic.share(k)); it is not changed. The inner critic needs no training
     batch      pairs of a batch, at least 2; the scores of all batch^2 pairs are held. On a CPU the joint critic's
@@ -94,7 +76,7 @@ def held_out(
             shifts = dict.fromkeys(shift for shift, _ in readings)
             pieces = {shift: split(scores + shift if shift else scores) for shift in shifts}
             estimates[i] = torch.stack([bound.estimate(pieces[at]) for bound, (at, _) in zip(chosen, readings)])
-    return {name: summary(estimates[:, k], n, readings[k][1]) for k, name in enumerate(names)}
+    return {name: summary(name, estimates[:, k], n, readings[k][1]) for k, name in enumerate(names)}
 
 
 def reading(critic: Critic, bound: Bound) -> tuple[float, tuple[str, ...]]:
@@ -121,14 +103,10 @@ def reading(critic: Critic, bound: Bound) -> tuple[float, tuple[str, ...]]:
     return 0.0 if bound.blind else bound.objective.offset - trained.offset, ()
 
 
-def summary(estimates: torch.Tensor, batch: int, notes: tuple[str, ...] = ()) -> HeldOut:
-    """The summary of the estimates [batches] of batches of `batch` pairs."""
-    count = len(estimates)
-    return HeldOut(
-        mean=estimates.mean().item(),
-        standard_error=estimates.std().item() / math.sqrt(count),
-        batches=count,
-        pairs=count * batch,
-        nonfinite=int((~estimates.isfinite()).sum()),
-        notes=notes,
-    )
+def summary(name: str, estimates: torch.Tensor, batch: int, notes: tuple[str, ...] = ()) -> Estimate:
+    """The mean of a bound's estimates [batches] of batches of `batch` pairs; not finite if that of any batch is not."""
+    count, nonfinite = len(estimates), int((~estimates.isfinite()).sum())
+    if nonfinite:
+        notes += (f"The estimates of {nonfinite} of {count} batches are not finite.",)
+    found = mean_of(estimates.numpy(), method=name, notes=notes, settings=f"{count} batches of {batch} unseen pairs")
+    return replace(found, n=count * batch)

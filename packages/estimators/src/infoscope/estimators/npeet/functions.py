@@ -35,9 +35,10 @@ from sklearn.neighbors import KDTree
 
 from infoscope.estimators import knn
 from infoscope.estimators.checks import generator_or_default, require_int
-from infoscope.estimators.knn.estimators import Continuous, Discrete, Estimate
+from infoscope.estimators.knn.estimators import Continuous, Discrete
 from infoscope.estimators.knn.search import nearest
 from infoscope.estimators.npeet import _formulas as original
+from infoscope.estimators.result import Estimate
 from infoscope.estimators.variables import Variable, as_variable, join, same_length, single_columns
 
 

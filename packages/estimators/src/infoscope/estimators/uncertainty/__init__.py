@@ -1,6 +1,6 @@
 """How sure a nearest-neighbour estimate is: an interval, a verdict on its bias, a test against no information.
 
-subsampling  subsample, jackknife, holmes_nemenman, group_bootstrap -> Uncertain; combine, difference
+subsampling  subsample, jackknife, holmes_nemenman, group_bootstrap -> Uncertain; combine
 bias         BiasDiagnostic: does the estimate still move with the sample size?
 twins        Twins: its bias on laws like the data, whose information is known
 verdict      RELIABLE, DRIFTING, UNRELIABLE or UNVERIFIED, with reasons and an interval for the truth
@@ -13,7 +13,6 @@ from infoscope.estimators.uncertainty.permutation import PermutationTest, permut
 from infoscope.estimators.uncertainty.subsampling import (
     Uncertain,
     combine,
-    difference,
     group_bootstrap,
     holmes_nemenman,
     jackknife,
@@ -24,6 +23,6 @@ from infoscope.estimators.uncertainty.verdict import DRIFTING, RELIABLE, UNRELIA
 
 __all__ = [
     "BiasDiagnostic", "DRIFTING", "PermutationTest", "RELIABLE", "Resamples", "Twins", "UNRELIABLE", "UNVERIFIED",
-    "Uncertain", "Verdict", "combine", "difference", "group_bootstrap", "halves", "holmes_nemenman", "jackknife",
+    "Uncertain", "Verdict", "combine", "group_bootstrap", "halves", "holmes_nemenman", "jackknife",
     "leave_one_out", "partitions", "permutation_test", "subsample",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ that expectation can be taken for the truth. A narrow interval of a biased estim
     holmes_nemenman   variance in partitions of 2 to 10 parts (Holmes & Nemenman 2019)
     group_bootstrap   the same for dependent rows; of pointwise values a bootstrap of whole groups
     permutation_test  is there any information at all?
-    combine, difference  errors of sums and differences of estimates on shared resamples
+    combine           errors of sums of estimates on shared resamples; a - b and a + b are such, too
 
 Nothing here is the bootstrap with replacement of a neighbour estimate: see `resampling`. All values are in nats.
 """
@@ -17,12 +17,11 @@ Nothing here is the bootstrap with replacement of a neighbour estimate: see `res
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.knn import estimators as knn
@@ -37,48 +36,33 @@ from infoscope.estimators.resampling import (
     leave_one_out,
     partitions,
 )
+from infoscope.estimators.result import Estimate, root_sum_squares
 from infoscope.estimators.uncertainty._engine import Sample, Weights, class_counts, codes_of, resampled
 from infoscope.estimators.uncertainty.bias import HALVES_WITH_ONE, BiasDiagnostic, diagnose_bias
 from infoscope.estimators.uncertainty.verdict import Verdict, verify
 from infoscope.estimators.variables import join
 
-_LEVEL = 0.95
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Uncertain(Estimate):
+    """An estimate whose interval is for its expectation at this sample size, nats; see `Estimate`.
 
-@dataclass(frozen=True, eq=False)
-class Uncertain:
-    """An estimate with a 95 % interval for its expectation at this sample size, nats.
-
-    value           the estimate on the whole sample, as it is: nothing is clipped
-    standard_error  of the estimate over new samples of this size
-    low, high       Student t interval
-    degrees         its degrees of freedom
-    n, units        rows, and what was drawn of them: rows or groups
+    standard_error  over new samples of this size
+    units           what was drawn of the rows: rows or groups
     k               neighbours; 0 where there are none
-    estimator       what the value is, by its authors' names, as `knn.Estimate.method`
-    method          how the error was estimated
-    notes           what had to be done differently for the value, as `knn.Estimate.notes`
+    scheme          how the error was estimated
     judgement       the verdict on the bias, with its reasons; None where it was not asked for
     estimates [B], resamples: the estimate of every subsample, and which rows they held
     """
 
-    value: float
-    standard_error: float
-    low: float
-    high: float
-    degrees: int
-    n: int
-    units: int
     k: int
-    estimator: str
-    method: str
-    notes: tuple[str, ...]
+    scheme: str
     judgement: Verdict | None
-    estimates: NDArray[np.float64] = field(repr=False)
-    resamples: Resamples | None = field(repr=False)
+    estimates: NDArray[np.float64]
+    resamples: Resamples | None
 
-    def __float__(self) -> float:
-        return self.value
+    def _plus(self, other: float, sign: float) -> Estimate:
+        return combine((self, other), (1.0, sign)) if isinstance(other, Uncertain) else super()._plus(other, sign)
 
     @property
     def verdict(self) -> str:
@@ -140,7 +124,8 @@ def subsample(
     verdict = None
     if drift:
         moved = diagnose_bias(value, estimates, fewer, k, rows)
-        verdict = verify(sample, value, standard_error(estimates, plan), degrees_of_freedom(plan), k, moved, generator)
+        error = root_sum_squares(_influence_of(estimates, plan))
+        verdict = verify(sample, value, error, degrees_of_freedom(plan), k, moved, generator)
     return _of_sample(sample, k, value, estimates, plan, verdict)
 
 
@@ -215,13 +200,20 @@ def group_bootstrap(
     count = require_int("resamples", resamples, 10)
     draws = generator_or_default(generator).multinomial(units, np.full(units, 1 / units), count)
     estimates = (draws @ np.bincount(codes, weights=values)) / (draws @ np.bincount(codes))
-    error = float(estimates.std(ddof=1) * np.sqrt(units / (units - 1)))
-    margin = float(stats.t.ppf(0.975, units - 1)) * error
-    mean = float(values.mean())
     return Uncertain(
-        mean, error, mean - margin, mean + margin, units - 1, len(values), units, 0, "mean of pointwise values",
-        "bootstrap of groups", (), None, estimates, None,
-    )  # fmt: skip
+        float(values.mean()),
+        float(estimates.std(ddof=1) * np.sqrt(units / (units - 1))),
+        n=len(values),
+        method="mean of pointwise values",
+        settings="bootstrap of groups",
+        units=units,
+        degrees=units - 1,
+        k=0,
+        scheme="bootstrap of groups",
+        judgement=None,
+        estimates=estimates,
+        resamples=None,
+    )
 
 
 def combine(terms: Sequence[Uncertain], coefficients: Sequence[float]) -> Uncertain:
@@ -239,15 +231,10 @@ def combine(terms: Sequence[Uncertain], coefficients: Sequence[float]) -> Uncert
             raise ValueError("terms must share one Resamples, got different ones; pass the same `resamples` to each.")
     value = float(np.dot(coefficients, [term.value for term in terms]))
     sums = np.tensordot(np.asarray(coefficients, float), np.stack([term.estimates for term in terms]), 1)
-    estimator = " + ".join(dict.fromkeys(term.estimator for term in terms))
+    method = " + ".join(dict.fromkeys(term.method for term in terms))
     notes = tuple(dict.fromkeys(note for term in terms for note in term.notes))
     k = max(term.k for term in terms)
-    return _uncertain(value, k, estimator, f"{plan.scheme}, sum of {len(terms)}", notes, sums, plan)
-
-
-def difference(a: Uncertain, b: Uncertain) -> Uncertain:
-    """a - b with its paired error; see `combine`."""
-    return combine((a, b), (1.0, -1.0))
+    return _uncertain(value, k, method, f"{plan.scheme}, sum of {len(terms)}", notes, sums, plan)
 
 
 def shared(resamples: Any, scheme: str, n: int, groups: ArrayLike | None) -> Resamples | None:
@@ -291,17 +278,16 @@ def _require_classes_in_each(sample: Sample, weights: Weights) -> None:
                 )
 
 
-def standard_error(estimates: NDArray[np.float64], plan: Resamples) -> float:
-    """Standard error of the estimate on all rows from those of the subsamples [B], by the plan's scheme."""
-    if plan.scheme == HALVES:
-        drawn = plan.units // 2
-        return float(estimates.std(ddof=1) * np.sqrt(drawn / (plan.units - drawn)))
+def _influence_of(estimates: NDArray[np.float64], plan: Resamples) -> NDArray[np.float64]:
+    """The influence [B] of the estimate on all rows from the estimates of the subsamples [B], by the plan's scheme."""
+    if plan.scheme == PARTITIONS:
+        degrees, each = degrees_of_freedom(plan), _by_partition(estimates, plan)
+        return np.concatenate([(part - part.mean()) / np.sqrt(number * degrees) for number, part in each])
+    deviations = estimates - estimates.mean()
     if plan.scheme == JACKKNIFE:
-        return float(np.sqrt((plan.count - 1) * estimates.var()))
-    squares = 0.0
-    for number, of_partition in _by_partition(estimates, plan):
-        squares += (number - 1) * of_partition.var(ddof=1) / number
-    return float(np.sqrt(squares / degrees_of_freedom(plan)))
+        return deviations * np.sqrt((plan.count - 1) / plan.count)
+    drawn = plan.units // 2
+    return deviations * np.sqrt(drawn / (plan.units - drawn) / (plan.count - 1))
 
 
 def _by_partition(estimates: NDArray[np.float64], plan: Resamples) -> list[tuple[int, NDArray[np.float64]]]:
@@ -323,18 +309,29 @@ def _of_sample(
     sample: Sample, k: int, value: float, estimates: NDArray, plan: Resamples, judgement: Verdict | None = None
 ) -> Uncertain:
     """The estimate on the whole sample with the error from its subsamples."""
-    estimator, neighbours, notes = knn.treatment(sample.variables, k)
-    return _uncertain(value, neighbours or 0, estimator, plan.scheme, notes, estimates, plan, judgement)
+    method, neighbours, notes = knn.treatment(sample.variables, k)
+    return _uncertain(value, neighbours or 0, method, plan.scheme, notes, estimates, plan, judgement)
 
 
 def _uncertain(
-    value: float, k: int, estimator: str, method: str, notes: tuple[str, ...], estimates: NDArray, plan: Resamples,
+    value: float, k: int, method: str, scheme: str, notes: tuple[str, ...], estimates: NDArray, plan: Resamples,
     judgement: Verdict | None = None,
 ) -> Uncertain:  # fmt: skip
-    """The estimate with its standard error and Student t interval."""
-    degrees, error = degrees_of_freedom(plan), standard_error(estimates, plan)
-    margin = float(stats.t.ppf((1 + _LEVEL) / 2, degrees)) * error
+    """The estimate with its standard error."""
+    influence = _influence_of(estimates, plan)
     return Uncertain(
-        value, error, value - margin, value + margin, degrees, plan.n, plan.units, k, estimator, method, notes,
-        judgement, estimates, plan,
-    )  # fmt: skip
+        value,
+        root_sum_squares(influence),
+        n=plan.n,
+        method=method,
+        notes=notes,
+        settings=", ".join([f"k = {k}"] * bool(k) + [f"{scheme} ({plan.count})"]),
+        units=plan.units,
+        degrees=degrees_of_freedom(plan),
+        influence=influence,
+        k=k,
+        scheme=scheme,
+        judgement=judgement,
+        estimates=estimates,
+        resamples=plan,
+    )

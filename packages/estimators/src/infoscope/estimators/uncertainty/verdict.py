@@ -21,8 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from scipy import stats
 
+from infoscope.estimators.result import quantile
 from infoscope.estimators.uncertainty._engine import Sample
 from infoscope.estimators.uncertainty.bias import BiasDiagnostic
 from infoscope.estimators.uncertainty.twins import Twins, twins
@@ -125,5 +125,5 @@ def _by_twins(value: float, error: float, found: Twins) -> tuple[str, str]:
 
 def _interval(value: float, error: float, bias: float, degrees: int) -> tuple[float, float]:
     """Around the estimate and the estimate without its expected bias."""
-    margin = float(stats.t.ppf(0.975, degrees)) * error
+    margin = quantile(degrees) * error
     return value - max(0.0, bias) - margin, value - min(0.0, bias) + margin

@@ -35,6 +35,7 @@ from infoscope.estimators.classifier.calibration import calibrating_slope
 from infoscope.estimators.classifier.cross_fitting import cross_fit
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.registry import as_classifiers
+from infoscope.estimators.result import Estimate, mean_of, root_sum_squares
 from infoscope.metrics.accuracy import replicated
 from infoscope.metrics.decodable._decoders import HIDDEN, LabelledSource, fit_decoders, train_decoders
 
@@ -45,24 +46,17 @@ PAIRS_AT_ONCE = 1 << 20  # bounds the memory: 8 MiB of float64
 FACTORS_PER_LOG = 16  # multiplied before the log is taken; each lies within [1e-12, 2], so the product is a float64
 
 
-@dataclass(frozen=True)
-class DecodableInformation:
-    """The decodable part of I(X; Y) at one crossover; nats.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class DecodableInformation(Estimate):
+    """The decodable part of I(X; Y) at one crossover, a lower bound; nats. standard_error: see Decoding.units.
 
-    nominal         sources * (ln 2 - H(crossover)), what it would be without decoding errors
-    value           the lower bound
-    standard_error  see Decoding.units
-    low, high       95 % interval, Student t
-    normaliser      mean exponential of the log ratio over independent pairs, all sources; 1 if calibrated. Its log is
-                    taken off in value.
+    nominal     sources * (ln 2 - H(crossover)), what it would be without decoding errors
+    normaliser  mean exponential of the log ratio over independent pairs, all sources; 1 if calibrated. Its log is taken
+                off in value.
     """
 
     crossover: float
     nominal: float
-    value: float
-    standard_error: float
-    low: float
-    high: float
     normaliser: float
 
 
@@ -165,15 +159,17 @@ def information_of_items(
         influence[side] = (influence[side] - influence[side].mean()) / len(side)
     of_copies = np.bincount(copies, weights=influence)
     units = len(of_copies)
-    error = math.sqrt(units / (units - 1) * np.sum(of_copies**2))
-    margin = float(stats.t.ppf(0.975, units - 1)) * error
+    of_copies *= sources * math.sqrt(units / (units - 1))
     return DecodableInformation(
+        sources * value,
+        root_sum_squares(of_copies),
+        n=len(bits),
+        method="classifiers of items",
+        units=units,
+        degrees=units - 1,
+        influence=of_copies,
         crossover=crossover,
         nominal=sources * channel(crossover),
-        value=sources * value,
-        standard_error=sources * error,
-        low=sources * (value - margin),
-        high=sources * (value + margin),
         normaliser=normaliser**sources,
     )
 
@@ -244,7 +240,7 @@ def decodable_information(
         information=tuple(found),
         decoder=name,
         sources=counts.pop(),
-        accuracy=accuracy.mean,
+        accuracy=accuracy.value,
         accuracy_standard_error=accuracy.standard_error,
         log_loss=float(np.mean([-np.log((1 + a) / 2).mean() for fold in scored for a in fold])),
         slopes=tuple(slope for of_fold in slopes for slope in of_fold),
@@ -283,14 +279,11 @@ def information_of_folds(
             x_classes = [score_x[x.bits[:, s] == label, s] for label in (0, 1)]
             y_classes = [score_y[y.bits[:, s] == label, s] for label in (0, 1)]
             values[fold, s], logs[fold, s] = information_of_source(x_classes, y_classes, crossover)
-    summary = replicated(values.sum(axis=1))
+    summary = mean_of(values.sum(axis=1), method="decoders of pairs, over folds")
     return DecodableInformation(
+        **vars(summary),
         crossover=crossover,
         nominal=sources * channel(crossover),
-        value=summary.mean,
-        standard_error=summary.standard_error,
-        low=summary.low,
-        high=summary.high,
         normaliser=float(np.exp(logs.sum(axis=1)).mean()),
     )
 

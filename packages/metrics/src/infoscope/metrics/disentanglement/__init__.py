@@ -9,9 +9,9 @@
     SCORES, ScoreSpec       what the report, the sweeps and their tables know of each score; add one there
     Inputs, measure_scores  some of SCORES from one representation
 
-All but report and measure_scores return a Score: value, standard error, interval, unit, n and how. Of redundant copies,
-and of information that is spread over several latents, only UniBound and the PID bounds know. Posteriors of your own
-are made in `factor_information.posterior` (means and scales of n items, probabilities of categories);
+All but report and measure_scores return an Estimate: value, standard error, interval, unit, n and method. Of redundant
+copies, and of information that is spread over several latents, only UniBound and the PID bounds know. Posteriors of
+your own are made in `factor_information.posterior` (means and scales of n items, probabilities of categories);
 `factor_information.attacks` entangles posteriors and arrays.
 """
 
@@ -26,7 +26,6 @@ _LATE = {
     "Dci": "disentanglement.predictor_based",
     "Inputs": "disentanglement.measuring",
     "Sap": "disentanglement.predictor_based",
-    "Score": "factor_information.inputs",
     "VoteScore": "disentanglement.intervention_based",
     "beta_vae_score": "disentanglement.intervention_based",
     "dci": "disentanglement.predictor_based",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,23 +11,21 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
 from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.estimators.result import Estimate
 from infoscope.metrics.disentanglement.measuring import Inputs
 from infoscope.metrics.factor_information import exact
 from infoscope.metrics.factor_information.arrays import contradictions, from_arrays
 from infoscope.metrics.factor_information.inputs import (
     Factors,
-    Score,
     as_array,
     as_factors,
     categorical_mask,
     of_items,
-    scored,
 )
-from infoscope.metrics.factor_information.result import Estimate, FactorInformation
+from infoscope.metrics.factor_information.result import OF_ENTROPY, FactorInformation
 from infoscope.metrics.pid import crossing_note
 
 FALSE_ALARM = 0.01  # how often estimates without bias may be called biased, over all their inequalities
-SHARE = "share of H(y)"
 
 
 def mig(
@@ -38,7 +37,7 @@ def mig(
     draws: int = 10_000,
     categorical: Sequence[int] = (),
     generator: np.random.Generator | None = None,
-) -> Score:
+) -> Estimate:
     """Mutual information gap (Chen et al. 2018): mean over factors of the largest minus the second-largest I(y_k; z_l),
     as a share of H(y_k).
 
@@ -77,7 +76,7 @@ def mig(
     error = float(influence.mean(axis=1).std(ddof=1) / np.sqrt(known.n))
     value = float(share.mean())
     how = f"plug-in of {bins} equal-width bins, {known.n} items; over items"
-    return scored(value, error, SHARE, known.n, how)
+    return Estimate(value, error, OF_ENTROPY, known.n, how)
 
 
 def unibound(
@@ -87,7 +86,7 @@ def unibound(
     draws: int = 10_000,
     categorical: Sequence[int] = (),
     generator: np.random.Generator | None = None,
-) -> Score:
+) -> Estimate:
     """Mean over factors of the largest lower bound of unique information, max(0, I(y_k; z_l) - I(y_k; all but z_l)), as
     a share of H(y_k) (Tokui & Sato 2021, Eq. 6).
 
@@ -106,7 +105,7 @@ def unibound(
     return as_score(information.unibound(), information)
 
 
-def discretised_mig(inputs: Inputs) -> Score:
+def discretised_mig(inputs: Inputs) -> Estimate:
     """MIG of binned codes for `registry.SCORES`."""
     return mig(
         inputs.codes, inputs.factors, "discretised", items=inputs.items, categorical=inputs.categorical,
@@ -114,20 +113,20 @@ def discretised_mig(inputs: Inputs) -> Score:
     )  # fmt: skip
 
 
-def information_score(inputs: Inputs, name: str) -> Score:
+def information_score(inputs: Inputs, name: str) -> Estimate:
     """A score that is a method of FactorInformation, for `registry.SCORES`."""
     return as_score(getattr(inputs.information, name)(), inputs.information)
 
 
-def bound(inputs: Inputs, name: str, latent: str | None) -> Score:
+def bound(inputs: Inputs, name: str, latent: str | None) -> Estimate:
     """One of the six bounds for `registry.SCORES`."""
     return inputs.once(f"bounds {latent}", lambda: bound_scores(inputs.information, latent))[name]
 
 
-def latent_score(inputs: Inputs, name: str) -> Score:
+def latent_score(inputs: Inputs, name: str) -> Estimate:
     """What a posterior says of its latents without regard to factors, for `registry.SCORES`."""
     found = getattr(inputs.latents, name)
-    return scored(float(found.value), float(found.standard_error), "nats", found.n, inputs.information.method)
+    return replace(found, method=inputs.information.method, degrees=np.inf)
 
 
 def has_density(representation: Any) -> bool:
@@ -152,12 +151,12 @@ def known_information(
     return exact.factor_information(representation, known.codes, draws, generator_or_default(generator), known.names)
 
 
-def bound_scores(information: FactorInformation, latent: str | None) -> dict[str, Score]:
+def bound_scores(information: FactorInformation, latent: str | None) -> dict[str, Estimate]:
     """The six bounds as `FactorInformation.aggregated` has them, shares of H(y); both of a term say where they cross,
     and by how many standard errors.
     """
     crossing = {
-        term: crossing_note(float(excess.value), float(excess.standard_error), "of H(y)")
+        term: crossing_note(excess.value, excess.standard_error, "of H(y)")
         for term, excess in information.aggregated_excess(latent).items()
     }
     return {
@@ -166,7 +165,7 @@ def bound_scores(information: FactorInformation, latent: str | None) -> dict[str
     }
 
 
-def as_score(estimate: Estimate, information: FactorInformation, note: str = "") -> Score:
+def as_score(estimate: Estimate, information: FactorInformation, note: str = "") -> Estimate:
     """A share of H(y) with its interval, a note of one's own, and one where what it was made from contradicts itself; n
     is 0 for a closed form.
     """
@@ -181,8 +180,7 @@ def as_score(estimate: Estimate, information: FactorInformation, note: str = "")
             f"{len(broken)} estimates are impossible by more than {sure:.1f} standard errors (worst: "
             f"{worst['inequality']} by {worst['excess']:.3f} nats, {worst['factor']}): this is biased.",
         )
-    value, error = float(estimate.value), float(estimate.standard_error)
-    return scored(value, error, SHARE, estimate.n or 0, information.method, notes)
+    return replace(estimate, n=estimate.n or 0, notes=notes)
 
 
 def in_bins(column: NDArray[np.float64], bins: int | None) -> NDArray[np.int64]:

@@ -17,14 +17,13 @@ from scipy.stats import binomtest
 from sklearn.linear_model import LogisticRegression
 
 from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.result import LEVEL, Estimate
 from infoscope.metrics.disentanglement.measuring import Inputs
 from infoscope.metrics.disentanglement.protocols import PROTOCOLS, Protocol
 from infoscope.metrics.factor_information.inputs import (
-    LEVEL,
     NUMBERS_AT_ONCE,
     Draws,
     Factors,
-    Score,
     as_draws,
     as_factors,
     categorical_mask,
@@ -42,11 +41,11 @@ RATE, VOTES_A_STEP = 1.0, 10
 ROOM = 1e-10  # that Adagrad adds to its roots, as torch does
 
 
-@dataclass(frozen=True)
-class VoteScore(Score):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class VoteScore(Estimate):
     """The share of test votes whose shared factor is named.
 
-    standard_error is binomial over the test votes (n of them) and low, high the Wilson interval: for this
+    standard_error is binomial over the test votes (n of them), and the interval Wilson's: for this
     representation, these items and this trained classifier. Where every vote is right the error is 0, not the interval.
 
     chance          1 / K: what a representation without information gets
@@ -137,7 +136,13 @@ def factor_vae_score(
     if not active.any():
         note = f"No latent is active: every global standard deviation is 0 or below {protocol.least_deviation:g}."
         return VoteScore(
-            *[np.nan] * 4, "share of test votes", sizes.test, how, (note,), 1 / known.count, np.nan, (False,) * latents
+            np.nan,
+            unit="share of test votes",
+            n=sizes.test,
+            method=how,
+            notes=(note,),
+            chance=1 / known.count,
+            active=(False,) * latents,
         )
 
     def votes(count: int) -> Labelled:
@@ -205,11 +210,10 @@ def vote_score(
     return VoteScore(
         value=share,
         standard_error=float(np.sqrt(share * (1 - share) / n)),
-        low=float(interval.low),
-        high=float(interval.high),
+        interval=(float(interval.low), float(interval.high)),
         unit="share of test votes",
         n=n,
-        how=f"{how}, {len(training[1])} training votes",
+        method=f"{how}, {len(training[1])} training votes",
         chance=1 / factors,
         training_share=float((predict(training[0]) == training[1]).mean()),
         active=tuple(active.tolist()),

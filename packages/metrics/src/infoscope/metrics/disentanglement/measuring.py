@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from infoscope.estimators.result import Estimate, undefined
 from infoscope.metrics.disentanglement.registry import SCORES, ScoreSpec
 from infoscope.metrics.factor_information import exact
 from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.inputs import (
-    Score,
     as_array,
     as_factors,
     categorical_latents,
     typical_codes,
-    undefined,
 )
 from infoscope.metrics.factor_information.result import FactorInformation
 
@@ -101,7 +100,7 @@ class Inputs:
 
 def measure_scores(
     inputs: Inputs, specs: Iterable[ScoreSpec] | None = None, progress: Callable[[float, str], None] | None = None
-) -> dict[str, Score]:
+) -> dict[str, Estimate]:
     """The scores of `inputs` by their keys; specs: which, in their order (None: all of SCORES).
 
     progress: called with the share of the work that is done and the title of what was done last. A score that these
@@ -124,7 +123,7 @@ def measure_scores(
             try:
                 found[spec.key] = spec.compute(inputs)
             except ValueError as error:
-                found[spec.key] = undefined(spec.unit, 0, "", str(error))
+                found[spec.key] = undefined(str(error), spec.unit, 0)
         tell(1.0)
         done += spec.cost
     return found

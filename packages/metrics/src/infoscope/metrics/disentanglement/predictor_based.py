@@ -17,15 +17,13 @@ from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.classifier.cross_fitting import floored
 from infoscope.estimators.families.protocol import Family
 from infoscope.estimators.families.registry import as_classifiers
+from infoscope.estimators.result import Estimate, undefined
 from infoscope.metrics.disentanglement.measuring import Inputs
 from infoscope.metrics.factor_information.inputs import (
     Factors,
-    Score,
     as_array,
     as_factors,
     of_items,
-    scored,
-    undefined,
     varies,
 )
 from infoscope.metrics.v_information.predictions import FLOOR
@@ -53,9 +51,9 @@ class Dci:
     accuracy         [K] the held-out share by factor
     """
 
-    disentanglement: Score
-    completeness: Score
-    informativeness: Score
+    disentanglement: Estimate
+    completeness: Estimate
+    informativeness: Estimate
     importance: NDArray[np.float64] = field(repr=False)
     accuracy: NDArray[np.float64] = field(repr=False)
 
@@ -111,7 +109,7 @@ def dci(
     return Dci(
         disentanglement=of_halves([[concentration(half) for half in pair] for pair in importance], how),
         completeness=of_halves([[concentration(half.T) for half in pair] for pair in importance], how),
-        informativeness=scored(
+        informativeness=Estimate(
             float(of_item.mean()), error, "share of held-out items", len(chosen), f"{how}; over items"
         ),
         importance=importance.mean(axis=(0, 1)),
@@ -119,7 +117,7 @@ def dci(
     )
 
 
-def dci_part(inputs: Inputs, part: str) -> Score:
+def dci_part(inputs: Inputs, part: str) -> Estimate:
     """One of the three scores for `registry.SCORES`, which share their forests."""
     given = {"items": inputs.items, "progress": inputs.tell}
     return getattr(
@@ -217,21 +215,21 @@ def concentration(importance: NDArray[np.float64]) -> float:
     return float(np.average(1 + (shares * logs).sum(axis=1) / np.log(importance.shape[1]), weights=weights[used]))
 
 
-def of_halves(values: list[list[float]], how: str) -> Score:
+def of_halves(values: list[list[float]], how: str) -> Estimate:
     """The mean of a figure of both halves of every halving, with its error; see `dci`."""
     first, second = np.transpose(values)
     if np.isnan(values).any():
-        return undefined("share", len(first), how, "No latent is of any use to the forests of some half.")
+        return undefined("No latent is of any use to the forests of some half.", "share", len(first), how)
     error = float(np.sqrt(np.mean((first - second) ** 2))) / 2
     how = f"{how}; over halves"
-    return scored(float(np.mean(values)), error, "share", len(first), how, degrees=len(first))
+    return Estimate(float(np.mean(values)), error, "share", len(first), how, degrees=len(first))
 
 
-@dataclass(frozen=True, eq=False)
-class Sap(Score):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Sap(Estimate):
     """The SAP score; matrix [L, K] is the attribute score of every latent for every factor."""
 
-    matrix: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)), repr=False)
+    matrix: NDArray[np.float64]
 
 
 def sap(
@@ -277,7 +275,7 @@ def sap(
     value = float((matrix[first, k] - matrix[second, k]).mean())
     gaps = (local[:, first, k] - local[:, second, k]).mean(axis=1)
     error = float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
-    return Sap(**vars(scored(value, error, unit, len(gaps), how)), matrix=matrix)
+    return Sap(value, error, unit, len(gaps), how, matrix=matrix)
 
 
 def sap_of_codes(inputs: Inputs) -> Sap:

@@ -20,7 +20,7 @@ from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.result import FactorInformation
 
 PATIENCE = 3.0  # seconds without a word
-COLUMNS = ("value", "standard_error", "low", "high", "unit", "n", "how", "notes")
+COLUMNS = ("value", "standard_error", "low", "high", "unit", "n", "method", "notes")
 
 
 def report(
@@ -35,7 +35,7 @@ def report(
     progress: Callable[[float, str], None] | bool = True,
 ) -> pd.DataFrame:
     """One row for every score of SCORES: score, better (which values are the more disentangled), value, standard_error,
-    low, high (95 %), unit, n, how, notes.
+    low, high (95 %), unit, n, method, notes.
 
     representation  a posterior or an array [N, L]. Of a posterior, the protocol "uni-bound" takes draws; the protocol
                     "disentanglement-lib", the discretised MIG, SAP and DCI take means (the most probable category);

@@ -28,8 +28,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from infoscope.estimators import classifier, knn, uncertainty
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.classifier.information import clustered_error
 from infoscope.estimators.resampling import group_codes
+from infoscope.estimators.result import clustered_error, root_sum_squares
 from infoscope.estimators.variables import Continuous, Discrete, as_variable
 from infoscope.metrics.factor_information.inputs import (
     Factors,
@@ -39,7 +39,7 @@ from infoscope.metrics.factor_information.inputs import (
     of_items,
     varies,
 )
-from infoscope.metrics.factor_information.result import FactorInformation, length
+from infoscope.metrics.factor_information.result import FactorInformation
 
 _ROUNDING = 1e-5  # nats, by which equal terms of one estimate may differ: sums in float32
 _Term = Callable[[tuple[int, ...], int], NDArray[np.float64]]
@@ -246,7 +246,7 @@ def contradictions(information: FactorInformation) -> pd.DataFrame:
         "joint < 0": (-joint, of_joint),
     }
     for inequality, (excess, deviations) in broken.items():
-        spread = length(deviations)
+        spread = root_sum_squares(deviations)
         for factor, latent in np.argwhere(excess > _ROUNDING):
             of = None if inequality.startswith("joint") else information.latents[latent]
             rows.append((information.factors[factor], of, inequality, excess[factor, latent], spread[factor, latent]))

@@ -15,12 +15,13 @@ import numpy as np
 import torch
 
 from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.estimators.result import Estimate, Estimates, mean_of, means_of
 from infoscope.metrics.factor_information import _kernels
 from infoscope.metrics.factor_information._layout import NOTHING, draws_of, layout, plan_of
 from infoscope.metrics.factor_information.density_sums import alike, latent_sums, stratified_rows
 from infoscope.metrics.factor_information.inputs import CODING
 from infoscope.metrics.factor_information.posterior import Posterior
-from infoscope.metrics.factor_information.result import Estimate, FactorInformation
+from infoscope.metrics.factor_information.result import FactorInformation
 
 _CHUNK = 500  # draws taken together by a thread
 _LARGEST = 1e37  # a float32 sum above it has overflown or may have
@@ -41,7 +42,7 @@ class LatentInformation:
 
     mutual_information: Estimate
     total_correlation: Estimate
-    dimension_wise_kl: Estimate
+    dimension_wise_kl: Estimates
     kl: Estimate
     latents: tuple[str, ...]
 
@@ -220,15 +221,9 @@ def _latents_of(posterior: Posterior, rows: np.ndarray, z: np.ndarray, sums: np.
     log_mean = np.log(sums[:, 0] / posterior.n)
     marginal, aggregate = alone + log_mean[:, :width], joint + log_mean[:, -1]
     return LatentInformation(
-        _mean_of(-log_mean[:, -1]),
-        _mean_of(aggregate - marginal.sum(axis=1)),
-        _mean_of(marginal - prior),
-        _mean_of(joint - prior.sum(axis=1)),
+        mean_of(-log_mean[:, -1]),
+        mean_of(aggregate - marginal.sum(axis=1)),
+        means_of(marginal - prior),
+        mean_of(joint - prior.sum(axis=1)),
         posterior.latents,
     )
-
-
-def _mean_of(values: np.ndarray) -> Estimate:
-    """Mean over draws [m] or [m, L] and its standard error."""
-    mean, error = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
-    return Estimate(mean, error, len(values)) if mean.ndim else Estimate(float(mean), float(error), len(values))

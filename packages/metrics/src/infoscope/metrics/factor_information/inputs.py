@@ -9,62 +9,16 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from infoscope.estimators.checks import require_int
 from infoscope.metrics.factor_information.attacks import AttackedGaussian
 from infoscope.metrics.factor_information.posterior import CategoricalPosterior, ProductPosterior
 
-LEVEL = 0.95
 NUMBERS_AT_ONCE = 1 << 20  # of a representation, in float64: 8 MiB
 CODING = "Other labels are coded, column by column, by numpy.unique(labels, return_inverse=True)[1]."
 
 Draws = Callable[[NDArray[np.int64]], Any]
 """Item numbers [m] -> one draw of each item's representation [m, L]; an item asked for twice is drawn twice."""
-
-
-@dataclass(frozen=True)
-class Score:
-    """One figure of a whole representation.
-
-    value           nan where it is not defined; notes say why
-    standard_error  over what `how` names; low, high: its 95 % interval
-    unit            what the value is a share of, or nats
-    n               what the error counts: votes, items, draws or halvings, as `how` says
-    how             estimator, protocol and sample sizes, in words
-    notes           what the reader must know, one sentence each
-    """
-
-    value: float
-    standard_error: float
-    low: float
-    high: float
-    unit: str
-    n: int
-    how: str
-    notes: tuple[str, ...] = ()
-
-    def __float__(self) -> float:
-        return self.value
-
-
-def scored(
-    value: float,
-    standard_error: float,
-    unit: str,
-    n: int,
-    how: str,
-    notes: tuple[str, ...] = (),
-    degrees: float = np.inf,
-) -> Score:
-    """A score with its 95 % interval: normal, or Student t with so many degrees of freedom."""
-    margin = float(stats.t.ppf((1 + LEVEL) / 2, degrees)) * standard_error
-    return Score(value, standard_error, value - margin, value + margin, unit, n, how, notes)
-
-
-def undefined(unit: str, n: int, how: str, *notes: str) -> Score:
-    """A score that has no value, and why."""
-    return Score(np.nan, np.nan, np.nan, np.nan, unit, n, how, notes)
 
 
 @dataclass(frozen=True, eq=False)

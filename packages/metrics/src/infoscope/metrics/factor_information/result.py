@@ -13,23 +13,12 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from infoscope.estimators.result import NATS, Estimate, Estimates, root_sum_squares
 from infoscope.metrics.pid import BRANCHES, ROUNDING, Bounds, crossing_note, finite, is_low
 
+OF_ENTROPY = "share of H(y)"
 SHARED_LATENTS = ("alone", "unique_low")
 TERMS = ("unique", "redundant", "synergistic")
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Figures and their standard errors, of one shape (float for a single figure).
-
-    n draws or rows stand behind them. standard_error is 0 for a closed form (n is None), NaN where nothing pointwise is
-    known.
-    """
-
-    value: np.ndarray | float
-    standard_error: np.ndarray | float
-    n: int | None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -113,7 +102,7 @@ class FactorInformation:
 
     def standard_errors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Of alone [K, L], rest [K, L] and joint [K], nats."""
-        errors, count = length(self.deviations), len(self.latents)
+        errors, count = root_sum_squares(self.deviations), len(self.latents)
         return errors[:, :count], errors[:, count : 2 * count], errors[:, 2 * count]
 
     def combination(self, weights: np.ndarray) -> Estimate:
@@ -121,31 +110,34 @@ class FactorInformation:
         weights = np.asarray(weights, dtype=np.float64)
         if weights.shape != self.parts.shape:
             raise ValueError(f"weights has shape {weights.shape}; it must be {self.parts.shape}.")
-        return self._figure(np.sum(weights * self.parts), (self.deviations * weights).sum(axis=(1, 2)))
+        return self._estimate(np.sum(weights * self.parts), (self.deviations * weights).sum(axis=(1, 2)))
 
     def bounds(self, normalised: bool = False) -> Bounds:
         """The six PID bounds [K, L] of a latent against all others (Tokui & Sato 2021, Eq. 7), nats or shares of H.
 
-        Each is an Estimate; nothing is clipped but by the max(0, .) of the definitions. A bound is the larger or the
+        Each is an Estimates; nothing is clipped but by the max(0, .) of the definitions. A bound is the larger or the
         smaller of two estimates, and its standard error that of the larger or smaller of two correlated normal
         variables (Clark 1961): far from a kink the error of the active branch, and small at 0 only where the other
         branch is clearly below. It is a spread: near a kink a bound is also biased outwards (lower bounds up, upper
         bounds down), by at most 0.4 standard errors of the difference of its branches.
         """
-        return Bounds(*[Estimate(*self._bound(name, normalised)[:2], self.n) for name in Bounds._fields])
+        unit = OF_ENTROPY if normalised else NATS
+        return Bounds(*[
+            Estimates(*self._bound(name, normalised)[:2], self.n, unit, self.method) for name in Bounds._fields
+        ])  # fmt: skip
 
-    def excess(self, normalised: bool = False) -> Estimate:
+    def excess(self, normalised: bool = False) -> Estimates:
         """Lower less upper bound [K, L], the same for all three terms: above 0 where estimates contradict one another
         and bounds cross. It is -min(a, b, t - a, t - b); the standard error is that of the least of the four.
         """
         branches = [(1, 0, 0), (0, 1, 0), (-1, 0, 1), (0, -1, 1)]
         values = np.stack([self._branch(coefficients, self.parts) for coefficients in branches])
         least = values.argmin(axis=0)[None]
-        errors = np.stack([length(self._branch(coefficients, self.deviations)) for coefficients in branches])
+        errors = np.stack([root_sum_squares(self._branch(coefficients, self.deviations)) for coefficients in branches])
         value, error = [-np.take_along_axis(values, least, 0)[0], np.take_along_axis(errors, least, 0)[0]]
         if normalised:
             value, error = value / self.entropy[:, None], error / self.entropy[:, None]
-        return Estimate(value, error, self.n)
+        return Estimates(value, error, self.n, OF_ENTROPY if normalised else NATS, self.method)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -172,7 +164,9 @@ class FactorInformation:
         """
         if latent is not None and latent not in SHARED_LATENTS:
             raise ValueError(f"latent must be None, 'alone' or 'unique_low', got {latent!r}.")
-        return Bounds(*[self._figure(*self._aggregate(name, latent, normalised)) for name in Bounds._fields])
+        return Bounds(
+            *[self._estimate(*self._aggregate(name, latent, normalised), normalised) for name in Bounds._fields]
+        )
 
     def aggregated_excess(self, latent: str | None = None, normalised: bool = True) -> dict[str, Estimate]:
         """For each term the aggregated lower bound less the aggregated upper one, with the standard error of the
@@ -183,7 +177,7 @@ class FactorInformation:
             (low, of_low), (high, of_high) = (
                 self._aggregate(f"{term}_{side}", latent, normalised) for side in ("low", "high")
             )
-            found[term] = self._figure(low - high, of_low - of_high)
+            found[term] = self._estimate(low - high, of_low - of_high, normalised)
         return found
 
     def _aggregate(self, name: str, latent: str | None, normalised: bool) -> tuple[float, np.ndarray]:
@@ -222,12 +216,12 @@ class FactorInformation:
         deviation = self.deviations[:, k, first] - self.deviations[:, k, second]
         if normalised:
             gap, deviation = self._normalised(gap, deviation)
-        return self._figure(gap.mean(), deviation.mean(axis=1))
+        return self._estimate(gap.mean(), deviation.mean(axis=1), normalised)
 
     def informativeness(self) -> Estimate:
         """Mean over factors of I(y_k; z) / H(y_k)."""
         value, deviation = self._normalised(self.joint, self.deviations[:, :, -1])
-        return self._figure(value.mean(), deviation.mean(axis=1))
+        return self._estimate(value.mean(), deviation.mean(axis=1), True)
 
     def table(self, normalised: bool = False) -> pd.DataFrame:
         """One row per factor and latent: alone, rest, joint, six bounds and the excess of the lower bounds over the
@@ -244,7 +238,7 @@ class FactorInformation:
         }
         for name, (value, deviation) in columns.items():
             value, deviation = self._normalised(value, deviation) if normalised else (value, deviation)
-            rows[name], rows[f"{name}_error"] = value.ravel(), length(deviation).ravel()
+            rows[name], rows[f"{name}_error"] = value.ravel(), root_sum_squares(deviation).ravel()
         for name, estimate in self.bounds(normalised)._asdict().items():
             rows[name], rows[f"{name}_error"] = estimate.value.ravel(), estimate.standard_error.ravel()
         excess, unit = self.excess(normalised), "of H(y)" if normalised else "nats"
@@ -272,8 +266,28 @@ class FactorInformation:
         # The sandwich variance of a mean over clusters (Liang & Zeger 1986); one group alone says nothing.
         return sums * (np.sqrt(groups / (groups - 1.0)) / self.n if groups > 1 else np.nan)
 
-    def _figure(self, value: float, deviation: np.ndarray) -> Estimate:
-        return Estimate(float(value), float(length(deviation)), self.n)
+    def _estimate(self, value: float, deviation: np.ndarray, normalised: bool = False) -> Estimate:
+        unit = OF_ENTROPY if normalised else NATS
+        error = root_sum_squares(deviation)
+        return Estimate(float(value), error, unit, self.n, self.method, units=self._units, influence=deviation)
+
+    @property
+    def _units(self) -> int | None:
+        return None if self.pointwise is None else len(self.deviations)
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.factors)} factors, {len(self.latents)} latents; {self.method}; nats:"]
+        errors, best = self.standard_errors(), self.best_latent()
+        for k, factor in enumerate(self.factors):
+            alone, joint = (
+                f"{value:.3f} ± {error:.3f}"
+                for value, error in ((self.alone[k, best[k]], errors[0][k, best[k]]), (self.joint[k], errors[2][k]))
+            )
+            lines.append(
+                f"  {factor}: H = {self.entropy[k]:.3f}; all latents tell {joint}, most by one: "
+                f"{self.latents[best[k]]}, {alone}"
+            )
+        return "\n".join([*lines, f"UniBound {self.unibound()!r}", *self.notes])
 
     def _bound(self, name: str, normalised: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Value, standard error [K, L] and deviations [g, K, L] of one bound."""
@@ -282,7 +296,7 @@ class FactorInformation:
             value, deviation = [self._branch(coefficients, x) for x in (self.parts, self.deviations)]
             branches.append(self._normalised(value, deviation) if normalised else (value, deviation))
         sign = 1.0 if is_low(name) else -1.0
-        return larger(*[(sign * value, sign * deviation) for value, deviation in branches], sign=sign)
+        return clark_maximum(*[(sign * value, sign * deviation) for value, deviation in branches], sign=sign)
 
     def _branch(self, coefficients: tuple[int, int, int], parts: np.ndarray) -> np.ndarray:
         """A linear term in (a, b, t) of parts [..., K, 2 L + 1]: [..., K, L]."""
@@ -304,18 +318,13 @@ class FactorInformation:
         return share, (deviation - share * of_entropy) / self.entropy[wide]
 
 
-def in_errors(estimate: Estimate) -> np.ndarray:
+def in_errors(estimate: Estimates) -> np.ndarray:
     """Figures in standard errors; infinite ones where the error is 0 or not known."""
     error = np.asarray(estimate.standard_error)
     return np.divide(estimate.value, error, out=np.full_like(error, np.inf), where=error > 0)
 
 
-def length(deviations: np.ndarray) -> np.ndarray:
-    """Standard errors: root sum of squares over the first axis."""
-    return np.sqrt(np.square(deviations).sum(axis=0))
-
-
-def larger(
+def clark_maximum(
     one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray], sign: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The elementwise maximum of two estimates (value [...], deviations [g, ...]) times sign, its standard error and
@@ -325,7 +334,7 @@ def larger(
     estimate (of the other where the larger is the constant 0), scaled to the standard error.
     """
     (x, dx), (y, dy) = one, other
-    sx, sy, apart = length(dx), length(dy), length(dx - dy)
+    sx, sy, apart = root_sum_squares(dx), root_sum_squares(dy), root_sum_squares(dx - dy)
     gap = np.divide(x - y, apart, out=np.where(x >= y, np.inf, -np.inf), where=apart > 0)
     over, density = norm.cdf(gap), np.where(np.isfinite(gap), norm.pdf(gap), 0.0)
     best = np.maximum(x, y)
@@ -334,5 +343,5 @@ def larger(
     square = (x0**2 + sx**2) * over + (y0**2 + sy**2) * (1 - over) + (x0 + y0) * apart * density
     error = np.sqrt(np.maximum(square - mean**2, 0.0))
     active = np.where((x >= y) & (sx > 0) | (sy == 0), dx, dy)
-    size = length(active)
+    size = root_sum_squares(active)
     return sign * best, error, sign * active * np.divide(error, size, out=np.zeros_like(error), where=size > 0)

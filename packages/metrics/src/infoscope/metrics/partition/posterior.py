@@ -14,10 +14,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from infoscope.estimators.classifier.information import clustered_error
 from infoscope.metrics.factor_information.density_sums import alike, stratified_rows, sum_densities
 from infoscope.metrics.factor_information.posterior import GaussianPosterior
-from infoscope.metrics.partition.terms import POSTERIOR, Progress, Term, TermEstimates, joint
+from infoscope.metrics.partition.terms import POSTERIOR, Progress, Term, TermEstimates, joint, of_means
 
 
 def by_posterior(
@@ -51,16 +50,15 @@ def by_posterior(
     counts = np.column_stack([np.full(draws, len(codes)), alike(codes, rows)])
     averages, shares = np.log(sums / counts[:, :, None]), np.log(counts / len(codes))
     place = {"": 0, **{name: number for number, name in enumerate(names, 1)}}
-    influences = {}
+    local = {}
     for term in terms:
         both, given = place["".join(sorted(set(term.target + term.given), reverse=True))], place[term.given]
-        influences[term] = shares[:, given] - shares[:, both]
+        local[term] = shares[:, given] - shares[:, both]
         if term.blocks:
             of_subset = averages[:, :, subsets.index(term.blocks)]
-            influences[term] = of_subset[:, both] - of_subset[:, given]
-    values = {term: float(influence.mean()) for term, influence in influences.items()}
+            local[term] = of_subset[:, both] - of_subset[:, given]
     own = np.unique(groups[rows], return_inverse=True)[1]
-    return TermEstimates(POSTERIOR, values, influences, {}, {}, lambda s: clustered_error(s, own), int(own.max()))
+    return of_means(POSTERIOR, local, own, "exact log-marginals")
 
 
 class _LogRatios:

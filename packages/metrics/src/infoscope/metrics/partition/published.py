@@ -39,10 +39,8 @@ def by_numbers(
         )
         for term in terms
     }
-    unknown = np.full(1, np.nan)
-    return TermEstimates(
-        AS_NUMBERS, values, dict.fromkeys(values, unknown), dict.fromkeys(values, (_NOTE,)), {}, _no_error, 1
-    )
+    unknown, n = dict.fromkeys(values, np.full(1, np.nan)), len(codes["y"])
+    return TermEstimates(AS_NUMBERS, values, unknown, 1, n, "labels as numbers", dict.fromkeys(values, (_NOTE,)))
 
 
 def _reduced(block: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -50,7 +48,3 @@ def _reduced(block: NDArray[np.float64]) -> NDArray[np.float64]:
     if block.shape[1] <= _MOST_DIMS or not np.ptp(block):
         return block
     return PCA(_VARIANCE, svd_solver="full").fit_transform(block)
-
-
-def _no_error(influence: NDArray[np.float64]) -> float:
-    return float("nan")

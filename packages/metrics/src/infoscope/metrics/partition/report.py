@@ -12,8 +12,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from infoscope.estimators.classifier.information import clustered_error
-from infoscope.metrics.partition.terms import CLASSIFIER, LEVEL, NEIGHBOURS, Figure
+from infoscope.estimators.result import Estimate
+from infoscope.metrics.partition.terms import CLASSIFIER, NEIGHBOURS
 from infoscope.metrics.partition.words import summary
 
 COLUMNS = [
@@ -57,8 +57,8 @@ class PartitionReport:
 
     blocks    name -> columns, of the blocks that are present
     n, groups rows, and groups of rows that depend on one another
-    figures   route -> quantity -> Figure, nats
-    shares    route -> score -> Figure; most are shares of what there is to know
+    figures   route -> quantity -> Estimate, nats
+    shares    route -> score -> Estimate; most are shares of what there is to know
     tests     quantity -> permutation test of its being 0
     settings  how it was measured
     items     for comparisons; None for an exact law
@@ -67,8 +67,8 @@ class PartitionReport:
     blocks: Mapping[str, int]
     n: int
     groups: int
-    figures: Mapping[str, Mapping[str, Figure]]
-    shares: Mapping[str, Mapping[str, Figure]]
+    figures: Mapping[str, Mapping[str, Estimate]]
+    shares: Mapping[str, Mapping[str, Estimate]]
     tests: Mapping[str, NullTest]
     settings: Mapping[str, Any]
     items: Items | None
@@ -82,7 +82,7 @@ class PartitionReport:
         """The route to believe where there are several: the classifier's, whose terms add up."""
         return CLASSIFIER if CLASSIFIER in self.figures else self.routes[0]
 
-    def scores(self, route: str | None = None) -> dict[str, Figure]:
+    def scores(self, route: str | None = None) -> dict[str, Estimate]:
         """The scores of a route by name; None is `main`.
 
         seed, seed_bits         the old sum, of terms in nats or in bits; seed_ceiling: the most it can be, in nats
@@ -115,6 +115,8 @@ class PartitionReport:
     def summary(self) -> str:
         """What was found, in plain words, with what it does not show."""
         return summary(self)
+
+    __str__ = summary
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the pointwise values, as plain numbers, strings and dicts; None where there is no number."""
@@ -194,15 +196,13 @@ def differences(name_a: str, name_b: str, a: PartitionReport, b: PartitionReport
         one, other = every_a[quantity], every_b.get(quantity)
         if other is None or one.influence is None or other.influence is None:
             continue
-        influence = one.influence - other.influence
-        error = clustered_error(influence, a.items.groups)
-        if not error > 1e-12:  # entropies of labels, gaps of the chain rule: the same for every model
+        found = one - other
+        if not found.standard_error > 1e-12:  # entropies of labels, gaps of the chain rule: the same for every model
             continue
-        value, degrees = one.value - other.value, a.groups - 1
-        margin = float(stats.t.ppf((1 + LEVEL) / 2, degrees)) * error
         rows.append({
-            "quantity": quantity, "a": name_a, "b": name_b, "difference": value, "standard_error": error,
-            "low": value - margin, "high": value + margin, "unit": one.unit, "n": a.n, "groups": a.groups,
-            "p_value": float(2.0 * stats.t.sf(abs(value) / error, degrees)),
+            "quantity": quantity, "a": name_a, "b": name_b, "difference": found.value,
+            "standard_error": found.standard_error, "low": found.low, "high": found.high, "unit": one.unit, "n": a.n,
+            "groups": a.groups,
+            "p_value": float(2.0 * stats.t.sf(abs(found.value) / found.standard_error, found.degrees)),
         })  # fmt: skip
     return rows

@@ -17,9 +17,10 @@ from math import sqrt
 
 import numpy as np
 
+from infoscope.estimators.result import SHARE, Estimate, quantile, undefined
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import pid
-from infoscope.metrics.partition.terms import BLOCKS, NOTHING, Figure, Linear, Term, TermEstimates, absent
+from infoscope.metrics.partition.terms import BLOCKS, NOTHING, Linear, Term, TermEstimates
 
 _TYPICAL_ENTROPY, _MAX_SCORE = 2.5, 3.0  # of the seed score
 _JOINT_LEVEL = 0.975  # of each of two intervals that hold together with 95 % (Bonferroni)
@@ -77,15 +78,15 @@ def terms_of(blocks: Names) -> list[Term]:
     )
 
 
-def figures(route: TermEstimates, blocks: Names) -> dict[str, Figure]:
+def figures(route: TermEstimates, blocks: Names) -> dict[str, Estimate]:
     """Every quantity of a route by its name."""
     return {
-        name: absent(terms) if isinstance(terms, str) else route.linear(terms)
+        name: undefined(terms) if isinstance(terms, str) else route.linear(terms)
         for name, terms in _quantities(blocks).items()
     }
 
 
-def scores(route: TermEstimates, blocks: Names) -> dict[str, Figure]:
+def scores(route: TermEstimates, blocks: Names) -> dict[str, Estimate]:
     """Every score of a route by its name; see `PartitionReport.scores`."""
     found = seed_scores(route, blocks)
     found["seed_ceiling"] = scaled(route, route.linear({_H_YD: 1.0}), 1.0 / (_TYPICAL_ENTROPY * _MAX_SCORE))
@@ -95,11 +96,11 @@ def scores(route: TermEstimates, blocks: Names) -> dict[str, Figure]:
     return found | beside(route, blocks) | bounds(route, blocks)
 
 
-def scaled(route: TermEstimates, figure: Figure, factor: float) -> Figure:
+def scaled(route: TermEstimates, figure: Estimate, factor: float) -> Estimate:
     """A figure times a number, as a share."""
     if figure.influence is None:
-        return absent("; ".join(figure.notes), "1")
-    return route.figure(factor * figure.value, factor * figure.influence, "1", figure.notes)
+        return undefined("; ".join(figure.notes), SHARE)
+    return route.estimate(factor * figure.value, factor * figure.influence, SHARE, figure.notes)
 
 
 def seed_parts(blocks: Names) -> list[tuple[float, Linear]]:
@@ -119,13 +120,13 @@ def seed_parts(blocks: Names) -> list[tuple[float, Linear]]:
     ]
 
 
-def seed_scores(route: TermEstimates, blocks: Names) -> dict[str, Figure]:
+def seed_scores(route: TermEstimates, blocks: Names) -> dict[str, Estimate]:
     """The seed's score, of terms in nats and in bits."""
     units = {"seed": 1.0, "seed_bits": 1 / NATS_PER_BIT}
     return {name: _partition_quality(route, blocks, unit) for name, unit in units.items()}
 
 
-def _partition_quality(route: TermEstimates, blocks: Names, units: float) -> Figure:
+def _partition_quality(route: TermEstimates, blocks: Names, units: float) -> Estimate:
     """The seed's sum, with its constants and clips, from terms in nats (units 1) or bits (1 / log 2).
 
     (I(z_y;Y|D) + I(z_d;D|Y) + max(0, co-information of z_dy) - I(z_y;D|Y) - I(z_d;Y|D) - I(z_x;Y,D)) / 7.5, where each
@@ -136,16 +137,17 @@ def _partition_quality(route: TermEstimates, blocks: Names, units: float) -> Fig
     for sign, terms in seed_parts(blocks):
         part = route.linear(terms)
         if part.influence is None:
-            return absent("; ".join(part.notes), "1")
+            return undefined("; ".join(part.notes), SHARE)
         if part.value > 0.0:
             total |= {term: total.get(term, 0.0) + sign * factor for term, factor in terms.items()}
     if not total:
-        return Figure(0.0, np.nan, np.nan, np.nan, "1", ("every term was clipped at 0; no error there.",))
+        note = "every term was clipped at 0; no error there."
+        return Estimate(0.0, unit=SHARE, n=route.n, method=route.method, notes=(note,))
     raw = scaled(route, route.linear(total), units / (_TYPICAL_ENTROPY * _MAX_SCORE))
     return clipped(raw, 1.0)
 
 
-def clipped(raw: Figure, most: float = np.inf) -> Figure:
+def clipped(raw: Estimate, most: float = np.inf) -> Estimate:
     """max(0, min(most, raw)) with its interval; no error where the clip lies within the interval."""
     if raw.influence is None:
         return raw
@@ -153,10 +155,10 @@ def clipped(raw: Figure, most: float = np.inf) -> Figure:
     if (low, high) == (raw.low, raw.high):
         return raw
     note = "clipped, or within its interval of the clip: no standard error; see the raw value and the interval."
-    return Figure(value, np.nan, low, high, raw.unit, (*raw.notes, note))
+    return Estimate(value, np.nan, raw.unit, raw.n, raw.method, (*raw.notes, note), interval=(low, high))
 
 
-def unique(route: TermEstimates, blocks: Names, suffix: str) -> dict[str, Figure]:
+def unique(route: TermEstimates, blocks: Names, suffix: str) -> dict[str, Estimate]:
     """PQ_Y, PQ_D (raw and clipped at 0) and PQ = sqrt(PQ_Y PQ_D) of some blocks."""
     found = {}
     for (target, given), entropy in zip(_CONDITIONAL, (_H_Y_GIVEN_D, _H_D_GIVEN_Y), strict=True):
@@ -166,37 +168,38 @@ def unique(route: TermEstimates, blocks: Names, suffix: str) -> dict[str, Figure
             own = {Term((owner,), target, given): 1.0} | ({Term(rest, target, given): -1.0} if rest else {})
             raw = route.ratio(own, {entropy: 1.0})
         else:
-            raw = absent(_not_applicable(owner), "1")
+            raw = undefined(_not_applicable(owner), SHARE)
         found |= {f"{name}_raw{suffix}": raw, f"{name}{suffix}": clipped(raw)}
     raws = found[f"unique_y_raw{suffix}"], found[f"unique_d_raw{suffix}"]
     return found | {f"unique{suffix}": _geometric_mean(route, *raws)}
 
 
-def _geometric_mean(route: TermEstimates, a: Figure, b: Figure) -> Figure:
+def _geometric_mean(route: TermEstimates, a: Estimate, b: Estimate) -> Estimate:
     """sqrt(max(0, a) max(0, b)). Interval: all values over the joint 95 % rectangle of a and b, so a cautious one.
 
     Standard error by the delta method; none where either 95 % interval reaches 0, where the root has no slope.
     """
     if a.influence is None or b.influence is None:
-        return absent("; ".join(dict.fromkeys((*a.notes, *b.notes))), "1")
-    reach = route.quantile(_JOINT_LEVEL)
+        return undefined("; ".join(dict.fromkeys((*a.notes, *b.notes))), SHARE)
+    reach = quantile(route.degrees, _JOINT_LEVEL)
     value, low, high = (
         sqrt(max(0.0, a.value + t * a.standard_error) * max(0.0, b.value + t * b.standard_error))
         for t in (0.0, -reach, reach)
     )
     notes = tuple(dict.fromkeys((*a.notes, *b.notes)))
     if a.low <= 0.0 or b.low <= 0.0:
-        return Figure(value, np.nan, low, high, "1", (*notes, "a factor is not clearly above 0: no standard error."))
+        notes = (*notes, "a factor is not clearly above 0: no standard error.")
+        return Estimate(value, np.nan, SHARE, route.n, route.method, notes, interval=(low, high))
     influence = 0.5 * (b.value * a.influence + a.value * b.influence) / value
-    return Figure(value, route.error(influence), low, high, "1", notes, influence)
+    return replace(route.estimate(value, influence, SHARE, notes), interval=(low, high))
 
 
-def beside(route: TermEstimates, blocks: Names) -> dict[str, Figure]:
+def beside(route: TermEstimates, blocks: Names) -> dict[str, Estimate]:
     """What is to be read beside the score, as shares of what there is to know."""
 
-    def share(block: str, target: str, given: str, entropy: Term) -> Figure:
+    def share(block: str, target: str, given: str, entropy: Term) -> Estimate:
         if block not in blocks:
-            return absent(_not_applicable(block), "1")
+            return undefined(_not_applicable(block), SHARE)
         return route.ratio({Term((block,), target, given): 1.0}, {entropy: 1.0})
 
     found = {
@@ -206,7 +209,8 @@ def beside(route: TermEstimates, blocks: Names) -> dict[str, Figure]:
         "sufficiency": route.ratio({Term(blocks, "yd"): 1.0}, {_H_YD: 1.0}),
     }
     if "z_dy" not in blocks:
-        return found | dict.fromkeys(("synergy_of_z_dy", "redundancy_of_z_dy"), absent(_not_applicable("z_dy"), "1"))
+        none = undefined(_not_applicable("z_dy"), SHARE)
+        return found | dict.fromkeys(("synergy_of_z_dy", "redundancy_of_z_dy"), none)
     left_y, left_d, shared = (route.linear(terms) for terms in ({_H_Y_GIVEN_D: 1.0}, {_H_D_GIVEN_Y: 1.0}, _SHARED))
     least = _H_Y_GIVEN_D if left_y.value <= left_d.value else _H_D_GIVEN_Y
     synergy = {term: -factor for term, factor in co_information("z_dy").items()}
@@ -214,13 +218,13 @@ def beside(route: TermEstimates, blocks: Names) -> dict[str, Figure]:
     if not shared.low > NOTHING:
         size = f"{shared.value:.4f} ± {shared.standard_error:.4f}"
         reason = f"I(Y;D) is {size} nats, not distinguishable from 0: there is nothing z_dy could be redundant about."
-        found["redundancy_of_z_dy"] = absent(reason, "1")
+        found["redundancy_of_z_dy"] = undefined(reason, SHARE)
     else:
         found["redundancy_of_z_dy"] = clipped(route.ratio(co_information("z_dy"), _SHARED))
     return found
 
 
-def bounds(route: TermEstimates, blocks: Names) -> dict[str, Figure]:
+def bounds(route: TermEstimates, blocks: Names) -> dict[str, Estimate]:
     """Six bounds of the partial information of each block against the rest about one label given the other, nats.
 
     The error is that of the branch which is active; where the other is close, the interval is too narrow.

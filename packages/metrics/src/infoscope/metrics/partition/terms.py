@@ -17,18 +17,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from infoscope.estimators import uncertainty
-from infoscope.estimators.classifier.cross_fitting import Information
-from infoscope.estimators.classifier.information import clustered_error
+from infoscope.estimators.classifier.information import Information
 from infoscope.estimators.classifier.inputs import combined
-from infoscope.estimators.uncertainty.subsampling import degrees_of_freedom, standard_error
+from infoscope.estimators.result import NATS, SHARE, Estimate, mean_influence, root_sum_squares, undefined
+from infoscope.estimators.uncertainty.subsampling import degrees_of_freedom
 from infoscope.estimators.variables import jitter
 
 BLOCKS = ("z_y", "z_x", "z_dy", "z_d")
 NEIGHBOURS, CLASSIFIER, POSTERIOR, EXACT = "neighbours", "classifier", "posterior", "exact"
-LEVEL = 0.95
 _REPEATED = 0.01  # share of rows that repeat others, from which on one pass over the neighbours is impossible
 NOTHING = 1e-9  # nats; exact information below it is rounding
 
@@ -56,80 +54,53 @@ Linear = Mapping[Term, float]
 
 
 @dataclass(frozen=True, eq=False)
-class Figure:
-    """A number, how sure it is, and in what unit.
-
-    value           NaN where there is none; notes say why
-    standard_error  NaN where it is not known. By the classifier it leaves out the chance in the training sets, which
-                    matters where a block tells next to nothing: there it can be 40 % too small
-    low, high       95 % interval
-    unit            "nats", or "1" for shares
-    influence       what the error is computed from, to first order: pointwise values [n] or those of half-samples [B]
-    """
-
-    value: float
-    standard_error: float
-    low: float
-    high: float
-    unit: str = "nats"
-    notes: tuple[str, ...] = ()
-    influence: NDArray[np.float64] | None = field(default=None, repr=False)
-
-
-def absent(reason: str, unit: str = "nats") -> Figure:
-    """No number, and why."""
-    return Figure(np.nan, np.nan, np.nan, np.nan, unit, (reason,))
-
-
-@dataclass(frozen=True, eq=False)
 class TermEstimates:
-    """Measured terms.
+    """Measured terms of one route.
 
-    values, influences  of every term: its value, nats, and what its error is computed from (see Figure)
+    values, influences  of every term: its value, nats, and what its error is computed from (`Estimate.influence`)
+    degrees             of freedom of that error
+    n                   rows, draws or outcomes that were measured
+    method              in words
     notes               on a term
     missing             why a term could not be measured
-    error               standard error of a sum of terms, from the same sum of their influences
-    degrees             of freedom of that error
     """
 
     name: str
     values: Mapping[Term, float]
     influences: Mapping[Term, NDArray[np.float64]]
-    notes: Mapping[Term, tuple[str, ...]]
-    missing: Mapping[Term, str]
-    error: Callable[[NDArray[np.float64]], float]
     degrees: float
+    n: int | None
+    method: str
+    notes: Mapping[Term, tuple[str, ...]] = field(default_factory=dict)
+    missing: Mapping[Term, str] = field(default_factory=dict)
 
-    def linear(self, terms: Linear) -> Figure:
+    def linear(self, terms: Linear) -> Estimate:
         """A sum of terms, nats."""
         reasons = [f"{term.name}: {self.missing[term]}" for term in terms if term in self.missing]
         if reasons:
-            return absent("; ".join(reasons))
+            return undefined("; ".join(reasons))
         value = sum(factor * self.values[term] for term, factor in terms.items())
         influence = sum(factor * self.influences[term] for term, factor in terms.items())
         notes = dict.fromkeys(note for term in terms for note in self.notes.get(term, ()))
-        return self.figure(value, influence, "nats", tuple(notes))
+        return self.estimate(value, influence, NATS, tuple(notes))
 
-    def figure(self, value: float, influence: NDArray, unit: str, notes: tuple[str, ...] = ()) -> Figure:
-        """A value with the error of its influence and a Student t interval."""
-        error = self.error(influence)
-        margin = self.quantile(LEVEL) * error
-        return Figure(float(value), error, float(value - margin), float(value + margin), unit, notes, influence)
+    def estimate(self, value: float, influence: NDArray, unit: str, notes: tuple[str, ...] = ()) -> Estimate:
+        """A value with the error that its influence gives."""
+        error = root_sum_squares(influence)
+        return Estimate(
+            float(value), error, unit, self.n, self.method, notes, degrees=self.degrees, influence=influence
+        )
 
-    def quantile(self, level: float) -> float:
-        """How many standard errors to either side an interval of that level reaches."""
-        return float(stats.t.ppf((1 + level) / 2, self.degrees))
-
-    def ratio(self, numerator: Linear, denominator: Linear) -> Figure:
+    def ratio(self, numerator: Linear, denominator: Linear) -> Estimate:
         """One sum of terms over another, its error by the delta method; none where the other is not above 0."""
         above, below = self.linear(numerator), self.linear(denominator)
         if above.influence is None or below.influence is None:
-            return absent("; ".join((*above.notes, *below.notes)), "1")
+            return undefined("; ".join((*above.notes, *below.notes)), SHARE)
         if below.value <= NOTHING:
             whole = ", ".join(term.name for term in denominator)
-            return absent(f"{whole} is {below.value:.4f}, not above 0: there is nothing to know a share of.", "1")
+            return undefined(f"{whole} is {below.value:.4f}, not above 0: there is nothing to know a share of.", SHARE)
         value = above.value / below.value
-        return self.figure(value, (above.influence - value * below.influence) / below.value, "1", above.notes)
+        return self.estimate(value, (above.influence - value * below.influence) / below.value, SHARE, above.notes)
 
 
 def by_neighbours(
@@ -158,10 +129,12 @@ def by_neighbours(
             continue
         finally:
             progress((done + 1) / len(terms), f"neighbours: {term.name}")
-        values[term], influences[term] = (found.value, found.estimates) if found else (0.0, np.zeros(plan.count))
+        values[term] = 0.0 if found is None else found.value
+        influences[term] = np.zeros(plan.count) if found is None else found.influence
         notes[term] = (*_neighbour_notes(found, term), *(remarks[name] for name in term.blocks if name in remarks))
-    degrees = degrees_of_freedom(plan)
-    return TermEstimates(NEIGHBOURS, values, influences, notes, missing, lambda s: standard_error(s, plan), degrees)
+    return TermEstimates(
+        NEIGHBOURS, values, influences, degrees_of_freedom(plan), plan.n, f"nearest neighbours, k = {k}", notes, missing
+    )
 
 
 def without_repeats(
@@ -209,17 +182,22 @@ def joint(labels: Mapping[str, NDArray], names: str) -> NDArray[np.int64] | None
 
 def by_classifier(information: Information, terms: Iterable[Term]) -> TermEstimates:
     """Every term from the tables of coherent classifiers; errors are those of means of dependent pointwise values."""
-    influences = {
+    local = {
         term: information.pointwise(term.blocks, tuple(term.target), tuple(term.given))
         if term.blocks
         else information.pointwise_entropy(tuple(term.target), tuple(term.given))
         for term in terms
     }
-    values = {term: float(influence.mean()) for term, influence in influences.items()}
-    groups = information.row_groups
-    return TermEstimates(
-        CLASSIFIER, values, influences, {}, {}, lambda s: clustered_error(s, groups), information.groups - 1
-    )
+    return of_means(CLASSIFIER, local, information.row_groups, information.family)
+
+
+def of_means(
+    name: str, local: Mapping[Term, NDArray[np.float64]], groups: NDArray[np.int64], method: str
+) -> TermEstimates:
+    """Terms that are means of local values [n], with errors robust to groups (codes [n])."""
+    values = {term: float(each.mean()) for term, each in local.items()}
+    influences = {term: mean_influence(each, groups) for term, each in local.items()}
+    return TermEstimates(name, values, influences, int(groups.max()), len(groups), method)
 
 
 def by_enumeration(
@@ -238,4 +216,4 @@ def by_enumeration(
         of_labels = entropy(*term.target, *term.given) - entropy(*term.given)
         with_blocks = entropy(*term.blocks, *term.target, *term.given) - entropy(*term.blocks, *term.given)
         values[term] = of_labels - with_blocks if term.blocks else of_labels
-    return TermEstimates(EXACT, values, dict.fromkeys(values, np.zeros(1)), {}, {}, lambda influence: 0.0, np.inf)
+    return TermEstimates(EXACT, values, dict.fromkeys(values, np.zeros(1)), np.inf, None, "enumeration")

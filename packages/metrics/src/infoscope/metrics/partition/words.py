@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from math import hypot, isfinite
 from typing import Any, Protocol
 
-from infoscope.metrics.partition.terms import CLASSIFIER, EXACT, NEIGHBOURS, NOTHING, POSTERIOR, Figure
+from infoscope.estimators.result import Estimate
+from infoscope.metrics.partition.terms import CLASSIFIER, EXACT, NEIGHBOURS, NOTHING, POSTERIOR
 from infoscope.metrics.pid import CROSSED
 
 _SURE = 2.0  # standard errors by which two routes must differ to disagree
@@ -31,8 +32,8 @@ class Evaluation(Protocol):
     blocks: Mapping[str, int]
     n: int
     groups: int
-    figures: Mapping[str, Mapping[str, Figure]]
-    shares: Mapping[str, Mapping[str, Figure]]
+    figures: Mapping[str, Mapping[str, Estimate]]
+    shares: Mapping[str, Mapping[str, Estimate]]
     tests: Mapping[str, Any]
     settings: Mapping[str, Any]
 
@@ -42,7 +43,7 @@ class Evaluation(Protocol):
     @property
     def main(self) -> str: ...
 
-    def scores(self) -> Mapping[str, Figure]: ...
+    def scores(self) -> Mapping[str, Estimate]: ...
 
 
 def summary(report: Evaluation) -> str:
@@ -72,7 +73,7 @@ def _heading(report: Evaluation) -> str:
     )
 
 
-def shown(figure: Figure) -> str:
+def shown(figure: Estimate) -> str:
     """A figure with its interval and error, or why there is none."""
     if not isfinite(figure.value):
         return f"none ({' '.join(figure.notes)})"

@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import roc_auc_score
 
 from infoscope.estimators.checks import generator_or_default, require_int
-from infoscope.estimators.classifier.information import clustered_error
 from infoscope.estimators.families.protocol import ClassPredictor, as_outcome
 from infoscope.estimators.families.registry import as_family
+from infoscope.estimators.result import clustered_error
 from infoscope.metrics.v_information.predictions import FLOOR, as_groups, check_length, fold_splits, predict
 
 LN2 = math.log(2.0)

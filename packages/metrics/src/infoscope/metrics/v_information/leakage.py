@@ -49,8 +49,8 @@ def usable_leakage(
             for name, family in families.items():
                 drawn = np.random.default_rng(seed)
                 found = estimate(family, x, values, folds=folds, groups=groups, floor=floor, generator=drawn)
-                figures = (found.value_bits, found.standard_error_bits, found.null_entropy_bits)
-                rows.append([label, block, name, *figures, found.floored, found.n, found.groups])
+                figures = (found.bits.value, found.bits.standard_error, found.null_entropy.bits.value)
+                rows.append([label, block, name, *figures, found.floored, found.n, found.units])
     columns = ["value_bits", "standard_error_bits", "ceiling_bits", "floored", "n", "groups"]
     return pd.DataFrame(rows, columns=["label", "block", "family", *columns])
 

@@ -12,18 +12,17 @@ Three estimators, each with what it can claim:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.classifier.information import clustered_error
 from infoscope.estimators.families.complexity import PacBound, pac_bound
 from infoscope.estimators.families.protocol import Bounded, Outcome, as_outcome
 from infoscope.estimators.families.registry import as_family
+from infoscope.estimators.result import Estimate, mean_of
 from infoscope.metrics.v_information.predictions import (
     FLOOR,
     Calibration,
@@ -37,63 +36,33 @@ from infoscope.metrics.v_information.predictions import (
 
 IN_SAMPLE, HELD_OUT, CROSS_FITTED = "in-sample", "held-out", "cross-fitted"
 ESTIMATORS = (IN_SAMPLE, HELD_OUT, CROSS_FITTED)
-LN2 = math.log(2.0)
 
 
-@dataclass(frozen=True, eq=False)
-class VInformation:
-    """An estimate of I_V(x -> y), in nats; names that end in _bits are in bits.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class VInformation(Estimate):
+    """An estimate of I_V(x -> y) = null_entropy - conditional_entropy, nats; `method` is the family.
 
-    value                 null_entropy - conditional_entropy
-    standard_error        of the value: sd(PVI) / sqrt(n), robust to groups. What the training sets' own randomness
-                          adds is not in it. None in-sample, where items are no independent test of what fits them;
-                          nan if all items measured are one group
-    low, high             95 % interval (Student t, groups - 1); in-sample that of the PAC bound; None if there is none
-    null_entropy          H_V(y): mean -log f[none](y)
-    conditional_entropy   H_V(y | x)
-    n, groups             items measured, and how many groups of them are independent of one another
-    floor, floored        least class probability, and how many items' own class was below it with the input
-    null_floored          the same without
-    calibration           of class probabilities; None for numbers
-    bound                 the PAC bound; None for other estimators, and where the family's complexity is not known
-    pointwise             pointwise V-information of every item measured [n]; its mean is the value
+    standard_error       sd(PVI) / sqrt(n), robust to groups. What the training sets' own randomness adds is not in it.
+                         nan in-sample, where items are no independent test of what fits them
+    interval             in-sample that of the PAC bound, if there is one
+    local                pointwise V-information of every item measured [n]
+    units                how many groups of the items are independent of one another
+    null_entropy         H_V(y): mean -log f[none](y)
+    conditional_entropy  H_V(y | x)
+    floor, floored       least class probability, and how many items' own class was below it with the input
+    null_floored         the same without
+    calibration          of class probabilities; None for numbers
+    bound                the PAC bound; None for other estimators, and where the family's complexity is not known
     """
 
-    value: float
-    standard_error: float | None
-    low: float | None
-    high: float | None
-    null_entropy: float
-    null_entropy_standard_error: float | None
-    conditional_entropy: float
-    conditional_entropy_standard_error: float | None
+    null_entropy: Estimate
+    conditional_entropy: Estimate
     estimator: str
-    family: str
-    n: int
-    groups: int
     floor: float
     floored: int
     null_floored: int
     calibration: Calibration | None
     bound: PacBound | None
-    pointwise: np.ndarray = field(repr=False)
-    unit: str = "nats"
-
-    @property
-    def value_bits(self) -> float:
-        return self.value / LN2
-
-    @property
-    def standard_error_bits(self) -> float | None:
-        return None if self.standard_error is None else self.standard_error / LN2
-
-    @property
-    def null_entropy_bits(self) -> float:
-        return self.null_entropy / LN2
-
-    @property
-    def conditional_entropy_bits(self) -> float:
-        return self.conditional_entropy / LN2
 
 
 def estimate(
@@ -177,36 +146,25 @@ def summary(
     found: Predictions, estimator: str, family: str, groups: np.ndarray, floor: float, bound: PacBound | None
 ) -> VInformation:
     """The means over items with their errors; groups [n] of the items measured."""
-    pointwise = found.informed - found.null
-    value = float(pointwise.mean())
     codes = np.unique(groups, return_inverse=True)[1]
-    count = int(codes.max()) + 1
-    error = null_error = conditional_error = low = high = None
-    if estimator != IN_SAMPLE:
-        error, null_error, conditional_error = (
-            clustered_error(values, codes) for values in (pointwise, found.null, found.informed)
+    value, null, conditional = (
+        mean_of(local, codes, method=family, settings=estimator)
+        for local in (found.informed - found.null, -found.null, -found.informed)
+    )
+    if estimator == IN_SAMPLE:
+        value, null, conditional = (
+            replace(each, standard_error=math.nan, influence=None) for each in (value, null, conditional)
         )
-        margin = float(stats.t.ppf(0.975, count - 1)) * error
-        low, high = value - margin, value + margin
-    elif bound is not None:
-        low, high = value - bound.width, value + bound.width
+    if bound is not None:
+        value = replace(value, interval=(value.value - bound.width, value.value + bound.width))
     return VInformation(
-        value=value,
-        standard_error=error,
-        low=low,
-        high=high,
-        null_entropy=float(-found.null.mean()),
-        null_entropy_standard_error=null_error,
-        conditional_entropy=float(-found.informed.mean()),
-        conditional_entropy_standard_error=conditional_error,
+        **vars(value),
+        null_entropy=null,
+        conditional_entropy=conditional,
         estimator=estimator,
-        family=family,
-        n=len(pointwise),
-        groups=count,
         floor=floor if found.logs is not None else 0.0,
         floored=found.floored,
         null_floored=found.null_floored,
         calibration=found.calibration,
         bound=bound,
-        pointwise=pointwise,
     )

@@ -1,0 +1,298 @@
+"""One number with its error, as it is handed to a person: what every estimator, score and test of infoscope returns.
+
+Estimate     a float that knows its standard error, interval, unit, sample size, method and notes, and prints them
+Estimates    an array of them that share unit, sample size and method
+mean_of      the mean of values row by row, with its error robust to groups
+undefined    no number, and why
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from infoscope.estimators.units import NATS_PER_BIT
+
+LEVEL = 0.95
+NATS, BITS, SHARE = "nats", "bits", "1"
+UNPAIRED = (
+    "Its standard error is not known: without values row by row nothing says how the two estimates depend on one "
+    "another."
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate(float):
+    """An estimate: a float, with what must be known to believe it.
+
+    value           the number, not clipped; nan where there is none, and notes say why
+    standard_error  of the value; 0 for a closed form, nan where it is not known
+    unit            "nats", "bits", what a share is of, or "1"
+    n               rows it is of; None or 0 for a closed form
+    units           how many independent units (groups, runs, halves) the error counts; None: the rows
+    method          the estimator, by its authors' names, or how the number was found, in words
+    settings        of the method, in words: "k = 5"
+    notes           what the reader must know, one sentence each
+    degrees         of freedom of the Student t interval; inf: normal
+    interval        95 %, where it is not value -+ quantile times standard_error; None: it is
+    local           [rows] values whose mean it is; nan at rows left out. None where there are none, or not asked for
+    influence       [units] first-order contributions, scaled so that their root sum of squares is the standard error:
+                    sums and differences of estimates on the same rows have their error from them. None: not known
+
+    `a + b`, `a - b`, `2 * a`, `a / 2` and `-a` are estimates; any other arithmetic is that of floats.
+    """
+
+    value: float
+    standard_error: float = math.nan
+    unit: str = NATS
+    n: int | None = None
+    method: str = ""
+    notes: tuple[str, ...] = ()
+    settings: str = ""
+    units: int | None = None
+    degrees: float = math.inf
+    interval: tuple[float, float] | None = None
+    local: NDArray[np.float64] | None = None
+    influence: NDArray[np.float64] | None = None
+
+    def __new__(cls, value: float, *_: Any, **__: Any) -> Estimate:
+        return super().__new__(cls, value)
+
+    @property
+    def low(self) -> float:
+        """The lower end of the 95 % interval."""
+        return self.value - self._margin if self.interval is None else self.interval[0]
+
+    @property
+    def high(self) -> float:
+        """The upper end of the 95 % interval."""
+        return self.value + self._margin if self.interval is None else self.interval[1]
+
+    @property
+    def _margin(self) -> float:
+        return quantile(self.degrees) * self.standard_error
+
+    @property
+    def _beyond(self) -> float:
+        """The variance that the influence does not explain."""
+        explained = float(np.sum(self.influence**2))
+        return 0.0 if self.standard_error**2 <= explained * (1.0 + 1e-9) else self.standard_error**2 - explained
+
+    @property
+    def bits(self) -> Estimate:
+        """The same in bits. ValueError for shares, which have no such unit."""
+        if self.unit == BITS:
+            return self
+        if self.unit != NATS:
+            raise ValueError(f"unit must be nats or bits to be converted to bits, got {self.unit!r}.")
+        return replace(plain(self) / NATS_PER_BIT, unit=BITS)
+
+    def __add__(self, other: float) -> Estimate:
+        return self._plus(other, 1.0)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: float) -> Estimate:
+        return self._plus(other, -1.0)
+
+    def __rsub__(self, other: float) -> Estimate:
+        return -self + other
+
+    def __neg__(self) -> Estimate:
+        return self._scaled(-1.0)
+
+    def __mul__(self, factor: float) -> Any:
+        return float(self) * float(factor) if isinstance(factor, Estimate) else self._scaled(factor)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: float) -> Any:
+        return float(self) / float(divisor) if isinstance(divisor, Estimate) else self._scaled(1.0 / divisor)
+
+    def _scaled(self, factor: float) -> Estimate:
+        ends = None if self.interval is None else tuple(sorted(factor * end for end in self.interval))
+        return replace(
+            plain(self),
+            value=factor * self.value,
+            standard_error=abs(factor) * self.standard_error,
+            interval=ends,
+            local=None if self.local is None else factor * self.local,
+            influence=None if self.influence is None else factor * self.influence,
+        )
+
+    def _plus(self, other: float, sign: float) -> Estimate:
+        if not isinstance(other, Estimate):
+            shift = sign * other
+            return replace(
+                plain(self),
+                value=self.value + shift,
+                interval=None if self.interval is None else (self.interval[0] + shift, self.interval[1] + shift),
+                local=None if self.local is None else self.local + shift,
+            )
+        if other.unit != self.unit:
+            raise ValueError(f"units of a sum or difference must be equal, got {self.unit!r} and {other.unit!r}.")
+        paired = self.influence is not None and other.influence is not None
+        paired = paired and len(self.influence) == len(other.influence)
+        influence = self.influence + sign * other.influence if paired else None
+        error = math.nan
+        if paired:  # what an error holds beyond its influence is a possible bias, and no row's
+            error = math.sqrt(float(np.sum(influence**2)) + self._beyond + other._beyond)
+        elif self.standard_error == 0.0 or other.standard_error == 0.0:
+            error = max(self.standard_error, other.standard_error)
+        local = None
+        if self.local is not None and other.local is not None and len(self.local) == len(other.local):
+            local = self.local + sign * other.local
+        notes = (*self.notes, *other.notes, *((UNPAIRED,) if math.isnan(error) else ()))
+        return Estimate(
+            self.value + sign * other.value,
+            error,
+            self.unit,
+            self.n if self.n == other.n else None,
+            " and ".join(dict.fromkeys(filter(None, (self.method, other.method)))),
+            tuple(dict.fromkeys(notes)),
+            self.settings if self.settings == other.settings else "",
+            self.units if self.units == other.units else None,
+            min(self.degrees, other.degrees),
+            local=local,
+            influence=influence,
+        )
+
+    def __repr__(self) -> str:
+        if math.isnan(self.value):
+            return f"no value ({'; '.join((*self.notes, *self._origin())) or 'no reason given'})"
+        exact = self.standard_error == 0.0 and not self.n
+        known = math.isfinite(self.standard_error) and not exact
+        places = decimals(self.standard_error, 2) if known and self.standard_error else decimals(self.value, 3)
+        unit = f" {self.unit}" if self.unit in (NATS, BITS) else ""
+        error = f" ± {self.standard_error:,.{places}f}" if known else ""
+        sure = [self.unit] if self.unit not in (NATS, BITS, SHARE) else []
+        sure += ["exact"] if exact else [] if known else ["standard error not known"]
+        if math.isfinite(self.low) and math.isfinite(self.high) and not exact:
+            sure.append(f"{LEVEL:.0%}: {self.low:,.{places}f} to {self.high:,.{places}f}".replace("%", " %"))
+        return f"{self.value:,.{places}f}{error}{unit} ({'; '.join([*sure, *self._origin()])})"
+
+    def _origin(self) -> list[str]:
+        size = f"n = {self.n:,}" if self.n else ""
+        if size and self.units is not None and self.units != self.n:
+            size += f" in {self.units:,} units"
+        text = ", ".join(part for part in (self.method, self.settings, size) if part)
+        return [text] if text else []
+
+    def __str__(self) -> str:
+        notes = () if math.isnan(self.value) else self.notes
+        return "\n".join([repr(self), *(f"  {note}" for note in notes)])
+
+    def __format__(self, spec: str) -> str:
+        return float.__format__(self, spec) if spec else str(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimates:
+    """Estimates of one unit, sample size and method: value and standard_error are arrays of one shape."""
+
+    value: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+    n: int | None
+    unit: str = NATS
+    method: str = ""
+
+    def __getitem__(self, place: Any) -> Estimate | Estimates:
+        value, error = self.value[place], self.standard_error[place]
+        if np.ndim(value):
+            return Estimates(value, error, self.n, self.unit, self.method)
+        return Estimate(float(value), float(error), self.unit, self.n, self.method)
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __repr__(self) -> str:
+        shape = " x ".join(map(str, self.value.shape))
+        each = (f"  {list(at)} {self[at]!r}" for at in np.ndindex(self.value.shape))
+        return "\n".join([f"{shape} estimates:", *each])
+
+
+def plain(estimate: Estimate) -> Estimate:
+    """The estimate alone, of a subclass that knows more."""
+    if type(estimate) is Estimate:
+        return estimate
+    return Estimate(*(getattr(estimate, name) for name in Estimate.__dataclass_fields__))
+
+
+def mean_of(
+    values: ArrayLike,
+    groups: NDArray[np.int64] | None = None,
+    unit: str = NATS,
+    method: str = "",
+    notes: tuple[str, ...] = (),
+    settings: str = "",
+) -> Estimate:
+    """The mean of values [n], its standard error robust to groups (codes 0, 1, ... [n]), Student t with groups - 1.
+
+    One group, or one row, has no error: nan. A nan among the values makes the mean nan: nothing is averaged away.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    influence = mean_influence(values, groups)
+    units = len(influence)
+    return Estimate(
+        float(values.mean()),
+        root_sum_squares(influence),
+        unit,
+        len(values),
+        method,
+        notes,
+        settings,
+        units,
+        units - 1,
+        local=values,
+        influence=influence,
+    )
+
+
+def means_of(values: NDArray[np.float64], method: str = "") -> Estimates:
+    """The means of the columns of values [n, d], rows independent; see `mean_of`."""
+    return Estimates(values.mean(axis=0), root_sum_squares(mean_influence(values)), len(values), NATS, method)
+
+
+def undefined(reason: str, unit: str = NATS, n: int | None = None, method: str = "") -> Estimate:
+    """No number, and why."""
+    return Estimate(math.nan, math.nan, unit, n, method, (reason,))
+
+
+def mean_influence(values: NDArray[np.float64], groups: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+    """The influence [groups] of a mean of values [n] when rows of one group (codes 0, 1, ... [n]) depend on one
+    another: sums of residuals over n, so that the sum of squares is the sandwich variance with the factor
+    groups / (groups - 1) (Liang & Zeger 1986, for a mean). nan for a single group.
+    """
+    sums = values - values.mean(axis=0)
+    if groups is not None:
+        sums = np.bincount(groups, weights=sums)
+    count = len(sums)
+    return sums * (math.sqrt(count / (count - 1.0)) / len(values) if count > 1 else math.nan)
+
+
+def clustered_error(values: NDArray[np.float64], groups: NDArray[np.int64] | None = None) -> float:
+    """The standard error of the mean of values [n]; see `mean_influence`."""
+    return root_sum_squares(mean_influence(values, groups))
+
+
+def root_sum_squares(deviations: NDArray[np.float64]) -> Any:
+    """The root of the sum of squares over the first axis: a float of a vector, else an array."""
+    found = np.sqrt(np.square(deviations).sum(axis=0))
+    return float(found) if np.ndim(found) == 0 else found
+
+
+def quantile(degrees: float = math.inf, level: float = LEVEL) -> float:
+    """How many standard errors an interval of that level reaches to either side: Student t, or normal for inf."""
+    return float(stats.t.ppf((1.0 + level) / 2.0, degrees))
+
+
+def decimals(number: float, significant: int) -> int:
+    """Decimals that show so many significant digits; as many for 0."""
+    if not math.isfinite(number) or number == 0.0:
+        return significant
+    return max(0, significant - 1 - math.floor(math.log10(abs(number))))

@@ -1,0 +1,133 @@
+"""An Estimate: what it says, how it adds, and that it stays a float."""
+
+import copy
+import dataclasses
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from infoscope.estimators.result import (
+    BITS,
+    Estimate,
+    Estimates,
+    clustered_error,
+    mean_influence,
+    mean_of,
+    means_of,
+    quantile,
+    root_sum_squares,
+    undefined,
+)
+from infoscope.estimators.units import NATS_PER_BIT
+
+
+def rows(seed, n=400, correlation=0.8):
+    return np.random.default_rng(seed).multivariate_normal([1, 2], [[1, correlation], [correlation, 1]], n).T
+
+
+def test_its_text_is_what_a_person_reads():
+    estimate = Estimate(0.41312, 0.0121, n=2000, method="KSG 1", settings="k = 5", notes=("Rows repeat.",))
+    line = "0.413 ± 0.012 nats (95 %: 0.389 to 0.437; KSG 1, k = 5, n = 2,000)"
+    assert repr(estimate) == line and str(estimate) == f"{line}\n  Rows repeat." and f"{estimate:.2f}" == "0.41"
+
+
+@pytest.mark.parametrize(
+    ("estimate", "text"),
+    [
+        (Estimate(1.5, 0.0, method="closed form"), "1.50 nats (exact; closed form)"),
+        (Estimate(0.25, n=10), "0.250 nats (standard error not known; n = 10)"),
+        (Estimate(0.5, 0.1, "share of H(y)", 50), "0.50 ± 0.10 (share of H(y); 95 %: 0.30 to 0.70; n = 50)"),
+        (Estimate(0.5, 0.1, "1", interval=(0.2, 0.6)), "0.50 ± 0.10 (95 %: 0.20 to 0.60)"),
+        (undefined("there is no such block.", n=5), "no value (there is no such block.; n = 5)"),
+        (Estimate(2.0, 0.5, n=9, units=3, degrees=2), "2.00 ± 0.50 nats (95 %: -0.15 to 4.15; n = 9 in 3 units)"),
+    ],
+)
+def test_what_is_not_known_is_said(estimate, text):
+    assert repr(estimate) == text
+
+
+def test_it_is_a_float():
+    estimate = mean_of([1.0, 2.0, 4.0])
+    assert isinstance(estimate, float) and estimate == 7 / 3 and float(estimate) == estimate.value
+    assert json.loads(json.dumps([estimate])) == [7 / 3] and np.asarray([estimate]).dtype == np.float64
+    assert pd.DataFrame({"value": [estimate]})["value"].dtype == np.float64
+    for twin in (pickle.loads(pickle.dumps(estimate)), copy.deepcopy(estimate)):
+        assert twin == estimate and repr(twin) == repr(estimate) and np.array_equal(twin.local, estimate.local)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        estimate.value = 0.0
+
+
+def test_units_convert_with_everything_that_has_one():
+    estimate = mean_of(rows(0)[0])
+    bits = estimate.bits
+    assert bits.unit == BITS and bits.bits is bits
+    for name in ("value", "standard_error", "low", "high"):
+        assert getattr(bits, name) == pytest.approx(getattr(estimate, name) / NATS_PER_BIT, rel=1e-12)
+    assert bits.local.mean() == pytest.approx(bits.value) and len(bits.influence) == 400
+    with pytest.raises(ValueError, match="unit must be nats or bits to be converted to bits, got 'share'"):
+        _ = Estimate(0.5, unit="share").bits
+
+
+def test_sums_on_the_same_rows_have_the_error_of_the_sum():
+    x, y = rows(1)
+    for found, values in ((mean_of(x) - mean_of(y), x - y), (mean_of(x) + mean_of(y), x + y), (-mean_of(x), -x)):
+        direct = mean_of(values)
+        assert found.value == pytest.approx(direct.value) and found.n == 400
+        assert found.standard_error == pytest.approx(direct.standard_error, rel=1e-9)
+        assert (found.low, found.high) == pytest.approx((direct.low, direct.high))
+    assert (mean_of(x) - mean_of(x)).standard_error == 0.0
+    assert (mean_of(x) - mean_of(y)).standard_error < 0.7 * mean_of(x).standard_error  # correlation .8
+
+
+def test_numbers_shift_and_scale():
+    estimate = Estimate(1.0, 0.1, interval=(0.7, 1.2))
+    moved, turned = 1 - estimate, estimate / -2
+    assert (moved.value, moved.standard_error) == (0.0, 0.1) and (moved.low, moved.high) == pytest.approx((-0.2, 0.3))
+    assert (turned.value, turned.standard_error) == (-0.5, 0.05) and (turned.low, turned.high) == (-0.6, -0.35)
+    assert type(estimate * estimate) is float and type(estimate / estimate) is float
+    assert float(sum([estimate, estimate])) == 2.0
+
+
+def test_what_is_not_paired_has_no_error_and_says_why():
+    x, y = mean_of(rows(2)[0]), mean_of(rows(3, n=50)[0])
+    apart = x - y
+    assert np.isnan(apart.standard_error) and "depend on one another" in apart.notes[-1] and np.isnan(apart.low)
+    exact = x - Estimate(0.5, 0.0)
+    assert exact.standard_error == x.standard_error and exact.notes == ()
+    with pytest.raises(ValueError, match="units of a sum or difference must be equal, got 'nats' and 'bits'"):
+        _ = x - x.bits
+
+
+def test_a_bias_that_an_error_holds_stays_in_a_difference():
+    values = rows(4)[0]
+    biased = dataclasses.replace(mean_of(values), standard_error=1.0)
+    assert (biased - mean_of(values)).standard_error == pytest.approx(1.0, rel=0.01)
+
+
+def test_groups_of_dependent_rows():
+    """Each row three times: as sure as once, and not three times as sure."""
+    values = np.random.default_rng(5).normal(size=100)
+    once, thrice = mean_of(values), mean_of(np.repeat(values, 3), np.repeat(np.arange(100), 3))
+    assert thrice.standard_error == pytest.approx(once.standard_error) and (thrice.n, thrice.units) == (300, 100)
+    assert once.standard_error == pytest.approx(values.std(ddof=1) / 10)
+    assert clustered_error(values) == pytest.approx(root_sum_squares(mean_influence(values)))
+    assert np.isnan(mean_of([3.0]).standard_error) and np.isnan(mean_of([3.0]).high)
+
+
+def test_intervals_cover():
+    """False alarm 1e-4: 2,000 intervals of 95 % for the mean of 5 rows."""
+    draws = np.random.default_rng(6).normal(2.0, 3.0, (2000, 5))
+    covered = sum(each.low <= 2.0 <= each.high for each in map(mean_of, draws))
+    assert abs(covered - 1900) < 4 * np.sqrt(2000 * 0.95 * 0.05)
+    assert quantile() == pytest.approx(1.959964, abs=1e-6) and quantile(4) == pytest.approx(2.776445, abs=1e-6)
+
+
+def test_arrays_of_estimates():
+    values = np.random.default_rng(7).normal(size=(50, 2))
+    found = means_of(values, method="means")
+    assert isinstance(found, Estimates) and len(found) == 2
+    assert found[1].standard_error == pytest.approx(mean_of(values[:, 1]).standard_error)
+    assert repr(found).splitlines()[2] == f"  [1] {found[1]!r}"
