@@ -92,6 +92,11 @@ class VaeTraining:
     ) -> None:
         if isinstance(objective, str):
             objective = OBJECTIVES[one_of("objective", objective, OBJECTIVES)]()
+        if not isinstance(objective, Objective):
+            raise ValueError(
+                f"objective must be a name of OBJECTIVES or an Objective (see objectives), got "
+                f"{type(objective).__name__}."
+            )
         self._objective = copy.deepcopy(objective)
         self._source = ImageSource(images, model.config["image_shape"])
         self._batch = objective.batch if batch is None else require_int("batch", batch, 2)

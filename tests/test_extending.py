@@ -1,0 +1,158 @@
+"""What ARCHITECTURE.md says of adding things, done from outside of the packages; what is accepted, and what is not."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from infoscope.data.texts import generated_reviews
+from infoscope.estimators import BOUNDS, Bound, Critic, Objective, fit_critic, held_out, make_critic
+from infoscope.estimators.families import tfidf_logistic
+from infoscope.estimators.result import mean_of
+from infoscope.metrics import audit, v_information
+from infoscope.metrics.disentanglement import SCORES, ScoreSpec, report
+from infoscope.models import VAE, LatentSpec, fit_vae
+from infoscope.models.vae.objectives import BetaVAE
+from infoscope.tracking.sweep import Profile, Report, Sweep
+
+
+def seeded(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+@dataclass(frozen=True)
+class Doubled:
+    """A source: y is x, and x one of two points, so that I(x; y) = log 2."""
+
+    mutual_information = float(np.log(2))
+    dim_x = dim_y = 1
+
+    def sample(self, n, generator, device="cpu"):
+        x = torch.randint(0, 2, (n, 1), generator=generator).float().to(device)
+        return x, x.clone()
+
+
+class Cosine(Critic):
+    """A critic: the scaled cosine of two linear embeddings."""
+
+    kind = "cosine"
+
+    def __init__(self, dim_x, dim_y, embed=8, members=1, objectives=None):
+        super().__init__(objectives, dim_x=dim_x, dim_y=dim_y, embed=embed, members=members)
+        self.of_x, self.of_y = torch.nn.Linear(dim_x, embed), torch.nn.Linear(dim_y, embed)
+
+    def _scores(self, x, y):
+        return 8.0 * torch.nn.functional.cosine_similarity(
+            self.of_x(x)[..., :, None, :], self.of_y(y)[..., None, :, :], -1
+        )
+
+
+def chi_square(scores):
+    """A bound, looser than nwj: mean d - (mean exp(2 o) + 1) / 4 - log 2 / 2, at most I / 2 - 3 / 4."""
+    return scores.joint - ((2.0 * scores.product).exp().mean((-2, -1)) + 1.0) / 4.0 - np.log(2) / 2
+
+
+def test_a_bound_and_a_source():
+    """exp(o - 1) <= (exp(2 o) + 1) / 4 + log 2 / 2 for every o, so it is below nwj, and greatest at log(2 r) / 2."""
+    o = torch.linspace(-9, 4, 2001)
+    assert ((2 * o).exp() / 4 + 0.25 + np.log(2) / 2 >= (o - 1).exp()).all()
+    own = Bound("chi", Objective("chi", lambda scores, state: (chi_square(scores), state)), chi_square)
+    critic = make_critic("joint", 1, 1, depth=0, width=32, generator=seeded())
+    trace = fit_critic(Doubled(), critic, own, steps=300, batch=64, learning_rate=1e-2, generator=seeded(1))
+    assert trace.of(own)[-1] > trace.of(own)[0]
+    found = held_out(Doubled(), critic, own, 256, 20, seeded(2))["chi"]
+    assert found.value == pytest.approx(np.log(2) / 2 - 0.75, abs=0.05) and "chi" in repr(found)
+    with pytest.raises(ValueError, match="bound must be one of nwj, .* got 'chi'"):
+        fit_critic(Doubled(), critic, "chi", steps=1)
+
+
+def test_a_critic():
+    torch.manual_seed(0)
+    critic = Cosine(1, 1)
+    fit_critic(Doubled(), critic, "infonce", steps=300, batch=64, learning_rate=1e-2, generator=seeded())
+    found = held_out(Doubled(), critic, "infonce", 256, 20, seeded(1))["infonce"]
+    assert 0.3 < found.value < np.log(2) + 5 * found.standard_error
+    with pytest.raises(ValueError, match="critic must be a Critic .*, got Linear"):
+        fit_critic(Doubled(), torch.nn.Linear(1, 1), "infonce", steps=1)
+
+
+def test_an_estimator():
+    """The Gaussian formula is unbiased where x and y are Gaussian, and invariant to scale; it takes no labels."""
+
+    def gaussian(x, y):
+        if y.dtype.kind != "f":
+            raise ValueError("y must be numbers.")
+        covariance = np.cov(np.hstack([x, y]).T)
+        parts = (covariance[: x.shape[1], : x.shape[1]], covariance[x.shape[1] :, x.shape[1] :], covariance)
+        x_log, y_log, both = (np.linalg.slogdet(part)[1] for part in parts)
+        return (x_log + y_log - both) / 2
+
+    verdicts = [check.verdict for check in audit(gaussian, n=300, repeats=2) if check.y == "numbers"]
+    assert "holds" in verdicts and "not offered" not in verdicts
+
+
+def test_a_text_data_set():
+    texts = generated_reviews(120, generator=seeded())
+    found = v_information.estimate(tfidf_logistic(), list(texts.texts), texts.label_names, folds=3)
+    assert found.n == len(texts) and found.value > 0
+
+
+def test_an_autoencoder():
+    class SquaredVAE(BetaVAE):
+        """The KL divergence, squared."""
+
+        def losses(self, model, images, generator, items, step):
+            found = super().losses(model, images, generator, items, step)
+            return found | {"loss": found["reconstruction"] + self.beta * found["kl"] ** 2}
+
+    model = VAE((1, 32, 32), LatentSpec(3), channels=(4, 4, 4, 4), hidden=8, generator=seeded())
+    images = torch.rand(32, 1, 32, 32, generator=seeded(1))
+    trace = fit_vae(model, SquaredVAE(), images, steps=3, batch=8, generator=seeded(2))
+    assert len(trace["loss"]) and np.isfinite(trace["loss"]).all()
+    with pytest.raises(ValueError, match="objective must be"):
+        fit_vae(model, torch.nn.Linear(1, 1), images, steps=1)
+
+
+def test_a_score(monkeypatch):
+    def spread(inputs):
+        """The share of latents that vary, which is no disentanglement."""
+        return mean_of(np.ptp(inputs.codes, axis=0) > 0, unit="share", method="range")
+
+    for key in list(SCORES):
+        monkeypatch.delitem(SCORES, key)
+    monkeypatch.setitem(SCORES, "varying", ScoreSpec("varying", "varying latents", spread, "codes", "none", "share"))
+    draws = np.random.default_rng(0)
+    codes, factors = np.hstack([draws.normal(size=(50, 3)), np.ones((50, 1))]), draws.integers(0, 2, (50, 2))
+    table = report(codes, factors, progress=False)
+    assert table["score"].tolist() == ["varying latents"] and table["value"].item() == 0.75
+
+
+def test_a_sweep_and_what_its_trial_may_call():
+    """A plan and a trial without Ray; `tests/tracking` runs such a sweep of its own, from its command to its runs."""
+
+    class Kept(Report):
+        def __init__(self):
+            self.found = {}
+
+        def metrics(self, cell, values, step=0):
+            self.found[cell["x"]] = values["square"]
+
+    def trial(pack, told):
+        for number, cell in enumerate(pack.cells, 1):
+            told.metrics(cell, {"square": cell["x"] ** 2})
+            told.progress(number / len(pack.cells))
+
+    sizes = {"smoke": 2, "laptop": 3, "paper": 4}
+    sweep = Sweep(
+        "squares", lambda profile: ({"x": x, "seed": 0} for x in range(profile.size)), trial,
+        {name: Profile(size=size, seeds=(0,)) for name, size in sizes.items()},
+    )  # fmt: skip
+    label, profile = sweep.profile("smoke", {"size": "4"})
+    told = Kept()
+    trial(SimpleNamespace(cells=list(sweep.cells(profile))), told)
+    assert label == "smoke size=4" and told.found == {0: 0, 1: 1, 2: 4, 3: 9}
+    with pytest.raises(ValueError, match="unknown profile 'huge' of sweep squares; valid are smoke, laptop, paper"):
+        sweep.profile("huge")
+    assert "chi" not in BOUNDS
