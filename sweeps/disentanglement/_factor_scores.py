@@ -16,6 +16,7 @@ from infoscope.estimators.result import Estimate
 from infoscope.metrics import disentanglement
 from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.result import FactorInformation
+from sweeps.checks import require_minimum
 
 ARRAYS = "knn"  # of a code without a density: what forests of classifiers take is out of proportion
 MINIMUM = {"draws": 100, "votes": 10, "items": 100}
@@ -48,9 +49,7 @@ class Measured:
 
 def check_effort(cell: Mapping[str, Any]) -> None:
     """Raises ValueError where a cell asks for too little, or for an unknown protocol."""
-    for name, least in MINIMUM.items():
-        if cell[name] < least:
-            raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
+    require_minimum(cell, MINIMUM)
     for name in cell["protocols"]:
         if name not in disentanglement.PROTOCOLS:
             raise ValueError(f"unknown protocol {name!r}; valid are {', '.join(disentanglement.PROTOCOLS)}")

@@ -15,6 +15,7 @@ from infoscope.metrics.factor_information.posterior import CategoricalPosterior,
 from infoscope.models import OBJECTIVES, VAE, AutoEncoder, Encoding, LatentSpec, encode_all, fit_vae
 from infoscope.models.vae.objectives import PRESETS, Objective
 from infoscope.tracking import Profile, Report
+from sweeps.checks import require_minimum
 from sweeps.disentanglement.settings import DATA_FIELDS, MODELS
 from sweeps.streams import stream
 
@@ -86,11 +87,9 @@ def training_fields(model: str, setting: str, steps: int, relative_weight: float
 
 def check_training(cell: Mapping[str, Any]) -> None:
     """Raises ValueError for numbers out of range and data that do not exist, before anything starts."""
-    for name, least in MINIMUM.items():
-        if cell[name] < least:
-            raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
+    require_minimum(cell, MINIMUM)
     if not cell["learning_rate"] > 0:
-        raise ValueError(f"learning_rate is {cell['learning_rate']}; it must be above 0")
+        raise ValueError(f"learning_rate must be above 0, got {cell['learning_rate']}.")
     objective(cell)
     untrained(cell)
     factor_set(cell)

@@ -76,7 +76,7 @@ def best(zoo: pd.DataFrame, models: tuple[str, ...], count: int) -> pd.DataFrame
     of the science that is newest.
     """
     if count < 1:
-        raise ValueError(f"best is {count}; it must be at least 1")
+        raise ValueError(f"best must be at least 1, got {count}.")
     zoo = zoo[(zoo["version"] == zoo.loc[zoo["start"].idxmax(), "version"]) & (zoo["diverged"] == 0)]
     missing = [model for model in models if model not in set(zoo["model"])]
     if missing:
@@ -89,7 +89,7 @@ def check(cell: dict) -> None:
     if cell["attack"] not in ATTACKS:
         raise ValueError(f"unknown attack {cell['attack']!r}; valid are {', '.join(ATTACKS)}")
     if not 0 <= cell["alpha"] < np.inf:
-        raise ValueError(f"alpha is {cell['alpha']}; it must be a number of at least 0")
+        raise ValueError(f"alpha must be a number of at least 0, got {cell['alpha']}.")
     _factor_scores.check_effort(cell)
     _vaes.factor_set(cell)
 

@@ -16,6 +16,7 @@ from infoscope.estimators.result import Estimate
 from infoscope.metrics.factor_information import toy
 from infoscope.metrics.factor_information.result import FactorInformation
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
+from sweeps.checks import require_minimum
 
 ROUNDING = 1e-9  # nats, below which an estimate has no spread: of a latent that is noise every local value is 0
 LAPTOP = dict(
@@ -48,9 +49,7 @@ def cells(profile: Profile) -> Iterator[dict]:
 
 def check(cell: dict) -> None:
     toy.exact(cell["attack"], cell["factors"], cell["noise"], cell["alpha"])
-    for name, least in {"draws": 100, "seed": 0}.items():
-        if cell[name] < least:
-            raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
+    require_minimum(cell, {"draws": 100, "seed": 0})
 
 
 def trial(pack: Pack, report: Report) -> None:

@@ -56,7 +56,7 @@ def space(profile: Profile) -> dict:
         ranges["weight"] = profile.relative_weights
     for name, (low, high) in ranges.items():
         if not 0 < low < high:
-            raise ValueError(f"the range of {name} is {low} to {high} times its setting; it must rise from above 0")
+            raise ValueError(f"the range of {name} must rise from above 0, got {low} to {high} times its setting.")
     return {name: FloatDistribution(low * whole[name], high * whole[name], log=True)
             for name, (low, high) in ranges.items()}  # fmt: skip
 
@@ -68,7 +68,7 @@ def check(cell: dict) -> None:
         raise ValueError(f"model is {cell['model']!r}, whose code has no density; search it by criterion=elbo")
     if cell["judging_draws"] < _factor_scores.MINIMUM["draws"]:
         raise ValueError(
-            f"judging_draws is {cell['judging_draws']}; it must be at least {_factor_scores.MINIMUM['draws']}"
+            f"judging_draws must be at least {_factor_scores.MINIMUM['draws']}, got {cell['judging_draws']}."
         )
     _factor_scores.check_effort(cell)
     _vaes.check_training(cell)

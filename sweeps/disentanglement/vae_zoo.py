@@ -89,7 +89,7 @@ def cells(profile: Profile) -> Iterator[dict]:
 
 def check(cell: dict) -> None:
     if cell["evaluations"] < 1:
-        raise ValueError(f"evaluations is {cell['evaluations']}; it must be at least 1")
+        raise ValueError(f"evaluations must be at least 1, got {cell['evaluations']}.")
     _factor_scores.check_effort(cell)
     _vaes.check_training(cell)
 

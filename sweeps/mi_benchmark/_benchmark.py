@@ -21,6 +21,7 @@ from infoscope.estimators import BOUNDS, Bound, Critic, Training, held_out, make
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import batch_means_error, errors
 from infoscope.tracking import Pack, Profile, Report, Search, Sweep, grid
+from sweeps.checks import require_minimum
 from sweeps.embedding import needs_fine_tuning
 from sweeps.mi_benchmark._decoding import decode
 from sweeps.mi_benchmark._encoders import check_encoder
@@ -113,9 +114,7 @@ def check(cell: dict) -> None:
     """Builds the cell's data and asks for its critic: an unknown estimator, an unreachable MI or missing data is found
     here.
     """
-    for name, least in MINIMUM.items():
-        if cell.get(name, least) < least:
-            raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
+    require_minimum(cell, MINIMUM)
     if len(set(cell["schedule_bits"])) < len(cell["schedule_bits"]):
         raise ValueError(f"schedule_bits is {cell['schedule_bits']}; every true MI can occur only once")
     check_encoder(cell)
@@ -126,7 +125,7 @@ def check(cell: dict) -> None:
     if cell.get("kind") == DECODING:
         return
     if not 0 < cell["learning_rate"] < math.inf:
-        raise ValueError(f"learning_rate is {cell['learning_rate']}; it must be positive and finite")
+        raise ValueError(f"learning_rate must be positive and finite, got {cell['learning_rate']}.")
     dims = (source.dim_x, source.dim_y) if cell["critic"] == "inner" else (1, 1)
     make_critic(cell["critic"], *dims, cell["depth"], 1, 1)
 

@@ -48,7 +48,7 @@ def check_encoder(cell: Mapping[str, Any]) -> None:
     }
     for name, valid in known.items():
         if name in cell and cell[name] not in valid:
-            raise ValueError(f"{name} is {cell[name]!r}; it must be one of {', '.join(valid)}")
+            raise ValueError(f"{name} must be one of {', '.join(valid)}, got {cell[name]!r}.")
 
 
 @functools.lru_cache(maxsize=2)

@@ -14,6 +14,7 @@ from infoscope import data
 from infoscope.data import DomainDataset
 from infoscope.models.domain import MODELS, PUBLISHED, RULES, Accuracies, DomainFit, DomainModel, fit_domain
 from infoscope.tracking import Profile, Report
+from sweeps.checks import require_minimum
 from sweeps.partition.settings import CONFIG
 from sweeps.streams import stream
 
@@ -194,13 +195,11 @@ def check(cell: Mapping[str, Any]) -> None:
     """Raises ValueError for numbers out of range, settings that the model does not take and data that do not exist,
     before anything starts.
     """
-    for name, least in MINIMUM.items():
-        if cell[name] < least:
-            raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
+    require_minimum(cell, MINIMUM)
     if cell["selection"] not in SELECTIONS:
         raise ValueError(f"unknown selection {cell['selection']!r}; valid are {', '.join(SELECTIONS)}")
     if cell["patience"] and not RULES[SELECTIONS[cell["selection"]]][1]:
-        raise ValueError(f"patience is {cell['patience']}; it must be 0 for the selection {cell['selection']!r}")
+        raise ValueError(f"patience must be 0 for the selection {cell['selection']!r}, got {cell['patience']}.")
     _settings(cell)
     _checked_parts(*(cell[name] for name in DATA_FIELDS))
 

@@ -16,6 +16,7 @@ import numpy as np
 from infoscope.data.tasks.known_truth import case, draws
 from infoscope.estimators import uncertainty
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
+from sweeps.checks import require_minimum
 
 METHODS = {
     "half-subsamples": uncertainty.subsample,
@@ -60,9 +61,7 @@ def check(cell: dict) -> None:
         raise ValueError(f"case is {cell['case']!r}; coverage is of mutual information, conditional or not")
     if cell["method"] not in METHODS:
         raise ValueError(f"unknown method {cell['method']!r}; valid are {', '.join(METHODS)}")
-    for name, least in {"n": 100, "sets": 2, "k": 1, "block": 0}.items():
-        if cell[name] < least:
-            raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
+    require_minimum(cell, {"n": 100, "sets": 2, "k": 1, "block": 0})
 
 
 def cost(cell: dict) -> float:

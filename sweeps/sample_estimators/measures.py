@@ -16,6 +16,7 @@ import numpy as np
 from infoscope.data.tasks.known_truth import CASES, Case, case, draws
 from infoscope.estimators import classifier, knn, npeet
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
+from sweeps.checks import require_minimum
 from sweeps.sample_estimators.settings import ESTIMATORS
 
 Estimate = Callable[[Sequence[Any], int], float]  # (variables, k) -> nats
@@ -88,11 +89,9 @@ def cells(profile: Profile) -> Iterator[dict]:
 
 def check(cell: dict) -> None:
     case(cell["case"])
-    for name, least in {"n": 50, "sets": 2, "k": 1, "block": 0}.items():
-        if cell[name] < least:
-            raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
+    require_minimum(cell, {"n": 50, "sets": 2, "k": 1, "block": 0})
     if cell["k"] >= cell["n"]:
-        raise ValueError(f"k is {cell['k']}; it must be below n, {cell['n']}")
+        raise ValueError(f"k must be below n, {cell['n']}, got {cell['k']}.")
 
 
 def cost(cell: dict) -> float:

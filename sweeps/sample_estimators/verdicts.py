@@ -15,6 +15,7 @@ from infoscope.data.tasks import beyond_normal, unseen_laws
 from infoscope.data.tasks.known_truth import Case, draws
 from infoscope.estimators import uncertainty
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
+from sweeps.checks import require_minimum
 from sweeps.sample_estimators.coverage import row
 
 COLLECTIONS = {"beyond-normal": beyond_normal.NAMES, "unseen": tuple(unseen_laws.LAWS)}
@@ -46,9 +47,7 @@ def cells(profile: Profile) -> Iterator[dict]:
 
 def check(cell: dict) -> None:
     law(cell["law"])
-    for name, least in {"n": 100, "sets": 2, "k": 1, "block": 0}.items():
-        if cell[name] < least:
-            raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
+    require_minimum(cell, {"n": 100, "sets": 2, "k": 1, "block": 0})
 
 
 def cost(cell: dict) -> float:

@@ -32,6 +32,7 @@ from infoscope.metrics.v_information import difficulty, pvi
 from infoscope.metrics.v_information.measures import CROSS_FITTED, HELD_OUT, VInformation, summary
 from infoscope.metrics.v_information.predictions import FLOOR, Predictions, as_groups, fold_splits, predict
 from infoscope.tracking import Pack, Profile, Report, Sweep, main
+from sweeps.checks import require_minimum
 from sweeps.streams import stream
 from sweeps.usable_information._data import (
     EMBEDDINGS,
@@ -148,9 +149,7 @@ def measuring(profile: Profile, name: str, family: str, estimator: str, kind: st
 
 
 def check(cell: dict) -> None:
-    for name, least in MINIMUM.items():
-        if cell[name] is not None and cell[name] < least:
-            raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
+    require_minimum(cell, MINIMUM)
     if cell["transformation"] not in TRANSFORMATIONS:
         raise ValueError(f"unknown transformation {cell['transformation']!r}; valid are {', '.join(TRANSFORMATIONS)}")
     if cell["transformation"] in WORDLESS and not is_encoder(cell["family"]):
@@ -158,7 +157,7 @@ def check(cell: dict) -> None:
             f"transformation is {cell['transformation']!r}; {cell['family']} weighs words, and it has none"
         )
     if cell["flips"] is not None and not 0.0 < cell["flips"] < 1.0:
-        raise ValueError(f"flips is {cell['flips']}; it must be a share between 0 and 1")
+        raise ValueError(f"flips must be a share between 0 and 1, got {cell['flips']}.")
     family_of(cell)
     described(cell)
 

@@ -34,6 +34,7 @@ from infoscope.estimators.families.protocol import Family
 from infoscope.metrics.v_information import structure
 from infoscope.metrics.v_information.measures import CROSS_FITTED, IN_SAMPLE
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
+from sweeps.checks import require_minimum
 from sweeps.usable_information.settings import SIMULATED
 
 K, FOLDS = 5, 5
@@ -238,9 +239,7 @@ def check(cell: dict) -> None:
         raise ValueError(f"unknown images {cell['case']!r}; valid are auto, digits, mnist")
     if cell["study"] == "genes" and cell["case"] != SIMULATED and cell["n"] > len(expression_table(cell["case"])[0]):
         raise ValueError(f"n is {cell['n']}; {cell['case']} has {len(expression_table(cell['case'])[0])} rows")
-    for name, least in MINIMUM.items():
-        if cell[name] is not None and cell[name] < least:
-            raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
+    require_minimum(cell, MINIMUM)
 
 
 def cost(cell: dict) -> float:

@@ -27,6 +27,7 @@ from infoscope.estimators.families.protocol import Family
 from infoscope.metrics.v_information.leakage import hide, usable_leakage
 from infoscope.models.domain import extract_blocks
 from infoscope.tracking import Pack, Profile, Report, Sweep, arrays, grid, load_model, main, runs
+from sweeps.checks import require_minimum
 from sweeps.partition import domain_partition
 from sweeps.streams import stream
 from sweeps.usable_information.settings import NOTHING
@@ -144,16 +145,14 @@ def hiding_cells(profile: Profile) -> Iterator[dict]:
 def check(cell: dict) -> None:
     for name in cell["families"]:
         known("family", name, FAMILIES)
-    for name, least in MINIMUM.items():
-        if name in cell and cell[name] < least:
-            raise ValueError(f"{name} is {cell[name]}; it must be at least {least}")
+    require_minimum(cell, MINIMUM)
     if cell["study"] == "blocks":
         known("representation", cell["representation"], REPRESENTATIONS)
     else:
         known("images", cell["data"], ("digits", "mnist"))
         known("network to hide from", cell["against"], (NOTHING, *NETWORKS))
         if not cell["strength"] >= 0.0:
-            raise ValueError(f"strength is {cell['strength']}; it must be at least 0")
+            raise ValueError(f"strength must be at least 0, got {cell['strength']}.")
 
 
 def known(what: str, name: str, valid: Any) -> None:

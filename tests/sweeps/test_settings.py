@@ -72,8 +72,8 @@ def test_no_sweep_is_missed():
 @pytest.mark.parametrize(
     ("name", "settings", "told"),
     [
-        ("tune_critic", {"widths": "64"}, "setting widths is '64'; it must be a lowest and a highest value, as in 1,2"),
-        ("tune_critic", {"widths": "64,16"}, "it must be a lowest and a highest value"),
+        ("tune_critic", {"widths": "64"}, "setting widths must be a lowest and a highest value, as in 1,2, got '64'"),
+        ("tune_critic", {"widths": "64,16"}, "must be a lowest and a highest value"),
         (
             "information_sources",
             {"panels": "ful"},

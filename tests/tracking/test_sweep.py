@@ -128,7 +128,7 @@ def test_overrides_are_parsed_as_the_type_they_replace():
 def test_a_boolean_setting_is_true_or_false():
     profile = Profile(cubic=True)
     assert profile.override({"cubic": "False"}).cubic is False and profile.override({"cubic": "true"}).cubic is True
-    with pytest.raises(ValueError, match="cubic is '0'; it must be true or false"):
+    with pytest.raises(ValueError, match="cubic must be true or false, got '0'"):
         profile.override({"cubic": "0"})
 
 

@@ -230,7 +230,7 @@ def test_the_better_family_is_chosen_in_training():
     families = ["logistic", NearestNeighbours(15)]
     alone = [cross_fit(z, y, family=family).information("z", "y").value for family in families]
     both = cross_fit(z, y, family=families)
-    assert both.method == "logistic(penalty=1) or knn(neighbours=15)"
+    assert both.family == "logistic(penalty=1) or knn(neighbours=15)"
     assert both.calibration[frozenset({"z"})].families == ("knn(neighbours=15)",) * 5
     assert alone[0] < 0.05 < 0.3 < alone[1]
     assert both.information("z", "y").value == alone[1]

@@ -110,7 +110,7 @@ def test_requirements():
         ValueError, match="scale has 1 values that are not above 0 .* a deterministic code has no density"
     ):
         GaussianPosterior(one, [[1, 1], [1, 0], [1, 1]])
-    with pytest.raises(ValueError, match=r"scale has shape \(2, 2\); it must have that of mean, \(3, 2\)"):
+    with pytest.raises(ValueError, match=r"scale must have the shape of mean, \(3, 2\), got \(2, 2\)"):
         GaussianPosterior(one, np.ones((2, 2)))
     with pytest.raises(ValueError, match="mean has 1 values that are not finite"):
         GaussianPosterior([[np.nan, 1]], [[1, 1]])
@@ -124,7 +124,7 @@ def test_requirements():
         FullGaussianPosterior(one[:1], [[[1, 0.5], [0, 1]]])
     with pytest.raises(ValueError, match="covariance must be positive definite"):
         FullGaussianPosterior(one[:1], [[[1, 2], [2, 1]]])
-    with pytest.raises(ValueError, match=r"covariance has shape \(3, 2\); it must be \(3, 2, 2\)"):
+    with pytest.raises(ValueError, match=r"covariance must have shape \(3, 2, 2\), got \(3, 2\)"):
         FullGaussianPosterior(one, one)
     with pytest.raises(ValueError, match=r"parts must be posteriors of one data set, got \[4, 3\] rows"):
         ProductPosterior(diagonal(), GaussianPosterior(one, one))

@@ -148,9 +148,9 @@ def test_crossed_bounds_are_told_in_standard_errors_everywhere():
 
 def test_requirements():
     pointwise = np.zeros((10, 2, 5))
-    with pytest.raises(ValueError, match=r"entropy has shape \(3,\); it must be \(2,\)"):
+    with pytest.raises(ValueError, match=r"entropy must have shape \(2,\), got \(3,\)"):
         of(pointwise, entropy=np.ones(3))
-    with pytest.raises(ValueError, match=r"clusters has shape \(4,\); it must be \(10,\)"):
+    with pytest.raises(ValueError, match=r"clusters must have shape \(10,\), got \(4,\)"):
         of(pointwise, clusters=np.zeros(4))
     with pytest.raises(ValueError, match="pointwise must have alone, rest and joint as its means"):
         FactorInformation(

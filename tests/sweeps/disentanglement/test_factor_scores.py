@@ -85,7 +85,8 @@ def test_means_over_evaluations_keep_each(of):
 
 
 @pytest.mark.parametrize(("cell", "words"), [
-    ({"draws": 99}, "draws is 99"), ({"votes": 1}, "votes is 1"), ({"items": 5}, "items is 5"),
+    ({"draws": 99}, "draws must be .*, got 99"), ({"votes": 1}, "votes must be .*, got 1"),
+    ({"items": 5}, "items must be .*, got 5"),
     ({"protocols": ("mine",)}, "unknown protocol 'mine'"),
 ])  # fmt: skip
 def test_too_little_effort_is_refused(cell, words):

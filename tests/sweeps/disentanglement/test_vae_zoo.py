@@ -122,9 +122,10 @@ def test_images_are_read_alike_from_memory_and_one_by_one(monkeypatch):
 @pytest.mark.parametrize(("overrides", "words"), [
     ({"models": "gan"}, "unknown model 'gan'"), ({"setting": "slow"}, "unknown setting 'slow'"),
     ({"data": "faces"}, "unknown data 'faces'"), ({"steps": "0", "models": "vae"}, "unknown model 'vae'"),
-    ({"evaluations": "0"}, "evaluations is 0"), ({"latents": "1"}, "latents is 1"), ({"draws": "5"}, "draws is 5"),
+    ({"evaluations": "0"}, "evaluations must be .*, got 0"), ({"latents": "1"}, "latents must be .*, got 1"),
+    ({"draws": "5"}, "draws must be .*, got 5"),
     ({"resolution": "65"}, "divisible by 4"), ({"resolution": "68"}, "size must be at most"),
-    ({"relative_weights": "-1"}, "relative_weights is '-1'"),
+    ({"relative_weights": "-1"}, "relative_weights must be .*, got '-1'"),
 ])  # fmt: skip
 def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, words):
     with pytest.raises(ValueError, match=words):

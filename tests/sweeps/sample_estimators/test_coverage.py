@@ -38,7 +38,7 @@ def test_a_row_is_the_interval_of_its_data_set():
 @pytest.mark.parametrize(("overrides", "words"), [
     ({"cases": "xor"}, "case is 'xor'; coverage is of mutual information"),
     ({"methods": "bootstrap"}, "unknown method"),
-    ({"sizes": "50"}, "n is 50"), ({"sets": "1"}, "sets is 1"),
+    ({"sizes": "50"}, "n must be .*, got 50"), ({"sets": "1"}, "sets must be .*, got 1"),
 ])  # fmt: skip
 def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, words):
     with pytest.raises(ValueError, match=words):

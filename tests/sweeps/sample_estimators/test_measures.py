@@ -45,9 +45,10 @@ def test_every_estimator_gives_numbers_on_every_smoke_case():
 
 
 @pytest.mark.parametrize(("overrides", "words"), [
-    ({"cases": "gaussian-3"}, "case must be one of"), ({"sizes": "10"}, "n is 10"), ({"sets": "1"}, "sets is 1"),
-    ({"k": "500"}, "k is 500; it must be below n"),
-    ({"blocks": "-1"}, "blocks is '-1'; it must be a finite number of at least 0"),
+    ({"cases": "gaussian-3"}, "case must be one of"), ({"sizes": "10"}, "n must be .*, got 10"),
+    ({"sets": "1"}, "sets must be .*, got 1"),
+    ({"k": "500"}, "k must be below n.*, got 500"),
+    ({"blocks": "-1"}, "blocks must be a finite number of at least 0.*, got '-1'"),
 ])  # fmt: skip
 def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, words):
     with pytest.raises(ValueError, match=words):

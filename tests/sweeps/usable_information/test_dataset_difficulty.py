@@ -227,9 +227,9 @@ def test_flipped_labels_are_found_better_than_by_chance():
 
 @pytest.mark.parametrize(("overrides", "words"), [
     ({"data": "snli2"}, "unknown data 'snli2'"), ({"encoders": "huge-bert"}, "unknown family 'huge-bert'"),
-    ({"quick": "lexical"}, "unknown family"), ({"folds": "2"}, "folds is 2; it must be at least 3"),
-    ({"transformations": "upside-down"}, "unknown transformation"), ({"flips": "1.5"}, "flips is 1.5"),
-    ({"max_length": "2"}, "max_length is 2; it must be at least 3"),
+    ({"quick": "lexical"}, "unknown family"), ({"folds": "2"}, "folds must be at least 3.*, got 2"),
+    ({"transformations": "upside-down"}, "unknown transformation"), ({"flips": "1.5"}, "flips must be .*, got 1.5"),
+    ({"max_length": "2"}, "max_length must be at least 3.*, got 2"),
     ({"quick_transformations": "length"}, "weighs words"), ({"embeddings": "cola"}, "unknown family 'logistic'"),
 ])  # fmt: skip
 def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, words):

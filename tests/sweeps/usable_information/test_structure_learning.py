@@ -108,7 +108,8 @@ def test_a_table_of_ones_own(tmp_path):
 
 @pytest.mark.parametrize(("overrides", "words"), [
     ({"studies": "forests"}, "unknown study 'forests'"), ({"cases": "moon"}, "unknown case 'moon'"),
-    ({"sets": "1"}, "sets is 1"), ({"images": "cats"}, "unknown images 'cats'"), ({"frames": "2"}, "frames is 2"),
+    ({"sets": "1"}, "sets must be .*, got 1"), ({"images": "cats"}, "unknown images 'cats'"),
+    ({"frames": "2"}, "frames must be .*, got 2"),
 ])  # fmt: skip
 def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, words):
     with pytest.raises(ValueError, match=words):

@@ -42,9 +42,9 @@ def errors(estimates: np.ndarray, truth: float) -> Errors:
     """
     estimates = np.asarray(estimates, dtype=np.float64)
     if estimates.ndim != 1 or estimates.size == 0:
-        raise ValueError(f"estimates has shape {estimates.shape}; it must be one-dimensional with at least one step")
+        raise ValueError(f"estimates must be one-dimensional with at least one step, got shape {estimates.shape}.")
     if not np.isfinite(truth):
-        raise ValueError(f"truth is {truth}; it must be finite")
+        raise ValueError(f"truth must be finite, got {truth}.")
     nonfinite = int((~np.isfinite(estimates)).sum())
     if nonfinite:
         return Errors(*[float("nan")] * 6, steps=estimates.size, nonfinite=nonfinite)

@@ -244,10 +244,10 @@ def distribution(table: ArrayLike) -> np.ndarray:
     """float64 [T, A, B], checked."""
     (p,) = finite(table=table)
     if p.ndim != 3:
-        raise ValueError(f"table has shape {p.shape}; it must be [target, a, b].")
+        raise ValueError(f"table must have shape [target, a, b], got {p.shape}.")
     if (p < 0).any() or abs(p.sum() - 1) > 1e-9:
         raise ValueError(
-            f"table has a least entry of {p.min():g} and sums to {p.sum():.12g}; it must be >= 0 and sum to 1."
+            f"table must be at least 0 and sum to 1, got a least entry of {p.min():g} and a sum of {p.sum():.12g}."
         )
     return p
 

@@ -53,18 +53,18 @@ class Profile:
 def _parse(name: str, text: str, like: Any) -> Any:
     if isinstance(like, tuple):
         if not text.strip(","):
-            raise ValueError(f"setting {name} is {shown(text)}; it must list at least one value")
+            raise ValueError(f"setting {name} must list at least one value, got {shown(text)}.")
         return tuple(_parse(name, part, like[0]) for part in text.split(",") if part)
     if isinstance(like, bool):
         if text.lower() not in ("true", "false"):
-            raise ValueError(f"setting {name} is {text!r}; it must be true or false")
+            raise ValueError(f"setting {name} must be true or false, got {text!r}.")
         return text.lower() == "true"
     try:
         value = type(like)(text)
     except ValueError:
         raise ValueError(f"setting {name} is {shown(text)}, which is not a valid {type(like).__name__}") from None
     if not isinstance(value, str) and not 0 <= value < math.inf:
-        raise ValueError(f"setting {name} is {shown(text)}; it must be a finite number of at least 0")
+        raise ValueError(f"setting {name} must be a finite number of at least 0, got {shown(text)}.")
     return value
 
 
@@ -171,7 +171,7 @@ class Sweep:
         told = ",".join(map(str, values))
         if name in self.ranges:
             if len(values) != 2 or values[0] > values[1]:
-                raise ValueError(f"setting {name} is {shown(told)}; it must be a lowest and a highest value, as in 1,2")
+                raise ValueError(f"setting {name} must be a lowest and a highest value, as in 1,2, got {shown(told)}.")
         elif len(set(values)) < len(values):
             raise ValueError(f"setting {name} is {shown(told)}; it can list every value only once")
         valid = self.choices.get(name)

@@ -141,7 +141,7 @@ def codes_of(factors: np.ndarray, n: int) -> np.ndarray:
     """Factors [n, K] as codes 0, 1, ... without gaps; ValueError for anything else."""
     factors = np.asarray(factors)
     if factors.ndim != 2 or factors.shape[0] != n or not factors.shape[1]:
-        raise ValueError(f"factors has shape {factors.shape}; it must be [{n}, factors], a row for each posterior.")
+        raise ValueError(f"factors must have shape [{n}, factors], a row for each posterior, got {factors.shape}.")
     if factors.dtype.kind not in "iub":
         raise ValueError(f"factors is of type {factors.dtype}; factors must be whole numbers. {CODING}")
     return np.stack([np.unique(column, return_inverse=True)[1] for column in factors.T], axis=1)

@@ -54,7 +54,7 @@ class GaussianPosterior:
     def __init__(self, mean: np.ndarray, scale: np.ndarray, latents: Sequence[str] | None = None) -> None:
         self.mean, self.scale = matrix("mean", mean), matrix("scale", scale)
         if self.mean.shape != self.scale.shape:
-            raise ValueError(f"scale has shape {self.scale.shape}; it must have that of mean, {self.mean.shape}.")
+            raise ValueError(f"scale must have the shape of mean, {self.mean.shape}, got {self.scale.shape}.")
         if not (self.scale > 0).all():
             raise ValueError(
                 f"scale has {np.sum(self.scale <= 0)} values that are not above 0 (least {self.scale.min():g}): a "
@@ -141,7 +141,7 @@ class FullGaussianPosterior:
         (self.covariance,) = finite(covariance=covariance)
         n, dim = self.mean.shape
         if self.covariance.shape != (n, dim, dim):
-            raise ValueError(f"covariance has shape {self.covariance.shape}; it must be {(n, dim, dim)}.")
+            raise ValueError(f"covariance must have shape {(n, dim, dim)}, got {self.covariance.shape}.")
         if not np.allclose(self.covariance, self.covariance.swapaxes(1, 2), rtol=1e-6, atol=0):
             raise ValueError("covariance must be symmetric for every row.")
         try:
@@ -248,7 +248,7 @@ def matrix(name: str, values: np.ndarray) -> np.ndarray:
         values = values.detach().cpu().numpy()
     (array,) = finite(**{name: values})
     if array.ndim != 2 or 0 in array.shape:
-        raise ValueError(f"{name} has shape {array.shape}; it must be [rows of data, columns].")
+        raise ValueError(f"{name} must have shape [rows of data, columns], got {array.shape}.")
     return array
 
 

@@ -61,7 +61,7 @@ class FactorInformation:
             shapes |= {"clusters": (self.n,)} if self.clusters is not None else {}
         for name, shape in shapes.items():
             if np.shape(getattr(self, name)) != shape:
-                raise ValueError(f"{name} has shape {np.shape(getattr(self, name))}; it must be {shape}.")
+                raise ValueError(f"{name} must have shape {shape}, got {np.shape(getattr(self, name))}.")
         finite(alone=self.alone, rest=self.rest, joint=self.joint)
         if self.pointwise is None and (self.surprisal is not None or self.clusters is not None):
             raise ValueError("surprisal and clusters say how sure pointwise values are; pointwise is missing.")
@@ -109,7 +109,7 @@ class FactorInformation:
         """A linear combination, weights [K, 2 L + 1] ordered as `parts`; nats, with its standard error."""
         weights = np.asarray(weights, dtype=np.float64)
         if weights.shape != self.parts.shape:
-            raise ValueError(f"weights has shape {weights.shape}; it must be {self.parts.shape}.")
+            raise ValueError(f"weights must have shape {self.parts.shape}, got {weights.shape}.")
         return self._estimate(np.sum(weights * self.parts), (self.deviations * weights).sum(axis=(1, 2)))
 
     def bounds(self, normalised: bool = False) -> Bounds:

@@ -247,7 +247,7 @@ class RecordedReport(Report):
 
     def progress(self, fraction: float, **metrics: float) -> None:
         if not -ROUNDING <= fraction <= 1 + ROUNDING:
-            raise ValueError(f"the fraction that is done is {shown(fraction)}; it must be a number from 0 to 1")
+            raise ValueError(f"the fraction that is done must be a number from 0 to 1, got {shown(fraction)}.")
         fraction = min(max(float(fraction), 0.0), 1.0)
         if reserved := TOLD & metrics.keys():
             raise ValueError(f"report.progress is given {sorted(reserved)}, names that have another use; choose others")
