@@ -58,5 +58,5 @@ def test_what_cannot_be_searched_is_refused(overrides, words):
 
 
 def test_a_range_must_rise():
-    with pytest.raises(ValueError, match="the range of weight is 2.0 to 1.0 times"):
+    with pytest.raises(ValueError, match="the range of weight must rise from above 0, got 2.0 to 1.0 times"):
         space(PROFILES["smoke"].override({"relative_weights": "2,1"}))
