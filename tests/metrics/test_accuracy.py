@@ -30,7 +30,7 @@ def test_one_diverged_step_is_counted_and_not_averaged_away(bad):
 
 @pytest.mark.parametrize(("estimates", "truth"), [([], 1.0), ([[1.0]], 1.0), ([1.0], np.nan)])
 def test_errors_bad_input(estimates, truth):
-    with pytest.raises(ValueError, match="estimates has shape|truth is nan"):
+    with pytest.raises(ValueError, match="estimates must be one-dimensional|truth must be finite, got nan"):
         errors(np.array(estimates), truth)
 
 
