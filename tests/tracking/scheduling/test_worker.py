@@ -112,8 +112,11 @@ REFUSED = {
     "two arrays, one name": (lambda cell, to: to.arrays(cell, "x", {"a.npy": [1]}), "is 'a.npy', for which NumPy"),
     "an array of no text": (lambda cell, to: to.arrays(cell, "x", {"\ud800": [1]}), "text without surrogates"),
     "a column of no text": (lambda cell, to: to.table(cell, "x", {"\ud800": [1]}), "table x cannot be stored"),
-    "a fraction of nothing": (lambda cell, to: to.progress(float("nan")), "the fraction that is done must be a number from 0 to 1, got nan"),
-    "a fraction above 1": (lambda cell, to: to.progress(1.5), "the fraction that is done must be a number from 0 to 1, got 1.5"),
+    "a fraction of nothing": (
+        lambda cell, to: to.progress(float("nan")),
+        "the fraction that is done must be a number from 0 to 1",
+    ),
+    "a fraction above 1": (lambda cell, to: to.progress(1.5), "the fraction that is done must be a number from 0 to 1"),
     "a progress called final": (lambda cell, to: to.progress(0.5, final=1.0), "given ['final'], names that have"),
     "a progress called done": (lambda cell, to: to.progress(0.5, done=1.0), "given ['done'], names that have"),
     "a progress of text": (lambda cell, to: to.progress(0.5, loss="low"), "holds, got 'low'"),
