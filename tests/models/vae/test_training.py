@@ -201,7 +201,7 @@ def test_a_vae_finds_the_position_of_a_square():
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"objective": "tc-vae"}, "objective must be one of ae, vae,"),
+        ({"objective": "tc-vae"}, "objective must be one of vae, beta-vae,"),
         ({"steps": 0}, "steps must be"),
         ({"batch": 1}, "batch must be"),
         ({"batch": 82}, "batch must be at most 81 for 81 images"),
@@ -226,7 +226,7 @@ def test_a_state_of_another_training_is_refused():
     begun.advance(5)
     state = begun.state_dict()
     for other, told in (
-        (training("beta-vae"), "state must be of a training with beta 4.0, not 1.0"),
+        (training("beta-vae"), "state must be of a training with objective .BetaVAE., not .PlainVAE."),
         (training(batch=8), "state must be of a training with batch 8, not 16"),
         (training(steps=4), "steps must be at least the 5 done, not 4"),
     ):
