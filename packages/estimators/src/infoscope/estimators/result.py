@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy.special import ndtri, stdtrit  # scipy.stats takes two seconds to import
 
 from infoscope.estimators.units import NATS_PER_BIT
 
@@ -288,7 +288,8 @@ def root_sum_squares(deviations: NDArray[np.float64]) -> Any:
 
 def quantile(degrees: float = math.inf, level: float = LEVEL) -> float:
     """How many standard errors an interval of that level reaches to either side: Student t, or normal for inf."""
-    return float(stats.t.ppf((1.0 + level) / 2.0, degrees))
+    share = (1.0 + level) / 2.0
+    return float(ndtri(share) if math.isinf(degrees) else stdtrit(degrees, share))
 
 
 def decimals(number: float, significant: int) -> int:
