@@ -7,7 +7,6 @@ hub or a folder.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +20,7 @@ from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.laws import CategoricalLaw, without_input
 from infoscope.estimators.families.protocol import CLASSES, needed
 from infoscope.estimators.result import clustered_error
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.v_information.predictions import FLOOR, as_groups, with_floor
 from sweeps.embedding import HUB, TRANSFORMERS
 
@@ -29,7 +29,6 @@ NULLS = ("frequencies", "trained")
 SMALL = {"vocabulary": 8000, "hidden": 128, "layers": 2, "heads": 4, "pooling": "mean"}
 LEARNING_RATES = {"small": 1e-3, "hub": 5e-5}
 STEPS = 20  # of a training, between two looks at whether to save it
-LN2 = math.log(2.0)
 
 Texts = Sequence[str] | Sequence[tuple[str, str]]
 
@@ -177,12 +176,12 @@ def epoch_curve(
 def epoch_figures(logs: np.ndarray, null: np.ndarray, y: np.ndarray, groups: np.ndarray) -> dict[str, float]:
     """The figures of one epoch, plain numbers: logs [n, classes] with the input, null [n] of the own class without."""
     own = logs[np.arange(len(y)), y]
-    pvi = (own - null) / LN2
+    pvi = (own - null) / NATS_PER_BIT
     figures = {
         "v_information_bits": pvi.mean(),
         "standard_error_bits": clustered_error(pvi, groups),
-        "H_yb": -null.mean() / LN2,
-        "H_yxb": -own.mean() / LN2,
+        "H_yb": -null.mean() / NATS_PER_BIT,
+        "H_yxb": -own.mean() / NATS_PER_BIT,
         "accuracy": (logs.argmax(axis=1) == y).mean(),
     }
     return {name: float(value) for name, value in figures.items()} | {"n": len(y)}

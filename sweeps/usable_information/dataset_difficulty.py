@@ -15,7 +15,6 @@ folds, shuffles and first weights. Curves of epochs, and quick families, which d
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +27,7 @@ import pandas as pd
 from infoscope.data.texts import transformations
 from infoscope.estimators.families.protocol import Family, Outcome, Predictor, as_outcome, take
 from infoscope.estimators.result import clustered_error
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.v_information import difficulty, pvi
 from infoscope.metrics.v_information.measures import CROSS_FITTED, HELD_OUT, VInformation, summary
 from infoscope.metrics.v_information.predictions import FLOOR, Predictions, as_groups, fold_splits, predict
@@ -49,7 +49,6 @@ from sweeps.usable_information._data import (
 from sweeps.usable_information._text_families import STEPS, SequenceClassifiers, epoch_curve, member
 from sweeps.usable_information.settings import FREQUENT
 
-LN2 = math.log(2.0)
 OF_PAIRS = ("hypothesis", "premise", "raw_overlap", "overlap")
 WORDLESS = ("length", "null")  # leave nothing for families that weigh words
 TRANSFORMATIONS = ("std", "shuffled", *WORDLESS, *OF_PAIRS)
@@ -196,7 +195,7 @@ def measure(cell: dict, report: Report) -> None:
     estimate = summary(found, cell["estimator"], family.name, task.groups[found.rows], FLOOR, None)
     training = int(splits[0][0].sum())
     known = known_information(cell)
-    more = {"training_items": training} | ({} if known is None else {"shannon_bits": known / LN2})
+    more = {"training_items": training} | ({} if known is None else {"shannon_bits": known / NATS_PER_BIT})
     report.metrics(cell, figures(estimate, found, task, outcome))
     report.constants(cell, more)
     if cell["artefacts"]:
@@ -294,7 +293,7 @@ def figures(estimate: VInformation, found: Predictions, task: Task, outcome: Out
     }
     for code in np.unique(own):  # a class may be missing among few items
         rows, label = own == code, outcome.labels[code]
-        bits = (found.informed - found.null)[rows] / LN2
+        bits = (found.informed - found.null)[rows] / NATS_PER_BIT
         within = np.unique(groups[rows], return_inverse=True)[1]
         values[f"class {label}/v_information_bits"] = bits.mean()
         values[f"class {label}/v_information_bits_error"] = clustered_error(bits, within)

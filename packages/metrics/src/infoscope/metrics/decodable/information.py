@@ -36,10 +36,10 @@ from infoscope.estimators.classifier.cross_fitting import cross_fit
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.registry import as_classifiers
 from infoscope.estimators.result import Estimate, mean_of, root_sum_squares
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.accuracy import replicated
 from infoscope.metrics.decodable._decoders import HIDDEN, LabelledSource, fit_decoders, train_decoders
 
-LN2 = math.log(2.0)
 PENALTIES = (Logistic(1.0), Logistic(30.0), Logistic(1000.0))
 """Logistic regression for items, each fold with the penalty that suits it."""
 PAIRS_AT_ONCE = 1 << 20  # bounds the memory: 8 MiB of float64
@@ -266,7 +266,7 @@ def calibrated_slope(sides: Sequence[Side]) -> float:
     """The factor on the log odds that minimises the log loss of all labels of these sides."""
     log_odds = np.concatenate([side.log_odds.ravel() for side in sides])
     logs = -np.logaddexp(0.0, np.stack([log_odds, -log_odds], axis=1))
-    return calibrating_slope(logs, np.full(2, -LN2), np.concatenate([side.bits.ravel() for side in sides]))[0]
+    return calibrating_slope(logs, np.full(2, -NATS_PER_BIT), np.concatenate([side.bits.ravel() for side in sides]))[0]
 
 
 def information_of_folds(
@@ -334,7 +334,7 @@ def as_bits(labels: Tensor) -> np.ndarray:
 
 def channel(crossover: float) -> float:
     """ln 2 - H(crossover), nats: what a fair bit and its flipped copy share."""
-    return LN2 - float(stats.entropy([crossover, 1.0 - crossover]))
+    return NATS_PER_BIT - float(stats.entropy([crossover, 1.0 - crossover]))
 
 
 def checked_crossover(value: float) -> float:

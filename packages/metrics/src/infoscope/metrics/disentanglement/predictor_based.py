@@ -17,7 +17,7 @@ from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.classifier.cross_fitting import floored
 from infoscope.estimators.families.protocol import Family
 from infoscope.estimators.families.registry import as_classifiers
-from infoscope.estimators.result import Estimate, undefined
+from infoscope.estimators.result import Estimate, clustered_error, undefined
 from infoscope.metrics.disentanglement.measuring import Inputs
 from infoscope.metrics.factor_information.inputs import (
     Factors,
@@ -105,7 +105,7 @@ def dci(
     words = f"{family.name}, importance by permutation" if family else PREDICTORS[predictor]
     how = f"{words}, {halvings} halvings of {len(chosen)} items"
     of_item = right.mean(axis=1)
-    error = float(of_item.std(ddof=1) / np.sqrt(len(of_item)))
+    error = clustered_error(of_item)
     return Dci(
         disentanglement=of_halves([[concentration(half) for half in pair] for pair in importance], how),
         completeness=of_halves([[concentration(half.T) for half in pair] for pair in importance], how),
@@ -274,7 +274,7 @@ def sap(
     k = np.arange(known.count)
     value = float((matrix[first, k] - matrix[second, k]).mean())
     gaps = (local[:, first, k] - local[:, second, k]).mean(axis=1)
-    error = float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
+    error = clustered_error(gaps)
     return Sap(value, error, unit, len(gaps), how, matrix=matrix)
 
 

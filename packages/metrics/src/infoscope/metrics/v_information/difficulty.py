@@ -8,7 +8,6 @@ flip_labels, mislabel_scores, detection    how well a score finds labels that we
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -22,9 +21,9 @@ from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.families.protocol import ClassPredictor, as_outcome
 from infoscope.estimators.families.registry import as_family
 from infoscope.estimators.result import clustered_error
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.v_information.predictions import FLOOR, as_groups, check_length, fold_splits, predict
 
-LN2 = math.log(2.0)
 TOKENS: dict[str, Callable[[str], list[str]]] = {  # ways to split a text
     "punctuation": re.compile(r"\w+|[^\w\s]+").findall,
     "white space": str.split,
@@ -153,7 +152,7 @@ def surprises(predictor: ClassPredictor, texts: Sequence[str], codes: np.ndarray
         raise ValueError(
             f"predictor must give every class a probability, but {bad} of {len(logs)} texts have 0 or none."
         )
-    return -logs / LN2
+    return -logs / NATS_PER_BIT
 
 
 def flip_labels(labels: ArrayLike, share: float, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -205,8 +204,8 @@ def mislabel_scores(
     q = np.exp(found.logs)
     thresholds = np.array([q[outcome.values == c, c].mean() for c in range(outcome.classes)])
     scores = [
-        (found.null - found.informed) / LN2,
-        -found.informed / LN2,
+        (found.null - found.informed) / NATS_PER_BIT,
+        -found.informed / NATS_PER_BIT,
         margins(q, outcome.values),
         margins(q - thresholds, outcome.values),
     ]

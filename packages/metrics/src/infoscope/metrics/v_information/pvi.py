@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.families.protocol import Outcome, as_outcome
 from infoscope.estimators.families.registry import as_family
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.v_information.predictions import (
     FLOOR,
     Predictions,
@@ -26,8 +27,6 @@ from infoscope.metrics.v_information.predictions import (
     fold_splits,
     predict,
 )
-
-LN2 = math.log(2.0)
 
 
 class Window(NamedTuple):
@@ -84,7 +83,7 @@ def pointwise(
 
 def table(found: Predictions, outcome: Outcome) -> pd.DataFrame:
     """Predictions as a table, one row for each item that was predicted."""
-    without, with_input = -found.null / LN2, -found.informed / LN2
+    without, with_input = -found.null / NATS_PER_BIT, -found.informed / NATS_PER_BIT
     columns: dict[str, Any] = {
         "pvi_bits": without - with_input,
         "H_yb": without,
