@@ -86,7 +86,7 @@ def test_copies_of_rows_are_no_more_draws():
 @pytest.mark.parametrize(("change", "words"), [
     ({"scales": {"z_y": np.ones((40, 1))}}, "scales must be of the blocks"),
     ({"scales": {"z_y": np.zeros((40, 1)), "z_d": np.ones((40, 1))}}, "not above 0"),
-    ({"scales": {"z_y": np.ones((40, 2)), "z_d": np.ones((40, 1))}}, "must have that of mean"),
+    ({"scales": {"z_y": np.ones((40, 2)), "z_d": np.ones((40, 1))}}, "scale must have the shape of mean"),
     ({"draws": 1}, "draws must be"),
     ({"y": np.zeros(40, int)}, "one class only"),
 ])  # fmt: skip
