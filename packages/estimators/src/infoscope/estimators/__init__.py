@@ -18,24 +18,27 @@ Of samples, imported by name (`from infoscope.estimators import knn`):
     matmul       float32 products by the faster of torch's two libraries
 """
 
-from infoscope.estimators.neural.bounds import BOUNDS, Bound, Objective, UnknownBound, share_training
-from infoscope.estimators.neural.critics import (
-    BilinearCritic,
-    Critic,
-    InnerCritic,
-    JointCritic,
-    SeparableCritic,
-    make_critic,
-)
-from infoscope.estimators.neural.heldout import held_out
-from infoscope.estimators.neural.oracle import OracleErrors, oracle_errors
-from infoscope.estimators.neural.trace import Trace
-from infoscope.estimators.neural.training import Training, fit_critic
-from infoscope.estimators.result import Estimate
-from infoscope.estimators.sources import ExactPairSource, PairSource
+from importlib import import_module
+from typing import Any
 
-__all__ = [
-    "BOUNDS", "BilinearCritic", "Bound", "Critic", "Estimate", "ExactPairSource", "InnerCritic", "JointCritic",
-    "Objective", "OracleErrors", "PairSource", "SeparableCritic", "Trace", "Training", "UnknownBound", "fit_critic",
-    "held_out", "make_critic", "oracle_errors", "share_training",
-]  # fmt: skip
+from infoscope.estimators.result import Estimate
+
+# Torch takes seconds to import: only for those who train a critic.
+_LATE = {
+    "neural.bounds": ("BOUNDS", "Bound", "Objective", "UnknownBound", "share_training"),
+    "neural.critics": ("BilinearCritic", "Critic", "InnerCritic", "JointCritic", "SeparableCritic", "make_critic"),
+    "neural.heldout": ("held_out",),
+    "neural.oracle": ("OracleErrors", "oracle_errors"),
+    "neural.trace": ("Trace",),
+    "neural.training": ("Training", "fit_critic"),
+    "sources": ("ExactPairSource", "PairSource"),
+}
+_MODULE_OF = {name: module for module, names in _LATE.items() for name in names}
+
+__all__ = ["Estimate", *_MODULE_OF]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

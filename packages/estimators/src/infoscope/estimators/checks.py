@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from numbers import Integral
 
 import numpy as np
-import torch
 
 
 def require_int(name: str, value: int, least: int) -> int:
@@ -23,18 +21,3 @@ def generator_or_default(generator: np.random.Generator | None) -> np.random.Gen
     if not isinstance(generator, np.random.Generator):
         raise ValueError(f"generator must be a numpy.random.Generator, got {type(generator).__name__}.")
     return generator
-
-
-def generator_per_member(
-    generator: torch.Generator | Sequence[torch.Generator] | None, members: int
-) -> list[torch.Generator]:
-    """One generator per member: None is a fresh one with seed 0, and a single one is shared by all members."""
-    if generator is None:
-        generator = torch.Generator().manual_seed(0)
-    if isinstance(generator, torch.Generator):
-        return [generator] * members
-    generators = list(generator)
-    if len(generators) != members or not all(isinstance(g, torch.Generator) for g in generators):
-        kinds = [type(g).__name__ for g in generators]
-        raise ValueError(f"generator must be one torch.Generator or one for each of {members} members, got {kinds}.")
-    return generators

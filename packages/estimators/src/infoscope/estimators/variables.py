@@ -7,6 +7,7 @@ categories are discrete.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,10 +15,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 from scipy import sparse
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 _FEW_VALUES, _FEW_ROWS = 20, 3  # integers of more values are numbers if they do not run on, or have fewer rows each
 _FROM_ZERO, _RUNS_ON = 0.05, 0.9  # class labels begin near 0, as a share of their number, and hardly leave one out
@@ -118,6 +117,8 @@ class Variable:
         columns = np.ones(self.dim, bool) if columns is None else columns
         if not columns.any():
             return self
+        from scipy.stats import rankdata  # takes two seconds to import
+
         ranks = rankdata(self.continuous[:, columns], axis=0)
         mirrored = self.n + 1 - ranks
         scores = -np.sign(mirrored - ranks) * np.abs(ndtri(np.minimum(ranks, mirrored) / (self.n + 1)))
@@ -451,7 +452,8 @@ def bare_columns(name: str, value: Any) -> list[_Column]:
                 "columns first."
             )
         value = value.toarray()
-    if isinstance(value, torch.Tensor):
+    torch = sys.modules.get("torch")  # not loaded for this, which takes seconds: then there is no tensor
+    if torch and isinstance(value, torch.Tensor):
         value = value.detach().cpu()
         value = (value.double() if value.is_floating_point() else value).numpy()
     array = np.asarray(value)

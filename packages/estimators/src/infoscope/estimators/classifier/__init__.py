@@ -6,10 +6,23 @@ inputs         blocks, labels, groups and folds
 calibration    calibration by factors on the evidence
 """
 
-from infoscope.estimators.classifier.calibration import calibrating_slope
-from infoscope.estimators.classifier.cross_fitting import PermutationTest, cross_fit, permutation_test
-from infoscope.estimators.classifier.information import Calibration, Information
+from importlib import import_module
+from typing import Any
 
-__all__ = [
-    "Calibration", "Estimate", "Information", "PermutationTest", "calibrating_slope", "cross_fit", "permutation_test",
-]  # fmt: skip
+# Torch and scikit-learn take seconds to import: only for those who fit a classifier.
+_LATE = {
+    "Calibration": "information",
+    "Information": "information",
+    "PermutationTest": "cross_fitting",
+    "calibrating_slope": "calibration",
+    "cross_fit": "cross_fitting",
+    "permutation_test": "cross_fitting",
+}
+
+__all__ = [*_LATE]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)

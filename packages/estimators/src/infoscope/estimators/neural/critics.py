@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from infoscope.estimators.checks import generator_per_member, require_int
+from infoscope.estimators.checks import require_int
 from infoscope.estimators.matmul import linear
 from infoscope.estimators.neural.pairwise_layers import PairwiseLayers, pairwise_scores
 
@@ -284,3 +284,16 @@ def make_critic(
         case "joint":
             return JointCritic(dim_x, dim_y, depth, width, members, generator)
     raise ValueError(f"kind must be one of inner, bilinear, separable, joint, got {kind!r}.")
+
+
+def generator_per_member(generator: _Generators, members: int) -> list[torch.Generator]:
+    """One generator per member: None is a fresh one with seed 0, and a single one is shared by all members."""
+    if generator is None:
+        generator = torch.Generator().manual_seed(0)
+    if isinstance(generator, torch.Generator):
+        return [generator] * members
+    generators = list(generator)
+    if len(generators) != members or not all(isinstance(g, torch.Generator) for g in generators):
+        kinds = [type(g).__name__ for g in generators]
+        raise ValueError(f"generator must be one torch.Generator or one for each of {members} members, got {kinds}.")
+    return generators

@@ -18,9 +18,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infoscope.estimators.checks import generator_per_member, require_int
+from infoscope.estimators.checks import require_int
 from infoscope.estimators.neural.bounds import Bound, as_bound
-from infoscope.estimators.neural.critics import Critic
+from infoscope.estimators.neural.critics import Critic, generator_per_member
 from infoscope.estimators.neural.member_groups import MemberGroup
 from infoscope.estimators.neural.trace import Trace
 from infoscope.estimators.sources import PairSource
