@@ -11,15 +11,28 @@ publish                         the tables and figures of an analysis, to the in
 load_model                      a logged model, rebuilt from its configuration and weights
 """
 
-from infoscope.tracking.cli import main
-from infoscope.tracking.models import load_model
-from infoscope.tracking.scheduling.driver import run
-from infoscope.tracking.scheduling.watch import Summary
+from importlib import import_module
+from typing import Any
+
 from infoscope.tracking.store.publish import publish
 from infoscope.tracking.store.store import StoreUnreachable, arrays, attach, curve, log_results, parents, runs, table
-from infoscope.tracking.sweep import Pack, Profile, Report, Search, Sweep, asha, grid
+
+# Torch takes seconds to import: only for those who run a sweep or load a model, not for who reads the record.
+_LATE = {
+    "cli": ("main",),
+    "models": ("load_model",),
+    "scheduling.driver": ("run",),
+    "scheduling.watch": ("Summary",),
+    "sweep": ("Pack", "Profile", "Report", "Search", "Sweep", "asha", "grid"),
+}
+_MODULE_OF = {name: module for module, names in _LATE.items() for name in names}
 
 __all__ = [
-    "Pack", "Profile", "Report", "Search", "StoreUnreachable", "Summary", "Sweep", "arrays", "asha", "attach", "curve",
-    "grid", "load_model", "log_results", "main", "parents", "publish", "run", "runs", "table",
+    "StoreUnreachable", "arrays", "attach", "curve", "log_results", "parents", "publish", "runs", "table", *_MODULE_OF,
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
