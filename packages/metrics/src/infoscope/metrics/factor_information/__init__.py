@@ -10,12 +10,18 @@ attacks    redundancy_attack, synergy_attack
 toy        the toy model in closed form
 """
 
-from infoscope.metrics.factor_information.arrays import from_arrays
-from infoscope.metrics.factor_information.exact import factor_information
+from importlib import import_module
+from typing import Any
+
 from infoscope.metrics.factor_information.result import FactorInformation
 
-__all__ = [
-    "FactorInformation",
-    "factor_information",
-    "from_arrays",
-]
+# Torch, scikit-learn and numba take seconds to import: only for those who measure, not for closed forms.
+_LATE = {"factor_information": "exact", "from_arrays": "arrays"}
+
+__all__ = ["FactorInformation", *_LATE]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)

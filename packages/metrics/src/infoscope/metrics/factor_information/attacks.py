@@ -25,6 +25,7 @@ from infoscope.metrics.factor_information.posterior import (
     matrix,
     without,
 )
+from infoscope.metrics.factor_information.result import added
 
 
 def redundancy_attack(
@@ -216,11 +217,3 @@ def checked(alpha: float, mixing: np.ndarray | None, dim: int) -> tuple[float, n
     if mixing.shape != (dim, dim) or not np.allclose(mixing @ mixing.T, np.eye(dim), atol=1e-8):
         raise ValueError(f"mixing must be an orthogonal matrix of shape {(dim, dim)}, got shape {mixing.shape}.")
     return float(alpha), mixing
-
-
-def added(latents: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of attacked and added latents, different ones also where attacked ones were added by an earlier attack."""
-    mark = " added"
-    while any(f"{name}{mark}" in latents for name in latents):
-        mark += " again"
-    return (*latents, *[f"{name}{mark}" for name in latents])

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from infoscope.estimators.result import NATS, Estimate, Estimates, root_sum_squares
 from infoscope.metrics.pid import BRANCHES, ROUNDING, Bounds, crossing_note, finite, is_low
@@ -336,7 +336,7 @@ def clark_maximum(
     (x, dx), (y, dy) = one, other
     sx, sy, apart = root_sum_squares(dx), root_sum_squares(dy), root_sum_squares(dx - dy)
     gap = np.divide(x - y, apart, out=np.where(x >= y, np.inf, -np.inf), where=apart > 0)
-    over, density = norm.cdf(gap), np.where(np.isfinite(gap), norm.pdf(gap), 0.0)
+    over, density = ndtr(gap), np.where(np.isfinite(gap), np.exp(-(gap**2) / 2.0) / np.sqrt(2 * np.pi), 0.0)
     best = np.maximum(x, y)
     x0, y0 = x - best, y - best  # relative to the larger, so that no large number is subtracted from another
     mean = x0 * over + y0 * (1 - over) + apart * density
@@ -345,3 +345,11 @@ def clark_maximum(
     active = np.where((x >= y) & (sx > 0) | (sy == 0), dx, dy)
     size = root_sum_squares(active)
     return sign * best, error, sign * active * np.divide(error, size, out=np.zeros_like(error), where=size > 0)
+
+
+def added(latents: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of attacked and added latents, different ones also where attacked ones were added by an earlier attack."""
+    mark = " added"
+    while any(f"{name}{mark}" in latents for name in latents):
+        mark += " again"
+    return (*latents, *[f"{name}{mark}" for name in latents])

@@ -12,14 +12,11 @@ from __future__ import annotations
 from math import inf, log
 
 import numpy as np
-import torch
 
 from infoscope.estimators.checks import generator_or_default, require_int
-from infoscope.metrics.factor_information.attacks import RedundantGaussian, SynergisticGaussian, added, checked
-from infoscope.metrics.factor_information.posterior import FullGaussianPosterior
-from infoscope.metrics.factor_information.result import FactorInformation
+from infoscope.metrics.factor_information.result import FactorInformation, added
 
-_ATTACKS = {"none": None, "redundancy": RedundantGaussian, "synergy": SynergisticGaussian}
+_ATTACKS = ("none", "redundancy", "synergy")
 
 
 def exact(attack: str, factors: int, noise: float, alpha: float = 0.0) -> FactorInformation:
@@ -69,11 +66,18 @@ def sampled(
     """The same from draws of y and z: means of log p(z_S | y_k) - log p(z_S), unbiased. Arguments and errors as of
     `exact`, but alpha must be finite.
     """
+    # torch, which the closed forms do without, takes seconds to import
+    import torch
+
+    from infoscope.metrics.factor_information.attacks import RedundantGaussian, SynergisticGaussian, checked
+    from infoscope.metrics.factor_information.posterior import FullGaussianPosterior
+
     _require(attack, factors, noise)
     generator, draws = generator_or_default(generator), require_int("draws", draws, 2)
     y = generator.standard_normal((draws, factors))
     z = y + noise * generator.standard_normal(y.shape)
-    kind, (alpha, mixing) = _ATTACKS[attack], checked(alpha, None, factors)
+    kind = {"redundancy": RedundantGaussian, "synergy": SynergisticGaussian}.get(attack)
+    alpha, mixing = checked(alpha, None, factors)
 
     def mapped(means: np.ndarray, noises: np.ndarray) -> np.ndarray:
         return means if kind is None else kind.mixed(means, noises, alpha, mixing)
