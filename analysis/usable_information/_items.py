@@ -13,8 +13,8 @@ from analysis.common.marks import BLUE, ORANGE, lines
 from analysis.common.tables import Claim, Result, plus_minus
 from analysis.usable_information._runs import NAMES, TAIL, Z95, Figure, drawn_in, hardest_shown, less_than
 from infoscope.estimators.result import clustered_error
-from infoscope.metrics.v_information import difficulty
-from infoscope.metrics.v_information.pvi import threshold_window
+from infoscope.metrics.v_information import hardness
+from infoscope.metrics.v_information.hardness import threshold_window
 
 HARDEST = 10
 MOST_OVERLAP = 10  # shared tokens from which on they are one column
@@ -142,8 +142,8 @@ def by_length(tables: Tables, family: str, words: Sequence[str]) -> Result:
     rows = []
     for name, table in tables.items():
         table = table.assign(range=length_ranges(table["length"]))
-        every = difficulty.slices(table.assign(label="all"), ["range", "label"], groups=table["group"])
-        classes = difficulty.slices(table, ["range", "label"], groups=table["group"])
+        every = hardness.slices(table.assign(label="all"), ["range", "label"], groups=table["group"])
+        classes = hardness.slices(table, ["range", "label"], groups=table["group"])
         middle = table.groupby("range")["length"].mean()
         found = pd.concat([every, classes]).reset_index()
         rows.append(found.assign(data=name, mean_length=found["range"].map(middle)))
@@ -181,7 +181,7 @@ def overlap(tables: Tables, family: str, words: Sequence[str]) -> Result:
     rows = []
     for name, table in tables.items():
         clipped = table.assign(overlap=table["overlap"].clip(upper=MOST_OVERLAP))
-        found = difficulty.slices(clipped, ["overlap", "label"], groups=table["group"]).reset_index()
+        found = hardness.slices(clipped, ["overlap", "label"], groups=table["group"]).reset_index()
         rows.append(found.assign(data=name))
     figures = pd.concat(rows, ignore_index=True)
     shown = figures.assign(
@@ -239,7 +239,7 @@ def draw_lines(figures: pd.DataFrame, column: str, title: str, path: Path) -> No
 def hardest(tables: Tables, family: str, words: Sequence[str]) -> Result:
     """Table 1: the items of least PVI of every data set."""
     columns = ["id", "text", "label", "predicted", "pvi_bits"]
-    rows = [difficulty.hardest(table, HARDEST)[columns].assign(data=name) for name, table in tables.items()]
+    rows = [hardness.hardest(table, HARDEST)[columns].assign(data=name) for name, table in tables.items()]
     figures = pd.concat(rows, ignore_index=True)
     text = figures.assign(
         data=figures["data"].map(NAMES),

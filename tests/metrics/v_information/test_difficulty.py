@@ -18,13 +18,12 @@ from infoscope.metrics.v_information.difficulty import (
     TOKENS,
     detection,
     flip_labels,
-    hardest,
     margins,
     mislabel_scores,
     precision,
-    slices,
     token_artefacts,
 )
+from infoscope.metrics.v_information.hardness import hardest, slices
 
 TABLE = pd.DataFrame({"pvi_bits": [1.0, 3.0, -2.0, 0.0, 4.0], "label": list("aabba"), "length": [1, 5, 9, 5, 2]})
 

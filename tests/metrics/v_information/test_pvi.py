@@ -11,6 +11,7 @@ from infoscope.estimators.families.closed_form import Gaussian
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.scikit import tfidf_logistic
 from infoscope.metrics.v_information import pvi
+from infoscope.metrics.v_information.hardness import threshold_window
 from infoscope.metrics.v_information.measures import estimate
 
 needs_data = pytest.mark.skipif(
@@ -53,10 +54,10 @@ def test_the_window_is_the_one_of_the_published_figures():
     """Figure 3 of Ethayarajh et al. 2022, from their predictions: on SNLI (even classes) wrong items reach 0.576 bits
     and right ones go down to 0.058; on CoLA the classes' H_yb are 1.797 and 0.4896, and wrong and right meet between
     0.765 and 0.851, and between -0.524 and -0.449."""
-    three = pvi.threshold_window(math.log2(3), 3)
+    three = threshold_window(math.log2(3), 3)
     assert three.lowest_right == pytest.approx(0.0) and three.highest_wrong == pytest.approx(0.585, abs=1e-3)
     assert three.highest_wrong >= 0.576 and three.lowest_right <= 0.058
-    cola = pvi.threshold_window([1.797, 0.4896], 2)
+    cola = threshold_window([1.797, 0.4896], 2)
     assert cola.lowest_right == pytest.approx(cola.highest_wrong)
     for meet, wrong, right in zip(cola.highest_wrong, (0.765, -0.524), (0.851, -0.449)):
         assert wrong <= meet <= right
@@ -67,7 +68,7 @@ def test_the_window_is_the_one_of_the_published_figures():
 def test_no_item_leaves_the_window(classes, floor):
     x, y = noisy_classes(500, classes, 3)
     table = pvi.pointwise(Logistic(), x, y, folds=5, floor=floor)
-    window = pvi.threshold_window(table["H_yb"], classes)
+    window = threshold_window(table["H_yb"], classes)
     right = table["correct"].to_numpy()
     assert (table["pvi_bits"].to_numpy()[~right] <= window.highest_wrong[~right] + 1e-9).all()
     assert (table["pvi_bits"].to_numpy()[right] >= window.lowest_right[right] - 1e-9).all()
@@ -92,9 +93,9 @@ def test_numbers_have_densities_and_no_predicted_label():
 
 def test_bad_windows_are_refused():
     with pytest.raises(ValueError, match="classes must be"):
-        pvi.threshold_window(1.0, 1)
+        threshold_window(1.0, 1)
     with pytest.raises(ValueError, match="null_entropy_bits must be"):
-        pvi.threshold_window([1.0, -0.1], 2)
+        threshold_window([1.0, -0.1], 2)
 
 
 @needs_data

@@ -38,7 +38,7 @@ _LATE = {
     "decodable_information": "decodable",
     "decodable_information_of_items": "decodable",
     "maximum_arborescence": "v_information.structure",
-    "threshold_window": "v_information.pvi",
+    "threshold_window": "v_information.hardness",
     "usable_leakage": "v_information.leakage",
     "weights_by": "v_information.structure",
 }

@@ -1,7 +1,5 @@
-"""Which items are hard, which tokens make them so, and which labels look wrong (Ethayarajh et al. 2022, sections 4, 5).
+"""Which tokens make items hard, and which labels look wrong (Ethayarajh et al. 2022, sections 4, 5).
 
-slices               mean PVI by any column
-hardest              the items of least PVI
 token_artefacts      what leaving a token out does to the surprise at the label
 flip_labels, mislabel_scores, detection    how well a score finds labels that were flipped on purpose
 """
@@ -9,7 +7,7 @@ flip_labels, mislabel_scores, detection    how well a score finds labels that we
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,57 +28,6 @@ TOKENS: dict[str, Callable[[str], list[str]]] = {  # ways to split a text
 }
 SPACE = " "  # what is left of a text without its only token: some tokenisers fail on the empty string
 SCORES = ("pvi", "loss", "margin", "confident_learning")
-
-
-def slices(
-    table: pd.DataFrame,
-    by: Hashable | Sequence[Hashable],
-    edges: Sequence[float] | None = None,
-    groups: ArrayLike | None = None,
-) -> pd.DataFrame:
-    """Mean PVI (bits) of the items of every value of one or more columns of a `pvi.pointwise` table.
-
-    edges  of intervals, closed on the left, into which the single column `by` is cut first (lengths, overlaps)
-    groups [n], items that depend on one another: the standard errors allow for it
-
-    Columns of the result: n, mean_bits, standard_error_bits (nan for a single item or group). ValueError: no such
-    column, edges that do not increase or leave items out.
-    """
-    columns = list(by) if isinstance(by, list | tuple) else [by]
-    missing = [column for column in [*columns, "pvi_bits"] if column not in table]
-    if missing:
-        raise ValueError(f"by must name columns of the table, which has no {missing}; it has {list(table.columns)}.")
-    keys = table[columns].copy()
-    if edges is not None:
-        if len(columns) > 1:
-            raise ValueError(f"edges must be None for several columns, got {edges!r} for {columns}.")
-        keys[columns[0]] = cut(keys[columns[0]], edges)
-    codes = as_groups(groups, len(table))
-    rows = []
-    places = pd.Series(np.arange(len(table)), index=keys.index)
-    for value, members in places.groupby([keys[column] for column in columns], observed=True, dropna=False):
-        bits = table["pvi_bits"].to_numpy()[members]
-        own = np.unique(codes[members], return_inverse=True)[1]
-        rows.append([*value, len(bits), bits.mean(), clustered_error(bits, own)])
-    return pd.DataFrame(rows, columns=[*columns, "n", "mean_bits", "standard_error_bits"]).set_index(columns)
-
-
-def cut(values: pd.Series, edges: Sequence[float]) -> pd.Series:
-    """The interval of every value; ValueError for edges that do not increase, or a value outside of them."""
-    if len(edges) < 2 or not (np.diff(edges) > 0).all():
-        raise ValueError(f"edges must be at least two increasing numbers, got {edges!r}.")
-    found = pd.cut(values, list(edges), right=False)
-    if found.isna().any():
-        raise ValueError(f"edges must hold every value of {values.name!r}, but {int(found.isna().sum())} are outside.")
-    return found
-
-
-def hardest(table: pd.DataFrame, count: int = 10, label: Hashable | None = None) -> pd.DataFrame:
-    """The `count` items of least PVI, hardest first; of one label if given. The index says which items they are."""
-    chosen = table if label is None else table[table["label"] == label]
-    if not len(chosen):
-        raise ValueError(f"label must be one of {sorted(set(table['label']))}, got {label!r}.")
-    return chosen.nsmallest(require_int("count", count, 1), "pvi_bits")
 
 
 def token_artefacts(

@@ -8,14 +8,13 @@ a PVI of the same meaning as test items.
 
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.protocol import Outcome, as_outcome
 from infoscope.estimators.families.registry import as_family
 from infoscope.estimators.units import NATS_PER_BIT
@@ -27,34 +26,6 @@ from infoscope.metrics.v_information.predictions import (
     fold_splits,
     predict,
 )
-
-
-class Window(NamedTuple):
-    """Between which PVI a prediction may be right or wrong, bits.
-
-    lowest_right   the least PVI of an item whose label is predicted
-    highest_wrong  the largest PVI of an item whose label is not
-    """
-
-    lowest_right: Any
-    highest_wrong: Any
-
-
-def threshold_window(null_entropy_bits: ArrayLike, classes: int) -> Window:
-    """The arithmetic behind a PVI threshold: H_yb(y) - log2 C and H_yb(y) - 1 bit, of a label y among C classes.
-
-    null_entropy_bits is H_yb(y) = -log2 f[none](y), one for each label. A label that is not the most probable one has
-    at most probability 1/2, so its PVI is at most H_yb(y) - 1; the most probable one has at least 1/C. Where the two
-    meet (C = 2), PVI tells right from wrong without error; for C = 3 and even classes they are 0 and 0.585 bits, the
-    "0.5 bits" of figure 3 of Ethayarajh et al. 2022. They hold for any family and any data.
-
-    ValueError: classes < 2, or a negative null entropy.
-    """
-    classes = require_int("classes", classes, 2)
-    entropy = np.asarray(null_entropy_bits, dtype=np.float64)
-    if not (entropy >= 0.0).all():
-        raise ValueError(f"null_entropy_bits must be at least 0, got {null_entropy_bits!r}.")
-    return Window((entropy - math.log2(classes))[()], (entropy - 1.0)[()])
 
 
 def pointwise(

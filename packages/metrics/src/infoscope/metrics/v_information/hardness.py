@@ -1,0 +1,101 @@
+"""What a table of PVI says of its items: which are hard, and which PVI may go with a wrong prediction.
+
+threshold_window     between which PVI a prediction may be right or wrong
+slices               mean PVI by any column
+hardest              the items of least PVI
+
+Nothing here fits a family: tables are read without torch and scikit-learn, which take seconds to import.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from infoscope.estimators.checks import require_int
+from infoscope.estimators.classifier.inputs import coded
+from infoscope.estimators.result import clustered_error
+
+
+class Window(NamedTuple):
+    """Between which PVI a prediction may be right or wrong, bits.
+
+    lowest_right   the least PVI of an item whose label is predicted
+    highest_wrong  the largest PVI of an item whose label is not
+    """
+
+    lowest_right: Any
+    highest_wrong: Any
+
+
+def threshold_window(null_entropy_bits: ArrayLike, classes: int) -> Window:
+    """The arithmetic behind a PVI threshold: H_yb(y) - log2 C and H_yb(y) - 1 bit, of a label y among C classes.
+
+    null_entropy_bits is H_yb(y) = -log2 f[none](y), one for each label. A label that is not the most probable one has
+    at most probability 1/2, so its PVI is at most H_yb(y) - 1; the most probable one has at least 1/C. Where the two
+    meet (C = 2), PVI tells right from wrong without error; for C = 3 and even classes they are 0 and 0.585 bits, the
+    "0.5 bits" of figure 3 of Ethayarajh et al. 2022. They hold for any family and any data.
+
+    ValueError: classes < 2, or a negative null entropy.
+    """
+    classes = require_int("classes", classes, 2)
+    entropy = np.asarray(null_entropy_bits, dtype=np.float64)
+    if not (entropy >= 0.0).all():
+        raise ValueError(f"null_entropy_bits must be at least 0, got {null_entropy_bits!r}.")
+    return Window((entropy - math.log2(classes))[()], (entropy - 1.0)[()])
+
+
+def slices(
+    table: pd.DataFrame,
+    by: Hashable | Sequence[Hashable],
+    edges: Sequence[float] | None = None,
+    groups: ArrayLike | None = None,
+) -> pd.DataFrame:
+    """Mean PVI (bits) of the items of every value of one or more columns of a `pvi.pointwise` table.
+
+    edges  of intervals, closed on the left, into which the single column `by` is cut first (lengths, overlaps)
+    groups [n], items that depend on one another: the standard errors allow for it
+
+    Columns of the result: n, mean_bits, standard_error_bits (nan for a single item or group). ValueError: no such
+    column, edges that do not increase or leave items out.
+    """
+    columns = list(by) if isinstance(by, list | tuple) else [by]
+    missing = [column for column in [*columns, "pvi_bits"] if column not in table]
+    if missing:
+        raise ValueError(f"by must name columns of the table, which has no {missing}; it has {list(table.columns)}.")
+    keys = table[columns].copy()
+    if edges is not None:
+        if len(columns) > 1:
+            raise ValueError(f"edges must be None for several columns, got {edges!r} for {columns}.")
+        keys[columns[0]] = cut(keys[columns[0]], edges)
+    codes = np.arange(len(table)) if groups is None else coded("groups", groups, len(table))
+    rows = []
+    places = pd.Series(np.arange(len(table)), index=keys.index)
+    for value, members in places.groupby([keys[column] for column in columns], observed=True, dropna=False):
+        bits = table["pvi_bits"].to_numpy()[members]
+        own = np.unique(codes[members], return_inverse=True)[1]
+        rows.append([*value, len(bits), bits.mean(), clustered_error(bits, own)])
+    return pd.DataFrame(rows, columns=[*columns, "n", "mean_bits", "standard_error_bits"]).set_index(columns)
+
+
+def cut(values: pd.Series, edges: Sequence[float]) -> pd.Series:
+    """The interval of every value; ValueError for edges that do not increase, or a value outside of them."""
+    if len(edges) < 2 or not (np.diff(edges) > 0).all():
+        raise ValueError(f"edges must be at least two increasing numbers, got {edges!r}.")
+    found = pd.cut(values, list(edges), right=False)
+    if found.isna().any():
+        raise ValueError(f"edges must hold every value of {values.name!r}, but {int(found.isna().sum())} are outside.")
+    return found
+
+
+def hardest(table: pd.DataFrame, count: int = 10, label: Hashable | None = None) -> pd.DataFrame:
+    """The `count` items of least PVI, hardest first; of one label if given. The index says which items they are."""
+    chosen = table if label is None else table[table["label"] == label]
+    if not len(chosen):
+        raise ValueError(f"label must be one of {sorted(set(table['label']))}, got {label!r}.")
+    return chosen.nsmallest(require_int("count", count, 1), "pvi_bits")
