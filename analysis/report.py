@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader
 from mlflow.exceptions import MlflowException
-from scipy import stats
+from scipy.special import stdtrit
 
 from analysis.common.tables import ERROR, Result, file_name, plus_minus
 from analysis.disentanglement import entanglement_attacks, toy_model, tune_vae, vae_zoo
@@ -164,7 +164,7 @@ def differences(result: Result, module: ModuleType, found: pd.DataFrame) -> list
         both = both[np.isfinite(both[name])]
         of_difference = both[name + ERROR] * np.sqrt(1 + both["runs"])
         off = both[name] - both[PAPERS + name]
-        beyond = off.abs() > stats.t.ppf(0.975, np.maximum(both["runs"] - 1, 1)) * of_difference
+        beyond = off.abs() > stdtrit(np.maximum(both["runs"] - 1, 1), 0.975) * of_difference
         compared, alone, sure = compared + len(both), alone + int(of_difference.isna().sum()), sure + int(beyond.sum())
         for index in both.index[beyond & (off.abs() > LARGE * both[PAPERS + name].abs())]:
             row = both.loc[index]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import fdtri
 
 from analysis.common.tables import plus_minus, verdict
 from infoscope.metrics.disentanglement.registry import PLACES
@@ -123,7 +123,7 @@ def components(values: np.ndarray) -> Components:
         share = 1.0 if between > 0 else math.nan
         return Components(effect, within, share, share, share)
     degrees = trainings - 1, trainings * (count - 1)
-    ratios = between / within / np.array([stats.f.ppf(0.975, *degrees), stats.f.ppf(0.025, *degrees)])
+    ratios = between / within / fdtri(*degrees, np.array([0.975, 0.025]))
     low, high = (ratios - 1) / (ratios - 1 + count)
     return Components(effect, within, effect / (effect + within), low, high)
 

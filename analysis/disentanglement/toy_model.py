@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import ndtri
 
 from analysis.common.marks import legend, lines, save
 from analysis.common.tables import ERROR, Analysis, Claim, Result, main, plus_minus
@@ -155,7 +155,7 @@ def agreement(runs: pd.DataFrame, words: list[str]) -> Result:
         })  # fmt: skip
     figures = pd.DataFrame(rows)
     total = int(figures["compared"].sum())
-    limit = float(stats.norm.isf(ALARM / 2 / total))
+    limit = -float(ndtri(ALARM / 2 / total))
     largest = figures["largest_z"].max()
     text = figures.drop(columns="largest_without_spread").assign(
         largest_z=figures["largest_z"].map("{:.2f}".format), beyond_95=figures["beyond_95"].map("{:.1%}".format)

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from analysis.common.tables import (
     ERROR,
@@ -141,7 +140,7 @@ def trend(runs: pd.DataFrame) -> Claim:
     statement = "The trend of MIG and UniBound is similar over models and trainings."
     if len(runs) < 4:
         return Claim(statement, "undecided", f"{len(runs)} trainings are too few for a correlation.")
-    rho = stats.spearmanr(runs["mig"], runs["unibound"]).statistic
+    rho = np.corrcoef(runs[["mig", "unibound"]].rank(), rowvar=False)[0, 1]
     margin = 1.96 * 1.03 / math.sqrt(len(runs) - 3)  # of Fisher's z of a rank correlation (Fieller et al. 1957)
     low, high = np.tanh([np.arctanh(min(rho, 1 - 1e-9)) + side * margin for side in (-1, 1)])
     said = f"rank correlation {rho:+.2f} (95 % interval {low:+.2f} to {high:+.2f}, {len(runs)} trainings), taken for"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import betaincinv
 
 from analysis.common.marks import in_order, legend, mark, save
 from analysis.common.tables import Analysis, Result, main, plus_minus
@@ -111,8 +111,8 @@ def judged_share(value: float, reliable: float, count: int) -> str:
 
 def clopper_pearson(successes: int, count: int) -> tuple[float, float]:
     """The exact 95 % interval of a share."""
-    low = stats.beta.ppf(0.025, successes, count - successes + 1) if successes else 0.0
-    high = stats.beta.ppf(0.975, successes + 1, count - successes) if successes < count else 1.0
+    low = betaincinv(successes, count - successes + 1, 0.025) if successes else 0.0
+    high = betaincinv(successes + 1, count - successes, 0.975) if successes < count else 1.0
     return float(low), float(high)
 
 
