@@ -24,7 +24,8 @@ uv=$(command -v uv || true)
 if [ -z "$uv" ] && "$venv/bin/python" -m pip install --quiet -c constraints.txt uv 2>/dev/null; then
     uv=$venv/bin/uv
 fi
-if [ -n "$uv" ] && "$uv" pip install --quiet --python "$venv/bin/python" -r requirements.txt; then
+# compiled once, as pip does: else every process does it that may not write beside the packages, for 5 s and more
+if [ -n "$uv" ] && "$uv" pip install --quiet --compile-bytecode --python "$venv/bin/python" -r requirements.txt; then
     exit 0
 fi
 [ -z "$uv" ] || echo "uv could not install the requirements; trying pip" >&2
