@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import contextlib
 import math
 import re
 import shlex
@@ -44,7 +45,7 @@ from analysis.mi_benchmark._notes import PUBLISHED, unlike_published
 from analysis.partition import domain_partition, partition, tune_domain
 from analysis.usable_information import dataset_difficulty, structure_learning, usable_leakage
 from infoscope.tracking import StoreUnreachable, attach, runs
-from infoscope.tracking.store.store import made_home
+from infoscope.tracking.store.store import labels, made_home
 
 ORDER = (  # the papers', one after the other
     critic_architecture, critic_capacity, estimator_choice, information_sources, representation_dimension, nuisance,
@@ -223,6 +224,15 @@ def render(sections: Sequence[Section], profile: str) -> str:
     return environment.get_template("page.html").render(sections=sections, profile=profile, counts=counts)
 
 
+def finished() -> list[str]:
+    """The labels of profiles under which anything that the page shows has finished, that of the most sweeps first."""
+    found = Counter()
+    for experiment in dict.fromkeys(module.ANALYSIS.experiment for module in ORDER):
+        with contextlib.suppress(LookupError):
+            found.update({label for profile in runs(experiment)["profile"] for label in labels(profile)})
+    return [label for label, _ in found.most_common()]
+
+
 def main(words: Sequence[str] | None = None) -> None:
     """Writes the page, prints its path, and adds it to the newest run of every sweep shown. Exits with 1 when an
     analysis failed, with 2 when there is nothing to show.
@@ -236,7 +246,9 @@ def main(words: Sequence[str] | None = None) -> None:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
     if not any(part.pictures for part in sections):
-        print(f"error: nothing to show under profile {profile!r}:", file=sys.stderr)
+        others = [f"`make report PROFILE={shlex.quote(label)}`" for label in finished()]
+        instead = f"; {' or '.join(others)} would show what there is" if others else ""
+        print(f"error: nothing to show under profile {profile!r}{instead}:", file=sys.stderr)
         for part in sections:
             print(f"  {part.experiment}: {part.problem}", file=sys.stderr)
         sys.exit(2)
