@@ -25,7 +25,9 @@ CALIBRATION = 1024  # samples that set the statistics of a fixed map
 VERSION = 1  # of how the networks are trained; a new one trains them again
 
 
-def encoded(source: data.LabelledSource, cell: Mapping[str, Any], training: data.LabelledSource) -> data.PairSource:
+def encoded(
+    source: data.LabelledSource, cell: Mapping[str, Any], training: data.LabelledSource
+) -> data.KnownPairSource:
     """The pairs of a source as the cell's encoder shows them to the critic. Whatever the encoder learns or is
     calibrated on are pairs of `training`, so that unseen pairs go through the same map.
     """
@@ -64,7 +66,7 @@ def _untrained(name: str, features: int, pool: str, statistics: str, size: str) 
     return flow(features, hidden=SIZES[size], statistics=statistics, generator=generator)
 
 
-def invertible(name: str, training: data.PairSource, pool: str, statistics: str, size: str) -> nn.Module:
+def invertible(name: str, training: data.KnownPairSource, pool: str, statistics: str, size: str) -> nn.Module:
     """A random invertible network; with fixed statistics, those of both sides of the training pairs of its pool."""
     network = _untrained(name, training.dim_x, pool, statistics, size)
     if statistics == "fixed" and not network.calibrated:

@@ -87,7 +87,7 @@ class Fold(NamedTuple):
     held_out: bool
 
 
-def source_of(cell: Mapping[str, Any], bits: float, part: str | Fold = TRAINING) -> data.PairSource:
+def source_of(cell: Mapping[str, Any], bits: float, part: str | Fold = TRAINING) -> data.KnownPairSource:
     """The pairs of a cell at a true mutual information of `bits`, of the items of one part of its pool.
 
     Raises ValueError when `bits` exceeds the sources, FileNotFoundError when the data is not there.
@@ -118,7 +118,7 @@ def pairs(
     backgrounds: str | None = None,
     channels: int = 1,
     part: str | Fold = TRAINING,
-) -> data.PairSource:
+) -> data.KnownPairSource:
     """Pairs of a domain with a true mutual information of `bits`, carried by `sources` binary labels (or Gaussian
     components). Images are composed of rows x (sources / rows) patches and resized to size x size.
     """
@@ -138,7 +138,7 @@ def pairs(
     return data.ImagePairs(items(pool, part), grid, size, crossover, nuisance, behind, channels)
 
 
-def labels(domain: str, bits: float, sources: int) -> data.PairSource:
+def labels(domain: str, bits: float, sources: int) -> data.KnownPairSource:
     """The same information without the items that carry it, with its exact log density ratio: what the oracle critic
     sees.
     """

@@ -12,9 +12,9 @@ from infoscope.data import (
     GaussianPairs,
     ImagePairs,
     ImagePool,
+    KnownPairSource,
     LabelledSource,
     MixedPairs,
-    PairSource,
     TextPairs,
 )
 from infoscope.data.pools import textures
@@ -47,7 +47,7 @@ def generator(seed: int = 0) -> torch.Generator:
 class TestEverySource:
     @pytest.mark.parametrize("n", [1, 7])
     def test_shapes_and_types(self, source, dim, n):
-        assert isinstance(source, PairSource)
+        assert isinstance(source, KnownPairSource)
         assert (source.dim_x, source.dim_y) == (dim, dim)
         for side in source.sample(n, generator()):
             assert side.shape == (n, dim)

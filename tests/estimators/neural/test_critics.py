@@ -155,6 +155,24 @@ def test_members_score_as_they_do_alone(kind):
         assert member(own_x[:1], own_y[:1]).shape == (1, N, M)
 
 
+@pytest.mark.parametrize("kind", ["bilinear", "separable", "joint"])
+def test_a_second_network_scores_pairs_only(kind):
+    """As a critic of its own would, for one member and for several; it goes with the configuration."""
+    critic = make_critic(
+        kind, DIM, DIM, depth=1, width=8, embed=3, members=2, generator=seeded(4), second=True
+    ).double()
+    first = make_critic(kind, DIM, DIM, depth=1, width=8, embed=3).double()
+    x, y, own = inputs(N, DIM), inputs(N, DIM, seed=1), inputs(2, N, DIM, seed=2)
+    first.load_state_dict(critic.second.member(1).state_dict())
+    assert_close(critic.second_scores(x, y)[1], first(x, y).diagonal(), rtol=1e-12, atol=1e-14)
+    assert_close(critic.second_scores(own, own)[1], first(own[1], own[1]).diagonal(), rtol=1e-12, atol=1e-14)
+    assert_close(critic.share(1).second_scores(x, y).reshape(N), first(x, y).diagonal(), rtol=1e-12, atol=1e-14)
+    rebuilt = type(critic)(**json.loads(json.dumps(critic.config))).double()
+    rebuilt.load_state_dict(critic.state_dict())
+    assert torch.equal(rebuilt.second_scores(x, y), critic.second_scores(x, y))
+    assert make_critic(kind, DIM, DIM).second_scores(x.float(), y.float()) is None
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_rebuilt_from_its_plain_config(kind):
     critic = make_critic(kind, DIM, DIM, depth=1, width=8, embed=3, members=2, generator=seeded(4))
@@ -187,6 +205,7 @@ def test_member_copies_and_share_does_not():
         ({"members": 0}, "members must be a whole number of at least 1, got 0"),
         ({"members": 2, "generator": [seeded(0)]}, "generator must be one torch.Generator or one for each of 2"),
         ({"kind": "inner", "dim_y": 5}, "dim_y must equal dim_x = 4"),
+        ({"kind": "inner", "second": True}, "second must be False for the inner critic"),
     ],
 )
 def test_bad_arguments(arguments, message):

@@ -13,18 +13,20 @@ import torch
 
 from infoscope.data import GaussianPairs
 from infoscope.estimators import BOUNDS, Training, fit_critic, make_critic, matmul, share_training
+from infoscope.estimators.neural.bounds import split
 
 SOURCE = GaussianPairs(2, mutual_information=0.7)
-MIXED = ["dv", ("js", "smile-1", "smile-inf"), "mine", ("smile-1", "smile-5"), "infonce", "mine-one-step", "nwj"]
+MIXED = ["dv", ("js", "smile-1", "smile-inf"), "mine", ("smile-1", "smile-5"), "infonce", "mine-one-step", "nwj", "flo",
+         ("infonce-anchor",), "dime-hellinger"]  # fmt: skip
 
 
 def seeded(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def critic_of(members: int = 1, kind: str = "joint", width: int = 8, dtype: torch.dtype = torch.float64):
+def critic_of(members: int = 1, kind: str = "joint", width: int = 8, dtype=torch.float64, second: bool = False):
     generators = [seeded(100 + k) for k in range(members)]
-    return make_critic(kind, 2, 2, width=width, embed=4, members=members, generator=generators).to(dtype)
+    return make_critic(kind, 2, 2, width=width, embed=4, members=members, generator=generators, second=second).to(dtype)
 
 
 def same_weights(a, b, **tolerance) -> None:
@@ -35,16 +37,16 @@ def same_weights(a, b, **tolerance) -> None:
 @pytest.mark.parametrize("name", list(BOUNDS))
 def test_a_training_is_the_plain_loop(name):
     """Estimate on the batch before the update, one step of Adam up the objective, the same critic afterwards."""
-    trained, plain = critic_of(), critic_of()
+    trained, plain = (critic_of(second=name == "flo") for _ in range(2))
     trace = fit_critic(SOURCE, trained, name, 12, batch=8, learning_rate=1e-2, generator=seeded(1))
 
     bound, stream, expected, state = BOUNDS[name], seeded(1), [], None
     optimiser = torch.optim.Adam(plain.parameters(), lr=1e-2, fused=False)
     for _ in range(12):
         x, y = (side.double() for side in SOURCE.sample(8, stream))
-        scores = plain(x, y)
+        scores = split(plain(x, y), plain.second_scores(x, y))
         expected.append(bound.estimate(scores).item())
-        value, state = bound.objective(scores, bound.objective.start(scores) if state is None else state)
+        value, state = bound.objective(scores, bound.objective.start(scores.matrix) if state is None else state)
         optimiser.zero_grad()
         (-value).backward()
         optimiser.step()
@@ -65,7 +67,7 @@ def test_packed_sequential_and_alone_agree(kind, streams):
         return [own[k % len(own)] for k in range(members)]
 
     arguments = {"batch": 8, "learning_rate": 3e-3}
-    packed, sequential = critic_of(members, kind), critic_of(members, kind)
+    packed, sequential = critic_of(members, kind, second=True), critic_of(members, kind, second=True)
     together = fit_critic(SOURCE, packed, MIXED, 20, generator=generators(), packed=True, **arguments)
     in_turn = fit_critic(SOURCE, sequential, MIXED, 20, generator=generators(), packed=False, **arguments)
     assert together.reports == in_turn.reports
@@ -73,7 +75,7 @@ def test_packed_sequential_and_alone_agree(kind, streams):
     same_weights(packed, sequential, rtol=0, atol=1e-9)
     for k, entry in enumerate(MIXED):
         stream = seeded({"one": 3, "own": 3 + k, "two": 3 + k % 2}[streams])
-        single = critic_of(members, kind).member(k)
+        single = critic_of(members, kind, second=True).member(k)
         alone = fit_critic(SOURCE, single, [entry], 20, generator=stream, **arguments)
         for _, name in alone.reports:
             np.testing.assert_allclose(together.of(name, k), alone.of(name), rtol=0, atol=1e-9)
@@ -217,12 +219,30 @@ def test_it_learns_one_bit(bound):
     """
     bit = math.log(2)
     source = GaussianPairs(2, mutual_information=bit)
-    critic = critic_of(width=32, dtype=torch.float32)
+    critic = critic_of(width=32, dtype=torch.float32, second=bound == "flo")
     trace = fit_critic(source, critic, bound, 500, learning_rate=3e-3, generator=seeded(4))
     optimum = bit - 1 / math.e if bound == "js" else bit
     assert trace.of(bound)[-200:].mean() == pytest.approx(optimum, abs=0.2 * bit)
     assert trace.of(bound)[0] == pytest.approx(-1 / math.e if bound in ("js", "nwj") else 0, abs=0.15)
     assert trace.nonfinite.sum() == 0
+
+
+def test_a_source_need_not_know_its_information():
+    class Rows:
+        dim_x = dim_y = 2
+
+        def sample(self, n, generator, device="cpu"):
+            return SOURCE.sample(n, generator, device)
+
+    known, unknown = (fit_critic(source, critic_of(), "dv", 5, batch=8, generator=seeded(1)) for source in
+                      (SOURCE, Rows()))  # fmt: skip
+    np.testing.assert_array_equal(known.values, unknown.values)
+    assert np.isnan(unknown.truth).all() and np.isfinite(known.truth).all()
+
+
+def test_two_scores_need_a_critic_that_has_them():
+    with pytest.raises(ValueError, match="critic must be made with second=True for flo"):
+        fit_critic(SOURCE, critic_of(), "flo", 5)
 
 
 def test_infonce_never_exceeds_the_logarithm_of_the_batch():
@@ -304,7 +324,7 @@ def test_bad_input(change, message):
 def test_gpu_agrees_with_cpu():
     """Packed on CUDA, one after another on the CPU, the same CPU generator: float64 to 1e-9."""
     members = len(MIXED)
-    on_gpu, on_cpu = critic_of(members), critic_of(members)
+    on_gpu, on_cpu = critic_of(members, second=True), critic_of(members, second=True)
     there = Training(SOURCE, on_gpu, MIXED, 20, batch=8, generator=seeded(3), device="cuda")
     assert there.packed
     there.advance(20)

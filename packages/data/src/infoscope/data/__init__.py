@@ -1,7 +1,7 @@
 """Data to be measured: pairs with known mutual information, and the pools they are drawn from.
 
 Sources of pairs, each with `sample(n, generator, device)`, `mutual_information` in nats, `dim_x` and `dim_y`:
-    PairSource       the protocol they follow
+    KnownPairSource  the protocol they follow
     GaussianPairs    correlated normal vectors, plain or cubed
     ChannelPairs     bare labels through a binary symmetric channel
     ImagePairs       images composed of patches of shared classes, over backgrounds if asked
@@ -55,7 +55,7 @@ from infoscope.data.pairs.encoded import EncodedPairs
 from infoscope.data.pairs.gaussian import GaussianPairs
 from infoscope.data.pairs.images import ImagePairs
 from infoscope.data.pairs.mixed import MixedPairs
-from infoscope.data.pairs.protocol import LabelledSource, PairSource
+from infoscope.data.pairs.protocol import KnownPairSource, LabelledSource
 from infoscope.data.pairs.text import TextPairs
 from infoscope.data.pools.loaders import cifar10, data_root, digits, imdb_embeddings, mnist
 from infoscope.data.pools.pools import EmbeddingPool, ImagePool
@@ -69,8 +69,8 @@ from infoscope.data.texts.sst2 import sst2
 
 __all__ = [
     "ChannelPairs", "DomainDataset", "DomainSplit", "EmbeddingPool", "EncodedPairs", "FactorDataset", "GaussianPairs",
-    "ImagePairs", "ImagePool", "LabelledSource", "LabelledTexts", "MixedPairs", "PairSource", "TextPairs", "camelyon17",
-    "channel_information", "cifar10", "cola", "crmnist", "crossover_for", "data_root", "digits", "dsprites",
-    "factor_data", "generated_nli", "generated_reviews", "hypothesis_information", "image_folder", "imdb",
+    "ImagePairs", "ImagePool", "KnownPairSource", "LabelledSource", "LabelledTexts", "MixedPairs", "TextPairs",
+    "camelyon17", "channel_information", "cifar10", "cola", "crmnist", "crossover_for", "data_root", "digits",
+    "dsprites", "factor_data", "generated_nli", "generated_reviews", "hypothesis_information", "image_folder", "imdb",
     "imdb_embeddings", "mnist", "nli", "rotated_mnist", "sentences", "sprites", "sst2", "textures", "transformations",
 ]  # fmt: skip

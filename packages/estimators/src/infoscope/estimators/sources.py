@@ -10,12 +10,7 @@ from torch import Tensor
 
 @runtime_checkable
 class PairSource(Protocol):
-    """A joint distribution of two vectors whose mutual information is known."""
-
-    @property
-    def mutual_information(self) -> float:
-        """True mutual information of a pair, in nats."""
-        ...
+    """A joint distribution of two vectors; what it shares need not be known."""
 
     @property
     def dim_x(self) -> int: ...
@@ -29,7 +24,17 @@ class PairSource(Protocol):
 
 
 @runtime_checkable
-class ExactPairSource(PairSource, Protocol):
+class KnownPairSource(PairSource, Protocol):
+    """A pair source whose mutual information is known."""
+
+    @property
+    def mutual_information(self) -> float:
+        """True mutual information of a pair, in nats."""
+        ...
+
+
+@runtime_checkable
+class ExactPairSource(KnownPairSource, Protocol):
     """A pair source whose density ratio is known in closed form."""
 
     def log_ratio(self, x: Tensor, y: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
 """Sources of pairs (x, y) whose mutual information is known.
 
-protocol     PairSource, LabelledSource: what every source looks like
+protocol     KnownPairSource, LabelledSource: what every source looks like
 gaussian     GaussianPairs, plain and cubed
 channel      ChannelPairs: bits through a binary symmetric channel; channel_information, crossover_for
 images       ImagePairs: images of patches whose classes go through that channel
@@ -15,10 +15,10 @@ from infoscope.data.pairs.encoded import EncodedPairs
 from infoscope.data.pairs.gaussian import GaussianPairs
 from infoscope.data.pairs.images import ImagePairs
 from infoscope.data.pairs.mixed import MixedPairs
-from infoscope.data.pairs.protocol import LabelledSource, PairSource
+from infoscope.data.pairs.protocol import KnownPairSource, LabelledSource
 from infoscope.data.pairs.text import TextPairs
 
 __all__ = [
-    "ChannelPairs", "EncodedPairs", "GaussianPairs", "ImagePairs", "LabelledSource", "MixedPairs", "PairSource",
+    "ChannelPairs", "EncodedPairs", "GaussianPairs", "ImagePairs", "KnownPairSource", "LabelledSource", "MixedPairs",
     "TextPairs", "channel_information", "crossover_for",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 
 from infoscope.data.checks import check_count
-from infoscope.data.pairs.protocol import LabelledPairs, LabelledSource, Pairs, PairSource
+from infoscope.data.pairs.protocol import KnownPairSource, LabelledPairs, LabelledSource, Pairs
 
 Encoder = Callable[[torch.Tensor], torch.Tensor]
 
@@ -32,7 +32,7 @@ class EncodedPairs:
 
     def __init__(
         self,
-        source: PairSource,
+        source: KnownPairSource,
         encoder: Encoder,
         encoder_y: Encoder | None = None,
         dim_x: int | None = None,

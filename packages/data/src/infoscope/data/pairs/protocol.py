@@ -14,7 +14,7 @@ LabelledPairs = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
 
 
 @runtime_checkable
-class PairSource(Protocol):
+class KnownPairSource(Protocol):
     """Draws independent pairs (x, y) from one joint distribution whose mutual information is known in closed form."""
 
     @property
@@ -38,7 +38,7 @@ class PairSource(Protocol):
 
 
 @runtime_checkable
-class LabelledSource(PairSource, Protocol):
+class LabelledSource(KnownPairSource, Protocol):
     """A source of pairs whose information is that of binary labels, and which tells the labels."""
 
     def sample_labelled(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> LabelledPairs:

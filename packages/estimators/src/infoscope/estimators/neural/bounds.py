@@ -12,11 +12,20 @@ critic, and an estimate, which is reported; the two differ for js, smile and min
     mine            mean d - mean exp(o) / m, m a constant       dv's formula    Belghazi et al. 2018, section 3.2
     smile-<c>       js's                                         smile's         Song and Ermon 2020
     mine-one-step   mine's, m as the benchmark's code has it     dv's formula    benchmark's released code
+    infonce-anchor  log share of the pair, or of none, below     mean d          Ryu et al. 2026 (2510.25983)
+    flo             1 - mean [u + exp(-u) mean_j exp(o - d)]     the same        Guo et al. 2022 (2107.01131)
+    dime-kl         mean d - mean exp(o) + 1                     mean d          Letizia et al. 2024 (2305.20025)
+    dime-gan        js's                                         mean d          the same
+    dime-hellinger  2 - mean exp(-d / 2) - mean exp(o / 2)       mean d          the same
 
-smile reports mean d - log mean exp(clip(o, -c, c)). mine's m is the exponential moving average of mean exp(o), rate
-0.1, corrected for its start from zero (after one batch it is that batch's mean), kept as a logarithm so that it cannot
-overflow. The published m is max(0.9 previous + 0.1 current, 1e-4) of the previous and the current batch's means, the
-first previous being 1.
+smile reports mean d - log mean exp(clip(o, -c, c)). infonce-anchor asks of x and n - 1 values of y which one belongs to
+x, or whether none does: exp(f) of each stands against the anchor's n - 1, the odds of a pair and of none being equal.
+Which values of y an x meets is a derangement, never its own but where it is the pair (as in f-DIME). flo's u is the
+second score of pairs, of a critic made with `second`; its optimum is log mean_j exp(o - d).
+
+mine's m is the exponential moving average of mean exp(o), rate 0.1, corrected for its start from zero (after one batch
+it is that batch's mean), kept as a logarithm so that it cannot overflow. The published m is
+max(0.9 previous + 0.1 current, 1e-4) of the previous and the current batch's means, the first previous being 1.
 
 Nothing is clamped or repaired: where a formula overflows, the value is inf or nan.
 """
@@ -46,16 +55,22 @@ class Scores(NamedTuple):
     matrix: Tensor  # [..., n, n]
     joint: Tensor  # [...], mean of the diagonal
     product: Tensor  # [..., n - 1, n], the off-diagonal entries in row-major order
+    second: Tensor | None = None  # [..., n], of the pairs by a critic's second network
+
+    @property
+    def pairs(self) -> Tensor:
+        """The diagonal [..., n]."""
+        return self.matrix.diagonal(dim1=-2, dim2=-1)
 
 
-def split(scores: Tensor) -> Scores:
+def split(scores: Tensor, second: Tensor | None = None) -> Scores:
     """The pieces of scores [..., n, n]. ValueError unless the matrix is square with n >= 2."""
     if scores.dim() < 2 or scores.shape[-1] != scores.shape[-2] or scores.shape[-1] < 2:
         raise ValueError(f"scores must have shape [..., n, n] with n at least 2, got {list(scores.shape)}.")
     n = scores.shape[-1]
     # After the first entry, every (n + 1)-th is on the diagonal: the rest is a view, and exact for any score.
     product = scores.flatten(-2)[..., 1:].unflatten(-1, (n - 1, n + 1))[..., :-1]
-    return Scores(scores, scores.diagonal(dim1=-2, dim2=-1).mean(-1), product)
+    return Scores(scores, scores.diagonal(dim1=-2, dim2=-1).mean(-1), product, second)
 
 
 def _log_mean_exp(product: Tensor) -> Tensor:
@@ -87,8 +102,53 @@ def smile(scores: Scores, clip: float) -> Tensor:
 
 def _jensen_shannon(scores: Scores) -> Tensor:
     """The Jensen-Shannon f-GAN objective, up to its constant; greatest at f = log ratio."""
-    joint = functional.logsigmoid(scores.matrix.diagonal(dim1=-2, dim2=-1)).mean(-1)
-    return joint + functional.logsigmoid(-scores.product).mean((-2, -1))
+    return functional.logsigmoid(scores.pairs).mean(-1) + functional.logsigmoid(-scores.product).mean((-2, -1))
+
+
+def _plug_in(scores: Scores) -> Tensor:
+    """The mean log ratio of the pairs: I where the critic is the log ratio, and no bound where it is not."""
+    return scores.joint
+
+
+def _kullback_leibler(scores: Scores) -> Tensor:
+    """Greatest at f = log ratio."""
+    return scores.joint - scores.product.exp().mean((-2, -1)) + 1
+
+
+def _hellinger(scores: Scores) -> Tensor:
+    """Greatest at f = log ratio."""
+    return 2 - (-scores.pairs / 2).exp().mean(-1) - (scores.product / 2).exp().mean((-2, -1))
+
+
+def _anchor(scores: Scores) -> Tensor:
+    """Greatest at f = log ratio; half of the rows hold their pair and n - 2 other values of y, half n - 1 others."""
+    matrix, pairs = scores.matrix, scores.pairs
+    n = matrix.shape[-1]
+    following = matrix.roll(-1, -1).diagonal(dim1=-2, dim2=-1)  # f(x_i, y_(i + 1)): left out where the pair is in
+    if n > 2:
+        eye = torch.eye(n, dtype=torch.bool, device=matrix.device)
+        rest = torch.logsumexp(matrix.masked_fill(eye | eye.roll(1, -1), -math.inf), -1)
+    else:
+        rest = torch.full_like(pairs, -math.inf)
+    odds = torch.full_like(pairs, math.log(n - 1))
+    with_pair = pairs - torch.logaddexp(odds, torch.logaddexp(rest, pairs))
+    without = odds - torch.logaddexp(odds, torch.logaddexp(rest, following))
+    return (with_pair + without).mean(-1) / 2
+
+
+def _flo(scores: Scores) -> Tensor:
+    """A lower bound for any f and u; u makes it tight without a log of a batch mean."""
+    if scores.second is None:
+        raise ValueError("scores must be of a critic made with second=True for flo, got one score a pair.")
+    log_mean = _row_log_mean_exp(scores.matrix)
+    return 1 - (scores.second + (log_mean - scores.pairs - scores.second).exp()).mean(-1)
+
+
+def _row_log_mean_exp(matrix: Tensor) -> Tensor:
+    """log mean over j other than i of exp S_ij [..., n]."""
+    n = matrix.shape[-1]
+    eye = torch.eye(n, dtype=torch.bool, device=matrix.device)
+    return torch.logsumexp(matrix.masked_fill(eye, -math.inf), -1) - math.log(n - 1)
 
 
 def _without_memory(value: Callable[[Scores], Tensor], scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
@@ -118,7 +178,8 @@ class Objective:
 
     `offset` (nats): the optimal critic is the log density ratio plus this. `free`: what is left open beside that, one
     of `FREE`, because it changes nothing in the objective. `memory`: one member's initial state, empty
-    for most.
+    for most. `second`: for an objective of two scores, what the second's optimum is at pairs of exact log ratio r.
+    `criterion`: what unseen rows are judged by when training is stopped early, where the objective has a memory.
     """
 
     name: str
@@ -126,6 +187,8 @@ class Objective:
     offset: float = field(default=0.0, compare=False)
     free: int = field(default=0, compare=False)
     memory: tuple[float, ...] = field(default=(), compare=False)
+    second: Callable[[Tensor], Tensor] | None = field(default=None, compare=False, repr=False)
+    criterion: Callable[[Scores], Tensor] | None = field(default=None, compare=False, repr=False)
 
     def start(self, like: Tensor) -> Tensor:
         """The state before the first batch, for scores `like` [..., n, n]: [..., len(memory)]."""
@@ -134,6 +197,10 @@ class Objective:
     def __call__(self, scores: Tensor | Scores, state: Tensor) -> tuple[Tensor, Tensor]:
         """The objective [...] of scores [..., n, n], to be climbed by gradient, and the state after this batch."""
         return self.value(scores if isinstance(scores, Scores) else split(scores), state)
+
+    def judge(self, scores: Scores) -> Tensor:
+        """How good the critic is on these scores [...]: greater is better."""
+        return self.value(scores, self.start(scores.matrix))[0] if self.criterion is None else self.criterion(scores)
 
 
 @dataclass(frozen=True)
@@ -172,6 +239,11 @@ class Bounds(dict[str, Bound]):
         return self[canonical] if canonical in self else Bound(canonical, JS, partial(smile, clip=clip))
 
 
+def is_bound(name: object) -> bool:
+    """Whether it is the name of a bound."""
+    return name in BOUNDS or _smile_clip(name) is not None
+
+
 def _smile_clip(name: object) -> float | None:
     """The clip of a name `smile-<clip>`, None if it is not one."""
     if not isinstance(name, str) or not name.startswith("smile-"):
@@ -187,10 +259,16 @@ NWJ = Objective("nwj", partial(_without_memory, nwj), offset=1.0)
 JS = Objective("js", partial(_without_memory, _jensen_shannon))
 INFONCE = Objective("infonce", partial(_without_memory, infonce), free=2)
 DV = Objective("dv", partial(_without_memory, _donsker_varadhan), free=1)
-MINE = Objective("mine", _moving_average, free=1, memory=(-math.inf, -math.inf))
-MINE_ONE_STEP = Objective("mine-one-step", _one_step, free=1, memory=(1.0,))
+MINE = Objective("mine", _moving_average, free=1, memory=(-math.inf, -math.inf), criterion=_donsker_varadhan)
+MINE_ONE_STEP = Objective("mine-one-step", _one_step, free=1, memory=(1.0,), criterion=_donsker_varadhan)
+ANCHOR = Objective("infonce-anchor", partial(_without_memory, _anchor))
+FLO = Objective("flo", partial(_without_memory, _flo), free=2, second=torch.neg)
+KL = Objective("dime-kl", partial(_without_memory, _kullback_leibler))
+HELLINGER = Objective("dime-hellinger", partial(_without_memory, _hellinger))
 
-OBJECTIVES = {objective.name: objective for objective in (NWJ, JS, INFONCE, DV, MINE, MINE_ONE_STEP)}
+OBJECTIVES = {
+    objective.name: objective for objective in (NWJ, JS, INFONCE, DV, MINE, MINE_ONE_STEP, ANCHOR, FLO, KL, HELLINGER)
+}
 
 BOUNDS = Bounds(
     (bound.name, bound)
@@ -204,6 +282,11 @@ BOUNDS = Bounds(
         Bound("smile-5", JS, partial(smile, clip=5.0)),
         Bound("smile-inf", JS, partial(smile, clip=math.inf), 1),
         Bound("mine-one-step", MINE_ONE_STEP, _donsker_varadhan, 1),
+        Bound("infonce-anchor", ANCHOR, _plug_in),
+        Bound("flo", FLO, _flo, 2),
+        Bound("dime-kl", KL, _plug_in),
+        Bound("dime-gan", JS, _plug_in),
+        Bound("dime-hellinger", HELLINGER, _plug_in),
     )
 )
 

@@ -71,12 +71,14 @@ class Critic(nn.Module):
     """Base of the critics: shapes, members and initialisation.
 
     `config` holds the constructor's plain arguments: `type(critic)(**critic.config)` and `load_state_dict` rebuild it.
+    `second`: another critic of the same sizes, which scores pairs only, for objectives of two scores; None for most.
     """
 
     kind: str
 
     def __init__(self, objectives: Sequence[str] | None = None, **config: int) -> None:
         super().__init__()
+        self.second: Critic | None = None
         self.config = {name: require_int(name, value, 0 if name == "depth" else 1) for name, value in config.items()}
         if objectives is not None:
             self.trained_under(objectives)
@@ -114,6 +116,17 @@ class Critic(nn.Module):
         x [n, dim_x] and y [m, dim_y] are shared by the members; [members, n, dim_x] and [members, m, dim_y] are not.
         Returns [n, m] for one member and 2-d inputs, [members, n, m] otherwise. ValueError: any other shape.
         """
+        self._require_shapes(x, y)
+        return self._scores(x, y)
+
+    def second_scores(self, x: Tensor, y: Tensor) -> Tensor | None:
+        """The second network's scores u(x_i, y_i) of n pairs, [n] or [members, n]; None where there is none."""
+        if self.second is None:
+            return None
+        self._require_shapes(x, y)
+        return self.second._pair_scores(x, y)
+
+    def _require_shapes(self, x: Tensor, y: Tensor) -> None:
         for name, value in (("x", x), ("y", y)):
             dim = self.config[f"dim_{name}"]
             if value.dim() not in (2, 3) or value.shape[-1] != dim or value.shape[:-2] not in ((), (self.members,)):
@@ -123,7 +136,6 @@ class Critic(nn.Module):
                 )
         if x.dim() != y.dim():
             raise ValueError(f"x and y must both be 2-d or both 3-d, got shapes {list(x.shape)} and {list(y.shape)}.")
-        return self._scores(x, y)
 
     def member(self, k: int) -> Critic:
         """An independent single-member critic with a copy of member k's weights. ValueError if there is no member k."""
@@ -135,7 +147,9 @@ class Critic(nn.Module):
             raise ValueError(f"k must be the index of one of {self.members} members, got {k}.")
         slices = {id(p): nn.Parameter(p.data[k : k + 1]) for p in self.parameters()}
         single = copy.deepcopy(self, slices)  # parameters are taken from `slices`, the rest is copied
-        single.config["members"] = 1
+        for one in (single, single.second):
+            if one is not None:
+                one.config["members"] = 1
         if self.objectives is not None:
             single.config["objectives"] = [self.objectives[k]]
         return single
@@ -147,7 +161,16 @@ class Critic(nn.Module):
                 if isinstance(module, StackedLinear):
                     module.initialise(k, own)
 
+    def _add_second(self, wanted: bool) -> None:
+        if wanted:
+            self.second = type(self)(**{name: value for name, value in self.config.items() if name != "objectives"})
+            self.config["second"] = True
+
     def _scores(self, x: Tensor, y: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def _pair_scores(self, x: Tensor, y: Tensor) -> Tensor:
+        """f(x_i, y_i) alone."""
         raise NotImplementedError
 
 
@@ -178,13 +201,18 @@ class BilinearCritic(Critic):
         members: int = 1,
         generator: _Generators = None,
         objectives: Sequence[str] | None = None,
+        second: bool = False,
     ) -> None:
         super().__init__(objectives, dim_x=dim_x, dim_y=dim_y, members=members)
         self.map_y = StackedLinear(dim_y, dim_x, members)
+        self._add_second(second)
         self._initialise(generator)
 
     def _scores(self, x: Tensor, y: Tensor) -> Tensor:
         return x @ self.map_y(y).mT
+
+    def _pair_scores(self, x: Tensor, y: Tensor) -> Tensor:
+        return (x * self.map_y(y)).sum(-1)
 
 
 class SeparableCritic(Critic):
@@ -206,14 +234,19 @@ class SeparableCritic(Critic):
         members: int = 1,
         generator: _Generators = None,
         objectives: Sequence[str] | None = None,
+        second: bool = False,
     ) -> None:
         super().__init__(objectives, dim_x=dim_x, dim_y=dim_y, depth=depth, width=width, embed=embed, members=members)
         self.embed_x = Mlp(dim_x, embed, depth, width, members)
         self.embed_y = Mlp(dim_y, embed, depth, width, members)
+        self._add_second(second)
         self._initialise(generator)
 
     def _scores(self, x: Tensor, y: Tensor) -> Tensor:
         return self.embed_x(x) @ self.embed_y(y).mT
+
+    def _pair_scores(self, x: Tensor, y: Tensor) -> Tensor:
+        return (self.embed_x(x) * self.embed_y(y)).sum(-1)
 
 
 class JointCritic(Critic):
@@ -234,12 +267,14 @@ class JointCritic(Critic):
         members: int = 1,
         generator: _Generators = None,
         objectives: Sequence[str] | None = None,
+        second: bool = False,
     ) -> None:
         super().__init__(objectives, dim_x=dim_x, dim_y=dim_y, depth=depth, width=width, members=members)
         self.first_x = StackedLinear(dim_x, width, members, fan_in=dim_x + dim_y, bias=False)
         self.first_y = StackedLinear(dim_y, width, members, fan_in=dim_x + dim_y)
         self.hidden = nn.ModuleList(StackedLinear(width, width, members) for _ in range(depth))
         self.last = StackedLinear(width, 1, members)
+        self._add_second(second)
         self._initialise(generator)
 
     def _scores(self, x: Tensor, y: Tensor) -> Tensor:
@@ -255,6 +290,12 @@ class JointCritic(Critic):
             h = layer(h).relu_()
         return self.last(h).unflatten(-2, (n, m)).squeeze(-1)
 
+    def _pair_scores(self, x: Tensor, y: Tensor) -> Tensor:
+        h = functional.relu(self.first_x(x) + self.first_y(y))
+        for layer in self.hidden:
+            h = functional.relu(layer(h))
+        return self.last(h).squeeze(-1)
+
 
 def make_critic(
     kind: str,
@@ -265,6 +306,7 @@ def make_critic(
     embed: int = 32,
     members: int = 1,
     generator: _Generators = None,
+    second: bool = False,
 ) -> Critic:
     """A critic by name: inner, bilinear, separable or joint (benchmark, section 2).
 
@@ -276,13 +318,15 @@ def make_critic(
     """
     match kind:
         case "inner":
+            if second:
+                raise ValueError("second must be False for the inner critic, which has no parameters, got True.")
             return InnerCritic(dim_x, dim_y, members)
         case "bilinear":
-            return BilinearCritic(dim_x, dim_y, members, generator)
+            return BilinearCritic(dim_x, dim_y, members, generator, second=second)
         case "separable":
-            return SeparableCritic(dim_x, dim_y, depth, width, embed, members, generator)
+            return SeparableCritic(dim_x, dim_y, depth, width, embed, members, generator, second=second)
         case "joint":
-            return JointCritic(dim_x, dim_y, depth, width, members, generator)
+            return JointCritic(dim_x, dim_y, depth, width, members, generator, second=second)
     raise ValueError(f"kind must be one of inner, bilinear, separable, joint, got {kind!r}.")
 
 

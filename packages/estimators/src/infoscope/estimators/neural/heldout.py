@@ -72,9 +72,11 @@ def held_out(
     with torch.no_grad():
         for i in range(count):
             # In float64 from here on, because exp of a float32 overflows at 88 nats.
-            scores = critic(*draw(source, n, generator, critic, device)).double()
+            pairs = draw(source, n, generator, critic, device)
+            scores, second = critic(*pairs).double(), critic.second_scores(*pairs)
+            second = None if second is None else second.reshape(n).double()
             shifts = dict.fromkeys(shift for shift, _ in readings)
-            pieces = {shift: split(scores + shift if shift else scores) for shift in shifts}
+            pieces = {shift: split(scores + shift if shift else scores, second) for shift in shifts}
             estimates[i] = torch.stack([bound.estimate(pieces[at]) for bound, (at, _) in zip(chosen, readings)])
     return {name: summary(name, estimates[:, k], n, readings[k][1]) for k, name in enumerate(names)}
 
@@ -94,8 +96,12 @@ def reading(critic: Critic, bound: Bound) -> tuple[float, tuple[str, ...]]:
         need = f"{bound.name}'s report needs the log density ratio up to {FREE[bound.blind]}"
         return 0.0, (f"The critic is {whose}; {need}.",)
     trained = OBJECTIVES[name]
+    if bound.objective.second and not trained.second:
+        raise ValueError(f"bounds must be of one score a pair for a critic trained under {name}, got {bound.name}.")
     if trained.free > bound.blind:
-        fitting = [other.name for other in BOUNDS.values() if other.blind >= trained.free]
+        fitting = [
+            other.name for other in BOUNDS.values() if other.blind >= trained.free and not other.objective.second
+        ]
         raise ValueError(
             f"bounds must be of {', '.join(fitting)} for a critic trained under {name}, which is the log density ratio "
             f"up to {FREE[trained.free]} only; {bound.name} needs it up to {FREE[bound.blind]}."

@@ -26,9 +26,16 @@ class ObjectiveGroup:
     reports: list[tuple[Bound, Tensor | None]]  # with the positions in `members` that report it, None when all do
     memory: Tensor | None = None  # the objective's state, known from the first batch on
 
-    def step(self, scores: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """The members' objective, to be differentiated, and reports, for the group's scores [members, n, n]."""
-        pieces = split(scores if self.members is None else scores[self.members])
+    def step(self, scores: Tensor, second: Tensor | None) -> tuple[Tensor, list[Tensor]]:
+        """The members' objective, to be differentiated, and reports, for the group's scores [members, n, n] and second
+        scores [members, n], if any.
+        """
+        if self.objective.second is None:
+            second = None
+        own = (scores, second)
+        if self.members is not None:
+            own = (scores[self.members], None if second is None else second[self.members])
+        pieces = split(*own)
         if self.memory is None:
             self.memory = self.objective.start(pieces.matrix)
         value, self.memory = self.objective(pieces, self.memory)
@@ -57,6 +64,7 @@ class MemberGroup:
         self.reports: list[tuple[int, str]] = []  # in the order in which `step` returns them
         for objective in dict.fromkeys(own[0].objective for own in bounds):
             self._add(objective, bounds)
+        self.needs_second = any(group.objective.second for group in self.objectives)
 
     def _add(self, objective: Objective, bounds: Sequence[tuple[Bound, ...]]) -> None:
         own = [k for k, group in enumerate(bounds) if group[0].objective == objective]
@@ -73,11 +81,12 @@ class MemberGroup:
     def step(self, x: Tensor, y: Tensor) -> Tensor:
         """Reports on the pairs x, y [n, d] or [members, n, d], then one step of Adam: nats [reports]."""
         scores = self.critic(x, y)
+        second = self.critic.second_scores(x, y) if self.needs_second else None
         if scores.dim() == 2:
-            scores = scores.unsqueeze(0)
+            scores, second = scores.unsqueeze(0), None if second is None else second.reshape(1, -1)
         values, reported = [], []
         for group in self.objectives:
-            value, estimates = group.step(scores)
+            value, estimates = group.step(scores, second)
             values.append(value.sum())
             reported += estimates
         if self.optimiser is not None:
@@ -85,7 +94,7 @@ class MemberGroup:
             (-torch.stack(values).sum()).backward()
             self.optimiser.step()
             self.optimiser.zero_grad(set_to_none=True)
-        return torch.cat(reported)
+        return torch.cat(reported).detach()  # a report that is a piece of the objective has its gradient
 
     def state_dict(self) -> dict:
         """Everything but the weights, as tensors and plain values."""

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from infoscope.estimators.checks import require_int
-from infoscope.estimators.neural.bounds import Bound, as_bound
+from infoscope.estimators.neural.bounds import Bound, as_bound, split
 from infoscope.estimators.sources import ExactPairSource
 
 SCORES_AT_ONCE = 1 << 20  # bounds the memory: 8 MiB for each float64 array of scores
@@ -69,7 +69,9 @@ def _oracle_estimates(
     """The estimates [batches], float64, nats."""
     x, y = source.sample(batch * batches, generator)
     x, y = (side.double().unflatten(0, (batches, batch)) for side in (x, y))
-    return bound.estimate(source.log_ratio(x, y) + bound.objective.offset)
+    ratio, of_pair = source.log_ratio(x, y), bound.objective.second
+    second = None if of_pair is None else of_pair(ratio.diagonal(dim1=-2, dim2=-1))
+    return bound.estimate(split(ratio + bound.objective.offset, second))
 
 
 def summary(estimates: Tensor, truth: float) -> OracleErrors:

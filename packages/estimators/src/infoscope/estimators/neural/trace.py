@@ -15,7 +15,7 @@ class Trace:
 
     reports  (member, bound name), one per row of `values`, ordered by member
     values   float64 [reports, steps], nats; non-finite where the estimate was
-    truth    float64 [steps], true mutual information of the pairs, nats
+    truth    float64 [steps], true mutual information of the pairs, nats; nan where it is not known
     """
 
     reports: tuple[tuple[int, str], ...]

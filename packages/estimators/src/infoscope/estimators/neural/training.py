@@ -23,7 +23,7 @@ from infoscope.estimators.neural.bounds import Bound, as_bound
 from infoscope.estimators.neural.critics import Critic, generator_per_member
 from infoscope.estimators.neural.member_groups import MemberGroup
 from infoscope.estimators.neural.trace import Trace
-from infoscope.estimators.sources import PairSource
+from infoscope.estimators.sources import KnownPairSource, PairSource
 
 BoundOfMember = str | Bound | Sequence[str | Bound]
 _REPORTS_OF_PROGRESS = 100
@@ -93,6 +93,8 @@ class Training:
         self._batch = require_int("batch", batch, 2)
         bounds = _bounds_per_member(bound, critic.members)
         self._objectives = [group[0].objective.name for group in bounds]
+        if critic.second is None and any(group[0].objective.second for group in bounds):
+            raise ValueError("critic must be made with second=True for flo, got one without.")
         generators = generator_per_member(generator, critic.members)
 
         self.critic = critic if device is None else critic.to(device)
@@ -116,7 +118,7 @@ class Training:
         # On the device, so that no step waits for the host.
         shape = (self.total, len(recorded))
         self._values = torch.full(shape, math.nan, dtype=torch.float64, device=self.device)
-        self._truth = np.repeat([float(s.mutual_information) for s in self._sources], lengths)
+        self._truth = np.repeat([truth_of(source) for source in self._sources], lengths)
         self._done = 0
 
     @property
@@ -213,10 +215,15 @@ def draw(
 def check_source(source: PairSource, critic: Critic) -> None:
     """ValueError unless the source is one whose pairs the critic can score."""
     if not isinstance(source, PairSource):
-        raise ValueError(f"source must have sample, mutual_information, dim_x and dim_y, got {type(source).__name__}.")
+        raise ValueError(f"source must have sample, dim_x and dim_y, got {type(source).__name__}.")
     dims, expected = (source.dim_x, source.dim_y), (critic.config["dim_x"], critic.config["dim_y"])
     if dims != expected:
         raise ValueError(f"source must have dimensions (dim_x, dim_y) = {expected} for this critic, got {dims}.")
+
+
+def truth_of(source: PairSource) -> float:
+    """The mutual information of a pair, nats; nan where it is not known."""
+    return float(source.mutual_information) if isinstance(source, KnownPairSource) else math.nan
 
 
 def check_critic(critic: Critic) -> None:
@@ -237,7 +244,7 @@ def schedule(
         raise ValueError(f"steps must have one entry for each of {len(sources)} sources, got {len(lengths)}.")
     for one in sources:
         check_source(one, critic)
-        if not math.isfinite(one.mutual_information):
+        if isinstance(one, KnownPairSource) and not math.isfinite(one.mutual_information):
             raise ValueError(f"source must have a finite mutual_information, got {one.mutual_information}.")
     return sources, lengths
 
