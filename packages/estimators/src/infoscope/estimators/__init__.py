@@ -1,8 +1,9 @@
 """How information is measured: critics, variational bounds and the engine that trains them. Everything is in nats.
 
     neural       make_critic, BOUNDS, fit_critic, held_out, oracle_errors: critics, bounds, training, an exact critic
+    arrays       estimate(x, y, method=...), methods(): every estimator on arrays of your own, called alike
     result       Estimate: a number with its error, interval, unit, n, method and notes, as it is handed to a person
-    sources      PairSource, ExactPairSource: the two shapes of object that are measured
+    sources      PairSource, KnownPairSource, ExactPairSource: the shapes of object that are measured
 
 Of samples, imported by name (`from infoscope.estimators import knn`):
     knn          nearest neighbours: entropy, (conditional) mutual information, total correlation, co-information
@@ -25,13 +26,14 @@ from infoscope.estimators.result import Estimate
 
 # Torch takes seconds to import: only for those who train a critic.
 _LATE = {
+    "arrays.registry": ("METHODS", "estimate", "methods"),
     "neural.bounds": ("BOUNDS", "Bound", "Objective", "UnknownBound", "share_training"),
     "neural.critics": ("BilinearCritic", "Critic", "InnerCritic", "JointCritic", "SeparableCritic", "make_critic"),
     "neural.heldout": ("held_out",),
     "neural.oracle": ("OracleErrors", "oracle_errors"),
     "neural.trace": ("Trace",),
     "neural.training": ("Training", "fit_critic"),
-    "sources": ("ExactPairSource", "PairSource"),
+    "sources": ("ExactPairSource", "KnownPairSource", "PairSource"),
 }
 _MODULE_OF = {name: module for module, names in _LATE.items() for name in names}
 

@@ -6,20 +6,31 @@
                   term): what `knn` uses, whose chain rule is exact
     chao_shen     with unseen categories (Chao & Shen 2003, eqs. 5 and 7): the share of unseen probability is that of
                   the rows alone in their category, and every term is divided by the chance of having been seen
+    shrinkage     of frequencies drawn towards equal ones, by the share that has the least expected squared error
+                  (Hausser & Strimmer 2009)
+    nsb           the posterior mean under a prior that is nearly even in the entropy (Nemenman, Shafee & Bialek 2002)
 
-All in nats, of counts [m] of the categories that occur. With a handful of rows in each, joint entropies are too low and
-information is too high: `expected_information` is what independent variables with the same counts would give.
+All in nats, of counts [m]; the last two are told how many categories are possible, else those that occur are. With a
+handful of rows in each, joint entropies are too low and information is too high: `expected_information` is what
+independent variables with the same counts would give.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import digamma, gammaln
+from scipy.special import digamma, gammaln, polygamma, xlogy
+
+from infoscope.estimators.checks import require_int
 
 _WINDOW = 12  # standard deviations of a cell's count that are summed over
 _AT_ONCE = 2_000_000  # terms
+_PSEUDOCOUNTS = (1e-10, 1e7)  # of all categories, and of one: beyond them the entropy is 0, and that of equal shares
+_COARSE, _FINE = 200, 400  # steps in the logarithm of the pseudocount: to find its posterior, and to integrate over it
+_NEGLIGIBLE = 35.0  # e^-35 of the largest density adds nothing in double precision
 
 
 def plug_in(counts: ArrayLike) -> float:
@@ -47,6 +58,99 @@ def chao_shen(counts: ArrayLike) -> float:
     shares = _shares_of(counts) * (1 - min(alone, n - 1) / n)
     seen = -np.expm1(n * np.log1p(-shares))
     return float(-(shares * np.log(shares) / seen).sum())
+
+
+def shrinkage(counts: ArrayLike, categories: int | None = None) -> float:
+    counts = checked(counts)
+    categories = _possible(counts, categories)
+    weight = shrinkage_weight(counts, categories)
+    shares = (1 - weight) * counts / counts.sum() + weight / categories
+    unseen = (categories - len(counts)) / categories * xlogy(weight, weight / categories)
+    return float(-xlogy(shares, shares).sum() - unseen)
+
+
+def shrinkage_weight(counts: ArrayLike, categories: int | None = None) -> float:
+    """How far frequencies are drawn towards equal ones, 0 to 1; 1 for a single row and for counts that are equal."""
+    counts = checked(counts)
+    n, shares, categories = counts.sum(), _shares_of(counts), _possible(counts, categories)
+    away = ((shares - 1 / categories) ** 2).sum() + (categories - len(counts)) / categories**2
+    noise = 1 - (shares**2).sum()
+    return 1.0 if noise >= (n - 1) * away else float(noise / ((n - 1) * away))
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """What is known of an entropy, nats: its mean, its standard deviation, and by how much the mean changes with a
+    further row of each category that occurs [m].
+    """
+
+    mean: float
+    standard_deviation: float
+    slopes: NDArray[np.float64]
+
+
+def nsb(counts: ArrayLike, categories: int | None = None) -> Posterior:
+    """The entropy of `categories` possible ones, of which those with a count occurred; None: no others are possible.
+
+    Shares have a symmetric Dirichlet prior, whose pseudocount b is weighted by d E[H] / db, so that the entropy
+    expected beforehand is even from 0 to ln categories. Integrated on a grid of ln b that covers the posterior.
+    """
+    counts = checked(counts)
+    categories = _possible(counts, categories)
+    if categories == 1:
+        return Posterior(0.0, 0.0, np.zeros(1))
+    sizes, which, many = np.unique(counts, return_inverse=True, return_counts=True)
+    low, high = np.log(_PSEUDOCOUNTS[0] / categories), np.log(_PSEUDOCOUNTS[1])
+    for steps in (_COARSE, _COARSE, _FINE):
+        grid = np.linspace(low, high, steps)
+        log_weights = _log_posterior(np.exp(grid), sizes, many, categories)
+        kept = np.flatnonzero(log_weights > log_weights.max() - _NEGLIGIBLE)
+        low, high = grid[max(kept[0] - 1, 0)], grid[min(kept[-1] + 1, steps - 1)]
+    weights = np.exp(log_weights - log_weights.max())
+    weights /= weights.sum()
+    means, squares, slopes = _given_pseudocount(np.exp(grid), sizes, many, categories)
+    mean = weights @ means
+    pull = digamma(sizes + np.exp(grid)[:, None]) - digamma(counts.sum() + categories * np.exp(grid))[:, None]
+    slopes = weights @ (slopes + (means - mean)[:, None] * pull)
+    variance = weights @ (squares + (means - mean) ** 2)
+    return Posterior(float(mean), float(np.sqrt(variance)), slopes[which.reshape(-1)])
+
+
+def _log_posterior(pseudocounts: NDArray, sizes: NDArray, many: NDArray, categories: int) -> NDArray[np.float64]:
+    """Log density [steps] of the logarithm of the pseudocount, of counts `sizes`, each of `many` categories."""
+    total, every = (sizes * many).sum(), categories * pseudocounts
+    prior = categories * polygamma(1, every + 1) - polygamma(1, pseudocounts + 1)
+    rising = gammaln(sizes + pseudocounts[:, None]) - gammaln(pseudocounts)[:, None]
+    return np.log(prior * pseudocounts) + gammaln(every) - gammaln(total + every) + rising @ many
+
+
+def _given_pseudocount(
+    pseudocounts: NDArray, sizes: NDArray, many: NDArray, categories: int
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Mean and variance [steps] of the entropy given the pseudocount (Wolpert & Wolf 1995), and by how much
+    the mean changes with a row in a category of each of the `sizes` [steps, sizes].
+    """
+    sizes, many = np.append(sizes, 0.0), np.append(many, categories - many.sum())
+    parts = sizes + pseudocounts[:, None]
+    total = (parts @ many)[:, None]
+    psi, psi1 = digamma(parts + 1), polygamma(1, parts + 1)
+    inner = (parts * psi) @ many
+    means = digamma(total + 1)[:, 0] - inner / total[:, 0]
+    away = parts * (psi - digamma(total + 2))
+    ahead = polygamma(1, total + 2)
+    different = (away @ many) ** 2 - away**2 @ many - ahead[:, 0] * (total[:, 0] ** 2 - parts**2 @ many)
+    alike = (psi + 1 / (parts + 1) - digamma(total + 2)) ** 2 + psi1 - 1 / (parts + 1) ** 2 - ahead
+    squares = (different + (parts * (parts + 1) * alike) @ many) / (total * (total + 1))[:, 0]
+    slopes = polygamma(1, total + 1) - (psi + parts * psi1) / total + inner[:, None] / total**2
+    return means, squares - means**2, slopes[:, :-1]
+
+
+def _possible(counts: NDArray[np.float64], categories: int | None) -> int:
+    """How many categories are possible. ValueError: fewer than occur."""
+    categories = len(counts) if categories is None else require_int("categories", categories, 1)
+    if categories < len(counts):
+        raise ValueError(f"categories must be at least the {len(counts)} that occur, got {categories}.")
+    return categories
 
 
 def expected_information(x: NDArray[np.intp], y: NDArray[np.intp], z: NDArray[np.intp] | None = None) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -154,6 +154,28 @@ def as_variable(name: str, value: Any) -> Variable:
     return variable
 
 
+def as_clear_variable(name: str, value: Any) -> Variable:
+    """`as_variable` where a doubt about a type is an error that asks, instead of a warning.
+
+    Other integers that nobody typed are categories, and a note says so. ValueError also: integers that look like
+    numbers, and numbers that look like class labels, where they are not wrapped.
+    """
+    variable, doubts = _typed_variable(name, value)
+    for suspects, only in ((doubts.numbers, ""), (doubts.untyped_labels, "only ")):
+        if suspects:
+            raise ValueError(
+                f"{name} must be typed: {listed(suspects, only)} in {doubts.rows} rows; wrap numbers in Continuous, "
+                "categories in Discrete."
+            )
+    if not doubts.integers:
+        return variable
+    return replace(
+        variable,
+        notes=(*variable.notes, f"{name}: {listed(doubts.integers)}, which are taken as categories (Continuous: as "
+               "numbers)."),
+    )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class _Doubts:
     """The doubts about the types of a variable's columns.
@@ -162,12 +184,16 @@ class _Doubts:
     numbers  names of integer columns taken as categories that look like numbers, likewise
     rows     of the variable
     joint    how many categories those of `numbers` have jointly
+    integers        all integer columns that are taken as categories and were not wrapped
+    untyped_labels  those of `labels` that were not wrapped
     """
 
     labels: tuple[tuple[str, int], ...] = ()
     numbers: tuple[tuple[str, int], ...] = ()
     rows: int = 0
     joint: int = 0
+    integers: tuple[tuple[str, int], ...] = ()
+    untyped_labels: tuple[tuple[str, int], ...] = ()
 
 
 def _typed_variable(name: str, value: Any) -> tuple[Variable, _Doubts]:
@@ -180,19 +206,22 @@ def _typed_variable(name: str, value: Any) -> tuple[Variable, _Doubts]:
         raise ValueError(
             f"{name} must have at least one row, and columns of one length, got lengths {sorted(lengths)}."
         )
-    numbers, labels, as_labels, integers = [], [], [], []
-    for place, (typed, column, wrapped) in enumerate(found):
+    numbers, labels, as_labels, integers, untyped = [], [], [], [], []
+    names = list(_names_of(value))
+    places = names if len(names) == len(found) else list(map(str, range(len(found))))
+    for place, (typed, column, wrapped) in zip(places, found):
         if typed is Discrete:
             plain = categorical(name, column)
             codes, count = factorise(plain)
             labels.append(codes)
             if not wrapped and _whole_numbers(column):
-                integers.append((str(place), codes, count, _looks_numeric(plain, count)))
+                integers.append((place, codes, count, _looks_numeric(plain, count)))
         else:
             numbers.append(_as_numbers(name, column))
             distinct = _label_values(numbers[-1])
             if distinct and not (wrapped and distinct > _FEW_VALUES):
-                as_labels.append((str(place), distinct))
+                as_labels.append((place, distinct))
+                untyped += [] if wrapped else as_labels[-1:]
     rows = lengths.pop()
     codes, categories = joint_codes(labels)
     stacked = np.column_stack(numbers) if numbers else np.empty((rows, 0))
@@ -201,7 +230,8 @@ def _typed_variable(name: str, value: Any) -> tuple[Variable, _Doubts]:
     if len(integers) > 1 and not suspects:
         together = joint_codes([column[1] for column in integers])[1]
         suspects = integers if together > _FEW_VALUES and rows < _FEW_ROWS * together else []
-    doubts = _Doubts(tuple(as_labels), tuple((column[0], column[2]) for column in suspects), rows, together)
+    named = [tuple((column[0], column[2]) for column in some) for some in (suspects, integers)]
+    doubts = _Doubts(tuple(as_labels), named[0], rows, together, named[1], tuple(untyped))
     return Variable(np.ascontiguousarray(stacked), codes, categories), doubts
 
 
@@ -439,6 +469,20 @@ def columns(name: str, value: Any) -> list[tuple[type, _Column, bool]]:
     return [(_inferred(name, column), column, False) for column in bare_columns(name, value)]
 
 
+def _names_of(value: Any) -> Iterator[str]:
+    """The names of the columns of data frames, Series and lists of them, quoted; nothing of what has none."""
+    if isinstance(value, (Continuous, Discrete)):
+        yield from _names_of(value.values)
+    elif isinstance(value, pd.DataFrame):
+        yield from map(repr, value.columns)
+    elif isinstance(value, pd.Series) and value.name is not None:
+        yield repr(value.name)
+    elif isinstance(value, (list, tuple)):
+        for block in value:
+            if isinstance(block, (pd.DataFrame, pd.Series, Continuous, Discrete)):
+                yield from _names_of(block)
+
+
 def bare_columns(name: str, value: Any) -> list[_Column]:
     """Every column [n] of an untyped array-like of one or two axes."""
     if isinstance(value, pd.DataFrame):
@@ -508,8 +552,8 @@ def _as_numbers(name: str, column: _Column) -> np.ndarray:
         raise ValueError(f"{name} must have at least two rows, got 1.")
     if numbers.min() == numbers.max():
         raise ValueError(
-            f"{name} must vary in every continuous column, got one that is {numbers[0]!r} in all {len(numbers)} rows; "
-            "drop it or wrap it in Discrete."
+            f"{name} must vary in every continuous column, got one that is {float(numbers[0])!r} in all "
+            f"{len(numbers)} rows; drop it or wrap it in Discrete."
         )
     return numbers
 

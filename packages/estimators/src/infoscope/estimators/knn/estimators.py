@@ -519,8 +519,11 @@ def by_chance(named: Mapping[str, Variable]) -> tuple[tuple[str, ...], float]:
     note = (
         f"{100 * alone:.0f} % of the rows are alone in their combination of categories: independent variables with the "
         f"same counts would give about {bias:.3f} nats, so up to that much of the estimate is bias. Merge categories, "
-        "or wrap numbers in Continuous."
+        "or wrap numbers in Continuous"
     )
+    if len(categories) == len(named) == 2 and not left_out:
+        note += '; estimate(x, y, method="nsb") or "chao-shen" allows for cells that were not seen'
+    note += "."
     return (note,), bias
 
 

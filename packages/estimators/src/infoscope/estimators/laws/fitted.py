@@ -24,6 +24,7 @@ from infoscope.estimators.variables import Variable, as_variable, join, same_len
 
 _FITTED_ROWS = 3000  # that choose the law
 _HELD_OUT = 0.3  # of them, on which it is chosen
+ANY, MIXTURES, STUDENT = "any", "mixtures", "student"  # families of laws
 _BATCH, _CLIP = 100, 10.0  # rows that a held-out pair stands among; of log ratios, either way
 
 Scores, Codes = NDArray[np.float64], NDArray[np.intp]
@@ -46,12 +47,15 @@ class Law(Protocol):
         """The log density of some of the variables [n]: minus infinity at categories that the law does not hold."""
 
 
-def fit(variables: Sequence[Variable], generator: np.random.Generator) -> Law:
-    """The law of some variables of equal length that predicts held-out rows best, fitted to all rows."""
+def fit(variables: Sequence[Variable], generator: np.random.Generator, family: str = ANY) -> Law:
+    """The law of some variables of equal length that predicts held-out rows best, fitted to all rows.
+
+    Of a family: ANY, MIXTURES or STUDENT, which is of continuous columns alone.
+    """
     scores, codes, columns = _scores_and_codes(variables)
     joint = join(*variables).codes
     joint = np.zeros(len(scores), np.intp) if joint is None else joint
-    fits = list(_fits(scores.shape[1], len(scores) / (joint.max() + 1), has_codes=bool((codes >= 0).any())))
+    fits = list(_fits(scores.shape[1], len(scores) / (joint.max() + 1), bool((codes >= 0).any()), family))
     if len(fits) == 1:
         return fits[0](scores, codes, joint, columns)
     rows = generator.permutation(len(scores))[:_FITTED_ROWS]
@@ -67,10 +71,11 @@ def fit(variables: Sequence[Variable], generator: np.random.Generator) -> Law:
     return max(fits, key=score)(scores, codes, joint, columns)
 
 
-def _fits(dim: int, rows: float, has_codes: bool) -> Iterator[Any]:
+def _fits(dim: int, rows: float, has_codes: bool, family: str) -> Iterator[Any]:
     """The laws that fit, by the number of columns, the rows of a category, and whether there are categories."""
-    yield from mixture.fits(dim, rows)
-    if dim > 1 and not has_codes:
+    if family != STUDENT:
+        yield from mixture.fits(dim, rows)
+    if family != MIXTURES and dim > 1 and not has_codes:
         yield student.fitted
 
 
@@ -106,7 +111,7 @@ def held_out(
 
     x, y    [n] or [n, d], typed as `knn` types them
     groups  [n], rows that depend on one another and so share a fold
-    folds   at least 2: the law that is asked about a fold was fitted to the others
+    folds   at least 3: the law that is asked about a fold was fitted to the others
 
     Every unseen pair stands among 100 pairs of x with the y of other rows; with any critic the mean of its log share
     is at most I in expectation, and at most log 100. ValueError: as `knn.mutual_information`.
@@ -115,19 +120,27 @@ def held_out(
     n = same_length(x=variables[0], y=variables[1])
     generator = generator_or_default(generator)
     row_groups = np.arange(n) if groups is None else group_codes(n, groups)[1]
-    fold_of = assign_folds(np.zeros(n, np.intp), row_groups, require_int("folds", folds, 2), generator)
+    fold_of = assign_folds(np.zeros(n, np.intp), row_groups, require_int("folds", folds, 3), generator)
     values, names = np.empty(n), []
-    for fold in range(folds):
-        train, test = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
-        law = fit([variable.take(train) for variable in variables], generator)
+    for law, test, scores, codes in cross_fitted(variables, fold_of, generator):
         names.append(law.name)
-        scores = np.hstack([_scores_among(v.continuous[train], v.continuous[test]) for v in variables])
-        codes = np.stack([_codes_among(v, train, test) for v in variables], axis=1)
         order = generator.permutation(len(test))
         for rows in np.array_split(order, max(1, len(test) // _BATCH)):
             ratios = np.clip(log_ratios(law, scores[rows], codes[rows]), -_CLIP, _CLIP)
             values[test[rows]] = np.diag(ratios) - (logsumexp(ratios, axis=1) - np.log(len(rows)))
     return mean_of(values, row_groups, method=" or ".join(sorted(set(names))), settings=f"{folds} folds")
+
+
+def cross_fitted(
+    variables: Sequence[Variable], fold_of: NDArray[np.intp], generator: np.random.Generator, family: str = ANY
+) -> Iterator[tuple[Law, NDArray[np.intp], Scores, Codes]]:
+    """For every fold 0, 1, ... of the rows [n]: the law of all other rows, and the fold's rows, scores and codes."""
+    for fold in range(int(fold_of.max()) + 1):
+        train, test = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
+        law = fit([variable.take(train) for variable in variables], generator, family)
+        scores = np.hstack([_scores_among(v.continuous[train], v.continuous[test]) for v in variables])
+        codes = np.stack([_codes_among(v, train, test) for v in variables], axis=1)
+        yield law, test, scores, codes
 
 
 def _scores_among(known: NDArray[np.float64], new: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,151 @@
+"""A lower limit on mutual information that holds at every number of rows, whatever their law."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from infoscope.estimators.arrays.critics import CriticMethod, Rows, scores_of
+from infoscope.estimators.arrays.preparing import Preparation
+from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
+from infoscope.estimators.matmul import threads_for
+from infoscope.estimators.neural.bounds import BOUNDS, infonce, split
+from infoscope.estimators.neural.critics import Critic
+from infoscope.estimators.result import Estimate
+
+_CERTIFY = 0.5  # of the units
+_PILOT = 0.3  # of the others: they stop the training and choose batch and clip
+_BATCHES = (4, 8, 16, 32, 64)
+_CLIPS = (0.5, 1.0, 2.0, 4.0)  # nats
+_AT_ONCE = 512  # rows whose pairs are scored: 1 MiB
+_ORDERS = 16  # random divisions into batches whose capitals are averaged
+_MOST = 0.5  # of the capital that is staked at once
+_STEPS = 50  # of a bisection
+
+
+@dataclass(frozen=True)
+class Certified(Described):
+    """A lower limit L of I(x; y) with P(L > I) <= alpha at every n, for independent rows of any law.
+
+    A critic f is trained on half of the units; f clipped to [-c, c], every batch of K unseen rows has an InfoNCE value
+    mean_i [f_ii - log mean_j exp f_ij] between log K - log(1 + (K - 1) exp 2c) and log K, whose expectation is at most
+    I (Poole et al. 2019, eq. 12). Of such bounded independent values a betting martingale gives the limit
+    (Waudby-Smith & Ramdas 2024, 2010.09686, theorem 3): that of `limit_of_mean`. K and c are chosen on rows that the
+    limit does not see. Of a group, one row is used.
+
+    Print the ceiling beside it: no limit that holds for every law can exceed O(log n) (McAllester & Stratos 2020).
+    """
+
+    alpha: float = 0.05
+    critic: str = "separable"
+    width: int = 128
+    steps: int = 2000
+
+    name: ClassVar[str] = "certified"
+    takes: ClassVar[str] = ANY
+    limit: ClassVar[str] = "lower limit at every n, at most log K"
+    cost: ClassVar[str] = "steps; 3 s"
+    source: ClassVar[str] = "Poole et al. 2019, eq. 12; Waudby-Smith & Ramdas 2024, theorem 3"
+
+    def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
+        if not 0.0 < self.alpha < 1.0:
+            raise ValueError(f"alpha must be between 0 and 1, got {self.alpha!r}.")
+        order = generator.permutation(pairs.n)
+        rows = order[np.unique(pairs.units[order], return_index=True)[1]]  # one of each unit, any of them
+        rows = generator.permutation(rows)
+        least = 8 * _BATCHES[0]
+        if len(rows) < 2 * least:
+            raise ValueError(f"x and y must have at least {2 * least} independent rows, got {len(rows)}.")
+        unseen, rest = np.split(rows, [round(_CERTIFY * len(rows))])
+        pilot, training = np.split(rest, [round(_PILOT * len(rest))])
+        x, y = (torch.from_numpy(Preparation.fit(side, rest)(side).astype(np.float32)) for side in (pairs.x, pairs.y))
+        method = CriticMethod("infonce", self.critic, width=self.width, steps=self.steps)
+        stopping = [(x[pilot], y[pilot], pilot)]
+        with threads_for(method.work(x.shape[1] + y.shape[1])):
+            fit = method.fit(BOUNDS["infonce"], Rows(x[training], y[training], training), stopping, generator)
+            tests, certain = (_matrices(fit.critic, x[some], y[some]) for some in (pilot, unseen))
+        tried = {
+            (size, clip): _limit(tests, size, clip, self.alpha, generator)
+            for size in _BATCHES if min(map(len, tests)) >= 4 * size
+            for clip in _CLIPS
+        }  # fmt: skip
+        size, clip = max(tried, key=tried.get) if tried else (_BATCHES[0], _CLIPS[0])
+        limit = _limit(certain, size, clip, self.alpha, generator)
+        used = sum(len(matrix) // size * size for matrix in certain)
+        return Estimate(
+            limit,
+            n=used,
+            method="certified lower limit",
+            settings=f"K = {size}, scores within {clip:g} nats",
+            interval=(limit, math.inf),
+            notes=(
+                f"I is at least this with a probability of {1 - self.alpha:.0%}, whatever the law of the rows; the "
+                f"limit cannot exceed log {size} = {math.log(size):.2f} nats.",
+            ),
+        )
+
+
+def _matrices(critic: Critic, x: Tensor, y: Tensor) -> list[NDArray[np.float32]]:
+    """Scores of all pairs within parts of at most 512 rows, in the order of the rows."""
+    return [
+        scores_of(critic, x[rows], y[rows]).matrix.numpy().astype(np.float32)
+        for rows in np.array_split(np.arange(len(x)), math.ceil(len(x) / _AT_ONCE))
+    ]
+
+
+def _limit(
+    matrices: list[NDArray[np.float32]], size: int, clip: float, alpha: float, generator: np.random.Generator
+) -> float:
+    """The limit, nats, from scores in batches of `size`, divided at random in several ways."""
+    values = []
+    for _ in range(_ORDERS):
+        found = [_values(matrix, size, clip, generator) for matrix in matrices]
+        values.append(generator.permutation(np.concatenate(found)))
+    low, high = math.log(size) - math.log1p((size - 1) * math.exp(2 * clip)), math.log(size)
+    return low + (high - low) * limit_of_mean((np.array(values) - low) / (high - low), alpha)
+
+
+def _values(matrix: NDArray[np.float32], size: int, clip: float, generator: np.random.Generator) -> NDArray[np.float64]:
+    """The InfoNCE value of each of the batches into which the rows are divided at random; rows beyond them are left."""
+    rows = generator.permutation(len(matrix))[: len(matrix) // size * size].reshape(-1, size)
+    scores = torch.from_numpy(matrix[rows[:, :, None], rows[:, None, :]]).double()
+    # a function of x and the unordered batch changes nothing in the shares, and takes room between the clips
+    return infonce(split((scores - scores.mean(-1, keepdim=True)).clamp(-clip, clip))).numpy()
+
+
+def limit_of_mean(values: NDArray[np.float64], alpha: float) -> float:
+    """The lower limit of the mean of independent values in [0, 1], [m] or [orders, m]: above it with probability alpha
+    at most.
+
+    Capital prod_t (1 + lambda_t (v_t - mean)), lambda_t = min(sqrt(2 log(1 / alpha) / (m variance_t)), 1 / (2 mean)),
+    variance_t of the values before t (Waudby-Smith & Ramdas 2024, eqs. 24 to 26). At the true mean its expectation
+    is at most 1, and so is that of the average over orders: the limit is the least mean whose capital is below
+    1 / alpha, found by bisection, because capital falls with the mean. 0 where none is.
+    """
+    values = np.atleast_2d(values)
+    m = values.shape[1]
+    count = np.arange(1, m + 1)
+    means = (0.5 + np.cumsum(values, axis=1)) / (count + 1)
+    spread = (0.25 + np.cumsum((values - means) ** 2, axis=1)) / (count + 1)
+    before = np.hstack([np.full((len(values), 1), 0.25), spread[:, :-1]])
+    stakes = np.sqrt(2 * math.log(1 / alpha) / (m * before))
+
+    def log_capital(mean: float) -> float:
+        staked = np.minimum(stakes, _MOST / mean)
+        each = np.log1p(staked * (values - mean)).sum(axis=1)
+        return float(np.logaddexp.reduce(each) - math.log(len(each)))
+
+    low, high = 0.0, 1.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if log_capital(middle) >= math.log(1 / alpha) else (low, middle)
+    return low
+
+
+METHODS: tuple[Described, ...] = (Certified(),)

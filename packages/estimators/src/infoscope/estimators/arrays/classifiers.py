@@ -1,0 +1,50 @@
+"""Labels by classifiers: what a family of them can use of one side about the label on the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from infoscope.estimators.arrays.protocol import LABELS, Described, Pairs
+from infoscope.estimators.classifier import cross_fit
+from infoscope.estimators.result import Estimate
+
+
+@dataclass(frozen=True)
+class Classifier(Described):
+    """V-information of the label given the other side: entropy of the frequencies less held-out, calibrated log loss.
+
+    The label is the side that is categories alone; y where both are. Categories on the other side are columns of 0 and
+    1.
+
+    family  a name in `families.FAMILIES`, or any object that `families.as_family` takes; several: each fold takes the
+            best one in calibration
+    folds   at least 3; the calibration needs folds (folds + 1) / 2 fits
+
+    ValueError also: a label that is on fewer than two rows or groups.
+    """
+
+    family: Any = "logistic"
+    folds: int = 5
+
+    name: ClassVar[str] = "classifier"
+    takes: ClassVar[str] = LABELS
+    limit: ClassVar[str] = "lower bound, usable by the family"
+    cost: ClassVar[str] = "that of 15 fits"
+    source: ClassVar[str] = "Xu et al. 2020, definition 2"
+
+    def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
+        self.require(pairs)
+        label, seen = (pairs.y, pairs.x) if pairs.y.kind == "discrete" else (pairs.x, pairs.y)
+        block = seen.continuous
+        if seen.codes is not None:
+            block = np.hstack([block, np.eye(seen.categories)[seen.codes]])
+        found = cross_fit(
+            {"z": block}, {"label": label.codes}, pairs.groups, self.family, self.folds, generator=generator
+        )
+        return replace(found.information("z", "label"), method=f"V-information of {found.family}")
+
+
+METHODS: tuple[Described, ...] = (Classifier(),)

@@ -1,0 +1,373 @@
+"""Critics on arrays: any bound of `neural.bounds`, trained, stopped and read out on three different parts of the rows.
+
+Every row is held out once. On the others a critic climbs its objective; a fifth of them judge it, and the weights of
+the best smoothed judgement are kept (the rule of Abdelaleem, Martini & Nemenman 2025, 2506.00330, by the objective and
+not by the report: a report that is no bound can rise without end). Batches hold one row of a group at most, so that
+every off-diagonal score is of independent rows: derangements, never shuffles that leave true pairs (2305.20025).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
+from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
+from infoscope.estimators.checks import require_int
+from infoscope.estimators.matmul import threads_for
+from infoscope.estimators.neural.bounds import Bound, Scores, as_bound, split
+from infoscope.estimators.neural.critics import Critic, make_critic
+from infoscope.estimators.neural.training import Training
+from infoscope.estimators.result import Estimate
+
+_EVALUATIONS = 40  # of the longest training
+_SMOOTHED = 3  # judgements, one of which is at either side
+_AT_ONCE = 2048  # rows of a read-out: 32 MiB of scores
+_BLOCKS = 20  # of a held-out part, left out in turn for its error
+_FEWEST = 16  # independent rows of a batch, or of a read-out
+_LIMITS = {
+    "nwj": "lower bound; I with a rich critic",
+    "js": "I - 1/e nats with a rich critic",
+    "infonce": "lower bound, at most log K",
+    "dv": "lower bound up to the bias of a log of a mean; I with a rich critic",
+    "mine": "lower bound up to the bias of a log of a mean; I with a rich critic",
+    "flo": "lower bound, at most about log K",
+}
+_SOURCES = {
+    "nwj": "Nguyen et al. 2010; Poole et al. 2019",
+    "js": "Poole et al. 2019",
+    "infonce": "van den Oord et al. 2018, eq. 4",
+    "dv": "Donsker & Varadhan 1983",
+    "mine": "Belghazi et al. 2018",
+    "infonce-anchor": "Ryu et al. 2026 (2510.25983)",
+    "flo": "Guo et al. 2022 (2107.01131)",
+    "dime-kl": "Letizia et al. 2024 (2305.20025)",
+    "dime-gan": "Letizia et al. 2024 (2305.20025)",
+    "dime-hellinger": "Letizia et al. 2024 (2305.20025)",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class CriticEstimate(Estimate):
+    """An estimate by critics, and how they were trained.
+
+    curve  a row for every judgement: fold, restart, step, training (the mean report on the batches since the last one,
+           nats), judged (the objective on unseen rows), kept (whether the weights of this step were taken)
+    """
+
+    curve: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class CriticMethod(Described):
+    """A bound on critics trained on some of the rows and read out on the others, cross-fitted.
+
+    bound          a name (any of `BOUNDS`, smile-<clip> for every clip) or a Bound
+    critic         separable, joint, bilinear or inner (`make_critic`), with depth, width and embed
+    steps          of the longest training of a fold; it ends before where the last quarter of them brought nothing
+    batch          pairs of a step, fewer where there are fewer rows
+    learning_rate  of Adam
+    folds          every row is held out once
+    restarts       trainings of a fold; the one that unseen rows judge best is read out
+    margins        of the columns (`Preparation.fit`)
+    components     leading principal components kept of each side; None: the columns as they are
+    """
+
+    bound: str | Bound = "infonce-anchor"
+    critic: str = "separable"
+    depth: int = 1
+    width: int = 128
+    embed: int = 32
+    steps: int = 2000
+    batch: int = 128
+    learning_rate: float = 5e-4
+    folds: int = 5
+    restarts: int = 1
+    margins: str = "auto"
+    components: int | None = None
+
+    takes: ClassVar[str] = ANY
+    cost: ClassVar[str] = "steps, n of a read-out; 12 s"
+
+    @property
+    def name(self) -> str:
+        return as_bound(self.bound).name
+
+    @property
+    def limit(self) -> str:
+        default = "I up to its clip, with a rich critic" if self.name.startswith("smile") else "I with a rich critic"
+        return _LIMITS.get(self.name, default)
+
+    @property
+    def source(self) -> str:
+        default = "Song & Ermon 2020" if self.name.startswith("smile") else "a bound of your own"
+        return _SOURCES.get(self.name, default)
+
+    def estimate(self, pairs: Pairs, generator: np.random.Generator) -> CriticEstimate:
+        for name, least in (("steps", 1), ("batch", 2), ("restarts", 1)):
+            require_int(name, getattr(self, name), least)
+        bound, parts = as_bound(self.bound), []
+        with threads_for(self.work(pairs.x.dim + pairs.y.dim)):
+            for fold, part in enumerate(splits(pairs, self.folds, generator)):
+                parts.append(self._fold(fold, bound, pairs, part, generator))
+        return _together(self, bound, pairs, parts)
+
+    def work(self, columns: int) -> int:
+        """The multiplications by which a thread more is worth its waiting: a sixteenth of those of a step's layer."""
+        return self.batch * self.width * max(self.batch, self.width, columns) // 16
+
+    def _fold(self, fold: int, bound: Bound, pairs: Pairs, part: Split, generator: np.random.Generator) -> _Fold:
+        sides = []
+        for side in (pairs.x, pairs.y):
+            prepared = Preparation.fit(side, part.seen, self.margins, self.components)(side)
+            sides.append(torch.from_numpy(prepared.astype(np.float32)))
+        training = Rows(*(side[part.training] for side in sides), pairs.units[part.training])
+        stopping, held = (
+            list(_independent(pairs.units[rows], [side[rows] for side in sides], generator))
+            for rows in (part.stopping, part.held)
+        )
+        fits = [self.fit(bound, training, stopping, generator) for _ in range(self.restarts)]
+        best = max(fits, key=lambda fit: fit.judged)
+        curves = [fit.curve.assign(fold=fold, restart=number) for number, fit in enumerate(fits)]
+        return _Fold.read(bound, best.critic, held, pairs.units[part.held], pd.concat(curves), generator)
+
+    def fit(self, bound: Bound, rows: Rows, stopping: list[Batch], generator: np.random.Generator) -> Fit:
+        """A critic trained on `rows` and stopped early by what its objective is worth on `stopping`."""
+        draws = torch_generator(generator)
+        critic = make_critic(
+            self.critic, rows.dim_x, rows.dim_y, self.depth, self.width, self.embed, generator=draws,
+            second=bound.objective.second is not None,
+        )  # fmt: skip
+        if not any(True for _ in critic.parameters()):
+            return Fit(critic, _judge(bound, critic, stopping), pd.DataFrame({"step": [0], "kept": [True]}))
+        training = Training(
+            rows, critic, bound, self.steps, batch=min(self.batch, rows.units), learning_rate=self.learning_rate,
+            generator=draws,
+        )  # fmt: skip
+        pause = math.ceil(self.steps / _EVALUATIONS)
+        curve, weights = [(0, math.nan, _judge(bound, critic, stopping))], [_weights_of(critic)]
+        while training.done < training.total:
+            before = training.done
+            training.advance(pause)
+            reported = float(training.trace.values[0, before:].mean())
+            curve.append((training.done, reported, _judge(bound, critic, stopping)))
+            weights.append(_weights_of(critic))
+            best = _best([judged for *_, judged in curve])
+            if len(curve) - 1 - best > _EVALUATIONS // 4:
+                break
+        best = _best([judged for *_, judged in curve])
+        critic.load_state_dict(weights[best])
+        table = pd.DataFrame(curve, columns=["step", "training", "judged"])
+        return Fit(critic, curve[best][2], table.assign(kept=np.arange(len(curve)) == best))
+
+
+Batch = tuple[Tensor, Tensor, NDArray[np.intp]]  # x, y and the places of independent rows
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A trained critic, what its objective is worth on the rows that stopped it, and its curve."""
+
+    critic: Critic
+    judged: float
+    curve: pd.DataFrame
+
+
+class Rows:
+    """Rows of two arrays as a source of pairs: a batch holds different rows, at most one of a unit."""
+
+    def __init__(self, x: Tensor, y: Tensor, units: NDArray[np.intp]) -> None:
+        """x [n, dim_x], y [n, dim_y], units [n] of rows that depend on one another. ValueError: fewer than 16 units."""
+        codes = np.unique(units, return_inverse=True)[1]
+        sizes = np.bincount(codes)
+        self.units = len(sizes)
+        if self.units < _FEWEST:
+            raise ValueError(
+                f"groups must be at least {_FEWEST} among the rows that train a critic, got {self.units}: use a method "
+                "without negatives, such as ksg."
+            )
+        order = torch.from_numpy(np.argsort(codes, kind="stable"))
+        self._x, self._y = x[order], y[order]
+        self._sizes = None if sizes.max() == 1 else torch.from_numpy(sizes)
+        self._starts = torch.from_numpy(np.cumsum(sizes) - sizes)
+
+    @property
+    def dim_x(self) -> int:
+        return self._x.shape[1]
+
+    @property
+    def dim_y(self) -> int:
+        return self._y.shape[1]
+
+    def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> tuple[Tensor, Tensor]:
+        """n different rows, at most `units`; of several rows of a unit, one."""
+        if self._sizes is None:
+            chosen = _different(n, self.units, generator)
+        else:  # a unit by its size, so that every row counts alike
+            units = torch.multinomial(self._sizes.double(), n, generator=generator)
+            within = torch.rand(n, generator=generator, dtype=torch.float64) * self._sizes[units]
+            chosen = self._starts[units] + within.long()
+        return self._x[chosen].to(device), self._y[chosen].to(device)
+
+
+def _different(n: int, among: int, generator: torch.Generator) -> Tensor:
+    """n different numbers below `among` [n]."""
+    if 4 * n * n > among:
+        return torch.randperm(among, generator=generator)[:n]
+    while True:  # a permutation of a million rows takes longer than a step
+        chosen = torch.randint(among, (n,), generator=generator)
+        if len(chosen.unique()) == n:
+            return chosen
+
+
+def _independent(units: NDArray[np.intp], sides: list[Tensor], generator: np.random.Generator) -> Iterator[Batch]:
+    """All rows in batches of at most 2,048 that hold one row of a unit. ValueError: such batches are too small."""
+    order = generator.permutation(len(units))
+    _, codes = np.unique(units[order], return_inverse=True)
+    by_unit = np.argsort(codes, kind="stable")
+    first = np.searchsorted(codes[by_unit], codes[by_unit])
+    layer = np.empty(len(units), np.intp)
+    layer[by_unit] = np.arange(len(units)) - first  # which of its unit's rows it is
+    batches = []
+    for number in range(int(layer.max()) + 1):
+        rows = order[layer == number]
+        batches += [rows] if len(rows) < 2 else np.array_split(rows, math.ceil(len(rows) / _AT_ONCE))
+    usable = [rows for rows in batches if len(rows) >= _FEWEST]
+    if sum(map(len, usable)) < 0.9 * len(units):
+        raise ValueError(
+            f"groups must be many and of like sizes for a critic, whose batches hold one row of a group: got "
+            f"{codes.max() + 1} groups for {len(units)} rows; use a method without negatives, such as ksg."
+        )
+    for rows in usable:
+        yield sides[0][rows], sides[1][rows], rows
+
+
+def scores_of(critic: Critic, x: Tensor, y: Tensor) -> Scores:
+    """The scores of all pairs of rows, float64, because exp of a float32 overflows at 88 nats."""
+    with torch.no_grad():
+        second = critic.second_scores(x, y)
+        return split(critic(x, y).double(), None if second is None else second.double())
+
+
+def _judge(bound: Bound, critic: Critic, batches: list[Batch]) -> float:
+    sizes = [len(rows) for *_, rows in batches]
+    found = [float(bound.objective.judge(scores_of(critic, x, y))) for x, y, _ in batches]
+    return float(np.average(found, weights=sizes))
+
+
+def _best(judged: list[float]) -> int:
+    """The place of the greatest mean of three judgements in a row; what is not finite is worst."""
+    values = np.where(np.isfinite(judged), judged, -np.inf)
+    half = _SMOOTHED // 2
+    with np.errstate(invalid="ignore"):
+        smooth = [values[max(0, i - half) : i + half + 1].mean() for i in range(len(values))]
+    return int(np.argmax(smooth))
+
+
+def _weights_of(critic: Critic) -> dict[str, Tensor]:
+    return {name: value.clone() for name, value in critic.state_dict().items()}
+
+
+@dataclass(frozen=True, eq=False)
+class _Fold:
+    """What one held-out part gave: its estimate, how it moves when a block is left out, and the scores of its pairs."""
+
+    value: float
+    influence: NDArray[np.float64]
+    rows: int
+    largest: int
+    pairs: NDArray[np.float64]
+    places: NDArray[np.intp]
+    curve: pd.DataFrame
+
+    @classmethod
+    def read(
+        cls,
+        bound: Bound,
+        critic: Critic,
+        batches: list[Batch],
+        units: NDArray[np.intp],
+        curve: pd.DataFrame,
+        generator: np.random.Generator,
+    ) -> _Fold:
+        """The bound's report on the held-out rows, and its jackknife over 20 blocks of whole units."""
+        names, codes = np.unique(units, return_inverse=True)
+        blocks = min(_BLOCKS, len(names))
+        block = (generator.permutation(len(names)) % blocks)[codes]
+        without, whole, pairs = np.zeros((blocks, 2)), np.zeros(2), []
+        for x, y, rows in batches:
+            scores = scores_of(critic, x, y)
+            whole += len(rows) * np.array([float(bound.estimate(scores)), 1.0])
+            pairs.append(scores.pairs.numpy())
+            for number in range(blocks):
+                kept = torch.from_numpy(np.flatnonzero(block[rows] != number))
+                second = None if scores.second is None else scores.second[kept]
+                part = split(scores.matrix[kept[:, None], kept], second)
+                without[number] += len(kept) * np.array([float(bound.estimate(part)), 1.0])
+        jackknifed = without[:, 0] / without[:, 1]
+        influence = math.sqrt((blocks - 1) / blocks) * (jackknifed.mean() - jackknifed)
+        sizes = [len(rows) for *_, rows in batches]
+        places = np.concatenate([rows for *_, rows in batches])
+        value = whole[0] / whole[1]
+        return cls(value, influence, int(whole[1]), max(sizes), np.concatenate(pairs), places, curve)
+
+
+def _together(method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fold]) -> CriticEstimate:
+    """The mean over held-out parts. Its variance is that of the draw of rows, by the jackknife, and what folds differ
+    by beyond that, which is the training's; degrees of freedom by Welch and Satterthwaite.
+    """
+    shares = np.array([fold.rows for fold in folds]) / sum(fold.rows for fold in folds)
+    values = np.array([fold.value for fold in folds])
+    influence = np.concatenate([share * fold.influence for share, fold in zip(shares, folds)])
+    sampling = float(np.sum(influence**2))
+    own = np.array([np.sum(fold.influence**2) for fold in folds])
+    training = float(max(0.0, values.var(ddof=1) - own.mean()) * np.sum(shares**2))
+    free = len(influence) - len(folds), len(folds) - 1
+    variance = sampling + training
+    degrees = variance**2 / (sampling**2 / free[0] + training**2 / free[1]) if variance > 0 else math.nan
+    largest = max(fold.largest for fold in folds)
+    found: dict[str, Any] = {
+        "value": float(shares @ values),
+        "standard_error": math.sqrt(variance) if math.isfinite(variance) else math.nan,
+        "n": sum(fold.rows for fold in folds),
+        "method": f"{bound.name}, {method.critic} critic",
+        "settings": f"{len(folds)} folds, {method.restarts} training{'s' * (method.restarts > 1)} each, batches of "
+        f"{method.batch}, read out on {largest:,} rows",
+        "units": len(np.unique(pairs.units)),
+        "degrees": degrees,
+    }
+    return CriticEstimate(**found, notes=_notes(bound, values, largest), curve=_curve(folds))
+
+
+def _curve(folds: list[_Fold]) -> pd.DataFrame:
+    table = pd.concat([fold.curve for fold in folds], ignore_index=True)
+    return table[["fold", "restart", *(name for name in table if name not in ("fold", "restart"))]]
+
+
+def _notes(bound: Bound, values: NDArray[np.float64], largest: int) -> tuple[str, ...]:
+    notes = [f"The folds' estimates are {values.min():.3g} to {values.max():.3g} nats."]
+    ceiling = math.log(largest)
+    if bound.name == "js":
+        notes.append("js reports nwj's formula at the log ratio: with a perfect critic, I - 1/e nats.")
+    if bound.name in ("infonce", "flo"):
+        notes.append(f"It cannot exceed log {largest:,} = {ceiling:.2f} nats, the rows of a read-out.")
+    if not np.isfinite(values).all():
+        notes.append(f"The estimates of {(~np.isfinite(values)).sum()} of {len(values)} folds are not finite.")
+    return tuple(notes)
+
+
+METHODS: tuple[CriticMethod, ...] = tuple(
+    CriticMethod(name)
+    for name in (
+        "infonce-anchor", "smile-5", "smile-1", "smile-inf", "infonce", "nwj", "js", "dv", "mine", "flo", "dime-kl",
+        "dime-gan", "dime-hellinger",
+    )
+)  # fmt: skip

@@ -1,0 +1,427 @@
+"""Density networks q(y | x) and q(y), and what five papers make of them.
+
+    ba      mean log q(y|x) + H(y)                                   Barber & Agakov 2003
+    doe     mean log q(y|x) - mean log q(y)                          McAllester & Stratos 2020
+    club    mean log q(y|x) - mean log q(y|x') of other rows' x'     Cheng et al. 2020
+    l1out   mean of log q(y|x) - log of the mean q(y|x')             Poole et al. 2019
+    njee    doe of columns cut into bins, each by a classifier       Shalev, Painsky & Ben-Gal 2022
+
+The law of columns is a chain: each column, given x and those before it, is a mixture of Gaussians, or a table of bins.
+Categories come first, by their log odds. q(y|x) begins as the fitted q(y), so where stopping finds nothing in x, the
+two stay equal. Means are over rows that neither has seen.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field, replace
+from math import log, pi
+from typing import ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from infoscope.estimators.arrays.chains import Chain
+from infoscope.estimators.arrays.fitting import Schedule, evaluated
+from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
+from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
+from infoscope.estimators.checks import require_int
+from infoscope.estimators.knn import estimators as knn
+from infoscope.estimators.result import Estimate, mean_of
+from infoscope.estimators.variables import Variable
+
+CHAIN, DIAGONAL = "chain", "diagonal"
+AUTO = "auto"
+_LEAST_SCALE = 1e-3  # of a mixture's component: repeated values would draw it to 0
+_RARE = 0.5  # rows that are added to every category, so that none has probability 0
+
+
+class Mixtures(nn.Module):
+    """log density of numbers: a mixture of Gaussians for each column given those before it, or one of all columns.
+
+    Each column has a shift and a stretch that all components share: what moves the whole law is learnt once.
+    """
+
+    def __init__(self, before: int, columns: int, components: int, width: int, diagonal: bool, draw: torch.Generator):
+        super().__init__()
+        self.before, self.components, self.diagonal = before, components, diagonal
+        each = columns if diagonal else 1  # columns that one mixture is of
+        spread = torch.linspace(-1.0, 1.0, components) if components > 1 else torch.zeros(1)
+        means = spread[:, None].expand(components, each)
+        if diagonal:
+            means = torch.empty(components, each).uniform_(-1.0, 1.0, generator=draw)
+        start = [torch.zeros(components), means.flatten(), torch.full((components * each,), 0.5), torch.zeros(2 * each)]
+        start = torch.cat(start)
+        self.shifts = range(len(start) - 2 * each, len(start) - each)  # among the outputs
+        self.chain = Chain(before + (1 if diagonal else columns), len(start), width, draw)
+        self.chain.biases[2].data.copy_(start.repeat(self.chain.columns))
+
+    def forward(self, first: Tensor, numbers: Tensor, context: Tensor | None) -> Tensor:
+        """[m] of what comes before [m, b], numbers [m, d] and a context [m, c]."""
+        if self.diagonal:  # one more column, which sees what is before alone
+            found, values = self.chain(torch.cat([first, numbers[:, :1]], 1), context)[:, -1:], numbers[:, None]
+        else:
+            found, values = self.chain(torch.cat([first, numbers], 1), context)[:, self.before :], numbers[:, :, None]
+        size, each = self.components, values.shape[2]  # values [m, mixtures, each]
+        logits, means, scales, common = found.split([size, size * each, size * each, 2 * each], 2)
+        shift, stretch = common.unflatten(2, (2, each)).unbind(2)
+        stretch = 2.0 * torch.tanh(stretch / 2.0)
+        values = (values - shift) * (-stretch).exp()
+        parts = _log_normal(values[:, :, None], *(part.unflatten(2, (size, each)) for part in (means, scales)))
+        return ((logits.log_softmax(2) + parts.sum(3)).logsumexp(2) - stretch.sum(2)).sum(1)
+
+
+def _log_normal(values: Tensor, means: Tensor, scales: Tensor) -> Tensor:
+    """log density of a normal law whose standard deviation is a softplus of `scales`."""
+    scales = _LEAST_SCALE + functional.softplus(scales)
+    return -0.5 * ((values - means) / scales) ** 2 - scales.log() - 0.5 * log(2 * pi)
+
+
+class Bins(nn.Module):
+    """log probability of the bin of each column, given the columns before it: a chain of classifiers."""
+
+    def __init__(self, before: int, counts: NDArray, width: int, draw: torch.Generator):
+        super().__init__()
+        self.before = before
+        self.chain = Chain(before + len(counts), counts.shape[1], width, draw)
+        frequencies = np.where(counts > 0, counts, _RARE)
+        start = np.log(frequencies / frequencies.sum(1, keepdims=True))
+        self.chain.biases[2].data.view(self.chain.columns, -1)[before:] = torch.as_tensor(start, dtype=torch.float32)
+        self.chain.out.data.mul_(0.1)  # near the frequencies at first
+
+    def forward(self, first: Tensor, scores: Tensor, bins: Tensor, context: Tensor | None) -> Tensor:
+        """[m] of what comes before [m, b], the scores and numbers of the bins [m, d], and a context [m, c]."""
+        found = self.chain(torch.cat([first, scores], 1), context)[:, self.before :].log_softmax(2)
+        return found.gather(2, bins[:, :, None]).sum((1, 2))
+
+
+class Labels(nn.Module):
+    """log probability of categories, which begins at their frequencies."""
+
+    def __init__(self, counts: NDArray, width: int, draw: torch.Generator) -> None:
+        super().__init__()
+        self.chain = Chain(1, len(counts), width, draw)
+        frequencies = torch.as_tensor(counts + _RARE, dtype=torch.float32)
+        self.chain.biases[2].data.copy_((frequencies / frequencies.sum()).log())
+        nn.init.zeros_(self.chain.out)
+
+    def forward(self, codes: Tensor, context: Tensor | None) -> Tensor:
+        """[m] of codes [m] and a context [m, c]."""
+        found = self.chain(torch.zeros(len(codes), 1), context)[:, 0].log_softmax(1)
+        return found.gather(1, codes[:, None])[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Every row as the networks take it: context [n, c]; of the side that is predicted numbers [n, d], bins of them
+    where they are cut, codes [n] and these as columns of 0 and 1 [n, b].
+    """
+
+    context: Tensor
+    numbers: Tensor
+    bins: Tensor | None
+    codes: Tensor | None
+    first: Tensor
+
+
+class Density(nn.Module):
+    """log q of one side's categories and numbers, given the other or not."""
+
+    def __init__(self, labels: Labels | None, numbers: Mixtures | Bins | None) -> None:
+        super().__init__()
+        self.labels, self.numbers = labels, numbers
+
+    def given(self, inputs: int, draw: torch.Generator) -> Density:
+        """A copy that takes a context and does not use it yet."""
+        copies = [None if part is None else _given(part, inputs, draw) for part in (self.labels, self.numbers)]
+        return Density(*copies)
+
+    def forward(self, sample: Sample, rows: Tensor, others: Tensor | None = None) -> Tensor:
+        """log q [m], nats, of `rows` given their own context, or that of the rows `others`."""
+        conditional = any(part is not None and part.chain.context is not None for part in (self.labels, self.numbers))
+        context = sample.context[rows if others is None else others] if conditional else None
+        found = 0.0 if self.labels is None else self.labels(sample.codes[rows], context)
+        if isinstance(self.numbers, Bins):
+            found = found + self.numbers(sample.first[rows], sample.numbers[rows], sample.bins[rows], context)
+        elif self.numbers is not None:
+            found = found + self.numbers(sample.first[rows], sample.numbers[rows], context)
+        return found
+
+
+def _given(part: nn.Module, inputs: int, draw: torch.Generator) -> nn.Module:
+    copied = copy.deepcopy(part)
+    copied.chain = part.chain.given(inputs, draw, part.shifts if isinstance(part, Mixtures) else None)
+    return copied
+
+
+@dataclass(frozen=True)
+class Densities(Described):
+    """Base: fits q(y) and q(y|x) on the training rows of each fold and asks them about the held-out ones.
+
+    predict     which side's law is fitted: x, y, or auto: the side that is categories alone, else that of fewer columns
+    covariance  chain: every column given those before it; diagonal: a mixture of all columns, independent within each
+                component
+    components  Gaussians of a mixture
+    width       units of a hidden layer
+    margins     scaled, rank, given or auto (`Preparation.fit`)
+    schedule    of the trainings (`Schedule`)
+    """
+
+    predict: str = AUTO
+    covariance: str = CHAIN
+    components: int = 4
+    width: int = 64
+    folds: int = 4
+    margins: str = AUTO
+    schedule: Schedule = field(default_factory=lambda: Schedule(learning_rate=2e-3))
+
+    takes: ClassVar[str] = ANY
+    called: ClassVar[str]
+    noted: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        require_int("components", self.components, 1)
+        require_int("width", self.width, 1)
+        for setting, value, valid in (
+            ("predict", self.predict, (AUTO, "x", "y")),
+            ("covariance", self.covariance, (CHAIN, DIAGONAL)),
+        ):
+            if value not in valid:
+                raise ValueError(f"{setting} must be one of {', '.join(valid)}, got {value!r}.")
+
+    def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
+        self.require(pairs)
+        side = predicted(pairs, self.predict)
+        seen, target = (pairs.x, pairs.y) if side == "y" else (pairs.y, pairs.x)
+        values = np.empty(pairs.n)
+        for split in splits(pairs, self.folds, generator):
+            own = np.random.default_rng(int(generator.integers(2**63)))
+            sample, counts, numbers = self._sample(seen, target, split)
+            marginal, conditional = self._fitted(sample, counts, numbers, split, torch_generator(own))
+            values[split.held] = self._values(sample, marginal, conditional, pairs, split, own)
+        return mean_of(
+            values, pairs.groups, method=self.called, settings=f"q of {side}, {self.folds} folds", notes=self.noted
+        )
+
+    def _sample(self, seen: Variable, target: Variable, split: Split) -> tuple[Sample, NDArray | None, NDArray | None]:
+        """All rows, prepared by the training rows; their counts by category; those by column and bin where cut."""
+        context = Preparation.fit(seen, split.training, self.margins)(seen)
+        bare = replace(target, codes=None, categories=1)
+        numbers = Preparation.fit(bare, split.training, self.margins)(bare)
+        first, codes, counts = np.empty((target.n, 0)), None, None
+        if target.codes is not None:
+            first = np.eye(target.categories)[target.codes]
+            counts = np.bincount(target.codes[split.training], minlength=target.categories)
+            codes = torch.as_tensor(target.codes, dtype=torch.int64)
+        numbers, bins, of_bins = self._cut(numbers, split)
+        as_floats = (torch.as_tensor(part, dtype=torch.float32) for part in (context, numbers, first))
+        context, numbers, first = as_floats
+        return Sample(context, numbers, bins, codes, first), counts, of_bins
+
+    def _cut(self, numbers: NDArray, split: Split) -> tuple[NDArray, Tensor | None, NDArray | None]:
+        """The numbers [n, d] as they are modelled, their bins, and how many training rows each column has in each."""
+        return numbers, None, None
+
+    def _fitted(
+        self, sample: Sample, counts: NDArray | None, of_bins: NDArray | None, split: Split, draw: torch.Generator
+    ) -> tuple[Density, Density]:
+        """q(y) and q(y|x)."""
+        labels = None if counts is None else Labels(counts, self.width, draw)
+        columns, before, numbers = sample.numbers.shape[1], sample.first.shape[1], None
+        if of_bins is not None and columns:
+            numbers = Bins(before, of_bins, self.width, draw)
+        elif columns:
+            numbers = Mixtures(before, columns, self.components, self.width, self.covariance == DIAGONAL, draw)
+        training, stopping = torch.as_tensor(split.training), torch.as_tensor(split.stopping)
+        marginal = Density(labels, numbers)
+        if columns and not (isinstance(numbers, Bins) and columns == 1 and not before):  # else frequencies are the fit
+            self.schedule.fit(marginal, lambda rows: -marginal(sample, rows), training, stopping, draw)
+        conditional = marginal.given(sample.context.shape[1], draw)
+        for name, parameter in conditional.named_parameters():
+            parameter.requires_grad_(name.endswith("direct"))
+        for _ in range(2):  # linear shifts first: in many columns the rest learns noise sooner than law
+            self.schedule.fit(conditional, lambda rows: -conditional(sample, rows), training, stopping, draw)
+            conditional.requires_grad_(True)
+        return marginal, conditional
+
+    def _values(
+        self,
+        sample: Sample,
+        marginal: Density,
+        conditional: Density,
+        pairs: Pairs,
+        split: Split,
+        generator: np.random.Generator,
+    ) -> NDArray[np.float64]:
+        """What each held-out row adds [m], nats."""
+        raise NotImplementedError
+
+
+def predicted(pairs: Pairs, side: str) -> str:
+    """x or y: the side whose law is fitted. Labels are the easiest, then few columns: what is not modelled is lost."""
+    if side != AUTO:
+        return side
+    size = {name: (one.dim > 0, one.dim) for name, one in (("x", pairs.x), ("y", pairs.y))}
+    return "x" if size["x"] < size["y"] else "y"
+
+
+def _asked(density: Density, sample: Sample, rows: NDArray) -> NDArray[np.float64]:
+    return evaluated(lambda some: density(sample, some), torch.as_tensor(rows)).numpy()
+
+
+@dataclass(frozen=True)
+class DifferenceOfEntropies(Densities):
+    """Cross-entropy of q(y) less that of q(y|x)."""
+
+    name: ClassVar[str] = "doe"
+    limit: ClassVar[str] = "I, if the family of densities holds the law"
+    cost: ClassVar[str] = "n times epochs; 23 s"
+    source: ClassVar[str] = "McAllester & Stratos 2020, difference of entropies"
+    called: ClassVar[str] = "DoE"
+    noted: ClassVar[tuple[str, ...]] = ()
+
+    def _values(self, sample, marginal, conditional, pairs, split, generator):
+        return _asked(conditional, sample, split.held) - _asked(marginal, sample, split.held)
+
+
+@dataclass(frozen=True)
+class BarberAgakov(Densities):
+    """H(y), by Kozachenko & Leonenko's neighbours or by counts, less the cross-entropy of q(y|x).
+
+    ValueError also: numbers on the predicted side that repeat more than `k` times.
+    """
+
+    k: int = 5
+
+    name: ClassVar[str] = "ba"
+    limit: ClassVar[str] = "lower bound"
+    cost: ClassVar[str] = "n times epochs; 25 s"
+    source: ClassVar[str] = "Barber & Agakov 2003, lower bound; Kozachenko & Leonenko 1987 for H(y)"
+    called: ClassVar[str] = "Barber-Agakov"
+    noted: ClassVar[tuple[str, ...]] = (
+        "A lower bound only up to the error of the entropy by neighbours or counts, which grows with the columns.",
+    )
+
+    def _values(self, sample, marginal, conditional, pairs, split, generator):
+        codes = None if sample.codes is None else sample.codes.numpy().astype(np.intp)
+        side = Variable(sample.numbers.double().numpy(), codes, 1 if codes is None else int(codes.max()) + 1)
+        try:
+            found = knn.entropy(side, self.k, standardise=False, groups=pairs.groups, local=True)
+        except ValueError as error:
+            raise ValueError(f"method must fit x and y: {self.name} needs the entropy of one side; {error}") from None
+        entropy = found.local[split.held]
+        entropy[np.isnan(entropy)] = np.nanmean(found.local)  # of rows alone in their category
+        return _asked(conditional, sample, split.held) + entropy
+
+
+@dataclass(frozen=True)
+class Club(Densities):
+    """Contrastive log-ratio: log q of each row's own pair less the mean over other rows' x; no row is its own other.
+
+    others  how many other rows of its fold each row is compared with
+    """
+
+    others: int = 64
+
+    name: ClassVar[str] = "club"
+    limit: ClassVar[str] = "upper bound, if q is right"
+    cost: ClassVar[str] = "n times epochs, n times others"
+    source: ClassVar[str] = "Cheng et al. 2020, vCLUB"
+    called: ClassVar[str] = "vCLUB"
+    noted: ClassVar[tuple[str, ...]] = ("An upper bound only if the fitted q(y|x) is right.",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_int("others", self.others, 1)
+
+    def _values(self, sample, marginal, conditional, pairs, split, generator):
+        logs = self._of_others(sample, conditional, pairs, split, generator)
+        return _asked(conditional, sample, split.held) - np.nanmean(logs, axis=0)
+
+    def _of_others(
+        self, sample: Sample, conditional: Density, pairs: Pairs, split: Split, generator: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """log q(y | x') [others, m] of the held-out rows, nan where x' is of the same group.
+
+        ValueError: a held-out row with no row of another group beside it.
+        """
+        order = generator.permutation(len(split.held))
+        mates = np.empty_like(order)
+        logs = np.full((min(self.others, len(order) - 1), len(order)), np.nan)
+        for shift, log_q in enumerate(logs, 1):
+            mates[order] = np.roll(order, shift)
+            apart = pairs.units[split.held[mates]] != pairs.units[split.held]
+            if apart.any():
+                rows = (torch.as_tensor(split.held[some][apart]) for some in (slice(None), mates))
+                with torch.no_grad():
+                    log_q[apart] = conditional(sample, *rows).double().numpy()
+        if np.isnan(logs).all(axis=0).any():
+            raise ValueError(
+                f"groups must be at least two among the rows that {self.name} compares with one another, got a row "
+                "with its own group only; use fewer folds."
+            )
+        return logs
+
+
+@dataclass(frozen=True)
+class LeaveOneOut(Club):
+    """log q of each row's own pair less the log of the mean q over other rows' x. Settings as those of `Club`."""
+
+    others: int = 256
+
+    name: ClassVar[str] = "l1out"
+    source: ClassVar[str] = "Poole et al. 2019, leave-one-out upper bound"
+    called: ClassVar[str] = "L1Out"
+
+    def _values(self, sample, marginal, conditional, pairs, split, generator):
+        logs = self._of_others(sample, conditional, pairs, split, generator)
+        compared = (~np.isnan(logs)).sum(axis=0)
+        mean = np.logaddexp.reduce(np.where(np.isnan(logs), -np.inf, logs), axis=0) - np.log(compared)
+        return _asked(conditional, sample, split.held) - mean
+
+
+@dataclass(frozen=True)
+class JointEntropies(Densities):
+    """Cross-entropies of y cut into bins, by a chain of classifiers without x and with it.
+
+    Of categories it is H(y) - CE, what the classifier can use of x about y, a lower bound. Of numbers it is about the
+    bins, which hold less than the numbers do.
+
+    bins  of equally many training rows, for each column of numbers
+    """
+
+    bins: int = 16
+
+    name: ClassVar[str] = "njee"
+    limit: ClassVar[str] = "I of the bins; lower bound where the predicted side is categories or one column"
+    cost: ClassVar[str] = "n times epochs"
+    source: ClassVar[str] = "Shalev, Painsky & Ben-Gal 2022, joint and conditional entropy"
+    called: ClassVar[str] = "NJEE"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_int("bins", self.bins, 2)
+
+    def _cut(self, numbers, split):
+        if not numbers.shape[1]:
+            return numbers, None, None
+        bins, scores = np.empty(numbers.shape, np.int64), np.empty_like(numbers)
+        counts = np.zeros((numbers.shape[1], self.bins), np.int64)
+        shares = np.arange(1, self.bins) / self.bins
+        for place, column in enumerate(numbers.T):
+            edges = np.unique(np.quantile(column[split.training], shares, method="inverted_cdf"))
+            bins[:, place] = np.searchsorted(edges, column)
+            counts[place] = np.bincount(bins[split.training, place], minlength=self.bins)
+            scores[:, place] = (2 * bins[:, place] - len(edges)) / max(len(edges), 1)
+        return scores * np.sqrt(3.0), torch.as_tensor(bins), counts
+
+    def _values(self, sample, marginal, conditional, pairs, split, generator):
+        return _asked(conditional, sample, split.held) - _asked(marginal, sample, split.held)
+
+
+METHODS: tuple[Described, ...] = (
+    BarberAgakov(), DifferenceOfEntropies(), Club(), LeaveOneOut(), JointEntropies(),
+)  # fmt: skip

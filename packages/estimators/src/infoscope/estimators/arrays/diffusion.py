@@ -1,0 +1,224 @@
+"""Diffusion: noise is added to one side, and what the other helps to take it off again, at every level, is information.
+
+With columns y' = a y + s e, a² + s² = 1 and e standard normal noise, level = log(a² / s²), and e(.) the best guess of
+the noise, both methods are one integral over levels:
+
+    minde  I = 1/2 ∫ E |e(y') - e(y' | x)|² d level
+    mmg    I = 1/2 ∫ E |e - e(y')|² - E |e - e(y' | x)|² d level
+
+The first is that of scores, which are -e(.) / s, in MINDE's time: g² / 2 dt is s² / 2 d level. It is never negative, so
+that errors of the networks that differ between the two add to it. The second is equal for the best guesses, and lower
+in expectation the worse the conditional one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import pi
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from infoscope.estimators.arrays.chains import drawn
+from infoscope.estimators.arrays.fitting import Schedule, evaluated
+from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
+from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
+from infoscope.estimators.checks import require_int
+from infoscope.estimators.result import Estimate, mean_of
+from infoscope.estimators.variables import Variable
+
+AUTO = "auto"
+_WAVES = 8  # sines and cosines of the level
+_STEPS = 30  # of a training, at least, between two looks at the rows that stop it
+
+
+class Denoiser(nn.Module):
+    """The guess of the noise in noised columns [m, d] at levels [m, 1], given a context [m, c] or none.
+
+    s y' + a f(y', level, context): f = 0, at which it begins, is right for standard normal columns without a context.
+    What the context adds is a network of its own, which begins with nothing.
+    """
+
+    def __init__(self, columns: int, context: int, width: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.register_buffer("waves", torch.arange(1, _WAVES + 1) * pi / 2)
+        inputs = columns + 2 * _WAVES
+        self.alone = _perceptron(inputs, width, columns, generator)
+        self.added = _perceptron(inputs + context, width, columns, generator)
+
+    def forward(self, noised: Tensor, levels: Tensor, context: Tensor | None) -> Tensor:
+        signal, noise = torch.sigmoid(levels).sqrt(), torch.sigmoid(-levels).sqrt()
+        angle = self.waves * torch.tanh(levels / 4.0)
+        seen = torch.cat([noised, angle.sin(), angle.cos()], 1)
+        found = self.alone(seen)
+        if context is not None:
+            found = found + self.added(torch.cat([seen, context], 1))
+        return noise * noised + signal * found
+
+
+def _perceptron(inputs: int, width: int, outputs: int, generator: torch.Generator) -> nn.Sequential:
+    layers: list[nn.Module] = []
+    for a, b in ((inputs, width), (width, width), (width, outputs)):
+        layers += [drawn(a, b, generator), nn.SiLU()]
+    for parameter in layers[-2].parameters():
+        nn.init.zeros_(parameter)
+    return nn.Sequential(*layers[:-1])
+
+
+@dataclass(frozen=True, eq=False)
+class _Noise:
+    """Levels [n, draws] and noise [n, draws, d] of every row that is asked about, drawn once."""
+
+    levels: Tensor
+    noise: Tensor
+
+
+@dataclass(frozen=True)
+class Minde(Described):
+    """MINDE-c: the squared difference of the scores of one side with the other and without it, over all noise levels.
+
+    Levels are drawn evenly in the logarithm of signal over noise, where the integrand has weight 1/2 throughout: the
+    paper's importance sampling in this variable. The network without a context is trained first, then what the context
+    adds. Categories of a side of both are noised as columns of 0 and 1.
+
+    predict  which side is noised: x, y, or auto: that without categories, then that of fewer columns
+    span     lowest and highest log(signal / noise), in variances; information beyond them is not counted
+    draws    noised copies of every row that is evaluated
+    width    units of a hidden layer
+    margins  scaled, rank, given or auto (`Preparation.fit`)
+    """
+
+    predict: str = AUTO
+    span: tuple[float, float] = (-7.0, 9.0)
+    draws: int = 32
+    width: int = 128
+    folds: int = 2
+    margins: str = AUTO
+    schedule: Schedule = field(default_factory=lambda: Schedule(learning_rate=2e-3, epochs=60))
+
+    name: ClassVar[str] = "minde"
+    takes: ClassVar[str] = ANY
+    limit: ClassVar[str] = "I, within the span of noise; errors of the scores add to it"
+    cost: ClassVar[str] = "n times epochs; 8 s"
+    source: ClassVar[str] = "Franzese et al. 2024, MINDE-c"
+    called: ClassVar[str] = "MINDE"
+
+    def __post_init__(self) -> None:
+        if self.predict not in (AUTO, "x", "y"):
+            raise ValueError(f"predict must be one of {AUTO}, x, y, got {self.predict!r}.")
+        require_int("draws", self.draws, 1)
+        require_int("width", self.width, 1)
+        if not self.span[0] < self.span[1]:
+            raise ValueError(f"span must be a lower and a higher level, got {self.span!r}.")
+
+    def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
+        self.require(pairs)
+        side = self._side(pairs)
+        seen, target = (pairs.x, pairs.y) if side == "y" else (pairs.y, pairs.x)
+        values = np.empty(pairs.n)
+        for split in splits(pairs, self.folds, generator):
+            values[split.held] = self._fold(seen, target, split, torch_generator(generator))
+        return mean_of(
+            values, pairs.groups, method=self.called, settings=f"{side} noised, {self.draws} draws, {self.folds} folds"
+        )
+
+    def _side(self, pairs: Pairs) -> str:
+        """x or y: the side that is noised. ValueError for one of categories alone, which has no scores."""
+        sides = {"x": pairs.x, "y": pairs.y}
+        if self.predict == AUTO:
+            chosen = min("yx", key=lambda name: (not sides[name].dim, sides[name].codes is not None, sides[name].dim))
+        else:
+            chosen = self.predict
+        if not sides[chosen].dim:
+            raise ValueError(
+                f"method must fit the types of x and y: {self.name} noises numbers, got a discrete {chosen}"
+                f"{' and none on the other side' if self.predict == AUTO else ''}."
+            )
+        return chosen
+
+    def _fold(self, seen: Variable, target: Variable, split: Split, draw: torch.Generator) -> np.ndarray:
+        context, columns = (
+            torch.as_tensor(Preparation.fit(side, split.training, self.margins)(side), dtype=torch.float32)
+            for side in (seen, target)
+        )
+        network = Denoiser(columns.shape[1], context.shape[1], self.width, draw)
+        training, stopping = torch.as_tensor(split.training), torch.as_tensor(split.stopping)
+        # noise is new every time: a small sample is worth many turns before the stopping rows are asked
+        often = training.repeat(-(-_STEPS * self.schedule.batch // len(training)))
+        fixed = self._drawn(len(columns), columns.shape[1], draw)  # the same noise after every epoch, and for both
+
+        def errors(rows: Tensor, informed: bool) -> Tensor:
+            levels = self._levels(torch.rand(len(rows), 1, generator=draw))
+            noise = torch.randn(len(rows), columns.shape[1], generator=draw)
+            guess = network(_noised(columns[rows], levels, noise), levels, context[rows] if informed else None)
+            return ((noise - guess) ** 2).sum(1)
+
+        def fixed_errors(rows: Tensor, informed: bool) -> Tensor:
+            return self._each(network, columns, context if informed else None, rows, fixed)[0]
+
+        for informed, part in ((False, network.added), (True, network.alone)):
+            network.requires_grad_(True)
+            part.requires_grad_(False)
+            self.schedule.fit(
+                network,
+                lambda rows, informed=informed: errors(rows, informed),
+                often,
+                stopping,
+                draw,
+                lambda rows, informed=informed: fixed_errors(rows, informed),
+            )
+
+        def values(rows: Tensor) -> Tensor:
+            alone, guess = self._each(network, columns, None, rows, fixed)
+            informed, better = self._each(network, columns, context, rows, fixed)
+            return 0.5 * (self.span[1] - self.span[0]) * self._gain(alone, informed, guess, better)
+
+        return evaluated(values, torch.as_tensor(split.held)).numpy()
+
+    def _gain(self, alone: Tensor, informed: Tensor, guess: Tensor, better: Tensor) -> Tensor:
+        """What a row adds at a level [m], of squared errors [m] and guesses [m, draws, d] without and with context."""
+        return ((guess - better) ** 2).sum(2).mean(1)
+
+    def _drawn(self, rows: int, columns: int, draw: torch.Generator) -> _Noise:
+        """Stratified: the draws of one row share the span evenly."""
+        shares = (torch.arange(self.draws) + torch.rand(rows, self.draws, generator=draw)) / self.draws
+        return _Noise(self._levels(shares), torch.randn(rows, self.draws, columns, generator=draw))
+
+    def _levels(self, shares: Tensor) -> Tensor:
+        return self.span[0] + (self.span[1] - self.span[0]) * shares
+
+    def _each(
+        self, network: Denoiser, columns: Tensor, context: Tensor | None, rows: Tensor, fixed: _Noise
+    ) -> tuple[Tensor, Tensor]:
+        """Mean squared errors [m] of guesses and the guesses [m, draws, d] of the fixed noise of `rows`."""
+        levels, noise = fixed.levels[rows].flatten()[:, None], fixed.noise[rows].flatten(0, 1)
+        repeated = rows.repeat_interleave(self.draws)
+        noised = _noised(columns[repeated], levels, noise)
+        guess = network(noised, levels, None if context is None else context[repeated])
+        errors = ((noise - guess) ** 2).sum(1).unflatten(0, (len(rows), self.draws)).mean(1)
+        return errors, guess.unflatten(0, (len(rows), self.draws))
+
+
+def _noised(columns: Tensor, levels: Tensor, noise: Tensor) -> Tensor:
+    return torch.sigmoid(levels).sqrt() * columns + torch.sigmoid(-levels).sqrt() * noise
+
+
+@dataclass(frozen=True)
+class Mmg(Minde):
+    """MMG: how much less the squared error of denoising is with the other side than without, over all noise levels.
+
+    Settings as those of `Minde`.
+    """
+
+    name: ClassVar[str] = "mmg"
+    limit: ClassVar[str] = "I, within the span of noise; lower the worse the network with both sides"
+    source: ClassVar[str] = "Guo, Shamai & Verdu 2005, by denoising networks"
+    called: ClassVar[str] = "MMSE gap"
+
+    def _gain(self, alone: Tensor, informed: Tensor, guess: Tensor, better: Tensor) -> Tensor:
+        return alone - informed
+
+
+METHODS: tuple[Described, ...] = (Minde(), Mmg())

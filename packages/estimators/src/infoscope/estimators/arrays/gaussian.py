@@ -1,0 +1,279 @@
+"""Normal laws: of the numbers, of their ranks, and mixtures of them.
+
+The information of a normal law is a difference of log determinants. Put into it, a covariance of n rows gives too much;
+by how much is known exactly, from the law of a Wishart determinant, and taken off.
+
+The standard error is that of the mean of the local log ratios: of a maximum-likelihood estimate put into the
+information of an exponential family, the influence of a row is its local value less the mean. That vanishes where x and
+y are independent, so an error is at least that of independent sides, where 2 n times the estimate is chi-squared. Rows
+that hang together, in groups, are counted as the number of independent ones that would scatter a covariance as much.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve, cholesky
+from scipy.special import digamma
+
+from infoscope.estimators import laws
+from infoscope.estimators.arrays.protocol import ANY, NUMBERS, NUMBERS_OR_LABELS, Described, Pairs
+from infoscope.estimators.result import Estimate, mean_influence, mean_of, root_sum_squares
+from infoscope.estimators.variables import joint_codes
+
+_TIED = 0.1  # of a column's values that repeat: beyond it ranks say that it is not continuous
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Gaussian(Described):
+    """1/2 ln (det Sx det Sy / det S) of the covariances, less its bias at n rows."""
+
+    name: ClassVar[str] = "gaussian"
+    takes: ClassVar[str] = NUMBERS
+    limit: ClassVar[str] = "I if the law is normal"
+    cost: ClassVar[str] = "n d²; 0.03 s"
+    source: ClassVar[str] = "Cover & Thomas 2006, theorem 8.4.1; bias: Misra, Singh & Demchuk 2005"
+
+    def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
+        self.require(pairs)
+        values = np.hstack([(side.continuous - side.continuous.mean(axis=0)) / side.scales() for side in _sides(pairs)])
+        local, _, rows = _of_columns(values, pairs)
+        return _finished(local, None, pairs.x.dim * pairs.y.dim, rows, pairs, "normal law")
+
+
+@dataclass(frozen=True)
+class Gcmi(Described):
+    """The same of normal scores in the place of values: changed by no monotone map of a column.
+
+    With labels on one side, 1/2 (ln det S - sum p ln det S of a label), also less its bias: a normal law for each label
+    beside one for all.
+
+    A lower bound where the numbers of one side are a single column without ties: it is exactly normal then, and of all
+    laws with these covariances the normal one leaves it most uncertain. With several columns on both sides it may
+    exceed I, because columns that are normal one by one need not be so jointly.
+    """
+
+    name: ClassVar[str] = "gcmi"
+    takes: ClassVar[str] = NUMBERS_OR_LABELS
+    limit: ClassVar[str] = "lower bound if a side of numbers is one column; I if the copula is normal"
+    cost: ClassVar[str] = "n d² + d n log n; 0.1 s"
+    source: ClassVar[str] = "Ince et al. 2017"
+
+    def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
+        self.require(pairs)
+        sides = [side for side in _sides(pairs) if side.dim]
+        scores = np.hstack([side.rank_normal().continuous for side in sides])
+        if len(sides) == 2:
+            local, slopes, rows = _of_columns(scores, pairs)
+            freedom = pairs.x.dim * pairs.y.dim
+        else:
+            labels = next(side for side in _sides(pairs) if not side.dim)
+            local, slopes, rows = _of_labels(scores, labels.codes, pairs.groups)
+            freedom = (labels.categories - 1) * scores.shape[1] * (scores.shape[1] + 3) // 2
+        influence = local + _of_ranking(scores, slopes)
+        return _finished(local, influence, freedom, rows, pairs, "Gaussian copula", _ties(scores))
+
+
+@dataclass(frozen=True)
+class _CrossFitted(Described):
+    """Mean log ratio, on every fold of the rows, of a law fitted to the normal scores of the others. No bound: where
+    the law is not that of the data, the estimate is off to either side.
+
+    folds  of whole groups
+    """
+
+    folds: int = 5
+
+    takes: ClassVar[str] = NUMBERS
+    family: ClassVar[str] = laws.ANY
+
+    def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
+        self.require(pairs)
+        values, names = np.empty(pairs.n), []
+        folds = pairs.folds(self.folds, generator)
+        for law, rows, scores, codes in laws.cross_fitted(_sides(pairs), folds, generator, self.family):
+            values[rows] = laws.log_ratio(law, scores, codes)
+            names.append(law.name)
+        method = " or ".join(sorted(set(names)))
+        return mean_of(values, pairs.groups, method=method, settings=f"{self.folds} folds")
+
+
+@dataclass(frozen=True)
+class GaussianMixture(_CrossFitted):
+    """A mixture of normals of the normal scores, of as many components as predict unseen rows best, up to 32."""
+
+    name: ClassVar[str] = "gaussian-mixture"
+    limit: ClassVar[str] = "I if the normal scores follow a mixture of at most 32 normals"
+    cost: ClassVar[str] = "n d² by components and folds; 1 s, 2 s in 2 columns"
+    source: ClassVar[str] = "McAllester & Stratos 2020, with mixtures"
+    family: ClassVar[str] = laws.MIXTURES
+
+
+@dataclass(frozen=True)
+class StudentCopula(_CrossFitted):
+    """The copula of a multivariate Student law, of 1 to 10 degrees of freedom."""
+
+    name: ClassVar[str] = "student-copula"
+    limit: ClassVar[str] = "I if the copula is that of a Student law of at most 10 degrees"
+    cost: ClassVar[str] = "n log n d² by folds; 7 s"
+    source: ClassVar[str] = "Demarta & McNeil 2005; Lindskog, McNeil & Schmock 2003 for Kendall's tau"
+    family: ClassVar[str] = laws.STUDENT
+
+
+@dataclass(frozen=True)
+class FittedLaw(Described):
+    """InfoNCE of fitted laws on unseen rows, each among 100: `laws.held_out`. At most ln 100.
+
+    folds  of whole groups
+    """
+
+    folds: int = 5
+
+    name: ClassVar[str] = "fitted-law"
+    takes: ClassVar[str] = ANY
+    limit: ClassVar[str] = "lower bound"
+    cost: ClassVar[str] = "n log n d² by folds; 6 s"
+    source: ClassVar[str] = "van den Oord et al. 2018, eq. 4; laws: infoscope.estimators.laws"
+
+    def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
+        self.require(pairs)
+        return laws.held_out(pairs.x, pairs.y, pairs.groups, self.folds, generator)
+
+
+def _sides(pairs: Pairs):
+    return pairs.x, pairs.y
+
+
+def _of_columns(values: Values, pairs: Pairs) -> tuple[Values, Values, float]:
+    """Of columns of x and of y [n, d], standardised: local information [n] of their normal law, nats, whose mean is
+    without bias; its gradient [n, d]; and to how many independent rows the rows amount.
+    """
+    edge = pairs.x.dim
+    both, inverse = _log_density(values)
+    rows = _independent_rows(values @ cholesky(inverse, lower=True), pairs.groups)
+    local, slopes, bias = both, -values @ inverse, -_bias(values.shape[1], rows)
+    for part in (slice(0, edge), slice(edge, None)):
+        alone, inverse = _log_density(values[:, part])
+        local = local - alone
+        slopes[:, part] += values[:, part] @ inverse
+        bias += _bias(len(inverse), rows)
+    return local - 0.5 * bias, slopes, rows
+
+
+def _of_labels(scores: Values, codes: NDArray[np.intp], groups: NDArray | None) -> tuple[Values, Values, float]:
+    """The same of normal scores [n, d] and labels [n]."""
+    n, dim = scores.shape
+    sizes = np.bincount(codes)
+    if sizes.min() <= dim:
+        raise ValueError(
+            f"every label must have more rows than there are columns ({dim}) for a normal law of its own, got "
+            f"{np.sum(sizes <= dim)} of {len(sizes)} labels with fewer; merge labels, or reduce the columns."
+        )
+    alone, inverse = _log_density(scores)
+    local, slopes, white = -alone, scores @ inverse, np.empty_like(scores)
+    for label in range(len(sizes)):
+        rows = codes == label
+        centred = scores[rows] - scores[rows].mean(axis=0)
+        own, inverse = _log_density(centred)
+        local[rows] += own
+        slopes[rows] -= centred @ inverse
+        white[rows] = centred @ cholesky(inverse, lower=True)
+    within = None if groups is None else joint_codes([groups, codes])[0]
+    share = _independent_rows(white, within) / n
+    bias = _bias(dim, share * n) - sum(size / n * _bias(dim, share * size) for size in sizes)
+    return local - 0.5 * bias, slopes, share * n
+
+
+def _log_density(values: Values) -> tuple[Values, Values]:
+    """Log density [n], up to a constant of the number of columns, of the normal law of centred values [n, d] at each of
+    them, and the inverse of their covariance. ValueError: a covariance that is singular.
+    """
+    n, dim = values.shape
+    if n <= dim:
+        raise ValueError(f"x and y must have more rows than columns for a normal law, got {n} rows of {dim} columns.")
+    covariance = values.T @ values / n
+    spread = np.sqrt(np.diag(covariance))
+    rank = np.linalg.matrix_rank(covariance / spread / spread[:, None], hermitian=True) if spread.all() else 0
+    if rank < dim:
+        raise ValueError(
+            f"x and y must have no column that follows from others without error (a normal law has none, or infinite, "
+            f"information there), got covariances of rank {rank} for {dim} columns."
+        )
+    factor = cholesky(covariance, lower=True)
+    inverse = cho_solve((factor, True), np.eye(dim))
+    squares = np.einsum("na,ab,nb->n", values, inverse, values, optimize=True)
+    return -0.5 * squares - np.log(np.diag(factor)).sum(), 0.5 * (inverse + inverse.T)
+
+
+def _bias(dim: int, rows: float) -> float:
+    """Mean of ln det of the covariance (over n) of normal rows less ln det of the law's (Misra et al. 2005)."""
+    if rows <= dim:
+        raise ValueError(
+            f"groups must amount to more independent rows than there are columns for a normal law, got {rows:.1f} for "
+            f"{dim} columns."
+        )
+    return float(digamma((rows - np.arange(1, dim + 1)) / 2).sum() + dim * np.log(2 / rows))
+
+
+def _independent_rows(white: Values, groups: NDArray | None) -> float:
+    """How many independent rows scatter a covariance as much as white rows [n, d] in groups [n] do: n over the design
+    effect, which is the squared length of sums over groups by that of single rows.
+    """
+    n, dim = white.shape
+    if groups is None:
+        return n
+    square = (white**2).sum(axis=1)
+    single, together = float((square**2 - 2 * square + dim).sum()), 0.0
+    order = np.argsort(groups, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
+        part, size = white[rows], len(rows)
+        inner = part @ part.T if size < dim else part.T @ part
+        together += float((inner**2).sum() - 2 * size * square[rows].sum() + size**2 * dim)
+    return n * single / together
+
+
+def _of_ranking(scores: Values, slopes: Values) -> Values:
+    """What a row adds by moving the ranks of all others [n]: Ruymgaart, Shorack & van Zwet 1972, here for any mean
+    whose gradient in the normal scores [n, d] is `slopes`. Nothing where the copula is normal.
+    """
+    n = len(scores)
+    order = np.argsort(scores, axis=0, kind="stable")
+    sorted_scores = np.take_along_axis(scores, order, axis=0)
+    weights = np.take_along_axis(slopes, order, axis=0) * np.sqrt(2 * np.pi) * np.exp(sorted_scores**2 / 2) / n
+    above = np.cumsum(weights[::-1], axis=0)[::-1] - 0.5 * weights
+    moved = np.empty_like(scores)
+    np.put_along_axis(moved, order, above, axis=0)
+    return (moved - moved.mean(axis=0)).sum(axis=1)
+
+
+def _finished(
+    local: Values, influence: Values | None, freedom: int, rows: float, pairs: Pairs, method: str,
+    notes: tuple[str, ...] = (),
+) -> Estimate:  # fmt: skip
+    """The mean of local values [n]; its error from `influence` [n], rows' first order up to a constant, if it is not
+    that of the mean, and at least that of independent sides with so many degrees of freedom.
+    """
+    if pairs.groups is not None:
+        notes += (f"Its bias is that of {rows:,.0f} independent rows, as which the groups scatter covariances.",)
+    found = mean_of(local, pairs.groups, method=method, notes=notes)
+    if influence is not None:
+        influence = mean_influence(influence, pairs.groups)
+        found = replace(found, influence=influence, standard_error=root_sum_squares(influence))
+    return replace(found, standard_error=max(found.standard_error, np.sqrt(freedom / 2) / rows))
+
+
+def _ties(scores: Values) -> tuple[str, ...]:
+    """A note on columns [n, d] whose values repeat."""
+    tied = sum(len(np.unique(column)) < (1 - _TIED) * len(column) for column in scores.T)
+    if not tied:
+        return ()
+    have = "column has" if tied == 1 else "columns have"
+    return (f"{tied} {have} many equal values, whose ranks are shared: for such numbers the estimate is no bound.",)
+
+
+METHODS: tuple[Described, ...] = (Gaussian(), Gcmi(), GaussianMixture(), StudentCopula(), FittedLaw())

@@ -1,0 +1,252 @@
+"""Nearest neighbours on pairs: the estimators of `knn`, and two that mend their bias."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from math import hypot
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import digamma, gammaln
+
+from infoscope.estimators.arrays.protocol import ANY, NUMBERS, Described, Pairs
+from infoscope.estimators.checks import require_int
+from infoscope.estimators.knn import estimators as knn
+from infoscope.estimators.knn.search import nearest
+from infoscope.estimators.result import Estimate, mean_influence, mean_of, root_sum_squares
+from infoscope.estimators.variables import Variable, factorise, join, prepared
+
+_BOXES, _RARE = 20_000, 0.005  # drawn to find alpha, and the share of them below it
+_AT_ONCE = 2_000_000  # numbers
+_SURE = 2.0  # standard errors, beyond which something is found
+
+
+@dataclass(frozen=True)
+class Ksg(Described):
+    """KSG 1 of numbers, Ross' estimator with labels on one side, stratified where sides are mixed: `knn`.
+
+    k        neighbours
+    margins  scaled, rank, given or auto (`variables.prepared`)
+    """
+
+    k: int = 5
+    margins: str = "auto"
+
+    name: ClassVar[str] = "ksg"
+    takes: ClassVar[str] = ANY
+    limit: ClassVar[str] = "I"
+    cost: ClassVar[str] = "n log n in few columns, n² in many; 2 s"
+    source: ClassVar[str] = "Kraskov et al. 2004, eq. 8; Ross 2014; Mesner & Shalizi 2019 for ties"
+    form: ClassVar[str] = "ksg1"
+
+    def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
+        self.require(pairs)
+        return knn.mutual_information(
+            pairs.x, pairs.y, self.k, method=self.form, margins=self.margins, groups=pairs.groups, local=True
+        )
+
+
+@dataclass(frozen=True)
+class Ksg2(Ksg):
+    """KSG 2: rectangles in the place of squares. Settings as those of `Ksg`."""
+
+    name: ClassVar[str] = "ksg-2"
+    takes: ClassVar[str] = NUMBERS
+    source: ClassVar[str] = "Kraskov et al. 2004, eq. 9"
+    form: ClassVar[str] = "ksg2"
+
+
+@dataclass(frozen=True)
+class _AgainstChance(Described):
+    """Base of methods that may find much where there is nothing: asked about rows put together at random, too."""
+
+    def measure(self, pairs: Pairs) -> Estimate:
+        raise NotImplementedError
+
+    def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
+        self.require(pairs)
+        found = self.measure(pairs)
+        chance = self.measure(replace(pairs, y=pairs.y.take(generator.permutation(pairs.n))))
+        if abs(chance.value) <= max(knn.NOTED_BIAS, _SURE * chance.standard_error):
+            return found
+        note = (
+            f"The same rows put together at random give {chance.value:.3f} nats, where the truth is 0: the estimate "
+            "may be off as far, and its standard error holds that."
+        )
+        error = hypot(found.standard_error, chance.value)
+        return replace(found, standard_error=error, notes=(*found.notes, note))
+
+
+@dataclass(frozen=True)
+class KsgLnc(_AgainstChance):
+    """KSG 2, corrected where the neighbours of a row fill a small part of their rectangle: local non-uniformity.
+
+    The box of the k neighbours along their principal axes takes the place of the rectangle where it is smaller by a
+    factor below `alpha`; where x and y nearly determine one another, it is by far. In many columns it is everywhere,
+    for neighbours are far and density is not even: what rows put together at random would get is noted, and its error
+    holds it.
+
+    k        neighbours; at least the columns of x and y together, for fewer span no box
+    alpha    None: the share that falls below it in 1 of 200 boxes of k evenly spread neighbours (the paper's rule)
+    margins  as those of `Ksg`
+    """
+
+    k: int = 10
+    alpha: float | None = None
+    margins: str = "auto"
+
+    name: ClassVar[str] = "ksg-lnc"
+    takes: ClassVar[str] = NUMBERS
+    limit: ClassVar[str] = "I"
+    cost: ClassVar[str] = "as ksg, and n (k + d) d², twice; k at least d; 7 s"
+    source: ClassVar[str] = "Gao, Ver Steeg & Galstyan 2015, section 4"
+
+    def __post_init__(self) -> None:
+        if self.alpha is not None and not 0 < self.alpha <= 1:
+            raise ValueError(f"alpha must be a share above 0 and at most 1, or None to find it, got {self.alpha!r}.")
+
+    def measure(self, pairs: Pairs) -> Estimate:
+        dims = (pairs.x.dim, pairs.y.dim)
+        if require_int("k", self.k, 1) < sum(dims):
+            raise ValueError(
+                f"k must be at least the {sum(dims)} columns of x and y together, got {self.k}: fewer neighbours span "
+                "no box; reduce the columns, or give k."
+            )
+        plain = knn.mutual_information(
+            pairs.x, pairs.y, self.k, method="ksg2", margins=self.margins, groups=pairs.groups, local=True
+        )
+        kept = np.isfinite(plain.local)
+        sides = (prepared(side, self.margins).continuous[kept] for side in (pairs.x, pairs.y))
+        points = np.hstack(list(sides))
+        groups = None if pairs.groups is None else factorise(pairs.groups[kept])[0]
+        ids = nearest(points, self.k, groups=groups).ids
+        parts = -(-points.shape[1] * ids.size // _AT_ONCE)
+        shares = np.concatenate([
+            _log_shares(points[ids[rows]] - points[rows, None], dims)
+            for rows in np.array_split(np.arange(len(points)), parts)
+        ])  # fmt: skip
+        whole = (ids >= 0).all(axis=1)
+        if groups is not None:  # neighbours of one group lie beside one another, and fill no box
+            whole &= (np.diff(np.sort(groups[ids], axis=1), axis=1) > 0).all(axis=1)
+        alpha = _alpha(self.k, dims) if self.alpha is None else self.alpha
+        smaller = whole & (shares < np.log(alpha))
+        local = plain.local.copy()
+        local[kept] -= np.where(smaller, shares, 0.0)
+        influence = mean_influence(local[kept], groups)
+        return replace(
+            plain,
+            value=float(local[kept].mean()),
+            standard_error=root_sum_squares(influence),
+            method=f"{plain.method} with local non-uniformity correction",
+            settings=f"{plain.settings}, alpha = {alpha:.3g}, {100 * smaller.mean():.0f} % of the rows corrected",
+            local=local,
+            influence=influence,
+        )
+
+
+@dataclass(frozen=True)
+class KlWeighted(_AgainstChance):
+    """H(x) + H(y) - H(x, y) of nearest neighbours, weighted over their number so that leading biases cancel.
+
+    Around a row the mean density of a ball differs from that at its centre by powers 2, 4, ... of its radius. In d
+    columns, weights of d numbers of neighbours up to k cancel the first d / 4 of them, which matter beside the standard
+    error; of all such weights, those of the least sum of squares. In many columns these are millions of either sign: as
+    many powers are cancelled as weights of a root sum of squares of at most `largest` can, and a note says how many
+    those are. Balls are those of the maximum norm, for which all this is as true as for round ones.
+
+    k        neighbours
+    largest  root sum of squares of the weights
+    margins  as those of `Ksg`
+    """
+
+    k: int = 20
+    largest: float = 15.0
+    margins: str = "auto"
+
+    name: ClassVar[str] = "kl-weighted"
+    takes: ClassVar[str] = NUMBERS
+    limit: ClassVar[str] = "I"
+    cost: ClassVar[str] = "n log n in few columns, n² in many, twice; 1 s"
+    source: ClassVar[str] = "Berrett, Samworth & Yuan 2019, section 2; of pairs: Berrett & Samworth 2019"
+
+    def measure(self, pairs: Pairs) -> Estimate:
+        if not self.largest >= 1:
+            raise ValueError(f"largest must be at least 1, got {self.largest!r}.")
+        knn.checked(self.k, pairs.n, True, self.margins, pairs.groups, "auto", 1)
+        sides = [prepared(side, self.margins, name) for name, side in (("x", pairs.x), ("y", pairs.y))]
+        joint = join(*sides)
+        local = -self._local_entropy(joint, pairs.groups)
+        for side in sides:
+            local += self._local_entropy(side, pairs.groups)
+        method = "weighted Kozachenko-Leonenko" + (", rank-normal margins" if joint.ranked else "")
+        _, _, cancelled = _weights(self.k, joint.dim, self.largest)
+        notes = joint.notes
+        if cancelled < joint.dim // 4:
+            notes += (
+                f"In {joint.dim} columns {cancelled} of {joint.dim // 4} leading biases are cancelled: weights for "
+                "more are too large.",
+            )
+        return mean_of(local, pairs.groups, method=method, notes=notes, settings=f"k = {self.k}")
+
+    def _local_entropy(self, side: Variable, groups: np.ndarray | None) -> np.ndarray:
+        """H row by row [n], nats, in the unit of the scaled columns, which cancels."""
+        numbers, weights, _ = _weights(self.k, side.dim, self.largest)
+        found = nearest(side.continuous, self.k, groups=groups).distances[:, numbers - 1]
+        if not (found > 0).all() or not np.isfinite(found).all():
+            short = np.sum(~((found > 0) & np.isfinite(found)).all(axis=1))
+            raise ValueError(
+                f"x and y must have k = {self.k} neighbours of every row, in other groups and not at distance 0, got "
+                f'{short} rows without; break ties with variables.jitter, or use method="ksg".'
+            )
+        others = knn.everyone(side.n, groups) - 1
+        logs = side.dim * np.log(2 * found) + np.log(np.broadcast_to(others, side.n))[:, None] - digamma(numbers)
+        return logs @ weights
+
+
+def _log_shares(away: np.ndarray, dims: tuple[int, int]) -> np.ndarray:
+    """Log volume [n] of the box along the principal axes of neighbours, less that of their rectangle in x and y.
+
+    away [n, k, d] are the neighbours' differences from their row; 0 where they do not fill a box.
+    """
+    extent = np.abs(away)
+    with np.errstate(divide="ignore"):
+        rectangle = dims[0] * np.log(extent[:, :, : dims[0]].max(axis=(1, 2)))
+        rectangle += dims[1] * np.log(extent[:, :, dims[0] :].max(axis=(1, 2)))
+        axes = np.linalg.eigh(np.swapaxes(away, 1, 2) @ away)[1]
+        box = np.log(np.abs(away @ axes).max(axis=1)).sum(axis=1)
+    filled = np.isfinite(rectangle) & np.isfinite(box)
+    return np.where(filled, box, 0.0) - np.where(filled, rectangle, 0.0)
+
+
+@cache
+def _alpha(k: int, dims: tuple[int, int]) -> float:
+    """The share of its rectangle that the box of k neighbours falls below once in 200 times where density is even."""
+    generator, found, left = np.random.default_rng(0), [], _BOXES
+    while left > 0:
+        some = min(left, max(1, _AT_ONCE // (k * sum(dims))))
+        found.append(_log_shares(generator.uniform(-1, 1, (some, k, sum(dims))), dims))
+        left -= some
+    return float(np.exp(np.quantile(np.concatenate(found), _RARE)))
+
+
+@cache
+def _weights(k: int, dim: int, largest: float) -> tuple[np.ndarray, np.ndarray, int]:
+    """Numbers of neighbours [m], their weights [m], of sum 1, and how many powers 2 l of the radius, at most d / 4, are
+    without bias by them: as many as weights of a root sum of squares of at most `largest` can do.
+    """
+    numbers = np.unique(np.arange(1, dim + 1) * k // dim)
+    numbers = numbers[numbers > 0]
+    best = np.full(len(numbers), 1 / len(numbers)), 0
+    for cancelled in range(1, min(dim // 4, len(numbers) - 1) + 1):
+        powers = np.arange(cancelled + 1)[:, None] * 2 / dim
+        target = np.zeros(cancelled + 1)
+        target[0] = 1.0
+        weights = np.linalg.lstsq(np.exp(gammaln(numbers + powers) - gammaln(numbers)), target, rcond=None)[0]
+        if root_sum_squares(weights) > largest:
+            break
+        best = weights, cancelled
+    return numbers, *best
+
+
+METHODS: tuple[Described, ...] = (Ksg(), Ksg2(), KsgLnc(), KlWeighted())

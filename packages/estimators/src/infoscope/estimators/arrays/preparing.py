@@ -1,0 +1,166 @@
+"""What a fitted method sees of a sample: which rows train it, stop it and are held out, and columns prepared for it.
+
+Everything here is fitted to training rows alone. A map of each column alone that keeps its order, and a rotation,
+change no information between the sides; they decide how well networks and neighbours find it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from infoscope.estimators.arrays.protocol import Pairs
+from infoscope.estimators.variables import MARGINS, Variable, heavy_tails
+
+_TO_STOP = 0.2  # of the units that are not held out
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Rows (indices) of one fold: what a network is trained on, what stops it early, and what is estimated from."""
+
+    training: NDArray[np.intp]
+    stopping: NDArray[np.intp]
+    held: NDArray[np.intp]
+
+    @property
+    def seen(self) -> NDArray[np.intp]:
+        """The rows that are not held out."""
+        return np.concatenate([self.training, self.stopping])
+
+
+def splits(pairs: Pairs, folds: int, generator: np.random.Generator) -> Iterator[Split]:
+    """One split for every fold, whole units in each part; a fifth of the units that are not held out stop the training.
+
+    ValueError: as `Pairs.folds`, or a fold with fewer than two units outside it.
+    """
+    fold_of = pairs.folds(folds, generator)
+    for fold in range(folds):
+        outside = generator.permutation(np.unique(pairs.units[fold_of != fold]))
+        if len(outside) < 2:
+            raise ValueError(
+                f"groups must be at least 2 beside each of {folds} folds, one to train and one to stop, got 1."
+            )
+        stops = np.isin(pairs.units, outside[: max(1, round(_TO_STOP * len(outside)))])
+        held = fold_of == fold
+        yield Split(*(np.flatnonzero(rows) for rows in (~held & ~stops, stops, held)))
+
+
+def torch_generator(generator: np.random.Generator) -> torch.Generator:
+    """A generator for torch, seeded by the next number of `generator`."""
+    return torch.Generator().manual_seed(int(generator.integers(2**63)))
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """A map from rows of a variable to numbers [m, d], fitted to some of its rows: `Preparation.fit`.
+
+    centre, scale  [c] of the numeric columns: a column that does not vary among the rows it was fitted to has scale 1
+    knots          values and normal scores, both ascending, of each column that is ranked; None at the others
+    rotation       [c, p] leading principal components of the scaled columns; None: the columns themselves
+    categories     how many categories of the whole sample follow as columns of 0 and 1; 0: there are none
+    """
+
+    centre: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    knots: tuple[tuple[NDArray[np.float64], NDArray[np.float64]] | None, ...]
+    rotation: NDArray[np.float64] | None = None
+    categories: int = 0
+
+    @classmethod
+    def fit(
+        cls, variable: Variable, rows: NDArray, margins: str = "auto", components: int | None = None
+    ) -> Preparation:
+        """Fitted to `rows` (indices or a mask) of the variable.
+
+        margins     auto: mean 0 and standard deviation 1, but normal scores where tails are heavy
+                    (`variables.heavy_tails`); scaled: never scores; rank: scores everywhere; given: centred only
+        components  how many principal components of the numeric columns are kept at most; None: the columns as they are
+
+        ValueError: another word, or no row.
+        """
+        if margins not in MARGINS:
+            raise ValueError(f"margins must be one of {', '.join(MARGINS)}, got {margins!r}.")
+        numbers = variable.continuous[rows]
+        if not len(numbers):
+            raise ValueError("rows must be at least one, got none.")
+        ranked = np.full(variable.dim, margins == "rank")
+        if margins == "auto" and variable.dim:
+            varies = np.ptp(numbers, axis=0) > 0
+            ranked[varies] = heavy_tails(numbers[:, varies])
+        knots = tuple(_normal_scores(column) if rank else None for column, rank in zip(numbers.T, ranked))
+        plain = cls(np.zeros(variable.dim), np.ones(variable.dim), knots)._numbers(numbers)
+        centre = plain.mean(axis=0)
+        scale = np.ones(variable.dim) if margins == "given" else (plain - centre).std(axis=0)
+        scale[scale <= 1e-12 * np.abs(centre)] = 1.0
+        scale[scale == 0.0] = 1.0
+        rotation = None if components is None else _leading((plain - centre) / scale, components)
+        return cls(centre, scale, knots, rotation, 0 if variable.codes is None else variable.categories)
+
+    def __call__(self, variable: Variable, rows: NDArray | slice = slice(None)) -> NDArray[np.float64]:
+        """Rows of a variable of the same columns as float64 [m, d]: its numbers, then its categories as 0 and 1."""
+        moved = (self._numbers(variable.continuous[rows]) - self.centre) / self.scale
+        if self.rotation is not None:
+            moved = moved @ self.rotation
+        if not self.categories:
+            return moved
+        return np.hstack([moved, np.eye(self.categories)[variable.codes[rows]]])
+
+    @property
+    def log_scale(self) -> float:
+        """How much lower the differential entropy of the prepared columns is than that of the columns, nats.
+
+        nan where it is no constant: with normal scores, or with fewer components than columns.
+        """
+        fewer = self.rotation is not None and self.rotation.shape[0] != self.rotation.shape[1]
+        known = not fewer and all(knots is None for knots in self.knots)
+        return float(np.log(self.scale).sum()) if known else float("nan")
+
+    def _numbers(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Columns [m, c] with scores in the place of values where knots are."""
+        if all(knots is None for knots in self.knots):
+            return numbers
+        columns = (column if knots is None else _scored(column, *knots) for column, knots in zip(numbers.T, self.knots))
+        return np.column_stack(list(columns))
+
+
+def _normal_scores(column: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The distinct values of a column [m], ascending, and the normal quantile of (mean rank / (m + 1)) of each."""
+    values, counts = np.unique(column, return_counts=True)
+    ranks = np.cumsum(counts) - (counts - 1) / 2
+    return values, ndtri(ranks / (len(column) + 1))
+
+
+def _scored(
+    column: NDArray[np.float64], values: NDArray[np.float64], scores: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Scores of new values [m]: linear between neighbours; beyond the ends as the tails of a Cauchy law would go on.
+
+    There d score = d log(distance) / score, so that no two values become one and none is far out.
+    """
+    found = np.interp(column, values, scores)
+    if len(values) < 2:
+        return found + column - values[0]  # it did not vary: nothing is known of its scale
+    centre = np.interp(0.0, scores, values)
+    for end, beyond in ((0, column < values[0]), (-1, column > values[-1])):
+        reach = abs(values[end] - centre) or values[-1] - values[0]
+        excess = np.log1p(np.abs(column[beyond] - values[end]) / reach)
+        found[beyond] += np.copysign(excess / max(abs(scores[end]), 1.0), 1 if end else -1)
+    return found
+
+
+def _leading(columns: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """The leading principal components [c, p] of centred columns [m, c], p the least of count, m - 1 and c."""
+    m, wide = columns.shape
+    count = max(1, min(count, m - 1, wide))
+    if wide <= m:
+        vectors = np.linalg.eigh(columns.T @ columns)[1][:, ::-1][:, :count]
+    else:
+        vectors = np.linalg.svd(columns, full_matrices=False)[2][:count].T
+    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(count)])  # else they are the library's choice
+    return vectors * signs

@@ -1,0 +1,179 @@
+"""What an estimator of mutual information between two arrays is, and the checked sample that it is given.
+
+A method is any object with a `name` and `estimate(pairs, generator)`; nothing is to be inherited. Those of infoscope
+also say what they take, what they are in the limit, what they cost and where they come from (`Described`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from infoscope.estimators.checks import require_int
+from infoscope.estimators.resampling import group_codes
+from infoscope.estimators.result import Estimate
+from infoscope.estimators.variables import Variable, as_clear_variable, same_length
+
+NUMBERS = "numbers"  # on both sides
+CATEGORIES = "categories"  # on both sides
+LABELS = "labels"  # one side of categories alone, anything on the other
+NUMBERS_OR_LABELS = "numbers or labels"  # numbers against numbers, or against categories alone
+ANY = "anything"
+TAKES = {
+    NUMBERS: "numbers on both sides",
+    NUMBERS_OR_LABELS: "numbers on both sides, or categories on one of them",
+    CATEGORIES: "categories on both sides",
+    LABELS: "categories on one side",
+    ANY: "numbers, categories or both on either side",
+}
+_FEWEST = 20  # rows of a fold
+_BEYOND_CHANCE = 2.0  # times as many equal rows as when the sides are paired at random
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """A checked sample of pairs.
+
+    x, y    what was given, typed column by column
+    groups  codes 0, 1, ... int64 [n] of rows that depend on one another; None: every row is on its own
+    notes   what the reader of an estimate must know of the sample, one sentence each
+    """
+
+    x: Variable
+    y: Variable
+    groups: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n(self) -> int:
+        return self.x.n
+
+    @cached_property
+    def units(self) -> np.ndarray:
+        """Codes int64 [n] of what must not be parted: the groups, or the rows."""
+        return np.arange(self.n) if self.groups is None else self.groups
+
+    def take(self, rows: np.ndarray) -> Pairs:
+        """The sample at `rows`, indices [m]."""
+        groups = None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1]
+        return Pairs(self.x.take(rows), self.y.take(rows), groups, self.notes)
+
+    def folds(self, count: int, generator: np.random.Generator) -> np.ndarray:
+        """A fold 0..count-1 for every row, int [n]: whole units, of sizes as equal as those allow.
+
+        ValueError: fewer than `count` units, or fewer than 20 rows a fold.
+        """
+        sizes = np.bincount(self.units)
+        if len(sizes) < require_int("folds", count, 2) or self.n < _FEWEST * count:
+            raise ValueError(
+                f"x and y must have at least {_FEWEST * count} rows in {count} groups for {count} folds, "
+                f"got {self.n} rows in {len(sizes)}."
+            )
+        order = generator.permutation(len(sizes))
+        order = order[np.argsort(-sizes[order], kind="stable")]
+        of_unit, filled = np.empty(len(sizes), np.intp), np.zeros(count)
+        if sizes.max() == 1:
+            of_unit[order] = np.arange(len(sizes)) % count
+        else:
+            for unit in order:  # the largest first, each to the fold that has least
+                of_unit[unit] = filled.argmin()
+                filled[of_unit[unit]] += sizes[unit]
+        return of_unit[self.units]
+
+
+def as_pairs(x: Any, y: Any, groups: ArrayLike | None = None) -> Pairs:
+    """x and y as a checked sample; see `estimate` for what is taken and what is refused."""
+    left, right = as_clear_variable("x", x), as_clear_variable("y", y)
+    n = same_length(x=left, y=right)
+    for name, side in (("x", left), ("y", right)):
+        if not side.dim and side.categories == 1:
+            raise ValueError(f"{name} must have more than one category, got one in all {n} rows.")
+    notes = left.notes + right.notes
+    if groups is not None:
+        return Pairs(left, right, group_codes(n, groups)[1], notes)
+    repeated, codes = _copies(left, right)
+    if not repeated:
+        return Pairs(left, right, None, notes)
+    return Pairs(left, right, codes, (*notes, (
+        f"{repeated:,} of {n:,} rows equal an earlier one in every column: copies of a row are kept together, as one "
+        "group."
+    )))  # fmt: skip
+
+
+def _copies(x: Variable, y: Variable) -> tuple[int, np.ndarray]:
+    """How many rows equal an earlier one, beyond what coarse values do by chance, and codes [n] of equal rows; 0 where
+    a side has no numbers.
+    """
+    codes = _codes_of_rows(x, y)
+    repeated = x.n - (int(codes.max()) + 1)
+    if not (x.dim and y.dim and repeated):
+        return 0, codes
+    mixed = _codes_of_rows(x, y.take(np.random.default_rng(0).permutation(y.n)))
+    return (repeated if repeated > _BEYOND_CHANCE * (x.n - int(mixed.max()) - 1) else 0), codes
+
+
+def _codes_of_rows(*sides: Variable) -> np.ndarray:
+    """One code for each row that occurs, [n]."""
+    numbers = [side.continuous for side in sides]
+    categories = [side.codes[:, None] for side in sides if side.codes is not None]
+    return np.unique(np.hstack([*numbers, *categories]), axis=0, return_inverse=True)[1].reshape(-1)
+
+
+@runtime_checkable
+class Method(Protocol):
+    """An estimator of the mutual information of pairs."""
+
+    @property
+    def name(self) -> str:
+        """What results call it."""
+        ...
+
+    def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
+        """I(x; y), nats, with its error. ValueError in one sentence where it cannot be used on these pairs."""
+        ...
+
+
+@dataclass(frozen=True)
+class Described:
+    """Base of infoscope's methods: frozen settings, and what the list of methods says of each.
+
+    takes   one of TAKES
+    limit   what it gives with endless rows: "I" (consistent), "lower bound", "upper bound" or a condition, in words
+    cost    how time grows, and about how many seconds it needs at n = 5,000 with 20 columns on each side
+    source  author, year, equation
+    """
+
+    name: ClassVar[str]
+    takes: ClassVar[str]
+    limit: ClassVar[str]
+    cost: ClassVar[str]
+    source: ClassVar[str]
+
+    def with_settings(self, settings: Mapping[str, Any]) -> Described:
+        """The same with some settings changed. ValueError for a setting that it does not have."""
+        own = [field.name for field in fields(self)]
+        for name in settings:
+            if name not in own:
+                raise ValueError(f"{self.name} must be given settings among {', '.join(own) or 'none'}, got {name!r}.")
+        return replace(self, **settings)
+
+    def require(self, pairs: Pairs) -> None:
+        """ValueError where it does not take pairs of these types."""
+        kinds = [pairs.x.kind, pairs.y.kind]
+        fits = {
+            NUMBERS: kinds == ["continuous"] * 2,
+            CATEGORIES: kinds == ["discrete"] * 2,
+            NUMBERS_OR_LABELS: "continuous" in kinds and "mixed" not in kinds,
+            LABELS: "discrete" in kinds,
+            ANY: True,
+        }
+        if not fits[self.takes]:
+            raise ValueError(
+                f"method must fit the types of x and y: {self.name} takes {TAKES[self.takes]}, "
+                f"got a {kinds[0]} x and a {kinds[1]} y; methods() lists what each takes."
+            )

@@ -1,0 +1,101 @@
+"""Mutual information of two arrays: `estimate` by a method of a name or of settings, `methods` for what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from infoscope.estimators.arrays import (
+    categories,
+    certified,
+    classifiers,
+    critics,
+    densities,
+    diffusion,
+    flows,
+    gaussian,
+    latent,
+    neighbours,
+)
+from infoscope.estimators.arrays.critics import CriticMethod
+from infoscope.estimators.arrays.protocol import TAKES, Described, Method, as_pairs
+from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.neural.bounds import is_bound
+from infoscope.estimators.result import Estimate
+
+_FAMILIES = (
+    neighbours, gaussian, categories, classifiers, critics, densities, flows, latent, diffusion, certified,
+)  # fmt: skip
+METHODS: Mapping[str, Described] = MappingProxyType({one.name: one for of in _FAMILIES for one in of.METHODS})
+
+
+def estimate(
+    x: Any,
+    y: Any,
+    method: str | Method = "ksg",
+    groups: ArrayLike | None = None,
+    generator: np.random.Generator | None = None,
+    **settings: Any,
+) -> Estimate:
+    """I(x; y), nats, of n pairs.
+
+    x, y       [n] or [n, d] arrays, tensors, lists, data frames or sparse matrices, typed column by column: floats are
+               numbers, booleans, strings and pandas categories are categories, as are integers that look like class
+               labels (with a note); `Continuous`, `Discrete` or a list of them decide
+    method     a name in `METHODS` (`methods()` lists them), or an object: one of infoscope's with other settings, or
+               any with a `name` and `estimate(pairs, generator)`
+    groups     [n] names of what rows depend on (a patient, a film): no group is on both sides of a split, and the error
+               counts groups
+    generator  draws folds, batches and initial weights; None is a fresh one with seed 0
+    settings   of the method, in the place of its own
+
+    What is fitted is asked about rows that it was not fitted to. Nothing is clipped: an estimate of little or nothing
+    may be below 0. ValueError in one sentence: an unknown method or setting, types that the method does not take, other
+    lengths, missing or infinite values, a constant column, one row, and whole numbers of which nobody can say whether
+    they are numbers or categories.
+    """
+    chosen, generator = as_method(method, settings), generator_or_default(generator)
+    pairs = as_pairs(x, y, groups)
+    found = chosen.estimate(pairs, generator)
+    return replace(found, notes=tuple(dict.fromkeys((*pairs.notes, *found.notes))))
+
+
+def as_method(method: str | Method, settings: Mapping[str, Any] | None = None) -> Method:
+    """A method by name, or as it is, with some settings changed. ValueError for anything else."""
+    if isinstance(method, str):
+        if method not in METHODS and not is_bound(method):
+            raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+        method = METHODS.get(method) or CriticMethod(method)
+    if isinstance(method, type) or not isinstance(method, Method):
+        raise ValueError(
+            f"method must be a name (methods() lists them) or an object with a name and estimate(pairs, generator), "
+            f"got {method!r}."
+        )
+    if not settings:
+        return method
+    if not isinstance(method, Described):
+        raise ValueError(f"settings must be given to {method.name} when it is made, got {', '.join(settings)}.")
+    return method.with_settings(settings)
+
+
+class MethodList(tuple[Described, ...]):
+    """Methods, printed as a table; `table` is the same as a data frame."""
+
+    @property
+    def table(self) -> pd.DataFrame:
+        columns = [(one.name, TAKES[one.takes], one.limit, one.cost, one.source) for one in self]
+        return pd.DataFrame(columns, columns=["method", "takes", "in the limit", "cost", "source"]).set_index("method")
+
+    def __repr__(self) -> str:
+        return self.table.to_string(max_colwidth=None)
+
+
+def methods() -> MethodList:
+    """Every method that `estimate` knows by name: what it takes, what it is in the limit, its cost, its source."""
+    return MethodList(METHODS.values())

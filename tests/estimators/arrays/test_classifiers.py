@@ -1,0 +1,55 @@
+"""Labels by classifiers."""
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from infoscope.estimators.arrays import estimate
+from infoscope.estimators.classifier import cross_fit
+
+
+@pytest.fixture(scope="module")
+def channel():
+    """A label that errs in a fifth of the rows about a number without overlap, and the information."""
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 2, 1500)
+    seen = np.where(rng.random(1500) < 0.2, 1 - label, label)
+    truth = np.log(2) + 0.2 * np.log(0.2) + 0.8 * np.log(0.8)
+    return 8.0 * seen + rng.normal(size=1500), np.array(["no", "yes"])[label], truth
+
+
+@pytest.mark.parametrize("family", ["logistic", DecisionTreeClassifier(max_depth=2, random_state=0)])
+def test_a_label_on_either_side(channel, family):
+    x, y, truth = channel
+    for left, right in ((x, y), (y, x)):
+        found = estimate(left, right, "classifier", family=family)
+        assert found == pytest.approx(truth, abs=0.05)
+        assert found.standard_error < 0.03
+        assert "V-information" in found.method
+
+
+def test_it_is_what_cross_fitting_gives(channel):
+    x, y, _ = channel
+    groups = np.arange(len(x)) // 3
+    found = estimate(x, y, "classifier", groups, np.random.default_rng(3), folds=4)
+    codes = np.unique(groups, return_inverse=True)[1]
+    same = cross_fit(x, np.unique(y, return_inverse=True)[1], codes, folds=4, generator=np.random.default_rng(3))
+    assert float(found) == float(same.information("z", "y"))
+    assert found.units == 500
+
+
+def test_categories_on_both_sides_and_no_information():
+    rng = np.random.default_rng(1)
+    x, y = (rng.integers(0, 3, 900).astype(str) for _ in range(2))
+    assert abs(estimate(x, y, "classifier")) < 0.01
+    assert estimate(x, x, "classifier") == pytest.approx(np.log(3), abs=0.02)
+
+
+def test_numbers_alone_are_refused():
+    rng = np.random.default_rng(2)
+    with pytest.raises(
+        ValueError, match="classifier takes categories on one side, got a continuous x and a continuous"
+    ):
+        estimate(rng.normal(size=50), rng.normal(size=50), "classifier")
+    with pytest.raises(ValueError, match="family must be one of logistic"):
+        estimate(rng.normal(size=50), np.repeat(["a", "b"], 25), "classifier", family="forest")
