@@ -16,9 +16,16 @@ override PROFILE := $(value PROFILE)
 override SET := $(value SET)
 override ARGS := $(value ARGS)
 override PORT := $(value PORT)
+override DATA := $(value DATA)
+override X := $(value X)
+override Y := $(value Y)
+override GROUPS := $(value GROUPS)
+override CONTINUOUS := $(value CONTINUOUS)
+override DISCRETE := $(value DISCRETE)
+override METHODS := $(value METHODS)
 # a target with brackets is to make an archive and its member
 override TASK = $@$(if $%,($%))
-export PROFILE SET ARGS PORT TASK
+export PROFILE SET ARGS PORT TASK DATA X Y GROUPS CONTINUOUS DISCRETE METHODS
 ASKED := $(PYTHON) -m infoscope make
 
 # of tests; the command line sets the same
@@ -27,7 +34,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: check-dependencies export-model help setup sweep-all sweep-status sweep-sync report audit test test-slow test-gpu bench drill infra-secrets ui clean
+.PHONY: check-dependencies export-model help measure setup sweep-all sweep-status sweep-sync report audit test test-slow test-gpu bench drill infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -58,6 +65,9 @@ table-%: $(READY) ## print and save a table, of a sweep from what MLflow holds (
 	@$(ASKED)
 
 report: $(READY) ## one page of every table and figure of a profile (PROFILE=laptop)
+	@$(ASKED)
+
+measure: $(READY) ## measure your own data (DATA=pairs.csv X=a,b Y=c GROUPS= METHODS=ksg,gcmi CONTINUOUS= DISCRETE= ARGS=--list)
 	@$(ASKED)
 
 audit: $(READY) ## put estimators of MI, ours and installed ones, through what must not change an estimate

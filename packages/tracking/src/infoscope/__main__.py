@@ -4,7 +4,7 @@
 process of its own: a wrong word is answered before torch, MLflow and Ray are loaded, which takes seconds.
 
 `infoscope make` does what make was asked. It finds the target in the environment, in TASK, and what a person gave in
-PROFILE, SET, ARGS and PORT: neither make nor a shell has read them as a program.
+PROFILE, SET, ARGS, PORT and what `make measure` takes: neither make nor a shell has read them as a program.
 """
 
 from __future__ import annotations
@@ -25,7 +25,13 @@ from infoscope._arguments import BAD_INPUT, FAILED, INTERRUPTED, add_profile, ad
 from infoscope._modules import ANALYSES, SWEEPS, module_of, names, options_of, source_of, sweeps_in_order
 
 TERMINATED = 143
-PROGRAMS = {"report": "analysis.report", "audit": "analysis.sample_estimators.audit", "drill": "infra.drill"}
+PROGRAMS = {
+    "measure": "analysis.measure",
+    "report": "analysis.report",
+    "audit": "analysis.sample_estimators.audit",
+    "drill": "infra.drill",
+}
+OWN = ("DATA", "X", "Y", "GROUPS", "CONTINUOUS", "DISCRETE", "METHODS")  # variables of `make measure`
 QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
@@ -50,8 +56,8 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def words_of_make(environment: Mapping[str, str]) -> list[str]:
-    """The words of the target TASK, with PROFILE, SET, PORT as they are and ARGS split as a shell would, nothing
-    executed. Raises ValueError where a quotation in ARGS is not closed.
+    """The words of the target TASK, with PROFILE, SET, PORT, DATA and the like as they are and ARGS split as a shell
+    would, nothing executed. Raises ValueError where a quotation in ARGS is not closed.
     """
     task, profile, settings, port, more = (
         environment.get(name, "") for name in ("TASK", "PROFILE", "SET", "PORT", "ARGS")
@@ -61,10 +67,12 @@ def words_of_make(environment: Mapping[str, str]) -> list[str]:
     except ValueError as error:
         raise ValueError(f"ARGS is {more!r}, in which there is {str(error).lower()}; close it") from None
     under = ["--profile", profile]
+    own = [word for name in OWN for word in (f"--{name.lower()}", environment.get(name, "")) if environment.get(name)]
     targets = {
         "audit": ["audit"],
         "drill": ["drill"],
         "export-model": ["export"],
+        "measure": ["measure", *own],
         "report": ["report", *under],
         "sweep-all": ["sweep-all", *under, "--set", settings],
         "sweep-status": ["status", *under, "--set", settings],
@@ -96,6 +104,7 @@ def _read(words: Sequence[str]) -> argparse.Namespace:
             "sweep": "run a sweep, record it in MLflow, print its table",
             "table": "print and save a table, of a sweep from what MLflow holds",
             "sweep-all": "run every sweep and print its table, then a line for each",
+            "measure": "measure what two sides of your own data share: one table, one plot, one run in MLflow",
             "report": "one page of every table and figure of a profile",
             "audit": "put estimators of MI, ours and installed ones, through what must not change an estimate",
             "status": "show how many cells of each sweep are done, and how many are not",

@@ -1,0 +1,219 @@
+"""How much two sides of your own data share, by several estimators: one table, one plot, one run in MLflow.
+
+DATA is a .npz with arrays x and y, or a .csv or .parquet whose columns X and Y name. Every estimate is of rows that its
+estimator was not fitted to. Estimators differ in what they miss: agreement is no proof, disagreement is a warning.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.common.marks import COLOURS
+from analysis.common.own_data import OwnData, read
+from analysis.common.tables import FOLDER, Result, file_name, printable, save, show
+from infoscope.estimators.arrays import METHODS, Method, Pairs, as_method, as_pairs, methods
+from infoscope.estimators.arrays.critics import CriticEstimate
+from infoscope.estimators.result import Estimate, undefined
+from infoscope.tracking import StoreUnreachable
+from infoscope.tracking.store.single import record_run
+
+EXPERIMENT = "measure"
+BAD_INPUT = 2
+DEFAULTS = {
+    "numbers": ("ksg", "gcmi", "infonce-anchor", "certified"),
+    "labels": ("ksg", "classifier", "infonce-anchor", "certified"),
+    "categories": ("chao-shen", "nsb", "classifier", "certified"),
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one method gave, in nats, and how long it took; no value where it could not be used, and why."""
+
+    method: str
+    limit: str
+    estimate: Estimate
+    seconds: float
+
+
+def measured(pairs: Pairs, chosen: Sequence[Method], seed: int) -> list[Answer]:
+    """An answer of every method, each with the same seed; a line as it comes."""
+    answers = []
+    for method in chosen:
+        began = time.monotonic()
+        try:
+            found = method.estimate(pairs, np.random.default_rng(seed))
+        except ValueError as error:
+            found = undefined(str(error), n=pairs.n, method=method.name)
+        took = time.monotonic() - began
+        print(f"{method.name}: {found!r}, {took:.1f} s", file=sys.stderr, flush=True)
+        answers.append(Answer(method.name, getattr(method, "limit", ""), found, took))
+    return answers
+
+
+def table(answers: Sequence[Answer], data: OwnData, pairs: Pairs, name: str) -> Result:
+    """One row a method: bits with a 95 % interval; notes and what could not be used below."""
+    figures = pd.DataFrame([_figures(answer) for answer in answers])
+    text = pd.DataFrame([_words(answer) for answer in answers])
+    told = [note for answer in answers for note in (f"{answer.method}: {said}" for said in answer.estimate.notes)]
+    caption = [
+        f"Mutual information of x ({_some(data.columns[0])}) and y ({_some(data.columns[1])}) of {name}, "
+        f"n = {pairs.n:,} rows{'' if pairs.groups is None else f' in {pairs.groups.max() + 1:,} groups'}; "
+        f"x is {pairs.x.kind}, y is {pairs.y.kind}. ±: one standard error; interval: 95 %, of the draw of rows; of a "
+        "bias it knows nothing, unless a note says so.",
+        *pairs.notes,
+        *told,
+        f"SHA-256 of the data: {data.digest}.",
+    ]
+    return Result("measure", figures, text, "\n".join(caption), lambda path: draw(answers, path))
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+
+
+def _figures(answer: Answer) -> dict[str, Any]:
+    found = answer.estimate
+    bits = found.bits if math.isfinite(found.value) else found
+    return {
+        "method": answer.method, "bits": bits.value, "bits_error": bits.standard_error, "low_bits": bits.low,
+        "high_bits": bits.high, "n": found.n, "seconds": answer.seconds,
+    }  # fmt: skip
+
+
+def _words(answer: Answer) -> dict[str, str]:
+    found, row = answer.estimate, {"method": answer.method}
+    if math.isnan(found.value):
+        return row | {"bits": "no value", "95 % interval": "", "n": "", "in the limit": answer.limit, "seconds": ""}
+    bits = found.bits
+    known = math.isfinite(bits.standard_error)
+    interval = f"{bits.low:.3f} to {bits.high:.3f}" if math.isfinite(bits.high) else f"at least {bits.low:.3f}"
+    return row | {
+        "bits": "" if math.isinf(bits.high) else f"{bits.value:.3f}" + (f" ± {bits.standard_error:.3f}" * known),
+        "95 % interval": interval if math.isfinite(bits.low) else "not known",
+        "n": f"{found.n:,}" if found.n else "",
+        "in the limit": answer.limit,
+        "seconds": f"{answer.seconds:.1f}",
+    }
+
+
+def draw(answers: Sequence[Answer], path: Path) -> None:
+    """Estimates with their intervals, a limit as an arrow; beside them the training curves of critics, if any."""
+    from matplotlib.figure import Figure
+
+    usable = [answer for answer in answers if math.isfinite(answer.estimate.value)]
+    curves = [answer for answer in usable if isinstance(answer.estimate, CriticEstimate)]
+    figure = Figure(figsize=(6.5 if not curves else 11, 1.4 + 0.45 * max(3, len(usable))), layout="constrained")
+    axes = figure.subplots(1, 2 if curves else 1, squeeze=False)[0]
+    for place, answer in enumerate(usable):
+        bits, colour = answer.estimate.bits, COLOURS[place % len(COLOURS)]
+        if math.isinf(bits.high):
+            axes[0].plot(bits.low, place, ">", color=colour)
+        else:
+            ends = [[bits.value - bits.low], [bits.high - bits.value]]
+            known = math.isfinite(bits.low)
+            axes[0].errorbar(bits.value, place, xerr=ends if known else None, fmt="o", color=colour, capsize=3)
+    axes[0].set_yticks(range(len(usable)), [answer.method for answer in usable])
+    axes[0].axvline(0, color="black", linewidth=0.8)
+    axes[0].set(xlabel="mutual information (bits), 95 % interval; > : at least", ylim=(len(usable) - 0.5, -0.5))
+    for answer in curves:
+        place = usable.index(answer)
+        for number, (_, part) in enumerate(answer.estimate.curve.groupby(["fold", "restart"])):
+            if "training" in part:
+                label = answer.method if number == 0 else None
+                axes[1].plot(part["step"], part["training"] / math.log(2), color=COLOURS[place % 9], lw=1, label=label)
+                kept = part[part["kept"]]
+                axes[1].plot(kept["step"], kept["training"] / math.log(2), "o", color=COLOURS[place % 9])
+    if curves:
+        axes[1].set(xlabel="step (dot: weights that were kept)", ylabel="report on training batches (bits)")
+        axes[1].legend()
+    figure.savefig(path, dpi=120)
+
+
+def defaults(pairs: Pairs) -> tuple[str, ...]:
+    """Four methods for pairs of these types."""
+    kinds = {pairs.x.kind, pairs.y.kind}
+    return DEFAULTS["numbers" if kinds == {"continuous"} else "categories" if kinds == {"discrete"} else "labels"]
+
+
+def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", default="", help="a .npz, .csv or .parquet file")
+    for side, told in (("x", "default: array x, or all other columns"), ("y", "default: y")):
+        parser.add_argument(f"--{side}", default="", metavar="NAMES", help=f"columns, with commas between ({told})")
+    parser.add_argument("--groups", default="", metavar="NAME", help="column: rows of equal value depend on another")
+    parser.add_argument("--continuous", default="", metavar="NAMES", help="columns that are numbers")
+    parser.add_argument("--discrete", default="", metavar="NAMES", help="columns that are categories")
+    parser.add_argument("--methods", default="", metavar="NAMES", help=f"of {', '.join(METHODS)}, smile-CLIP")
+    parser.add_argument("--seed", type=int, default=0, help="of folds, batches and initial weights (default: 0)")
+    parser.add_argument("--list", action="store_true", help="list the methods with types, cost and source, and end")
+    return parser.parse_args(words)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """The exit status: 0, or 2 for bad input."""
+    given = _arguments(words)
+    if given.list:
+        print(methods())
+        return 0
+    try:
+        path = Path(given.data)
+        named = {name: [one.strip() for one in getattr(given, name).split(",") if one.strip()]
+                 for name in ("x", "y", "continuous", "discrete", "methods")}  # fmt: skip
+        data = read(path, named["x"], named["y"], given.groups, named["continuous"], named["discrete"])
+        pairs = as_pairs(data.x, data.y, data.groups)
+        chosen = [as_method(name) for name in named["methods"] or defaults(pairs)]
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return BAD_INPUT
+    answers = measured(pairs, chosen, given.seed)
+    if all(math.isnan(answer.estimate.value) for answer in answers):
+        print(f"error: no method gave a value; the first: {answers[0].estimate.notes[0]}", file=sys.stderr)
+        return BAD_INPUT
+    result = table(answers, data, pairs, path.name)
+    show(result.text)
+    print(printable(result.caption))
+    paths = save(result, FOLDER / file_name(f"measure-{path.stem}"))
+    print("\nsaved:", ", ".join(map(str, paths)))
+    _record(result, answers, data, pairs, given, paths)
+    return 0
+
+
+def _record(
+    result: Result, answers: Sequence[Answer], data: OwnData, pairs: Pairs, given: argparse.Namespace, paths: list[Path]
+) -> None:
+    """One run in MLflow; says where, or why not."""
+    params = {
+        "data": Path(given.data).name, "sha256": data.digest, "n": pairs.n, "seed": given.seed,
+        "x": ",".join(data.columns[0]), "y": ",".join(data.columns[1]), "groups": given.groups,
+        "x_kind": pairs.x.kind, "y_kind": pairs.y.kind,
+        **{f"settings/{answer.method}": answer.estimate.settings for answer in answers},
+    }  # fmt: skip
+    metrics = {
+        f"{row['method']}/{name}": float(row[name])
+        for row in result.figures.to_dict("records")
+        for name in ("bits", "bits_error", "low_bits", "high_bits", "seconds")
+    }
+    rows = (list(map(str, result.text.columns)), result.text.astype(str).values.tolist())
+    try:
+        page = record_run(
+            EXPERIMENT, Path(given.data).name, params, metrics, [("measure", *rows, result.caption)], paths
+        )
+    except (StoreUnreachable, OSError) as error:
+        print(f"not recorded in MLflow: {printable(error).splitlines()[0]}", file=sys.stderr)
+        return
+    print(f"recorded in MLflow, {page} (make ui)")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+"""One run that belongs to no sweep: an answer about data that a person has brought."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from mlflow.entities import Metric, Param, RunTag
+from mlflow.exceptions import MlflowException
+from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME, MLFLOW_RUN_NOTE
+
+from infoscope.tracking import notes
+from infoscope.tracking.checks import clipped, metric_name
+from infoscope.tracking.record import milliseconds
+from infoscope.tracking.store.publish import Table
+from infoscope.tracking.store.store import Store, StoreUnreachable, files, first_line
+
+_LONGEST = 500  # characters of a parameter
+
+
+def record_run(
+    experiment: str,
+    name: str,
+    params: Mapping[str, object],
+    metrics: Mapping[str, float],
+    tables: Sequence[Table],
+    paths: Iterable[str | Path],
+) -> str:
+    """Records one finished run with its parameters, its metrics that are finite, tables in its description and files
+    as artifacts; returns the address of its page in the MLflow UI. The experiment is made where there is none.
+
+    Raises StoreUnreachable when the server does not answer, ValueError for a path that is no file or a name that
+    cannot be one of a metric.
+    """
+    paths = files(paths)
+    now = milliseconds()
+    values = [Metric(metric_name(key), value, now, 0) for key, value in metrics.items() if math.isfinite(value)]
+    store = Store.open(experiment, create=True)
+    try:
+        tags = {MLFLOW_RUN_NAME: name, MLFLOW_RUN_NOTE: notes.with_tables("", tables)}
+        run_id = store.client.create_run(store.experiment_id, tags=tags).info.run_id
+        given = [Param(key, clipped(str(value), _LONGEST)) for key, value in params.items()]
+        store.client.log_batch(run_id, values, given, [RunTag("infoscope.experiment", experiment)])
+        for path in paths:
+            store.client.log_artifact(run_id, str(path), "analysis")
+        store.end(run_id, "FINISHED")
+    except MlflowException as error:
+        raise StoreUnreachable(f"the MLflow tracking store does not answer ({first_line(error)})") from error
+    return notes.run_page(store.experiment_id, run_id)

@@ -1,0 +1,90 @@
+"""The command on a person's own data: a table, a figure and one run in MLflow, or a sentence and nothing written."""
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import measure
+from analysis.common.own_data import read
+from infoscope.estimators.arrays import as_pairs
+from infoscope.tracking.store.store import Store
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 2))
+    frame = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": 0.8 * x[:, 0] + 0.6 * rng.normal(size=200)})
+    frame["label"] = np.where(frame["y"] > 0, "high", "low")
+    frame.to_csv("own.csv", index=False)
+    return tmp_path
+
+
+def test_a_table_a_figure_and_one_run(here, capsys):
+    words = ["--data", "own.csv", "--x", "a,b", "--y", "y", "--methods", "ksg,ksg-2,nsb"]
+    assert measure.main(words) == 0
+    printed, progress = capsys.readouterr()
+    assert "ksg: 0." in progress and "nsb: no value (method must fit the types of x and y" in progress
+    assert "n = 200 rows; x is continuous, y is continuous" in printed and "SHA-256 of the data:" in printed
+    for suffix in (".csv", ".tex", ".png"):
+        assert (here / "runs" / "tables" / f"measure-own{suffix}").stat().st_size > 100
+    (run,) = Store.open("measure").search("")
+    assert run.info.status == "FINISHED" and run.data.params["n"] == "200" and run.data.params["x"] == "a,b"
+    assert run.data.params["sha256"] == read(Path("own.csv"), ["a"], ["y"]).digest
+    figures = pd.read_csv(here / "runs" / "tables" / "measure-own.csv", comment="#").set_index("method")
+    assert run.data.metrics["ksg/bits"] == pytest.approx(figures.loc["ksg", "bits"])
+    assert "nsb/bits" not in run.data.metrics and math.isnan(figures.loc["nsb", "bits"])
+    assert "0." in run.data.tags["mlflow.note.content"]
+
+
+def test_a_critic_is_drawn_with_its_training_and_a_limit_as_a_limit(here):
+    data = read(Path("own.csv"), ["a"], ["y"])
+    pairs = as_pairs(data.x, data.y)
+    chosen = [
+        measure.as_method("dv", {"steps": 20, "width": 8, "folds": 2}),
+        measure.as_method("certified", {"steps": 20, "width": 8}),
+    ]
+    answers = measure.measured(pairs, chosen, 0)
+    result = measure.table(answers, data, pairs, "own.csv")
+    assert result.text["95 % interval"][1].startswith("at least ") and " to " in result.text["95 % interval"][0]
+    result.draw(here / "drawn.png")
+    assert (here / "drawn.png").stat().st_size > 5000
+
+
+@pytest.mark.parametrize(("y", "kind"), [("y", "numbers"), ("label", "labels")])
+def test_defaults_fit_the_types(here, y, kind):
+    data = read(Path("own.csv"), ["a", "b"], [y])
+    chosen = measure.defaults(as_pairs(data.x, data.y))
+    assert chosen == measure.DEFAULTS[kind] and len(chosen) == 4
+    for name in {name for names in measure.DEFAULTS.values() for name in names}:
+        assert measure.as_method(name).name == name
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--data", "own.csv", "--y", "no"], "error: Y must name columns among a, b, y, label, got 'no'"),
+        (["--data", "own.csv", "--x", "a", "--y", "y", "--methods", "kgs"], "error: method must be one of ksg"),
+        ([], "error: DATA must be a file ending in"),
+        (["--data", "own.csv", "--x", "a", "--y", "y", "--methods", "nsb"], "error: no method gave a value"),
+    ],
+)
+def test_bad_input_writes_nothing(here, capsys, words, message):
+    assert measure.main(words) == 2
+    assert message in capsys.readouterr().err
+    assert not (here / "runs").exists()
+
+
+def test_the_list_of_methods_needs_no_data():
+    command = [sys.executable, "-m", "analysis.measure", "--list"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and "infonce-anchor" in done.stdout and "Kraskov" in done.stdout
