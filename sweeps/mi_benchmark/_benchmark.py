@@ -127,7 +127,7 @@ def check(cell: dict) -> None:
     if not 0 < cell["learning_rate"] < math.inf:
         raise ValueError(f"learning_rate must be positive and finite, got {cell['learning_rate']}.")
     dims = (source.dim_x, source.dim_y) if cell["critic"] == "inner" else (1, 1)
-    make_critic(cell["critic"], *dims, cell["depth"], 1, 1)
+    make_critic(cell["critic"], *dims, cell["depth"], 1, 1, second=has_two_scores(cell))
 
 
 def schedule(cell: Mapping[str, Any], part: str = TRAINING) -> list:
@@ -179,6 +179,7 @@ def train(pack: Pack, report: Report) -> None:
         pack.width,
         members=len(members),
         generator=[stream(seed, "critic") for seed, _ in members],
+        second=any(map(has_two_scores, pack.cells)),
     )
     training = Training(
         sources,
@@ -221,6 +222,11 @@ def train(pack: Pack, report: Report) -> None:
         total(cell, trace.of(cell["bound"], member) / NATS_PER_BIT, report)
     for member, (_, group) in enumerate(members):
         report.model(group, "critic", critic.member(member), {"x": example[0].numpy(), "y": example[1].numpy()})
+
+
+def has_two_scores(cell: Mapping[str, Any]) -> bool:
+    """Whether the cell's estimator needs a critic with a second network."""
+    return BOUNDS[cell["bound"]].objective.second is not None
 
 
 def recent_error(training: Training, cell: dict) -> float:

@@ -147,7 +147,7 @@ def test_integers_that_look_like_numbers_warn_once():
         (ages, "column 0 has 6[0-9] distinct"),
         (codes.tolist(), "column 0 has 3[0-9]+ distinct"),
         (torch.tensor(ages), "column 0 has"),
-        (both, r"2 columns \(1, 2\) have"),
+        (both, r"2 columns \('age', 'code'\) have"),
         (pixels(), r"61 columns \(0, 1, 2, 3, 4, ...\) have 17 distinct .* each, 600 combinations in 600 rows"),
         (g.integers(0, 1000, 1500), "column 0 has"),
     ):

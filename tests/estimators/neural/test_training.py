@@ -57,7 +57,9 @@ def test_a_training_is_the_plain_loop(name):
 @pytest.mark.parametrize("kind", ["bilinear", "separable", "joint"])
 @pytest.mark.parametrize("streams", ["one", "own", "two"])
 def test_packed_sequential_and_alone_agree(kind, streams):
-    """In float64 to 1e-9, whether members see the same batches or not."""
+    """In float64 to 1e-9, whether members see the same batches or not; weights to 2e-6, because flo leaves a function
+    of x open, along which Adam follows the rounding of a gradient that is zero.
+    """
     members = len(MIXED)
 
     def generators():
@@ -72,14 +74,14 @@ def test_packed_sequential_and_alone_agree(kind, streams):
     in_turn = fit_critic(SOURCE, sequential, MIXED, 20, generator=generators(), packed=False, **arguments)
     assert together.reports == in_turn.reports
     np.testing.assert_allclose(together.values, in_turn.values, rtol=0, atol=1e-9)
-    same_weights(packed, sequential, rtol=0, atol=1e-9)
+    same_weights(packed, sequential, rtol=0, atol=2e-6)
     for k, entry in enumerate(MIXED):
         stream = seeded({"one": 3, "own": 3 + k, "two": 3 + k % 2}[streams])
         single = critic_of(members, kind, second=True).member(k)
         alone = fit_critic(SOURCE, single, [entry], 20, generator=stream, **arguments)
         for _, name in alone.reports:
             np.testing.assert_allclose(together.of(name, k), alone.of(name), rtol=0, atol=1e-9)
-        same_weights(packed.member(k), single, rtol=0, atol=1e-9)
+        same_weights(packed.member(k), single, rtol=0, atol=2e-6 if entry == "flo" else 1e-9)
 
 
 @pytest.mark.parametrize("streams", ["one", "own"])
@@ -304,7 +306,7 @@ class Endless:
         ({"steps": [3]}, "source and steps must be one source and a number, or two sequences"),
         ({"source": [SOURCE], "steps": [3, 3]}, "steps must have one entry for each of 1 sources, got 2"),
         ({"source": GaussianPairs(3, mutual_information=1.0)}, r"source must have dimensions .* = \(2, 2\)"),
-        ({"source": object()}, "source must have sample, mutual_information, dim_x and dim_y, got object"),
+        ({"source": object()}, "source must have sample, dim_x and dim_y, got object"),
         ({"source": Endless()}, "source must have a finite mutual_information, got inf"),
         ({"batch": 1}, "batch must be a whole number of at least 2, got 1"),
         ({"learning_rate": -1.0}, "learning_rate must be a positive number, got -1.0"),
@@ -330,4 +332,4 @@ def test_gpu_agrees_with_cpu():
     there.advance(20)
     here = fit_critic(SOURCE, on_cpu, MIXED, 20, batch=8, generator=seeded(3))
     np.testing.assert_allclose(there.trace.values, here.values, rtol=0, atol=1e-9)
-    same_weights(on_gpu.cpu(), on_cpu, rtol=0, atol=1e-9)
+    same_weights(on_gpu.cpu(), on_cpu, rtol=0, atol=2e-6)  # see test_packed_sequential_and_alone_agree

@@ -156,10 +156,14 @@ class Critic(nn.Module):
 
     def _initialise(self, generator: _Generators) -> None:
         # Member by member, so that each depends on its own generator only.
+        every, apart = _layers(self), [] if self.second is None else _layers(self.second)
         for k, own in enumerate(generator_per_member(generator, self.members)):
-            for module in self.modules():
-                if isinstance(module, StackedLinear):
-                    module.initialise(k, own)
+            for layer in every[: len(every) - len(apart)]:
+                layer.initialise(k, own)
+            if apart:  # from another stream: nothing else depends on whether there is a second network
+                other = torch.Generator(own.device).manual_seed((own.initial_seed() + 1 + k) % 2**63)
+                for layer in apart:
+                    layer.initialise(k, other)
 
     def _add_second(self, wanted: bool) -> None:
         if wanted:
@@ -172,6 +176,11 @@ class Critic(nn.Module):
     def _pair_scores(self, x: Tensor, y: Tensor) -> Tensor:
         """f(x_i, y_i) alone."""
         raise NotImplementedError
+
+
+def _layers(critic: Critic) -> list[StackedLinear]:
+    """Its affine maps in order, those of its second network last."""
+    return [module for module in critic.modules() if isinstance(module, StackedLinear)]
 
 
 class InnerCritic(Critic):
