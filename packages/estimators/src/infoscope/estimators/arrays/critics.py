@@ -278,14 +278,12 @@ def _weights_of(critic: Critic) -> dict[str, Tensor]:
 
 @dataclass(frozen=True, eq=False)
 class _Fold:
-    """What one held-out part gave: its estimate, how it moves when a block is left out, and the scores of its pairs."""
+    """What one held-out part gave: its estimate, how it moves when a block is left out, rows in all and at once."""
 
     value: float
     influence: NDArray[np.float64]
     rows: int
     largest: int
-    pairs: NDArray[np.float64]
-    places: NDArray[np.intp]
     curve: pd.DataFrame
 
     @classmethod
@@ -302,11 +300,10 @@ class _Fold:
         names, codes = np.unique(units, return_inverse=True)
         blocks = min(_BLOCKS, len(names))
         block = (generator.permutation(len(names)) % blocks)[codes]
-        without, whole, pairs = np.zeros((blocks, 2)), np.zeros(2), []
+        without, whole = np.zeros((blocks, 2)), np.zeros(2)
         for x, y, rows in batches:
             scores = scores_of(critic, x, y)
             whole += len(rows) * np.array([float(bound.estimate(scores)), 1.0])
-            pairs.append(scores.pairs.numpy())
             for number in range(blocks):
                 kept = torch.from_numpy(np.flatnonzero(block[rows] != number))
                 second = None if scores.second is None else scores.second[kept]
@@ -314,10 +311,8 @@ class _Fold:
                 without[number] += len(kept) * np.array([float(bound.estimate(part)), 1.0])
         jackknifed = without[:, 0] / without[:, 1]
         influence = math.sqrt((blocks - 1) / blocks) * (jackknifed.mean() - jackknifed)
-        sizes = [len(rows) for *_, rows in batches]
-        places = np.concatenate([rows for *_, rows in batches])
-        value = whole[0] / whole[1]
-        return cls(value, influence, int(whole[1]), max(sizes), np.concatenate(pairs), places, curve)
+        largest = max(len(rows) for *_, rows in batches)
+        return cls(whole[0] / whole[1], influence, int(whole[1]), largest, curve)
 
 
 def _together(method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fold]) -> CriticEstimate:
