@@ -24,6 +24,7 @@ from analysis.common.tables import FOLDER, Result, file_name, printable, save, s
 from infoscope.estimators.arrays import METHODS, Method, Pairs, as_method, as_pairs, methods
 from infoscope.estimators.arrays.critics import CriticEstimate
 from infoscope.estimators.result import Estimate, undefined
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.tracking import StoreUnreachable
 from infoscope.tracking.store.single import record_run
 
@@ -127,13 +128,13 @@ def draw(answers: Sequence[Answer], path: Path) -> None:
     axes[0].axvline(0, color="black", linewidth=0.8)
     axes[0].set(xlabel="mutual information (bits), 95 % interval; > : at least", ylim=(len(usable) - 0.5, -0.5))
     for answer in curves:
-        place = usable.index(answer)
+        colour = COLOURS[usable.index(answer) % len(COLOURS)]
         for number, (_, part) in enumerate(answer.estimate.curve.groupby(["fold", "restart"])):
             if "training" in part:
                 label = answer.method if number == 0 else None
-                axes[1].plot(part["step"], part["training"] / math.log(2), color=COLOURS[place % 9], lw=1, label=label)
-                kept = part[part["kept"]]
-                axes[1].plot(kept["step"], kept["training"] / math.log(2), "o", color=COLOURS[place % 9])
+                bits, kept = part["training"] / NATS_PER_BIT, part["kept"]
+                axes[1].plot(part["step"], bits, color=colour, lw=1, label=label)
+                axes[1].plot(part["step"][kept], bits[kept], "o", color=colour)
     if curves:
         axes[1].set(xlabel="step (dot: weights that were kept)", ylabel="report on training batches (bits)")
         axes[1].legend()

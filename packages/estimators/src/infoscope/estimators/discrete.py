@@ -60,10 +60,11 @@ def chao_shen(counts: ArrayLike) -> float:
     return float(-(shares * np.log(shares) / seen).sum())
 
 
-def shrinkage(counts: ArrayLike, categories: int | None = None) -> float:
+def shrinkage(counts: ArrayLike, categories: int | None = None, weight: float | None = None) -> float:
+    """Of frequencies drawn by `weight`; None: by their own `shrinkage_weight`."""
     counts = checked(counts)
     categories = _possible(counts, categories)
-    weight = shrinkage_weight(counts, categories)
+    weight = shrinkage_weight(counts, categories) if weight is None else weight
     shares = (1 - weight) * counts / counts.sum() + weight / categories
     unseen = (categories - len(counts)) / categories * xlogy(weight, weight / categories)
     return float(-xlogy(shares, shares).sum() - unseen)

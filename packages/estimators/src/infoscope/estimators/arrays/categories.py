@@ -241,7 +241,6 @@ class Shrinkage(_OfCounts):
     cost: ClassVar[str] = "n log n; 0.03 s for 100 x 100 cells"
     source: ClassVar[str] = "Hausser & Strimmer 2009, section 2"
     words: ClassVar[str] = "James-Stein"
-    instead: ClassVar[str] = 'method="nsb" and method="chao-shen" allow for cells that were not seen'
     other: ClassVar[str] = "nsb"
 
     def __post_init__(self) -> None:
@@ -254,12 +253,10 @@ class Shrinkage(_OfCounts):
     def measure(self, table: Table, rows: float) -> Measured:
         of_x, of_y = _possible(table, self.categories)
         weight = discrete.shrinkage_weight(table.counts[2], of_x * of_y)
-        x, y, cells = (
-            (1 - weight) * counts / table.n + weight / possible
-            for counts, possible in zip(table.counts, (of_x, of_y, of_x * of_y))
-        )
-        value = _entropy(x, of_x, weight) + _entropy(y, of_y, weight) - _entropy(cells, of_x * of_y, weight)
-        return Measured(value, (1 - weight) * table.rows_of(*(-np.log(shares) for shares in (x, y, cells))))
+        possible = list(zip(table.counts, (of_x, of_y, of_x * of_y)))
+        x, y, cells = (discrete.shrinkage(counts, count, weight) for counts, count in possible)
+        shares = ((1 - weight) * counts / table.n + weight / count for counts, count in possible)
+        return Measured(x + y - cells, (1 - weight) * table.rows_of(*(-np.log(share) for share in shares)))
 
 
 @dataclass(frozen=True)
@@ -302,13 +299,6 @@ def _left_out(counts: Values) -> Values:
         fewer[np.flatnonzero(counts == size)[0]] -= 1
         values[place] = discrete.chao_shen(fewer) if fewer.any() else 0.0
     return -(counts.sum() - 1) * values[which.reshape(-1)]
-
-
-def _entropy(shares: Values, possible: int, weight: float) -> float:
-    """Of shares [m] drawn by a weight, and of the categories that did not occur."""
-    rest = weight / possible
-    unseen = (possible - len(shares)) * rest * np.log(rest) if weight else 0.0
-    return float(-(shares * np.log(shares)).sum() - unseen)
 
 
 def _possible(table: Table, categories: tuple[int, int] | None) -> tuple[int, int]:

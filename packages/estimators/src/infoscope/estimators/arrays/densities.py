@@ -281,7 +281,6 @@ class DifferenceOfEntropies(Densities):
     cost: ClassVar[str] = "n times epochs; 23 s"
     source: ClassVar[str] = "McAllester & Stratos 2020, difference of entropies"
     called: ClassVar[str] = "DoE"
-    noted: ClassVar[tuple[str, ...]] = ()
 
     def _values(self, sample, marginal, conditional, pairs, split, generator):
         return _asked(conditional, sample, split.held) - _asked(marginal, sample, split.held)
@@ -384,8 +383,8 @@ class LeaveOneOut(Club):
 
 
 @dataclass(frozen=True)
-class JointEntropies(Densities):
-    """Cross-entropies of y cut into bins, by a chain of classifiers without x and with it.
+class JointEntropies(DifferenceOfEntropies):
+    """The same of y cut into bins, by a chain of classifiers without x and with it.
 
     Of categories it is H(y) - CE, what the classifier can use of x about y, a lower bound. Of numbers it is about the
     bins, which hold less than the numbers do.
@@ -417,9 +416,6 @@ class JointEntropies(Densities):
             counts[place] = np.bincount(bins[split.training, place], minlength=self.bins)
             scores[:, place] = (2 * bins[:, place] - len(edges)) / max(len(edges), 1)
         return scores * np.sqrt(3.0), torch.as_tensor(bins), counts
-
-    def _values(self, sample, marginal, conditional, pairs, split, generator):
-        return _asked(conditional, sample, split.held) - _asked(marginal, sample, split.held)
 
 
 METHODS: tuple[Described, ...] = (

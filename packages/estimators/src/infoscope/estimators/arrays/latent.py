@@ -22,7 +22,7 @@ from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.checks import require_int
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.result import Estimate, mean_of
-from infoscope.estimators.variables import Variable
+from infoscope.estimators.variables import Variable, factorise
 
 _SHARE, _MOST = 0.95, 8  # of the variance, and how many components at most
 
@@ -44,12 +44,12 @@ def rotated(pairs: Pairs, folds: Sequence[tuple[NDArray, Variable, Variable]], k
     """
     values, notes = np.full(pairs.n, np.nan), []
     for held, x, y in folds:
-        groups = None if pairs.groups is None else np.unique(pairs.groups[held], return_inverse=True)[1]
+        groups = None if pairs.groups is None else factorise(pairs.groups[held])[0]
         found = neighbours(x, y, k, groups)
         values[held] = found.local
         notes += found.notes
     kept = ~np.isnan(values)
-    groups = None if pairs.groups is None else np.unique(pairs.groups[kept], return_inverse=True)[1]
+    groups = None if pairs.groups is None else factorise(pairs.groups[kept])[0]
     found = mean_of(values[kept], groups, notes=tuple(dict.fromkeys(notes)), **said)
     return found if kept.all() else replace(found, n=pairs.n, local=values)
 

@@ -58,11 +58,6 @@ class Pairs:
         """Codes int64 [n] of what must not be parted: the groups, or the rows."""
         return np.arange(self.n) if self.groups is None else self.groups
 
-    def take(self, rows: np.ndarray) -> Pairs:
-        """The sample at `rows`, indices [m]."""
-        groups = None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1]
-        return Pairs(self.x.take(rows), self.y.take(rows), groups, self.notes)
-
     def folds(self, count: int, generator: np.random.Generator) -> np.ndarray:
         """A fold 0..count-1 for every row, int [n]: whole units, of sizes as equal as those allow.
 
@@ -96,7 +91,7 @@ def as_pairs(x: Any, y: Any, groups: ArrayLike | None = None) -> Pairs:
     notes = left.notes + right.notes
     if groups is not None:
         return Pairs(left, right, group_codes(n, groups)[1], notes)
-    repeated, codes = _copies(left, right)
+    repeated, codes = _copies(left, right) if left.dim and right.dim else (0, None)
     if not repeated:
         return Pairs(left, right, None, notes)
     return Pairs(left, right, codes, (*notes, (
@@ -106,12 +101,10 @@ def as_pairs(x: Any, y: Any, groups: ArrayLike | None = None) -> Pairs:
 
 
 def _copies(x: Variable, y: Variable) -> tuple[int, np.ndarray]:
-    """How many rows equal an earlier one, beyond what coarse values do by chance, and codes [n] of equal rows; 0 where
-    a side has no numbers.
-    """
+    """How many rows equal an earlier one, 0 where coarse values do so by chance, and codes [n] of equal rows."""
     codes = _codes_of_rows(x, y)
     repeated = x.n - (int(codes.max()) + 1)
-    if not (x.dim and y.dim and repeated):
+    if not repeated:
         return 0, codes
     mixed = _codes_of_rows(x, y.take(np.random.default_rng(0).permutation(y.n)))
     return (repeated if repeated > _BEYOND_CHANCE * (x.n - int(mixed.max()) - 1) else 0), codes
