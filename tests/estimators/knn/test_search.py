@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from infoscope.estimators.knn import search
+from infoscope.estimators.knn import _numba, search
 from infoscope.estimators.knn.search import count_within, nearest
 
 ENGINES = ["numba", "sklearn", "cpu"]
@@ -44,6 +44,18 @@ def samples(kind, n, dim, generator):
 @pytest.mark.parametrize("stratified", [False, True])
 @pytest.mark.parametrize("kind", ["normal", "grid", "scales", "heavy tails", "far away", "tiny"])
 def test_exactly_those_of_the_distance_matrix(kind, stratified, engine):
+    compare_with_the_distance_matrix(kind, stratified, engine)
+
+
+@pytest.mark.parametrize("stratified", [False, True])
+@pytest.mark.parametrize("kind", ["normal", "grid", "scales", "heavy tails", "far away", "tiny"])
+def test_leaves_of_few_points_change_nothing(kind, stratified, monkeypatch):
+    """Most points are then decided by their distance in steps of a byte."""
+    monkeypatch.setattr(_numba, "leaf_size", lambda dim: 50)
+    compare_with_the_distance_matrix(kind, stratified, "numba")
+
+
+def compare_with_the_distance_matrix(kind, stratified, engine):
     generator = np.random.default_rng(len(kind))
     for n, dim, k in ((700, 1, 3), (900, 3, 5), (600, 13, 4), (300, 26, 1), (6, 2, 5)):
         points = samples(kind, n, dim, generator)

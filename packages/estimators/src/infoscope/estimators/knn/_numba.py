@@ -1,9 +1,9 @@
 """Exact k-nearest neighbours and range counts in the maximum norm, by SIMD over the fat leaves of a k-d tree.
 
-Every distance is first computed in float32, a leaf at a time, which decides all but the few points within rounding of
-the radius; those are decided by the float64 distance. Results are therefore those of plain float64 arithmetic. In few
-dimensions most leaves are skipped by their bounding boxes; from about a dozen on, hardly any is, and what is left is a
-column-major scan from nearby leaves to far ones.
+Distances are first bounded from below in steps of a byte, a leaf at a time, which leaves few points; those, or where a
+byte is too coarse all points in float32 but the few within rounding of the radius, are decided by the float64 distance.
+Results are therefore those of plain float64 arithmetic. In few dimensions most leaves are skipped by their bounding
+boxes; from about a dozen on, hardly any is, and what is left is a column-major scan from nearby leaves to far ones.
 """
 
 from __future__ import annotations
@@ -14,10 +14,18 @@ from dataclasses import dataclass, fields
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 CHUNK = 64  # points looked at together once a leaf is known to hold a neighbour
+LANES = 64  # entries compared at once
 # A float32 distance is off by at most 2 roundings of each coordinate and one of the difference (2^-24 each); doubled.
 ROUNDING = 2.0**-22
+STEPS = 256  # of a byte, over SPAN times the distance between two quantiles of the widest column
+CENTRE, SPAN = (0.05, 0.95), 1.6
+FINEST, COARSEST = 4, 200  # steps in a radius, outside which bytes tell too little
+FEW = 16  # points of a leaf that are decided one by one
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +37,8 @@ class Tree:
     bounds  intp [leaves + 1]: where each leaf begins        low, high, middle  float32 [d, leaves]: box and mean
     margin  float64 [leaves]: rounding of a leaf's scaled points, in units of the points
     first, last  intp [leaves]: the leaves of the same stratum
+    coarse  uint8 [d, n]: the points in steps of length `step`, those beyond the steps at their ends, which brings no
+            two points further apart
     """
 
     order: np.ndarray
@@ -42,16 +52,18 @@ class Tree:
     margin: np.ndarray
     first: np.ndarray
     last: np.ndarray
+    coarse: np.ndarray
+    step: float
 
     @property
     def arrays(self) -> tuple:
-        """The arrays that the kernels take."""
-        return tuple(getattr(self, field.name) for field in fields(self)[1:])
+        """The arrays that all kernels take."""
+        return tuple(getattr(self, field.name) for field in fields(self)[1:-2])
 
 
 def leaf_size(dim: int) -> int:
     """Points per leaf: small leaves prune better in few dimensions, large ones scan faster in many (measured)."""
-    return 64 if dim <= 2 else 128 if dim <= 6 else 256
+    return 64 if dim <= 2 else 256 if dim <= 6 else 512 if dim <= 16 else 1024
 
 
 def build(points: np.ndarray, codes: np.ndarray | None) -> Tree:
@@ -73,7 +85,16 @@ def build(points: np.ndarray, codes: np.ndarray | None) -> Tree:
     margin += np.maximum.reduceat(np.abs(exact).max(axis=1), at) * 2.0**-50  # centring rounds too
     low, high = np.minimum.reduceat(scaled, at, axis=1), np.maximum.reduceat(scaled, at, axis=1)
     middle = (np.add.reduceat(scaled, at, axis=1) / np.diff(bounds)).astype(np.float32)
-    return Tree(order, exact, scaled, scale, bounds, low, high, middle, margin, first, last)
+    return Tree(order, exact, scaled, scale, bounds, low, high, middle, margin, first, last, *in_steps(exact))
+
+
+def in_steps(points: np.ndarray) -> tuple[np.ndarray, float]:
+    """Points [n, d] as bytes [d, n], and the length of a step: |byte - byte| <= |a - b| / step + 1."""
+    few = points[:: max(1, len(points) // 4096)]
+    low, high = np.quantile(few, CENTRE, axis=0)
+    step = max(float((high - low).max()) * SPAN / STEPS, np.finfo(float).tiny)
+    start = (low + high) / 2 - step * STEPS / 2
+    return np.ascontiguousarray(np.clip((points - start) / step, 0, STEPS - 1).astype(np.uint8).T), step
 
 
 def nearest(
@@ -85,7 +106,11 @@ def nearest(
     own = np.arange(n) if groups is None else groups[tree.order].astype(np.intp)
     distances, ids = np.full((n, k), np.inf), np.full((n, k), -1, dtype=np.intp)
     ties = np.zeros(n, dtype=np.intp)
-    in_parallel(lambda a, b: scan_nearest(a, b, *tree.arrays, own, distances, ids, ties), len(tree.first), workers)
+    in_parallel(
+        lambda a, b: scan_nearest(a, b, *tree.arrays, tree.coarse, tree.step, own, distances, ids, ties),
+        len(tree.first),
+        workers,
+    )
     back = np.empty(n, dtype=np.intp)
     back[tree.order] = np.arange(n)
     ids = np.where(ids >= 0, tree.order[ids], -1)
@@ -99,7 +124,9 @@ def count_within(points: np.ndarray, radius: np.ndarray, codes: np.ndarray | Non
     tree = build(points, codes)
     counts = np.zeros(len(points), dtype=np.intp)
     within = radius[tree.order]
-    in_parallel(lambda a, b: scan_counts(a, b, *tree.arrays, within, counts), len(tree.first), workers)
+    in_parallel(
+        lambda a, b: scan_counts(a, b, *tree.arrays, tree.coarse, tree.step, within, counts), len(tree.first), workers
+    )
     result = np.empty_like(counts)
     result[tree.order] = counts
     return result
@@ -203,6 +230,86 @@ def leaf_distances(scaled, query, start, end, row):
             row[j] = max(row[j], max(left, right))
 
 
+@numba.njit(cache=True, nogil=True)
+def leaf_steps(coarse, query, start, end, row):
+    """row[:end - start] = distances of point `query` to the points start..end in steps of a byte."""
+    dim = coarse.shape[0]
+    width = end - start
+    row[:width] = np.uint8(0)
+    for c in range(dim % 4):
+        value, column = coarse[c, query], coarse[c, start:end]
+        for j in range(width):
+            row[j] = max(row[j], apart_in_steps(column[j], value))
+    for c in range(dim % 4, dim, 4):
+        v0, v1, v2, v3 = coarse[c, query], coarse[c + 1, query], coarse[c + 2, query], coarse[c + 3, query]
+        c0, c1 = coarse[c, start:end], coarse[c + 1, start:end]
+        c2, c3 = coarse[c + 2, start:end], coarse[c + 3, start:end]
+        for j in range(width):
+            left = max(apart_in_steps(c0[j], v0), apart_in_steps(c1[j], v1))
+            right = max(apart_in_steps(c2[j], v2), apart_in_steps(c3[j], v3))
+            row[j] = max(row[j], max(left, right))
+
+
+@numba.njit(inline="always")
+def apart_in_steps(a, b):
+    """|a - b| of bytes, which the compiler keeps in lanes of a byte."""
+    return np.uint8(max(a, b) - min(a, b))
+
+
+@numba.njit(cache=True, nogil=True)
+def steps_within(distance, step):
+    """The most steps that points can be apart whose distance is at most this; 255 where all can be."""
+    steps = distance / step + 1.000001  # a step is lost at its edges; what is left over is for rounding
+    return np.uint8(steps) if steps < 255.0 else np.uint8(255)
+
+
+@intrinsic
+def lanes_below(typingctx, row, start, limit):
+    """The entries of row[start : start + LANES], float32, uint16 or uint8, below a limit: bit l of a 64-bit word for l.
+
+    A comparison of vectors gives such a word at once, but compilers do not find it in a loop.
+    """
+
+    def codegen(context, builder, signature, args):
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        element = context.get_value_type(signature.args[0].dtype)
+        vector = ir.VectorType(element, LANES)
+        place = builder.bitcast(builder.gep(array.data, [args[1]]), vector.as_pointer())
+        values = builder.load(place, align=context.get_abi_sizeof(element))
+        one = builder.insert_element(ir.Constant(vector, ir.Undefined), args[2], ir.Constant(ir.IntType(32), 0))
+        limits = builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+        compare = builder.icmp_unsigned if isinstance(element, ir.IntType) else builder.fcmp_ordered
+        return builder.bitcast(compare("<", values, limits), ir.IntType(LANES))
+
+    return types.uint64(row, types.intp, row.dtype), codegen
+
+
+@intrinsic
+def lowest_bit(typingctx, word):
+    """The place of the lowest bit of a word that is not 0."""
+
+    def codegen(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), codegen
+
+
+@numba.njit(cache=True, nogil=True)
+def gather_below(row, width, limit, start, found, count):
+    """Appends start + j for every j < width with row[j] below the limit to `found`, of which `count` are taken; returns
+    the new count. row [a multiple of LANES] is overwritten from `width` on.
+    """
+    padded = -(-width // LANES) * LANES
+    row[width:padded] = limit
+    for at in range(0, padded, LANES):
+        word = lanes_below(row, at, limit)
+        while word:
+            found[count] = start + at + np.int64(lowest_bit(word))
+            count += 1
+            word &= word - np.uint64(1)
+    return count
+
+
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc"})  # a sum of few ones is exact in any order
 def count_below(row, limit):
     """How many are below the limit; counted in float32, which has the lanes of what is compared."""
@@ -289,8 +396,17 @@ def below(distance, slack, scale):
 
 
 @numba.njit(cache=True, nogil=True)
-def search_leaf(i, start, end, exact, scaled, scale, slack, row, own, distances, ids, ties):
+def search_leaf(i, start, end, exact, scaled, scale, slack, coarse, step, row, steps, found, own, distances, ids, ties):
     """Offers the points start..end of other groups `own` to the sorted list of point i; returns the number of ties."""
+    most = steps_within(distances[-1], step)
+    if FINEST <= most <= COARSEST:
+        leaf_steps(coarse, i, start, end, steps)
+        for p in range(gather_below(steps, end - start, np.uint8(most + 1), start, found, 0)):
+            j = found[p]
+            if steps[j - start] <= most and own[j] != own[i]:
+                ties = insert(distances, ids, ties, exact_distance(exact, i, j), j)
+                most = steps_within(distances[-1], step)
+        return ties
     leaf_distances(scaled, i, start, end, row)
     limit = above(distances[-1], slack, scale)
     if count_below(row[: end - start], limit) == 0:
@@ -308,17 +424,20 @@ def search_leaf(i, start, end, exact, scaled, scale, slack, row, own, distances,
 
 @numba.njit(cache=True, nogil=True)
 def scan_nearest(
-    leaf_from, leaf_to, exact, scaled, scale, bounds, low, high, middle, margin, first, last, own, distances, ids, ties
+    leaf_from, leaf_to, exact, scaled, scale, bounds, low, high, middle, margin, first, last, coarse, step, own,
+    distances, ids, ties,
 ):  # fmt: skip
     """Fills the sorted lists of the points of leaves leaf_from..leaf_to, all in tree order; own [n]: their groups."""
     widest = max(bounds[1:] - bounds[:-1])
     row, near, limits = np.empty(widest, np.float32), np.empty(widest, np.float32), np.empty(widest, np.float32)
+    steps, found = np.empty(widest + LANES, np.uint8), np.empty(widest + LANES, np.intp)
     for a in range(leaf_from, leaf_to):
         start_a, end_a = bounds[a], bounds[a + 1]
         for i in range(start_a, end_a):
             ties[i] = search_leaf(
-                i, start_a, end_a, exact, scaled, scale, 2 * margin[a], row, own, distances[i], ids[i], ties[i]
-            )
+                i, start_a, end_a, exact, scaled, scale, 2 * margin[a], coarse, step, row, steps, found, own,
+                distances[i], ids[i], ties[i],
+            )  # fmt: skip
         gaps, apart = np.empty(last[a] - first[a], np.float32), np.empty(last[a] - first[a], np.float32)
         leaf_gaps(low, high, middle, a, first[a], last[a], gaps, apart)
         slack = margin[a] + margin[first[a] : last[a]].max()
@@ -333,19 +452,22 @@ def scan_nearest(
             for i in range(start_a, end_a):
                 if near[i - start_a] < limits[i - start_a]:
                     ties[i] = search_leaf(
-                        i, start, end, exact, scaled, scale, slack, row, own, distances[i], ids[i], ties[i]
-                    )
+                        i, start, end, exact, scaled, scale, slack, coarse, step, row, steps, found, own,
+                        distances[i], ids[i], ties[i],
+                    )  # fmt: skip
                     limits[i - start_a] = above(distances[i, -1], slack, scale)
 
 
 @numba.njit(cache=True, nogil=True)
 def scan_counts(
-    leaf_from, leaf_to, exact, scaled, scale, bounds, low, high, middle, margin, first, last, radius, counts
+    leaf_from, leaf_to, exact, scaled, scale, bounds, low, high, middle, margin, first, last, coarse, step, radius,
+    counts,
 ):  # fmt: skip
     """Counts of the points of leaves leaf_from..leaf_to, all in tree order; strictly within, the point itself not."""
     widest = max(bounds[1:] - bounds[:-1])
     row, near, far = np.empty(widest, np.float32), np.empty(widest, np.float32), np.empty(widest, np.float32)
     sure, maybe = np.empty(widest, np.float32), np.empty(widest, np.float32)
+    steps, found = np.empty(widest + LANES, np.uint8), np.empty(widest + LANES, np.intp)
     for a in range(leaf_from, leaf_to):
         start_a, end_a = bounds[a], bounds[a + 1]
         gaps, apart = np.empty(last[a] - first[a], np.float32), np.empty(last[a] - first[a], np.float32)
@@ -364,6 +486,14 @@ def scan_counts(
                 if far[q] < sure[q]:
                     counts[i] += end - start
                     continue
+                most = steps_within(radius[i], step)
+                if FINEST <= most <= COARSEST:
+                    leaf_steps(coarse, i, start, end, steps)
+                    left = gather_below(steps, end - start, np.uint8(most + 1), start, found, 0)
+                    if left <= FEW:
+                        for p in range(left):
+                            counts[i] += exact_distance(exact, i, found[p]) < radius[i]
+                        continue
                 leaf_distances(scaled, i, start, end, row)
                 inside = count_below(row[: end - start], sure[q])
                 if inside != count_below(row[: end - start], maybe[q]):

@@ -13,8 +13,17 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from infoscope.estimators.knn._numba import above, below, exact_distance, greatest_distances, leaf_gaps, least_distances
-from infoscope.estimators.uncertainty._lists import LANES, gather_below, rank_of, vector_distance
+from infoscope.estimators.knn._numba import (
+    LANES,
+    above,
+    below,
+    exact_distance,
+    gather_below,
+    greatest_distances,
+    leaf_gaps,
+    least_distances,
+)
+from infoscope.estimators.uncertainty._lists import rank_of, vector_distance
 
 FURTHEST = 16_383  # quanta from the centre: the difference of two such fits 16 bits
 

@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
 from infoscope.estimators.knn._numba import (
+    LANES,
     ROUNDING,
     above,
     build,
     count_below,
+    gather_below,
     leaf_distances,
     leaf_gaps,
     least_distances,
     nearest,
 )
-
-LANES = 64  # entries compared at once
 
 
 def sorted_lists(points: np.ndarray, k: int, codes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -62,53 +59,6 @@ def rank_of(distance, values):
     for p in range(len(values)):
         rank += 1.0 if values[p] <= distance else 0.0
     return int(rank)
-
-
-@intrinsic
-def lanes_below(typingctx, row, start, limit):
-    """The entries of row[start : start + LANES], float32 or uint16, below a limit: bit l of a 64-bit word for entry l.
-
-    A comparison of vectors gives such a word at once, but compilers do not find it in a loop.
-    """
-
-    def codegen(context, builder, signature, args):
-        array = context.make_array(signature.args[0])(context, builder, args[0])
-        element = context.get_value_type(signature.args[0].dtype)
-        vector = ir.VectorType(element, LANES)
-        place = builder.bitcast(builder.gep(array.data, [args[1]]), vector.as_pointer())
-        values = builder.load(place, align=context.get_abi_sizeof(element))
-        one = builder.insert_element(ir.Constant(vector, ir.Undefined), args[2], ir.Constant(ir.IntType(32), 0))
-        limits = builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
-        compare = builder.icmp_unsigned if isinstance(element, ir.IntType) else builder.fcmp_ordered
-        return builder.bitcast(compare("<", values, limits), ir.IntType(LANES))
-
-    return types.uint64(row, types.intp, row.dtype), codegen
-
-
-@intrinsic
-def lowest_bit(typingctx, word):
-    """The place of the lowest bit of a word that is not 0."""
-
-    def codegen(context, builder, signature, args):
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.uint64(types.uint64), codegen
-
-
-@numba.njit(cache=True, nogil=True)
-def gather_below(row, width, limit, start, found, count):
-    """Appends start + j for every j < width with row[j] below the limit to `found`, of which `count` are taken; returns
-    the new count. row [a multiple of LANES] is overwritten from `width` on.
-    """
-    padded = -(-width // LANES) * LANES
-    row[width:padded] = limit
-    for at in range(0, padded, LANES):
-        word = lanes_below(row, at, limit)
-        while word:
-            found[count] = start + at + np.int64(lowest_bit(word))
-            count += 1
-            word &= word - np.uint64(1)
-    return count
 
 
 @numba.njit(cache=True, nogil=True)
