@@ -110,7 +110,7 @@ def test_batches_hold_one_row_of_a_unit():
     counts = np.bincount(torch.cat(drawn).flatten().int(), minlength=len(units))
     assert counts.min() > 0
     rng = np.random.default_rng(0)
-    batches = list(_independent(np.repeat(np.arange(100), 2), [x[:1].expand(200, 1)] * 2, rng))
+    batches = list(_independent(np.repeat(np.arange(100), 2), [x[:1].expand(200, 1)] * 2, 2048, rng))
     assert sorted(np.concatenate([places for *_, places in batches])) == list(range(200))
     assert all(len(set(places // 2)) == len(places) for *_, places in batches)
 

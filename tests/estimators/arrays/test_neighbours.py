@@ -84,6 +84,12 @@ def test_weights_stay_small():
     assert any("leading biases are cancelled" in note for note in found.notes)
 
 
+def test_columns_in_which_weights_cancel_nothing_are_refused():
+    x, y = np.random.default_rng(0).normal(size=(2, 200, 60))
+    with pytest.raises(ValueError, match="x and y must have fewer columns for kl-weighted, got 120: weights of k = 20"):
+        estimate(x, y, "kl-weighted")
+
+
 def test_weights_reduce_the_bias():
     """5 x 5 columns, 1.1 nats: KSG finds .8 in 1,000 rows; five samples."""
     found = {

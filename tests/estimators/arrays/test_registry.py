@@ -116,6 +116,15 @@ def test_integers_that_nobody_typed_are_told():
     assert not estimate(X, Discrete(LABELS)).notes
 
 
+@pytest.mark.parametrize("columns", [2, 30])
+def test_copies_are_found_in_few_columns_and_in_many(columns):
+    x = np.random.default_rng(0).normal(size=(60, columns))
+    x[0], x[50:] = 0.0, x[:10]
+    x[50] = -0.0  # equals 0
+    pairs = as_pairs(x, np.repeat([1.5, 2.5], 30)[np.r_[0:50, 0:10]] + x[:, 0])
+    assert pairs.groups.max() + 1 == 50 and (pairs.groups[50:] == pairs.groups[:10]).all()
+
+
 def test_copies_of_rows_say_no_more_than_the_rows():
     once, twice = estimate(X, Y), estimate(np.vstack([X, X]), np.concatenate([Y, Y]))
     assert float(twice) == pytest.approx(once, abs=0.02)

@@ -32,7 +32,7 @@ class Classifier(Described):
     name: ClassVar[str] = "classifier"
     takes: ClassVar[str] = LABELS
     limit: ClassVar[str] = "lower bound, usable by the family"
-    cost: ClassVar[str] = "that of 15 fits"
+    cost: ClassVar[str] = "that of 15 fits; 1 s"
     source: ClassVar[str] = "Xu et al. 2020, definition 2"
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:

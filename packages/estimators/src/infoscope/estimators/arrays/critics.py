@@ -31,6 +31,7 @@ from infoscope.estimators.result import Estimate
 _EVALUATIONS = 40  # of the longest training
 _SMOOTHED = 3  # judgements, one of which is at either side
 _AT_ONCE = 2048  # rows of a read-out: 32 MiB of scores
+_JUDGED_AT_ONCE = 512  # of a judgement, of which there are many: its time grows with the rows at once
 _BLOCKS = 20  # of a held-out part, left out in turn for its error
 _FEWEST = 16  # independent rows of a batch, or of a read-out
 _LIMITS = {
@@ -131,8 +132,8 @@ class CriticMethod(Described):
             sides.append(torch.from_numpy(prepared.astype(np.float32)))
         training = Rows(*(side[part.training] for side in sides), pairs.units[part.training])
         stopping, held = (
-            list(_independent(pairs.units[rows], [side[rows] for side in sides], generator))
-            for rows in (part.stopping, part.held)
+            list(_independent(pairs.units[rows], [side[rows] for side in sides], at_once, generator))
+            for rows, at_once in ((part.stopping, _JUDGED_AT_ONCE), (part.held, _AT_ONCE))
         )
         fits = [self.fit(bound, training, stopping, generator) for _ in range(self.restarts)]
         best = max(fits, key=lambda fit: fit.judged)
@@ -228,8 +229,10 @@ def _different(n: int, among: int, generator: torch.Generator) -> Tensor:
             return chosen
 
 
-def _independent(units: NDArray[np.intp], sides: list[Tensor], generator: np.random.Generator) -> Iterator[Batch]:
-    """All rows in batches of at most 2,048 that hold one row of a unit. ValueError: such batches are too small."""
+def _independent(
+    units: NDArray[np.intp], sides: list[Tensor], at_once: int, generator: np.random.Generator
+) -> Iterator[Batch]:
+    """All rows in batches of at most `at_once` that hold one row of a unit. ValueError: such batches are too small."""
     order = generator.permutation(len(units))
     _, codes = np.unique(units[order], return_inverse=True)
     by_unit = np.argsort(codes, kind="stable")
@@ -239,7 +242,7 @@ def _independent(units: NDArray[np.intp], sides: list[Tensor], generator: np.ran
     batches = []
     for number in range(int(layer.max()) + 1):
         rows = order[layer == number]
-        batches += [rows] if len(rows) < 2 else np.array_split(rows, math.ceil(len(rows) / _AT_ONCE))
+        batches += [rows] if len(rows) < 2 else np.array_split(rows, math.ceil(len(rows) / at_once))
     usable = [rows for rows in batches if len(rows) >= _FEWEST]
     if sum(map(len, usable)) < 0.9 * len(units):
         raise ValueError(

@@ -167,7 +167,7 @@ class Mienf(Described):
     name: ClassVar[str] = "mienf"
     takes: ClassVar[str] = NUMBERS
     limit: ClassVar[str] = "lower bound, if flows make each side normal; I, if they make both so jointly"
-    cost: ClassVar[str] = "n times epochs"
+    cost: ClassVar[str] = "n times epochs; 10 s"
     source: ClassVar[str] = "Butakov et al. 2024, normalising flows of both margins"
 
     def __post_init__(self) -> None:

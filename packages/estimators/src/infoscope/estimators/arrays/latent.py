@@ -155,7 +155,7 @@ class Latent(Described):
     name: ClassVar[str] = "lmi"
     takes: ClassVar[str] = ANY
     limit: ClassVar[str] = "lower bound: I of the codes"
-    cost: ClassVar[str] = "n times epochs"
+    cost: ClassVar[str] = "n times epochs; 1 s"
     source: ClassVar[str] = "Gowri et al. 2024, with a third part that stops the training"
 
     def __post_init__(self) -> None:

@@ -16,6 +16,7 @@ from scipy.special import gammaln, ndtr, ndtri
 
 _DEGREES = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 _RIDGE = 1e-4  # as of mixtures
+_FEW, _SHIFTS = 12, 50  # columns, up to which all pairs of rows are compared; partners of a row beyond
 _FARTHEST = 8.0  # a score: beyond it the normal distribution function is 1 in double precision
 
 
@@ -74,12 +75,31 @@ def fitted(
 
 
 def _correlation(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    dim = scores.shape[1]
-    found = np.eye(dim)
-    for a in range(dim):
-        for b in range(a):
-            found[a, b] = found[b, a] = np.sin(np.pi / 2 * stats.kendalltau(scores[:, a], scores[:, b]).statistic)
+    found = np.sin(np.pi / 2 * kendall(scores))
     values, vectors = np.linalg.eigh(found)
     found = (vectors * np.maximum(values, _RIDGE)) @ vectors.T  # correlations one by one may not fit together
+    scale = np.sqrt(np.diag(found))
+    return found / scale / scale[:, None]
+
+
+def kendall(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Kendall's tau b of every two of the columns [n, c]: [c, c].
+
+    In more than 12 columns each row is compared with 50 others instead of all: an incomplete U-statistic, which is
+    products of matrices, and whose variance is greater by 4 % or so (at independence 1 / 50 n beside 4 / 9 n).
+    """
+    n, dim = columns.shape
+    found = np.eye(dim)
+    if dim <= _FEW or n <= 2 * _SHIFTS:
+        for a in range(dim):
+            for b in range(a):
+                found[a, b] = found[b, a] = stats.kendalltau(columns[:, a], columns[:, b]).statistic
+        return found
+    generator = np.random.default_rng(0)
+    columns = columns[generator.permutation(n)]  # rows in the order of time have neighbours that are alike
+    found = np.zeros((dim, dim))
+    for shift in 1 + generator.permutation((n - 1) // 2)[:_SHIFTS]:
+        signs = np.sign(columns - np.roll(columns, shift, axis=0)).astype(np.float32)
+        found += signs.T @ signs
     scale = np.sqrt(np.diag(found))
     return found / scale / scale[:, None]
