@@ -23,9 +23,10 @@ override GROUPS := $(value GROUPS)
 override CONTINUOUS := $(value CONTINUOUS)
 override DISCRETE := $(value DISCRETE)
 override METHODS := $(value METHODS)
+override PEERS := $(value PEERS)
 # a target with brackets is to make an archive and its member
 override TASK = $@$(if $%,($%))
-export PROFILE SET ARGS PORT TASK DATA X Y GROUPS CONTINUOUS DISCRETE METHODS
+export PROFILE SET ARGS PORT TASK DATA X Y GROUPS CONTINUOUS DISCRETE METHODS PEERS
 ASKED := $(PYTHON) -m infoscope make
 
 # of tests; the command line sets the same
@@ -34,7 +35,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: check-dependencies export-model help measure setup sweep-all sweep-status sweep-sync report audit test test-slow test-gpu bench drill infra-secrets ui clean
+.PHONY: check-dependencies export-model help measure peers setup sweep-all sweep-status sweep-sync report audit test test-slow test-gpu bench drill infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -72,6 +73,9 @@ measure: $(READY) ## measure your own data (DATA=pairs.csv X=a,b Y=c GROUPS= MET
 
 audit: $(READY) ## put estimators of MI, ours and installed ones, through what must not change an estimate
 	@$(ASKED)
+
+peers: $(READY) ## install public estimators of MI to compare with into .peers, 3 GB (PEERS="npeet-plus ennemi")
+	@$(PYTHON) -m infra.peers
 
 infra-secrets: ## write random passwords for the MLflow server of infra/mlflow into its .env
 	@sh infra/mlflow/secrets.sh

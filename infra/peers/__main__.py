@@ -1,0 +1,95 @@
+"""Installs public estimators of mutual information, each at its exact version, into .peers; see `make peers`.
+
+PEERS in the environment names some of them, by peer, package or environment; all are made without it. What cannot be
+installed or imported is named with the reason, and the rest goes on. Exits with 0 when all that was asked is there,
+with 1 when some is not, with 2 on a name that is not known.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from sweeps.sample_estimators.peers import PEERS, Peer
+from sweeps.sample_estimators.peers.protocol import ENVIRONMENTS, OURS, PINS
+
+UNDECLARED = {"torch-mist": ("pandas",)}  # imported without being required
+PYTHON = (3, 11)  # the last one for which all of them have wheels
+_REASON = 300  # characters of what an installer said last
+
+
+class NotDone(Exception):
+    """What could not be made, and why."""
+
+
+def asked(names: list[str]) -> list[Peer]:
+    """One peer for each package that is named, of those that have an environment of their own; all of them for no name.
+
+    ValueError for a name that is no peer, package or environment.
+    """
+    known = {name for peer in PEERS.values() for name in (peer.name, peer.package, peer.environment)} - {OURS}
+    for name in names:
+        if name not in known:
+            raise ValueError(f"PEERS must be among {', '.join(sorted(known))}, got {name!r}.")
+    chosen = [peer for peer in PEERS.values() if not names or {peer.name, peer.package, peer.environment} & set(names)]
+    return list({peer.package: peer for peer in chosen if peer.environment != OURS}.values())
+
+
+def run(*command: str | Path) -> None:
+    """Runs a command. NotDone with the last that it said."""
+    try:
+        done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    except OSError as error:
+        raise NotDone(str(error)) from None
+    if done.returncode:
+        raise NotDone(" ".join(done.stdout.split())[-_REASON:] or f"exit status {done.returncode}")
+
+
+def interpreter() -> str:
+    """A Python of that version by its path, or this one."""
+    if sys.version_info[:2] == PYTHON:
+        return sys.executable
+    for found in filter(None, [shutil.which(f"python{PYTHON[0]}.{PYTHON[1]}")]):
+        done = subprocess.run([found, "-c", "import venv"], capture_output=True)
+        if done.returncode == 0:
+            return found
+    return sys.executable
+
+
+def install(peer: Peer, uv: str | None) -> None:
+    """Its environment, where there is none, and its package. NotDone with the reason."""
+    place, python = ENVIRONMENTS / peer.environment, Path(peer.python)
+    if not python.exists():
+        run(*([uv, "venv", "--seed", "--python"] if uv else []), interpreter(), *(() if uv else ("-m", "venv")), place)
+    wanted = [f"{peer.package}=={peer.version}", *UNDECLARED.get(peer.package, ())]
+    command = [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install"]
+    run(*command, "-c", PINS / f"{peer.environment}.txt", *wanted)
+
+
+def main() -> int:
+    try:
+        peers = asked(os.environ.get("PEERS", "").split())
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    beside = Path(sys.executable).with_name("uv")
+    uv = str(beside) if beside.exists() else shutil.which("uv")
+    missing = 0
+    for peer in peers:
+        try:
+            if not peer.installed():
+                install(peer, uv)
+            peer.start()  # whether it can be imported, and its bytecode for the next time
+        except (NotDone, ValueError) as error:
+            missing += 1
+            print(f"{peer.package} {peer.version}: not installed: {error}")
+        else:
+            print(f"{peer.package} {peer.version}: in .peers/{peer.environment}")
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

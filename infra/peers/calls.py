@@ -1,0 +1,177 @@
+"""How the users of public packages ask them for the mutual information of two arrays, each with its own defaults.
+
+Run by worker.py in the environment of the package, without infoscope. Every function imports its package and returns
+measure(x, y, labels, seed) -> nats, or a dict with "value" and any of "interval" and "notes": x [n, c] and y [n, d] are
+float64; with `labels`, y [n, 1] holds category codes. No answer is repaired. What a package raises, it raises here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Answer = float | dict[str, Any]
+Measure = Callable[[np.ndarray, np.ndarray, bool, int], Answer]
+
+
+def npeet_plus() -> Measure:
+    """npeet_plus.mi of numbers, .micd of numbers and labels, k = 3; noise of 1e-10 from numpy's global state."""
+    import npeet_plus as package
+
+    def measure(x: np.ndarray, y: np.ndarray, labels: bool, seed: int) -> float:
+        return (package.micd if labels else package.mi)(x, y, base=np.e)
+
+    return measure
+
+
+def npeet_plus_bootstrap() -> Measure:
+    """mi_confidence_interval: the same value, with percentiles of 1,000 resamples with replacement.
+
+    The package's first level, from which its README imports the function, does not have it.
+    """
+    import npeet_plus.estimators as package
+
+    def measure(x: np.ndarray, y: np.ndarray, labels: bool, seed: int) -> Answer:
+        kind = "micd" if labels else "mi"
+        value, low, high, _ = package.mi_confidence_interval(x, y, mi_type=kind, base=np.e, random_state=seed)
+        return {"value": value, "interval": (low, high)}
+
+    return measure
+
+
+def infomeasure() -> Measure:
+    """infomeasure.mutual_information(approach="ksg"), k = 4, columns as they are."""
+    import infomeasure as package
+
+    def measure(x: np.ndarray, y: np.ndarray, labels: bool, seed: int) -> float:
+        return package.mutual_information(x, y, approach="ksg", base="e", seed=seed)
+
+    return measure
+
+
+def ennemi_sum() -> Measure:
+    """ennemi.estimate_mi, k = 3, which answers for every column of x on its own: their sum."""
+    import ennemi as package
+
+    def measure(x: np.ndarray, y: np.ndarray, labels: bool, seed: int) -> Answer:
+        each = package.estimate_mi(y[:, 0], x, discrete_y=labels, max_threads=1)
+        return _sum_over_columns(np.asarray(each).ravel())
+
+    return measure
+
+
+def sklearn_sum() -> Measure:
+    """mutual_info_regression, or mutual_info_classif of labels, k = 3, for every column of x on its own: their sum."""
+    from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
+
+    def measure(x: np.ndarray, y: np.ndarray, labels: bool, seed: int) -> Answer:
+        ask = mutual_info_classif if labels else mutual_info_regression
+        return _sum_over_columns(ask(x, y[:, 0].astype(int) if labels else y[:, 0], random_state=seed))
+
+    return measure
+
+
+def _sum_over_columns(each: np.ndarray) -> Answer:
+    if len(each) == 1:
+        return float(each[0])
+    return {"value": each.sum(), "notes": [f"the sum over {len(each)} columns, each asked on its own"]}
+
+
+def bmi_ksg() -> Measure:
+    """bmi's KSGEnsembleFirstEstimator, k = 5 and 10 averaged, columns standardised."""
+    return _bmi("KSGEnsembleFirstEstimator")
+
+
+def bmi_cca() -> Measure:
+    """bmi's CCAMutualInformationEstimator: what the canonical correlations would mean of a normal law."""
+    return _bmi("CCAMutualInformationEstimator")
+
+
+def bmi_mine() -> Measure:
+    """bmi's MINEEstimator, with its own network, steps and split."""
+    return _bmi("MINEEstimator", drawn=True)
+
+
+def bmi_infonce() -> Measure:
+    """bmi's InfoNCEEstimator, with its own network, steps and split."""
+    return _bmi("InfoNCEEstimator", drawn=True)
+
+
+def bmi_nwj() -> Measure:
+    """bmi's NWJEstimator, with its own network, steps and split."""
+    return _bmi("NWJEstimator", drawn=True)
+
+
+def bmi_dv() -> Measure:
+    """bmi's DonskerVaradhanEstimator, with its own network, steps and split."""
+    return _bmi("DonskerVaradhanEstimator", drawn=True)
+
+
+def _bmi(name: str, drawn: bool = False) -> Measure:
+    """An estimator of bmi.estimators; `drawn` ones train a network and say how that went."""
+    import bmi
+
+    make = getattr(bmi.estimators, name)
+
+    def measure(x: np.ndarray, y: np.ndarray, labels: bool, seed: int) -> Answer:
+        if not drawn:
+            return make().estimate(x, y)
+        found = make(verbose=False, seed=seed).estimate_with_info(x, y)
+        told = found.additional_information
+        notes = [
+            f"it says {key.replace('_', ' ')}: {value}"
+            for key, value in told.items()
+            if isinstance(value, bool) and value
+        ]
+        return {"value": found.mi_estimate, "notes": notes}
+
+    return measure
+
+
+def latentmi() -> Measure:
+    """lmi.estimate: autoencoders to 8 dimensions fitted to one half, KSG of the other half; the mean of its values.
+
+    The half that is estimated also ends the training.
+    """
+    import torch
+    from latentmi import lmi
+
+    torch.set_num_threads(1)
+
+    def measure(x: np.ndarray, y: np.ndarray, labels: bool, seed: int) -> float:
+        torch.manual_seed(seed)
+        values, _, _ = lmi.estimate(x, y)
+        return np.nanmean(values)
+
+    return measure
+
+
+def torch_mist_smile() -> Measure:
+    """torch_mist.estimate_mi as it comes: SMILE, up to 5,000 steps, asked of all rows once it is trained."""
+    return _torch_mist()
+
+
+def torch_mist_mine() -> Measure:
+    """torch_mist.estimate_mi as its README calls it: MINE, up to 1,000 steps, one hidden layer of 128."""
+    return _torch_mist(estimator="mine", max_iterations=1000, hidden_dims=[128])
+
+
+def torch_mist_infonce() -> Measure:
+    """The same with InfoNCE."""
+    return _torch_mist(estimator="infonce", max_iterations=1000, hidden_dims=[128])
+
+
+def _torch_mist(**settings: Any) -> Measure:
+    import torch
+    import torch_mist
+
+    torch.set_num_threads(1)
+
+    def measure(x: np.ndarray, y: np.ndarray, labels: bool, seed: int) -> Answer:
+        torch.manual_seed(seed)
+        value, *_ = torch_mist.estimate_mi((x.astype(np.float32), y.astype(np.float32)), verbose=False, **settings)
+        return {"value": value, "notes": ["asked of the rows that it was fitted to, as the package does by itself"]}
+
+    return measure
