@@ -22,14 +22,19 @@ Generator = np.random.Generator
 class Case:
     """A known truth: sample(n, generator) -> variables, and truth() -> (nats, standard error; 0 where exact).
 
+    A variable is an array, or its columns by name.
+
     measure  mi: I(x; y) of (x, y); cmi: I(x; y | z) of (x, y, z); co-information: I(a; t) + I(b; t) - I(a, b; t)
-    y        labels, numbers, or counts: labels without end, some of which are rare in any sample
+    y        labels, numbers, or counts: labels without end, some of which are rare in any sample; categories: x is
+             labels, too
+    grouped  the last of a sample's variables is codes [n] of rows that depend on one another
     """
 
     measure: str
     y: str
     sample: Callable[[int, Generator], tuple[Any, ...]]
     truth: Callable[[], tuple[float, float]]
+    grouped: bool = False
 
 
 def gaussian(dim: int, nats: float) -> Case:

@@ -1,0 +1,44 @@
+"""The exam of estimators of mutual information: laws of known truth by collection, drawn alike for all who sit it.
+
+beyond-normal  the forty laws of Czyż et al. 2023
+everyday       twelve laws like the data that people have
+resampled      digits of MNIST paired by their labels at 200 levels (Gowri et al. 2024)
+reduction      the same of ten digits, photographs and texts, where no linear map of few columns holds the label
+known-truth    the cases on which the estimators from samples were built
+cost           correlated normal columns, 2, 20 and 200 on each side: for seconds and memory
+"""
+
+from __future__ import annotations
+
+from infoscope.data.tasks import beyond_normal, everyday, known_truth, resampled
+from infoscope.data.tasks.known_truth import CASES, Case
+from infoscope.data.tasks.verdict_laws import coupled
+
+COST: dict[str, Case] = {f"normal-2-of-{dim}": coupled(dim, 0.7, pairs=2) for dim in (2, 20, 200)}
+COLLECTIONS: dict[str, tuple[str, ...]] = {
+    "beyond-normal": beyond_normal.NAMES,
+    "everyday": tuple(everyday.LAWS),
+    "resampled": resampled.NAMES,
+    "reduction": tuple(name for pool in ("mnist", "cifar10", "imdb-bert") for name in resampled.level_names(pool, 8)),
+    "known-truth": tuple(name for name in CASES if name not in everyday.LAWS),
+    "cost": tuple(COST),
+}
+
+
+def law(name: str) -> Case:
+    """The law of a name of any collection. ValueError for an unknown one."""
+    for laws in (everyday.LAWS, COST, known_truth.CASES):
+        if name in laws:
+            return laws[name]
+    if "-at-" in name:
+        return resampled.law(name)
+    if name in beyond_normal.NAMES:
+        return beyond_normal.law(name)
+    raise ValueError(
+        f"law must be one of the collections {', '.join(COLLECTIONS)} of infoscope.data.tasks.exam, got {name!r}."
+    )
+
+
+def needs_data(name: str) -> bool:
+    """Whether a law is of items that are read from the folder of INFOSCOPE_DATA."""
+    return name in everyday.OF_POOLS or "-at-" in name
