@@ -30,7 +30,8 @@ FEW_TICKS, MANY_TICKS = 3, 7  # that a logarithmic axis shows at least, and abou
 NAMES: dict[str, tuple[Any, ...]] = {
     "bound": ("nwj", "js", "infonce", "dv", "mine", "smile-1", "smile-5", "smile-inf", "mine-one-step"),
     "critic": ("joint", "separable", "bilinear", "inner"),
-    "estimator": ("knn", "classifier", "labels-as-numbers", "micd"),
+    "contestant": ("ksg", "reduced-ksg", "gcmi", "lmi", "ksg-2", "gaussian", "kl-weighted", "gaussian-mixture",
+                   "infonce-anchor", "smile-5", "infonce", "ksg-lnc", "student-copula", "fitted-law", "certified"),
     "interval": ("half-subsamples", "jackknife", "holmes-nemenman"),
     "model": ("nvae", "diva", "dann", "augmented-dann", "irm", "erm"),
     "score": ("beta_vae", "factor_vae", "mig", "unibound", "informativeness", "sap"),

@@ -15,11 +15,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.special import betaincinv
 
 from analysis.common.marks import in_order, legend, mark, save
 from analysis.common.tables import Analysis, Result, main, plus_minus
-from analysis.sample_estimators.measures import in_order_of, latest
+from analysis.sample_estimators._runs import bias_error, clopper_pearson, in_order_of, latest, share, versions
 from infoscope.tracking import table
 
 GROUP = ["case", "n", "method"]
@@ -46,7 +45,7 @@ def scored(sets: pd.DataFrame) -> pd.DataFrame:
         reliable = of[of["verdict"] == "reliable"]
         judged = bool((of["verdict"] != "").all())
         row = dict(zip(GROUP, group)) | {"sets": len(of), "truth": truth, "bias": expectation - truth}
-        row["bias_error"] = math.hypot(of["value"].std(ddof=1) / math.sqrt(len(of)), of["truth_error"].iloc[0])
+        row["bias_error"] = bias_error(of["value"].std(ddof=1), len(of), of["truth_error"].iloc[0])
         row["spread"], row["width"] = of["value"].std(ddof=1), (of["high"] - of["low"]).mean()
         row["standard_error_ratio"] = of["standard_error"].mean() / row["spread"]
         row["covers_expectation"] = inside(of, expectation).mean()
@@ -83,12 +82,11 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
         "bias": "bias (nats)", "predicted": "predicted bias", "ratio": "mean error / spread",
         "expectation": "covers expectation", "truth": "covers truth", "reliable": "covers truth where reliable",
     }  # fmt: skip
-    versions = ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in runs["tags"]}))
     caption = [
         "Share of data sets whose 95 % interval covers the estimator's expectation (the mean over the data sets), and "
         "the truth; in brackets the 95 % Clopper-Pearson interval of that share. Predicted bias: of the verdict, mean.",
         f"Profile {', '.join(sorted(set(runs['profile'])))}, k = {', '.join(map(str, sorted(set(runs['k']))))}; "
-        f"generated data; code {versions}.",
+        f"generated data; code {versions(runs)}.",
         *verdicts(figures),
         *left_out,
     ]
@@ -97,23 +95,10 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
     ]
 
 
-def share(value: float, count: int) -> str:
-    """A share of `count` data sets with its Clopper-Pearson interval, in per cent."""
-    low, high = clopper_pearson(round(value * count), count)
-    return f"{100 * value:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
-
-
 def judged_share(value: float, reliable: float, count: int) -> str:
     if math.isnan(reliable):
         return "not judged"
     return f"{share(value, int(reliable))}, of {reliable:.0f}" if reliable else f"none of {count} reliable"
-
-
-def clopper_pearson(successes: int, count: int) -> tuple[float, float]:
-    """The exact 95 % interval of a share."""
-    low = betaincinv(successes, count - successes + 1, 0.025) if successes else 0.0
-    high = betaincinv(successes + 1, count - successes, 0.975) if successes < count else 1.0
-    return float(low), float(high)
 
 
 def verdicts(figures: pd.DataFrame) -> list[str]:

@@ -16,8 +16,8 @@ import pandas as pd
 
 from analysis.common.marks import BLUE, ORANGE, legend, save
 from analysis.common.tables import Analysis, Result, main
-from analysis.sample_estimators.coverage import clopper_pearson, inside, share
-from analysis.sample_estimators.measures import latest
+from analysis.sample_estimators._runs import clopper_pearson, latest, share, versions
+from analysis.sample_estimators.coverage import inside
 from infoscope.tracking import table
 
 ALLOWED = 0.05  # of the reliable calls of a law may miss
@@ -74,14 +74,13 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
     sets = judged(read(runs)).sort_values(["collection", "law", "n"], kind="stable")
     figures = counted(sets, ["collection", "law"])
     totals = counted(sets, ["collection", "n"])
-    versions = ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in runs["tags"]}))
     sizes = ", ".join(f"{n:,}" for n in sorted(set(sets["n"])))
     caption = [
         "Nats. Reliable but wrong: of the data sets called reliable, those whose 95 % interval for the truth misses "
         "it; in brackets the 95 % Clopper-Pearson interval of the share. Covered: the plain 95 % interval, for the "
         "estimator's expectation, holds the truth; how many of those are called reliable. By drift alone: the verdict "
         "of before, which asked only whether the estimate moves with the sample size.",
-        f"n = {sizes}, k = {', '.join(map(str, sorted(set(sets['k']))))}; generated data; code {versions}.",
+        f"n = {sizes}, k = {', '.join(map(str, sorted(set(sets['k']))))}; generated data; code {versions(runs)}.",
         *sentences(figures),
         *left_out,
     ]

@@ -1,8 +1,7 @@
 """What the sweeps of estimators from samples and their analyses both name."""
 
-ESTIMATORS = {  # of the sweep measures -> its title, in the order of the table
-    "knn": "nearest neighbours (typed)",
-    "classifier": "classifier (logistic, held out)",
+LEVELS = 200  # of digits paired by their labels, from 0 to 1 bit (Gowri et al. 2024)
+FORMULAS = {  # that treat labels as numbers, whatever they mean -> their titles
     "labels-as-numbers": "labels as numbers (NPEET mi, cmi)",
     "micd": "entropy difference (NPEET micd)",
 }

@@ -35,7 +35,7 @@ from analysis.mi_benchmark import (
 )
 from analysis.partition import _figures as partition_drawings
 from analysis.partition import domain_partition
-from analysis.sample_estimators import measures, verdicts
+from analysis.sample_estimators import known_laws, verdicts
 from analysis.usable_information import _items, _studies, structure_learning
 
 BOUNDS = marks.NAMES["bound"][:8]
@@ -91,11 +91,11 @@ def capacity(size, values, turned):
     return neural(places, size, values, draw, "MSE (bits²)", turned=turned)
 
 
-def of_measures(turned):
-    cases = [{"case": name} for name in ("gaussian-1", "gaussian-given-3", "mixture-2", "xor", "zero-inflated-poisson")]
-    names = marks.NAMES["estimator"]
-    frame = made_up({}, cases, "estimator", names, "n", [500, 2000, 5000], turned)
-    return functools.partial(measures.draw, frame.assign(bias=frame["level"] / 10, bias_error=0.01))
+def of_levels(turned):
+    pools = [{"pool": name} for name in ("mnist-0-1", "mnist", "cifar10", "imdb-bert")]
+    names = marks.NAMES["contestant"][:5]
+    frame = made_up({}, pools, "method", names, "truth", [0.1, 0.3, 0.6], turned)
+    return functools.partial(known_laws.draw_levels, frame.assign(bias=frame["level"] / 100))
 
 
 def of_methods(turned):
@@ -303,7 +303,7 @@ SEVERAL = {  # name -> (turned) -> draw(path)
         DOMAINS[:2], "dimension", [100, 400, 2500, 10_000], representation_dimension.draw_sides, "estimate (bits)",
         turned=turned,
     ),
-    "measures": of_measures,
+    "levels": of_levels,
     "structure": of_methods,
     "difficulty by length": of_lengths,
     "right and wrong": of_rights,

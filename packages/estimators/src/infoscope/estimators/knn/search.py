@@ -6,9 +6,9 @@
 
 All give the same numbers: a distance is max |a - b| in float64, and `within` is strict. Memory is linear in n.
 
-Measured, processor time of `nearest` with k = 5 and `count_within` at n = 20,000 (one core of an Emerald Rapids server):
-the numba tree takes 0.10 s in 5 + 1 dimensions, 0.28 s in 12 + 1, 0.64 s in 24 + 1, where sklearn takes 5, 17 and 48
-times that; 1,000,000 rows of 5 + 1 take 14 s on 2 cores and 440 MiB. So the engine follows from what is there, and the
+Measured, processor time of `nearest` with k = 5 and `count_within` at n = 20,000 (one core of an Emerald Rapids): the
+numba tree takes 0.10 s in 5 + 1 dimensions, 0.28 s in 12 + 1, 0.64 s in 24 + 1, where sklearn takes 5, 17 and 48 times
+that; 1,000,000 rows of 5 + 1 take 14 s on 2 cores and 440 MiB. So the engine follows from what is there, and the
 dimension decides only the size of a leaf.
 Counts along one column are sorted and bisected instead.
 """

@@ -1,0 +1,46 @@
+"""What the analyses of estimators from samples share: which runs count, and shares of data sets with their error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import pandas as pd
+from scipy.special import betaincinv
+
+
+def latest(runs: pd.DataFrame, settings: Sequence[str] = ("sets", "k")) -> tuple[pd.DataFrame, list[str]]:
+    """The runs of the version and settings that were started last, and a note on the others."""
+    setting = runs[["version", *settings]].astype(str).agg(" ".join, axis=1)
+    keep = setting == setting[runs["start"].idxmax()]
+    note = [f"Note: {int((~keep).sum())} older runs with other settings are left out."] if not keep.all() else []
+    return runs[keep], note
+
+
+def in_order_of(column: pd.Series) -> Callable[[pd.Series], pd.Series]:
+    """A sort key that keeps the cases in the order in which they were declared."""
+    place = {name: number for number, name in enumerate(dict.fromkeys(column))}
+    return lambda values: values.map(place) if values.name == column.name else values
+
+
+def share(value: float, count: int) -> str:
+    """A share of `count` data sets with its Clopper-Pearson interval, in per cent."""
+    low, high = clopper_pearson(round(value * count), count)
+    return f"{100 * value:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
+
+
+def clopper_pearson(successes: int, count: int) -> tuple[float, float]:
+    """The exact 95 % interval of a share."""
+    low = betaincinv(successes, count - successes + 1, 0.025) if successes else 0.0
+    high = betaincinv(successes + 1, count - successes, 0.975) if successes < count else 1.0
+    return float(low), float(high)
+
+
+def versions(runs: pd.DataFrame) -> str:
+    """The versions of the code that made the runs."""
+    return ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in runs["tags"]}))
+
+
+def bias_error(spread: float, sets: float, truth_error: float) -> float:
+    """Standard error of a bias: over data sets, and that of a truth by Monte Carlo."""
+    return math.hypot(spread / math.sqrt(sets), truth_error)

@@ -1,0 +1,277 @@
+"""The exam of estimators of mutual information: bias, error, coverage, width, seconds and memory on known laws.
+
+Reads the runs of the sweep known-laws from MLflow. One table by collection of laws and method, one by law, one of items
+that are paired by their labels beside the figures of Gowri et al. 2024, and one of what an estimate costs. Bias is
+estimate minus truth, over the data sets that a method answered with a number; what it refused is counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from analysis.common.marks import legend, lines, save
+from analysis.common.tables import Analysis, Result, main
+from analysis.sample_estimators._runs import bias_error, in_order_of, latest, share, versions
+
+GROUP = ["collection", "law", "n", "method"]
+PAIRED = ("resampled", "reduction")  # collections of items paired by their labels
+PUBLISHED = Path(__file__).parents[1] / "published" / "resampled_mnist.csv"
+WANTED = 0.9  # the least coverage of an interval that is called 95 %
+BITS = 1 / math.log(2)
+BEST = 3  # methods that the table by law names
+
+
+def pooled(runs: pd.DataFrame) -> pd.DataFrame:
+    """One row per law, size and method, over the data sets of all blocks. Nats.
+
+    rmse      root of the mean squared error, over `answered` of `asked` data sets
+    coverage  share of the `intervals` that hold the truth
+    """
+    columns = ["answered", "intervals", "covered", "bias", "squared_error", "absolute_error", "width", "labels_error"]
+    runs = runs.assign(**{name: np.nan for name in columns if name not in runs})
+    rows = []
+    for group, blocks in runs.groupby(GROUP, sort=False):
+        answered, intervals = blocks["answered"].sum(), blocks["intervals"].sum()
+        row = dict(zip(GROUP, group)) | {"truth": blocks["truth"].iloc[0], "truth_error": blocks["truth_error"].iloc[0]}
+        row |= {"asked": int(blocks["sets"].sum()), "answered": int(answered), "intervals": int(intervals)}
+        for name in ("bias", "squared_error", "absolute_error"):
+            row[name] = _mean(blocks[name], blocks["answered"])
+        row["width"] = _mean(blocks["width"], blocks["intervals"])
+        row["covered"] = int(blocks["covered"].sum())
+        row["labels_error"] = _mean(blocks["labels_error"], blocks["sets"])
+        spread = (
+            math.sqrt(max(0.0, row["squared_error"] - row["bias"] ** 2) * answered / (answered - 1))
+            if answered > 1
+            else math.nan
+        )
+        row["bias_error"] = bias_error(spread, max(1, answered), row["truth_error"])
+        row |= {"seconds": blocks["estimate_seconds"].median(), "memory_mib": blocks["memory_mib"].max()}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _mean(values: pd.Series, weights: pd.Series) -> float:
+    """The weighted mean of what is known; nan where nothing is."""
+    known = values.notna() & (weights > 0)
+    return float(np.average(values[known], weights=weights[known])) if known.any() else math.nan
+
+
+def by_method(figures: pd.DataFrame) -> pd.DataFrame:
+    """One row per collection, method and size: over the laws that it answered, each alike."""
+    rows = []
+    for group, laws in figures.groupby(["collection", "method", "n"], sort=False):
+        known = laws[laws["answered"] > 0]
+        intervals = int(laws["intervals"].sum())
+        row = dict(zip(("collection", "method", "n"), group)) | {"laws": len(laws), "asked": int(laws["asked"].sum())}
+        row |= {"answered": int(laws["answered"].sum()), "intervals": intervals, "covered": int(laws["covered"].sum())}
+        row["rmse"] = math.sqrt(known["squared_error"].mean()) if len(known) else math.nan
+        row["median_bias"] = known["bias"].abs().median()
+        row["worst"] = known.loc[known["bias"].abs().idxmax(), "law"] if len(known) else ""
+        row["worst_bias"] = known.loc[known["bias"].abs().idxmax(), "bias"] if len(known) else math.nan
+        row["well_covered"] = int((laws["covered"] >= WANTED * laws["intervals"])[laws["intervals"] > 0].sum())
+        row |= {
+            "width": laws["width"].mean(),
+            "seconds": laws["seconds"].median(),
+            "memory_mib": laws["memory_mib"].max(),
+        }
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+    """The tables of those collections that were asked about."""
+    runs, left_out = latest(runs, ())
+    runs = runs.sort_values(["start", "n"], kind="stable")
+    figures = pooled(runs)
+    made = f"Profile {', '.join(sorted(set(runs['profile'])))}; code {versions(runs)}."
+    laws = figures[~figures["collection"].isin((*PAIRED, "cost"))]
+    results = []
+    if len(laws):
+        results += [_methods(laws, made, left_out), _laws(laws, made)]
+    if len(paired := figures[figures["collection"].isin(PAIRED)]):
+        results.append(_items(paired, made))
+    if len(cost := figures[figures["collection"] == "cost"]):
+        results.append(_cost(cost, made))
+    return results
+
+
+def _methods(laws: pd.DataFrame, made: str, left_out: list[str]) -> Result:
+    """Every method over the laws of a collection."""
+    figures = by_method(laws)
+    figures = figures.sort_values(["collection", "n", "rmse"], key=in_order_of(laws["collection"]), kind="stable")
+    text = pd.DataFrame({
+        "collection": figures["collection"],
+        "n": figures["n"].map("{:,}".format),
+        "method": figures["method"],
+        "laws": figures["laws"],
+        "answered": [f"{row.answered} of {row.asked}" for row in figures.itertuples()],
+        "RMSE (nats)": figures["rmse"].map("{:.3f}".format),
+        "median |bias|": figures["median_bias"].map("{:.3f}".format),
+        "largest bias": [f"{row.worst_bias:+.3f} {row.worst}" for row in figures.itertuples()],
+        "coverage": [_covered(row.covered, row.intervals) for row in figures.itertuples()],
+        "laws covered": [f"{row.well_covered} of {row.laws}" if row.intervals else "no interval"
+                         for row in figures.itertuples()],
+        "width": figures["width"].map(lambda value: f"{value:.3f}" if math.isfinite(value) else "no interval"),
+        "seconds": figures["seconds"].map("{:.2f}".format),
+        "MiB": figures["memory_mib"].map("{:.0f}".format),
+    })  # fmt: skip
+    caption = [
+        "Nats, over the data sets that a method answered; RMSE is the root of the mean over laws, each alike. "
+        "Coverage: share of the 95 % intervals that hold the truth, and the 95 % Clopper-Pearson interval of that "
+        f"share (data sets of one law are no independent laws); laws covered: those with at least {WANTED:.0%}. "
+        "Seconds: median, one thread; MiB: the most that an estimate added. A method that takes "
+        "labels alone is asked about fewer laws.",
+        made,
+        *left_out,
+    ]
+    return Result("methods", figures, text, "\n".join(caption), functools.partial(draw_biases, laws))
+
+
+def _covered(covered: int, intervals: int) -> str:
+    return share(covered / intervals, intervals) if intervals else "no interval"
+
+
+def _laws(laws: pd.DataFrame, made: str) -> Result:
+    """Every law at its sizes: its truth and the methods that come nearest."""
+    rows = []
+    for (collection, law, n), of in laws.groupby(["collection", "law", "n"], sort=False):
+        ranked = of[of["answered"] > 0].sort_values("squared_error", kind="stable")
+        hit = of[(of["intervals"] > 0) & (of["covered"] >= WANTED * of["intervals"])]
+        row = {"collection": collection, "law": law, "truth (nats)": f"{of['truth'].iloc[0]:.3f}", "n": f"{n:,}"}
+        for place in range(BEST):
+            row[f"{place + 1}."] = _told(ranked.iloc[place]) if place < len(ranked) else ""
+        row["worst"] = _told(ranked.iloc[-1]) if len(ranked) > BEST else ""
+        row["cover"] = f"{len(hit)} of {int((of['intervals'] > 0).sum())}"
+        rows.append(row)
+    caption = (
+        "The methods of the least RMSE on each law, found with the truth at hand: nobody can choose so. Bias ± its "
+        "standard error over data sets, nats, and in brackets the share of intervals that hold the truth. Cover: "
+        f"methods whose intervals hold it in at least {WANTED:.0%} of the data sets.\n{made}"
+    )
+    return Result("laws", laws, pd.DataFrame(rows), caption)
+
+
+def _told(row: pd.Series) -> str:
+    error = f" ± {row['bias_error']:.3f}" if math.isfinite(row["bias_error"]) else ""
+    held = f" ({100 * row['covered'] / row['intervals']:.0f} %)" if row["intervals"] else ""
+    return f"{row['method']} {row['bias']:+.3f}{error}{held}"
+
+
+def _items(paired: pd.DataFrame, made: str) -> Result:
+    """Items paired by their labels, by pool: mean absolute error over the levels, bits."""
+    paired = paired.assign(pool=paired["law"].str.replace(r"-at-[\d.]+$", "", regex=True))
+    rows = []
+    for (pool, method), levels in paired.groupby(["pool", "method"], sort=False):
+        errors = levels["absolute_error"].dropna() * BITS
+        rows.append({
+            "pool": pool, "method": method, "levels": len(levels), "answered": len(errors), "n": levels["n"].iloc[0],
+            "mae_bits": errors.mean(), "mae_bits_error": errors.std(ddof=1) / math.sqrt(max(1, len(errors))),
+            "bias_bits": levels["bias"].mean() * BITS, "floor_bits": levels["labels_error"].mean() * BITS,
+            "intervals": int(levels["intervals"].sum()), "covered": int(levels["covered"].sum()),
+            "seconds": levels["seconds"].median(), "source": "",
+        })  # fmt: skip
+    figures = pd.DataFrame(rows).sort_values(["pool", "mae_bits"], key=in_order_of(paired["pool"]), kind="stable")
+    if "mnist-0-1" in set(figures["pool"]):
+        published = pd.read_csv(PUBLISHED).rename(columns={"mean_absolute_error_bits": "mae_bits"})
+        figures = pd.concat([figures, published.assign(pool="mnist-0-1", levels=200, answered=200, n=5000)])
+    text = pd.DataFrame({
+        "items": figures["pool"],
+        "method": [f"{row.method}, published" if row.source else row.method for row in figures.itertuples()],
+        "n": figures["n"].map("{:,}".format),
+        "levels": figures["levels"],
+        "mean |error| (bits)": [
+            f"{row.mae_bits:.3f}" + (f" ± {row.mae_bits_error:.3f}" if math.isfinite(row.mae_bits_error) else "")
+            for row in figures.itertuples()
+        ],
+        "of the labels": figures["floor_bits"].map(_or_not_told("{:.3f}")),
+        "bias (bits)": figures["bias_bits"].map(_or_not_told("{:+.3f}")),
+        "coverage": [_covered(int(row.covered), int(row.intervals)) if row.intervals > 0 else "no interval"
+                     for row in figures.itertuples()],
+        "seconds": figures["seconds"].map(_or_not_told("{:.2f}")),
+    })  # fmt: skip
+    caption = [
+        "Mean absolute error over levels of information, bits, ± its standard error over levels, one data set each; of "
+        "the labels: that of one who is told the labels of the same rows and counts them, below which none can be "
+        "expected. Nothing was chosen by the truth. Published: Gowri, Lun, Klein & Yin 2024, recomputed from their raw "
+        "files, 200 levels of the digits 0 and 1.",
+        made,
+    ]
+    return Result("items", figures, text, "\n".join(caption), functools.partial(draw_levels, paired))
+
+
+def _or_not_told(form: str) -> Callable[[float], str]:
+    return lambda value: form.format(value) if math.isfinite(value) else "not told"
+
+
+def _cost(cost: pd.DataFrame, made: str) -> Result:
+    """Seconds and memory of an estimate, by columns."""
+    cost = cost.assign(columns=cost["law"].str.extract(r"(\d+)$")[0].astype(int)).sort_values("columns", kind="stable")
+    widths = sorted(set(cost["columns"]))
+    text = []
+    for method, rows in cost.groupby("method", sort=False):
+        rows = rows.set_index("columns")
+        row = {"method": method}
+        for width in widths:
+            said = rows.loc[width] if width in rows.index else None
+            asked = said is not None and said["answered"] > 0
+            row[f"d = {width}"] = f"{said['seconds']:.2f} s, {said['memory_mib']:.0f} MiB" if asked else "refused"
+            row[f"bias, d = {width}"] = f"{said['bias']:+.3f}" if asked else ""
+        text.append(row)
+    caption = (
+        "Seconds on one thread and the most memory that an estimate added, d normal columns on each side of which two "
+        f"are correlated, n = {cost['n'].iloc[0]:,}; bias of that one estimate, nats (truth "
+        f"{cost['truth'].iloc[0]:.3f}).\n{made}"
+    )
+    return Result("cost", cost, pd.DataFrame(text), caption)
+
+
+def draw_biases(laws: pd.DataFrame, path: Path) -> None:
+    """Bias by law and method at the greatest size, as colours; a dot where the intervals cover."""
+    import matplotlib.pyplot as plt
+
+    laws = laws[laws["n"] == laws["n"].max()]
+    names = [list(dict.fromkeys(laws[column])) for column in ("law", "method")]
+    bias = laws.pivot_table(index="law", columns="method", values="bias").reindex(index=names[0], columns=names[1])
+    figure, axis = plt.subplots(figsize=(0.32 * len(names[1]) + 5, 0.19 * len(names[0]) + 2.5), layout="constrained")
+    image = axis.imshow(bias, cmap="RdBu_r", vmin=-0.5, vmax=0.5, aspect="auto", interpolation="none")
+    axis.set_facecolor("lightgrey")
+    covered = laws[(laws["intervals"] > 0) & (laws["covered"] >= WANTED * laws["intervals"])]
+    places = [[of.index(name) for name in covered[what]] for of, what in zip(names, ("law", "method"))]
+    axis.scatter(*reversed(places), s=6, color="black", label=f"at least {WANTED:.0%} of 95 % intervals hold the truth")
+    axis.set_xticks(range(len(names[1])), names[1], rotation=90, fontsize="small")
+    axis.set_yticks(range(len(names[0])), names[0], fontsize="x-small")
+    figure.colorbar(
+        image, label=f"bias at n = {laws['n'].iloc[0]:,} (nats); grey: not asked, or refused", extend="both"
+    )
+    legend(figure, "outside upper center")
+    save(figure, path, 150)
+
+
+def draw_levels(paired: pd.DataFrame, path: Path) -> None:
+    """Estimate against truth, a panel for each pool."""
+    import matplotlib.pyplot as plt
+
+    pools = list(dict.fromkeys(paired["pool"]))
+    figure, axes = plt.subplots(1, len(pools), figsize=(4.2 * len(pools) + 2, 4), squeeze=False, layout="constrained")
+    for axis, pool in zip(axes.flat, pools):
+        of = paired[paired["pool"] == pool].sort_values("truth")
+        for method, rows, mark in lines(of, "contestant", "method"):
+            axis.plot(rows["truth"] * BITS, (rows["truth"] + rows["bias"]) * BITS, label=method, markersize=3, **mark)
+        most = of["truth"].max() * BITS
+        axis.plot([0, most], [0, most], color="black", linewidth=0.8, label="truth")
+        axis.set(title=pool, xlabel="truth (bits)", ylabel="estimate (bits)", ylim=(-0.2 * most, 1.3 * most))
+    legend(figure)
+    save(figure, path, 150)
+
+
+ANALYSIS = Analysis("known-laws", analyse)
+
+if __name__ == "__main__":
+    main(ANALYSIS)

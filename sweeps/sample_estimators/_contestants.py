@@ -1,0 +1,157 @@
+"""Who sits the exam: every method that takes arrays, formulas that treat labels as numbers, and installed peers."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from infoscope.data.tasks import exam
+from infoscope.data.tasks.known_truth import Case
+from infoscope.estimators import Estimate, classifier, estimate, knn, methods, npeet
+from infoscope.estimators.arrays.protocol import Method, as_pairs, takes_kinds
+from infoscope.estimators.arrays.registry import as_method
+from infoscope.estimators.knn import Continuous, Discrete
+from sweeps.sample_estimators.peers import PEERS
+from sweeps.sample_estimators.settings import FORMULAS
+
+K = 5
+_CONDITIONAL = ("ksg", "classifier", "labels-as-numbers")  # know I(x; y | z), too
+_SIZE = 5000  # rows at which seconds were measured
+_COLUMNS = (2, 20, 200)  # of each side, at which they were
+_MOST = 12.0  # seconds of what is not listed: critics, densities and flows
+_TRAINED = ("certified", "lmi", "njee", "minde", "mmg")  # networks, whose steps do not grow as the rows
+_SECONDS: dict[str, tuple[float, float, float]] = {
+    **dict.fromkeys(("gaussian", "gcmi", "reduced-ksg"), (0.04, 0.1, 1.0)),
+    **dict.fromkeys(("plug-in", "miller-madow", "grassberger", "chao-shen", "shrinkage"), (0.1, 0.1, 0.1)),
+    **dict.fromkeys(FORMULAS, (0.1, 2.0, 8.0)),
+    "ksg": (0.05, 0.5, 3.0),
+    "ksg-2": (0.05, 0.8, 3.5),
+    "ksg-lnc": (0.8, 2.0, 30.0),
+    "kl-weighted": (0.3, 1.7, 60.0),
+    "gaussian-mixture": (3.0, 1.3, 3.0),
+    "student-copula": (0.3, 1.5, 32.0),
+    "fitted-law": (3.0, 3.0, 35.0),
+    "classifier": (0.3, 1.0, 5.0),
+    "nsb": (0.5, 0.5, 0.5),
+    "certified": (2.3, 2.2, 2.1),
+    "lmi": (1.2, 1.1, 3.0),
+    "njee": (5.0, 3.0, 12.0),
+    "minde": (6.0, 6.0, 20.0),
+    "mmg": (6.0, 6.0, 20.0),
+    **dict.fromkeys(("npeet-plus", "infomeasure", "ennemi-sum", "sklearn-sum"), (0.3, 1.5, 10.0)),
+    "bmi-cca": (0.01, 0.03, 1.0),
+    "bmi-ksg": (15.0, 15.0, 300.0),
+    **dict.fromkeys(("bmi-mine", "bmi-infonce", "bmi-nwj", "bmi-dv", "latentmi"), (60.0, 60.0, 120.0)),
+    **dict.fromkeys(("torch-mist-smile", "torch-mist-mine", "torch-mist-infonce"), (30.0, 30.0, 60.0)),
+    "npeet-plus-bootstrap": (300.0, 1500.0, 10_000.0),
+}
+
+
+def contestants() -> tuple[str, ...]:
+    """The names of those that can be asked here."""
+    return tuple(name for name in every() if name not in PEERS or PEERS[name].installed())
+
+
+def every() -> tuple[str, ...]:
+    """The names of all, of peers also where they are not installed."""
+    return (
+        *(method.name for method in methods()),
+        *FORMULAS,
+        *(name for name, peer in PEERS.items() if peer.installed()),
+    )
+
+
+def sits(method: str, law: str) -> bool:
+    """Whether a method takes variables like those of a law. ValueError for an unknown method or law."""
+    case, (x, y, _) = exam.law(law), _sides(law)
+    if method in FORMULAS:
+        mixed = case.y in ("labels", "counts") and x == "continuous"
+        return mixed and (method == "labels-as-numbers" or case.measure == "mi")
+    takes = _method(method).takes
+    if case.measure == "co-information":
+        return method == "ksg"
+    if case.measure == "cmi" and method not in _CONDITIONAL or case.y == "counts" and method == "classifier":
+        return False  # a count of one row can be in no training set
+    return takes_kinds(takes, x, y)
+
+
+def seconds(method: str, law: str, n: int) -> float:
+    """About how long an estimate takes on one thread: measured on normal columns, between which it is interpolated."""
+    known, growth = (
+        _SECONDS.get(method, (_MOST, _MOST, _MOST)),
+        0.5 if method in _TRAINED or method not in _SECONDS else 1.0,
+    )
+    columns = max(_COLUMNS[0], _sides(law)[-1])
+    return float(np.exp(np.interp(math.log(columns), np.log(_COLUMNS), np.log(known)))) * (n / _SIZE) ** growth
+
+
+def answer(method: str, case: Case, variables: Sequence[Any], generator: np.random.Generator) -> Estimate:
+    """The estimate of a case's information by a method, nats. ValueError: the method cannot be used on them."""
+    if method in FORMULAS:
+        return _formula(method, variables)
+    groups = variables[-1] if case.grouped else None
+    typed = _typed(case, variables[:-1] if case.grouped else variables)
+    if case.measure == "mi":
+        return estimate(*typed, _method(method), groups, generator)
+    if case.measure == "co-information":
+        return knn.co_information(*typed, k=K)
+    if method == "ksg":
+        return knn.conditional_mutual_information(*typed, k=K)
+    x, y, z = variables
+    return classifier.cross_fit(np.reshape(x, (len(y), -1)), {"y": y, "z": z}).information("z", "y", ("z",))
+
+
+@functools.cache
+def warm(method: str) -> None:
+    """Imports and compiles, once in a process: not what an estimate takes."""
+    if method in PEERS:
+        PEERS[method].start()
+        return
+    case, generator = exam.law("gaussian-2"), np.random.default_rng(0)
+    with contextlib.suppress(ValueError):  # it takes labels alone
+        answer(method, case, case.sample(200, generator), generator)
+
+
+def _method(name: str) -> Method:
+    return PEERS[name] if name in PEERS else as_method(name)
+
+
+def _formula(method: str, variables: Sequence[Any]) -> Estimate:
+    """NPEET's on codes of labels: KSG and Frenzel & Pompe with a code as a coordinate, nothing standardised; micd is
+    |H(x) - sum p(y) H(x | y)|."""
+    asked = {("labels-as-numbers", 2): npeet.mi, ("labels-as-numbers", 3): npeet.cmi, ("micd", 2): npeet.micd}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of labels taken as numbers: that is what is measured
+        value = float(asked[method, len(variables)](*variables, k=K, base=np.e, compat=True))
+    return Estimate(value, math.nan, n=len(variables[0]), method=method, notes=("The formula gives no error.",))
+
+
+def _typed(case: Case, variables: Sequence[Any]) -> list[Any]:
+    """Variables as a person who knows their data hands them over."""
+    typed = []
+    for place, one in enumerate(variables):
+        if isinstance(one, dict):
+            typed.append(pd.DataFrame(one))
+        elif one.dtype.kind in "iuU" and (place or case.measure == "co-information" or case.y == "categories"):
+            typed.append(Discrete(one))
+        else:
+            typed.append(Continuous(one))
+    return typed
+
+
+@functools.cache
+def _sides(law: str) -> tuple[str, str, int]:
+    """The kinds of the first two variables of a law (`Variable.kind`), and the columns of the wider."""
+    if exam.needs_data(law):
+        return "continuous", "continuous", _COLUMNS[-1]
+    case = exam.law(law)
+    typed = _typed(case, case.sample(200, np.random.default_rng(0)))
+    pairs = as_pairs(*typed[:2])
+    return pairs.x.kind, pairs.y.kind, max(pairs.x.dim, pairs.y.dim)

@@ -1,0 +1,176 @@
+"""The exam: how far are estimates of mutual information from the truth, and do their intervals hold it?
+
+Collections of laws whose information is known (`infoscope.data.tasks.exam`), samples as people have them, and every
+method that takes arrays: ours, the formulas of packages that treat labels as numbers, and installed peers (`make
+peers`), whose memory is that of another process and not told. All see the same data sets. What a method refuses is
+counted as refused, with its reason; what it answers is never clipped.
+
+Items that are paired by their labels are asked about at one size, that of the published benchmark (Gowri et al. 2024);
+so are the laws of the table of cost. Seconds are those of one thread, memory is the most that one estimate added.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+
+from infoscope.data import data_root
+from infoscope.data.tasks import exam, resampled
+from infoscope.data.tasks.known_truth import draws
+from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
+from sweeps.checks import require_minimum
+from sweeps.sample_estimators._contestants import answer, contestants, every, seconds, sits, warm
+from sweeps.sample_estimators._memory import peak_of
+from sweeps.sample_estimators.peers import PEERS
+from sweeps.sample_estimators.settings import LEVELS
+
+ONE_SIZE = ("resampled", "reduction", "cost")  # collections that are asked about at `size_of_items`
+LAPTOP = dict(
+    collections=("beyond-normal", "everyday", "known-truth", "resampled", "reduction", "cost"),
+    laws=("all",),
+    methods=("all",),
+    sizes=(1000, 5000),
+    size_of_items=5000,
+    levels=20,  # of the 200 of resampled digits
+    most_seconds=10.0,  # cells that need longer are left to the profile paper
+    blocks=(0,),
+    sets=10,
+)
+PROFILES = {
+    "smoke": Profile(
+        **LAPTOP | dict(collections=("beyond-normal", "everyday"), laws=("1v1-normal-0.75", "sparse-table", "patients"),
+                        methods=("ksg", "gcmi", "shrinkage"), sizes=(500,), sets=3)
+    ),
+    "laptop": Profile(**LAPTOP),
+    "critics": Profile(
+        **LAPTOP | dict(collections=("beyond-normal", "everyday"), methods=("infonce-anchor", "smile-5", "infonce"),
+                        sizes=(1000,), most_seconds=math.inf, sets=3)
+    ),
+    "paper": Profile(
+        **LAPTOP | dict(sizes=(500, 1000, 5000, 20_000), levels=LEVELS, most_seconds=math.inf, sets=20)
+    ),
+}  # fmt: skip
+
+
+def cells(profile: Profile) -> Iterator[dict]:
+    """One cell per law, size, method that takes its types, and block of data sets."""
+    methods = contestants() if profile.methods == ("all",) else profile.methods
+    known = {law for collection in profile.collections for law in _laws(profile, collection)}
+    if unknown := [law for law in profile.laws if law not in (*known, "all")]:
+        raise ValueError(f"laws must be of the collections {', '.join(profile.collections)}, got {unknown[0]!r}.")
+    left_out = set()
+    for collection in profile.collections:
+        for law in _laws(profile, collection):
+            if exam.needs_data(law) and data_root() is None:
+                left_out.add(collection)
+                continue
+            sizes = [profile.size_of_items] if collection in ONE_SIZE else list(profile.sizes)
+            sets = 1 if collection in ONE_SIZE else profile.sets
+            sitting = [method for method in methods if sits(method, law)]
+            for cell in (
+                grid(law=law, n=sizes, method=sitting, block=list(profile.blocks), sets=sets) if sitting else ()
+            ):
+                if cost(cell) <= profile.most_seconds:
+                    yield cell | {"collection": collection}
+    if left_out:
+        warnings.warn(
+            f"INFOSCOPE_DATA is not set: laws of images and texts ({', '.join(sorted(left_out))}) are left out.",
+            stacklevel=2,
+        )
+
+
+def _laws(profile: Profile, collection: str) -> tuple[str, ...]:
+    if collection == "resampled":
+        names = resampled.level_names("mnist-0-1", profile.levels)
+    else:
+        names = exam.COLLECTIONS[collection]
+    return names if profile.laws == ("all",) else tuple(name for name in names if name in profile.laws)
+
+
+def check(cell: dict) -> None:
+    exam.law(cell["law"])
+    require_minimum(cell, {"n": 50, "sets": 1, "block": 0})
+    if cell["method"] in PEERS and not PEERS[cell["method"]].installed():
+        raise ValueError(f"method must be installed (make peers), got {cell['method']!r}.")
+    if not sits(cell["method"], cell["law"]):
+        raise ValueError(f"method must take the types of {cell['law']}, got {cell['method']!r}.")
+
+
+def cost(cell: dict) -> float:
+    return cell["sets"] * seconds(cell["method"], cell["law"], cell["n"])
+
+
+def trial(pack: Pack, report: Report) -> None:
+    """Estimates every data set of the cells, and reports bias, spread, coverage, seconds and memory."""
+    for done, cell in enumerate(pack.cells):
+        law, rows = exam.law(cell["law"]), []
+        warm(cell["method"])
+        truth, truth_error = law.truth()
+        for number in range(cell["sets"]):
+            seed = cell["block"] * cell["sets"] + number
+            generator = draws(seed, cell["law"], cell["n"])
+            variables = law.sample(cell["n"], generator)
+            row = {"value": math.nan, "standard_error": math.nan, "low": math.nan, "high": math.nan, "reason": ""}
+            began = time.perf_counter()
+            try:
+                with peak_of() as memory:
+                    found = answer(cell["method"], law, variables, generator)
+            except ValueError as error:  # what a method cannot do, it says so
+                row["reason"] = str(error)
+            else:
+                row |= {"value": found.value, "standard_error": found.standard_error, "low": found.low,
+                        "high": found.high}  # fmt: skip
+            row |= {
+                "seconds": time.perf_counter() - began,
+                "memory": math.nan if cell["method"] in PEERS else memory.mib,
+                "floor": math.nan,
+            }
+            if "-at-" in cell["law"]:
+                labels = resampled.floor(cell["law"], cell["n"], draws(seed, cell["law"], cell["n"]))
+                row["floor"] = labels - truth
+            rows.append(row)
+            report.progress((done + (number + 1) / cell["sets"]) / len(pack.cells))
+        columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+        report.table(cell, "sets", columns)
+        report.constants(cell, {"truth": truth, "truth_error": truth_error})
+        report.metrics(cell, scored(columns, truth))
+
+
+def scored(sets: dict[str, np.ndarray], truth: float) -> dict[str, float]:
+    """What a method is worth on a law: counts of data sets, and figures over those that it answered with a number."""
+    answered, bounded = np.isfinite(sets["value"]), np.isfinite(sets["low"])
+    covered = bounded & (sets["low"] <= truth) & (truth <= sets["high"])
+    figures = {
+        "answered": answered.sum(),
+        "intervals": bounded.sum(),
+        "covered": covered.sum(),
+        "estimate_seconds": np.median(sets["seconds"]),
+        "memory_mib": sets["memory"].max(),
+        "labels_error": np.abs(sets["floor"]).mean(),
+    }
+    if answered.any():
+        errors = sets["value"][answered] - truth
+        figures |= {"bias": errors.mean(), "squared_error": (errors**2).mean(), "absolute_error": abs(errors).mean()}
+    if bounded.any():
+        figures["width"] = (sets["high"] - sets["low"])[bounded].mean()
+    return {name: float(value) for name, value in figures.items() if np.isfinite(value)}
+
+
+SWEEP = Sweep(
+    "known-laws",
+    cells,
+    trial,
+    PROFILES,
+    axes=("collections", "laws", "levels", "sizes", "methods", "blocks"),
+    tags=lambda cell: {"infoscope.data": cell["law"]},
+    choices={"methods": ("all", *every()), "collections": tuple(exam.COLLECTIONS)},
+    check=check,
+    cost=cost,
+)
+
+if __name__ == "__main__":
+    main(SWEEP)

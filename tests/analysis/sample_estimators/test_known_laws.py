@@ -1,0 +1,78 @@
+"""The exam's tables on made-up runs."""
+
+import argparse
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.common.tables import save
+from analysis.sample_estimators.known_laws import analyse, by_method, pooled
+
+NOBODY = argparse.Namespace()
+
+
+def run(law="a", method="ksg", collection="everyday", n=500, block=0, sets=4, bias=0.1, **figures):
+    return {
+        "collection": collection, "law": law, "n": n, "method": method, "block": block, "sets": sets, "truth": 1.0,
+        "truth_error": 0.0, "answered": sets, "intervals": sets, "covered": sets - 1, "bias": bias,
+        "squared_error": bias**2 + 0.01, "absolute_error": abs(bias), "width": 0.4, "estimate_seconds": 0.5,
+        "memory_mib": 3.0, "version": "1", "profile": "made-up", "tags": {}, "start": pd.Timestamp("2026-01-01"),
+    } | figures  # fmt: skip
+
+
+def test_blocks_are_pooled_as_one_sample():
+    row = pooled(pd.DataFrame([run(bias=0.1), run(bias=0.3, block=1, sets=12)])).iloc[0]
+    assert (row["asked"], row["answered"], row["covered"], row["intervals"]) == (16, 16, 14, 16)
+    assert row["bias"] == pytest.approx(0.25)
+    squared = (4 * 0.02 + 12 * 0.10) / 16
+    assert row["squared_error"] == pytest.approx(squared)
+    assert row["bias_error"] == pytest.approx(math.sqrt((squared - 0.0625) * 16 / 15 / 16))
+
+
+def test_every_law_counts_alike_for_a_method():
+    figures = by_method(pooled(pd.DataFrame([run("a", bias=0.1), run("b", bias=-0.5, sets=100)])))
+    (row,) = figures.to_dict("records")
+    assert row["rmse"] == pytest.approx(math.sqrt((0.02 + 0.26) / 2))
+    assert (row["worst"], row["worst_bias"]) == ("b", -0.5)
+    assert row["median_bias"] == pytest.approx(0.3) and row["well_covered"] == 1  # 3 of 4 is too few, 99 of 100 not
+
+
+def test_who_refused_and_who_has_no_interval_is_said(tmp_path):
+    refused = run(method="lmi", answered=0, intervals=0, covered=0, bias=np.nan, squared_error=np.nan,
+                  absolute_error=np.nan, width=np.nan)  # fmt: skip
+    bare = run(method="micd", intervals=0, covered=0, width=np.nan)
+    methods, laws = analyse(pd.DataFrame([run(), refused, bare]), NOBODY)
+    text = methods.text.set_index("method")
+    assert text.loc["lmi", "answered"] == "0 of 4" and text.loc["micd", "coverage"] == "no interval"
+    assert text.loc["ksg", "coverage"] == "75 % (19 to 99)"
+    assert laws.text["1."].item() == "ksg +0.100 ± 0.058 (75 %)" and laws.text["cover"].item() == "0 of 1"
+    assert len(save(methods, tmp_path / "table")) == 3
+
+
+def test_items_stand_beside_the_published_figures(tmp_path):
+    levels = [run(f"mnist-0-1-at-{bits:.3f}", "reduced-ksg", "resampled", 5000, sets=1, bias=bits / 100, covered=1,
+                  absolute_error=bits / 100, labels_error=0.004) for bits in (0.0, 0.5, 1.0)]  # fmt: skip
+    (result,) = analyse(pd.DataFrame(levels), NOBODY)
+    ours, *published = result.text.to_dict("records")
+    bits = 0.005 / math.log(2)
+    assert ours["mean |error| (bits)"] == f"{bits:.3f} ± {bits / math.sqrt(3):.3f}"
+    assert ours["of the labels"] == f"{0.004 / math.log(2):.3f}"
+    assert {row["method"]: row["mean |error| (bits)"] for row in published}["LMI-InfoNCE, published"] == "0.021"
+    assert len(save(result, tmp_path / "table")) == 3
+
+
+def test_cost_is_told_by_columns():
+    rows = [run(f"normal-2-of-{dim}", "ksg", "cost", 5000, sets=1, estimate_seconds=dim / 10) for dim in (200, 2)]
+    rows.append(run("normal-2-of-2", "njee", "cost", 5000, sets=1, answered=0, bias=np.nan))
+    (result,) = analyse(pd.DataFrame(rows), NOBODY)
+    text = result.text.set_index("method")
+    assert text.loc["ksg", "d = 2"] == "0.20 s, 3 MiB" and text.loc["ksg", "d = 200"] == "20.00 s, 3 MiB"
+    assert text.loc["njee", "d = 2"] == text.loc["njee", "d = 200"] == "refused"
+
+
+def test_older_versions_are_left_out_and_said():
+    old = run("a", version="0", start=pd.Timestamp("2025-01-01"))
+    methods, _ = analyse(pd.DataFrame([old, run("b")]), NOBODY)
+    assert "1 older runs" in methods.caption and set(methods.figures["laws"]) == {1}

@@ -1,0 +1,134 @@
+"""The exam's cells, and its trial against estimates made by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+from infoscope.data.tasks import exam
+from infoscope.data.tasks.known_truth import draws
+from infoscope.estimators import estimate, knn, npeet
+from infoscope.tracking import Pack
+from sweeps.sample_estimators._contestants import answer, contestants, seconds, sits
+from sweeps.sample_estimators._memory import peak_of
+from sweeps.sample_estimators.known_laws import PROFILES, SWEEP, scored, trial
+from tests.sweeps.recorder import Recorder
+
+
+def cells_of(profile="smoke", **overrides):
+    return list(SWEEP.plan(PROFILES[profile].override(overrides)).values())
+
+
+def test_methods_are_asked_what_they_take(monkeypatch):
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+    asked = {name: {cell["method"] for cell in cells_of(laws=name)} for name in PROFILES["smoke"].laws}
+    assert asked == {
+        "1v1-normal-0.75": {"ksg", "gcmi"}, "sparse-table": {"ksg", "shrinkage"}, "patients": {"ksg", "gcmi"},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("law", "are", "are_not"), [
+    ("label-of-one-of-40", {"classifier", "micd", "labels-as-numbers", "ksg"}, {"gaussian", "plug-in"}),
+    ("zero-inflated-poisson", {"labels-as-numbers", "ksg", "gcmi"}, {"classifier"}),
+    ("mixed-columns", {"ksg", "smile-5"}, {"gcmi", "classifier", "micd"}),
+    ("mixture-given-2", {"ksg", "classifier", "labels-as-numbers"}, {"smile-5", "micd"}),
+    ("gaussian-given-1", {"ksg"}, {"classifier", "labels-as-numbers", "gaussian"}),
+    ("xor", {"ksg"}, {"classifier", "plug-in"}),
+])  # fmt: skip
+def test_who_sits_before_a_law(law, are, are_not):
+    sitting = {method for method in contestants() if sits(method, law)}
+    assert are <= sitting and not are_not & sitting
+
+
+def test_laws_of_real_items_are_left_out_with_a_word_where_there_are_none(monkeypatch):
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+    with pytest.warns(UserWarning, match="INFOSCOPE_DATA is not set: .*everyday, resampled"):
+        cells = cells_of("laptop", methods="ksg", collections="everyday,resampled")
+    assert {cell["law"] for cell in cells} == set(exam.COLLECTIONS["everyday"]) - {"images-by-label", "texts-by-label"}
+
+
+def test_a_profile_asks_no_one_who_takes_too_long(monkeypatch):
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+    cells = cells_of("laptop", collections="beyond-normal")
+    assert all(10 * seconds(cell["method"], cell["law"], cell["n"]) <= 10 for cell in cells)
+    assert "ksg" in {cell["method"] for cell in cells} and "minde" not in {cell["method"] for cell in cells}
+
+
+def test_figures_are_those_of_the_data_sets():
+    (cell,) = cells_of(laws="1v1-normal-0.75", methods="ksg", blocks="1")
+    recorder = Recorder()
+    trial(Pack((cell,)), recorder)
+    law, by_hand = exam.law("1v1-normal-0.75"), []
+    for seed in (3, 4, 5):
+        generator = draws(seed, "1v1-normal-0.75", 500)
+        by_hand.append(estimate(*law.sample(500, generator), "ksg", generator=generator))
+    (columns,), (final,) = recorder.tables.values(), recorder.finals.values()
+    truth = law.truth()[0]
+    np.testing.assert_allclose(columns["value"], [float(one) for one in by_hand])
+    np.testing.assert_allclose(columns["low"], [one.low for one in by_hand])
+    assert final["bias"] == pytest.approx(np.mean(by_hand) - truth)
+    assert final["squared_error"] == pytest.approx(np.mean((np.array(by_hand, float) - truth) ** 2))
+    assert final["covered"] == sum(one.low <= truth <= one.high for one in by_hand)
+    assert (final["answered"], final["intervals"]) == (3, 3) and final["estimate_seconds"] > 0
+
+
+def test_groups_are_handed_on():
+    generator, law = np.random.default_rng(0), exam.law("patients")
+    assert answer("ksg", law, law.sample(400, generator), generator).units == 40
+
+
+def test_formulas_are_asked_as_their_users_ask():
+    law, generator = exam.law("mixture-2"), np.random.default_rng(0)
+    x, y = law.sample(300, generator)
+    found = answer("micd", law, (x, y), generator)
+    assert float(found) == pytest.approx(npeet.micd(x, y, k=5, base=np.e, compat=True)) and math.isnan(found.low)
+    law = exam.law("mixture-given-2")
+    variables = law.sample(300, generator)
+    assert float(answer("ksg", law, variables, generator)) == pytest.approx(
+        float(knn.conditional_mutual_information(variables[0], *(knn.Discrete(one) for one in variables[1:]), k=5))
+    )
+
+
+def test_what_is_refused_is_counted_with_its_reason(monkeypatch):
+    (cell,) = cells_of(laws="1v1-normal-0.75", methods="ksg")
+
+    def refuse(*_):
+        raise ValueError("x must be something else.")
+
+    monkeypatch.setattr("sweeps.sample_estimators.known_laws.answer", refuse)
+    recorder = Recorder()
+    trial(Pack((cell,)), recorder)
+    (columns,), (final,) = recorder.tables.values(), recorder.finals.values()
+    assert set(columns["reason"]) == {"x must be something else."}
+    assert final["answered"] == 0 and "bias" not in final
+
+
+def test_an_estimate_without_interval_neither_covers_nor_misses():
+    sets = {"value": [1.0, np.nan, 3.0], "low": [np.nan, np.nan, 2.0], "high": [np.nan, np.nan, 5.0],
+            "seconds": [1.0, 1.0, 4.0], "memory": [0.0, 2.0, 1.0], "floor": [np.nan] * 3}  # fmt: skip
+    found = scored({name: np.array(values) for name, values in sets.items()}, truth=1.5)
+    assert found == {
+        "answered": 2, "intervals": 1, "covered": 0, "estimate_seconds": 1, "memory_mib": 2, "bias": 0.5,
+        "squared_error": (0.25 + 2.25) / 2, "absolute_error": 1.0, "width": 3.0,
+    }  # fmt: skip
+
+
+def test_memory_is_what_was_added():
+    with peak_of() as first:
+        np.ones(8 << 20).sum()  # 64 MiB
+    with peak_of() as second:
+        pass
+    if math.isnan(first.mib):
+        pytest.skip("the system does not tell the most memory of a process")
+    assert 60 < first.mib < 90 and second.mib < 10
+
+
+@pytest.mark.parametrize(("overrides", "words"), [
+    ({"laws": "gaussian-3"}, "laws must be of the collections beyond-normal, everyday, got 'gaussian-3'"),
+    ({"sizes": "10"}, "n must be .*, got 10"),
+    ({"sets": "0"}, "sets must be .*, got 0"),
+    ({"blocks": "-1"}, "blocks must be a finite number of at least 0.*, got '-1'"),
+])  # fmt: skip
+def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, words):
+    with pytest.raises(ValueError, match=words):
+        cells_of(**overrides)
