@@ -16,6 +16,7 @@ from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.difficulty import (
     SCORES,
     TOKENS,
+    auroc,
     detection,
     flip_labels,
     margins,
@@ -166,6 +167,14 @@ def test_scores_are_those_of_the_pvi_table():
     expected = (1 - q - means[1 - y]) - (q - means[y])
     assert scores["confident_learning"].to_numpy() == pytest.approx(expected)
     assert margins(np.array([[0.5, 0.2, 0.3]]), np.array([1])) == pytest.approx(0.3)
+
+
+def test_the_area_is_that_of_scikit_learn():
+    """With ties inside and across the mask; many samples at once."""
+    rng = np.random.default_rng(5)
+    values, masks = rng.integers(0, 6, (20, 40)).astype(float), rng.random((20, 40)) < 0.3
+    expected = [roc_auc_score(mask, row) for mask, row in zip(masks, values)]
+    np.testing.assert_allclose(auroc(values, masks), expected, rtol=1e-12)
 
 
 def test_ties_count_by_their_share():

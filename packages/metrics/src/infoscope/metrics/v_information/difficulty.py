@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.metrics import roc_auc_score
+from scipy import stats
 
 from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.families.protocol import ClassPredictor, as_outcome
@@ -196,21 +197,28 @@ def detection(
     require_int("resamples", resamples, 50)
     generator = generator_or_default(generator)
     parts = [np.flatnonzero(mask), np.flatnonzero(~mask)]
-    draws = [np.concatenate([generator.choice(part, len(part)) for part in parts]) for _ in range(resamples)]
-    measures: dict[str, Callable[[np.ndarray, np.ndarray], float]]
-    measures = {"auroc": lambda values, found: float(roc_auc_score(found, values))}
-    measures |= {f"precision@{k}": lambda values, found, k=k: precision(values, found, k) for k in at}
+    draws = np.array([np.concatenate([generator.choice(part, len(part)) for part in parts]) for _ in range(resamples)])
+    measures: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {"auroc": auroc}
+    measures |= {f"precision@{k}": np.vectorize(partial(precision, k=k), signature="(n),(n)->()") for k in at}
     rows = []
     for score in scores:
         values = scores[score].to_numpy(dtype=np.float64)
         for measure, function in measures.items():
-            again = np.array([function(values[draw], mask[draw]) for draw in draws])
+            again, value = function(values[draws], mask[draws]), float(function(values, mask))
             low, high = np.quantile(again, [0.025, 0.975])
-            rows.append(
-                [score, measure, function(values, mask), again.std(ddof=1), low, high, len(mask), len(parts[0])]
-            )
+            rows.append([score, measure, value, again.std(ddof=1), low, high, len(mask), len(parts[0])])
     columns = ["score", "measure", "value", "standard_error", "low", "high", "n", "flipped"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def auroc(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """The share of pairs of which the one in the mask has the larger value, ties one half; [..., n] -> [...].
+
+    By ranks, so that all resamples are one array: scikit-learn's takes one at a time, and a hundred times as long.
+    """
+    inside, n = mask.sum(axis=-1), mask.shape[-1]
+    ranks = np.where(mask, stats.rankdata(values, axis=-1), 0.0).sum(axis=-1)
+    return (ranks - inside * (inside + 1) / 2) / (inside * (n - inside))
 
 
 def precision(values: np.ndarray, mask: np.ndarray, k: int) -> float:
