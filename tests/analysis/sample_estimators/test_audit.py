@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analysis.common.tables import save
-from analysis.sample_estimators.audit import BOTH, LABELS, Audited, audited, estimators, table
+from analysis.sample_estimators.audit import BOTH, LABELS, Audited, audited, estimators, main, table
 
 REPOSITORY = Path(__file__).parents[3]
 
@@ -66,11 +66,15 @@ def test_the_command_prints_and_saves(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "infoscope knn" in done.stdout and "Failed: " in done.stdout
     assert (tmp_path / "runs" / "tables" / "audit.csv").stat().st_size > 1000
-    wrong = subprocess.run(
-        command[:3] + ["--n", "5"], cwd=tmp_path, env={"PYTHONPATH": str(REPOSITORY), "PATH": ""},
-        capture_output=True, text=True,
-    )  # fmt: skip
-    assert wrong.returncode == 2 and wrong.stderr.startswith("error: n must be a whole number of at least 100")
+
+
+def test_too_few_rows_are_an_error_in_a_sentence(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["audit", "--n", "5"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith("error: n must be a whole number of at least 100")
 
 
 @pytest.mark.parametrize("package", ["npeet_plus", "infomeasure", "ennemi", "npeet"])

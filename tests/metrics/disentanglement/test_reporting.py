@@ -286,7 +286,9 @@ def test_bounds_that_cross_say_so():
 
 
 def test_a_report_tells_how_far_it_is_and_is_silent_when_it_is_short(factors, noisy, one_halving, capsys, monkeypatch):
-    monkeypatch.setitem(PROTOCOLS, "uni-bound", replace(PROTOCOLS["uni-bound"], beta=Votes(200, 3000, 800)))
+    for key, spec in SCORES.copy().items():  # a forest for what takes long, and one quick score
+        if not (spec.title.startswith("DCI") or key in ("mig_discretised", "mig")):
+            monkeypatch.delitem(SCORES, key)
     few = np.random.default_rng(0).permutation(len(noisy))[:400]
     given = (noisy[few], factors[few][:, :2])
     told = []
