@@ -242,11 +242,9 @@ def test_what_cannot_be_classified_fails_before_neighbours_are_sought():
     assert not told
 
 
-def test_models_are_compared_row_by_row(case):
+def test_models_are_compared_row_by_row(case, report):
     """The second model leaks less. It shares everything else, so the paired error is well below the unpaired one."""
-    blocks, y, d = case
-    other = sample(1500, 0, leak=0.2)[0]
-    a, b = (evaluate(given, y, d, **QUICK) for given in (blocks, other))
+    a, b = report, evaluate(*sample(1500, 0, leak=0.2), resamples=60, permutations=0)  # the same folds
     found = compare({"a": a, "b": b}).set_index("quantity")
     row = found.loc["I(z_y;D|Y)"]
     assert row["difference"] == pytest.approx(value(a, "I(z_y;D|Y)") - value(b, "I(z_y;D|Y)"))
@@ -257,7 +255,7 @@ def test_models_are_compared_row_by_row(case):
     assert "I(z_x;Y,D)" not in found.index and "H(Y)" not in found.index  # the same in both
     assert (found["p_holm"] >= found["p_value"]).all()
     assert compare({"a": a, "same": a}).empty
-    elsewhere = evaluate(blocks, 1 - y, d, **QUICK)
+    elsewhere = evaluate(*sample(120, 1), resamples=10, permutations=0)
     for reports, words in (({"a": a}, "at least two"), ({"a": a, "c": elsewhere}, "same rows")):
         with pytest.raises(ValueError, match=words):
             compare(reports)
