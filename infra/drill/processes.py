@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import psutil
@@ -22,7 +24,7 @@ class Processes:
 
     def start(self, command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> psutil.Popen:
         """Runs a command in a folder, its output added to a file."""
-        with open(log, "ab") as output:
+        with open(log, "ab") as output, _uninterrupted():
             process = psutil.Popen(
                 list(command),
                 cwd=folder,
@@ -32,7 +34,7 @@ class Processes:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        self._sessions.add(process.pid)
+            self._sessions.add(process.pid)
         return process
 
     def members(self, session: int) -> list[psutil.Process]:
@@ -60,6 +62,25 @@ def kill(*processes: psutil.Process) -> None:
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Has SIGINT and SIGTERM come at the end of the block: between the start of a process and the note of it, their
+    exception would leave a process that nobody ends.
+    """
+    if threading.current_thread() is not threading.main_thread():  # where no signal is handled
+        yield
+        return
+    came: list[int] = []
+    before = {one: signal.signal(one, lambda number, _: came.append(number)) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in came:
+            signal.raise_signal(number)
 
 
 def _session(pid: int) -> int | None:
