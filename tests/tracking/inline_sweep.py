@@ -1,14 +1,15 @@
 """The toy sweep, whose driver makes its trials itself, without Ray: `python -m inline_sweep` is a real process that
 claims, records and closes like any driver, and starts in seconds on a busy machine.
 
-TOY_HOST: what its machine is called. TOY_MEET: a folder; before a claim, it waits there for as many drivers as
-TOY_DRIVERS says.
+INLINE: the module of another sweep to run so. TOY_HOST: what its machine is called. TOY_MEET: a folder; before a
+claim, it waits there for as many drivers as TOY_DRIVERS says.
 """
 
 import contextlib
 import itertools
 import os
 import platform
+import runpy
 import time
 from pathlib import Path
 
@@ -52,4 +53,7 @@ if __name__ == "__main__":
         platform.node = lambda: os.environ["TOY_HOST"]
     if "TOY_MEET" in os.environ:
         driver.claim = meet(driver.claim)
-    main(toy_sweep.SWEEP)
+    if "INLINE" in os.environ:
+        runpy.run_module(os.environ["INLINE"], run_name="__main__", alter_sys=True)
+    else:
+        main(toy_sweep.SWEEP)

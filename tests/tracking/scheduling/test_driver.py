@@ -1,4 +1,9 @@
-"""Sweeps through a real local Ray and a real SQLite store, with faults: each test is one or more whole processes."""
+"""Sweeps through a real local Ray and a real SQLite store, with faults: each test is one or more whole processes.
+
+What Ray does not touch any more, a later invocation that finds most cells recorded, has a driver that makes its trials
+itself (`inline_sweep`). That a search goes on through Ray is among the slow checks; in every run of the tests
+`test_search` checks what a restart makes of the record.
+"""
 
 import os
 import signal
@@ -33,6 +38,7 @@ def start(folder, *arguments, module="toy_sweep", **variables):
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background are deaf to it
     )
 
 
@@ -86,7 +92,7 @@ def test_failures_are_isolated_and_only_missing_cells_run_again(tmp_path, everyt
     traces = list((tmp_path / "runs" / "artifacts").rglob("traceback.txt"))
     assert len(traces) == 2 and "RuntimeError: this kind cannot be measured" in traces[0].read_text()
 
-    code, output = finish(start(tmp_path, "--set", "kinds=plain,dies,fails"))
+    code, output = finish(start(tmp_path, "--set", "kinds=plain,dies,fails", module="inline_sweep"))
     assert code == 1 and "2 failed, 4 already recorded of 6 cells" in output
     second = everything(tmp_path)
     same = second["run_id"] == first["run_id"]  # no cell has two runs, and what failed is begun afresh in another one
@@ -105,15 +111,25 @@ def test_failures_are_isolated_and_only_missing_cells_run_again(tmp_path, everyt
     assert set(everything(tmp_path).loc["plain", "profile"]) == {"smoke; smoke steps=3"}
 
 
-def wait_for(path, process):
-    for _ in range(600):
-        if path.exists():
-            return
+def wait_until(met, process, what, seconds=300):
+    """Until it is so, while the process lives."""
+    deadline = time.monotonic() + seconds
+    while not met():
         if process.poll() is not None:
             pytest.fail(finish(process)[1])
-        time.sleep(0.2)
-    os.killpg(process.pid, signal.SIGKILL)
-    pytest.fail(f"{path.name} did not appear within two minutes")
+        if time.monotonic() > deadline:
+            os.killpg(process.pid, signal.SIGKILL)
+            pytest.fail(f"{what}: not within {seconds} seconds")
+        time.sleep(0.1)
+
+
+def wait_for(path, process):
+    wait_until(path.exists, process, f"{path.name} appears")
+
+
+def newest_step(folder):
+    """The furthest step from which a trial of kind "slow" has begun there."""
+    return max((int(path.name.removeprefix("started-")) for path in folder.glob("started-*")), default=-1)
 
 
 def test_interrupted_and_killed_sweeps_go_on_from_their_checkpoint(tmp_path, everything, empty_store):
@@ -123,8 +139,8 @@ def test_interrupted_and_killed_sweeps_go_on_from_their_checkpoint(tmp_path, eve
     empty_store(tmp_path)
     settings, variables = ("--set", "kinds=slow seeds=0 steps=300"), {"INFOSCOPE_CHECKPOINT_SECONDS": "1"}
     process = start(tmp_path, *settings, **variables)
-    wait_for(tmp_path / "started-0", process)
-    time.sleep(5)
+    kept = tmp_path / "runs" / "records" / "toy"
+    wait_until(lambda: any(kept.glob("*.checkpoint")), process, "a checkpoint is saved")
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to everything that runs in it, the workers included
     code, output = finish(process)
     assert code == 130, output
@@ -133,22 +149,15 @@ def test_interrupted_and_killed_sweeps_go_on_from_their_checkpoint(tmp_path, eve
     assert interrupted["status"].tolist() == ["KILLED"]
 
     process = start(tmp_path, *settings, **variables)
-    for _ in range(600):
-        resumed = [int(path.name.removeprefix("started-")) for path in tmp_path.glob("started-*")]
-        if max(resumed) > 0:
-            break
-        time.sleep(0.2)
-    assert max(resumed) > 0, "the second attempt began from scratch"
-    time.sleep(3)
+    wait_until(lambda: newest_step(tmp_path) > 0, process, "the second attempt goes on from a checkpoint")
+    time.sleep(2)  # for more steps, and another checkpoint
     process.kill()
     process.wait()  # its workers live on for a little, and still write
 
-    code, output = finish(start(tmp_path, *settings, **variables))
+    code, output = finish(start(tmp_path, *settings, module="inline_sweep", **variables))
     assert code == 0, output
     done = everything(tmp_path)
     assert done["status"].tolist() == ["FINISHED"] and done["run_id"].tolist() == interrupted["run_id"].tolist()
-    from infoscope.tracking.store.store import Store
-
     store = Store.open("toy")
     steps = [metric.step for metric in store.client.get_metric_history(done["run_id"].iloc[0], "level")]
     assert sorted(steps) == list(range(300))
@@ -175,13 +184,20 @@ def searched(folder, monkeypatch):
     return runs("toy-search", finished=False).set_index("key").sort_index()
 
 
-def test_a_search_stops_the_worse_and_goes_on_with_more_trials(tmp_path, monkeypatch, empty_store):
+@pytest.fixture(scope="module")
+def begun_search(tmp_path_factory, empty_store):
+    """A folder where a search of six trials was run, with its exit status and output."""
+    folder = tmp_path_factory.mktemp("search")
+    empty_store(folder)
+    return folder, *finish(start(folder, "--set", "trials=6", module="toy_search"))
+
+
+def test_a_search_stops_the_worse(begun_search, monkeypatch):
     """A third of the space fails. The first ten suggestions of a search are the same in every run, and these have some
     of each outcome, whichever of two workers is the faster.
     """
-    empty_store(tmp_path)
-    code, output = finish(start(tmp_path, "--set", "trials=6", module="toy_search"))
-    first = searched(tmp_path, monkeypatch)
+    folder, code, output = begun_search
+    first = searched(folder, monkeypatch)
     counts = first["outcome"].value_counts()
     assert code == 1 and len(first) == 6 and set(counts.index) == {"stopped", "complete", "failed"}, output
     told = ", ".join(f"{counts[outcome]} {words}" for outcome, words in OUTCOMES.items())
@@ -192,9 +208,15 @@ def test_a_search_stops_the_worse_and_goes_on_with_more_trials(tmp_path, monkeyp
     assert (complete["progress/fraction"] == 1).all()  # none is stopped when it has everything
     assert (complete["progress/loss"] == complete["final_loss"] + 1 / 30).all()
 
-    code, output = finish(start(tmp_path, "--set", "trials=8", module="toy_search"))
-    assert f"{6 - counts['failed']} already recorded of 8 cells" in output, output  # the failed ones are run again
-    second = searched(tmp_path, monkeypatch)
+
+@pytest.mark.slow  # another whole search
+def test_a_search_goes_on_with_more_trials(begun_search, monkeypatch):
+    folder = begun_search[0]
+    first = searched(folder, monkeypatch)
+    code, output = finish(start(folder, "--set", "trials=8", module="toy_search"))
+    failed = (first["outcome"] == "failed").sum()
+    assert f"{6 - failed} already recorded of 8 cells" in output, output  # the failed ones are run again
+    second = searched(folder, monkeypatch)
     assert len(second) == 8 and second["run_id"].is_unique and not second[["rate", "width", "kind"]].duplicated().any()
     finished = first.index[first["outcome"] != "failed"]
     unchanged = ["run_id", "start", "seconds"]

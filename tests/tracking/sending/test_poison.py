@@ -54,13 +54,13 @@ def test_a_sweep_among_them_makes_its_cells_and_nothing_else(folder):
     plan = toy_sweep.SWEEP.plan(toy_sweep.PROFILE)
     store = Store.open("toy", create=True)
     made = poison(store.client, store.experiment_id, "smoke", plan)
-    process = start(folder, "--set", "kinds=plain seeds=0,1,2")
-    code, output = finish(process)
+    words, without_ray = ("--set", "kinds=plain seeds=0,1,2"), "inline_sweep"
+    code, output = finish(start(folder, *words, module=without_ray))
     assert code == 0 and "3 completed of 3 cells" in output and "Traceback" not in output, output
     frame = runs("toy", "smoke").set_index("seed")
     assert frame["level"].to_dict() == {0: 0.2, 1: 1.2, 2: 2.2} and set(frame["status"]) == {"FINISHED"}
     assert output.count(made["cell: not JSON"]) == 1 and "which is no cell" in output
-    code, output = finish(start(folder, "--set", "kinds=plain seeds=0,1,2"))
+    code, output = finish(start(folder, *words, module=without_ray))
     assert code == 0 and "all 3 cells are already recorded" in output, output
 
 
