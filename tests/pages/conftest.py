@@ -134,14 +134,18 @@ def environment():
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory, environment):
-    """The folder of a finished sweep, estimators on Gaussian pairs, with its report attached."""
+    """The folder of a finished sweep, estimators on Gaussian pairs, with its report attached. Made without Ray, of
+    which a page shows nothing.
+    """
     folder = tmp_path_factory.mktemp("finished")
-    for words in (
-        ["sweeps.mi_benchmark.estimator_choice", "--profile", "smoke", "--set", "domains=gaussian bounds=infonce,js"],
-        ["analysis.report", "--profile", "smoke"],
+    path = os.pathsep.join([str(REPOSITORY / "tests" / "tracking"), environment["PYTHONPATH"]])
+    inline = environment | {"PYTHONPATH": path, "INLINE": "sweeps.mi_benchmark.estimator_choice"}
+    for words, variables in (
+        (["inline_sweep", "--profile", "smoke", "--set", "domains=gaussian bounds=infonce,js"], inline),
+        (["analysis.report", "--profile", "smoke"], environment),
     ):
         command = [sys.executable, "-m", *words]
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
+        done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
     return folder
 

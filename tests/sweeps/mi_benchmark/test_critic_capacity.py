@@ -1,6 +1,7 @@
 """The main job: its cells, its trial, and the whole of it on a real local Ray and MLflow, run twice."""
 
 import contextlib
+import io
 import os
 import subprocess
 import sys
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from infoscope.tracking import load_model, runs, table
+from analysis.common.tables import main as analyse
+from analysis.mi_benchmark.critic_capacity import ANALYSIS
+from infoscope.tracking import load_model, main, runs, table
 from sweeps.mi_benchmark._pairs import pairs
 from sweeps.mi_benchmark.critic_capacity import PROFILES, SWEEP
 
@@ -51,7 +54,7 @@ def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, er
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """The smoke profile on the embedded data, run twice in an empty folder."""
+    """The smoke profile on the embedded data, run twice in an empty folder; the second time in this process."""
     folder = tmp_path_factory.mktemp("main-job")
     hidden = ("INFOSCOPE_DATA", "MLFLOW_TRACKING_URI", "RAY_ADDRESS")
     environment = {name: value for name, value in os.environ.items() if name not in hidden} | {
@@ -60,10 +63,16 @@ def finished(tmp_path_factory):
 
     def run(module, *arguments):
         command = [sys.executable, "-m", module, "--profile", "smoke", *arguments]
-        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240)
+        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900)
 
-    first, second = run("sweeps.mi_benchmark.critic_capacity"), run("sweeps.mi_benchmark.critic_capacity")
-    return folder, first, second, run("analysis.mi_benchmark.critic_capacity")
+    first = run("sweeps.mi_benchmark.critic_capacity")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in hidden:
+            patch.delenv(name, raising=False)
+        patch.setattr("infoscope.tracking.scheduling.driver.Invocation", None)  # what would start a Ray
+        with working_in(folder), contextlib.redirect_stderr(io.StringIO()) as told, pytest.raises(SystemExit) as ended:
+            main(SWEEP, ["--profile", "smoke"])
+    return folder, first, (ended.value.code, told.getvalue()), run("analysis.mi_benchmark.critic_capacity")
 
 
 @contextlib.contextmanager
@@ -80,7 +89,7 @@ def test_smoke_runs_and_the_second_time_nothing(finished):
     _, first, second, _ = finished
     assert first.returncode == 0, first.stderr
     assert "36 completed of 36 cells" in first.stderr and "recording took" in first.stderr
-    assert second.returncode == 0 and "all 36 cells are already recorded, nothing to run" in second.stderr
+    assert second[0] == 0 and "all 36 cells are already recorded, nothing to run" in second[1]
 
 
 def test_every_cell_is_one_finished_run_with_its_trace_and_critic(finished):
@@ -118,14 +127,11 @@ def test_the_table_says_what_it_is_made_of(finished):
             assert (folder / "runs" / "tables" / f"critic-capacity-smoke-{name}.{suffix}").stat().st_size > 500
 
 
-def test_a_table_of_what_was_not_run_says_so(finished):
-    folder, *_ = finished
-    command = [sys.executable, "-m", "analysis.mi_benchmark.critic_capacity", "--profile", "paper"]
-    done = subprocess.run(
-        command, cwd=folder, env=os.environ | {"PYTHONPATH": str(REPOSITORY)}, capture_output=True, text=True
-    )
-    assert (
-        done.returncode == 2
-        and done.stderr.strip()
-        == "error: no finished runs of 'critic-capacity' under profile 'paper'; there are runs under smoke"
-    )
+def test_a_table_of_what_was_not_run_says_so(finished, monkeypatch, capsys):
+    monkeypatch.chdir(finished[0])
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setattr(sys, "argv", ["critic_capacity", "--profile", "paper"])
+    with pytest.raises(SystemExit) as ended:
+        analyse(ANALYSIS)
+    said = "error: no finished runs of 'critic-capacity' under profile 'paper'; there are runs under smoke"
+    assert ended.value.code == 2 and capsys.readouterr().err.strip() == said
