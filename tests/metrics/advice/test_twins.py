@@ -1,0 +1,197 @@
+"""Twins of data: their rows are the data's, and their stated truth is what consistent estimators find."""
+
+import numpy as np
+import pytest
+
+from infoscope.estimators import estimate, knn, laws
+from infoscope.estimators.arrays.protocol import as_pairs
+from infoscope.metrics.advice import twins
+from infoscope.metrics.advice.twins import Latent, Mixture, Null, Scores, coupled_partners, families, information
+
+SURE = 4.5  # standard errors: a false alarm in 150,000 for each comparison
+
+
+def generator(seed=0):
+    return np.random.default_rng(seed)
+
+
+def normal(n=2000, dim=3, correlation=0.6, seed=0):
+    g = generator(seed)
+    x = g.normal(size=(n, dim))
+    y = g.normal(size=(n, dim))
+    y[:, 0] = correlation * x[:, 0] + np.sqrt(1 - correlation**2) * y[:, 0]
+    return x, np.exp(y)
+
+
+def pairs_of(*args, **named):
+    return as_pairs(*normal(*args, **named))
+
+
+def of_all(family, nats, count=12):
+    return [family.draw(nats, generator(seed)) for seed in range(count)]
+
+
+def agrees(found, truth):
+    """Whether estimates of independent draws, with errors of about one size, agree with a truth."""
+    error = np.std(found, ddof=1) / np.sqrt(len(found))
+    return abs(np.mean(found) - truth) < 5.5 * error + 1e-9  # t of 11 degrees: a false alarm in 5,000
+
+
+@pytest.mark.parametrize("name", ["null", "scores", "cells"])
+def test_every_row_of_the_data_is_used_once(name):
+    pairs = pairs_of(500)
+    family = {one.name.split(":")[0]: one for one in families(pairs, generator())}[name]
+    twin = family.draw(0.3, generator(1))
+    assert np.array_equal(twin.pairs.x.continuous, pairs.x.continuous)
+    assert np.array_equal(np.sort(twin.pairs.y.continuous, axis=0), np.sort(pairs.y.continuous, axis=0))
+    rows = {row.tobytes() for row in pairs.y.continuous}
+    assert {row.tobytes() for row in twin.pairs.y.continuous} == rows
+
+
+def test_a_null_holds_nothing():
+    found = [float(estimate(t.pairs.x.continuous, t.pairs.y.continuous, "gcmi")) for t in of_all(Null(pairs_of()), 1.0)]
+    assert agrees(found, 0.0)
+    assert all(twin.truth == 0 for twin in of_all(Null(pairs_of(200)), 1.0, 2))
+
+
+def test_a_null_of_groups_keeps_them_together_on_either_side():
+    groups = np.repeat(np.arange(40), 10)
+    x, y = (g.normal(size=400) for g in (generator(1), generator(2)))
+    pairs = as_pairs(x, groups + 0.01 * y, groups)
+    twin = Null(pairs).draw(0.0, generator(3)).pairs
+    of_y = np.round(twin.y.continuous[:, 0]).astype(int)
+    met = {(a, b) for a, b in zip(groups, of_y)}
+    assert len(met) <= 80 and not any(a == b for a, b in met)  # a block of y spans two groups of x at most
+
+
+@pytest.mark.parametrize("nats", [0.05, 0.4, 1.2])
+def test_scores_hold_what_they_say(nats):
+    """In one column a score is the column: neighbours find it."""
+    pairs = pairs_of(dim=1)
+    family = Scores(pairs, pairs.x.continuous[:, 0], pairs.y.continuous[:, 0], "scores")
+    found = [float(knn.mutual_information(t.pairs.x, t.pairs.y, margins="rank")) for t in of_all(family, nats)]
+    assert agrees(found, nats) or abs(np.mean(found) - nats) < 0.02  # KSG's own bias at 1.2 nats
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_every_pair_of_scores_of_wide_data_holds_what_it_says(place):
+    family = twins.scores(pairs_of(), generator())[place]
+    normal_scores = []
+    for twin in of_all(family, 0.4):
+        order = np.argsort(family.a)
+        of_y = {row.tobytes(): b for row, b in zip(family.pairs.y.continuous, family.b)}
+        b = np.array([of_y[row.tobytes()] for row in twin.pairs.y.continuous])
+        normal_scores.append(np.corrcoef(twins._normal(family.a)[order], twins._normal(b)[order])[0, 1])
+    found = -0.5 * np.log1p(-(np.array(normal_scores) ** 2))
+    assert agrees(found, 0.4) and all(twin.truth == 0.4 for twin in of_all(family, 0.4, 2))
+
+
+def test_scores_say_how_much_of_the_data_they_keep():
+    pairs = pairs_of(dim=1, correlation=0.6)
+    (family, *_) = twins.scores(pairs, generator())
+    assert family.draw(-0.5 * np.log(1 - 0.36), generator()).likeness == pytest.approx(1, abs=0.15)
+    assert family.kept > 0.5
+
+
+@pytest.mark.parametrize("nats", [0.0, 0.1, 0.35])
+def test_cells_hold_what_they_say(nats):
+    family = twins.cells(pairs_of(), generator())[1]
+    found = []
+    for twin in of_all(family, nats):
+        of_y = {row.tobytes(): b for row, b in zip(family.pairs.y.continuous, family.b)}
+        b = np.array([of_y[row.tobytes()] for row in twin.pairs.y.continuous])
+        joint = np.zeros((4, 4))
+        np.add.at(joint, (family.a, b), 1.0)
+        found.append(information(joint / 2000) - 9 / (2 * 2000))  # Miller and Madow
+    assert agrees(found, nats) or abs(np.mean(found) - nats) < 0.002
+    assert of_all(family, nats, 1)[0].truth == pytest.approx(nats, abs=1e-8)
+
+
+def test_cells_at_power_one_are_those_of_the_data():
+    family = twins.cells(pairs_of(n=20_000, correlation=0.9), generator())[1]
+    joint = np.zeros((4, 4))
+    np.add.at(joint, (family.a, family.b), 1 / 20_000)
+    twin = family.draw(information(joint), generator())
+    assert twin.likeness == pytest.approx(1, abs=0.01)
+    assert np.allclose(family.shares(1.0), joint, atol=1e-3)
+    assert family.reach > twin.truth
+
+
+def test_partners_are_drawn_by_their_weights():
+    """Two rows of each of two cells: of 24 permutations, those that keep k labels weigh e^(2 k)."""
+    a = b = np.array([0, 0, 1, 1])
+    weights = np.array([[2.0, 0.0], [0.0, 2.0]])
+    g = generator()
+    kept = np.array([(a == b[coupled_partners(a, b, weights, g)]).sum() for _ in range(1500)])
+    shares = np.array([4 * np.exp(0.0), 16 * np.exp(4.0), 4 * np.exp(8.0)])
+    shares /= shares.sum()
+    for count, share in zip((0, 2, 4), shares):
+        assert abs((kept == count).mean() - share) < SURE * np.sqrt(share * (1 - share) / 1500) + 1e-3
+
+
+@pytest.mark.parametrize("nats", [0.1, 1.0])
+def test_latent_twins_hold_what_they_say(nats):
+    family = Latent(pairs_of())
+    found = [float(estimate(t.pairs.x.continuous, t.pairs.y.continuous, "gcmi")) for t in of_all(family, nats)]
+    assert agrees(found, nats)
+
+
+def test_latent_twins_keep_the_margins_and_the_correlations_within_a_side():
+    g = generator(5)
+    x = g.normal(size=(3000, 3)) @ np.array([[1, 0.8, 0], [0, 0.6, 0], [0, 0, 1]])
+    y = np.exp(x[:, :1] + g.normal(size=(3000, 1)))
+    twin = Latent(as_pairs(x, y)).draw(0.2, g).pairs
+    assert np.corrcoef(twin.x.continuous.T)[0, 1] == pytest.approx(np.corrcoef(x.T)[0, 1], abs=0.05)
+    assert np.quantile(twin.y.continuous, [0.1, 0.5, 0.9]) == pytest.approx(np.quantile(y, [0.1, 0.5, 0.9]), rel=0.15)
+
+
+def test_a_latent_twin_of_labels_is_refused():
+    with pytest.raises(ValueError, match="x and y must be numbers for latent twins"):
+        Latent(as_pairs(normal()[0], np.array(["a", "b"] * 1000)))
+
+
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_mixtures_hold_what_they_say(share):
+    pairs = pairs_of(dim=1)
+    family = Mixture(pairs, laws.fit((pairs.x, pairs.y), generator()))
+    nats, error = family.truth(share)
+    found = [float(knn.mutual_information(t.pairs.x, t.pairs.y, margins="rank")) for t in of_all(family, nats)]
+    assert agrees(found, nats) or abs(np.mean(found) - nats) < 0.01 + 2 * error
+    assert family.draw(nats, generator()).likeness == pytest.approx(share, abs=1e-6)
+
+
+def test_a_mixture_with_labels_has_labels():
+    g = generator()
+    y = g.integers(0, 3, 2000)
+    pairs = as_pairs(g.normal(size=2000) + 1.5 * y, y.astype(str))
+    family = Mixture(pairs, laws.fit((pairs.x, pairs.y), g))
+    twin = family.draw(10.0, g)
+    assert (
+        twin.pairs.y.kind == "discrete" and twin.pairs.y.categories == 3 and twin.truth == pytest.approx(family.reach)
+    )
+    found = [float(knn.mutual_information(t.pairs.x, t.pairs.y)) for t in of_all(family, 10.0)]
+    assert agrees(found, twin.truth) or abs(np.mean(found) - twin.truth) < 0.02
+
+
+def test_what_can_be_made_follows_the_types():
+    x, y = normal()
+    names = [one.name for one in families(as_pairs(x, y), generator())]
+    assert names[0] == "null" and {"latent", "mixture", "scores: lengths", "cells: 4 x 4"} <= set(names)
+    labels = [one.name for one in families(as_pairs(x, (y[:, 0] > 1).astype(str)), generator())]
+    assert labels == ["null", "cells: 2 x 2", "cells: 4 x 2", "cells: 8 x 2", "mixture"]
+    only = [one.name for one in families(as_pairs(*((side[:, 0] > 1).astype(str) for side in (x, y))), generator())]
+    assert only == ["null", "cells: 2 x 2", "mixture"]
+
+
+def test_more_than_can_be_reached_is_the_most():
+    pairs = pairs_of(400)
+    for family in families(pairs, generator()):
+        assert family.draw(50.0, generator()).truth == pytest.approx(family.reach, abs=1e-6)
+        assert family.draw(0.0, generator()).truth == pytest.approx(0.0, abs=1e-9)
+
+
+def test_draws_are_those_of_their_generator():
+    pairs = pairs_of(300)
+    for family in families(pairs, generator()):
+        one, two = (family.draw(0.2, generator(3)).pairs for _ in range(2))
+        assert np.array_equal(one.y.continuous, two.y.continuous)
