@@ -46,7 +46,7 @@ _SECONDS: dict[str, tuple[float, float, float]] = {
     "minde": (6.0, 6.0, 20.0),
     "mmg": (6.0, 6.0, 20.0),
     **dict.fromkeys(("npeet-plus", "infomeasure", "ennemi-sum", "sklearn-sum"), (0.3, 1.5, 10.0)),
-    "bmi-cca": (0.01, 0.03, 1.0),
+    "bmi-cca": (0.01, 0.03, 20.0),
     "bmi-ksg": (15.0, 15.0, 300.0),
     **dict.fromkeys(("bmi-mine", "bmi-infonce", "bmi-nwj", "bmi-dv", "latentmi"), (60.0, 60.0, 120.0)),
     **dict.fromkeys(("torch-mist-smile", "torch-mist-mine", "torch-mist-infonce"), (30.0, 30.0, 60.0)),
