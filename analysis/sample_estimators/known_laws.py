@@ -120,7 +120,7 @@ def _methods(laws: pd.DataFrame, made: str, left_out: list[str]) -> Result:
                          for row in figures.itertuples()],
         "width": figures["width"].map(lambda value: f"{value:.3f}" if math.isfinite(value) else "no interval"),
         "seconds": figures["seconds"].map("{:.2f}".format),
-        "MiB": figures["memory_mib"].map("{:.0f}".format),
+        "MiB": figures["memory_mib"].map(_or_not_told("{:.0f}")),
     })  # fmt: skip
     caption = [
         "Nats, over the data sets that a method answered; RMSE is the root of the mean over laws, each alike. "
@@ -213,7 +213,7 @@ def _or_not_told(form: str) -> Callable[[float], str]:
 def _cost(cost: pd.DataFrame, made: str) -> Result:
     """Seconds and memory of an estimate, by columns."""
     cost = cost.assign(columns=cost["law"].str.extract(r"(\d+)$")[0].astype(int)).sort_values("columns", kind="stable")
-    widths = sorted(set(cost["columns"]))
+    widths, memory = sorted(set(cost["columns"])), _or_not_told("{:.0f}")
     text = []
     for method, rows in cost.groupby("method", sort=False):
         rows = rows.set_index("columns")
@@ -221,7 +221,7 @@ def _cost(cost: pd.DataFrame, made: str) -> Result:
         for width in widths:
             said = rows.loc[width] if width in rows.index else None
             asked = said is not None and said["answered"] > 0
-            row[f"d = {width}"] = f"{said['seconds']:.2f} s, {said['memory_mib']:.0f} MiB" if asked else "refused"
+            row[f"d = {width}"] = f"{said['seconds']:.2f} s, {memory(said['memory_mib'])} MiB" if asked else "refused"
             row[f"bias, d = {width}"] = f"{said['bias']:+.3f}" if asked else ""
         text.append(row)
     caption = (
@@ -233,11 +233,13 @@ def _cost(cost: pd.DataFrame, made: str) -> Result:
 
 
 def draw_biases(laws: pd.DataFrame, path: Path) -> None:
-    """Bias by law and method at the greatest size, as colours; a dot where the intervals cover."""
+    """Bias by law and method at the greatest size, as colours, the methods of least bias first; a dot where the
+    intervals cover."""
     import matplotlib.pyplot as plt
 
-    laws = laws[laws["n"] == laws["n"].max()]
-    names = [list(dict.fromkeys(laws[column])) for column in ("law", "method")]
+    laws = laws[laws["n"] == laws["n"].max()].sort_values(["collection", "law"], kind="stable")
+    nearest = laws["bias"].abs().clip(upper=0.5).groupby(laws["method"]).mean().sort_values()
+    names = [list(dict.fromkeys(laws["law"])), list(nearest.index)]
     bias = laws.pivot_table(index="law", columns="method", values="bias").reindex(index=names[0], columns=names[1])
     figure, axis = plt.subplots(figsize=(0.32 * len(names[1]) + 5, 0.19 * len(names[0]) + 2.5), layout="constrained")
     image = axis.imshow(bias, cmap="RdBu_r", vmin=-0.5, vmax=0.5, aspect="auto", interpolation="none")

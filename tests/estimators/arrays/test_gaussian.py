@@ -223,3 +223,10 @@ def test_groups_share_a_fold(method):
     x, y = np.repeat(draws(10).normal(size=(2, 60)), 4, axis=1)
     found = estimate(x, y, method, groups=np.repeat(np.arange(60), 4), folds=3)
     assert found.units == 60 and found < 4 * found.standard_error + 0.02
+
+
+@pytest.mark.parametrize("name", ["gaussian-mixture", "student-copula"])
+def test_more_columns_than_rows_to_fit_are_refused(name):
+    x, y = np.random.default_rng(0).normal(size=(2, 200, 90))
+    with pytest.raises(ValueError, match=f"more rows than columns for {name}, got 160 rows of 180 columns"):
+        estimate(x, y, name)

@@ -95,7 +95,12 @@ class _CrossFitted(Described):
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
         values, names = np.empty(pairs.n), []
-        folds = pairs.folds(self.folds, generator)
+        folds, columns = pairs.folds(self.folds, generator), pairs.x.dim + pairs.y.dim
+        if (rows := pairs.n - int(np.bincount(folds).max())) <= columns:
+            raise ValueError(
+                f"x and y must have more rows than columns for {self.name}, got {rows} rows of {columns} columns "
+                "outside a fold."
+            )
         for law, rows, scores, codes in laws.cross_fitted(_sides(pairs), folds, generator, self.family):
             values[rows] = laws.log_ratio(law, scores, codes)
             names.append(law.name)
