@@ -5,8 +5,9 @@ method that takes arrays: ours, the formulas of packages that treat labels as nu
 peers`), whose memory is that of another process and not told. All see the same data sets. What a method refuses is
 counted as refused, with its reason; what it answers is never clipped.
 
-Items that are paired by their labels are asked about at one size, that of the published benchmark (Gowri et al. 2024);
-so are the laws of the table of cost. Seconds are those of one thread, memory is the most that one estimate added.
+Items that are paired by their labels are asked about at one size, that of the published benchmark (Gowri et al. 2024),
+or at what the data that are there allow; so are the laws of the table of cost. Seconds are those of one thread, memory
+is the most that one estimate added.
 """
 
 from __future__ import annotations
@@ -68,7 +69,10 @@ def cells(profile: Profile) -> Iterator[dict]:
             if exam.needs_data(law) and data_root() is None:
                 left_out.add(collection)
                 continue
-            sizes = [profile.size_of_items] if collection in ONE_SIZE else list(profile.sizes)
+            sizes = list(profile.sizes)
+            if collection in ONE_SIZE:
+                most = resampled.most_rows(law) if "-at-" in law else profile.size_of_items
+                sizes = [min(profile.size_of_items, most)]
             sets = 1 if collection in ONE_SIZE else profile.sets
             sitting = [method for method in methods if sits(method, law)]
             for cell in (

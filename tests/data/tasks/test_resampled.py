@@ -77,6 +77,13 @@ def test_too_many_rows_for_the_items_are_refused(numbered):
         law("mnist-at-1.000").sample(1600, np.random.default_rng(0))
 
 
+def test_the_most_rows_leave_every_item_for_one_row(numbered):
+    most = resampled.most_rows("mnist-at-1.000")  # 300 items of each of ten classes: 220 are wanted on average
+    assert most == 1000 or most == 1100
+    for seed in range(20):
+        law("mnist-at-1.000").sample(most, np.random.default_rng(seed))
+
+
 def test_levels_reach_from_nothing_to_all_that_labels_carry():
     assert (len(NAMES), NAMES[0], NAMES[-1]) == (200, "mnist-0-1-at-0.000", "mnist-0-1-at-1.000")
     assert len(set(NAMES)) == 200

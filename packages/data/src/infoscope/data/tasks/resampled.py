@@ -30,6 +30,7 @@ POOLS: dict[str, Callable] = {
 }
 CLASSES = {"mnist-0-1": 2, "mnist": 10, "cifar10": 10, "imdb-bert": 2}
 _LEVELS = 200  # of Gowri et al.
+_SURE = 5.5  # standard deviations of how many items of a class a sample takes
 
 
 def level_names(pool: str, count: int) -> tuple[str, ...]:
@@ -104,6 +105,17 @@ def coupled_labels(n: int, count: int, kept: float, g: Generator) -> tuple[NDArr
     """Labels a and b, int [n]."""
     a = g.integers(0, count, n)
     return a, np.where(g.random(n) < kept, a, g.integers(0, count, n))
+
+
+def most_rows(name: str) -> int:
+    """How many rows a sample of a law can have, in hundreds, so that a class has too few items once in millions.
+
+    FileNotFoundError where the data are not there.
+    """
+    _, of_class = _sorted(name.rpartition("-at-")[0])
+    fewest = min(stop - start for start, stop in of_class)
+    wanted = ((math.sqrt(_SURE**2 + 4 * fewest) - _SURE) / 2) ** 2  # and _SURE of its standard deviations make `fewest`
+    return int(wanted * len(of_class) / 2) // 100 * 100
 
 
 def items(pool: str, a: NDArray, b: NDArray, g: Generator) -> tuple[NDArray, NDArray]:
