@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numba
 import numpy as np
@@ -37,8 +38,6 @@ class Tree:
     bounds  intp [leaves + 1]: where each leaf begins        low, high, middle  float32 [d, leaves]: box and mean
     margin  float64 [leaves]: rounding of a leaf's scaled points, in units of the points
     first, last  intp [leaves]: the leaves of the same stratum
-    coarse  uint8 [d, n]: the points in steps of length `step`, those beyond the steps at their ends, which brings no
-            two points further apart
     """
 
     order: np.ndarray
@@ -52,13 +51,16 @@ class Tree:
     margin: np.ndarray
     first: np.ndarray
     last: np.ndarray
-    coarse: np.ndarray
-    step: float
 
     @property
     def arrays(self) -> tuple:
         """The arrays that all kernels take."""
-        return tuple(getattr(self, field.name) for field in fields(self)[1:-2])
+        return tuple(getattr(self, field.name) for field in fields(self)[1:])
+
+    @cached_property
+    def in_steps(self) -> tuple[np.ndarray, float]:
+        """`in_steps` of the points: for those kernels alone that take them."""
+        return in_steps(self.exact)
 
 
 def leaf_size(dim: int) -> int:
@@ -85,11 +87,14 @@ def build(points: np.ndarray, codes: np.ndarray | None) -> Tree:
     margin += np.maximum.reduceat(np.abs(exact).max(axis=1), at) * 2.0**-50  # centring rounds too
     low, high = np.minimum.reduceat(scaled, at, axis=1), np.maximum.reduceat(scaled, at, axis=1)
     middle = (np.add.reduceat(scaled, at, axis=1) / np.diff(bounds)).astype(np.float32)
-    return Tree(order, exact, scaled, scale, bounds, low, high, middle, margin, first, last, *in_steps(exact))
+    return Tree(order, exact, scaled, scale, bounds, low, high, middle, margin, first, last)
 
 
 def in_steps(points: np.ndarray) -> tuple[np.ndarray, float]:
-    """Points [n, d] as bytes [d, n], and the length of a step: |byte - byte| <= |a - b| / step + 1."""
+    """Points [n, d] as bytes [d, n], and the length of a step: |byte - byte| <= |a - b| / step + 1.
+
+    Points beyond the steps are at their ends, which brings no two further apart.
+    """
     few = points[:: max(1, len(points) // 4096)]
     low, high = np.quantile(few, CENTRE, axis=0)
     step = max(float((high - low).max()) * SPAN / STEPS, np.finfo(float).tiny)
@@ -106,8 +111,9 @@ def nearest(
     own = np.arange(n) if groups is None else groups[tree.order].astype(np.intp)
     distances, ids = np.full((n, k), np.inf), np.full((n, k), -1, dtype=np.intp)
     ties = np.zeros(n, dtype=np.intp)
+    steps = tree.in_steps
     in_parallel(
-        lambda a, b: scan_nearest(a, b, *tree.arrays, tree.coarse, tree.step, own, distances, ids, ties),
+        lambda a, b: scan_nearest(a, b, *tree.arrays, *steps, own, distances, ids, ties),
         len(tree.first),
         workers,
     )
@@ -124,9 +130,8 @@ def count_within(points: np.ndarray, radius: np.ndarray, codes: np.ndarray | Non
     tree = build(points, codes)
     counts = np.zeros(len(points), dtype=np.intp)
     within = radius[tree.order]
-    in_parallel(
-        lambda a, b: scan_counts(a, b, *tree.arrays, tree.coarse, tree.step, within, counts), len(tree.first), workers
-    )
+    steps = tree.in_steps
+    in_parallel(lambda a, b: scan_counts(a, b, *tree.arrays, *steps, within, counts), len(tree.first), workers)
     result = np.empty_like(counts)
     result[tree.order] = counts
     return result
