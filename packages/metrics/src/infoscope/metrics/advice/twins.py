@@ -26,8 +26,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import logsumexp, ndtr, ndtri
-from scipy.stats import rankdata
+from scipy.special import logsumexp, ndtr
 from sklearn.cluster import KMeans
 
 from infoscope.estimators import laws
@@ -238,7 +237,7 @@ class Latent:
             raise ValueError("x and y must be numbers for latent twins, got categories.")
         self._roots, white = [], []
         for side in self._sides:
-            normal = _normal_columns(side)
+            normal = side.rank_normal().continuous
             values, vectors = np.linalg.eigh(_covariance(normal))
             self._roots.append((vectors * np.sqrt(values)) @ vectors.T)
             white.append(normal @ ((vectors / np.sqrt(values)) @ vectors.T))
@@ -331,7 +330,7 @@ def families(pairs: Pairs, generator: np.random.Generator) -> tuple[Family, ...]
 def scores(pairs: Pairs, generator: np.random.Generator) -> list[Scores]:
     """Pairs of scores of numbers: the first canonical variates of normal columns, the lengths of whitened rows, and
     random directions."""
-    sides = [_normal_columns(side) for side in (pairs.x, pairs.y)]
+    sides = [side.rank_normal().continuous for side in (pairs.x, pairs.y)]
     white = [_whitened(side) for side in sides]
     left, _, right = np.linalg.svd(white[0].T @ white[1])
     found = [Scores(pairs, white[0] @ left[:, 0], white[1] @ right[0], "scores: canonical variates")]
@@ -355,7 +354,7 @@ def cells(pairs: Pairs, generator: np.random.Generator) -> list[Cells]:
 def _cells_of(side: Variable, count: int, generator: np.random.Generator) -> Rows:
     if not side.dim:
         return side.codes
-    white = _whitened(_normal_columns(side))
+    white = _whitened(side.rank_normal().continuous)
     if side.codes is not None:
         white = np.hstack([white, np.eye(side.categories)[side.codes]])
     seed = int(generator.integers(2**31))
@@ -374,14 +373,9 @@ def _covariance(columns: Floats) -> Floats:
     return (1 - _RIDGE) * np.cov(columns.T).reshape(dim, dim) + _RIDGE * np.eye(dim)
 
 
-def _normal_columns(side: Variable) -> Floats:
-    return np.column_stack([_normal(column) for column in side.continuous.T])
-
-
-def _normal(column: Floats) -> Floats:
-    """The normal quantiles of the ranks of a column [n], at standard deviation 1."""
-    found = ndtri((rankdata(column) - 0.5) / len(column))
-    return found / found.std()
+def _normal(score: Floats) -> Floats:
+    """The normal scores of a column [n]."""
+    return Variable(score[:, None], None, 1).rank_normal().continuous[:, 0]
 
 
 def _tied(score: Floats) -> float:
