@@ -73,8 +73,8 @@ def by_method(figures: pd.DataFrame) -> pd.DataFrame:
         row |= {"answered": int(laws["answered"].sum()), "intervals": intervals, "covered": int(laws["covered"].sum())}
         row["rmse"] = math.sqrt(known["squared_error"].mean()) if len(known) else math.nan
         row["median_bias"] = known["bias"].abs().median()
-        row["worst"] = known.loc[known["bias"].abs().idxmax(), "law"] if len(known) else ""
-        row["worst_bias"] = known.loc[known["bias"].abs().idxmax(), "bias"] if len(known) else math.nan
+        worst = known.loc[known["bias"].abs().idxmax()] if len(known) else {"law": "", "bias": math.nan}
+        row |= {"worst": worst["law"], "worst_bias": worst["bias"]}
         row["well_covered"] = int((laws["covered"] >= WANTED * laws["intervals"])[laws["intervals"] > 0].sum())
         row |= {
             "width": laws["width"].mean(),

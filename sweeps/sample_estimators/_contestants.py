@@ -61,11 +61,7 @@ def contestants() -> tuple[str, ...]:
 
 def every() -> tuple[str, ...]:
     """The names of all, of peers also where they are not installed."""
-    return (
-        *(method.name for method in methods()),
-        *FORMULAS,
-        *(name for name, peer in PEERS.items() if peer.installed()),
-    )
+    return (*(method.name for method in methods()), *FORMULAS, *PEERS)
 
 
 def sits(method: str, law: str) -> bool:
@@ -84,10 +80,8 @@ def sits(method: str, law: str) -> bool:
 
 def seconds(method: str, law: str, n: int) -> float:
     """About how long an estimate takes on one thread: measured on normal columns, between which it is interpolated."""
-    known, growth = (
-        _SECONDS.get(method, (_MOST, _MOST, _MOST)),
-        0.5 if method in _TRAINED or method not in _SECONDS else 1.0,
-    )
+    known = _SECONDS.get(method, (_MOST, _MOST, _MOST))
+    growth = 0.5 if method in _TRAINED or method not in _SECONDS else 1.0
     columns = max(_COLUMNS[0], _sides(law)[-1])
     return float(np.exp(np.interp(math.log(columns), np.log(_COLUMNS), np.log(known)))) * (n / _SIZE) ** growth
 

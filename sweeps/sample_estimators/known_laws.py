@@ -63,21 +63,25 @@ def cells(profile: Profile) -> Iterator[dict]:
     known = {law for collection in profile.collections for law in _laws(profile, collection)}
     if unknown := [law for law in profile.laws if law not in (*known, "all")]:
         raise ValueError(f"laws must be of the collections {', '.join(profile.collections)}, got {unknown[0]!r}.")
-    left_out = set()
+    left_out, missing = set(), set()
     for collection in profile.collections:
         for law in _laws(profile, collection):
             if exam.needs_data(law) and data_root() is None:
                 left_out.add(collection)
                 continue
-            sizes = list(profile.sizes)
+            try:
+                most = exam.most_rows(law)
+            except FileNotFoundError as error:
+                missing.add(str(error))
+                continue
+            sizes = [n for n in profile.sizes if n <= most]
             if collection in ONE_SIZE:
-                most = resampled.most_rows(law) if "-at-" in law else profile.size_of_items
-                sizes = [min(profile.size_of_items, most)]
+                sizes = [int(min(profile.size_of_items, most))]
             sets = 1 if collection in ONE_SIZE else profile.sets
             sitting = [method for method in methods if sits(method, law)]
-            for cell in (
-                grid(law=law, n=sizes, method=sitting, block=list(profile.blocks), sets=sets) if sitting else ()
-            ):
+            if not sizes or not sitting:
+                continue
+            for cell in grid(law=law, n=sizes, method=sitting, block=list(profile.blocks), sets=sets):
                 if cost(cell) <= profile.most_seconds:
                     yield cell | {"collection": collection}
     if left_out:
@@ -85,6 +89,8 @@ def cells(profile: Profile) -> Iterator[dict]:
             f"INFOSCOPE_DATA is not set: laws of images and texts ({', '.join(sorted(left_out))}) are left out.",
             stacklevel=2,
         )
+    for reason in sorted(missing):
+        warnings.warn(f"Laws of items that are not there are left out: {reason}", stacklevel=2)
 
 
 def _laws(profile: Profile, collection: str) -> tuple[str, ...]:
@@ -119,9 +125,9 @@ def trial(pack: Pack, report: Report) -> None:
             generator = draws(seed, cell["law"], cell["n"])
             variables = law.sample(cell["n"], generator)
             row = {"value": math.nan, "standard_error": math.nan, "low": math.nan, "high": math.nan, "reason": ""}
-            began = time.perf_counter()
             try:
                 with peak_of() as memory:
+                    began = time.perf_counter()
                     found = answer(cell["method"], law, variables, generator)
             except ValueError as error:  # what a method cannot do, it says so
                 row["reason"] = str(error)

@@ -78,7 +78,7 @@ def test_too_many_rows_for_the_items_are_refused(numbered):
 
 
 def test_the_most_rows_leave_every_item_for_one_row(numbered):
-    most = resampled.most_rows("mnist-at-1.000")  # 300 items of each of ten classes: 220 are wanted on average
+    most = resampled.most_rows("mnist")  # 300 items of each of ten classes: 220 are wanted on average
     assert most == 1000 or most == 1100
     for seed in range(20):
         law("mnist-at-1.000").sample(most, np.random.default_rng(seed))

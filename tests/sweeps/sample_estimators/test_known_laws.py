@@ -47,6 +47,13 @@ def test_laws_of_real_items_are_left_out_with_a_word_where_there_are_none(monkey
     assert {cell["law"] for cell in cells} == set(exam.COLLECTIONS["everyday"]) - {"images-by-label", "texts-by-label"}
 
 
+def test_a_folder_without_the_items_leaves_out_their_laws_alone(monkeypatch, tmp_path):
+    monkeypatch.setenv("INFOSCOPE_DATA", str(tmp_path))
+    with pytest.warns(UserWarning, match="Laws of items that are not there are left out: .*imdb_embeddings"):
+        cells = cells_of("laptop", methods="ksg", collections="everyday")
+    assert {cell["law"] for cell in cells} == set(exam.COLLECTIONS["everyday"]) - {"images-by-label", "texts-by-label"}
+
+
 def test_a_profile_asks_no_one_who_takes_too_long(monkeypatch):
     monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
     cells = cells_of("laptop", collections="beyond-normal")

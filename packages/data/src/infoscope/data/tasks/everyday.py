@@ -112,4 +112,4 @@ LAWS: dict[str, Case] = {
     "sparse-table": sparse_table(),
     "patients": patients(),
 }
-OF_POOLS = ("images-by-label", "texts-by-label")  # need INFOSCOPE_DATA
+OF_POOLS = {"images-by-label": "mnist-0-1", "texts-by-label": "imdb-bert"}  # read from INFOSCOPE_DATA

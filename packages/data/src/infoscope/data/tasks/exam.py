@@ -10,6 +10,8 @@ cost           correlated normal columns, 2, 20 and 200 on each side: for second
 
 from __future__ import annotations
 
+import math
+
 from infoscope.data.tasks import beyond_normal, everyday, known_truth, resampled
 from infoscope.data.tasks.known_truth import CASES, Case
 from infoscope.data.tasks.verdict_laws import coupled
@@ -42,3 +44,13 @@ def law(name: str) -> Case:
 def needs_data(name: str) -> bool:
     """Whether a law is of items that are read from the folder of INFOSCOPE_DATA."""
     return name in everyday.OF_POOLS or "-at-" in name
+
+
+def most_rows(name: str) -> float:
+    """How many rows a sample of a law can have; infinite where they are generated.
+
+    FileNotFoundError: items that are not there.
+    """
+    if not needs_data(name):
+        return math.inf
+    return resampled.most_rows(everyday.OF_POOLS.get(name) or name.rpartition("-at-")[0])

@@ -107,12 +107,12 @@ def coupled_labels(n: int, count: int, kept: float, g: Generator) -> tuple[NDArr
     return a, np.where(g.random(n) < kept, a, g.integers(0, count, n))
 
 
-def most_rows(name: str) -> int:
-    """How many rows a sample of a law can have, in hundreds, so that a class has too few items once in millions.
+def most_rows(pool: str) -> int:
+    """How many rows a sample of a pool can have, in hundreds, so that a class has too few items once in millions.
 
     FileNotFoundError where the data are not there.
     """
-    _, of_class = _sorted(name.rpartition("-at-")[0])
+    _, of_class = _sorted(pool)
     fewest = min(stop - start for start, stop in of_class)
     wanted = ((math.sqrt(_SURE**2 + 4 * fewest) - _SURE) / 2) ** 2  # and _SURE of its standard deviations make `fewest`
     return int(wanted * len(of_class) / 2) // 100 * 100
