@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,11 @@ class Mixture:
     @property
     def name(self) -> str:
         return f"a Gaussian mixture of {len(self.components)}" if len(self.components) > 1 else "a normal law"
+
+    def with_width(self, width: float) -> Mixture:
+        """The same centres with components so many times as wide."""
+        narrower = [replace(one, covariance=width**2 * one.covariance) for one in self.components]
+        return replace(self, components=tuple(narrower))
 
     def draw(self, n: int, generator: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
         """n rows: scores [n, c] and categories [n, variables], in random order."""

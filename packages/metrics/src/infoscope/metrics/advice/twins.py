@@ -8,38 +8,56 @@ scores   a score of x and a score of y, ranked to normal, are coupled with a cor
          put together by their ranks: X - a(X) - b(Y) - Y, so that I = -1/2 log(1 - correlation²)
 cells    cells of x and of y (clusters, or the labels themselves) are coupled by a power of how often they met in the
          data: X - A - B - Y, so that I = I(A; B) of the coupling
+labels   labels are drawn anew, by a power of the odds that a classifier of other rows gives them: X - odds(X) - Y, so
+         that I = H(Y) - H(Y | X) of these odds
 latent   columns ranked to normal keep their correlations within a side; the canonical correlations between the sides
          are multiplied by one number: I = -1/2 sum log(1 - correlation²)
-mixture  a law fitted to x and y together, or part of the draws put together at random: I by Monte Carlo
+student  the same columns over one chi-square: extreme together, correlated or not; the level is set by the correlations
+         or by the degrees of freedom
+mixture  a law fitted to x and y together, loosened or sharpened: I by Monte Carlo
 
-The first three use every row of the data once, so margins are exact and no row is repeated; the last two draw new rows,
-whose columns have the data's quantiles.
+The first three use every row of the data once, so margins are exact and no row is repeated; so are those of x where
+labels are drawn. The last three draw new rows, whose columns have the data's quantiles.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import logsumexp, ndtr
+from scipy.special import digamma, entr, gammaln, logsumexp, softmax
 from sklearn.cluster import KMeans
+from sklearn.ensemble import RandomForestClassifier
 
 from infoscope.estimators import laws
 from infoscope.estimators.arrays.protocol import Pairs
+from infoscope.estimators.families.protocol import Family as Classifiers
+from infoscope.estimators.families.registry import as_family
+from infoscope.estimators.families.scikit import Sklearn
+from infoscope.estimators.laws import mixture, student
 from infoscope.estimators.variables import Variable
 
 Floats, Rows = NDArray[np.float64], NDArray[np.intp]
 _CELLS = (2, 4, 8)  # clusters of a side
 _LARGEST_POWER = 64.0  # of the counts of cells
-_SWEEPS = 200  # exchanges of partners, each of all rows
+_SWEEPS = 40  # exchanges of partners, each of all rows, of which most have a likely one from the start
 _RIDGE = 1e-3  # of correlations within a side
 _LARGEST = 0.9995  # a correlation
 _DRAWS = 20_000  # of Monte Carlo truths
+_DEGREES = (0.3, 60.0)  # of freedom, at which twins have most and least
+_FOLDS = 5  # of rows, whose odds are those of a classifier of the others
+_LARGEST_ODDS = 32.0  # a power of the odds
+_LEAST_SHARE = 1e-3  # of a label at a row
+_FITS_OF_SHARES = 200
+_WIDTHS = tuple(np.geomspace(0.05, 1.0, 13)[:-1])  # of the components of a mixture, times their own
+_FEW_ROWS = 20  # for each column: below it a side is seen through its leading principal components
+_COMPONENTS = 8
 _TIED = 0.05  # rows that share their score with another, at most: labels are no scores
 
 
@@ -51,6 +69,7 @@ class Twin:
     truth   nats, of the law that it was drawn from, and `error`, its standard error (0: exact)
     family  the name of what drew it
     likeness  how much of the data's own dependence was kept: 1 all, more or less says that it was stretched
+    partner   [n] the row whose y a row has; None where rows were drawn anew
     """
 
     pairs: Pairs
@@ -58,16 +77,19 @@ class Twin:
     error: float
     family: str
     likeness: float = math.nan
+    partner: Rows | None = None
 
 
 class Family(Protocol):
     """Draws twins.
 
     name   what it is, in words
-    reach  the most information of a twin, nats
+    least  the least information of a twin, nats
+    reach  the most
     """
 
     name: str
+    least: float
     reach: float
 
     def draw(self, nats: float, generator: np.random.Generator) -> Twin:
@@ -81,7 +103,8 @@ class Null:
 
     pairs: Pairs
     name: str = "null"
-    reach: float = 0.0
+    least: ClassVar[float] = 0.0
+    reach: ClassVar[float] = 0.0
 
     def draw(self, nats: float, generator: np.random.Generator) -> Twin:
         n = self.pairs.n
@@ -91,7 +114,7 @@ class Null:
             order = _by_shuffled_group(self.pairs.groups, generator)
             partner = np.empty(n, np.intp)
             partner[order] = np.roll(order, int(generator.integers(n // 4, n - n // 4)))
-        return Twin(_together(self.pairs, partner), 0.0, 0.0, self.name)
+        return Twin(_together(self.pairs, partner), 0.0, 0.0, self.name, partner=partner)
 
 
 def _by_shuffled_group(groups: Rows, generator: np.random.Generator) -> Rows:
@@ -112,7 +135,8 @@ class Scores:
     a: Floats
     b: Floats
     name: str
-    reach: float = -0.5 * math.log1p(-(_LARGEST**2))
+    least: ClassVar[float] = 0.0
+    reach: ClassVar[float] = -0.5 * math.log1p(-(_LARGEST**2))
 
     @property
     def kept(self) -> float:
@@ -128,7 +152,7 @@ class Scores:
         partner = np.empty(n, np.intp)
         partner[_order(self.a, generator)[_ranks(u)]] = _order(self.b, generator)[_ranks(v)]
         kept = abs(self.kept)
-        return Twin(_together(self.pairs, partner), nats, 0.0, self.name, kept / size if size else math.nan)
+        return Twin(_together(self.pairs, partner), nats, 0.0, self.name, kept / size if size else math.nan, partner)
 
 
 def _order(score: Floats, generator: np.random.Generator) -> Rows:
@@ -153,6 +177,7 @@ class Cells:
     a: Rows
     b: Rows
     name: str
+    least: ClassVar[float] = 0.0
 
     @cached_property
     def _counts(self) -> Floats:
@@ -171,16 +196,25 @@ class Cells:
     def reach(self) -> float:
         return information(self.shares(_LARGEST_POWER))
 
+    @cached_property
+    def _known(self) -> dict[float, tuple[float, Floats]]:
+        """Level, nats -> the power and the shares: twins of one level are drawn many times."""
+        return {}
+
+    def _coupling(self, nats: float) -> tuple[float, Floats]:
+        if nats not in self._known:
+            power = 0.0
+            if nats > 0:
+                power = brentq(lambda p: information(self.shares(p)) - nats, 0.0, _LARGEST_POWER, xtol=1e-6)
+            self._known[nats] = power, self.shares(power)
+        return self._known[nats]
+
     def draw(self, nats: float, generator: np.random.Generator) -> Twin:
-        nats = min(max(nats, 0.0), self.reach)
-        power = 0.0
-        if nats > 0:
-            power = brentq(lambda p: information(self.shares(p)) - nats, 0.0, _LARGEST_POWER, xtol=1e-10)
-        shares = self.shares(power)
+        power, shares = self._coupling(min(max(nats, 0.0), self.reach))
         with np.errstate(divide="ignore"):
             weights = np.log(shares) - np.log(shares.sum(axis=1))[:, None] - np.log(shares.sum(axis=0))
         partner = coupled_partners(self.a, self.b, weights, generator)
-        return Twin(_together(self.pairs, partner), information(shares), 0.0, self.name, power)
+        return Twin(_together(self.pairs, partner), information(shares), 0.0, self.name, power, partner)
 
 
 def _fitted_to_margins(logs: Floats, rows: Floats, columns: Floats) -> Floats:
@@ -210,7 +244,7 @@ def coupled_partners(a: Rows, b: Rows, weights: Floats, generator: np.random.Gen
     Rows exchange partners two by two (Metropolis), all at once.
     """
     n = len(a)
-    partner = generator.permutation(n)
+    partner = _begun(a, b, weights, generator)
     for _ in range(_SWEEPS):
         order = generator.permutation(n)
         i, j = order[: n // 2], order[n // 2 : 2 * (n // 2)]
@@ -222,6 +256,23 @@ def coupled_partners(a: Rows, b: Rows, weights: Floats, generator: np.random.Gen
     return partner
 
 
+def _begun(a: Rows, b: Rows, weights: Floats, generator: np.random.Generator) -> Rows:
+    """Partners near that law: a cell of y is drawn for each row, and rows whose cell has run out share what is left."""
+    sizes = np.bincount(b, minlength=weights.shape[1])
+    with np.errstate(divide="ignore"):
+        asked = softmax(weights + np.log(sizes), axis=1).cumsum(axis=1)[a]
+    wanted = (generator.random((len(a), 1)) > asked[:, :-1]).sum(axis=1)
+    partner, left = np.full(len(a), -1), []
+    for cell in range(weights.shape[1]):
+        rows = generator.permutation(np.flatnonzero(wanted == cell))
+        there = generator.permutation(np.flatnonzero(b == cell))
+        both = min(len(rows), len(there))
+        partner[rows[:both]] = there[:both]
+        left.append(there[both:])
+    partner[partner < 0] = generator.permutation(np.concatenate(left))
+    return partner
+
+
 class Latent:
     """Normal columns behind those of the data, coupled by its canonical correlations times one number.
 
@@ -230,6 +281,7 @@ class Latent:
     """
 
     name = "latent"
+    least = 0.0
 
     def __init__(self, pairs: Pairs) -> None:
         self.pairs, self._sides = pairs, (pairs.x, pairs.y)
@@ -242,7 +294,8 @@ class Latent:
             self._roots.append((vectors * np.sqrt(values)) @ vectors.T)
             white.append(normal @ ((vectors / np.sqrt(values)) @ vectors.T))
         left, found, right = np.linalg.svd(white[0].T @ white[1] / pairs.n)
-        kept = max(1, int((found > sum(math.sqrt(side.dim / pairs.n) for side in self._sides)).sum()))
+        self.noise = sum(math.sqrt(side.dim / pairs.n) for side in self._sides)
+        kept = max(1, int((found > self.noise).sum()))
         self._axes = left[:, :kept], right[:kept].T
         self.correlations = np.minimum(found[:kept], _LARGEST)
 
@@ -254,25 +307,168 @@ class Latent:
         return float(-0.5 * np.log1p(-((scale * self.correlations) ** 2)).sum())
 
     def draw(self, nats: float, generator: np.random.Generator) -> Twin:
-        nats, most = min(max(nats, 0.0), self.reach), _LARGEST / self.correlations[0]
-        scale = brentq(lambda s: self._information(s) - nats, 0.0, most, xtol=1e-13) if nats else 0.0
+        nats = min(max(nats, 0.0), self.reach)
+        scale = self._scale(nats)
+        return self._twin(self._normal(scale, generator), nats, scale)
+
+    def _scale(self, nats: float) -> float:
+        """By which correlations of this information are those of the data."""
+        most = _LARGEST / self.correlations[0]
+        return brentq(lambda s: self._information(s) - nats, 0.0, most, xtol=1e-13) if nats > 0 else 0.0
+
+    def _normal(self, scale: float, generator: np.random.Generator) -> list[Floats]:
+        """Correlated normal columns of x and of y, at a scale of the correlations between them."""
         correlations = scale * self.correlations
-        n = self.pairs.n
-        x, y = (generator.normal(size=(n, side.dim)) for side in self._sides)
+        x, y = (generator.normal(size=(self.pairs.n, side.dim)) for side in self._sides)
         on_x, on_y = x @ self._axes[0], y @ self._axes[1]
         moved = correlations * on_x + np.sqrt(1 - correlations**2) * on_y
         y = y + (moved - on_y) @ self._axes[1].T
-        x, y = (_with_margins(*of) for of in zip(self._sides, (x @ self._roots[0], y @ self._roots[1])))
-        return Twin(replace(self.pairs, x=x, y=y, groups=None), nats, 0.0, self.name, scale)
+        return [x @ self._roots[0], y @ self._roots[1]]
+
+    def _twin(self, columns: Sequence[Floats], nats: float, likeness: float) -> Twin:
+        x, y = (with_margins(*of) for of in zip(self._sides, columns))
+        return Twin(replace(self.pairs, x=x, y=y, groups=None), nats, 0.0, self.name, likeness)
+
+
+class Student(Latent):
+    """Latent columns that share one chi-square: I = -1/2 sum log(1 - correlation²) and what the degrees of freedom add.
+
+    degrees  of freedom; None: those that are likeliest for the normal scores
+    """
+
+    name = "student: correlations"
+
+    def __init__(self, pairs: Pairs, degrees: float | None = None) -> None:
+        super().__init__(pairs)
+        self.degrees = _likeliest_degrees(self._sides) if degrees is None else degrees
+
+    @property
+    def least(self) -> float:
+        return shared_tails(self.degrees, *(side.dim for side in self._sides))
+
+    @property
+    def reach(self) -> float:
+        return self.least + super().reach
+
+    def draw(self, nats: float, generator: np.random.Generator) -> Twin:
+        nats = min(max(nats, self.least), self.reach)
+        scale = self._scale(nats - self.least)
+        return self._twin(self._widened(self._normal(scale, generator), self.degrees, generator), nats, scale)
+
+    def _widened(self, columns: Sequence[Floats], degrees: float, generator: np.random.Generator) -> list[Floats]:
+        shared = np.sqrt(generator.chisquare(degrees, (self.pairs.n, 1)) / degrees)
+        return [side / shared for side in columns]
+
+
+class StudentDegrees(Student):
+    """The same with the correlations of the data, if they are more than noise, at other degrees of freedom."""
+
+    name = "student: degrees"
+
+    @cached_property
+    def _kept(self) -> float:
+        """Scale of the correlations: 0 where not even the first is beyond noise."""
+        return float(self.correlations[0] > self.noise)
+
+    @cached_property
+    def least(self) -> float:
+        return self._of_degrees(_DEGREES[1])
+
+    @cached_property
+    def reach(self) -> float:
+        return self._of_degrees(_DEGREES[0])
+
+    def _of_degrees(self, degrees: float) -> float:
+        return self._information(self._kept) + shared_tails(degrees, *(side.dim for side in self._sides))
+
+    def draw(self, nats: float, generator: np.random.Generator) -> Twin:
+        nats = min(max(nats, self.least), self.reach)
+        ends = [math.log(end) for end in _DEGREES]
+        if nats in (self.least, self.reach):
+            log = ends[nats == self.least]
+        else:
+            log = brentq(lambda d: self._of_degrees(math.exp(d)) - nats, *ends, xtol=1e-12)
+        columns = self._widened(self._normal(self._kept, generator), math.exp(log), generator)
+        return self._twin(columns, nats, self.degrees / math.exp(log))
+
+
+def shared_tails(degrees: float, dim_x: int, dim_y: int) -> float:
+    """I of two uncorrelated parts of a Student vector, nats, from its entropy (Cover & Thomas 2006, ch. 17)."""
+    return sum(sign * _entropy_of_student(degrees, dim) for sign, dim in ((1, dim_x), (1, dim_y), (-1, dim_x + dim_y)))
+
+
+def _entropy_of_student(degrees: float, dim: int) -> float:
+    """Of unit scale, nats."""
+    both = (degrees + dim) / 2
+    constant = gammaln(degrees / 2) - gammaln(both) + dim / 2 * math.log(degrees * math.pi)
+    return float(constant + both * (digamma(both) - digamma(degrees / 2)))
+
+
+def _likeliest_degrees(sides: Sequence[Variable]) -> float:
+    """Of the copula of all columns together, on a grid."""
+    scores = np.hstack([side.rank_normal().continuous for side in sides])
+    joint = np.zeros(len(scores), np.intp)
+    law = student.fitted(scores, joint[:, None] - 1, joint, np.zeros(scores.shape[1], np.intp))
+    return law.degrees
+
+
+class Labels:
+    """Labels on one side, drawn by a power of the odds that a classifier gives them at each row of the other.
+
+    odds  log p(label | x) - log p(label) of rows that the classifier was not fitted to [n, labels]
+    """
+
+    least = 0.0
+
+    def __init__(self, pairs: Pairs, odds: Floats, name: str) -> None:
+        self.pairs, self.name, self._odds = pairs, name, odds
+        self._of_x = not pairs.x.dim  # whose side the labels are
+        labels = pairs.x if self._of_x else pairs.y
+        self._prior = np.bincount(labels.codes, minlength=labels.categories) / pairs.n
+
+    def shares(self, power: float) -> Floats:
+        """p(label | row) [n, labels], whose mean over rows are the data's own shares."""
+        logs, shift = power * self._odds, np.zeros(len(self._prior))
+        for _ in range(_FITS_OF_SHARES):
+            found = softmax(logs + shift + np.log(self._prior), axis=1)
+            apart = np.log(self._prior) - np.log(found.mean(axis=0))
+            shift = shift + apart
+            if np.abs(apart).max() < 1e-9:
+                break
+        return found
+
+    def _information(self, power: float) -> float:
+        shares = self.shares(power)
+        return float(entr(shares.mean(axis=0)).sum() - entr(shares).sum(axis=1).mean())
+
+    @cached_property
+    def reach(self) -> float:
+        return self._information(_LARGEST_ODDS)
+
+    def draw(self, nats: float, generator: np.random.Generator) -> Twin:
+        nats = min(max(nats, 0.0), self.reach)
+        power = 0.0
+        if nats >= self.reach:
+            power = _LARGEST_ODDS
+        elif nats > 0:
+            power = brentq(lambda p: self._information(p) - nats, 0.0, _LARGEST_ODDS, xtol=1e-6)
+        shares = self.shares(power)
+        drawn = (generator.random((self.pairs.n, 1)) > np.cumsum(shares, axis=1)[:, :-1]).sum(axis=1)
+        present, codes = np.unique(drawn, return_inverse=True)
+        labels = Variable(np.empty((self.pairs.n, 0)), codes.reshape(-1).astype(np.intp), len(present))
+        sides = {"x": labels} if self._of_x else {"y": labels}
+        return Twin(replace(self.pairs, groups=None, **sides), self._information(power), 0.0, self.name, power)
 
 
 class Mixture:
-    """A law fitted to x and y together; below its own information, a part of the draws has its y put at random.
+    """A law fitted to x and y together. Below its own information, a part of the draws has its y put at random; above
+    it, the components of a mixture are narrower about their centres.
 
     law  of normal scores and categories (`laws.fit`)
     """
 
     name = "mixture"
+    least = 0.0
 
     def __init__(self, pairs: Pairs, law: laws.Law) -> None:
         self.pairs, self.law, self._of_x = pairs, law, law.columns == 0
@@ -287,7 +483,21 @@ class Mixture:
 
     @property
     def reach(self) -> float:
+        return max([self._own, *(nats for _, nats, _ in self._narrower)])
+
+    @cached_property
+    def _own(self) -> float:
         return self.truth(1.0)[0]
+
+    @cached_property
+    def _narrower(self) -> list[tuple[laws.Law, float, float]]:
+        """Laws of narrower components, with their I and the error of that."""
+        found = []
+        for width in _WIDTHS if isinstance(self.law, mixture.Mixture) else ():
+            law = self.law.with_width(width)
+            ratio = laws.log_ratio(law, *law.draw(_DRAWS, np.random.default_rng(0)))
+            found.append((law, float(ratio.mean()), float(ratio.std() / math.sqrt(_DRAWS))))
+        return found
 
     def truth(self, share: float) -> tuple[float, float]:
         """I, nats, and its standard error, where a `share` of the rows comes from the law and the others have x and y
@@ -302,43 +512,94 @@ class Mixture:
         return float(share * together.mean() + (1 - share) * apart.mean()), error
 
     def draw(self, nats: float, generator: np.random.Generator) -> Twin:
-        nats = max(nats, 0.0)
-        share = 1.0 if nats >= self.reach else brentq(lambda s: self.truth(s)[0] - nats, 0.0, 1.0) if nats else 0.0
+        nats, law, share, likeness = max(nats, 0.0), self.law, 1.0, 1.0
+        nearest = min(self._narrower, key=lambda one: abs(one[1] - nats), default=None)
+        if nats <= self._own:
+            likeness = share = brentq(lambda s: self.truth(s)[0] - nats, 0.0, 1.0) if nats < self._own else 1.0
+        if nats > self._own and nearest and abs(nearest[1] - nats) < nats - self._own:
+            law, *told = nearest
+            likeness = told[0] / self._own
+        else:
+            told = self.truth(share)
         n = self.pairs.n
-        scores, codes = self.law.draw(n, generator)
+        scores, codes = law.draw(n, generator)
         loose = np.flatnonzero(generator.random(n) >= share)
         partner = np.arange(n)
         partner[loose] = generator.permutation(loose)
         scores, codes = self._put_together(scores, codes, partner)
-        x = _with_margins(self.pairs.x, scores[:, self._of_x], codes[:, 0])
-        y = _with_margins(self.pairs.y, scores[:, ~self._of_x], codes[:, 1])
-        return Twin(replace(self.pairs, x=x, y=y, groups=None), *self.truth(share), self.name, share)
+        x = with_margins(self.pairs.x, scores[:, self._of_x], codes[:, 0])
+        y = with_margins(self.pairs.y, scores[:, ~self._of_x], codes[:, 1])
+        return Twin(replace(self.pairs, x=x, y=y, groups=None), *told, self.name, likeness)
 
 
 def families(pairs: Pairs, generator: np.random.Generator) -> tuple[Family, ...]:
-    """All that can be made of these pairs: a null always; scores, latent twins and mixtures of numbers; cells of what
-    has numbers or labels."""
+    """All that can be made of these pairs: a null always; of numbers scores, latent twins, Student laws and mixtures;
+    labels that are drawn anew where one side is labels; cells."""
     found: list[Family] = [Null(pairs)]
-    both = pairs.x.codes is None and pairs.y.codes is None
-    if both:
-        found += [*scores(pairs, generator), Latent(pairs)]
+    kinds = pairs.x.kind, pairs.y.kind
+    if kinds == ("continuous", "continuous"):
+        found += scores(pairs, generator)
+        if not any(map(is_wide, (pairs.x, pairs.y))):
+            found += [Latent(pairs), Student(pairs), StudentDegrees(pairs)]
+    if "discrete" in kinds and kinds != ("discrete", "discrete"):
+        found += labels(pairs, generator)
     found += cells(pairs, generator)
-    found.append(Mixture(pairs, laws.fit((pairs.x, pairs.y), generator)))
+    if kinds != ("discrete", "discrete") and not any(map(is_wide, (pairs.x, pairs.y))):
+        found.append(Mixture(pairs, laws.fit((pairs.x, pairs.y), generator)))
     return tuple(found)
+
+
+def labels(pairs: Pairs, generator: np.random.Generator) -> list[Labels]:
+    """Labels drawn by the odds of linear classifiers and of trees."""
+    seen, side = (pairs.x, pairs.y) if pairs.y.kind == "discrete" else (pairs.y, pairs.x)
+    block = seen.rank_normal().continuous
+    if seen.codes is not None:
+        block = np.hstack([block, np.eye(seen.categories)[seen.codes]])
+    forest = RandomForestClassifier(100, min_samples_leaf=5, max_features=0.3)
+    asked = {"logistic": as_family("logistic"), "trees": Sklearn(forest, title="trees")}
+    folds = pairs.folds(_FOLDS, generator)
+    return [Labels(pairs, _held_out_odds(one, block, side, folds, generator), f"labels: {name}")
+            for name, one in asked.items()]  # fmt: skip
+
+
+def _held_out_odds(
+    family: Classifiers, block: Floats, side: Variable, folds: Rows, generator: np.random.Generator
+) -> Floats:
+    """log p(label | row) - log p(label) [n, labels], of classifiers of the other folds."""
+    prior = np.bincount(side.codes) / side.n
+    odds = np.empty((side.n, side.categories))
+    for fold in range(_FOLDS):
+        train, test = folds != fold, folds == fold
+        fitted = family.fit(block[train], side.codes[train], side.categories, generator=generator)
+        shares = np.exp(fitted.log_probabilities(block[test]))
+        odds[test] = np.log((1 - _LEAST_SHARE) * shares / prior + _LEAST_SHARE)
+    return odds
 
 
 def scores(pairs: Pairs, generator: np.random.Generator) -> list[Scores]:
     """Pairs of scores of numbers: the first canonical variates of normal columns, the lengths of whitened rows, and
     random directions."""
-    sides = [side.rank_normal().continuous for side in (pairs.x, pairs.y)]
-    white = [_whitened(side) for side in sides]
+    white = [_whitened(numbers_of(side)) for side in (pairs.x, pairs.y)]
     left, _, right = np.linalg.svd(white[0].T @ white[1])
     found = [Scores(pairs, white[0] @ left[:, 0], white[1] @ right[0], "scores: canonical variates")]
-    if min(side.shape[1] for side in sides) > 1:
+    if min(side.shape[1] for side in white) > 1:
         found.append(Scores(pairs, *((side**2).sum(axis=1) for side in white), "scores: lengths"))
         ways = [side @ generator.normal(size=side.shape[1]) for side in white]
         found.append(Scores(pairs, *ways, "scores: random directions"))
     return [one for one in found if max(map(_tied, (one.a, one.b))) <= _TIED]
+
+
+def is_wide(side: Variable) -> bool:
+    return side.dim * _FEW_ROWS > side.n
+
+
+def numbers_of(side: Variable) -> Floats:
+    """The numbers of a side as normal scores [n, d]; of wide ones the leading principal components, as they are."""
+    if not is_wide(side):
+        return side.rank_normal().continuous
+    centred = side.continuous - side.continuous.mean(axis=0)
+    left, values, _ = np.linalg.svd(centred, full_matrices=False)
+    return left[:, :_COMPONENTS] * values[:_COMPONENTS]
 
 
 def cells(pairs: Pairs, generator: np.random.Generator) -> list[Cells]:
@@ -354,7 +615,7 @@ def cells(pairs: Pairs, generator: np.random.Generator) -> list[Cells]:
 def _cells_of(side: Variable, count: int, generator: np.random.Generator) -> Rows:
     if not side.dim:
         return side.codes
-    white = _whitened(side.rank_normal().continuous)
+    white = numbers_of(side) / numbers_of(side).std() if is_wide(side) else _whitened(numbers_of(side))
     if side.codes is not None:
         white = np.hstack([white, np.eye(side.categories)[side.codes]])
     seed = int(generator.integers(2**31))
@@ -389,13 +650,11 @@ def _together(pairs: Pairs, partner: Rows) -> Pairs:
     return replace(pairs, y=pairs.y.take(partner), groups=None)
 
 
-def _with_margins(side: Variable, scores: Floats, codes: Rows | None = None) -> Variable:
-    """A side with the quantiles of its columns at normal scores [n, c], by a line between rows, and these codes."""
-    levels = ndtr(scores) * side.n - 0.5
-    columns = [
-        np.interp(level, np.arange(side.n), np.sort(column)) for level, column in zip(levels.T, side.continuous.T)
-    ]
-    continuous = np.column_stack(columns) if columns else np.empty((len(scores), 0))
+def with_margins(side: Variable, columns: Floats, codes: Rows | None = None) -> Variable:
+    """A side whose columns have the data's values in the order of `columns` [n, c], and these codes."""
+    order = np.argsort(columns, axis=0)
+    continuous = np.empty_like(side.continuous)
+    np.put_along_axis(continuous, order, np.sort(side.continuous, axis=0), axis=0)
     if side.codes is None:
         return replace(side, continuous=continuous)
     present, names = np.unique(codes, return_inverse=True)

@@ -1,0 +1,450 @@
+"""How much information, and by which estimator? An answer from twins of the data, or a refusal with its reason.
+
+The same quick figures are asked of the data and of twins of each family (`statistics`, `twins`). A family none of whose
+twins behaves as the data do says nothing; of the others each says which levels are possible (`inversion`), and the
+answer is all of these. Candidates are judged by how far they are off on the twins that are most like the data, and the
+worst of these families counts.
+
+What nobody can see from so many rows, twins cannot: information in patterns finer than the rows resolve, such as the
+parity of the last digit, makes data that look like rows put together at random. There the answer is "nothing found",
+which is not the same as nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from infoscope.estimators.arrays.certified import Certified
+from infoscope.estimators.arrays.protocol import Method, Pairs, as_pairs
+from infoscope.estimators.arrays.registry import as_method
+from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.result import Estimate, undefined
+from infoscope.metrics.advice import inversion
+from infoscope.metrics.advice.realism import told_apart
+from infoscope.metrics.advice.statistics import Statistic, profile, statistics
+from infoscope.metrics.advice.twins import Family, families
+
+Floats = NDArray[np.float64]
+Say = Callable[[str], None]
+ANSWERED, NOTHING, REFUSED = "answered", "nothing found", "refused"
+WIDEST, WIDEST_SHARE = 0.1, 0.25  # nats, and of the value: half an interval that is still an answer
+FEWEST = 200  # rows
+_SCREENED = 1000  # rows, on which families are tried first
+_LEVELS, _DRAWS = 8, 2  # at which every family is tried, and twins of each
+_NULLS = 12
+_FINER = 5  # levels about what is possible
+_MORE = (5, 20)  # twins of each, at least and at most, as time allows
+_EXPECTED = 4  # families that are tried again
+_HIGHEST = 3.0  # nats, from which the search for levels begins
+_ROUNDS = 3  # at most, in which possible levels run on
+_KEPT = 3.0  # times the limit: families that are tried at finer levels
+_JUDGED = 6  # twins of each family on which candidates are judged
+_NUMBERS = ("ksg", "gcmi", "student-copula", "gaussian-mixture", "reduced-ksg")
+_LABELLED = ("ksg", "gcmi", "classifier", "reduced-ksg")
+_MIXED = ("ksg", "fitted-law")
+_CATEGORIES = ("grassberger", "chao-shen", "shrinkage")
+_PATIENT = ("infonce-anchor", "smile-5")  # asked where there is time
+_SECONDS = {"student-copula": 0.7, "gaussian-mixture": 0.8, "fitted-law": 1.0, "classifier": 0.1,
+            **dict.fromkeys(_PATIENT, 9.0)}  # fmt: skip
+_SHARE = 0.4  # of the time, for trying all families
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """An estimator that may be believed, and what it says of the data; no value and the reason where it cannot."""
+
+    name: str
+    method: Method
+    estimate: Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """A family of twins after it was tried.
+
+    levels, profiles  of its twins: nats [t], and the figures asked of each [t, statistics]
+    fit               the levels at which twins behave as the data do
+    counts            whether the family has a say
+    possible          the least and the greatest possible level, nats; nan where it has none
+    rows              of the data that it was tried on
+    apart             the share of rows that trees tell from those of a twin at the nearest level, with its error; half
+                      is chance. None: not asked
+    judged            estimates of candidates on twins at the nearest level [twins, candidates], nan where one refused
+    truths            of those twins, nats
+    """
+
+    name: str
+    levels: Floats
+    profiles: Floats
+    fit: inversion.Fit
+    rows: int
+    counts: bool = False
+    possible: tuple[float, float] = (math.nan, math.nan)
+    apart: Estimate | None = None
+    judged: Floats | None = None
+    truths: Floats | None = None
+
+    @property
+    def biases(self) -> Floats:
+        """Of every candidate at the nearest level, nats."""
+        return (self.judged - self.truths[:, None]).mean(axis=0)
+
+    @property
+    def errors(self) -> Floats:
+        """Root mean square of every candidate's error at the nearest level, nats."""
+        return np.sqrt(((self.judged - self.truths[:, None]) ** 2).mean(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """The answer: information with an interval and the estimator to use, or why there is none.
+
+    verdict     answered; nothing found: the data are like rows put together at random; refused
+    estimate    nats: the level that is nearest, and the interval of all that are possible; nan without an answer
+    chosen      the candidate whose worst error among families that count is least; "" without an answer
+    reasons     why there is no answer and what would help, one sentence each; empty where there is one
+    notes       what the reader must know
+    candidates, tried, asked, observed  what was asked, of what, and what the data gave [statistics]
+    certified   a lower limit that holds for every law, if there is one
+    seconds     that it took
+    """
+
+    verdict: str
+    estimate: Estimate
+    chosen: str
+    reasons: tuple[str, ...]
+    notes: tuple[str, ...]
+    candidates: tuple[Candidate, ...]
+    tried: tuple[Tried, ...]
+    asked: tuple[str, ...]
+    observed: Floats
+    certified: Estimate
+    seconds: float
+
+    @property
+    def counted(self) -> tuple[Tried, ...]:
+        """The families that have a say."""
+        return tuple(one for one in self.tried if one.counts)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row for every candidate, best first: its estimate and interval, and the bias and error (root mean square)
+        that it has in the worst family that counts. Nats."""
+        rows = []
+        for place, one in enumerate(self.candidates):
+            found = one.estimate
+            row = {"method": one.name, "estimate": found.value, "standard_error": found.standard_error,
+                   "low": found.low, "high": found.high}  # fmt: skip
+            judged = [each for each in self.counted if each.judged is not None]
+            if judged:
+                worst = max(judged, key=lambda each, place=place: _last(each.errors[place]))
+                row |= {"bias": worst.biases[place], "error": worst.errors[place], "worst_twins": worst.name}
+            rows.append(row)
+        table = pd.DataFrame(rows)
+        return table.sort_values("error", kind="stable", ignore_index=True) if "error" in table else table
+
+    @property
+    def families(self) -> pd.DataFrame:
+        """A row for every family of twins: how far the data are from it, whether it counts, and which levels are
+        possible. Nats."""
+        return pd.DataFrame([
+            {"family": one.name, "counts": one.counts, "distance": one.fit.distance, "limit": one.fit.limit,
+             "best": one.fit.best, "low": one.possible[0], "high": one.possible[1], "twins": len(one.levels),
+             "rows": one.rows, "told_apart": math.nan if one.apart is None else one.apart.value,
+             "told_apart_error": math.nan if one.apart is None else one.apart.standard_error,
+             "farthest": self.asked[one.fit.worst[0]], "deviations": one.fit.worst[1]}
+            for one in self.tried
+        ])  # fmt: skip
+
+    def __str__(self) -> str:
+        if self.verdict != ANSWERED:
+            return " ".join((f"{self.verdict.capitalize()}:", *self.reasons))
+        best, low, high = self.table.iloc[0], self.estimate.low, self.estimate.high
+        like = " and ".join(one.name for one in self.counted)
+        return (
+            f"I(x; y) is {self.estimate.value:.3f} nats, between {low:.3f} and {high:.3f} at 95 %, as far as twins of "
+            f"these {self.estimate.n:,} rows tell ({like}). Of {len(self.candidates)} estimators {self.chosen} is the "
+            f"one to use: it says {best['estimate']:.3f}, and is off by {best['error']:.3f} nats on such twins."
+        )
+
+
+def advise(
+    x: Any,
+    y: Any,
+    groups: ArrayLike | None = None,
+    seconds: float = 120.0,
+    methods: Sequence[Method | str] | None = None,
+    generator: np.random.Generator | None = None,
+    progress: Say | None = None,
+) -> Advice:
+    """How much x and y share, and which estimator to use, from twins of the data.
+
+    x, y, groups  as of `infoscope.estimators.estimate`; at least 200 rows
+    seconds       about what it may take on two cores that do nothing else. What is tried is planned by formulas of rows
+                  and columns before it begins, so a seed gives one answer however fast the machine; what the time cut
+                  is in `notes`
+    methods       candidates; None: by the types of x and y
+    generator     draws the twins; None is a fresh one with seed 0
+    progress      told what is being done
+
+    Groups: twins have none, and less spread for it. The spread of twins is multiplied by what groups add to the
+    standard error of neighbours.
+    ValueError: as of `estimate`; fewer than 200 rows; seconds below 10.
+    """
+    began, generator = time.monotonic(), generator_or_default(generator)
+    say = progress or (lambda text: None)
+    if not seconds >= 10:
+        raise ValueError(f"seconds must be at least 10, got {seconds!r}.")
+    whole = as_pairs(x, y, groups)
+    if whole.n < FEWEST:
+        raise ValueError(f"x and y must have at least {FEWEST} rows to be advised about, got {whole.n}.")
+    chosen = _candidates(whole, methods, seconds)
+    first, most, more = _planned(whole, seconds, chosen)
+    pairs = _some(whole, most, generator)
+    notes = list(whole.notes)
+    if pairs.n < whole.n:
+        notes.append(f"seconds = {seconds:g} allow twins of {pairs.n:,} of {whole.n:,} rows: the answer is of these.")
+    asked = statistics(pairs)
+    wider = _of_groups(pairs)
+    say("estimates of the data")
+    candidates = tuple(Candidate(one.name, one, _answer(one, pairs, generator)) for one in chosen)
+    observed = profile(asked, pairs)
+    left = _screened(pairs, first, asked, wider, generator, say)
+    made = {one.name: one for one in families(pairs, generator) if left is None or one.name in left}
+    tried = []
+    for family in made.values():
+        say(f"twins: {family.name}")
+        tried.append(_tried(family, pairs.n, asked, observed, wider, more, generator))
+    tried = _counted(tried)
+    for place, one in enumerate(tried):
+        if one.counts:
+            say(f"estimators on twins: {one.name}")
+            tried[place] = _judged(one, made[one.name], pairs, candidates, generator)
+    say("certified lower limit")
+    certified = _answer(Certified(), pairs, generator)
+    verdict, estimate, reasons = _concluded(tried, pairs, certified)
+    errors = _worst_errors(tried, candidates)
+    best = candidates[int(np.argmin(errors))].name if verdict == ANSWERED else ""
+    return Advice(
+        verdict, estimate, best, reasons, tuple(notes), candidates, tuple(tried), tuple(one.name for one in asked),
+        observed, certified, time.monotonic() - began,
+    )  # fmt: skip
+
+
+def _candidates(pairs: Pairs, methods: Sequence[Method | str] | None, seconds: float) -> list[Method]:
+    if methods is not None:
+        return [as_method(one) for one in methods]
+    kinds = pairs.x.kind, pairs.y.kind
+    if kinds == ("discrete", "discrete"):
+        return [as_method(name) for name in _CATEGORIES]
+    names = _MIXED if "mixed" in kinds else _LABELLED if "discrete" in kinds else _NUMBERS
+    names = [name for name in names if name != "reduced-ksg" or max(pairs.x.dim, pairs.y.dim) > 1]
+    longest = 0.2 * seconds / (3 * _JUDGED)  # of one estimate
+    return [as_method(name) for name in (*names, *_PATIENT) if _seconds_of(name, pairs) <= longest]
+
+
+def _seconds_of(name: str, pairs: Pairs) -> float:
+    """About what one estimate takes on one thread."""
+    growth = pairs.n / 1000 * (1 + (pairs.x.dim + pairs.y.dim) / 50)
+    return _SECONDS.get(name, 0.05) * (growth if name not in _PATIENT else 1.0)
+
+
+def _seconds_of_profile(n: int, pairs: Pairs) -> float:
+    """About what all statistics of n rows take on one thread."""
+    dim = pairs.x.dim + pairs.y.dim
+    return 0.03 + 1e-9 * n**2 * dim + 2e-6 * n * dim
+
+
+def _planned(pairs: Pairs, seconds: float, chosen: Sequence[Method]) -> tuple[int, int, int]:
+    """Rows on which all families are tried, and those on which some are tried again, with how many twins of a level,
+    within the time."""
+    first, most = min(pairs.n, _SCREENED), pairs.n
+    while first > FEWEST and 10 * _LEVELS * _DRAWS * _seconds_of_profile(first, pairs) > _SHARE * seconds:
+        first = max(FEWEST, first // 2)
+    judging = _EXPECTED * _JUDGED * sum(_seconds_of(one.name, pairs) for one in chosen)
+    left = (1 - _SHARE) * seconds
+    while most > first and _again(most, _MORE[0], pairs) + judging * most / pairs.n > left:
+        most = max(first, round(0.7 * most))
+    most = first if most < 1.5 * first else most
+    more = (left - judging * most / pairs.n) / _again(most, 1, pairs)
+    return first, most, int(min(max(more, _MORE[0]), _MORE[1]))
+
+
+def _again(n: int, more: int, pairs: Pairs) -> float:
+    """Seconds of so many twins of a level, of families that are tried again."""
+    return _EXPECTED * _FINER * more * _seconds_of_profile(n, pairs)
+
+
+def _some(pairs: Pairs, count: int, generator: np.random.Generator) -> Pairs:
+    """About so many rows of the data, whole groups of them."""
+    if count >= pairs.n:
+        return pairs
+    order = generator.permutation(int(pairs.units.max()) + 1)
+    sizes = np.bincount(pairs.units)[order]
+    taken = order[: max(1, int(np.searchsorted(np.cumsum(sizes), count, "right")))]
+    rows = np.flatnonzero(np.isin(pairs.units, taken))
+    groups = None if pairs.groups is None else np.unique(pairs.groups[rows], return_inverse=True)[1]
+    return replace(pairs, x=pairs.x.take(rows), y=pairs.y.take(rows), groups=groups)
+
+
+def _of_groups(pairs: Pairs) -> float:
+    """How many times groups widen the standard error of neighbours; at least 1."""
+    if pairs.groups is None:
+        return 1.0
+    method = as_method("ksg")
+    kept, alone = (_answer(method, one, np.random.default_rng(0)) for one in (pairs, replace(pairs, groups=None)))
+    ratio = kept.standard_error / alone.standard_error
+    return max(1.0, ratio) if math.isfinite(ratio) else 1.0
+
+
+def _answer(method: Method, pairs: Pairs, generator: np.random.Generator) -> Estimate:
+    try:
+        return method.estimate(pairs, generator)
+    except ValueError as error:
+        return undefined(str(error), n=pairs.n, method=method.name)
+
+
+def _screened(
+    pairs: Pairs, first: int, asked: Sequence[Statistic], wider: float, generator: np.random.Generator, say: Say
+) -> set[str] | None:
+    """The names of families that may be like the data, from fewer rows; None where there are not many more."""
+    if pairs.n <= first:
+        return None
+    some = _some(pairs, first, generator)
+    observed, found = profile(asked, some), set()
+    for family in families(some, generator):
+        say(f"twins of {some.n:,} rows: {family.name}")
+        tried = _first(family, asked, generator)
+        if tried and inversion.fitted(*tried, observed, wider).near(_KEPT):
+            found.add(family.name)
+    return found
+
+
+def _first(
+    family: Family, asked: Sequence[Statistic], generator: np.random.Generator
+) -> tuple[Floats, Floats] | None:  # fmt: skip
+    levels = inversion.levels_of(family.least, family.reach, _LEVELS, _HIGHEST)
+    return _drawn(family, levels, _DRAWS if len(levels) > 1 else _NULLS, asked, generator)
+
+
+def _drawn(
+    family: Family, levels: Iterable[float], count: int, asked: Sequence[Statistic], generator: np.random.Generator
+) -> tuple[Floats, Floats] | None:
+    """The levels [t] and profiles [t, statistics] of `count` twins at each of some levels, without those of which a
+    statistic cannot be had."""
+    truths, profiles = [], []
+    for level in levels:
+        for _ in range(count):
+            twin = family.draw(float(level), generator)
+            try:
+                profiles.append(profile(asked, twin.pairs))
+            except ValueError:
+                continue
+            truths.append(twin.truth)
+    return (np.array(truths), np.array(profiles)) if len(truths) > len(asked) + 4 else None
+
+
+def _tried(
+    family: Family, n: int, asked: Sequence[Statistic], observed: Floats, wider: float, more: int,
+    generator: np.random.Generator,
+) -> Tried | None:
+    """A family at levels far apart, and again at finer ones about those that are possible."""
+    drawn = _first(family, asked, generator)
+    if drawn is None:
+        return None
+    fit = inversion.fitted(*drawn, observed, wider)
+    for _ in range(_ROUNDS):
+        if not fit.near(_KEPT) or family.reach - family.least < 1e-6:
+            break
+        levels = inversion.around(fit, family.least, family.reach, _FINER)
+        finer = _drawn(family, levels, more, asked, generator)
+        if finer is None:
+            break
+        kept = (drawn[0] >= levels[0] - 1e-9) & (drawn[0] <= levels[-1] + 1e-9)
+        drawn = tuple(np.concatenate([old[kept], new]) for old, new in zip(drawn, finer))
+        fit = inversion.fitted(*drawn, observed, wider)
+        possible, ends = fit.possible(), (fit.levels[0], fit.levels[-1])
+        runs_on = possible[0] == ends[0] > family.least + 1e-3, possible[-1] == ends[1] < family.reach - 1e-3
+        if not any(runs_on):
+            break
+    return Tried(family.name, *drawn, fit, n)
+
+
+def _counted(tried: Sequence[Tried | None]) -> list[Tried]:
+    """Families in order; those that are like the data and not much farther than the nearest have a say."""
+    tried = [one for one in tried if one is not None]
+    like = [one.fit.distance for one in tried if one.fit.like]
+    found = []
+    for one in tried:
+        possible = one.fit.possible(min(like)) if one.fit.like else ()
+        ends = (float(possible[0]), float(possible[-1])) if len(possible) else one.possible
+        found.append(replace(one, counts=bool(len(possible)), possible=ends))
+    return found
+
+
+def _judged(
+    tried: Tried, family: Family, pairs: Pairs, candidates: Sequence[Candidate], generator: np.random.Generator
+) -> Tried:
+    """With what candidates say of twins at the nearest level, and with how well trees tell a twin from the data."""
+    twins = [family.draw(tried.fit.best, generator) for _ in range(_JUDGED)]
+    judged = [[_answer(one.method, twin.pairs, generator).value for one in candidates] for twin in twins]
+    return replace(
+        tried, judged=np.array(judged), truths=np.array([twin.truth for twin in twins]),
+        apart=told_apart(pairs, twins[0], generator),
+    )  # fmt: skip
+
+
+def _last(error: float) -> float:
+    """For sorting: no error is the greatest."""
+    return math.inf if math.isnan(error) else error
+
+
+def _worst_errors(tried: Sequence[Tried], candidates: Sequence[Candidate]) -> Floats:
+    """Of every candidate in the worst family that counts; infinite where it gave no value."""
+    counted = [one for one in tried if one.counts]
+    found = np.array([[_last(error) for error in one.errors] for one in counted]).max(axis=0) if counted else None
+    known = [math.isfinite(one.estimate.value) for one in candidates]
+    return np.full(len(candidates), np.inf) if found is None else np.where(known, found, np.inf)
+
+
+def _concluded(
+    tried: Sequence[Tried], pairs: Pairs, certified: Estimate
+) -> tuple[str, Estimate, tuple[str, ...]]:  # fmt: skip
+    """The verdict, the answer over all families that count, and why there is none."""
+    counted, n = [one for one in tried if one.counts], pairs.n
+    none = undefined("refused", n=n, method="twins")
+    if not counted:
+        nearest = min(tried, key=lambda one: one.fit.distance / one.fit.limit)
+        return REFUSED, none, (
+            f"no twin of the data behaves as they do, so no estimator can be judged on one; the nearest are {nearest.name}, "
+            f"T² = {nearest.fit.distance:.0f} where {nearest.fit.limit:.0f} is the limit.",
+            "Fewer or other columns may help: what carries the dependence, not bent with idle ones.",
+        )  # fmt: skip
+    low, high = min(one.possible[0] for one in counted), max(one.possible[1] for one in counted)
+    spans = f"from {low:.3f} to {high:.3f} nats ({', '.join(one.name for one in counted)})"
+    if any(one.name == "null" for one in counted):
+        return NOTHING, none, (
+            f"these {n:,} rows behave as rows put together at random do. If there is a dependence of a kind that was "
+            f"tried, it holds at most {high:.3f} nats; one that is finer than {n:,} rows resolve would look the same.",
+        )  # fmt: skip
+    if math.isfinite(certified.low) and certified.low > high:
+        return REFUSED, none, (
+            f"a critic on unseen rows certifies at least {certified.low:.3f} nats, and twins that behave as the data do "
+            f"hold {spans}: there is more than twins can show.",
+        )  # fmt: skip
+    weights = np.exp([-0.5 * (one.fit.distance - min(each.fit.distance for each in counted)) for one in counted])
+    value = float(np.average([one.fit.best for one in counted], weights=weights))
+    if (high - low) / 2 > max(WIDEST, WIDEST_SHARE * value):
+        return REFUSED, none, (
+            f"twins that behave as the data do hold {spans}, which is too wide to be of use.",
+            "More rows would narrow it, and so would fewer columns.",
+        )  # fmt: skip
+    return ANSWERED, Estimate(value, math.nan, n=n, method="twins", interval=(low, high)), ()
