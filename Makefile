@@ -23,10 +23,11 @@ override GROUPS := $(value GROUPS)
 override CONTINUOUS := $(value CONTINUOUS)
 override DISCRETE := $(value DISCRETE)
 override METHODS := $(value METHODS)
+override WITHIN := $(value WITHIN)
 override PEERS := $(value PEERS)
 # a target with brackets is to make an archive and its member
 override TASK = $@$(if $%,($%))
-export PROFILE SET ARGS PORT TASK DATA X Y GROUPS CONTINUOUS DISCRETE METHODS PEERS
+export PROFILE SET ARGS PORT TASK DATA X Y GROUPS CONTINUOUS DISCRETE METHODS WITHIN PEERS
 ASKED := $(PYTHON) -m infoscope make
 
 # of tests; the command line sets the same
@@ -35,7 +36,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: check-dependencies export-model help measure peers setup sweep-all sweep-status sweep-sync report audit test test-slow test-gpu bench drill infra-secrets ui clean
+.PHONY: check-dependencies advise export-model help measure peers setup sweep-all sweep-status sweep-sync report audit test test-slow test-gpu bench drill infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -69,6 +70,9 @@ report: $(READY) ## one page of every table and figure of a profile (PROFILE=lap
 	@$(ASKED)
 
 measure: $(READY) ## measure your own data (DATA=pairs.csv X=a,b Y=c GROUPS= METHODS=ksg,gcmi CONTINUOUS= DISCRETE= ARGS=--list)
+	@$(ASKED)
+
+advise: $(READY) ## which estimator to believe on your own data (DATA=pairs.csv X=a,b Y=c GROUPS= METHODS= WITHIN=120 CONTINUOUS= DISCRETE=)
 	@$(ASKED)
 
 audit: $(READY) ## put estimators of MI, ours and installed ones, through what must not change an estimate

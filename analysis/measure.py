@@ -19,14 +19,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import COLOURS
-from analysis.common.own_data import OwnData, read
+from analysis.common.own_data import OwnData, add_arguments, described, given_data, listed, record
 from analysis.common.tables import FOLDER, Result, file_name, printable, save, show
-from infoscope.estimators.arrays import METHODS, Method, Pairs, as_method, as_pairs, methods
+from infoscope.estimators.arrays import METHODS, Method, Pairs, as_method, methods
 from infoscope.estimators.arrays.critics import CriticEstimate
 from infoscope.estimators.result import Estimate, undefined
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.tracking import StoreUnreachable
-from infoscope.tracking.store.single import record_run
 
 EXPERIMENT = "measure"
 BAD_INPUT = 2
@@ -68,19 +66,13 @@ def table(answers: Sequence[Answer], data: OwnData, pairs: Pairs, name: str) -> 
     text = pd.DataFrame([_words(answer) for answer in answers])
     told = [note for answer in answers for note in (f"{answer.method}: {said}" for said in answer.estimate.notes)]
     caption = [
-        f"Mutual information of x ({_some(data.columns[0])}) and y ({_some(data.columns[1])}) of {name}, "
-        f"n = {pairs.n:,} rows{'' if pairs.groups is None else f' in {pairs.groups.max() + 1:,} groups'}; "
-        f"x is {pairs.x.kind}, y is {pairs.y.kind}. ±: one standard error; interval: 95 %, of the draw of rows; of a "
-        "bias it knows nothing, unless a note says so.",
+        f"Mutual information of {described(data, pairs, name)} ±: one standard error; interval: 95 %, of the draw of "
+        "rows; of a bias it knows nothing, unless a note says so: make advise asks twins of the data.",
         *pairs.notes,
         *told,
         f"SHA-256 of the data: {data.digest}.",
     ]
     return Result("measure", figures, text, "\n".join(caption), lambda path: draw(answers, path))
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 def _figures(answer: Answer) -> dict[str, Any]:
@@ -149,12 +141,7 @@ def defaults(pairs: Pairs) -> tuple[str, ...]:
 
 def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", default="", help="a .npz, .csv or .parquet file")
-    for side, told in (("x", "default: array x, or all other columns"), ("y", "default: y")):
-        parser.add_argument(f"--{side}", default="", metavar="NAMES", help=f"columns, with commas between ({told})")
-    parser.add_argument("--groups", default="", metavar="NAME", help="column: rows of equal value depend on another")
-    parser.add_argument("--continuous", default="", metavar="NAMES", help="columns that are numbers")
-    parser.add_argument("--discrete", default="", metavar="NAMES", help="columns that are categories")
+    add_arguments(parser)
     parser.add_argument("--methods", default="", metavar="NAMES", help=f"of {', '.join(METHODS)}, smile-CLIP")
     parser.add_argument("--seed", type=int, default=0, help="of folds, batches and initial weights (default: 0)")
     parser.add_argument("--list", action="store_true", help="list the methods with types, cost and source, and end")
@@ -168,12 +155,8 @@ def main(words: Sequence[str] | None = None) -> int:
         print(methods())
         return 0
     try:
-        path = Path(given.data)
-        named = {name: [one.strip() for one in getattr(given, name).split(",") if one.strip()]
-                 for name in ("x", "y", "continuous", "discrete", "methods")}  # fmt: skip
-        data = read(path, named["x"], named["y"], given.groups, named["continuous"], named["discrete"])
-        pairs = as_pairs(data.x, data.y, data.groups)
-        chosen = [as_method(name) for name in named["methods"] or defaults(pairs)]
+        data, pairs = given_data(given)
+        chosen = [as_method(name) for name in listed(given.methods) or defaults(pairs)]
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return BAD_INPUT
@@ -181,39 +164,20 @@ def main(words: Sequence[str] | None = None) -> int:
     if all(math.isnan(answer.estimate.value) for answer in answers):
         print(f"error: no method gave a value; the first: {answers[0].estimate.notes[0]}", file=sys.stderr)
         return BAD_INPUT
+    path = Path(given.data)
     result = table(answers, data, pairs, path.name)
     show(result.text)
     print(printable(result.caption))
     paths = save(result, FOLDER / file_name(f"measure-{path.stem}"))
     print("\nsaved:", ", ".join(map(str, paths)))
-    _record(result, answers, data, pairs, given, paths)
-    return 0
-
-
-def _record(
-    result: Result, answers: Sequence[Answer], data: OwnData, pairs: Pairs, given: argparse.Namespace, paths: list[Path]
-) -> None:
-    """One run in MLflow; says where, or why not."""
-    params = {
-        "data": Path(given.data).name, "sha256": data.digest, "n": pairs.n, "seed": given.seed,
-        "x": ",".join(data.columns[0]), "y": ",".join(data.columns[1]), "groups": given.groups,
-        "x_kind": pairs.x.kind, "y_kind": pairs.y.kind,
-        **{f"settings/{answer.method}": answer.estimate.settings for answer in answers},
-    }  # fmt: skip
+    settings = {f"settings/{answer.method}": answer.estimate.settings for answer in answers}
     metrics = {
         f"{row['method']}/{name}": float(row[name])
         for row in result.figures.to_dict("records")
         for name in ("bits", "bits_error", "low_bits", "high_bits", "seconds")
     }
-    rows = (list(map(str, result.text.columns)), result.text.astype(str).values.tolist())
-    try:
-        page = record_run(
-            EXPERIMENT, Path(given.data).name, params, metrics, [("measure", *rows, result.caption)], paths
-        )
-    except (StoreUnreachable, OSError) as error:
-        print(f"not recorded in MLflow: {printable(error).splitlines()[0]}", file=sys.stderr)
-        return
-    print(f"recorded in MLflow, {page} (make ui)")
+    record(EXPERIMENT, data, pairs, given, settings, metrics, [result], paths)
+    return 0
 
 
 if __name__ == "__main__":

@@ -1,10 +1,14 @@
-"""A person's own arrays: read from a .npz, .csv or .parquet file, and typed as the person says."""
+"""A person's own arrays: read from a .npz, .csv or .parquet file, typed as the person says; and the one run in MLflow
+that holds what was found.
+"""
 
 from __future__ import annotations
 
+import argparse
 import hashlib
+import sys
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +16,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.common.tables import Result, printable
+from infoscope.estimators.arrays import Pairs, as_pairs
 from infoscope.estimators.variables import Continuous, Discrete
+from infoscope.tracking import StoreUnreachable
+from infoscope.tracking.store.single import record_run
 
 READERS = {".npz": "numpy arrays", ".csv": "a header and columns", ".parquet": "columns"}
 MANY_TEXTS = 0.5  # distinct texts a row: beyond it they are names or free text, and no categories
@@ -32,6 +40,65 @@ class OwnData:
     columns: tuple[tuple[str, ...], tuple[str, ...]]
     n: int
     digest: str
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options that say where the data are and what they hold."""
+    parser.add_argument("--data", default="", help="a .npz, .csv or .parquet file")
+    for side, told in (("x", "default: array x, or all other columns"), ("y", "default: y")):
+        parser.add_argument(f"--{side}", default="", metavar="NAMES", help=f"columns, with commas between ({told})")
+    parser.add_argument("--groups", default="", metavar="NAME", help="column: rows of equal value depend on another")
+    parser.add_argument("--continuous", default="", metavar="NAMES", help="columns that are numbers")
+    parser.add_argument("--discrete", default="", metavar="NAMES", help="columns that are categories")
+
+
+def listed(words: str) -> list[str]:
+    """Words between commas."""
+    return [one.strip() for one in words.split(",") if one.strip()]
+
+
+def given_data(given: argparse.Namespace) -> tuple[OwnData, Pairs]:
+    """The data that the command line names, and the same as a checked sample. ValueError as of `read` and
+    `estimate`."""
+    names = [listed(getattr(given, option)) for option in ("x", "y")]
+    types = [listed(getattr(given, option)) for option in ("continuous", "discrete")]
+    data = read(Path(given.data), *names, given.groups, *types)
+    return data, as_pairs(data.x, data.y, data.groups)
+
+
+def described(data: OwnData, pairs: Pairs, name: str) -> str:
+    """What x and y are, for a caption."""
+    groups = "" if pairs.groups is None else f" in {pairs.groups.max() + 1:,} groups"
+    return (
+        f"x ({_few(data.columns[0])}) and y ({_few(data.columns[1])}) of {name}, n = {pairs.n:,} rows{groups}; "
+        f"x is {pairs.x.kind}, y is {pairs.y.kind}."
+    )
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+
+
+def record(
+    experiment: str, data: OwnData, pairs: Pairs, given: argparse.Namespace, more: Mapping[str, object],
+    metrics: Mapping[str, float], results: Sequence[Result], paths: Sequence[Path],
+) -> None:  # fmt: skip
+    """One run in MLflow, with the digest of the data; says where, or why not."""
+    params = {
+        "data": Path(given.data).name, "sha256": data.digest, "n": pairs.n, "seed": given.seed,
+        "x": ",".join(data.columns[0]), "y": ",".join(data.columns[1]), "groups": given.groups,
+        "x_kind": pairs.x.kind, "y_kind": pairs.y.kind, **more,
+    }  # fmt: skip
+    tables = [
+        (result.name, list(map(str, result.text.columns)), result.text.astype(str).values.tolist(), result.caption)
+        for result in results
+    ]
+    try:
+        page = record_run(experiment, Path(given.data).name, params, metrics, tables, paths)
+    except (StoreUnreachable, OSError) as error:
+        print(f"not recorded in MLflow: {printable(error).splitlines()[0]}", file=sys.stderr)
+        return
+    print(f"recorded in MLflow, {page} (make ui)")
 
 
 def read(

@@ -115,7 +115,7 @@ def main(analysis: Analysis) -> None:
         written += paths
         drawn.append((result, paths[2] if len(paths) > 2 else None))
     name = file_name("-".join([analysis.experiment, *arguments.profile.split(), "tables"]))
-    _publish(analysis.experiment, arguments.profile, found, results, [*written, _readable(drawn, FOLDER / name)])
+    _publish(analysis.experiment, arguments.profile, found, results, [*written, readable(drawn, FOLDER / name)])
 
 
 def _publish(experiment: str, profile: str, found: pd.DataFrame, results: Sequence[Result], paths: list[Path]) -> None:
@@ -132,10 +132,13 @@ def _publish(experiment: str, profile: str, found: pd.DataFrame, results: Sequen
     print(f"added to the run of the sweep in MLflow, {page} (make ui)")
 
 
-def _readable(results: Sequence[tuple[Result, Path | None]], stem: Path) -> Path:
-    """Writes STEM.html, the tables with their captions, claims and figures, as drawn, on one page; returns its path."""
+def readable(results: Sequence[tuple[Result, Path | None]], stem: Path, lead: Sequence[str] = ()) -> Path:
+    """Writes STEM.html, what is said first, and the tables with their captions, claims and figures, as drawn, on one
+    page; returns its path.
+    """
     title = html.escape(stem.name)
     parts = ['<!DOCTYPE html><html lang="en"><meta charset="utf-8">', f"<title>{title}</title><style>{STYLE}</style>"]
+    parts += [f"<p><b>{html.escape(line)}</b></p>" for line in lead]
     for result, drawn in results:
         said = [*result.caption.splitlines(), *map(str, result.claims)]
         parts += [f"<h2>{html.escape(result.name)}</h2>", result.text.astype(str).to_html(index=False, border=0)]

@@ -4,7 +4,7 @@
 process of its own: a wrong word is answered before torch, MLflow and Ray are loaded, which takes seconds.
 
 `infoscope make` does what make was asked. It finds the target in the environment, in TASK, and what a person gave in
-PROFILE, SET, ARGS, PORT and what `make measure` takes: neither make nor a shell has read them as a program.
+PROFILE, SET, ARGS, PORT and what `make measure` and `make advise` take: neither make nor a shell has read them as a program.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ from infoscope._modules import ANALYSES, SWEEPS, module_of, names, options_of, s
 
 TERMINATED = 143
 PROGRAMS = {
+    "advise": "analysis.advise",
     "measure": "analysis.measure",
     "report": "analysis.report",
     "audit": "analysis.sample_estimators.audit",
     "drill": "infra.drill",
 }
-OWN = ("DATA", "X", "Y", "GROUPS", "CONTINUOUS", "DISCRETE", "METHODS")  # variables of `make measure`
+OWN = ("DATA", "X", "Y", "GROUPS", "CONTINUOUS", "DISCRETE", "METHODS")  # variables of `make measure` and `make advise`
 QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
@@ -69,6 +70,7 @@ def words_of_make(environment: Mapping[str, str]) -> list[str]:
     under = ["--profile", profile]
     own = [word for name in OWN for word in (f"--{name.lower()}", environment.get(name, "")) if environment.get(name)]
     targets = {
+        "advise": ["advise", *own, *(["--seconds", seconds] if (seconds := environment.get("WITHIN")) else [])],
         "audit": ["audit"],
         "drill": ["drill"],
         "export-model": ["export"],
@@ -104,6 +106,7 @@ def _read(words: Sequence[str]) -> argparse.Namespace:
             "sweep": "run a sweep, record it in MLflow, print its table",
             "table": "print and save a table, of a sweep from what MLflow holds",
             "sweep-all": "run every sweep and print its table, then a line for each",
+            "advise": "which estimator to believe on your own data, and how much there is: an answer or a refusal",
             "measure": "measure what two sides of your own data share: one table, one plot, one run in MLflow",
             "report": "one page of every table and figure of a profile",
             "audit": "put estimators of MI, ours and installed ones, through what must not change an estimate",

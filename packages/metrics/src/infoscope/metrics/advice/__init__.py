@@ -1,4 +1,12 @@
-"""Which estimator for one's own data: twins of the data whose information is known.
+"""Which estimator for one's own data, and how much there is: an answer with an interval, or a refusal.
 
-twins    Twin, and the families that draw them: null, scores, cells, latent, mixture; `families` makes all of them
+advising    advise, Advice: what estimators say of the data beside what they say of twins
+twins       data made of one's own rows, or like them, whose information is known
+statistics  what is asked of data and twins
+inversion   the levels at which twins behave as the data do
+realism     whether trees tell the data from a twin
 """
+
+from infoscope.metrics.advice.advising import ANSWERED, NOTHING, REFUSED, Advice, advise
+
+__all__ = ["ANSWERED", "NOTHING", "REFUSED", "Advice", "advise"]

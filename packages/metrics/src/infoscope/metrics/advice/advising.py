@@ -27,9 +27,11 @@ from infoscope.estimators.arrays.protocol import Method, Pairs, as_pairs
 from infoscope.estimators.arrays.registry import as_method
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate, undefined
+from infoscope.estimators.variables import Variable
 from infoscope.metrics.advice import inversion
 from infoscope.metrics.advice.realism import told_apart
-from infoscope.metrics.advice.statistics import Statistic, profile, statistics
+from infoscope.metrics.advice.statistics import Statistic, profile
+from infoscope.metrics.advice.statistics import observed as of_data
 from infoscope.metrics.advice.twins import Family, families
 
 Floats = NDArray[np.float64]
@@ -54,6 +56,7 @@ _CATEGORIES = ("grassberger", "chao-shen", "shrinkage")
 _PATIENT = ("infonce-anchor", "smile-5")  # asked where there is time
 _SECONDS = {"student-copula": 0.7, "gaussian-mixture": 0.8, "fitted-law": 1.0, "classifier": 0.1,
             **dict.fromkeys(_PATIENT, 9.0)}  # fmt: skip
+_CERTIFYING = 500  # steps of the critic of the certified limit
 _SHARE = 0.4  # of the time, for trying all families
 
 
@@ -212,11 +215,10 @@ def advise(
     notes = list(whole.notes)
     if pairs.n < whole.n:
         notes.append(f"seconds = {seconds:g} allow twins of {pairs.n:,} of {whole.n:,} rows: the answer is of these.")
-    asked = statistics(pairs)
+    asked, observed = of_data(pairs)
     wider = _of_groups(pairs)
     say("estimates of the data")
     candidates = tuple(Candidate(one.name, one, _answer(one, pairs, generator)) for one in chosen)
-    observed = profile(asked, pairs)
     left = _screened(pairs, first, asked, wider, generator, say)
     made = {one.name: one for one in families(pairs, generator) if left is None or one.name in left}
     tried = []
@@ -229,7 +231,7 @@ def advise(
             say(f"estimators on twins: {one.name}")
             tried[place] = _judged(one, made[one.name], pairs, candidates, generator)
     say("certified lower limit")
-    certified = _answer(Certified(), pairs, generator)
+    certified = _answer(Certified(steps=_CERTIFYING), pairs, generator)
     verdict, estimate, reasons = _concluded(tried, pairs, certified)
     errors = _worst_errors(tried, candidates)
     best = candidates[int(np.argmin(errors))].name if verdict == ANSWERED else ""
@@ -292,7 +294,13 @@ def _some(pairs: Pairs, count: int, generator: np.random.Generator) -> Pairs:
     taken = order[: max(1, int(np.searchsorted(np.cumsum(sizes), count, "right")))]
     rows = np.flatnonzero(np.isin(pairs.units, taken))
     groups = None if pairs.groups is None else np.unique(pairs.groups[rows], return_inverse=True)[1]
-    return replace(pairs, x=pairs.x.take(rows), y=pairs.y.take(rows), groups=groups)
+    return replace(pairs, x=_varying(pairs.x.take(rows)), y=_varying(pairs.y.take(rows)), groups=groups)
+
+
+def _varying(side: Variable) -> Variable:
+    """Without columns that have one value, as may be among fewer rows."""
+    kept = np.ptp(side.continuous, axis=0) > 0 if side.dim else np.zeros(0, bool)
+    return replace(side, continuous=side.continuous[:, kept])
 
 
 def _of_groups(pairs: Pairs) -> float:

@@ -39,7 +39,7 @@ def told_apart(pairs: Pairs, twin: Twin, generator: np.random.Generator) -> Esti
     rows = np.vstack([_rows(pairs.x.take(mine), pairs.y.take(mine))[:count], _rows(*again)[:count]])
     kind = np.repeat([0, 1], count)
     seed = int(generator.integers(2**31))
-    forest = RandomForestClassifier(100, min_samples_leaf=3, random_state=seed)
+    forest = RandomForestClassifier(50, min_samples_leaf=3, random_state=seed)
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
     right = cross_val_predict(forest, rows, kind, cv=folds) == kind
     return mean_of(right.astype(float), unit=SHARE, method="trees")

@@ -6,14 +6,14 @@ different ways on different laws.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from infoscope.estimators.arrays.categories import ChaoShen, Grassberger, PlugIn
-from infoscope.estimators.arrays.classifiers import Classifier
 from infoscope.estimators.arrays.gaussian import Gcmi
 from infoscope.estimators.arrays.neighbours import Ksg
 from infoscope.estimators.arrays.protocol import Pairs
@@ -34,8 +34,17 @@ class Statistic:
     ask: Ask
 
 
-def statistics(pairs: Pairs) -> tuple[Statistic, ...]:
-    """Those for pairs of these types and this width."""
+def observed(pairs: Pairs) -> tuple[tuple[Statistic, ...], Floats]:
+    """The statistics that pairs of these types and this width have, and what these give of them [statistics], nats."""
+    asked, values = [], []
+    for one in _for(pairs):
+        with contextlib.suppress(ValueError):  # a label of few rows has no normal law, and the like
+            values.append(one.ask(pairs))
+            asked.append(one)
+    return tuple(asked), np.array(values)
+
+
+def _for(pairs: Pairs) -> tuple[Statistic, ...]:
     kinds = pairs.x.kind, pairs.y.kind
     if kinds == ("discrete", "discrete"):
         methods = (PlugIn(), Grassberger(), ChaoShen())
@@ -48,16 +57,13 @@ def statistics(pairs: Pairs) -> tuple[Statistic, ...]:
     if wide:
         found += [Statistic(f"ksg, k = {k}, of components", _of(Ksg(k=k), _narrow)) for k in _NEIGHBOURS]
     found.append(Statistic("gcmi" + ", of components" * wide, _of(Gcmi(), _narrow if wide else None)))
-    if "discrete" in kinds:
-        found.append(Statistic("logistic", _of(Classifier(folds=3))))
-        return tuple(found)
     found.append(Statistic("gcmi of sizes", _of(Gcmi(), _sizes)))
-    if max(pairs.x.dim, pairs.y.dim) > 1:
+    if "discrete" not in kinds and max(pairs.x.dim, pairs.y.dim) > 1:
         found.append(Statistic("gcmi of lengths", _of(Gcmi(), _lengths)))
     return tuple(found)
 
 
-def profile(asked: tuple[Statistic, ...], pairs: Pairs) -> Floats:
+def profile(asked: Sequence[Statistic], pairs: Pairs) -> Floats:
     """All figures of pairs [statistics], nats. ValueError where one cannot be had."""
     return np.array([one.ask(pairs) for one in asked])
 
@@ -91,8 +97,8 @@ def _narrow(side: Variable) -> Variable:
 
 
 def _sizes(side: Variable) -> Variable:
-    """How far columns are from their middle, whichever way."""
-    return Variable(np.abs(numbers_of(side)), None, 1)
+    """How far columns are from their middle, whichever way; labels as they are."""
+    return side if not side.dim else Variable(np.abs(numbers_of(side)), None, 1)
 
 
 def _lengths(side: Variable) -> Variable:

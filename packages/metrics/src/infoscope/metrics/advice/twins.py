@@ -23,7 +23,7 @@ labels are drawn. The last three draw new rows, whose columns have the data's qu
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Protocol
@@ -46,6 +46,7 @@ from infoscope.estimators.variables import Variable
 Floats, Rows = NDArray[np.float64], NDArray[np.intp]
 _CELLS = (2, 4, 8)  # clusters of a side
 _LARGEST_POWER = 64.0  # of the counts of cells
+_FITS_OF_MARGINS, _NEAR_MARGINS = 100, 1e-6
 _SWEEPS = 40  # exchanges of partners, each of all rows, of which most have a likely one from the start
 _RIDGE = 1e-3  # of correlations within a side
 _LARGEST = 0.9995  # a correlation
@@ -54,7 +55,8 @@ _DEGREES = (0.3, 60.0)  # of freedom, at which twins have most and least
 _FOLDS = 5  # of rows, whose odds are those of a classifier of the others
 _LARGEST_ODDS = 32.0  # a power of the odds
 _LEAST_SHARE = 1e-3  # of a label at a row
-_FITS_OF_SHARES = 200
+_FITS_OF_SHARES, _NEAR = 50, 1e-3  # of a label's share, relative
+_SMALLEST_POWER, _POWERS = 0.02, 40  # at which information is known
 _WIDTHS = tuple(np.geomspace(0.05, 1.0, 13)[:-1])  # of the components of a mixture, times their own
 _FEW_ROWS = 20  # for each column: below it a side is seen through its leading principal components
 _COMPONENTS = 8
@@ -166,6 +168,32 @@ def _ranks(values: Floats) -> Rows:
     return ranks
 
 
+class _Powers:
+    """Shares by their power and the information of each, found once for every level that is asked about.
+
+    shares       power -> shares
+    information  shares -> nats, which rises with the power up to `largest`
+    """
+
+    def __init__(self, shares: Callable[[float], Floats], information: Callable[[Floats], float], largest: float):
+        self._shares, self._information = shares, information
+        self._grid = np.concatenate([[0.0], np.geomspace(_SMALLEST_POWER, largest, _POWERS)])
+        self._nats = np.maximum.accumulate([information(shares(power)) for power in self._grid])
+        self._known: dict[float, tuple[float, Floats, float]] = {}
+
+    @property
+    def reach(self) -> float:
+        return float(self._nats[-1])
+
+    def at(self, nats: float) -> tuple[float, Floats, float]:
+        """The power whose information is about this, its shares, and what they hold, nats."""
+        if nats not in self._known:
+            power = float(np.interp(min(max(nats, 0.0), self.reach), self._nats, self._grid))
+            shares = self._shares(power)
+            self._known[nats] = power, shares, self._information(shares)
+        return self._known[nats]
+
+
 @dataclass(frozen=True, eq=False)
 class Cells:
     """Cells of both sides, coupled by a power of their counts in the data.
@@ -192,38 +220,29 @@ class Cells:
         logs = np.log(self._counts + 0.5) - np.log(rows)[:, None] - np.log(columns)
         return _fitted_to_margins(power * logs, rows, columns)
 
-    @cached_property
+    @property
     def reach(self) -> float:
-        return information(self.shares(_LARGEST_POWER))
+        return self._powers.reach
 
     @cached_property
-    def _known(self) -> dict[float, tuple[float, Floats]]:
-        """Level, nats -> the power and the shares: twins of one level are drawn many times."""
-        return {}
-
-    def _coupling(self, nats: float) -> tuple[float, Floats]:
-        if nats not in self._known:
-            power = 0.0
-            if nats > 0:
-                power = brentq(lambda p: information(self.shares(p)) - nats, 0.0, _LARGEST_POWER, xtol=1e-6)
-            self._known[nats] = power, self.shares(power)
-        return self._known[nats]
+    def _powers(self) -> _Powers:
+        return _Powers(self.shares, information, _LARGEST_POWER)
 
     def draw(self, nats: float, generator: np.random.Generator) -> Twin:
-        power, shares = self._coupling(min(max(nats, 0.0), self.reach))
+        power, shares, nats = self._powers.at(nats)
         with np.errstate(divide="ignore"):
             weights = np.log(shares) - np.log(shares.sum(axis=1))[:, None] - np.log(shares.sum(axis=0))
         partner = coupled_partners(self.a, self.b, weights, generator)
-        return Twin(_together(self.pairs, partner), information(shares), 0.0, self.name, power, partner)
+        return Twin(_together(self.pairs, partner), nats, 0.0, self.name, power, partner)
 
 
 def _fitted_to_margins(logs: Floats, rows: Floats, columns: Floats) -> Floats:
     """exp(logs) times a factor of each row and of each column, so that its margins are these."""
     of_row, of_column = np.zeros(len(rows)), np.zeros(len(columns))
-    for _ in range(500):
+    for _ in range(_FITS_OF_MARGINS):
         of_row = np.log(rows) - logsumexp(logs + of_column, axis=1)
         moved = np.log(columns) - logsumexp(logs + of_row[:, None], axis=0)
-        done = np.abs(moved - of_column).max() < 1e-12
+        done = np.abs(moved - of_column).max() < _NEAR_MARGINS
         of_column = moved
         if done:
             break
@@ -427,37 +446,36 @@ class Labels:
         self._prior = np.bincount(labels.codes, minlength=labels.categories) / pairs.n
 
     def shares(self, power: float) -> Floats:
-        """p(label | row) [n, labels], whose mean over rows are the data's own shares."""
+        """p(label | row) [n, labels], whose mean over rows is near the data's own shares."""
         logs, shift = power * self._odds, np.zeros(len(self._prior))
         for _ in range(_FITS_OF_SHARES):
             found = softmax(logs + shift + np.log(self._prior), axis=1)
             apart = np.log(self._prior) - np.log(found.mean(axis=0))
             shift = shift + apart
-            if np.abs(apart).max() < 1e-9:
+            if np.abs(apart).max() < _NEAR:
                 break
         return found
 
-    def _information(self, power: float) -> float:
-        shares = self.shares(power)
-        return float(entr(shares.mean(axis=0)).sum() - entr(shares).sum(axis=1).mean())
+    @property
+    def reach(self) -> float:
+        return self._powers.reach
 
     @cached_property
-    def reach(self) -> float:
-        return self._information(_LARGEST_ODDS)
+    def _powers(self) -> _Powers:
+        return _Powers(self.shares, _of_rows, _LARGEST_ODDS)
 
     def draw(self, nats: float, generator: np.random.Generator) -> Twin:
-        nats = min(max(nats, 0.0), self.reach)
-        power = 0.0
-        if nats >= self.reach:
-            power = _LARGEST_ODDS
-        elif nats > 0:
-            power = brentq(lambda p: self._information(p) - nats, 0.0, _LARGEST_ODDS, xtol=1e-6)
-        shares = self.shares(power)
+        power, shares, nats = self._powers.at(nats)
         drawn = (generator.random((self.pairs.n, 1)) > np.cumsum(shares, axis=1)[:, :-1]).sum(axis=1)
         present, codes = np.unique(drawn, return_inverse=True)
         labels = Variable(np.empty((self.pairs.n, 0)), codes.reshape(-1).astype(np.intp), len(present))
         sides = {"x": labels} if self._of_x else {"y": labels}
-        return Twin(replace(self.pairs, groups=None, **sides), self._information(power), 0.0, self.name, power)
+        return Twin(replace(self.pairs, groups=None, **sides), nats, 0.0, self.name, power)
+
+
+def _of_rows(shares: Floats) -> float:
+    """I of a row, each as likely, and a label by its shares [n, labels]; nats."""
+    return float(entr(shares.mean(axis=0)).sum() - entr(shares).sum(axis=1).mean())
 
 
 class Mixture:
