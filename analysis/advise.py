@@ -188,7 +188,11 @@ def _metrics(advice: Advice, result: Result) -> dict[str, float]:
         for column in ("estimate_bits", "bias_bits", "error_bits")
         if column in row
     }
-    found |= {"seconds": advice.seconds, "answered": advice.verdict == ANSWERED, "nothing_found": advice.verdict == NOTHING}
+    found |= {
+        "seconds": advice.seconds,
+        "answered": advice.verdict == ANSWERED,
+        "nothing_found": advice.verdict == NOTHING,
+    }
     if advice.verdict == ANSWERED:
         bits = advice.estimate.bits
         found |= {"bits": bits.value, "low_bits": bits.low, "high_bits": bits.high}

@@ -90,8 +90,7 @@ def answer(method: str, case: Case, variables: Sequence[Any], generator: np.rand
     """The estimate of a case's information by a method, nats. ValueError: the method cannot be used on them."""
     if method in FORMULAS:
         return _formula(method, variables)
-    groups = variables[-1] if case.grouped else None
-    typed = _typed(case, variables[:-1] if case.grouped else variables)
+    typed, groups = as_people_have_them(case, variables)
     if case.measure == "mi":
         return estimate(*typed, _method(method), groups, generator)
     if case.measure == "co-information":
@@ -127,8 +126,12 @@ def _formula(method: str, variables: Sequence[Any]) -> Estimate:
     return Estimate(value, math.nan, n=len(variables[0]), method=method, notes=("The formula gives no error.",))
 
 
+def as_people_have_them(case: Case, variables: Sequence[Any]) -> tuple[list[Any], Any]:
+    """The variables of a sample, typed as a person who knows their data hands them over, and groups or None."""
+    return (_typed(case, variables[:-1]), variables[-1]) if case.grouped else (_typed(case, variables), None)
+
+
 def _typed(case: Case, variables: Sequence[Any]) -> list[Any]:
-    """Variables as a person who knows their data hands them over."""
     typed = []
     for place, one in enumerate(variables):
         if isinstance(one, dict):

@@ -26,12 +26,12 @@ from infoscope.estimators.arrays.certified import Certified
 from infoscope.estimators.arrays.protocol import Method, Pairs, as_pairs
 from infoscope.estimators.arrays.registry import as_method
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.result import Estimate, undefined
+from infoscope.estimators.result import Estimate, quantile, undefined
 from infoscope.estimators.variables import Variable
 from infoscope.metrics.advice import inversion
+from infoscope.metrics.advice.odds import Trees
 from infoscope.metrics.advice.realism import told_apart
-from infoscope.metrics.advice.statistics import Statistic, profile
-from infoscope.metrics.advice.statistics import observed as of_data
+from infoscope.metrics.advice.statistics import Statistics, observed
 from infoscope.metrics.advice.twins import Family, families
 
 Floats = NDArray[np.float64]
@@ -40,22 +40,25 @@ ANSWERED, NOTHING, REFUSED = "answered", "nothing found", "refused"
 WIDEST, WIDEST_SHARE = 0.1, 0.25  # nats, and of the value: half an interval that is still an answer
 FEWEST = 200  # rows
 _SCREENED = 1000  # rows, on which families are tried first
-_LEVELS, _DRAWS = 8, 2  # at which every family is tried, and twins of each
+_LEVELS, _DRAWS = 7, 2  # at which every family is tried, and twins of each
+_FREE = 4  # more twins than statistics, at least
 _NULLS = 12
 _FINER = 5  # levels about what is possible
-_MORE = (5, 20)  # twins of each, at least and at most, as time allows
-_EXPECTED = 4  # families that are tried again
+_MORE = (8, 20)  # twins of each, at least and at most, as time allows
+_EXPECTED = 3  # families that are tried again
 _HIGHEST = 3.0  # nats, from which the search for levels begins
 _ROUNDS = 3  # at most, in which possible levels run on
 _KEPT = 3.0  # times the limit: families that are tried at finer levels
-_JUDGED = 6  # twins of each family on which candidates are judged
+_SURPRISE = 0.998  # of Student's law
+_JUDGED = 8  # twins of each family on which candidates are judged
 _NUMBERS = ("ksg", "gcmi", "student-copula", "gaussian-mixture", "reduced-ksg")
-_LABELLED = ("ksg", "gcmi", "classifier", "reduced-ksg")
+_LABELLED = ("ksg", "gcmi", "classifier", "reduced-ksg")  # and trees
 _MIXED = ("ksg", "fitted-law")
 _CATEGORIES = ("grassberger", "chao-shen", "shrinkage")
 _PATIENT = ("infonce-anchor", "smile-5")  # asked where there is time
 _SECONDS = {"student-copula": 0.7, "gaussian-mixture": 0.8, "fitted-law": 1.0, "classifier": 0.1,
             **dict.fromkeys(_PATIENT, 9.0)}  # fmt: skip
+_WIDE = 50  # columns
 _CERTIFYING = 500  # steps of the critic of the certified limit
 _SHARE = 0.4  # of the time, for trying all families
 
@@ -99,6 +102,14 @@ class Tried:
     def biases(self) -> Floats:
         """Of every candidate at the nearest level, nats."""
         return (self.judged - self.truths[:, None]).mean(axis=0)
+
+    def surprised(self, said: Floats) -> bool:
+        """Whether a candidate says of the data [candidates] what it does not say of twins, wherever among the possible
+        levels these are: a second look at the likeness, by what is too slow to be asked of every twin."""
+        apart = np.abs(said - self.judged.mean(axis=0))
+        level = (self.possible[1] - self.possible[0]) / 4  # a standard deviation, about
+        spread = np.sqrt(self.judged.var(axis=0, ddof=1) * (1 + 1 / len(self.judged)) + level**2)
+        return bool((apart > quantile(len(self.judged) - 1, _SURPRISE) * spread).any())  # no value, no surprise
 
     @property
     def errors(self) -> Floats:
@@ -215,29 +226,31 @@ def advise(
     notes = list(whole.notes)
     if pairs.n < whole.n:
         notes.append(f"seconds = {seconds:g} allow twins of {pairs.n:,} of {whole.n:,} rows: the answer is of these.")
-    asked, observed = of_data(pairs)
+    asked, profile = observed(pairs)
     wider = _of_groups(pairs)
     say("estimates of the data")
     candidates = tuple(Candidate(one.name, one, _answer(one, pairs, generator)) for one in chosen)
-    left = _screened(pairs, first, asked, wider, generator, say)
+    left = _screened(pairs, first, wider, generator, say)
     made = {one.name: one for one in families(pairs, generator) if left is None or one.name in left}
     tried = []
     for family in made.values():
         say(f"twins: {family.name}")
-        tried.append(_tried(family, pairs.n, asked, observed, wider, more, generator))
+        tried.append(_tried(family, pairs.n, asked, profile, wider, more, generator))
     tried = _counted(tried)
     for place, one in enumerate(tried):
         if one.counts:
             say(f"estimators on twins: {one.name}")
             tried[place] = _judged(one, made[one.name], pairs, candidates, generator)
+    said = np.array([one.estimate.value for one in candidates])
+    tried = [replace(one, counts=not one.surprised(said)) if one.counts else one for one in tried]
     say("certified lower limit")
     certified = _answer(Certified(steps=_CERTIFYING), pairs, generator)
     verdict, estimate, reasons = _concluded(tried, pairs, certified)
     errors = _worst_errors(tried, candidates)
     best = candidates[int(np.argmin(errors))].name if verdict == ANSWERED else ""
     return Advice(
-        verdict, estimate, best, reasons, tuple(notes), candidates, tuple(tried), tuple(one.name for one in asked),
-        observed, certified, time.monotonic() - began,
+        verdict, estimate, best, reasons, tuple(notes), candidates, tuple(tried), tuple(asked.asked),
+        profile, certified, time.monotonic() - began,
     )  # fmt: skip
 
 
@@ -250,7 +263,9 @@ def _candidates(pairs: Pairs, methods: Sequence[Method | str] | None, seconds: f
     names = _MIXED if "mixed" in kinds else _LABELLED if "discrete" in kinds else _NUMBERS
     names = [name for name in names if name != "reduced-ksg" or max(pairs.x.dim, pairs.y.dim) > 1]
     longest = 0.2 * seconds / (3 * _JUDGED)  # of one estimate
-    return [as_method(name) for name in (*names, *_PATIENT) if _seconds_of(name, pairs) <= longest]
+    quick = [name for name in (*names, *_PATIENT) if name not in _SECONDS or _seconds_of(name, pairs) <= longest]
+    found = [as_method(name) for name in quick]
+    return [*found, Trees()] if "discrete" in kinds else found
 
 
 def _seconds_of(name: str, pairs: Pairs) -> float:
@@ -261,16 +276,14 @@ def _seconds_of(name: str, pairs: Pairs) -> float:
 
 def _seconds_of_profile(n: int, pairs: Pairs) -> float:
     """About what all statistics of n rows take on one thread."""
-    dim = pairs.x.dim + pairs.y.dim
-    return 0.03 + 1e-9 * n**2 * dim + 2e-6 * n * dim
+    dim = sum(min(side.dim, _WIDE) for side in (pairs.x, pairs.y))  # beyond it components are measured
+    return 0.02 + 1e-9 * n**2 * dim + 3e-6 * n * dim
 
 
 def _planned(pairs: Pairs, seconds: float, chosen: Sequence[Method]) -> tuple[int, int, int]:
     """Rows on which all families are tried, and those on which some are tried again, with how many twins of a level,
     within the time."""
     first, most = min(pairs.n, _SCREENED), pairs.n
-    while first > FEWEST and 10 * _LEVELS * _DRAWS * _seconds_of_profile(first, pairs) > _SHARE * seconds:
-        first = max(FEWEST, first // 2)
     judging = _EXPECTED * _JUDGED * sum(_seconds_of(one.name, pairs) for one in chosen)
     left = (1 - _SHARE) * seconds
     while most > first and _again(most, _MORE[0], pairs) + judging * most / pairs.n > left:
@@ -320,31 +333,29 @@ def _answer(method: Method, pairs: Pairs, generator: np.random.Generator) -> Est
         return undefined(str(error), n=pairs.n, method=method.name)
 
 
-def _screened(
-    pairs: Pairs, first: int, asked: Sequence[Statistic], wider: float, generator: np.random.Generator, say: Say
-) -> set[str] | None:
+def _screened(pairs: Pairs, first: int, wider: float, generator: np.random.Generator, say: Say) -> set[str] | None:
     """The names of families that may be like the data, from fewer rows; None where there are not many more."""
     if pairs.n <= first:
         return None
     some = _some(pairs, first, generator)
-    observed, found = profile(asked, some), set()
+    (asked, profile), found = observed(some), set()
     for family in families(some, generator):
         say(f"twins of {some.n:,} rows: {family.name}")
         tried = _first(family, asked, generator)
-        if tried and inversion.fitted(*tried, observed, wider).near(_KEPT):
+        if tried and inversion.fitted(*tried, profile, wider).near(_KEPT):
             found.add(family.name)
     return found
 
 
 def _first(
-    family: Family, asked: Sequence[Statistic], generator: np.random.Generator
+    family: Family, asked: Statistics, generator: np.random.Generator
 ) -> tuple[Floats, Floats] | None:  # fmt: skip
     levels = inversion.levels_of(family.least, family.reach, _LEVELS, _HIGHEST)
     return _drawn(family, levels, _DRAWS if len(levels) > 1 else _NULLS, asked, generator)
 
 
 def _drawn(
-    family: Family, levels: Iterable[float], count: int, asked: Sequence[Statistic], generator: np.random.Generator
+    family: Family, levels: Iterable[float], count: int, asked: Statistics, generator: np.random.Generator
 ) -> tuple[Floats, Floats] | None:
     """The levels [t] and profiles [t, statistics] of `count` twins at each of some levels, without those of which a
     statistic cannot be had."""
@@ -353,22 +364,27 @@ def _drawn(
         for _ in range(count):
             twin = family.draw(float(level), generator)
             try:
-                profiles.append(profile(asked, twin.pairs))
+                profiles.append(asked.of(twin.pairs))
             except ValueError:
                 continue
             truths.append(twin.truth)
-    return (np.array(truths), np.array(profiles)) if len(truths) > len(asked) + 4 else None
+    return (np.array(truths), np.array(profiles)) if len(truths) > len(asked.asked) + _FREE else None
 
 
 def _tried(
-    family: Family, n: int, asked: Sequence[Statistic], observed: Floats, wider: float, more: int,
+    family: Family,
+    n: int,
+    asked: Statistics,
+    profile: Floats,
+    wider: float,
+    more: int,
     generator: np.random.Generator,
 ) -> Tried | None:
     """A family at levels far apart, and again at finer ones about those that are possible."""
     drawn = _first(family, asked, generator)
     if drawn is None:
         return None
-    fit = inversion.fitted(*drawn, observed, wider)
+    fit = inversion.fitted(*drawn, profile, wider)
     for _ in range(_ROUNDS):
         if not fit.near(_KEPT) or family.reach - family.least < 1e-6:
             break
@@ -378,7 +394,7 @@ def _tried(
             break
         kept = (drawn[0] >= levels[0] - 1e-9) & (drawn[0] <= levels[-1] + 1e-9)
         drawn = tuple(np.concatenate([old[kept], new]) for old, new in zip(drawn, finer))
-        fit = inversion.fitted(*drawn, observed, wider)
+        fit = inversion.fitted(*drawn, profile, wider)
         possible, ends = fit.possible(), (fit.levels[0], fit.levels[-1])
         runs_on = possible[0] == ends[0] > family.least + 1e-3, possible[-1] == ends[1] < family.reach - 1e-3
         if not any(runs_on):
@@ -429,11 +445,18 @@ def _concluded(
     """The verdict, the answer over all families that count, and why there is none."""
     counted, n = [one for one in tried if one.counts], pairs.n
     none = undefined("refused", n=n, method="twins")
+    if not tried:
+        return REFUSED, none, (
+            "no twin could be asked what the data were asked.", "Fewer categories or columns may help.",
+        )  # fmt: skip
     if not counted:
         nearest = min(tried, key=lambda one: one.fit.distance / one.fit.limit)
+        why = f"T² = {nearest.fit.distance:.0f} where {nearest.fit.limit:.0f} is the limit"
+        if nearest.fit.like:
+            why = "but an estimator says of the data what it does not say of these twins"
         return REFUSED, none, (
-            f"no twin of the data behaves as they do, so no estimator can be judged on one; the nearest are {nearest.name}, "
-            f"T² = {nearest.fit.distance:.0f} where {nearest.fit.limit:.0f} is the limit.",
+            "no twin of the data behaves as they do, so no estimator can be judged on one; the nearest are "
+            f"{nearest.name}, {why}.",
             "Fewer or other columns may help: what carries the dependence, not bent with idle ones.",
         )  # fmt: skip
     low, high = min(one.possible[0] for one in counted), max(one.possible[1] for one in counted)

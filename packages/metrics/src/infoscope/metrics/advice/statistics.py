@@ -7,7 +7,7 @@ different ways on different laws.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,59 +16,75 @@ from numpy.typing import NDArray
 from infoscope.estimators.arrays.categories import ChaoShen, Grassberger, PlugIn
 from infoscope.estimators.arrays.gaussian import Gcmi
 from infoscope.estimators.arrays.neighbours import Ksg
-from infoscope.estimators.arrays.protocol import Pairs
+from infoscope.estimators.arrays.protocol import Method, Pairs
 from infoscope.estimators.variables import Variable
-from infoscope.metrics.advice.twins import is_wide, numbers_of
+from infoscope.metrics.advice.twins import is_wide, narrowed
 
 Floats = NDArray[np.float64]
 Ask = Callable[[Pairs], float]
+Numbers = Callable[[Variable], Floats]
 _NEIGHBOURS = (2, 5, 20)
-_FEW_COLUMNS = 3
+_LARGEST = 0.9999  # a canonical correlation
 
 
 @dataclass(frozen=True)
-class Statistic:
-    """A figure of pairs: its name, and the function that gives it, nats."""
+class Statistics:
+    """Figures of pairs, nats, by name.
 
-    name: str
-    ask: Ask
+    asked     name -> what is asked of pairs that were prepared
+    prepared  what is done to pairs first, once for all figures
+    """
+
+    asked: Mapping[str, Ask]
+    prepared: Callable[[Pairs], Pairs]
+
+    def of(self, pairs: Pairs) -> Floats:
+        """All figures [statistics]. ValueError where one cannot be had."""
+        pairs = self.prepared(pairs)
+        return np.array([ask(pairs) for ask in self.asked.values()])
 
 
-def observed(pairs: Pairs) -> tuple[tuple[Statistic, ...], Floats]:
+def observed(pairs: Pairs) -> tuple[Statistics, Floats]:
     """The statistics that pairs of these types and this width have, and what these give of them [statistics], nats."""
-    asked, values = [], []
-    for one in _for(pairs):
+    found, values = _for(pairs), {}
+    prepared = found.prepared(pairs)
+    for name, ask in found.asked.items():
         with contextlib.suppress(ValueError):  # a label of few rows has no normal law, and the like
-            values.append(one.ask(pairs))
-            asked.append(one)
-    return tuple(asked), np.array(values)
+            values[name] = ask(prepared)
+    return replace(found, asked={name: found.asked[name] for name in values}), np.array(list(values.values()))
 
 
-def _for(pairs: Pairs) -> tuple[Statistic, ...]:
+def _for(pairs: Pairs) -> Statistics:
     kinds = pairs.x.kind, pairs.y.kind
     if kinds == ("discrete", "discrete"):
-        methods = (PlugIn(), Grassberger(), ChaoShen())
-        return tuple(Statistic(one.name, _of(one)) for one in methods)
-    wide = is_wide(pairs.x) or is_wide(pairs.y)
-    margins = "auto" if wide else "rank"  # so that no monotone map of a column changes the answer
-    found = [Statistic(f"ksg, k = {k}", _of(Ksg(k=k, margins=margins))) for k in _NEIGHBOURS]
+        return Statistics({one.name: _of(one) for one in (PlugIn(), Grassberger(), ChaoShen())}, lambda same: same)
+    maps = [_in_place(side) for side in (pairs.x, pairs.y)]
+    asked = {f"ksg, k = {k}": _of(Ksg(k=k, margins="given")) for k in _NEIGHBOURS}
     if "mixed" in kinds:
-        return (*found, *_of_parts(pairs))
-    if wide:
-        found += [Statistic(f"ksg, k = {k}, of components", _of(Ksg(k=k), _narrow)) for k in _NEIGHBOURS]
-    found.append(Statistic("gcmi" + ", of components" * wide, _of(Gcmi(), _narrow if wide else None)))
-    found.append(Statistic("gcmi of sizes", _of(Gcmi(), _sizes)))
-    if "discrete" not in kinds and max(pairs.x.dim, pairs.y.dim) > 1:
-        found.append(Statistic("gcmi of lengths", _of(Gcmi(), _lengths)))
-    return tuple(found)
+        if pairs.x.dim and pairs.y.dim:
+            asked["gcmi of the numbers"] = _of(Gcmi(), _numbers_alone)
+        asked["ksg of the categories"] = _of(Ksg(k=5), _categories_alone)
+    else:
+        asked |= {"gcmi": _of(Gcmi()), "gcmi of sizes": _of(Gcmi(), _changed(np.abs))}
+        if "discrete" in kinds:
+            asked["canonical correlations with labels"] = _canonical
+        elif max(pairs.x.dim, pairs.y.dim) > 1:
+            asked["gcmi of lengths"] = _of(Gcmi(), _changed(lambda columns: (columns**2).sum(axis=1)[:, None]))
+    if is_wide(pairs.x) or is_wide(pairs.y):
+        asked = {f"{name}, of components": ask for name, ask in asked.items()}
+    return Statistics(asked, lambda both: replace(both, x=maps[0](both.x), y=maps[1](both.y)))
 
 
-def profile(asked: Sequence[Statistic], pairs: Pairs) -> Floats:
-    """All figures of pairs [statistics], nats. ValueError where one cannot be had."""
-    return np.array([one.ask(pairs) for one in asked])
+def _in_place(side: Variable) -> Callable[[Variable], Variable]:
+    """(variable of these columns) -> the same with normal scores, or components, in the place of numbers: no monotone
+    map of a column changes the answer."""
+    if not side.dim:
+        return lambda other: other
+    numbers = narrowed(side)
+    return lambda other: replace(other, continuous=numbers(other))
 
 
-def _of(method: object, changed: Callable[[Variable], Variable] | None = None) -> Ask:
+def _of(method: Method, changed: Callable[[Variable], Variable] | None = None) -> Ask:
     def ask(pairs: Pairs) -> float:
         if changed is not None:
             pairs = replace(pairs, x=changed(pairs.x), y=changed(pairs.y))
@@ -77,31 +93,23 @@ def _of(method: object, changed: Callable[[Variable], Variable] | None = None) -
     return ask
 
 
-def _of_parts(pairs: Pairs) -> list[Statistic]:
-    """Of sides that hold both: their numbers alone, and their categories alone."""
-    found = []
-    if pairs.x.dim and pairs.y.dim:
-        found.append(Statistic("gcmi of the numbers", _of(Gcmi(), lambda side: Variable(side.continuous, None, 1))))
-
-    def categories(side: Variable) -> Variable:
-        if side.codes is None:
-            return side
-        return Variable(np.empty((side.n, 0)), side.codes, side.categories)
-
-    found.append(Statistic("ksg of the categories", _of(Ksg(k=5), categories)))
-    return found
+def _changed(then: Callable[[Floats], Floats]) -> Callable[[Variable], Variable]:
+    """How far columns are from their middle, or rows from the centre, whichever way; labels as they are."""
+    return lambda side: replace(side, continuous=then(side.continuous)) if side.dim else side
 
 
-def _narrow(side: Variable) -> Variable:
-    return Variable(numbers_of(side), None, 1) if side.dim and is_wide(side) else side
+def _numbers_alone(side: Variable) -> Variable:
+    return Variable(side.continuous, None, 1)
 
 
-def _sizes(side: Variable) -> Variable:
-    """How far columns are from their middle, whichever way; labels as they are."""
-    return side if not side.dim else Variable(np.abs(numbers_of(side)), None, 1)
+def _categories_alone(side: Variable) -> Variable:
+    return side if side.codes is None else Variable(np.empty((side.n, 0)), side.codes, side.categories)
 
 
-def _lengths(side: Variable) -> Variable:
-    """How far rows are from the centre."""
-    columns = numbers_of(side)
-    return Variable((columns**2).sum(axis=1)[:, None], None, 1)
+def _canonical(pairs: Pairs) -> float:
+    """-1/2 sum log(1 - correlation²) of the canonical correlations of numbers with labels as columns of 0 and 1."""
+    side, codes = (pairs.x, pairs.y.codes) if pairs.x.dim else (pairs.y, pairs.x.codes)
+    labels = np.eye(int(codes.max()) + 1)[codes][:, 1:]
+    columns = [np.linalg.qr(one - one.mean(axis=0))[0] for one in (side.continuous, labels)]
+    found = np.linalg.svd(columns[0].T @ columns[1], compute_uv=False)
+    return float(-0.5 * np.log1p(-(np.minimum(found, _LARGEST) ** 2)).sum())

@@ -5,7 +5,8 @@ size sees a bias that does not move. Of each family a twin can be drawn at any l
 
 null     x and y put together at random: both margins are the data's own, I = 0
 scores   a score of x and a score of y, ranked to normal, are coupled with a correlation, and the data's own rows are
-         put together by their ranks: X - a(X) - b(Y) - Y, so that I = -1/2 log(1 - correlation²)
+         put together by their ranks: X - a(X) - b(Y) - Y, so that I = -1/2 log(1 - correlation²); where scores have
+         ties, what is left of it between their values
 cells    cells of x and of y (clusters, or the labels themselves) are coupled by a power of how often they met in the
          data: X - A - B - Y, so that I = I(A; B) of the coupling
 labels   labels are drawn anew, by a power of the odds that a classifier of other rows gives them: X - odds(X) - Y, so
@@ -31,20 +32,19 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import digamma, entr, gammaln, logsumexp, softmax
+from scipy.special import digamma, entr, gammaln, logsumexp, ndtr, ndtri, softmax
 from sklearn.cluster import KMeans
-from sklearn.ensemble import RandomForestClassifier
 
 from infoscope.estimators import laws
 from infoscope.estimators.arrays.protocol import Pairs
-from infoscope.estimators.families.protocol import Family as Classifiers
 from infoscope.estimators.families.registry import as_family
-from infoscope.estimators.families.scikit import Sklearn
 from infoscope.estimators.laws import mixture, student
 from infoscope.estimators.variables import Variable
+from infoscope.metrics.advice.odds import forest, held_out_odds
 
 Floats, Rows = NDArray[np.float64], NDArray[np.intp]
-_CELLS = (2, 4, 8)  # clusters of a side
+_CELLS, _ROWS_OF_CELL = (2, 4, 8, 16), 3  # clusters of a side, and rows of a pair of them at least
+_VALUES, _NODES, _FAR = 128, 8, 8.5  # of a score that has ties, nodes between two of them, and the farthest
 _LARGEST_POWER = 64.0  # of the counts of cells
 _FITS_OF_MARGINS, _NEAR_MARGINS = 100, 1e-6
 _SWEEPS = 40  # exchanges of partners, each of all rows, of which most have a likely one from the start
@@ -54,13 +54,12 @@ _DRAWS = 20_000  # of Monte Carlo truths
 _DEGREES = (0.3, 60.0)  # of freedom, at which twins have most and least
 _FOLDS = 5  # of rows, whose odds are those of a classifier of the others
 _LARGEST_ODDS = 32.0  # a power of the odds
-_LEAST_SHARE = 1e-3  # of a label at a row
 _FITS_OF_SHARES, _NEAR = 50, 1e-3  # of a label's share, relative
 _SMALLEST_POWER, _POWERS = 0.02, 40  # at which information is known
 _WIDTHS = tuple(np.geomspace(0.05, 1.0, 13)[:-1])  # of the components of a mixture, times their own
 _FEW_ROWS = 20  # for each column: below it a side is seen through its leading principal components
 _COMPONENTS = 8
-_TIED = 0.05  # rows that share their score with another, at most: labels are no scores
+_TIED = 0.05  # of the rows share their value with another: beyond it columns or scores have ties
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,8 +128,8 @@ def _by_shuffled_group(groups: Rows, generator: np.random.Generator) -> Rows:
 class Scores:
     """Two scores, one of each side, coupled as normal variables.
 
-    a, b  scores of the rows [n]; equal ones are put in random order, which can only lose information
-    kept  the correlation that their normal scores have in the data
+    a, b  scores of the rows [n]. Equal ones are put in random order; what twins hold is then what is left of a normal
+          coupling when only the intervals between values are seen, by quadrature
     """
 
     pairs: Pairs
@@ -138,23 +137,54 @@ class Scores:
     b: Floats
     name: str
     least: ClassVar[float] = 0.0
-    reach: ClassVar[float] = -0.5 * math.log1p(-(_LARGEST**2))
 
     @property
     def kept(self) -> float:
+        """The correlation that their normal scores have in the data."""
         return float(np.corrcoef(_normal(self.a), _normal(self.b))[0, 1])
 
+    @cached_property
+    def _correlations(self) -> _Powers:
+        """The size of the correlation in the place of a power."""
+        if max(map(_tied, (self.a, self.b))) <= _TIED:
+            return _Powers(np.array, lambda size: -0.5 * math.log1p(-(float(size) ** 2)), _LARGEST)
+        cuts = [_cuts(score) for score in (self.a, self.b)]
+        sign = math.copysign(1.0, self.kept)
+        return _Powers(lambda size: _between(*cuts, sign * size), information, _LARGEST)
+
+    @property
+    def reach(self) -> float:
+        return self._correlations.reach
+
     def draw(self, nats: float, generator: np.random.Generator) -> Twin:
-        nats = min(max(nats, 0.0), self.reach)
-        size = math.sqrt(-math.expm1(-2 * nats))
+        size, _, nats = self._correlations.at(nats)
         correlation = math.copysign(size, self.kept)
         n = self.pairs.n
         u = generator.normal(size=n)
         v = correlation * u + math.sqrt(1 - correlation**2) * generator.normal(size=n)
         partner = np.empty(n, np.intp)
         partner[_order(self.a, generator)[_ranks(u)]] = _order(self.b, generator)[_ranks(v)]
-        kept = abs(self.kept)
-        return Twin(_together(self.pairs, partner), nats, 0.0, self.name, kept / size if size else math.nan, partner)
+        likeness = abs(self.kept) / size if size else math.nan
+        return Twin(_together(self.pairs, partner), nats, 0.0, self.name, likeness, partner)
+
+
+def _cuts(score: Floats) -> Floats:
+    """The normal quantiles between which the values of a score lie; of many values those of even shares."""
+    _, counts = np.unique(score, return_counts=True)
+    if len(counts) > _VALUES:
+        return ndtri(np.linspace(0.0, 1.0, _VALUES + 1))
+    return ndtri(np.concatenate([[0.0], np.cumsum(counts) / len(score)]).clip(0.0, 1.0))
+
+
+def _between(a: Floats, b: Floats, correlation: float) -> Floats:
+    """Shares [cuts of a - 1, cuts of b - 1] of a normal law between cuts, by Gauss-Legendre nodes in each of a's."""
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    ends = np.clip(a, -_FAR, _FAR)
+    half = np.diff(ends)[:, None] / 2
+    u = (ends[:-1, None] + half) + half * nodes
+    below = ndtr((b - correlation * u[..., None]) / math.sqrt(1 - correlation**2))
+    shares = np.einsum("iq,iqj->ij", half * weights * np.exp(-0.5 * u**2), np.diff(below, axis=2))
+    return shares / shares.sum()
 
 
 def _order(score: Floats, generator: np.random.Generator) -> Rows:
@@ -178,7 +208,7 @@ class _Powers:
     def __init__(self, shares: Callable[[float], Floats], information: Callable[[Floats], float], largest: float):
         self._shares, self._information = shares, information
         self._grid = np.concatenate([[0.0], np.geomspace(_SMALLEST_POWER, largest, _POWERS)])
-        self._nats = np.maximum.accumulate([information(shares(power)) for power in self._grid])
+        self._nats = np.maximum.accumulate([self._information(shares(power)) for power in self._grid])
         self._known: dict[float, tuple[float, Floats, float]] = {}
 
     @property
@@ -198,13 +228,15 @@ class _Powers:
 class Cells:
     """Cells of both sides, coupled by a power of their counts in the data.
 
-    a, b  the cell of every row, int [n], from 0 on
+    a, b   the cell of every row, int [n], from 0 on
+    added  rows of cells that were met more often than by chance are added to independent ones instead
     """
 
     pairs: Pairs
     a: Rows
     b: Rows
     name: str
+    added: bool = False
     least: ClassVar[float] = 0.0
 
     @cached_property
@@ -216,6 +248,10 @@ class Cells:
     def shares(self, power: float) -> Floats:
         """The joint shares [cells of x, cells of y] at a power of the counts, with the data's own margins."""
         rows, columns = (self._counts.sum(axis=axis) / self.pairs.n for axis in (1, 0))
+        if self.added:
+            expected = self.pairs.n * np.outer(rows, columns)
+            beyond = np.maximum(self._counts - expected - np.sqrt(expected), 0.0)
+            return _fitted_to_margins(np.log1p(power * beyond / expected), rows, columns)
         # half a row more in every cell: what was not seen may be
         logs = np.log(self._counts + 0.5) - np.log(rows)[:, None] - np.log(columns)
         return _fitted_to_margins(power * logs, rows, columns)
@@ -551,89 +587,89 @@ class Mixture:
 
 
 def families(pairs: Pairs, generator: np.random.Generator) -> tuple[Family, ...]:
-    """All that can be made of these pairs: a null always; of numbers scores, latent twins, Student laws and mixtures;
-    labels that are drawn anew where one side is labels; cells."""
+    """All that can be made of these pairs: a null and cells always; of numbers scores and, unless values repeat or columns
+    are too many, latent twins, Student laws and mixtures; labels that are drawn anew where one side is labels."""
     found: list[Family] = [Null(pairs)]
     kinds = pairs.x.kind, pairs.y.kind
+    drawn_anew = not any(is_wide(side) or has_ties(side) for side in (pairs.x, pairs.y))
     if kinds == ("continuous", "continuous"):
         found += scores(pairs, generator)
-        if not any(map(is_wide, (pairs.x, pairs.y))):
+        if drawn_anew:
             found += [Latent(pairs), Student(pairs), StudentDegrees(pairs)]
     if "discrete" in kinds and kinds != ("discrete", "discrete"):
         found += labels(pairs, generator)
     found += cells(pairs, generator)
-    if kinds != ("discrete", "discrete") and not any(map(is_wide, (pairs.x, pairs.y))):
+    if kinds != ("discrete", "discrete") and drawn_anew:
         found.append(Mixture(pairs, laws.fit((pairs.x, pairs.y), generator)))
     return tuple(found)
 
 
 def labels(pairs: Pairs, generator: np.random.Generator) -> list[Labels]:
     """Labels drawn by the odds of linear classifiers and of trees."""
-    seen, side = (pairs.x, pairs.y) if pairs.y.kind == "discrete" else (pairs.y, pairs.x)
-    block = seen.rank_normal().continuous
-    if seen.codes is not None:
-        block = np.hstack([block, np.eye(seen.categories)[seen.codes]])
-    forest = RandomForestClassifier(100, min_samples_leaf=5, max_features=0.3)
-    asked = {"logistic": as_family("logistic"), "trees": Sklearn(forest, title="trees")}
-    folds = pairs.folds(_FOLDS, generator)
-    return [Labels(pairs, _held_out_odds(one, block, side, folds, generator), f"labels: {name}")
-            for name, one in asked.items()]  # fmt: skip
-
-
-def _held_out_odds(
-    family: Classifiers, block: Floats, side: Variable, folds: Rows, generator: np.random.Generator
-) -> Floats:
-    """log p(label | row) - log p(label) [n, labels], of classifiers of the other folds."""
-    prior = np.bincount(side.codes) / side.n
-    odds = np.empty((side.n, side.categories))
-    for fold in range(_FOLDS):
-        train, test = folds != fold, folds == fold
-        fitted = family.fit(block[train], side.codes[train], side.categories, generator=generator)
-        shares = np.exp(fitted.log_probabilities(block[test]))
-        odds[test] = np.log((1 - _LEAST_SHARE) * shares / prior + _LEAST_SHARE)
-    return odds
+    asked = {"logistic": as_family("logistic"), "trees": forest(pairs)}
+    return [
+        Labels(pairs, held_out_odds(family, pairs, _FOLDS, generator), f"labels: {name}")
+        for name, family in asked.items()
+    ]
 
 
 def scores(pairs: Pairs, generator: np.random.Generator) -> list[Scores]:
     """Pairs of scores of numbers: the first canonical variates of normal columns, the lengths of whitened rows, and
     random directions."""
-    white = [_whitened(numbers_of(side)) for side in (pairs.x, pairs.y)]
+    white = [_whitened(_numbers_of(side)) for side in (pairs.x, pairs.y)]
     left, _, right = np.linalg.svd(white[0].T @ white[1])
     found = [Scores(pairs, white[0] @ left[:, 0], white[1] @ right[0], "scores: canonical variates")]
     if min(side.shape[1] for side in white) > 1:
         found.append(Scores(pairs, *((side**2).sum(axis=1) for side in white), "scores: lengths"))
         ways = [side @ generator.normal(size=side.shape[1]) for side in white]
         found.append(Scores(pairs, *ways, "scores: random directions"))
-    return [one for one in found if max(map(_tied, (one.a, one.b))) <= _TIED]
+    return found
 
 
 def is_wide(side: Variable) -> bool:
     return side.dim * _FEW_ROWS > side.n
 
 
-def numbers_of(side: Variable) -> Floats:
-    """The numbers of a side as normal scores [n, d]; of wide ones the leading principal components, as they are."""
+def has_ties(side: Variable) -> bool:
+    """Whether a column repeats values: twins that are drawn anew would hold less than they say, for their numbers are
+    put on the values of the data."""
+    return any(_tied(column) > _TIED for column in side.continuous.T)
+
+
+def narrowed(side: Variable) -> Callable[[Variable], Floats]:
+    """(variable of these columns) -> its numbers as normal scores [n, d]; of wide ones the leading principal components
+    of this side, as they are."""
     if not is_wide(side):
-        return side.rank_normal().continuous
-    centred = side.continuous - side.continuous.mean(axis=0)
-    left, values, _ = np.linalg.svd(centred, full_matrices=False)
-    return left[:, :_COMPONENTS] * values[:_COMPONENTS]
+        return lambda other: other.rank_normal().continuous
+    centre = side.continuous.mean(axis=0)
+    _, _, axes = np.linalg.svd(side.continuous - centre, full_matrices=False)
+    return lambda other: (other.continuous - centre) @ axes[:_COMPONENTS].T
+
+
+def _numbers_of(side: Variable) -> Floats:
+    return narrowed(side)(side)
 
 
 def cells(pairs: Pairs, generator: np.random.Generator) -> list[Cells]:
-    """Clusters of either side, 2, 4 and 8 of them; a side of categories is its own cells."""
+    """Clusters of either side, 2 to 16 of them as rows allow; a side of categories is its own cells."""
     found = []
     for count in _CELLS:
+        if count > 2 and _ROWS_OF_CELL * count**2 > pairs.n:
+            break
         a, b = (_cells_of(side, count, generator) for side in (pairs.x, pairs.y))
         found.append(Cells(pairs, a, b, f"cells: {int(a.max()) + 1} x {int(b.max()) + 1}"))
     of_name = {one.name: one for one in found}  # categories on both sides have the same cells at every count
+    if pairs.x.kind == pairs.y.kind == "discrete":
+        name = f"cells, added: {pairs.x.categories} x {pairs.y.categories}"
+        of_name[name] = Cells(pairs, pairs.x.codes, pairs.y.codes, name, added=True)
     return list(of_name.values())
 
 
 def _cells_of(side: Variable, count: int, generator: np.random.Generator) -> Rows:
     if not side.dim:
         return side.codes
-    white = numbers_of(side) / numbers_of(side).std() if is_wide(side) else _whitened(numbers_of(side))
+    columns = _numbers_of(side)
+    white = columns / columns.std() if is_wide(side) else _whitened(columns)
     if side.codes is not None:
         white = np.hstack([white, np.eye(side.categories)[side.codes]])
     seed = int(generator.integers(2**31))
