@@ -84,7 +84,7 @@ def twins(advice: Advice) -> Result:
     caption = (
         "Twins of the data by family. T²: Hotelling's, between the figures "
         f"({', '.join(advice.asked)}) of the data and those of twins at the nearest level; beyond the limit (99 %) the "
-        "data are like no twin of the family, and it has no say. Possible: levels at which twins behave as the data do, "
+        "data are like no twin of the family, and it has no say. Possible: levels at which twins are like the data, "
         "95 %. Told apart: rows of which trees say rightly whether they are the data's or a twin's, half is chance. "
         "Farthest figure: that in which data and nearest twins differ most."
     )
@@ -107,8 +107,8 @@ def sentence(advice: Advice) -> str:
         return str(advice)
     best, found = advice.table.iloc[0], advice.estimate.bits
     return (
-        f"x and y share {found.value:.3f} bits, between {found.low:.3f} and {found.high:.3f} at 95 %, as far as twins of "
-        f"these {advice.estimate.n:,} rows tell. Of {len(advice.candidates)} estimators use {advice.chosen}: it says "
+        f"x and y share {found.value:.3f} bits, {found.low:.3f} to {found.high:.3f} at 95 %, as far as twins of these "
+        f"{advice.estimate.n:,} rows tell. Of {len(advice.candidates)} estimators use {advice.chosen}: it says "
         f"{best['estimate'] / NATS_PER_BIT:.3f} bits, and is off by {best['error'] / NATS_PER_BIT:.3f} on twins."
     )
 
@@ -158,10 +158,9 @@ def main(words: Sequence[str] | None = None) -> int:
     given = _arguments(words)
     try:
         data, pairs = given_data(given)
-        advice = advise(
-            pairs.x, pairs.y, data.groups, _seconds(given.within), [as_method(one) for one in listed(given.methods)] or None,
-            np.random.default_rng(given.seed), lambda text: print(text, file=sys.stderr, flush=True),
-        )  # fmt: skip
+        chosen = [as_method(one) for one in listed(given.methods)] or None
+        generator = np.random.default_rng(given.seed)
+        advice = advise(pairs.x, pairs.y, data.groups, _seconds(given.within), chosen, generator, _say)
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return BAD_INPUT
@@ -179,6 +178,10 @@ def main(words: Sequence[str] | None = None) -> int:
     more = {"verdict": advice.verdict, "chosen": advice.chosen, "within": given.within, "answer": said}
     record(EXPERIMENT, data, pairs, given, more, _metrics(advice, results[0]), results, paths)
     return 0
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def _metrics(advice: Advice, result: Result) -> dict[str, float]:

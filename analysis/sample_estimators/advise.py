@@ -97,7 +97,7 @@ def _verdicts(laws: pd.DataFrame, runs: pd.DataFrame, made: str, left_out: list[
             "answered": f"{row.answered} of {row.sets}",
             "nothing found": _count(row.nothing),
             "refused": _count(row.refused),
-            "of these hopeless": f"{int(row.hopeless)} of {int(row.nothing + row.refused)}" if row.hopeless >= 0 else "",
+            "of these hopeless": _of(row.hopeless, row.nothing + row.refused),
             "reliable but wrong": share(1 - row.covered / row.answered, row.answered) if row.answered else "no answer",
             "width": _number(row.width),
             "RMSE": _number(row.rmse),
@@ -113,7 +113,7 @@ def _verdicts(laws: pd.DataFrame, runs: pd.DataFrame, made: str, left_out: list[
         "without an answer on which no candidate was within .1 nats or 25 % of the truth. RMSE: of the answer, of the "
         "estimator that was chosen, and of the candidate that is best on each law in hindsight, over data sets that "
         "were answered, root of the mean over laws; width: of the interval, median over laws. Always: one who takes "
-        "that estimator whatever the data and believes its interval; its RMSE is over the data sets that were answered.",
+        "that estimator whatever the data and believes its interval; its RMSE is over data sets that were answered.",
         made,
         *left_out,
     ]
@@ -122,6 +122,10 @@ def _verdicts(laws: pd.DataFrame, runs: pd.DataFrame, made: str, left_out: list[
 
 def _count(value: float) -> str:
     return f"{int(value)}" if math.isfinite(value) else ""
+
+
+def _of(count: float, whole: float) -> str:
+    return f"{int(count)} of {int(whole)}" if math.isfinite(whole) else ""
 
 
 def _number(value: float) -> str:

@@ -4,7 +4,8 @@
 process of its own: a wrong word is answered before torch, MLflow and Ray are loaded, which takes seconds.
 
 `infoscope make` does what make was asked. It finds the target in the environment, in TASK, and what a person gave in
-PROFILE, SET, ARGS, PORT and what `make measure` and `make advise` take: neither make nor a shell has read them as a program.
+PROFILE, SET, ARGS, PORT and what `make measure` and `make advise` take: neither make nor a shell has read them as a
+program.
 """
 
 from __future__ import annotations

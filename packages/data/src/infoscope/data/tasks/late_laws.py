@@ -78,7 +78,7 @@ def lobes() -> Case:
 
 
 def waiting_times(pairs: int = 3, idle: int = 3) -> Case:
-    """y = x + noise for some columns, all exponential: I is Euler's constant for each; further columns of x are idle."""
+    """y = x + noise for some columns, all exponential: I is Euler's constant for each; others of x are idle."""
 
     def sample(n: int, g: Generator) -> Pair:
         x = g.exponential(size=(n, pairs + idle))

@@ -468,7 +468,7 @@ def _concluded(
         )  # fmt: skip
     if math.isfinite(certified.low) and certified.low > high:
         return REFUSED, none, (
-            f"a critic on unseen rows certifies at least {certified.low:.3f} nats, and twins that behave as the data do "
+            f"a critic on unseen rows certifies at least {certified.low:.3f} nats, and twins that are like the data "
             f"hold {spans}: there is more than twins can show.",
         )  # fmt: skip
     weights = np.exp([-0.5 * (one.fit.distance - min(each.fit.distance for each in counted)) for one in counted])

@@ -1,10 +1,10 @@
 """At which levels of information would twins of a family behave as the data do?
 
-Figures of the data are set beside those of twins at known levels. Their means are a curve of the level, their covariance
-is that of twins about it. Hotelling's T² says how far the data are from any level: at the nearest it says whether the
-data could be one of these twins at all, and by how much it rises about that, which levels are possible. This is the
-inversion of a test, and indirect inference (Gouriéroux, Monfort & Renault 1993) with estimators as the auxiliary model:
-a bias that does not move with the sample size is seen, because twins share it.
+Figures of the data are set beside those of twins at known levels. Their means are a curve of the level, their
+covariance is that of twins about it. Hotelling's T² says how far the data are from any level: at the nearest it says
+whether the data could be one of these twins at all, and by how much it rises about that, which levels are possible.
+This is the inversion of a test, and indirect inference (Gouriéroux, Monfort & Renault 1993) with estimators as the
+auxiliary model: a bias that does not move with the sample size is seen, because twins share it.
 """
 
 from __future__ import annotations

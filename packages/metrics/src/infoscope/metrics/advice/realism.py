@@ -30,8 +30,8 @@ def told_apart(pairs: Pairs, twin: Twin, generator: np.random.Generator) -> Esti
         again = twin.pairs.x.take(other), twin.pairs.y.take(other)
     else:
         again = tuple(
-            with_margins(mine_of.take(other), drawn.continuous[other], None if drawn.codes is None else drawn.codes[other])
-            for mine_of, drawn in ((pairs.x, twin.pairs.x), (pairs.y, twin.pairs.y))
+            with_margins(own.take(other), drawn.continuous[other], None if drawn.codes is None else drawn.codes[other])
+            for own, drawn in ((pairs.x, twin.pairs.x), (pairs.y, twin.pairs.y))
         )  # fmt: skip
     count = min(len(mine), len(other), _MOST)
     if count < _FEWEST:

@@ -144,27 +144,31 @@ class Scores:
         return float(np.corrcoef(_normal(self.a), _normal(self.b))[0, 1])
 
     @cached_property
-    def _correlations(self) -> _Powers:
-        """The size of the correlation in the place of a power."""
+    def _couplings(self) -> _Powers:
+        """The information of the normal variables in the place of a power."""
+        grid = np.linspace(0.0, -0.5 * math.log1p(-(_LARGEST**2)), _POWERS)
         if max(map(_tied, (self.a, self.b))) <= _TIED:
-            return _Powers(np.array, lambda size: -0.5 * math.log1p(-(float(size) ** 2)), _LARGEST)
+            return _Powers(np.array, float, grid)
         cuts = [_cuts(score) for score in (self.a, self.b)]
-        sign = math.copysign(1.0, self.kept)
-        return _Powers(lambda size: _between(*cuts, sign * size), information, _LARGEST)
+        return _Powers(lambda nats: _between(*cuts, self._correlation(nats)), information, grid)
+
+    def _correlation(self, nats: float) -> float:
+        """Of normal variables that hold this, with the sign that it has in the data."""
+        return math.copysign(math.sqrt(-math.expm1(-2 * nats)), self.kept)
 
     @property
     def reach(self) -> float:
-        return self._correlations.reach
+        return self._couplings.reach
 
     def draw(self, nats: float, generator: np.random.Generator) -> Twin:
-        size, _, nats = self._correlations.at(nats)
-        correlation = math.copysign(size, self.kept)
+        coupled, _, nats = self._couplings.at(nats)
+        correlation = self._correlation(coupled)
         n = self.pairs.n
         u = generator.normal(size=n)
         v = correlation * u + math.sqrt(1 - correlation**2) * generator.normal(size=n)
         partner = np.empty(n, np.intp)
         partner[_order(self.a, generator)[_ranks(u)]] = _order(self.b, generator)[_ranks(v)]
-        likeness = abs(self.kept) / size if size else math.nan
+        likeness = self.kept / correlation if correlation else math.nan
         return Twin(_together(self.pairs, partner), nats, 0.0, self.name, likeness, partner)
 
 
@@ -202,12 +206,12 @@ class _Powers:
     """Shares by their power and the information of each, found once for every level that is asked about.
 
     shares       power -> shares
-    information  shares -> nats, which rises with the power up to `largest`
+    information  shares -> nats, which rises with the power
+    grid         of powers, from 0 on, between which the power of a level is interpolated
     """
 
-    def __init__(self, shares: Callable[[float], Floats], information: Callable[[Floats], float], largest: float):
-        self._shares, self._information = shares, information
-        self._grid = np.concatenate([[0.0], np.geomspace(_SMALLEST_POWER, largest, _POWERS)])
+    def __init__(self, shares: Callable[[float], Floats], information: Callable[[Floats], float], grid: Floats):
+        self._shares, self._information, self._grid = shares, information, grid
         self._nats = np.maximum.accumulate([self._information(shares(power)) for power in self._grid])
         self._known: dict[float, tuple[float, Floats, float]] = {}
 
@@ -222,6 +226,10 @@ class _Powers:
             shares = self._shares(power)
             self._known[nats] = power, shares, self._information(shares)
         return self._known[nats]
+
+
+def _powers(largest: float) -> Floats:
+    return np.concatenate([[0.0], np.geomspace(_SMALLEST_POWER, largest, _POWERS)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +270,7 @@ class Cells:
 
     @cached_property
     def _powers(self) -> _Powers:
-        return _Powers(self.shares, information, _LARGEST_POWER)
+        return _Powers(self.shares, information, _powers(_LARGEST_POWER))
 
     def draw(self, nats: float, generator: np.random.Generator) -> Twin:
         power, shares, nats = self._powers.at(nats)
@@ -498,7 +506,7 @@ class Labels:
 
     @cached_property
     def _powers(self) -> _Powers:
-        return _Powers(self.shares, _of_rows, _LARGEST_ODDS)
+        return _Powers(self.shares, _of_rows, _powers(_LARGEST_ODDS))
 
     def draw(self, nats: float, generator: np.random.Generator) -> Twin:
         power, shares, nats = self._powers.at(nats)
@@ -587,8 +595,9 @@ class Mixture:
 
 
 def families(pairs: Pairs, generator: np.random.Generator) -> tuple[Family, ...]:
-    """All that can be made of these pairs: a null and cells always; of numbers scores and, unless values repeat or columns
-    are too many, latent twins, Student laws and mixtures; labels that are drawn anew where one side is labels."""
+    """All that can be made of these pairs: a null and cells always; of numbers scores and, unless values repeat or
+    columns are too many, latent twins, Student laws and mixtures; labels that are drawn anew where one side is
+    labels."""
     found: list[Family] = [Null(pairs)]
     kinds = pairs.x.kind, pairs.y.kind
     drawn_anew = not any(is_wide(side) or has_ties(side) for side in (pairs.x, pairs.y))
