@@ -32,7 +32,13 @@ def make(tmp_path):
         for name, then in modules.items():
             (tmp_path / folder / "work" / f"{name}.py").write_text(STAND_IN.format(then=then))
     (tmp_path / "sweeps" / "work" / "_pairs.py").write_text("not_a_sweep = 1\n")
-    for name in ("analysis/report", "analysis/measure", "analysis/sample_estimators/audit", "infra/drill/__main__"):
+    for name in (
+        "analysis/report",
+        "analysis/measure",
+        "analysis/advise",
+        "analysis/sample_estimators/audit",
+        "infra/drill/__main__",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / f"{name}.py").write_text(STAND_IN.format(then=""))
 
@@ -68,13 +74,14 @@ def test_a_table_needs_no_sweep(make):
     ("task", "asked"),
     [
         ("report", "-m analysis.report --profile smoke"),
+        ("advise", "-m analysis.advise --data a b.csv --y $(y) --methods ksg,gcmi --within 60"),
         ("measure", "-m analysis.measure --data a b.csv --y $(y) --methods ksg,gcmi"),
         ("audit", "-m analysis.sample_estimators.audit"),
         ("drill", "-m infra.drill"),
     ],
 )
 def test_other_tasks(make, task, asked):
-    code, output = make(task, "PROFILE=smoke", "DATA=a b.csv", "Y=$(y)", "METHODS=ksg,gcmi")
+    code, output = make(task, "PROFILE=smoke", "DATA=a b.csv", "Y=$(y)", "METHODS=ksg,gcmi", "WITHIN=60")
     assert code == 0 and f"ran {asked}" in output
 
 

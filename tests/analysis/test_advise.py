@@ -1,0 +1,62 @@
+"""The command that advises: a sentence, two tables, a figure, a page, one run; or a sentence and nothing written."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import advise
+from infoscope.tracking.store.store import Store
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    g = np.random.default_rng(0)
+    x = g.normal(size=600)
+    frame = pd.DataFrame({"a": x, "y": 0.8 * x + 0.6 * g.normal(size=600), "other": g.normal(size=600)})
+    frame.to_csv("own.csv", index=False)
+    return tmp_path
+
+
+def test_an_answer_is_said_shown_and_recorded(here, capsys):
+    words = ["--data", "own.csv", "--x", "a", "--y", "y", "--methods", "gcmi,ksg", "--within", "10"]
+    assert advise.main(words) == 0
+    printed, progress = capsys.readouterr()
+    assert "estimates of the data" in progress and "twins: latent" in progress
+    assert "x and y share 0." in printed and "Of 2 estimators use " in printed and "SHA-256 of the data" in printed
+    folder = here / "runs" / "tables"
+    for name in ("advise-own.csv", "advise-own.png", "advise-own-twins.csv"):
+        assert (folder / name).stat().st_size > 100
+    page = (folder / "advise-own.html").read_text()
+    assert "<b>x and y share 0." in page and "data:image/png;base64" in page and "Hotelling" in page
+    (run,) = Store.open("advise").search("")
+    assert run.data.params["verdict"] == "answered" and run.data.params["chosen"] in ("gcmi", "ksg")
+    metrics = run.data.metrics
+    assert metrics["low_bits"] < -0.5 * np.log2(1 - 0.64) < metrics["high_bits"] and metrics["answered"] == 1
+    figures = pd.read_csv(folder / "advise-own.csv", comment="#").set_index("method")
+    assert metrics["gcmi/error_bits"] == pytest.approx(figures.loc["gcmi", "error_bits"])
+
+
+def test_nothing_found_is_an_answer_of_its_own(here, capsys):
+    words = ["--data", "own.csv", "--x", "a", "--y", "other", "--methods", "gcmi", "--within", "10"]
+    assert advise.main(words) == 0
+    assert "Nothing found: these 600 rows behave as rows put together at random do." in capsys.readouterr().out
+    (run,) = Store.open("advise").search("")
+    assert run.data.metrics["nothing_found"] == 1 and "bits" not in run.data.metrics
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--within", "soon"], "error: WITHIN must be a number of seconds, got 'soon'"),
+        (["--within", "2"], "error: seconds must be at least 10, got 2.0"),
+        (["--methods", "kgs"], "error: method must be one of ksg"),
+        (["--y", "no"], "error: Y must name what x is measured against|error: Y must name columns"),
+    ],
+)
+def test_bad_input_is_one_sentence(here, capsys, words, message):
+    assert advise.main(["--data", "own.csv", "--x", "a", *([] if "--y" in words else ["--y", "y"]), *words]) == 2
+    said = capsys.readouterr().err
+    assert any(said.startswith(one) for one in message.split("|")) and said.count("\n") == 1
+    assert not (here / "runs").exists()

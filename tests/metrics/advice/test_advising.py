@@ -1,0 +1,114 @@
+"""The advice: an answer that holds the truth, nothing where there is nothing, a refusal with its reason, one answer for
+one seed.
+"""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from infoscope.estimators.arrays.protocol import as_pairs
+from infoscope.metrics.advice import ANSWERED, NOTHING, REFUSED, advise
+from infoscope.metrics.advice.advising import Tried, _planned, _some
+from infoscope.metrics.advice.odds import Trees
+from infoscope.metrics.advice.realism import told_apart
+from infoscope.metrics.advice.twins import Latent, Null
+
+QUICK = {"seconds": 10, "methods": ["gcmi", "ksg"]}
+
+
+def normal(n=400, correlation=0.75, seed=0):
+    g = np.random.default_rng(seed)
+    x = g.normal(size=n)
+    return x, correlation * x + math.sqrt(1 - correlation**2) * g.normal(size=n)
+
+
+@pytest.fixture(scope="module")
+def answered():
+    return advise(*normal(900), **QUICK)
+
+
+def test_an_answer_holds_the_truth_and_names_an_estimator(answered):
+    truth = -0.5 * math.log(1 - 0.75**2)
+    assert answered.verdict == ANSWERED and answered.chosen in ("gcmi", "ksg")
+    assert answered.estimate.low < truth < answered.estimate.high
+    assert answered.table["method"][0] == answered.chosen and (answered.table["error"] < 0.15).all()
+    assert {"latent", "scores: canonical variates"} <= {one.name for one in answered.counted}
+    families = answered.families.set_index("family")
+    assert not families.loc["null", "counts"] and families.loc["null", "distance"] > families.loc["null", "limit"]
+    assert f"{answered.chosen} is the one to use" in str(answered)
+
+
+def test_one_seed_gives_one_answer_whatever_keeps_the_order_of_columns(answered):
+    x, y = normal(900)
+    again = advise(np.exp(2 * x), y**3, **QUICK)
+    assert again.verdict == ANSWERED
+    assert again.estimate.interval == pytest.approx(answered.estimate.interval, abs=1e-6)
+
+
+def test_nothing_is_found_where_there_is_nothing():
+    g = np.random.default_rng(1)
+    found = advise(g.normal(size=(300, 2)), g.normal(size=300), **QUICK)
+    assert found.verdict == NOTHING and not found.chosen and math.isnan(found.estimate.value)
+    assert "would look the same" in found.reasons[0] and str(found).startswith("Nothing found:")
+
+
+def test_too_few_rows_for_a_narrow_answer_are_a_refusal():
+    found = advise(*normal(200, 0.9), **QUICK)
+    assert found.verdict == REFUSED and "too wide" in found.reasons[0] and "More rows" in found.reasons[1]
+
+
+def test_labels_of_categories():
+    g = np.random.default_rng(2)
+    x = g.integers(0, 3, 800)
+    y = np.where(g.random(800) < 0.5, x, g.integers(0, 3, 800))
+    found = advise(x.astype(str), y.astype(str), seconds=10)
+    joint = np.full((3, 3), 1 / 18) + np.eye(3) / 6
+    truth = float((joint * np.log(joint * 9)).sum())
+    assert found.verdict == ANSWERED and found.estimate.low < truth < found.estimate.high
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"seconds": 3}, "seconds must be at least 10, got 3"), ({"n": 150}, "at least 200 rows to be advised about")],
+)
+def test_bad_input_is_one_sentence(change, message):
+    x, y = normal(change.pop("n", 300))
+    with pytest.raises(ValueError, match=message):
+        advise(x, y, **QUICK | change)
+
+
+def test_rows_are_cut_by_a_formula_and_groups_stay_whole():
+    g = np.random.default_rng(3)
+    pairs = as_pairs(g.normal(size=(6000, 20)), g.normal(size=(6000, 20)), np.arange(6000) // 4)
+    first, most, more = _planned(pairs, 30, [])
+    assert first == 1000 and 1000 <= most < 6000 and more >= 8
+    assert _planned(pairs, 3000, [])[1] == 6000
+    some = _some(pairs, most, g)
+    assert abs(some.n - most) <= 4 and (np.bincount(some.groups) == 4).all()
+
+
+def test_an_estimator_that_is_surprised_speaks_against_a_family():
+    g = np.random.default_rng(4)
+    judged = 0.1 + 0.01 * g.normal(size=(8, 2))
+    tried = Tried("made up", np.zeros(8), np.zeros((8, 1)), SimpleNamespace(), 100, True, (0.1, 0.14), None, judged)
+    assert not tried.surprised(np.array([0.12, np.nan]))
+    assert tried.surprised(np.array([0.12, 0.3]))
+
+
+def test_trees_see_what_no_line_does():
+    g = np.random.default_rng(5)
+    x = g.normal(size=(1500, 2))
+    labels = np.where(x[:, 0] * x[:, 1] > 0, "same", "other")
+    assert 0.4 < Trees().estimate(as_pairs(x, labels), g).value < math.log(2)
+    assert abs(Trees().estimate(as_pairs(x, g.permutation(labels)), g).value) < 0.25  # not calibrated: below 0
+
+
+def test_trees_tell_a_null_from_data_and_not_a_twin_that_is_like_them():
+    x, y = normal(1200, 0.95)
+    pairs = as_pairs(x, y)
+    g = np.random.default_rng(6)
+    null = told_apart(pairs, Null(pairs).draw(0.0, g), g)
+    like = told_apart(pairs, Latent(pairs).draw(-0.5 * math.log(1 - 0.95**2), g), g)
+    assert null.value - 3 * null.standard_error > 0.6 and abs(like.value - 0.5) < 5 * like.standard_error

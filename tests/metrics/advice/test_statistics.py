@@ -1,0 +1,59 @@
+"""What is asked of data and twins: what must not change it, and what it is for each type."""
+
+import numpy as np
+import pytest
+
+from infoscope.estimators.arrays.protocol import as_pairs
+from infoscope.metrics.advice.statistics import observed
+
+
+@pytest.fixture
+def rows():
+    g = np.random.default_rng(0)
+    x = g.normal(size=(400, 3))
+    return x, x[:, :2] + g.normal(size=(400, 2)), np.where(x[:, 2] > 0.3, "b", "a")
+
+
+def test_numbers_may_be_mapped_by_what_keeps_their_order(rows):
+    x, y, _ = rows
+    asked, found = observed(as_pairs(x, y))
+    assert found == pytest.approx(observed(as_pairs(np.exp(3 * x), y**3 - 7))[1], abs=1e-9)
+    assert list(asked.asked) == [
+        "ksg, k = 2", "ksg, k = 5", "ksg, k = 20", "gcmi", "gcmi of sizes", "gcmi of lengths",
+    ]  # fmt: skip
+    assert asked.of(as_pairs(x, y)) == pytest.approx(found, abs=1e-12)
+
+
+def test_labels_may_be_renamed_and_rows_put_in_another_order(rows):
+    x, _, labels = rows
+    order = np.random.default_rng(1).permutation(400)
+    renamed = np.where(labels == "a", "z", "b")
+    asked, found = observed(as_pairs(x, labels))
+    assert found == pytest.approx(observed(as_pairs(x[order], renamed[order]))[1], abs=1e-9)
+    assert "canonical correlations with labels" in asked.asked
+
+
+def test_wide_sides_are_seen_through_their_components(rows):
+    g = np.random.default_rng(2)
+    x = np.hstack([10 * rows[1], g.normal(size=(400, 60))])
+    asked, found = observed(as_pairs(x, rows[0]))
+    assert all(name.endswith("of components") for name in asked.asked)
+    assert found[3] > 0.3  # the two columns that carry it are the leading components
+
+
+def test_a_label_of_few_rows_leaves_out_what_needs_more(rows):
+    x, _, labels = rows
+    labels = labels.copy()
+    labels[:2] = "rare"
+    asked, found = observed(as_pairs(x, labels))
+    assert "gcmi" not in asked.asked and len(found) == len(asked.asked) >= 3
+
+
+def test_categories_and_mixed_sides(rows):
+    x, y, labels = rows
+    asked, _ = observed(as_pairs(labels, np.where(x[:, 0] > 0, "u", "v")))
+    assert list(asked.asked) == ["plug-in", "grassberger", "chao-shen"]
+    import pandas as pd
+
+    asked, found = observed(as_pairs(pd.DataFrame({"a": x[:, 0], "b": labels}), y[:, 0]))
+    assert "gcmi of the numbers" in asked.asked and np.isfinite(found).all()

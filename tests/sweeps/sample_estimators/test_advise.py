@@ -1,0 +1,48 @@
+"""The exam of the advice: its cells, and what a trial keeps of an answer."""
+
+import numpy as np
+import pytest
+
+from infoscope.tracking import Pack
+from sweeps.sample_estimators.advise import PROFILES, SWEEP, scored, trial
+from tests.sweeps.recorder import Recorder
+
+
+def cells_of(profile="smoke", **overrides):
+    return list(SWEEP.plan(PROFILES[profile].override(overrides)).values())
+
+
+def test_laws_of_one_pair_of_variables_are_asked_about(monkeypatch):
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+    with pytest.warns(UserWarning, match="INFOSCOPE_DATA is not set: .*images-by-label, texts-by-label"):
+        cells = cells_of("laptop")
+    assert len(cells) == 40 + 10 + 12 and {cell["n"] for cell in cells} == {1000}
+    with pytest.raises(ValueError, match="laws must be of the collections .*, got 'nowhere'"):
+        cells_of(laws="nowhere")
+
+
+def test_counts_and_errors_of_answers():
+    sets = {
+        "verdict": np.array(["answered", "answered", "refused", "nothing found"]),
+        "value": np.array([0.5, 0.7, np.nan, np.nan]), "low": np.array([0.4, 0.6, np.nan, np.nan]),
+        "high": np.array([0.6, 0.8, np.nan, np.nan]), "chosen": np.array(["ksg", "gcmi", "", ""]),
+        "seconds": np.array([1.0, 2.0, 3.0, 4.0]),
+        "value_ksg": np.array([0.4, 0.4, 0.1, 0.5]), "low_ksg": np.array([0.3, 0.3, 0.0, 0.4]),
+        "high_ksg": np.array([0.45, 0.55, 0.2, 0.6]), "value_gcmi": np.array([0.5, 0.6, np.nan, 0.0]),
+        "low_gcmi": np.full(4, np.nan), "high_gcmi": np.full(4, np.nan),
+    }  # fmt: skip
+    found = scored(sets, 0.5)
+    assert (found["answered"], found["covered"], found["refused"], found["nothing"]) == (2, 1, 1, 1)
+    assert found["squared_error"] == pytest.approx(0.02) and found["squared_error_of_chosen"] == pytest.approx(0.01)
+    assert found["squared_error_of_gcmi"] == pytest.approx(0.005)
+    assert (found["intervals_of_ksg"], found["covered_by_ksg"], found["intervals_of_gcmi"]) == (4, 2, 0)
+    assert found["hopeless"] == 1  # where neighbours said .5 somebody was near
+
+
+def test_a_trial_keeps_what_was_said():
+    (cell,) = [cell for cell in cells_of(laws="1v1-normal-0.75") if cell["law"] == "1v1-normal-0.75"]
+    report = Recorder()
+    trial(Pack((cell,)), report)
+    (table,) = report.tables.values()
+    assert table["verdict"][0] in ("answered", "refused") and np.isfinite(table["value_ksg"]).all()
+    assert table["families"][0] and table["seconds"][0] > 0
