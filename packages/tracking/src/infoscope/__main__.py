@@ -71,7 +71,7 @@ def words_of_make(environment: Mapping[str, str]) -> list[str]:
     under = ["--profile", profile]
     own = [word for name in OWN for word in (f"--{name.lower()}", environment.get(name, "")) if environment.get(name)]
     targets = {
-        "advise": ["advise", *own, *(["--seconds", seconds] if (seconds := environment.get("WITHIN")) else [])],
+        "advise": ["advise", *own, *(["--within", within] if (within := environment.get("WITHIN")) else [])],
         "audit": ["audit"],
         "drill": ["drill"],
         "export-model": ["export"],
