@@ -418,7 +418,7 @@ def test_every_module_that_draws_several_panels_is_here():
     """A new figure must be added above; a colour by its place in the order of drawing is none."""
     draws = r"\b(subplots|drawn_in|(grid_)?panels)\(|partial\((grid_)?panels"
     drawing = {path.stem for path in FOLDER.glob("*/*.py") if re.search(draws, path.read_text())}
-    single = {"coverage", "dataset_difficulty", "usable_leakage"}  # one panel
+    single = {"advise", "coverage", "dataset_difficulty", "usable_leakage"}  # one panel
     helpers = {"_benchmark", "figures", "_runs"}
     imported = {name for name, module in globals().items() if isinstance(module, types.ModuleType)}
     assert drawing - single - helpers <= imported

@@ -32,7 +32,7 @@ from infoscope.metrics.advice import inversion
 from infoscope.metrics.advice.odds import Trees
 from infoscope.metrics.advice.realism import told_apart
 from infoscope.metrics.advice.statistics import Statistics, observed
-from infoscope.metrics.advice.twins import Family, families
+from infoscope.metrics.advice.twins import Family, Mixture, families
 
 Floats = NDArray[np.float64]
 Say = Callable[[str], None]
@@ -246,6 +246,10 @@ def advise(
     say("certified lower limit")
     certified = _answer(Certified(steps=_CERTIFYING), pairs, generator)
     verdict, estimate, reasons = _concluded(tried, pairs, certified)
+    if verdict == ANSWERED and [one.name for one in tried if one.counts] == [Mixture.name]:
+        notes.append(
+            "Only a fitted mixture is like the data: it smooths sharp edges, so there may be more than is said."
+        )
     errors = _worst_errors(tried, candidates)
     best = candidates[int(np.argmin(errors))].name if verdict == ANSWERED else ""
     return Advice(
