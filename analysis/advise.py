@@ -23,7 +23,7 @@ from analysis.common.own_data import OwnData, add_arguments, described, given_da
 from analysis.common.tables import FOLDER, Result, file_name, printable, readable, save, show
 from infoscope.estimators.arrays import METHODS, Pairs, as_method
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.metrics.advice import ANSWERED, NOTHING, Advice, advise
+from infoscope.metrics.advice import ANSWERED, JUDGED, NOTHING, Advice, advise
 
 EXPERIMENT = "advise"
 BAD_INPUT = 2
@@ -33,7 +33,11 @@ GREY = "#888888"
 def estimators(advice: Advice, data: OwnData, pairs: Pairs, name: str) -> Result:
     """One row a candidate, the best first: what it says of the data, and how far it is off on twins. Bits."""
     table = advice.table
-    columns = [column for column in ("estimate", "standard_error", "low", "high", "bias", "error") if column in table]
+    columns = [
+        column
+        for column in ("estimate", "standard_error", "low", "high", "bias", "bias_error", "error")
+        if column in table
+    ]
     figures = table.assign(**{column: table[column] / NATS_PER_BIT for column in columns}).rename(
         columns={column: f"{column}_bits" for column in columns}
     )
@@ -44,7 +48,9 @@ def estimators(advice: Advice, data: OwnData, pairs: Pairs, name: str) -> Result
         words["of the data (bits)"] = _plus_minus(row["estimate_bits"], row["standard_error_bits"])
         words["95 % interval"] = _interval(row["low_bits"], row["high_bits"]) if known else ""
         if "error_bits" in figures:
-            words["bias on twins"] = f"{row['bias_bits']:+.3f}" if math.isfinite(row["bias_bits"]) else "refused"
+            known = math.isfinite(row["bias_bits"])
+            bias = f"{row['bias_bits']:+.3f} ± {row['bias_error_bits']:.3f}"
+            words["bias on twins"] = bias if known else "refused"
             words["error on twins"] = f"{row['error_bits']:.3f}" if math.isfinite(row["error_bits"]) else "refused"
             words["worst twins"] = row["worst_twins"]
         rows.append(words)
@@ -54,8 +60,8 @@ def estimators(advice: Advice, data: OwnData, pairs: Pairs, name: str) -> Result
     certified = f"at least {limit:.3f} bits" if math.isfinite(limit) else "none: " + " ".join(advice.certified.notes)
     caption = [
         f"Estimators of mutual information on {described(data, pairs, name)} ±: one standard error; interval: 95 %, of "
-        "the draw of rows alone. Bias and error (root mean square): on twins at the level that is nearest to the data, "
-        "of the family of twins that is worst for the estimator.",
+        f"the draw of rows alone. Bias and error (root mean square): on {JUDGED} twins at the level that is nearest to "
+        "the data, of the family of twins that is worst for the estimator.",
         f"Certified lower limit, 95 %, of any law: {certified}.",
         *advice.notes, *refused, f"SHA-256 of the data: {data.digest}.",
     ]  # fmt: skip

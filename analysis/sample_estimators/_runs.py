@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import pandas as pd
 from scipy.special import betaincinv
 
@@ -34,6 +35,14 @@ def clopper_pearson(successes: int, count: int) -> tuple[float, float]:
     low = betaincinv(successes, count - successes + 1, 0.025) if successes else 0.0
     high = betaincinv(successes + 1, count - successes, 0.975) if successes < count else 1.0
     return float(low), float(high)
+
+
+def weighted_mean(values: pd.Series | None, weights: pd.Series) -> float:
+    """The mean of what is known, by weights; nan where nothing is."""
+    if values is None:
+        return math.nan
+    known = values.notna() & (weights > 0)
+    return float(np.average(values[known], weights=weights[known])) if known.any() else math.nan
 
 
 def versions(runs: pd.DataFrame) -> str:

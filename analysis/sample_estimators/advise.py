@@ -18,7 +18,7 @@ import pandas as pd
 
 from analysis.common.marks import BLUE, VERMILLION, save
 from analysis.common.tables import Analysis, Result, main
-from analysis.sample_estimators._runs import in_order_of, latest, share, versions
+from analysis.sample_estimators._runs import in_order_of, latest, share, versions, weighted_mean
 from infoscope.metrics.advice import ANSWERED
 from infoscope.tracking import table
 
@@ -35,7 +35,7 @@ def pooled(runs: pd.DataFrame) -> pd.DataFrame:
         row = {"collection": collection, "law": law, "n": int(n), "truth": blocks["truth"].iloc[0]}
         row |= {name: int(blocks[name].sum()) for name in COUNTS}
         for name in (*MEANS, *(OF + one for one in candidates)):
-            row[name] = _mean(blocks.get(name), blocks["answered"])
+            row[name] = weighted_mean(blocks.get(name), blocks["answered"])
         errors = {one: row[OF + one] for one in candidates if math.isfinite(row[OF + one])}
         row["oracle"] = min(errors, key=errors.get) if errors else ""
         row["squared_error_of_oracle"] = min(errors.values(), default=math.nan)
@@ -45,14 +45,6 @@ def pooled(runs: pd.DataFrame) -> pd.DataFrame:
                 row[what + one] = int(blocks.get(what + one, pd.Series(0)).sum())
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def _mean(values: pd.Series | None, weights: pd.Series) -> float:
-    """The weighted mean of what is known; nan where nothing is."""
-    if values is None:
-        return math.nan
-    known = values.notna() & (weights > 0)
-    return float(np.average(values[known], weights=weights[known])) if known.any() else math.nan
 
 
 def by_collection(laws: pd.DataFrame) -> pd.DataFrame:
@@ -113,7 +105,8 @@ def _verdicts(laws: pd.DataFrame, runs: pd.DataFrame, made: str, left_out: list[
         "without an answer on which no candidate was within .1 nats or 25 % of the truth. RMSE: of the answer, of the "
         "estimator that was chosen, and of the candidate that is best on each law in hindsight, over data sets that "
         "were answered, root of the mean over laws; width: of the interval, median over laws. Always: one who takes "
-        "that estimator whatever the data and believes its interval; its RMSE is over data sets that were answered.",
+        "that estimator whatever the data and believes its interval; its RMSE is over data sets that were answered. No "
+        "error is given of an RMSE: the laws were chosen, not drawn.",
         made,
         *left_out,
     ]

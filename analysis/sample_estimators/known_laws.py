@@ -18,7 +18,7 @@ import pandas as pd
 
 from analysis.common.marks import legend, lines, save
 from analysis.common.tables import Analysis, Result, main
-from analysis.sample_estimators._runs import bias_error, in_order_of, latest, share, versions
+from analysis.sample_estimators._runs import bias_error, in_order_of, latest, share, versions, weighted_mean
 
 GROUP = ["collection", "law", "n", "method"]
 PAIRED = ("resampled", "reduction")  # collections of items paired by their labels
@@ -42,10 +42,10 @@ def pooled(runs: pd.DataFrame) -> pd.DataFrame:
         row = dict(zip(GROUP, group)) | {"truth": blocks["truth"].iloc[0], "truth_error": blocks["truth_error"].iloc[0]}
         row |= {"asked": int(blocks["sets"].sum()), "answered": int(answered), "intervals": int(intervals)}
         for name in ("bias", "squared_error", "absolute_error"):
-            row[name] = _mean(blocks[name], blocks["answered"])
-        row["width"] = _mean(blocks["width"], blocks["intervals"])
+            row[name] = weighted_mean(blocks[name], blocks["answered"])
+        row["width"] = weighted_mean(blocks["width"], blocks["intervals"])
         row["covered"] = int(blocks["covered"].sum())
-        row["labels_error"] = _mean(blocks["labels_error"], blocks["sets"])
+        row["labels_error"] = weighted_mean(blocks["labels_error"], blocks["sets"])
         spread = (
             math.sqrt(max(0.0, row["squared_error"] - row["bias"] ** 2) * answered / (answered - 1))
             if answered > 1
@@ -55,12 +55,6 @@ def pooled(runs: pd.DataFrame) -> pd.DataFrame:
         row |= {"seconds": blocks["estimate_seconds"].median(), "memory_mib": blocks["memory_mib"].max()}
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def _mean(values: pd.Series, weights: pd.Series) -> float:
-    """The weighted mean of what is known; nan where nothing is."""
-    known = values.notna() & (weights > 0)
-    return float(np.average(values[known], weights=weights[known])) if known.any() else math.nan
 
 
 def by_method(figures: pd.DataFrame) -> pd.DataFrame:

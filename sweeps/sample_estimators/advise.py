@@ -8,18 +8,17 @@ always the same one is what people do. Seconds are what the advice was told it m
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 
 import numpy as np
 
-from infoscope.data import data_root
 from infoscope.data.tasks import exam
 from infoscope.data.tasks.known_truth import draws
 from infoscope.metrics.advice import ANSWERED, NOTHING, REFUSED, Advice, advise
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
 from sweeps.checks import require_minimum
 from sweeps.sample_estimators._contestants import as_people_have_them
+from sweeps.sample_estimators._laws import laws_of, there
 
 LAPTOP = dict(
     collections=("beyond-normal", "everyday", "late"),
@@ -41,22 +40,12 @@ NEEDS = 2.0  # times the seconds, on a machine that does other things too
 
 def cells(profile: Profile) -> Iterator[dict]:
     """One cell per law, size and block of data sets; laws of a single pair of variables."""
-    known = [name for collection in profile.collections for name in exam.COLLECTIONS[collection]]
-    if unknown := [law for law in profile.laws if law not in (*known, "all")]:
-        raise ValueError(f"laws must be of the collections {', '.join(profile.collections)}, got {unknown[0]!r}.")
-    left_out = []
-    for collection in profile.collections:
-        for law in exam.COLLECTIONS[collection]:
-            if profile.laws != ("all",) and law not in profile.laws or exam.law(law).measure != "mi":
-                continue
-            if exam.needs_data(law) and data_root() is None:
-                left_out.append(law)
-                continue
-            for cell in grid(law=law, n=list(profile.sizes), block=list(profile.blocks), sets=profile.sets):
-                if cell["n"] <= exam.most_rows(law):
-                    yield cell | {"collection": collection, "within": profile.within}
-    if left_out:
-        warnings.warn(f"INFOSCOPE_DATA is not set: laws of items ({', '.join(left_out)}) are left out.", stacklevel=2)
+    collections = {name: exam.COLLECTIONS[name] for name in profile.collections}
+    of_law = {law: name for name, laws in laws_of(profile.laws, collections).items() for law in laws}
+    for law, most in there((law, law) for law in of_law if exam.law(law).measure == "mi"):
+        for cell in grid(law=law, n=list(profile.sizes), block=list(profile.blocks), sets=profile.sets):
+            if cell["n"] <= most:
+                yield cell | {"collection": of_law[law], "within": profile.within}
 
 
 def check(cell: dict) -> None:

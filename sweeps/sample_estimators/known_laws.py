@@ -14,17 +14,16 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Iterator
 
 import numpy as np
 
-from infoscope.data import data_root
 from infoscope.data.tasks import exam, resampled
 from infoscope.data.tasks.known_truth import draws
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
 from sweeps.checks import require_minimum
 from sweeps.sample_estimators._contestants import answer, contestants, every, seconds, sits, warm
+from sweeps.sample_estimators._laws import laws_of, there
 from sweeps.sample_estimators._memory import peak_of
 from sweeps.sample_estimators.peers import PEERS
 from sweeps.sample_estimators.settings import LEVELS
@@ -60,45 +59,28 @@ PROFILES = {
 def cells(profile: Profile) -> Iterator[dict]:
     """One cell per law, size, method that takes its types, and block of data sets."""
     methods = contestants() if profile.methods == ("all",) else profile.methods
-    known = {law for collection in profile.collections for law in _laws(profile, collection)}
-    if unknown := [law for law in profile.laws if law not in (*known, "all")]:
-        raise ValueError(f"laws must be of the collections {', '.join(profile.collections)}, got {unknown[0]!r}.")
-    left_out, missing = set(), set()
-    for collection in profile.collections:
-        for law in _laws(profile, collection):
-            if exam.needs_data(law) and data_root() is None:
-                left_out.add(collection)
-                continue
-            try:
-                most = exam.most_rows(law)
-            except FileNotFoundError as error:
-                missing.add(str(error))
-                continue
-            sizes = [n for n in profile.sizes if n <= most]
-            if collection in ONE_SIZE:
-                sizes = [int(min(profile.size_of_items, most))]
-            sets = 1 if collection in ONE_SIZE else profile.sets
-            sitting = [method for method in methods if sits(method, law)]
-            if not sizes or not sitting:
-                continue
-            for cell in grid(law=law, n=sizes, method=sitting, block=list(profile.blocks), sets=sets):
-                if cost(cell) <= profile.most_seconds:
-                    yield cell | {"collection": collection}
-    if left_out:
-        warnings.warn(
-            f"INFOSCOPE_DATA is not set: laws of images and texts ({', '.join(sorted(left_out))}) are left out.",
-            stacklevel=2,
-        )
-    for reason in sorted(missing):
-        warnings.warn(f"Laws of items that are not there are left out: {reason}", stacklevel=2)
+    collections = {name: _names(profile, name) for name in profile.collections}
+    of_law = {law: name for name, laws in laws_of(profile.laws, collections).items() for law in laws}
+    for law, most in there((collection, law) for law, collection in of_law.items()):
+        collection = of_law[law]
+        sizes = [n for n in profile.sizes if n <= most]
+        if collection in ONE_SIZE:
+            sizes = [int(min(profile.size_of_items, most))]
+        sets = 1 if collection in ONE_SIZE else profile.sets
+        sitting = [method for method in methods if sits(method, law)]
+        if not sizes or not sitting:
+            continue
+        for cell in grid(law=law, n=sizes, method=sitting, block=list(profile.blocks), sets=sets):
+            if cost(cell) <= profile.most_seconds:
+                yield cell | {"collection": collection}
 
 
-def _laws(profile: Profile, collection: str) -> tuple[str, ...]:
-    if collection == "resampled":
-        names = resampled.level_names("mnist-0-1", profile.levels)
-    else:
-        names = exam.COLLECTIONS[collection]
-    return names if profile.laws == ("all",) else tuple(name for name in names if name in profile.laws)
+def _names(profile: Profile, collection: str) -> tuple[str, ...]:
+    return (
+        resampled.level_names("mnist-0-1", profile.levels)
+        if collection == "resampled"
+        else exam.COLLECTIONS[collection]
+    )
 
 
 def check(cell: dict) -> None:

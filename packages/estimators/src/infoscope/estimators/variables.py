@@ -126,6 +126,12 @@ class Variable:
         moved[:, columns] = scores / np.sort(scores, axis=0).std(axis=0)  # sorted: rounds alike in any order of rows
         return replace(self, continuous=moved, ranked=int(columns.sum()))
 
+    def as_numbers(self) -> np.ndarray:
+        """The numbers as they are, and a column of 0 and 1 for each joint category [n, d]."""
+        return (
+            self.continuous if self.codes is None else np.hstack([self.continuous, np.eye(self.categories)[self.codes]])
+        )
+
     def take(self, rows: np.ndarray) -> Variable:
         """The sample at `rows` (indices or a mask)."""
         codes, categories = (None, 1) if self.codes is None else factorise(self.codes[rows])

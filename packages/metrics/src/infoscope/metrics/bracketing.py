@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from infoscope.estimators import classifier, knn, laws, uncertainty
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate
-from infoscope.estimators.variables import Variable, as_variable, same_length
+from infoscope.estimators.variables import as_variable, same_length
 
 _SURE = 2.0  # standard errors that two estimates must differ by to disagree
 
@@ -78,7 +78,7 @@ def bracket(
     neighbours = uncertainty.subsample(left, right, k=k, resamples=resamples, groups=groups, generator=generator)
     if right.kind == "discrete":
         family = family or "logistic"
-        fitted = classifier.cross_fit(_as_numbers(left), right.codes, groups, family, folds, generator=generator)
+        fitted = classifier.cross_fit(left.as_numbers(), right.codes, groups, family, folds, generator=generator)
         usable, ceiling = fitted.information("z", "y"), knn.entropy(right, local=True)
         by_groups = fitted.estimate(ceiling.local)
         ceiling = replace(ceiling, standard_error=by_groups.standard_error, influence=by_groups.influence)
@@ -86,11 +86,6 @@ def bracket(
         usable, ceiling = laws.held_out(left, right, groups, folds, generator), None
     finding = found(neighbours, usable, ceiling)
     return Bracket(neighbours, usable, ceiling, finding, meaning(finding, neighbours, usable, ceiling))
-
-
-def _as_numbers(x: Variable) -> np.ndarray:
-    """The input of a classifier [n, d]: numbers as they are, joint categories one-hot."""
-    return x.continuous if x.codes is None else np.hstack([x.continuous, np.eye(x.categories)[x.codes]])
 
 
 def found(neighbours: uncertainty.Uncertain, usable: Estimate, ceiling: Estimate | None) -> str:

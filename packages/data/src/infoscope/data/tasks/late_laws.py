@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
+from infoscope.data.tasks.beyond_normal import student_information
 from infoscope.data.tasks.known_truth import Case, discrete_information
 
 Generator = np.random.Generator
@@ -105,20 +106,13 @@ def one_factor(dim_x: int = 6, dim_y: int = 4) -> Case:
 def shared_spread(dim_x: int = 2, dim_y: int = 3, degrees: float = 4.0, correlation: float = 0.4) -> Case:
     """A Student vector whose first columns are correlated."""
 
-    def entropy(dim: int) -> float:
-        both = (degrees + dim) / 2
-        return float(
-            special.gammaln(degrees / 2) - special.gammaln(both) + dim / 2 * math.log(degrees * math.pi)
-            + both * (special.digamma(both) - special.digamma(degrees / 2))
-        )  # fmt: skip
-
     def sample(n: int, g: Generator) -> Pair:
         z = g.normal(size=(n, dim_x + dim_y))
         z[:, dim_x] = correlation * z[:, 0] + math.sqrt(1 - correlation**2) * z[:, dim_x]
         z /= np.sqrt(g.chisquare(degrees, (n, 1)) / degrees)
         return z[:, :dim_x], z[:, dim_x:]
 
-    tails = entropy(dim_x) + entropy(dim_y) - entropy(dim_x + dim_y)
+    tails = student_information(dim_x, dim_y, degrees)
     return Case("mi", "numbers", sample, lambda: (tails - 0.5 * math.log1p(-(correlation**2)), 0.0))
 
 

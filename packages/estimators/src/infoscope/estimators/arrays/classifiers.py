@@ -38,11 +38,8 @@ class Classifier(Described):
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
         label, seen = (pairs.y, pairs.x) if pairs.y.kind == "discrete" else (pairs.x, pairs.y)
-        block = seen.continuous
-        if seen.codes is not None:
-            block = np.hstack([block, np.eye(seen.categories)[seen.codes]])
         found = cross_fit(
-            {"z": block}, {"label": label.codes}, pairs.groups, self.family, self.folds, generator=generator
+            {"z": seen.as_numbers()}, {"label": label.codes}, pairs.groups, self.family, self.folds, generator=generator
         )
         return replace(found.information("z", "label"), method=f"V-information of {found.family}")
 

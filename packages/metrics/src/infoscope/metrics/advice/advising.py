@@ -16,6 +16,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from infoscope.estimators.arrays.protocol import Method, Pairs, as_pairs
 from infoscope.estimators.arrays.registry import as_method
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate, quantile, undefined
-from infoscope.estimators.variables import Variable
+from infoscope.estimators.variables import Variable, factorise
 from infoscope.metrics.advice import inversion
 from infoscope.metrics.advice.odds import Trees
 from infoscope.metrics.advice.realism import told_apart
@@ -50,7 +51,7 @@ _HIGHEST = 3.0  # nats, from which the search for levels begins
 _ROUNDS = 3  # at most, in which possible levels run on
 _KEPT = 3.0  # times the limit: families that are tried at finer levels
 _SURPRISE = 0.998  # of Student's law
-_JUDGED = 8  # twins of each family on which candidates are judged
+JUDGED = 8  # twins of each family on which candidates are judged
 _NUMBERS = ("ksg", "gcmi", "student-copula", "gaussian-mixture", "reduced-ksg")
 _LABELLED = ("ksg", "gcmi", "classifier", "reduced-ksg")  # and trees
 _MIXED = ("ksg", "fitted-law")
@@ -60,6 +61,7 @@ _SECONDS = {"student-copula": 0.7, "gaussian-mixture": 0.8, "fitted-law": 1.0, "
             **dict.fromkeys(_PATIENT, 9.0)}  # fmt: skip
 _WIDE = 50  # columns
 _CERTIFYING = 500  # steps of the critic of the certified limit
+_SHARE_OF_ONE = 0.2  # of the time, for one candidate on the data and on twins
 _SHARE = 0.4  # of the time, for trying all families
 
 
@@ -99,9 +101,9 @@ class Tried:
     truths: Floats | None = None
 
     @property
-    def biases(self) -> Floats:
-        """Of every candidate at the nearest level, nats."""
-        return (self.judged - self.truths[:, None]).mean(axis=0)
+    def off(self) -> Floats:
+        """Estimates less the truth at the nearest level [twins, candidates], nats."""
+        return self.judged - self.truths[:, None]
 
     def surprised(self, said: Floats) -> bool:
         """Whether a candidate says of the data [candidates] what it does not say of twins, wherever among the possible
@@ -114,7 +116,7 @@ class Tried:
     @property
     def errors(self) -> Floats:
         """Root mean square of every candidate's error at the nearest level, nats."""
-        return np.sqrt(((self.judged - self.truths[:, None]) ** 2).mean(axis=0))
+        return np.sqrt((self.off**2).mean(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +125,6 @@ class Advice:
 
     verdict     answered; nothing found: the data are like rows put together at random; refused
     estimate    nats: the level that is nearest, and the interval of all that are possible; nan without an answer
-    chosen      the candidate whose worst error among families that count is least; "" without an answer
     reasons     why there is no answer and what would help, one sentence each; empty where there is one
     notes       what the reader must know
     candidates, tried, asked, observed  what was asked, of what, and what the data gave [statistics]
@@ -133,7 +134,6 @@ class Advice:
 
     verdict: str
     estimate: Estimate
-    chosen: str
     reasons: tuple[str, ...]
     notes: tuple[str, ...]
     candidates: tuple[Candidate, ...]
@@ -148,10 +148,15 @@ class Advice:
         """The families that have a say."""
         return tuple(one for one in self.tried if one.counts)
 
-    @property
+    @cached_property
+    def chosen(self) -> str:
+        """The candidate whose worst error among families that count is least; "" without an answer."""
+        return str(self.table["method"][0]) if self.verdict == ANSWERED else ""
+
+    @cached_property
     def table(self) -> pd.DataFrame:
-        """A row for every candidate, best first: its estimate and interval, and the bias and error (root mean square)
-        that it has in the worst family that counts. Nats."""
+        """A row for every candidate, best first, those without a value last: its estimate and interval, and the bias
+        with its standard error and the error (root mean square) that it has in the worst family that counts. Nats."""
         rows = []
         for place, one in enumerate(self.candidates):
             found = one.estimate
@@ -160,10 +165,15 @@ class Advice:
             judged = [each for each in self.counted if each.judged is not None]
             if judged:
                 worst = max(judged, key=lambda each, place=place: _last(each.errors[place]))
-                row |= {"bias": worst.biases[place], "error": worst.errors[place], "worst_twins": worst.name}
+                off = worst.off[:, place]
+                row |= {"bias": off.mean(), "bias_error": off.std(ddof=1) / math.sqrt(len(off)),
+                        "error": worst.errors[place], "worst_twins": worst.name}  # fmt: skip
             rows.append(row)
         table = pd.DataFrame(rows)
-        return table.sort_values("error", kind="stable", ignore_index=True) if "error" in table else table
+        if "error" not in table:
+            return table
+        order = np.argsort(table["error"].where(table["estimate"].notna()), kind="stable")
+        return table.iloc[order].reset_index(drop=True)
 
     @property
     def families(self) -> pd.DataFrame:
@@ -250,10 +260,8 @@ def advise(
         notes.append(
             "Only a fitted mixture is like the data: it smooths sharp edges, so there may be more than is said."
         )
-    errors = _worst_errors(tried, candidates)
-    best = candidates[int(np.argmin(errors))].name if verdict == ANSWERED else ""
     return Advice(
-        verdict, estimate, best, reasons, tuple(notes), candidates, tuple(tried), tuple(asked.asked),
+        verdict, estimate, reasons, tuple(notes), candidates, tuple(tried), tuple(asked.asked),
         profile, certified, time.monotonic() - began,
     )  # fmt: skip
 
@@ -266,7 +274,7 @@ def _candidates(pairs: Pairs, methods: Sequence[Method | str] | None, seconds: f
         return [as_method(name) for name in _CATEGORIES]
     names = _MIXED if "mixed" in kinds else _LABELLED if "discrete" in kinds else _NUMBERS
     names = [name for name in names if name != "reduced-ksg" or max(pairs.x.dim, pairs.y.dim) > 1]
-    longest = 0.2 * seconds / (3 * _JUDGED)  # of one estimate
+    longest = _SHARE_OF_ONE * seconds / (_EXPECTED * JUDGED)  # of one estimate
     quick = [name for name in (*names, *_PATIENT) if name not in _SECONDS or _seconds_of(name, pairs) <= longest]
     found = [as_method(name) for name in quick]
     return [*found, Trees()] if "discrete" in kinds else found
@@ -288,7 +296,7 @@ def _planned(pairs: Pairs, seconds: float, chosen: Sequence[Method]) -> tuple[in
     """Rows on which all families are tried, and those on which some are tried again, with how many twins of a level,
     within the time."""
     first, most = min(pairs.n, _SCREENED), pairs.n
-    judging = _EXPECTED * _JUDGED * sum(_seconds_of(one.name, pairs) for one in chosen)
+    judging = _EXPECTED * JUDGED * sum(_seconds_of(one.name, pairs) for one in chosen)
     left = (1 - _SHARE) * seconds
     while most > first and _again(most, _MORE[0], pairs) + judging * most / pairs.n > left:
         most = max(first, round(0.7 * most))
@@ -310,7 +318,7 @@ def _some(pairs: Pairs, count: int, generator: np.random.Generator) -> Pairs:
     sizes = np.bincount(pairs.units)[order]
     taken = order[: max(1, int(np.searchsorted(np.cumsum(sizes), count, "right")))]
     rows = np.flatnonzero(np.isin(pairs.units, taken))
-    groups = None if pairs.groups is None else np.unique(pairs.groups[rows], return_inverse=True)[1]
+    groups = None if pairs.groups is None else factorise(pairs.groups[rows])[0]
     return replace(pairs, x=_varying(pairs.x.take(rows)), y=_varying(pairs.y.take(rows)), groups=groups)
 
 
@@ -351,9 +359,7 @@ def _screened(pairs: Pairs, first: int, wider: float, generator: np.random.Gener
     return found
 
 
-def _first(
-    family: Family, asked: Statistics, generator: np.random.Generator
-) -> tuple[Floats, Floats] | None:  # fmt: skip
+def _first(family: Family, asked: Statistics, generator: np.random.Generator) -> tuple[Floats, Floats] | None:
     levels = inversion.levels_of(family.least, family.reach, _LEVELS, _HIGHEST)
     return _drawn(family, levels, _DRAWS if len(levels) > 1 else _NULLS, asked, generator)
 
@@ -422,7 +428,7 @@ def _judged(
     tried: Tried, family: Family, pairs: Pairs, candidates: Sequence[Candidate], generator: np.random.Generator
 ) -> Tried:
     """With what candidates say of twins at the nearest level, and with how well trees tell a twin from the data."""
-    twins = [family.draw(tried.fit.best, generator) for _ in range(_JUDGED)]
+    twins = [family.draw(tried.fit.best, generator) for _ in range(JUDGED)]
     judged = [[_answer(one.method, twin.pairs, generator).value for one in candidates] for twin in twins]
     return replace(
         tried, judged=np.array(judged), truths=np.array([twin.truth for twin in twins]),
@@ -435,17 +441,7 @@ def _last(error: float) -> float:
     return math.inf if math.isnan(error) else error
 
 
-def _worst_errors(tried: Sequence[Tried], candidates: Sequence[Candidate]) -> Floats:
-    """Of every candidate in the worst family that counts; infinite where it gave no value."""
-    counted = [one for one in tried if one.counts]
-    found = np.array([[_last(error) for error in one.errors] for one in counted]).max(axis=0) if counted else None
-    known = [math.isfinite(one.estimate.value) for one in candidates]
-    return np.full(len(candidates), np.inf) if found is None else np.where(known, found, np.inf)
-
-
-def _concluded(
-    tried: Sequence[Tried], pairs: Pairs, certified: Estimate
-) -> tuple[str, Estimate, tuple[str, ...]]:  # fmt: skip
+def _concluded(tried: Sequence[Tried], pairs: Pairs, certified: Estimate) -> tuple[str, Estimate, tuple[str, ...]]:
     """The verdict, the answer over all families that count, and why there is none."""
     counted, n = [one for one in tried if one.counts], pairs.n
     none = undefined("refused", n=n, method="twins")

@@ -24,10 +24,7 @@ _LEAVES, _SMOOTHED, _LEAST = 50, 3, 5  # of a tree, in so few columns, where no 
 def sides(pairs: Pairs) -> tuple[Floats, NDArray[np.intp], int]:
     """What is seen [n, d], as normal scores and columns of 0 and 1, the label of every row, and how many there are."""
     seen, labels = (pairs.x, pairs.y) if pairs.y.kind == "discrete" else (pairs.y, pairs.x)
-    block = seen.rank_normal().continuous
-    if seen.codes is not None:
-        block = np.hstack([block, np.eye(seen.categories)[seen.codes]])
-    return block, labels.codes, labels.categories
+    return seen.rank_normal().as_numbers(), labels.codes, labels.categories
 
 
 def forest(pairs: Pairs, trees: int = 100) -> Family:

@@ -138,7 +138,7 @@ class Scores:
     name: str
     least: ClassVar[float] = 0.0
 
-    @property
+    @cached_property
     def kept(self) -> float:
         """The correlation that their normal scores have in the data."""
         return float(np.corrcoef(_normal(self.a), _normal(self.b))[0, 1])
@@ -604,7 +604,8 @@ def families(pairs: Pairs, generator: np.random.Generator) -> tuple[Family, ...]
     if kinds == ("continuous", "continuous"):
         found += scores(pairs, generator)
         if drawn_anew:
-            found += [Latent(pairs), Student(pairs), StudentDegrees(pairs)]
+            of_tails = Student(pairs)
+            found += [Latent(pairs), of_tails, StudentDegrees(pairs, of_tails.degrees)]
     if "discrete" in kinds and kinds != ("discrete", "discrete"):
         found += labels(pairs, generator)
     found += cells(pairs, generator)
@@ -679,10 +680,9 @@ def _cells_of(side: Variable, count: int, generator: np.random.Generator) -> Row
         return side.codes
     columns = _numbers_of(side)
     white = columns / columns.std() if is_wide(side) else _whitened(columns)
-    if side.codes is not None:
-        white = np.hstack([white, np.eye(side.categories)[side.codes]])
     seed = int(generator.integers(2**31))
-    return KMeans(count, n_init=1, random_state=seed).fit_predict(white).astype(np.intp)
+    rows = replace(side, continuous=white).as_numbers()
+    return KMeans(count, n_init=1, random_state=seed).fit_predict(rows).astype(np.intp)
 
 
 def _whitened(columns: Floats) -> Floats:

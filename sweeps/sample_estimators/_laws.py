@@ -1,0 +1,42 @@
+"""Which laws of the exam can be asked about here: those whose items are there."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from infoscope.data import data_root
+from infoscope.data.tasks import exam
+
+
+def laws_of(asked: Sequence[str], collections: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """The laws of each collection that are asked about; ("all",) asks about every one. ValueError for a law that is in
+    none of them."""
+    known = {law for laws in collections.values() for law in laws}
+    if unknown := [law for law in asked if law not in (*known, "all")]:
+        raise ValueError(f"laws must be of the collections {', '.join(collections)}, got {unknown[0]!r}.")
+    return {
+        collection: tuple(law for law in laws if "all" in asked or law in asked)
+        for collection, laws in collections.items()
+    }
+
+
+def there(laws: Iterable[tuple[str, str]]) -> Iterator[tuple[str, float]]:
+    """Laws, each given with the name under which a warning tells that it is left out, and how many rows they have at
+    most."""
+    left_out, missing = {}, set()
+    for name, law in laws:
+        if exam.needs_data(law) and data_root() is None:
+            left_out[name] = True
+            continue
+        try:
+            most = exam.most_rows(law)
+        except FileNotFoundError as error:
+            missing.add(str(error))
+            continue
+        yield law, most
+    if left_out:
+        names = ", ".join(sorted(left_out))
+        warnings.warn(f"INFOSCOPE_DATA is not set: laws of images and texts ({names}) are left out.", stacklevel=2)
+    for reason in sorted(missing):
+        warnings.warn(f"Laws of items that are not there are left out: {reason}", stacklevel=2)
