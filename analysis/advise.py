@@ -23,7 +23,7 @@ from analysis.common.own_data import OwnData, add_arguments, described, given_da
 from analysis.common.tables import FOLDER, Result, file_name, printable, readable, save, show
 from infoscope.estimators.arrays import METHODS, Pairs, as_method
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.metrics.advice import ANSWERED, JUDGED, NOTHING, Advice, advise
+from infoscope.metrics.advice import ANSWERED, NOTHING, Advice, advise
 
 EXPERIMENT = "advise"
 BAD_INPUT = 2
@@ -60,8 +60,9 @@ def estimators(advice: Advice, data: OwnData, pairs: Pairs, name: str) -> Result
     certified = f"at least {limit:.3f} bits" if math.isfinite(limit) else "none: " + " ".join(advice.certified.notes)
     caption = [
         f"Estimators of mutual information on {described(data, pairs, name)} ±: one standard error; interval: 95 %, of "
-        f"the draw of rows alone. Bias and error (root mean square): on {JUDGED} twins at the level that is nearest to "
-        "the data, of the family of twins that is worst for the estimator.",
+        "the draw of rows alone.",
+        *([f"Bias and error (root mean square): on {figures['twins'][0]} twins at the level that is nearest to the "
+           "data, of the family of twins that is worst for the estimator."] if "twins" in figures else []),
         f"Certified lower limit, 95 %, of any law: {certified}.",
         *advice.notes, *refused, f"SHA-256 of the data: {data.digest}.",
     ]  # fmt: skip

@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from infoscope.estimators.arrays.protocol import as_pairs
+from infoscope.estimators.arrays.registry import as_method
+from infoscope.estimators.result import undefined
 from infoscope.metrics.advice import ANSWERED, NOTHING, REFUSED, advise
-from infoscope.metrics.advice.advising import Tried, _planned, _some
+from infoscope.metrics.advice.advising import Tried, _concluded, _planned, _shared_out, _some
+from infoscope.metrics.advice.inversion import Fit
 from infoscope.metrics.advice.odds import Trees
 from infoscope.metrics.advice.realism import told_apart
 from infoscope.metrics.advice.twins import Latent, Null
@@ -71,7 +74,11 @@ def test_labels_of_categories():
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [({"seconds": 3}, "seconds must be at least 10, got 3"), ({"n": 150}, "at least 200 rows to be advised about")],
+    [
+        ({"seconds": 3}, "seconds must be at least 10, got 3"),
+        ({"n": 150}, "at least 200 rows to be advised about"),
+        ({"methods": []}, "methods must name an estimator at least"),
+    ],
 )
 def test_bad_input_is_one_sentence(change, message):
     x, y = normal(change.pop("n", 300))
@@ -82,11 +89,29 @@ def test_bad_input_is_one_sentence(change, message):
 def test_rows_are_cut_by_a_formula_and_groups_stay_whole():
     g = np.random.default_rng(3)
     pairs = as_pairs(g.normal(size=(6000, 20)), g.normal(size=(6000, 20)), np.arange(6000) // 4)
-    first, most, more = _planned(pairs, 30, [])
-    assert first == 1000 and 1000 <= most < 6000 and more >= 8
+    first, most = _planned(pairs, 30, [])
+    assert first == 1000 and 1000 <= most < 6000
     assert _planned(pairs, 3000, [])[1] == 6000
     some = _some(pairs, most, g)
     assert abs(some.n - most) <= 4 and (np.bincount(some.groups) == 4).all()
+
+
+def test_the_more_families_are_near_the_fewer_twins_has_each():
+    g = np.random.default_rng(3)
+    pairs = as_pairs(g.normal(size=(1000, 20)), g.normal(size=(1000, 20)))
+    plans = [_shared_out(pairs, 60, [as_method("ksg"), as_method("gaussian-mixture")], near) for near in (1, 4, 12)]
+    assert plans == sorted(plans, reverse=True) and plans[0] == (20, 8) and plans[-1] == (8, 4)
+
+
+def test_twins_of_a_mixture_alone_are_no_answer():
+    found = Fit(np.linspace(0.9, 1.1, 9), np.abs(np.linspace(-1, 1, 9)), 10.0, 0.5, (0, 1.0))
+    mixture, cells = (
+        Tried(name, np.zeros(9), np.zeros((9, 1)), found, 500, True, (0.9, 1.1)) for name in ("mixture", "cells: 2 x 2")
+    )
+    pairs, certified = as_pairs(*normal(500)), undefined("too few rows")
+    verdict, estimate, reasons = _concluded([mixture], pairs, certified)
+    assert verdict == REFUSED and math.isnan(estimate.value) and "0.900 to 1.100" in reasons[0]
+    assert _concluded([mixture, cells], pairs, certified)[0] == ANSWERED
 
 
 def test_an_estimator_that_is_surprised_speaks_against_a_family():

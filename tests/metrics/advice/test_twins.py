@@ -1,6 +1,7 @@
 """Twins of data: their rows are the data's, and their stated truth is what consistent estimators find."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from infoscope.estimators import estimate, knn, laws
@@ -194,6 +195,9 @@ def test_what_can_be_made_follows_the_types():
     assert labels == ["null", "labels: logistic", "labels: trees", *of_cells, "mixture"]
     only = [one.name for one in families(as_pairs(*((side[:, 0] > 1).astype(str) for side in (x, y))), generator())]
     assert only == ["null", "cells: 2 x 2", "cells, added: 2 x 2"]
+    beside = pd.DataFrame({"number": x[:, 0], "category": np.where(x[:, 1] > 0, "up", "down")})
+    mixed = [one.name for one in families(as_pairs(beside, y), generator())]
+    assert {"scores: canonical variates", "cells: 4 x 4", "mixture"} <= set(mixed) and "latent" not in mixed
     ties = [one.name for one in families(as_pairs(np.round(x, 1), np.round(y, 1)), generator())]
     assert "scores: lengths" in ties and not {"latent", "mixture", "student: degrees"} & set(ties)
 

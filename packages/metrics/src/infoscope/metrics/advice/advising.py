@@ -46,12 +46,12 @@ _FREE = 4  # more twins than statistics, at least
 _NULLS = 12
 _FINER = 5  # levels about what is possible
 _MORE = (8, 20)  # twins of each, at least and at most, as time allows
-_EXPECTED = 3  # families that are tried again
+_EXPECTED = 3  # families that are tried again, as far as rows are planned
 _HIGHEST = 3.0  # nats, from which the search for levels begins
 _ROUNDS = 3  # at most, in which possible levels run on
 _KEPT = 3.0  # times the limit: families that are tried at finer levels
 _SURPRISE = 0.998  # of Student's law
-JUDGED = 8  # twins of each family on which candidates are judged
+_JUDGED = (4, 8)  # twins of each family on which candidates are judged, at least and at most, as time allows
 _NUMBERS = ("ksg", "gcmi", "student-copula", "gaussian-mixture", "reduced-ksg")
 _LABELLED = ("ksg", "gcmi", "classifier", "reduced-ksg")  # and trees
 _MIXED = ("ksg", "fitted-law")
@@ -167,7 +167,7 @@ class Advice:
                 worst = max(judged, key=lambda each, place=place: _last(each.errors[place]))
                 off = worst.off[:, place]
                 row |= {"bias": off.mean(), "bias_error": off.std(ddof=1) / math.sqrt(len(off)),
-                        "error": worst.errors[place], "worst_twins": worst.name}  # fmt: skip
+                        "error": worst.errors[place], "worst_twins": worst.name, "twins": len(off)}  # fmt: skip
             rows.append(row)
         table = pd.DataFrame(rows)
         if "error" not in table:
@@ -221,7 +221,7 @@ def advise(
 
     Groups: twins have none, and less spread for it. The spread of twins is multiplied by what groups add to the
     standard error of neighbours.
-    ValueError: as of `estimate`; fewer than 200 rows; seconds below 10.
+    ValueError: as of `estimate`; fewer than 200 rows; seconds below 10; no methods.
     """
     began, generator = time.monotonic(), generator_or_default(generator)
     say = progress or (lambda text: None)
@@ -231,7 +231,7 @@ def advise(
     if whole.n < FEWEST:
         raise ValueError(f"x and y must have at least {FEWEST} rows to be advised about, got {whole.n}.")
     chosen = _candidates(whole, methods, seconds)
-    first, most, more = _planned(whole, seconds, chosen)
+    first, most = _planned(whole, seconds, chosen)
     pairs = _some(whole, most, generator)
     notes = list(whole.notes)
     if pairs.n < whole.n:
@@ -245,21 +245,23 @@ def advise(
     tried = []
     for family in made.values():
         say(f"twins: {family.name}")
-        tried.append(_tried(family, pairs.n, asked, profile, wider, more, generator))
+        if drawn := _first(family, asked, generator):
+            tried.append(Tried(family.name, *drawn, inversion.fitted(*drawn, profile, wider), pairs.n))
+    more, judges = _shared_out(pairs, seconds, chosen, sum(one.fit.near(_KEPT) for one in tried))
+    for place, one in enumerate(tried):
+        if one.fit.near(_KEPT):
+            say(f"more twins: {one.name}")
+            tried[place] = _finer(one, made[one.name], asked, profile, wider, more, generator)
     tried = _counted(tried)
     for place, one in enumerate(tried):
         if one.counts:
             say(f"estimators on twins: {one.name}")
-            tried[place] = _judged(one, made[one.name], pairs, candidates, generator)
+            tried[place] = _judged(one, made[one.name], pairs, candidates, judges, generator)
     said = np.array([one.estimate.value for one in candidates])
     tried = [replace(one, counts=not one.surprised(said)) if one.counts else one for one in tried]
     say("certified lower limit")
     certified = _answer(Certified(steps=_CERTIFYING), pairs, generator)
     verdict, estimate, reasons = _concluded(tried, pairs, certified)
-    if verdict == ANSWERED and [one.name for one in tried if one.counts] == [Mixture.name]:
-        notes.append(
-            "Only a fitted mixture is like the data: it smooths sharp edges, so there may be more than is said."
-        )
     return Advice(
         verdict, estimate, reasons, tuple(notes), candidates, tuple(tried), tuple(asked.asked),
         profile, certified, time.monotonic() - began,
@@ -268,13 +270,15 @@ def advise(
 
 def _candidates(pairs: Pairs, methods: Sequence[Method | str] | None, seconds: float) -> list[Method]:
     if methods is not None:
+        if not len(methods):
+            raise ValueError("methods must name an estimator at least, got none.")
         return [as_method(one) for one in methods]
     kinds = pairs.x.kind, pairs.y.kind
     if kinds == ("discrete", "discrete"):
         return [as_method(name) for name in _CATEGORIES]
     names = _MIXED if "mixed" in kinds else _LABELLED if "discrete" in kinds else _NUMBERS
     names = [name for name in names if name != "reduced-ksg" or max(pairs.x.dim, pairs.y.dim) > 1]
-    longest = _SHARE_OF_ONE * seconds / (_EXPECTED * JUDGED)  # of one estimate
+    longest = _SHARE_OF_ONE * seconds / (_EXPECTED * _JUDGED[1])  # of one estimate
     quick = [name for name in (*names, *_PATIENT) if name not in _SECONDS or _seconds_of(name, pairs) <= longest]
     found = [as_method(name) for name in quick]
     return [*found, Trees()] if "discrete" in kinds else found
@@ -292,22 +296,26 @@ def _seconds_of_profile(n: int, pairs: Pairs) -> float:
     return 0.02 + 1e-9 * n**2 * dim + 3e-6 * n * dim
 
 
-def _planned(pairs: Pairs, seconds: float, chosen: Sequence[Method]) -> tuple[int, int, int]:
-    """Rows on which all families are tried, and those on which some are tried again, with how many twins of a level,
-    within the time."""
+def _planned(pairs: Pairs, seconds: float, chosen: Sequence[Method]) -> tuple[int, int]:
+    """Rows on which all families are tried first, and those on which some are tried again, within the time."""
     first, most = min(pairs.n, _SCREENED), pairs.n
-    judging = _EXPECTED * JUDGED * sum(_seconds_of(one.name, pairs) for one in chosen)
-    left = (1 - _SHARE) * seconds
-    while most > first and _again(most, _MORE[0], pairs) + judging * most / pairs.n > left:
+    judging = _JUDGED[1] * sum(_seconds_of(one.name, pairs) for one in chosen)
+    while (
+        most > first
+        and _EXPECTED * (_FINER * _MORE[0] * _seconds_of_profile(most, pairs) + judging * most / pairs.n)
+        > (1 - _SHARE) * seconds
+    ):
         most = max(first, round(0.7 * most))
-    most = first if most < 1.5 * first else most
-    more = (left - judging * most / pairs.n) / _again(most, 1, pairs)
-    return first, most, int(min(max(more, _MORE[0]), _MORE[1]))
+    return first, first if most < 1.5 * first else most
 
 
-def _again(n: int, more: int, pairs: Pairs) -> float:
-    """Seconds of so many twins of a level, of families that are tried again."""
-    return _EXPECTED * _FINER * more * _seconds_of_profile(n, pairs)
+def _shared_out(pairs: Pairs, seconds: float, chosen: Sequence[Method], near: int) -> tuple[int, int]:
+    """How many more twins of a level, and how many to judge candidates on, each of so many families has."""
+    left = (1 - _SHARE) * seconds / max(near, 1)
+    judging = sum(_seconds_of(one.name, pairs) for one in chosen)
+    judges = int(np.clip(left / 2 / judging, *_JUDGED))
+    more = (left - judges * judging) / (_FINER * _seconds_of_profile(pairs.n, pairs))
+    return int(np.clip(more, *_MORE)), judges
 
 
 def _some(pairs: Pairs, count: int, generator: np.random.Generator) -> Pairs:
@@ -381,20 +389,17 @@ def _drawn(
     return (np.array(truths), np.array(profiles)) if len(truths) > len(asked.asked) + _FREE else None
 
 
-def _tried(
+def _finer(
+    tried: Tried,
     family: Family,
-    n: int,
     asked: Statistics,
     profile: Floats,
     wider: float,
     more: int,
     generator: np.random.Generator,
-) -> Tried | None:
-    """A family at levels far apart, and again at finer ones about those that are possible."""
-    drawn = _first(family, asked, generator)
-    if drawn is None:
-        return None
-    fit = inversion.fitted(*drawn, profile, wider)
+) -> Tried:
+    """A family at finer levels, about those that are possible."""
+    drawn, fit = (tried.levels, tried.profiles), tried.fit
     for _ in range(_ROUNDS):
         if not fit.near(_KEPT) or family.reach - family.least < 1e-6:
             break
@@ -409,12 +414,11 @@ def _tried(
         runs_on = possible[0] == ends[0] > family.least + 1e-3, possible[-1] == ends[1] < family.reach - 1e-3
         if not any(runs_on):
             break
-    return Tried(family.name, *drawn, fit, n)
+    return replace(tried, levels=drawn[0], profiles=drawn[1], fit=fit)
 
 
-def _counted(tried: Sequence[Tried | None]) -> list[Tried]:
+def _counted(tried: Sequence[Tried]) -> list[Tried]:
     """Families in order; those that are like the data and not much farther than the nearest have a say."""
-    tried = [one for one in tried if one is not None]
     like = [one.fit.distance for one in tried if one.fit.like]
     found = []
     for one in tried:
@@ -425,10 +429,15 @@ def _counted(tried: Sequence[Tried | None]) -> list[Tried]:
 
 
 def _judged(
-    tried: Tried, family: Family, pairs: Pairs, candidates: Sequence[Candidate], generator: np.random.Generator
+    tried: Tried,
+    family: Family,
+    pairs: Pairs,
+    candidates: Sequence[Candidate],
+    judges: int,
+    generator: np.random.Generator,
 ) -> Tried:
     """With what candidates say of twins at the nearest level, and with how well trees tell a twin from the data."""
-    twins = [family.draw(tried.fit.best, generator) for _ in range(JUDGED)]
+    twins = [family.draw(tried.fit.best, generator) for _ in range(judges)]
     judged = [[_answer(one.method, twin.pairs, generator).value for one in candidates] for twin in twins]
     return replace(
         tried, judged=np.array(judged), truths=np.array([twin.truth for twin in twins]),
@@ -470,6 +479,12 @@ def _concluded(tried: Sequence[Tried], pairs: Pairs, certified: Estimate) -> tup
         return REFUSED, none, (
             f"a critic on unseen rows certifies at least {certified.low:.3f} nats, and twins that are like the data "
             f"hold {spans}: there is more than twins can show.",
+        )  # fmt: skip
+    if [one.name for one in counted] == [Mixture.name]:
+        return REFUSED, none, (
+            f"only twins of a fitted mixture behave as the data do, {spans}; a mixture smooths sharp edges, so there "
+            "may be more.",
+            "Fewer or other columns may bring in other twins.",
         )  # fmt: skip
     weights = np.exp([-0.5 * (one.fit.distance - min(each.fit.distance for each in counted)) for one in counted])
     value = float(np.average([one.fit.best for one in counted], weights=weights))

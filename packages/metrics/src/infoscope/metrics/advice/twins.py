@@ -595,17 +595,17 @@ class Mixture:
 
 
 def families(pairs: Pairs, generator: np.random.Generator) -> tuple[Family, ...]:
-    """All that can be made of these pairs: a null and cells always; of numbers scores and, unless values repeat or
-    columns are too many, latent twins, Student laws and mixtures; labels that are drawn anew where one side is
-    labels."""
+    """All that can be made of these pairs: a null and cells always; scores unless a side is labels alone; of numbers,
+    unless values repeat or columns are too many, latent twins and Student laws, and mixtures, of categories too; labels
+    that are drawn anew where one side is labels."""
     found: list[Family] = [Null(pairs)]
     kinds = pairs.x.kind, pairs.y.kind
     drawn_anew = not any(is_wide(side) or has_ties(side) for side in (pairs.x, pairs.y))
-    if kinds == ("continuous", "continuous"):
+    if "discrete" not in kinds:
         found += scores(pairs, generator)
-        if drawn_anew:
-            of_tails = Student(pairs)
-            found += [Latent(pairs), of_tails, StudentDegrees(pairs, of_tails.degrees)]
+    if kinds == ("continuous", "continuous") and drawn_anew:
+        of_tails = Student(pairs)
+        found += [Latent(pairs), of_tails, StudentDegrees(pairs, of_tails.degrees)]
     if "discrete" in kinds and kinds != ("discrete", "discrete"):
         found += labels(pairs, generator)
     found += cells(pairs, generator)
@@ -624,9 +624,9 @@ def labels(pairs: Pairs, generator: np.random.Generator) -> list[Labels]:
 
 
 def scores(pairs: Pairs, generator: np.random.Generator) -> list[Scores]:
-    """Pairs of scores of numbers: the first canonical variates of normal columns, the lengths of whitened rows, and
-    random directions."""
-    white = [_whitened(_numbers_of(side)) for side in (pairs.x, pairs.y)]
+    """Pairs of scores of numbers, categories as columns of 0 and 1: the first canonical variates of normal columns, the
+    lengths of whitened rows, and random directions."""
+    white = [_whitened(replace(side, continuous=_numbers_of(side)).as_numbers()) for side in (pairs.x, pairs.y)]
     left, _, right = np.linalg.svd(white[0].T @ white[1])
     found = [Scores(pairs, white[0] @ left[:, 0], white[1] @ right[0], "scores: canonical variates")]
     if min(side.shape[1] for side in white) > 1:
