@@ -25,9 +25,12 @@ override DISCRETE := $(value DISCRETE)
 override METHODS := $(value METHODS)
 override WITHIN := $(value WITHIN)
 override PEERS := $(value PEERS)
+override TARGETS := $(value TARGETS)
+override DOMAIN := $(value DOMAIN)
+override ITEMS := $(value ITEMS)
 # a target with brackets is to make an archive and its member
 override TASK = $@$(if $%,($%))
-export PROFILE SET ARGS PORT TASK DATA X Y GROUPS CONTINUOUS DISCRETE METHODS WITHIN PEERS
+export PROFILE SET ARGS PORT TASK DATA X Y GROUPS CONTINUOUS DISCRETE METHODS WITHIN PEERS TARGETS DOMAIN ITEMS
 ASKED := $(PYTHON) -m infoscope make
 
 # of tests; the command line sets the same
@@ -36,7 +39,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: check-dependencies advise export-model help measure peers setup sweep-all sweep-status sweep-sync report audit test test-slow test-gpu bench drill infra-secrets ui clean
+.PHONY: check-dependencies advise export-model help measure peers represent setup sweep-all sweep-status sweep-sync report audit test test-slow test-gpu bench drill infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -73,6 +76,9 @@ measure: $(READY) ## measure your own data (DATA=pairs.csv X=a,b Y=c GROUPS= MET
 	@$(ASKED)
 
 advise: $(READY) ## which estimator to believe on your own data (DATA=pairs.csv X=a,b Y=c GROUPS= METHODS= WITHIN=120 CONTINUOUS= DISCRETE=)
+	@$(ASKED)
+
+represent: $(READY) ## what a representation holds, where, for whom (DATA=z.csv X="z_y_*,z_d_*" TARGETS=y DOMAIN= GROUPS= ITEMS= ARGS=--each)
 	@$(ASKED)
 
 audit: $(READY) ## put estimators of MI, ours and installed ones, through what must not change an estimate

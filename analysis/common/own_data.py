@@ -18,7 +18,8 @@ import pandas as pd
 
 from analysis.common.tables import Result, printable
 from infoscope.estimators.arrays import Pairs, as_pairs
-from infoscope.estimators.variables import Continuous, Discrete
+from infoscope.estimators.classifier.inputs import as_blocks
+from infoscope.estimators.variables import Continuous, Discrete, as_clear_variable
 from infoscope.tracking import StoreUnreachable
 from infoscope.tracking.store.single import record_run
 
@@ -42,10 +43,13 @@ class OwnData:
     digest: str
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+SIDES = {"x": "default: array x, or all other columns", "y": "default: y"}
+
+
+def add_arguments(parser: argparse.ArgumentParser, sides: Mapping[str, str] = SIDES) -> None:
     """The options that say where the data are and what they hold."""
     parser.add_argument("--data", default="", help="a .npz, .csv or .parquet file")
-    for side, told in (("x", "default: array x, or all other columns"), ("y", "default: y")):
+    for side, told in sides.items():
         parser.add_argument(f"--{side}", default="", metavar="NAMES", help=f"columns, with commas between ({told})")
     parser.add_argument("--groups", default="", metavar="NAME", help="column: rows of equal value depend on another")
     parser.add_argument("--continuous", default="", metavar="NAMES", help="columns that are numbers")
@@ -89,12 +93,20 @@ def record(
         "x": ",".join(data.columns[0]), "y": ",".join(data.columns[1]), "groups": given.groups,
         "x_kind": pairs.x.kind, "y_kind": pairs.y.kind, **more,
     }  # fmt: skip
+    record_results(experiment, Path(given.data).name, params, metrics, results, paths)
+
+
+def record_results(
+    experiment: str, name: str, params: Mapping[str, object], metrics: Mapping[str, float], results: Sequence[Result],
+    paths: Sequence[Path],
+) -> None:  # fmt: skip
+    """One run in MLflow with its tables and files; says where, or why not."""
     tables = [
         (result.name, list(map(str, result.text.columns)), result.text.astype(str).values.tolist(), result.caption)
         for result in results
     ]
     try:
-        page = record_run(experiment, Path(given.data).name, params, metrics, tables, paths)
+        page = record_run(experiment, name, params, metrics, tables, paths)
     except (StoreUnreachable, OSError) as error:
         print(f"not recorded in MLflow: {printable(error).splitlines()[0]}", file=sys.stderr)
         return
@@ -118,22 +130,13 @@ def read(
     Raises ValueError in one sentence: no such file, another suffix, a file that cannot be read, a name that is not
     there, columns on both sides, texts that are no categories.
     """
-    if path.suffix not in READERS:
-        raise ValueError(f"DATA must be a file ending in {', '.join(READERS)}, got {str(path)!r}.")
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ValueError(f"DATA must be a file that can be read, got {str(path)!r}: {error.strerror}.") from None
-    frame, arrays = _table_of(path)
+    frame, arrays, digest = _opened(path)
     y = list(y) or (["y"] if "y" in arrays else [])
     if not y:
         raise ValueError(f"Y must name what x is measured against, among {_some(arrays)}, got nothing.")
     taken = {*y, groups}
     x = list(x) or (["x"] if "x" in arrays else [] if frame is None else [name for name in arrays if name not in taken])
-    for side, names in (("X", x), ("Y", y), ("GROUPS", [groups] if groups else [])):
-        for name in names:
-            if name not in arrays:
-                raise ValueError(f"{side} must name columns among {_some(arrays)}, got {name!r}.")
+    _require(arrays, X=x, Y=y, GROUPS=[groups] if groups else [])
     if not x or set(x) & {*y, groups}:
         raise ValueError(f"X must name columns that are not in Y or GROUPS, got {', '.join(x) or 'nothing'}.")
     for option, names in (("CONTINUOUS", continuous), ("DISCRETE", discrete)):
@@ -149,8 +152,93 @@ def read(
         np.asarray(arrays[groups]) if groups else None,
         (tuple(x), tuple(y)),
         rows.pop(),
-        hashlib.sha256(content).hexdigest(),
+        digest,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class OwnRepresentation:
+    """Blocks of numbers and targets as `infoscope.metrics.representation.report` takes them.
+
+    blocks   name -> [n, d]; digest: SHA-256 of the file
+    """
+
+    blocks: dict[str, np.ndarray]
+    targets: dict[str, Any]
+    domain: Any
+    groups: np.ndarray | None
+    items: np.ndarray | None
+    digest: str
+
+
+def read_representation(
+    path: Path,
+    x: Sequence[str],
+    targets: Sequence[str],
+    domain: str = "",
+    groups: str = "",
+    items: str = "",
+    continuous: Sequence[str] = (),
+    discrete: Sequence[str] = (),
+    each: bool = False,
+) -> OwnRepresentation:
+    """A representation in a file.
+
+    x           columns of the block x, or arrays of a .npz, each of which is a block; PREFIX*, the block of the columns
+                that begin so, or of the arrays; none: all that nothing else names
+    targets, domain, groups, items   columns; continuous, discrete: targets that are numbers, or categories
+    each        every column is a block of its own
+
+    Raises ValueError as `read`; for a prefix that no column has, a target that x holds, or whole numbers that may be
+    either numbers or categories.
+    """
+    frame, arrays, digest = _opened(path)
+    others = [name for name in (domain, groups, items) if name]
+    if not targets:
+        raise ValueError(f"TARGETS must name what is asked of the representation, among {_some(arrays)}, got nothing.")
+    _require(arrays, TARGETS=targets, DOMAIN=[domain] * bool(domain), GROUPS=[groups] * bool(groups),
+             ITEMS=[items] * bool(items))  # fmt: skip
+    taken = {*targets, *others}
+    parts: dict[str, list[str]] = {}
+    for word in x or [name for name in arrays if name not in taken]:
+        prefix = word[:-1] if word.endswith("*") else None
+        names = [word] if prefix is None else [name for name in arrays if name.startswith(prefix) and name not in taken]
+        _require(arrays, X=names or [word])
+        block = "x" if prefix is None and frame is not None else (prefix or word).rstrip("_.-") or "x"
+        for name in names:
+            parts.setdefault(name if each else block, []).append(name)
+    clash = taken & {name for names in parts.values() for name in names}
+    if clash or not parts:
+        raise ValueError(f"X must name columns that nothing else names, got {', '.join(sorted(clash)) or 'nothing'}.")
+    blocks = as_blocks({name: np.column_stack([arrays[one] for one in names]) for name, names in parts.items()})
+    if each and frame is None:
+        blocks = {
+            f"{name} {place}": column[:, None] for name, block in blocks.items() for place, column in enumerate(block.T)
+        }
+    aims = {name: _block(name, arrays[name], set(continuous), set(discrete)) for name in targets}
+    for name, values in aims.items():
+        as_clear_variable(f"target {name!r}", values)
+    named = [np.asarray(arrays[name]) if name else None for name in (domain, groups, items)]
+    return OwnRepresentation(blocks, aims, *named, digest)
+
+
+def _require(arrays: Mapping[str, Any], **given: Sequence[str]) -> None:
+    """ValueError for a name that is not there."""
+    for option, names in given.items():
+        for name in names:
+            if name not in arrays:
+                raise ValueError(f"{option} must name columns among {_some(arrays)}, got {name!r}.")
+
+
+def _opened(path: Path) -> tuple[pd.DataFrame | None, dict[str, Any], str]:
+    """`_table_of` a file, and the SHA-256 of it."""
+    if path.suffix not in READERS:
+        raise ValueError(f"DATA must be a file ending in {', '.join(READERS)}, got {str(path)!r}.")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"DATA must be a file that can be read, got {str(path)!r}: {error.strerror}.") from None
+    return *_table_of(path), hashlib.sha256(content).hexdigest()
 
 
 def _table_of(path: Path) -> tuple[pd.DataFrame | None, dict[str, Any]]:

@@ -4,7 +4,7 @@
 process of its own: a wrong word is answered before torch, MLflow and Ray are loaded, which takes seconds.
 
 `infoscope make` does what make was asked. It finds the target in the environment, in TASK, and what a person gave in
-PROFILE, SET, ARGS, PORT and what `make measure` and `make advise` take: neither make nor a shell has read them as a
+PROFILE, SET, ARGS, PORT and what `make measure` and its like take: neither make nor a shell has read them as a
 program.
 """
 
@@ -29,11 +29,14 @@ TERMINATED = 143
 PROGRAMS = {
     "advise": "analysis.advise",
     "measure": "analysis.measure",
+    "represent": "analysis.represent",
     "report": "analysis.report",
     "audit": "analysis.sample_estimators.audit",
     "drill": "infra.drill",
 }
-OWN = ("DATA", "X", "Y", "GROUPS", "CONTINUOUS", "DISCRETE", "METHODS")  # variables of `make measure` and `make advise`
+FILE = ("DATA", "X", "GROUPS", "CONTINUOUS", "DISCRETE")  # variables of tasks on a person's own file
+OWN = (*FILE, "Y", "METHODS")  # of `make measure` and `make advise`
+REPRESENTED = (*FILE, "TARGETS", "DOMAIN", "ITEMS")  # of `make represent`
 QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
@@ -69,14 +72,18 @@ def words_of_make(environment: Mapping[str, str]) -> list[str]:
     except ValueError as error:
         raise ValueError(f"ARGS is {more!r}, in which there is {str(error).lower()}; close it") from None
     under = ["--profile", profile]
-    own = [word for name in OWN for word in (f"--{name.lower()}", environment.get(name, "")) if environment.get(name)]
+
+    def given(*names: str) -> list[str]:
+        return [word for name in names if environment.get(name) for word in (f"--{name.lower()}", environment[name])]
+
     targets = {
-        "advise": ["advise", *own, *(["--within", within] if (within := environment.get("WITHIN")) else [])],
+        "advise": ["advise", *given(*OWN, "WITHIN")],
         "audit": ["audit"],
         "drill": ["drill"],
         "export-model": ["export"],
-        "measure": ["measure", *own],
+        "measure": ["measure", *given(*OWN)],
         "report": ["report", *under],
+        "represent": ["represent", *given(*REPRESENTED)],
         "sweep-all": ["sweep-all", *under, "--set", settings],
         "sweep-status": ["status", *under, "--set", settings],
         "sweep-sync": ["sync"],
@@ -109,6 +116,7 @@ def _read(words: Sequence[str]) -> argparse.Namespace:
             "sweep-all": "run every sweep and print its table, then a line for each",
             "advise": "which estimator to believe on your own data, and how much there is: an answer or a refusal",
             "measure": "measure what two sides of your own data share: one table, one plot, one run in MLflow",
+            "represent": "what a representation of your own holds, where and for whom: a page, a heat map, one run",
             "report": "one page of every table and figure of a profile",
             "audit": "put estimators of MI, ours and installed ones, through what must not change an estimate",
             "status": "show how many cells of each sweep are done, and how many are not",

@@ -7,6 +7,7 @@ logistic      Logistic: linear or polynomial log odds, all folds and penalties i
 local         NearestNeighbours, Kernel: neighbours' classes, or a Gaussian around a local mean
 networks      Network: fully connected networks
 scikit        Sklearn, GradientBoosting, tfidf_logistic: estimators of scikit-learn's interface
+stacked       Stacked: mixtures of several families and of no input, weighted by rows aside
 transformers  TextClassifier: fine-tuned transformers (imported only when asked for)
 laws          the laws that fitted members state
 complexity    Rademacher complexity and the PAC bound of a family
@@ -19,8 +20,9 @@ from infoscope.estimators.families.networks import Network
 from infoscope.estimators.families.protocol import Family
 from infoscope.estimators.families.registry import FAMILIES, as_family
 from infoscope.estimators.families.scikit import GradientBoosting, Sklearn, tfidf_logistic
+from infoscope.estimators.families.stacked import Stacked
 
 __all__ = [
     "FAMILIES", "BoundedLogistic", "Family", "Gaussian", "GradientBoosting", "Kernel", "Laplace", "Logistic",
-    "NearestNeighbours", "Network", "Sklearn", "Table", "as_family", "tfidf_logistic",
+    "NearestNeighbours", "Network", "Sklearn", "Stacked", "Table", "as_family", "tfidf_logistic",
 ]  # fmt: skip

@@ -1,0 +1,156 @@
+"""What a representation of your own holds, where, for whom, and how sure that is: one page, its tables, a heat map.
+
+DATA is a .npz, .csv or .parquet. X names its columns: PREFIX* is the block of the columns that begin so, and plain
+names are one block; in a .npz each array is a block. TARGETS are what is asked of it, DOMAIN what it should not tell,
+ITEMS names of the rows. Written: tables, a figure, one page to send to a colleague, and one run in MLflow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from analysis.common.marks import save as save_figure
+from analysis.common.own_data import add_arguments, listed, read_representation, record_results
+from analysis.common.tables import FOLDER, Result, file_name, printable, readable, save, show
+from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.metrics.representation import RepresentationReport, report
+
+EXPERIMENT = "represent"
+BAD_INPUT = 2
+SIDES = {
+    "x": "PREFIX* or columns (default: all that nothing else names)", "targets": "what is asked of it",
+    "domain": "column: what it should not tell", "items": "column: names of the rows",
+}  # fmt: skip
+RECORDED = ("information_low", "information_high", "neighbours", "linear", "richer", "unique_low", "unique_high")
+
+
+def results(found: RepresentationReport, name: str, digest: str) -> list[Result]:
+    """The table of blocks and targets, with its heat map, and what else there is."""
+    words = found.text
+    caption = [
+        f"What blocks of {name} tell about targets, bits, n = {found.n:,} rows in {found.groups:,} groups. "
+        "Information: from both sides, the ends of the intervals of neighbours and of the richer family; unique, "
+        "redundant and synergistic beside all other blocks: by Williams & Beer, and what bounds every decomposition. "
+        "Brackets: 95 %.",
+        *(f"Not said: {note}" for note in found.notes),
+        f"SHA-256 of the data: {digest}.",
+    ]  # fmt: skip
+    made = [Result("represent", in_bits(found.table), words, "\n".join(caption), lambda path: draw(found, path))]
+    for title, figures, said in (
+        ("hardest", found.hardest, "Items of least PVI, by the richer family from all blocks; bits."),
+        ("scores", found.scores, "Scores of disentanglement, of columns and of blocks."),
+        ("partition", found.tables.get("partition"), "The partition by every route; nats."),
+    ):
+        if figures is not None and len(figures):
+            made.append(Result(title, figures, figures.map(_short), said))
+    return made
+
+
+def in_bits(table: pd.DataFrame) -> pd.DataFrame:
+    """A table of nats in bits, with columns that say so."""
+    counts = {"columns", "classes", "n"}
+    nats = [name for name in table.select_dtypes("number") if name not in counts]
+    return table.assign(**{name: table[name] / NATS_PER_BIT for name in nats}).rename(
+        columns={name: f"{name}_bits" for name in nats}
+    )
+
+
+def _short(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}" if math.isfinite(value) else ""
+    return str(value)
+
+
+def draw(found: RepresentationReport, path: Path) -> None:
+    """A heat map of block x target: what the richer family can use, bits, with its interval and its share of what
+    there is to know.
+    """
+    import matplotlib.pyplot as plt
+
+    blocks = list(dict.fromkeys(row.block for row in found.rows))
+    targets = list(dict.fromkeys(row.target for row in found.rows))
+    bits = np.array([[found.row(block, target).richer.bits.value for target in targets] for block in blocks])
+    figure, axis = plt.subplots(figsize=(2.0 * len(targets) + 2.5, 0.7 * len(blocks) + 1.6), layout="constrained")
+    top = max(float(bits.max()), 1e-9)
+    image = axis.imshow(bits, vmin=0.0, vmax=top, aspect="auto", cmap="viridis")
+    for (i, j), value in np.ndenumerate(bits):
+        row = found.row(blocks[i], targets[j])
+        one = row.richer.bits
+        share = f"\n{100 * row.share:z.0f} % of H" if math.isfinite(row.share) else ""
+        text = f"{value:z.2f}\n[{one.low:z.2f}, {one.high:z.2f}]{share}"
+        axis.text(j, i, text, ha="center", va="center", fontsize=8, color="white" if value < 0.6 * top else "black")
+    axis.set(xticks=range(len(targets)), xticklabels=targets, yticks=range(len(blocks)), yticklabels=blocks)
+    axis.tick_params(axis="x", rotation=20)
+    figure.colorbar(image, ax=axis, label="usable information (bits)")
+    save_figure(figure, path, 120)
+
+
+def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_arguments(parser, SIDES)
+    parser.add_argument("--label", default=None, help="the target that z_y is meant for, of blocks z_y, z_d, z_dy, z_x")
+    parser.add_argument("--each", action="store_true", help="every column is a block of its own")
+    parser.add_argument("--rows", type=int, default=4000, help="that families are fitted to, at most (default: 4000)")
+    parser.add_argument("--seed", type=int, default=0, help="of folds, halves and rows (default: 0)")
+    return parser.parse_args(words)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """The exit status: 0, or 2 for bad input."""
+    given = _arguments(words)
+    path = Path(given.data)
+    try:
+        data = read_representation(
+            path, listed(given.x), listed(given.targets), given.domain, given.groups, given.items,
+            listed(given.continuous), listed(given.discrete), given.each,
+        )  # fmt: skip
+        found = report(
+            data.blocks, data.targets, data.domain, data.groups, data.items, label=given.label, rows=given.rows,
+            generator=np.random.default_rng(given.seed), progress=_say,
+        )  # fmt: skip
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return BAD_INPUT
+    made = results(found, path.name, data.digest)
+    stem = f"represent-{path.stem}"
+    written, drawn = [], []
+    for result in made:
+        show(result.text)
+        print(printable(result.caption))
+        files = save(result, FOLDER / file_name(stem if result is made[0] else f"{stem}-{result.name}"))
+        written += files
+        drawn.append((result, files[2] if result.draw else None))
+    page = str(found)
+    print(f"\n{printable(page)}")
+    written.append(readable(drawn, FOLDER / file_name(stem), page.splitlines()))
+    print("\nsaved:", ", ".join(map(str, written)))
+    params = {
+        "data": path.name, "sha256": data.digest, "n": found.n, "seed": given.seed, "rows": given.rows,
+        "x": ",".join(found.blocks), "targets": given.targets, "domain": given.domain, "groups": given.groups,
+    }  # fmt: skip
+    record_results(EXPERIMENT, path.name, params, _metrics(found), made, written)
+    return 0
+
+
+def _say(share: float, what: str) -> None:
+    print(f"{share:.0%}  {what}", file=sys.stderr, flush=True)
+
+
+def _metrics(found: RepresentationReport) -> dict[str, float]:
+    return {
+        re.sub(r"[^\w .:/-]", "_", f"{row['block']}/{row['target']}/{name}_bits"): float(row[f"{name}_bits"])
+        for row in in_bits(found.table).to_dict("records")
+        for name in RECORDED
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

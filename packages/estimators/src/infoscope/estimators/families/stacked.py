@@ -1,0 +1,95 @@
+"""Mixtures of what several families say and of the law without an input, weighted by rows aside (Smyth & Wolpert 1999).
+
+Where an input tells nothing, the weight of the law without one is near 1, and a member that was fitted to chance costs
+next to nothing; where families differ, the mixture is about as good as the best of them on unseen rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.families.laws import without_input
+from infoscope.estimators.families.protocol import Family, take
+
+STEPS = 100  # of expectation and maximisation, for the weights
+
+
+@dataclass(frozen=True)
+class Stacked:
+    """Mixtures of members of `families` and of the law without an input.
+
+    The weights are those of largest likelihood on a random half of the rows (of their groups), for members that were
+    fitted to the other half; then every member is fitted to all rows. `MixedLaw.half` is the mixture of the members of
+    half the rows: what all rows teach beyond it says how much more rows would.
+    """
+
+    families: tuple[Family, ...]
+
+    @property
+    def name(self) -> str:
+        return f"mixture of {', '.join(family.name for family in self.families)} and no input"
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        return tuple(kind for kind in self.families[0].outcomes if all(kind in one.outcomes for one in self.families))
+
+    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
+        if x is None:
+            return without_input(y, classes)
+        generator = generator_or_default(generator)
+        groups = np.arange(len(y)) if groups is None else groups
+        order = generator.permutation(np.unique(groups))
+        if len(order) < 2:
+            raise ValueError("groups must be at least 2 in every training set to weigh families, got 1.")
+        aside = np.isin(groups, order[: len(order) // 2])
+        every = np.ones(len(y), bool)
+        laws = [
+            [without_input(y[rows], classes)]
+            + [family.fit(take(x, rows), y[rows], classes, groups[rows], generator) for family in self.families]
+            for rows in (~aside, every)
+        ]
+        logs = np.column_stack([
+            np.broadcast_to(law.log_density(take(x, aside) if place else None, y[aside]), aside.sum())
+            for place, law in enumerate(laws[0])
+        ])  # fmt: skip
+        log_weights = likeliest_weights(logs)
+        half, whole = (MixedLaw(log_weights, some) for some in laws)
+        return MixedLaw(log_weights, whole.laws, half)
+
+
+@dataclass(frozen=True, eq=False)
+class MixedLaw:
+    """Laws, the first of which sees no input, mixed by weights; half: the same of members that saw half of the rows."""
+
+    log_weights: NDArray[np.float64]
+    laws: Sequence[Any]
+    half: MixedLaw | None = None
+
+    def log_probabilities(self, x: Any) -> NDArray[np.float64]:
+        return self._mixed([self.laws[0].log_probabilities(None), *(law.log_probabilities(x) for law in self.laws[1:])])
+
+    def log_density(self, x: Any, y: np.ndarray) -> NDArray[np.float64]:
+        return self._mixed([self.laws[0].log_density(None, y), *(law.log_density(x, y) for law in self.laws[1:])])
+
+    def _mixed(self, logs: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+        weighted = [weight + one for weight, one in zip(self.log_weights, logs)]
+        return logsumexp(np.stack(np.broadcast_arrays(*weighted)), axis=0)
+
+
+def likeliest_weights(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log weights [m] of the mixture of m laws under which rows of log densities [n, m] are likeliest; a row that every
+    law holds impossible says nothing.
+    """
+    logs = logs[np.isfinite(logs).any(axis=1)]
+    found = np.full(logs.shape[1], -np.log(logs.shape[1]))
+    for _ in range(STEPS if len(logs) else 0):
+        joint = logs + found
+        found = logsumexp(joint - logsumexp(joint, axis=1, keepdims=True), axis=0) - np.log(len(logs))
+    return found

@@ -1,0 +1,395 @@
+"""Every measure of the house on one representation: what it holds, where, for whom, and how sure that is."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from infoscope.estimators import uncertainty
+from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.estimators.classifier.inputs import as_blocks
+from infoscope.estimators.families.closed_form import Gaussian
+from infoscope.estimators.families.logistic import Logistic
+from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Family, Outcome
+from infoscope.estimators.families.registry import as_family
+from infoscope.estimators.families.scikit import GradientBoosting
+from infoscope.estimators.families.stacked import Stacked
+from infoscope.estimators.result import Estimate, mean_of, undefined
+from infoscope.estimators.variables import Continuous, Discrete, Variable, as_variable
+from infoscope.metrics import partition
+from infoscope.metrics.bracketing import found as how_they_lie
+from infoscope.metrics.bracketing import meaning as what_that_means
+from infoscope.metrics.disentanglement import SCORES, Inputs, measure_scores
+from infoscope.metrics.disentanglement.measuring import titled
+from infoscope.metrics.disentanglement.reporting import COLUMNS as SCORE_COLUMNS
+from infoscope.metrics.factor_information import FactorInformation
+from infoscope.metrics.factor_information.inputs import as_factors
+from infoscope.metrics.partition.terms import BLOCKS, stacked, without_repeats
+from infoscope.metrics.representation.result import DOMAIN, TARGET, RepresentationReport, Row
+from infoscope.metrics.representation.sharing import sharing
+from infoscope.metrics.representation.usable import Local, predictions, thinned, with_ignorance
+from infoscope.metrics.v_information import pvi
+from infoscope.metrics.v_information.hardness import hardest as hardest_of
+from infoscope.metrics.v_information.predictions import Predictions, as_groups, fold_splits
+
+WHOLE = "representation"  # the block of an array without names
+ALL = "all blocks"
+RICHER = GradientBoosting(rounds=20, leaves=7, learning_rate=0.2)
+_LINEAR: Mapping[str, Family] = {CLASSES: Logistic(), NUMBERS: Gaussian()}
+_PARTS = 10  # of equally many rows, that numbers are cut into where a decomposition asks for values
+_FEW = 2000  # rows that neighbours, tests and scores are asked of
+_SCORES = ("mig", "unibound", "informativeness")  # of blocks; their bounds are in the table
+
+Progress = Callable[[float, str], None]
+
+
+def report(
+    representation: Any,
+    targets: Mapping[str, Any] | pd.DataFrame | ArrayLike,
+    domain: Any = None,
+    groups: ArrayLike | None = None,
+    items: Sequence[Any] | None = None,
+    *,
+    blocks: Mapping[str, Sequence[Any]] | None = None,
+    label: str | None = None,
+    richer: Any = RICHER,
+    rows: int = 4000,
+    folds: int = 3,
+    k: int = 5,
+    resamples: int = 60,
+    permutations: int = 99,
+    hardest: int = 5,
+    generator: np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> RepresentationReport:
+    """What each block of a representation tells about each target, nats, from both sides, and what follows from it.
+
+    representation  numbers [n, d], or name -> [n, d]; a data frame or array with `blocks`: name -> its columns
+    targets         name -> [n] (a data frame's columns; one array is called "y"): floats are numbers, integers,
+                    booleans and strings classes; `Continuous` and `Discrete` decide
+    domain          classes [n]: what blocks tell about it is leakage
+    groups          [n], rows that depend on one another: they share folds and halves, and errors are between groups
+    items           [n] names of the rows, for the hardest of them; None: their numbers
+    label           the target that z_y is meant for, where blocks are called z_y, z_d, z_dy, z_x; None: the only one
+                    of classes
+    richer          the family beside the linear one, as `families.as_family` takes it: of classes, numbers or both
+    rows            that a member of a family is fitted to, at most; all are predicted
+    folds, k, resamples   of predictions; of neighbours and the halves of their errors
+    permutations    of the partition's tests; hardest: items named for each target
+    generator       draws folds, halves, rows; None is a fresh one with seed 0
+    progress        called with the share done and what was done last
+
+    Usable information is that of a mixture of the family and of no input (`Stacked`), on rows it was not fitted to.
+    A target or figure that cannot be had is nan, and the notes say why. Seconds grow with targets x (2 blocks + 1),
+    classes and columns.
+
+    ValueError: blocks, targets, domain, groups or items that do not fit together or are not finite; fewer than two
+    rows a fold; an unknown label; a family that predicts neither.
+    """
+    numbers = as_blocks(named_blocks(representation, blocks))
+    n = len(next(iter(numbers.values())))
+    aims = _aims(targets, domain, n)
+    codes = as_groups(groups, n)
+    names = np.arange(n) if items is None else np.asarray(items)
+    if names.shape != (n,):
+        raise ValueError(f"items must be {n} names, one for each row, got shape {list(names.shape)}.")
+    for name, value, least in (("rows", rows, 20), ("hardest", hardest, 0), ("permutations", permutations, 0)):
+        require_int(name, value, least)
+    if label is not None and label not in aims:
+        raise ValueError(f"label must be one of the targets {list(aims)}, got {label!r}.")
+    generator, tell = generator_or_default(generator), progress or (lambda share, what: None)
+    streams = iter(generator.spawn(len(aims) + 3))
+    few = _some_rows(codes, _FEW, next(streams))
+    measure = _Measure(numbers, codes, None if groups is None else codes, few, as_family(richer), rows, folds, k,
+                       resamples)  # fmt: skip
+    found, notes, pvis = [], [], []
+    known: dict[str, dict[frozenset[str], Local]] = {}
+    for done, ((name, aim), stream) in enumerate(zip(aims.items(), streams)):
+        stage = lambda share, what, done=done: tell(0.9 * (done + share) / len(aims), what)  # noqa: E731
+        try:
+            some, known[name], said = measure.rows_of(name, aim, stream, stage)
+        except ValueError as error:
+            notes.append(f"nothing about {name}: {error}")
+            continue
+        found += some
+        if hardest and aim.role == TARGET:
+            table = hardest_of(pvi.table(said, aim.outcome), hardest)
+            pvis.append(table.drop(columns=["H_yb", "H_yxb", "fold"]).assign(target=name, item=names[table.index]))
+    if not found:
+        raise ValueError(f"targets must be measurable, got none that is: {notes[0]}")
+    if rows < n * (folds - 1) / folds:
+        notes.append(f"what families learn from more than {rows:,} rows, which were drawn at random (rows=).")
+    if len(few) < n:
+        notes.append(f"what neighbours, tests and scores say of more than {len(few):,} rows, drawn at random.")
+    scores, why = _scores(numbers, aims, known, codes, next(streams))
+    tell(0.95, "disentanglement")
+    divided, unsaid = _partition(numbers, aims, label, few, measure, permutations, next(streams))
+    tell(1.0, "partition")
+    order = ["target", "item"]
+    hard = pd.concat(pvis, ignore_index=True) if pvis else pd.DataFrame(columns=[*order, "pvi_bits"])
+    settings = {"richer family": measure.richer.name, "training rows at most": rows, "folds": folds, "neighbours": k}
+    return RepresentationReport(
+        {name: block.shape[1] for name, block in numbers.items()}, n, int(codes.max()) + 1, found,
+        hard[[*order, *(column for column in hard if column not in order)]], scores, divided, settings,
+        (*notes, *why, *unsaid),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Aim:
+    """A target or the domain: as neighbours and as families take it."""
+
+    variable: Variable
+    outcome: Outcome
+    role: str
+
+    @property
+    def values(self) -> NDArray[np.int64]:
+        """Codes [n] of its values, or of parts of equally many rows."""
+        if self.outcome.classes is not None:
+            return self.outcome.values
+        ranks = np.argsort(np.argsort(self.outcome.values[:, 0], kind="stable"), kind="stable")
+        return ranks * _PARTS // len(ranks)
+
+
+def named_blocks(representation: Any, blocks: Mapping[str, Sequence[Any]] | None) -> dict[str, Any]:
+    """Blocks by name, of a mapping, an array, or the columns of one that are named. ValueError for columns not there,
+    or blocks named twice.
+    """
+    if isinstance(representation, Mapping):
+        if blocks is not None:
+            raise ValueError("blocks must be None where the representation is a mapping of them.")
+        return dict(representation)
+    if blocks is None:
+        return {WHOLE: representation}
+    frame = representation if isinstance(representation, pd.DataFrame) else pd.DataFrame(np.asarray(representation))
+    for name, chosen in blocks.items():
+        missing = [column for column in chosen if column not in frame]
+        if missing or not len(chosen):
+            raise ValueError(f"blocks must name columns of the representation, got {missing} in block {name!r}.")
+    return {name: frame[list(chosen)] for name, chosen in blocks.items()}
+
+
+def _aims(targets: Any, domain: Any, n: int) -> dict[str, _Aim]:
+    named = targets if isinstance(targets, Mapping | pd.DataFrame) else {"y": targets}
+    given = {str(name): (named[name], TARGET) for name in named}
+    if not given:
+        raise ValueError("targets must name at least one, got none.")
+    if domain is not None:
+        if "domain" in given:
+            raise ValueError("targets must not be called 'domain' where a domain is given.")
+        given["domain"] = (Discrete(domain), DOMAIN)
+    found = {}
+    for name, (values, role) in given.items():
+        variable = as_variable(f"target {name!r}" if role == TARGET else name, values)
+        if variable.n != n:
+            raise ValueError(f"{name} must have one value for each of the {n} rows, got {variable.n}.")
+        if variable.kind == "mixed":
+            raise ValueError(f"target {name!r} must be classes or numbers, got columns of both: give them apart.")
+        if variable.kind == "discrete":
+            bare = np.asarray(values.values if isinstance(values, Discrete) else values)
+            labels = bare.reshape(n, -1)[np.unique(variable.codes, return_index=True)[1]]
+            outcome = Outcome(variable.codes.astype(np.int64), labels[:, 0] if labels.shape[1] == 1 else labels)
+        else:
+            outcome = Outcome(variable.continuous, None)
+        found[name] = _Aim(variable, outcome, role)
+    return found
+
+
+def _some_rows(codes: NDArray[np.int64], most: int, generator: np.random.Generator) -> NDArray[np.int64]:
+    """Rows of random groups, at most about `most`, in their order."""
+    everything = np.ones(len(codes), bool)
+    return np.flatnonzero(thinned([(everything, everything)], codes, min(most, len(codes)), generator)[0][0])
+
+
+@dataclass(frozen=True, eq=False)
+class _Measure:
+    """What all targets share: blocks, groups, rows for neighbours, families and settings."""
+
+    blocks: Mapping[str, NDArray[np.float64]]
+    codes: NDArray[np.int64]
+    groups: NDArray[np.int64] | None
+    few: NDArray[np.int64]
+    richer: Family
+    rows: int
+    folds: int
+    k: int
+    resamples: int
+
+    def rows_of(
+        self, name: str, aim: _Aim, generator: np.random.Generator, tell: Progress
+    ) -> tuple[list[Row], dict[frozenset[str], Local], Predictions]:
+        """A row for each block and for all of them; the local values of every set of blocks; predictions from all."""
+        everything = frozenset(self.blocks)
+        alone = [frozenset([block]) for block in self.blocks]
+        wanted = dict.fromkeys([*alone, *(everything - one for one in alone if len(self.blocks) > 1), everything])
+        kind = NUMBERS if aim.outcome.classes is None else CLASSES
+        linear = _LINEAR[kind]
+        richer = Stacked((linear, self.richer) if kind in self.richer.outcomes else (linear,))
+        splits = fold_splits(aim.outcome, self.codes, self.folds, generator)
+        splits = thinned(splits, self.codes, self.rows, generator)
+        seed = int(generator.integers(2**63))
+        said = {}
+
+        def local(family: Stacked, names: frozenset[str]) -> Local:
+            x = stacked(self.blocks, [block for block in self.blocks if block in names])
+            if not x.size:
+                return Local(np.zeros(len(x)), np.zeros(len(x)))
+            drawn = np.random.default_rng(seed)
+            found, half = predictions(family, x, aim.outcome, splits, self.codes, drawn)
+            said[names] = found
+            return Local(found.informed - found.null, half.informed - half.null)
+
+        linears = {names: local(Stacked((linear,)), names) for names in {*alone, everything}}
+        usable = {}
+        for done, names in enumerate(wanted):
+            usable[names] = local(richer, names)
+            tell((done + 1) / len(wanted), f"{name}: {', '.join(sorted(names))}")
+        if everything not in said:
+            raise ValueError("every block is constant: they tell nothing.")
+        usable = with_ignorance(usable, said[everything].fold)
+        ceiling = None
+        if kind == CLASSES:
+            logs = np.log(np.bincount(aim.outcome.values) / aim.outcome.n)
+            ceiling = mean_of(-logs[aim.outcome.values], self.codes, method="frequencies")
+        found = []
+        for names in dict.fromkeys((*alone, everything)):
+            methods = f"usable by {richer.name}", f"usable by a {linear.name}"
+            estimates = [
+                one.term(self.codes, method).estimate for one, method in zip((usable[names], linears[names]), methods)
+            ]
+            shared = {}
+            if names != everything:
+                parts = usable[names], usable[everything - names], usable[everything]
+                shared = sharing(*parts, aim.values, self.codes)
+            found.append(self._row(names, name, aim, estimates, ceiling, shared, generator))
+        return found, usable, said[everything]
+
+    def _row(
+        self,
+        names: frozenset[str],
+        target: str,
+        aim: _Aim,
+        usable: Sequence[Estimate],
+        ceiling: Estimate | None,
+        shared: Mapping[str, Estimate],
+        generator: np.random.Generator,
+    ) -> Row:
+        richer, linear = usable
+        neighbours, notes = self._neighbours(names, aim, generator)
+        verdict = finding = meaning = ""
+        if isinstance(neighbours, uncertainty.Uncertain):
+            verdict, finding = neighbours.verdict, how_they_lie(neighbours, richer, ceiling)
+            meaning = what_that_means(finding, neighbours, richer, ceiling)
+        block = next(iter(names)) if len(names) == 1 else ALL
+        columns = sum(self.blocks[name].shape[1] for name in names)
+        return Row(
+            block, columns, target, aim.role, aim.outcome.classes, neighbours, verdict, linear, richer, ceiling,
+            finding, meaning, shared, notes,
+        )  # fmt: skip
+
+    def _neighbours(
+        self, names: Iterable[str], aim: _Aim, generator: np.random.Generator
+    ) -> tuple[Estimate, tuple[str, ...]]:
+        """The neighbour estimate of some blocks, or why there is none; what is to be noted."""
+        some = {name: self.blocks[name][self.few] for name in self.blocks if name in names}
+        apart, remarks = without_repeats(some, generator)
+        x = stacked(apart, some)
+        if not x.size:
+            return undefined("the block is constant: it tells nothing."), ()
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            groups = None if self.groups is None else self.groups[self.few]
+            try:
+                found: Estimate = uncertainty.subsample(
+                    Continuous(x), aim.variable.take(self.few), k=self.k, resamples=self.resamples, groups=groups,
+                    generator=generator,
+                )  # fmt: skip
+            except ValueError as error:
+                found = undefined(str(error))
+        return found, (*remarks.values(), *dict.fromkeys(str(one.message) for one in heard))
+
+
+def _scores(
+    blocks: Mapping[str, NDArray[np.float64]],
+    aims: Mapping[str, _Aim],
+    known: Mapping[str, Mapping[frozenset[str], Local]],
+    groups: NDArray[np.int64],
+    generator: np.random.Generator,
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Disentanglement: of single columns, and of blocks from what they tell; and why there is less."""
+    columns = ["score", "better", *SCORE_COLUMNS]
+    factors = [name for name, aim in aims.items() if aim.role == TARGET and aim.outcome.classes and name in known]
+    left = [name for name, aim in aims.items() if aim.role == TARGET and not aim.outcome.classes]
+    notes = [f"disentanglement of {', '.join(left)}: every score is defined on classes only."] * bool(left)
+    if len(factors) < 2:
+        return pd.DataFrame(columns=columns), (
+            *notes, f"scores of disentanglement, which need two factors of classes, got {len(factors)}."
+        )  # fmt: skip
+    codes = np.column_stack([aims[name].outcome.values for name in factors])
+    information = None
+    if len(blocks) > 1:
+        everything = frozenset(blocks)
+        sets = [*(frozenset([one]) for one in blocks), *(everything - {one} for one in blocks), everything]
+        pointwise = np.stack([[known[name][one].found for one in sets] for name in factors]).transpose(2, 0, 1)
+        surprisal = as_factors(codes, factors).surprisal
+        information = FactorInformation.from_pointwise(
+            tuple(factors), tuple(blocks), surprisal.mean(axis=0), pointwise, "usable by the richer family", surprisal,
+            groups,
+        )  # fmt: skip
+    else:
+        notes.append("MIG and UniBound, which set blocks beside one another: name blocks, single columns may be.")
+    streams = generator.spawn(8)
+    inputs = Inputs(
+        representation=stacked(blocks, blocks), factors=codes, stream=lambda purpose: streams.pop(), items=_FEW,
+        factor_names=factors, measured=information,
+    )  # fmt: skip
+    specs = [
+        spec for spec in SCORES.values()
+        if spec.takes in ("representation", "codes") or (information is not None and spec.key in _SCORES)
+    ]  # fmt: skip
+    found = measure_scores(inputs, specs)
+    of = {"information": " of blocks"}
+    lines = [
+        {"score": titled(SCORES[key], inputs) + of.get(SCORES[key].takes, " of columns"), "better": SCORES[key].better,
+         **{column: getattr(one, column) for column in SCORE_COLUMNS}, "notes": " ".join(one.notes)}
+        for key, one in found.items()
+    ]  # fmt: skip
+    return pd.DataFrame(lines, columns=columns), tuple(notes)
+
+
+def _partition(
+    blocks: Mapping[str, NDArray[np.float64]],
+    aims: Mapping[str, _Aim],
+    label: str | None,
+    few: NDArray[np.int64],
+    measure: _Measure,
+    permutations: int,
+    generator: np.random.Generator,
+) -> tuple[partition.PartitionReport | None, tuple[str, ...]]:
+    """The scores of a partition into z_y, z_d, z_dy and z_x, or why there are none."""
+    if not set(blocks) <= set(BLOCKS):
+        return None, (f"scores of a partition, which are of blocks called {', '.join(BLOCKS)}.",)
+    labels = (
+        [name for name, aim in aims.items() if aim.role == TARGET and aim.outcome.classes] if label is None else [label]
+    )
+    if "domain" not in aims or len(labels) != 1:
+        return None, (
+            f"scores of a partition, which need a domain and one label of classes (label=): got {len(labels)} labels "
+            f"and {'a' if 'domain' in aims else 'no'} domain.",
+        )
+    y, d = (aims[name].outcome.values[few] for name in (labels[0], "domain"))
+    try:
+        return partition.evaluate(
+            {name: block[few] for name, block in blocks.items()}, y, d,
+            None if measure.groups is None else measure.groups[few], folds=measure.folds, k=measure.k,
+            resamples=measure.resamples, permutations=permutations, generator=generator,
+        ), ()  # fmt: skip
+    except ValueError as error:
+        return None, (f"scores of the partition: {error}",)

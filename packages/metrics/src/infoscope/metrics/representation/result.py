@@ -1,0 +1,208 @@
+"""What a report of a representation found: rows of estimates, tables, and a page of sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from infoscope.estimators.result import Estimate
+from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.metrics.partition import PartitionReport
+from infoscope.metrics.pid import Bounds
+from infoscope.metrics.representation.sharing import TERMS
+
+TARGET, DOMAIN = "target", "domain"
+MEASURES = ("neighbours", "linear", "richer")
+_LIMITS = (
+    "Usable information is what these families can read, from rows they were not fitted to: a lower bound on what is "
+    "there. Bounds and shares of blocks are of usable information, and so hold for these families.",
+    "An interval of usable information reaches to where twice the training rows would lead; those of neighbours hold "
+    "the draw of rows alone, and the word beside them says whether a bias is to be expected.",
+    "Unique, redundant and synergistic: between the bounds for every decomposition; the concrete value is that of "
+    "Williams & Beer 2010, who call redundant what the sources tell to the same extent, be it the same or not.",
+    "Not shown: anything about other trainings of the same model. Errors are over rows (or groups of them).",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """What one block, or all of them, tells about one target; nats.
+
+    role        target, or domain: what it tells there is leakage
+    classes     values that the target takes; None of numbers
+    neighbours  the nearest-neighbour estimate; verdict on its bias, and the reasons
+    linear      usable by a linear family; richer: by a mixture of it with another
+    ceiling     H(target) of frequencies; None of numbers, which have none
+    finding     how neighbours and the richer family lie to one another (`Bracket`), and what that means
+    sharing     six bounds and three concrete values, beside all other blocks; empty where there are none
+    """
+
+    block: str
+    columns: int
+    target: str
+    role: str
+    classes: int | None
+    neighbours: Estimate
+    verdict: str
+    linear: Estimate
+    richer: Estimate
+    ceiling: Estimate | None
+    finding: str
+    meaning: str
+    sharing: Mapping[str, Estimate]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def between(self) -> tuple[float, float]:
+        """Nats between which the information is, from both sides: the ends of the intervals of the richer family and
+        of neighbours that are the furthest apart, at most the ceiling.
+        """
+        ends = [
+            end for one in (self.richer, self.neighbours) if math.isfinite(one.value) for end in (one.low, one.high)
+        ]
+        most = math.inf if self.ceiling is None else self.ceiling.high
+        return min(ends), min(max(ends), most)
+
+    @property
+    def share(self) -> float:
+        """Of the ceiling, what the richer family can use; nan where there is none."""
+        return math.nan if self.ceiling is None else float(self.richer) / float(self.ceiling)
+
+    def figures(self) -> dict[str, object]:
+        """One line of `RepresentationReport.table`."""
+        found: dict[str, object] = {"block": self.block, "columns": self.columns, "target": self.target}
+        found |= {"role": self.role, "classes": self.classes, "n": self.richer.n}
+        found |= dict(zip(("information_low", "information_high"), self.between))
+        measured = {name: getattr(self, name) for name in MEASURES} | {"ceiling": self.ceiling}
+        for name, one in measured.items():
+            found |= _figures(name, one)
+        names = (*Bounds._fields, *TERMS)
+        for name in names:
+            found |= _figures(name, self.sharing.get(name))
+        notes = [f"{name}: {note}" for name, one in measured.items() if one is not None for note in one.notes]
+        crossed = dict.fromkeys(note for one in self.sharing.values() for note in one.notes)
+        return found | {
+            "verdict": self.verdict, "finding": self.finding, "meaning": self.meaning,
+            "notes": " ".join((*self.notes, *notes, *crossed)),
+        }  # fmt: skip
+
+    def cells(self) -> dict[str, str]:
+        """The same to read, in bits; what cannot be said is said in its cell."""
+        ceiling = "none: numbers" if self.ceiling is None else in_bits(self.ceiling, interval=False)
+        found = {"block": self.block, "target": self.target + (" (domain)" if self.role == DOMAIN else "")}
+        low, high = (end / NATS_PER_BIT for end in self.between)
+        found["information"] = f"{low:z.3f} to {high:z.3f}"
+        found |= {name: in_bits(getattr(self, name)) for name in MEASURES}
+        found["neighbours"] += f" {self.verdict}" if self.verdict else ""
+        found |= {"at most": ceiling, "finding": self.finding}
+        return found | {name: self._between(name) for name in TERMS}
+
+    def _between(self, term: str) -> str:
+        if not self.sharing:
+            return "no other block"
+        if any(math.isnan(one) for one in self.sharing.values()):
+            return in_bits(self.sharing[term])
+        low, high = (self.sharing[f"{term}_{side}"].bits for side in ("low", "high"))
+        value = self.sharing[term].bits
+        return f"{value:z.3f}, bounds {low:z.3f} to {high:z.3f} [{low.low:z.3f}, {high.high:z.3f}]"
+
+
+def _figures(name: str, one: Estimate | None) -> dict[str, float]:
+    if one is None:
+        return dict.fromkeys((name, f"{name}_error", f"{name}_low", f"{name}_high"), math.nan)
+    return {name: one.value, f"{name}_error": one.standard_error, f"{name}_low": one.low, f"{name}_high": one.high}
+
+
+def in_bits(one: Estimate, interval: bool = True) -> str:
+    """An estimate with its 95 % interval in bits, or why there is none."""
+    if math.isnan(one.value):
+        return f"not said: {' '.join(one.notes)}"
+    bits = one.bits
+    if not interval:
+        return f"{bits:.3f}"
+    return f"{bits:z.3f} [{bits.low:z.3f}, {bits.high:z.3f}]"
+
+
+@dataclass(frozen=True, eq=False)
+class RepresentationReport:
+    """One representation: what its blocks tell about targets and domain, for whom, where, and how sure that is.
+
+    blocks      name -> columns
+    n, groups   rows, and groups of rows that depend on one another
+    rows        one for each block (and all together) x target
+    hardest     the items of least PVI for each target, by the richer family from all blocks: target, item, label,
+                pvi_bits and what was predicted
+    scores      disentanglement of blocks and columns; empty where there is none, and `notes` say why
+    partition   scores of named blocks; None where there are none, and `notes` say why
+    settings    how it was measured
+    notes       what could not be said, and why
+    """
+
+    blocks: Mapping[str, int]
+    n: int
+    groups: int
+    rows: Sequence[Row]
+    hardest: pd.DataFrame
+    scores: pd.DataFrame
+    partition: PartitionReport | None
+    settings: Mapping[str, object]
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row for each block x target, nats; nan where there is no figure, and the notes say why."""
+        return pd.DataFrame([row.figures() for row in self.rows])
+
+    @property
+    def text(self) -> pd.DataFrame:
+        """The same to read, in bits, with 95 % intervals; what cannot be said is said in its cell."""
+        return pd.DataFrame([row.cells() for row in self.rows])
+
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Every table by its name."""
+        found = {"table": self.table, "hardest": self.hardest, "scores": self.scores}
+        return found | ({} if self.partition is None else {"partition": self.partition.table()})
+
+    def row(self, block: str, target: str) -> Row:
+        """What a block tells about a target. KeyError for one that is not there."""
+        for row in self.rows:
+            if (row.block, row.target) == (block, target):
+                return row
+        raise KeyError((block, target))
+
+    def __str__(self) -> str:
+        widths = ", ".join(f"{name} ({width})" for name, width in self.blocks.items())
+        lines = [
+            f"{self.n:,} rows in {self.groups:,} groups; blocks (columns) {widths}. Bits; brackets are 95 % intervals. "
+            + ", ".join(f"{name}: {value}" for name, value in self.settings.items()) + ".",
+            *(_sentence(row) for row in self.rows),
+        ]  # fmt: skip
+        for target, part in self.hardest.groupby("target", sort=False):
+            items = ", ".join(f"{item} ({bits:.2f})" for item, bits in zip(part["item"], part["pvi_bits"]))
+            lines.append(f"Hardest for {target}, by PVI in bits: {items}.")
+        lines += [
+            f"Score {score['score']}: {score['value']:.3f} ± {score['standard_error']:.3f} ({score['unit']})."
+            if math.isfinite(score["value"]) else f"Score {score['score']}: not said: {score['notes']}"
+            for score in self.scores.to_dict("records")
+        ]  # fmt: skip
+        lines += [] if self.partition is None else ["Partition:", str(self.partition)]
+        return "\n".join([*lines, *(f"Not said: {note}" for note in self.notes), *_LIMITS])
+
+
+def _sentence(row: Row) -> str:
+    """What one block tells about one target, in words and bits."""
+    cells = row.cells()
+    verb = "leaks of" if row.role == DOMAIN else "tells about"
+    whole = f", {100 * row.share:z.0f} % of {cells['at most']}" if math.isfinite(row.share) else ""
+    said = (
+        f"{row.block} {verb} {row.target} {cells['information']} bits, from both sides: usable {cells['richer']}"
+        f"{whole}, by a linear family {cells['linear']}; neighbours {cells['neighbours']}."
+    )
+    said += f" {row.finding.capitalize()}." if row.finding else ""
+    if row.sharing:
+        said += " Beside the other blocks " + ", ".join(f"{term} {cells[term]}" for term in TERMS) + "."
+    return " ".join((said, *row.notes))

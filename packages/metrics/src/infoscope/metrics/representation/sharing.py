@@ -1,0 +1,62 @@
+"""What a block and all other blocks tell about a target: alone, together, and what no three informations can settle.
+
+Six bounds hold for every decomposition (`pid.bounds`). The concrete one is that of Williams & Beer 2010: of every value
+of the target both sources know what the one knows that knows less of it. That needs no more than local values, whatever
+the blocks are: the specific information of a value is their mean over its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infoscope.estimators.result import Estimate
+from infoscope.metrics.partition.scores import clipped
+from infoscope.metrics.pid import BRANCHES, Bounds, crossing_note, is_low
+from infoscope.metrics.representation.usable import Local, Term
+
+TERMS = ("unique", "redundant", "synergistic")
+
+
+def sharing(
+    alone: Local, rest: Local, joint: Local, values: NDArray[np.int64], groups: NDArray[np.int64]
+) -> dict[str, Estimate]:
+    """The six bounds by their names in `pid.Bounds`, and unique, redundant and synergistic by Williams & Beer; nats.
+
+    values  [n], codes of the target's values. An interval is that of the branch of a bound which is active, or of both:
+            the larger or the smaller ends of their intervals. Where bounds cross, the notes of each say so.
+    """
+    parts = [local.term(groups) for local in (alone, rest, joint)]
+    found = {}
+    for name in Bounds._fields:
+        branches = [_linear(row, parts).estimate for row in getattr(BRANCHES, name) if any(row)]
+        if is_low(name):  # the larger of 0 and the second branch
+            found[name] = clipped(branches[0])
+        else:
+            least = min(branches, key=float)
+            ends = min(one.low for one in branches), min(one.high for one in branches)
+            found[name] = replace(least, interval=ends)
+    widths = [_linear(row, parts) for name in Bounds._fields if not is_low(name) for row in getattr(BRANCHES, name)]
+    width = min(widths, key=lambda term: term.found.value).found
+    note = crossing_note(-width.value, width.standard_error, "nats")
+    if note:
+        found = {name: replace(one, notes=(*one.notes, note)) for name, one in found.items()}
+    both = Local(_least(alone.found, rest.found, values), _least(alone.half, rest.half, values)).term(groups)
+    a, b, t = parts
+    concrete = a + -1.0 * both, both, t + -1.0 * a + -1.0 * b + both
+    return found | {name: term.estimate for name, term in zip(TERMS, concrete)}
+
+
+def _linear(row: Sequence[int], parts: Sequence[Term]) -> Term:
+    """The sum of the parts that count, each times its factor."""
+    first, *others = [float(factor) * part for factor, part in zip(row, parts) if factor]
+    return sum(others, first)
+
+
+def _least(a: NDArray[np.float64], b: NDArray[np.float64], values: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The local values [n] of a or of b: for each value of the target those of the one that tells less of it."""
+    less = np.bincount(values, weights=a) <= np.bincount(values, weights=b)
+    return np.where(less[values], a, b)

@@ -1,0 +1,116 @@
+"""What a mixture of families can use of some columns about a target, row by row, and how much more rows would teach.
+
+Held-out information is low by what the training rows could not teach, about c / n for n of them. Members of half of the
+rows are low by twice as much, so that the estimate plus what it gained over them is free of that. The interval of a
+`Term` is the hull of both: that of the estimate, and that of where it is heading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from infoscope.estimators.families.protocol import Outcome, fit_each
+from infoscope.estimators.families.stacked import Stacked, likeliest_weights
+from infoscope.estimators.result import Estimate, mean_of
+from infoscope.metrics.v_information.predictions import FLOOR, Predictions, Split, fit_nulls, of_classes, of_numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """Usable information, nats, with the same sums and differences as an Estimate.
+
+    found  of members that saw all training rows; further  where more rows would lead
+    """
+
+    found: Estimate
+    further: Estimate
+
+    def __add__(self, other: Term) -> Term:
+        return Term(self.found + other.found, self.further + other.further)
+
+    def __rmul__(self, factor: float) -> Term:
+        return Term(factor * self.found, factor * self.further)
+
+    @property
+    def estimate(self) -> Estimate:
+        """The value of `found`; its interval reaches from the least to the largest end of both."""
+        ends = self.found.low, self.further.low, self.found.high, self.further.high
+        return replace(self.found, interval=(min(ends), max(ends)))
+
+
+@dataclass(frozen=True, eq=False)
+class Local:
+    """Local values [n], nats: of members of all training rows, and of those of half of them."""
+
+    found: NDArray[np.float64]
+    half: NDArray[np.float64]
+
+    def term(self, groups: NDArray[np.int64], method: str = "") -> Term:
+        """Their means, with errors between groups (codes [n])."""
+        return Term(
+            mean_of(self.found, groups, method=method), mean_of(2 * self.found - self.half, groups, method=method)
+        )
+
+
+def with_ignorance(known: Mapping[frozenset[str], Local], folds: NDArray[np.int64]) -> dict[frozenset[str], Local]:
+    """The same sets of blocks, each as a mixture with what its own subsets tell, and with no input.
+
+    Who sees more blocks may ignore some (the optional ignorance of Xu et al. 2020, definition 1), so that more blocks
+    never tell less but by chance. The weights of a fold [n] are those likeliest on the rows of all others; that there
+    are as many costs about half a nat each, over these rows (Akaike 1974), which more rows would save.
+    """
+
+    def mixed(logs: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+        stack = np.column_stack([np.zeros(len(folds)), *logs])
+        found = np.empty(len(folds))
+        for fold in range(int(folds.max()) + 1):
+            held = folds == fold
+            found[held] = logsumexp(stack[held] + likeliest_weights(stack[~held]), axis=1)
+        return found
+
+    below = {names: [one for some, one in known.items() if some <= names] for names in known}
+    return {
+        names: Local(
+            mixed([one.found for one in parts]), mixed([one.half for one in parts]) - len(parts) / (2 * len(folds))
+        )
+        for names, parts in below.items()
+    }
+
+
+def predictions(
+    family: Stacked,
+    x: NDArray[np.float64],
+    outcome: Outcome,
+    splits: Sequence[Split],
+    groups: NDArray[np.int64],
+    generator: np.random.Generator,
+) -> tuple[Predictions, Predictions]:
+    """What members say of rows they were not fitted to, and what the same say that saw half of the training rows."""
+    trainings, tests = zip(*splits)
+    nulls = fit_nulls(family, outcome, trainings, groups, generator)
+    fits = fit_each(family, x, outcome.values, trainings, outcome.classes, groups, generator)
+
+    def said(members: Sequence[Any]) -> Predictions:
+        if outcome.classes is None:
+            return of_numbers(x, outcome, tests, members, nulls)
+        return of_classes(x, outcome, tests, [np.zeros(outcome.n, bool)] * len(tests), members, nulls, FLOOR)
+
+    return said(fits), said([member.half for member in fits])
+
+
+def thinned(
+    splits: Sequence[Split], groups: NDArray[np.int64], most: int, generator: np.random.Generator
+) -> list[Split]:
+    """The same splits, with random groups of at most about `most` rows to be fitted to."""
+    found = []
+    for training, test in splits:
+        order = generator.permutation(np.unique(groups[training]))
+        kept = order[: max(2, round(len(order) * most / training.sum()))]
+        found.append((training & np.isin(groups, kept), test))
+    return found

@@ -1,0 +1,70 @@
+"""The command on a person's own representation: a page, tables, a heat map and one run; or a sentence and nothing."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import represent
+from analysis.common.own_data import read_representation
+from infoscope.tracking.store.store import Store
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    rng = np.random.default_rng(0)
+    y, d = rng.integers(0, 2, (2, 160))
+    frame = pd.DataFrame({"z_y_0": y + 0.3 * rng.normal(size=160), "z_y_1": rng.normal(size=160)})
+    frame = frame.assign(z_d_0=d + 0.3 * rng.normal(size=160), size=frame["z_y_1"] + rng.normal(size=160))
+    frame["class"] = np.where(y, "dog", "cat")
+    frame["site"] = np.where(d, "north", "south")
+    frame["photo"] = [f"p{place}.png" for place in range(160)]
+    frame.to_csv("own.csv", index=False)
+    np.savez("own.npz", a=frame[["z_y_0", "z_y_1"]].to_numpy(), b=frame["z_d_0"].to_numpy(), y=y)
+    return tmp_path
+
+
+def test_a_page_tables_a_heat_map_and_one_run(here, capsys):
+    words = ["--data", "own.csv", "--x", "z_y*,z_d*", "--targets", "class,size", "--domain", "site", "--items", "photo"]
+    assert represent.main([*words, "--rows", "60"]) == 0
+    printed, progress = capsys.readouterr()
+    assert "z_y tells about class" in printed and "z_d leaks of domain" in printed and ".png" in printed
+    assert "Score unique" in printed and "SHA-256 of the data:" in printed and "100%" in progress
+    folder = here / "runs" / "tables"
+    for name in ("represent-own.csv", "represent-own.png", "represent-own.html", "represent-own-hardest.csv"):
+        assert (folder / name).stat().st_size > 100, name
+    (run,) = Store.open("represent").search("")
+    assert run.info.status == "FINISHED" and run.data.params["x"] == "z_y,z_d" and run.data.params["n"] == "160"
+    figures = pd.read_csv(folder / "represent-own.csv", comment="#").set_index(["block", "target"])
+    recorded = run.data.metrics["z_y/class/richer_bits"]
+    assert recorded == pytest.approx(figures.loc[("z_y", "class"), "richer_bits"]) and 0.3 < recorded < 1.05
+
+
+def test_blocks_by_prefix_array_or_column(here):
+    path = here / "own.csv"
+    named = {"targets": ["class"], "domain": "site", "items": "photo"}
+    assert list(read_representation(path, ["z_y_*", "z_d_0"], **named).blocks) == ["z_y", "x"]
+    assert list(read_representation(path, ["z*"], **named, each=True).blocks) == ["z_y_0", "z_y_1", "z_d_0"]
+    left = read_representation(path, [], **named).blocks
+    assert {name: block.shape for name, block in left.items()} == {"x": (160, 4)}
+    arrays = here / "own.npz"
+    assert list(read_representation(arrays, [], ["y"]).blocks) == ["a", "b"]
+    assert list(read_representation(arrays, [], ["y"], each=True).blocks) == ["a 0", "a 1", "b 0"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--data", "own.csv"], "error: TARGETS must name what is asked"),
+        (["--data", "own.csv", "--targets", "none"], "error: TARGETS must name columns among"),
+        (["--data", "own.csv", "--targets", "class", "--x", "q*"], "error: X must name columns among"),
+        (["--data", "own.csv", "--targets", "class", "--x", "class"], "error: X must name columns that nothing else"),
+        (["--data", "own.csv", "--targets", "class"], "error: "),  # of texts among the columns that are left
+        (["--targets", "class"], "error: DATA must be a file ending in"),
+    ],
+)
+def test_bad_input_writes_nothing(here, capsys, words, message):
+    assert represent.main(words) == 2
+    assert message in capsys.readouterr().err
+    assert not (here / "runs").exists()

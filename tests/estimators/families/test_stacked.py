@@ -1,0 +1,54 @@
+"""Mixtures of families: weights, what costs nothing, and members of half the rows."""
+
+import numpy as np
+import pytest
+
+from infoscope.estimators.families import Gaussian, GradientBoosting, Logistic, Stacked
+from infoscope.estimators.families.stacked import likeliest_weights
+from infoscope.metrics.v_information.measures import estimate
+
+
+def test_weights_are_those_of_the_mixture_that_was_drawn():
+    """Of 4,000 draws of .3 N(0, 1) + .7 N(4, 1): a share has a standard error of .0075; four of them."""
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=4000) + 4.0 * (rng.random(4000) < 0.7)
+    logs = np.column_stack([-0.5 * (y - centre) ** 2 for centre in (0.0, 4.0)])
+    assert np.exp(likeliest_weights(logs)) == pytest.approx([0.3, 0.7], abs=0.03)
+    impossible = np.vstack([logs, np.full((5, 2), -np.inf)])
+    assert likeliest_weights(impossible) == pytest.approx(likeliest_weights(logs))
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_an_input_that_tells_nothing_costs_next_to_nothing(classes):
+    """Trees by themselves are hurt by noise; within the mixture they are ignored, and laws sum to 1."""
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(600, 3)), rng.normal(size=600)
+    y = (y > 0).astype(int) if classes else y
+    trees, linear = GradientBoosting(rounds=20), Logistic() if classes else Gaussian()
+    alone, mixed = (
+        estimate(one, x, y, folds=3, generator=np.random.default_rng(2)) for one in (trees, Stacked((linear, trees)))
+    )
+    assert alone < -0.02 < -0.01 < mixed < 0.01
+    if classes:
+        law = Stacked((linear,)).fit(x, y, 2, None, rng)
+        assert np.exp(law.log_probabilities(x)).sum(axis=1) == pytest.approx(1.0)
+        assert law.log_density(x, y) == pytest.approx(law.log_probabilities(x)[np.arange(600), y])
+
+
+def test_it_is_as_good_as_the_better_family_and_knows_half_of_the_rows():
+    """y is x in normal noise, for which the linear family is right: I = log(2) / 2, and ten columns more are noise."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(3000, 11))
+    y = (x[:, 0] + rng.normal(size=3000))[:, None]
+    law = Stacked((Gaussian(), Gaussian(degree=0))).fit(x[:400], y[:400], None, None, rng)
+    unseen = x[400:], y[400:]
+    null = law.laws[0].log_density(None, unseen[1])
+    whole, half = ((one.log_density(*unseen) - null).mean() for one in (law, law.half))
+    assert whole == pytest.approx(np.log(2) / 2, abs=0.06) and 0.0 < whole - half < 0.06
+    assert np.exp(law.log_weights[1]) > 0.9
+
+
+def test_what_it_needs():
+    assert Stacked((Logistic(), GradientBoosting())).outcomes == ("classes",)
+    with pytest.raises(ValueError, match="groups must be at least 2"):
+        Stacked((Logistic(),)).fit(np.eye(2), np.array([0, 1]), 2, np.zeros(2, int))

@@ -1,0 +1,187 @@
+"""The report of a representation against closed forms, and what it says where nothing can be said."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import integrate
+
+from infoscope.estimators.families import GradientBoosting
+from infoscope.metrics import pid
+from infoscope.metrics.factor_information import toy
+from infoscope.metrics.representation import report
+from infoscope.metrics.representation.result import DOMAIN, MEASURES
+from infoscope.metrics.representation.sharing import TERMS, sharing
+from infoscope.metrics.representation.usable import Local, thinned, with_ignorance
+
+QUICK = {"richer": GradientBoosting(rounds=5, leaves=4), "resamples": 20, "permutations": 0}
+SIGN = integrate.quad(  # I(sign; sign + N(0, 1)), nats
+    lambda x: np.exp(-0.5 * (x - 1) ** 2) / np.sqrt(2 * np.pi) * (np.log(2) - np.logaddexp(0, -2 * x)), -10, 10
+)[0]
+
+
+def signs(n, seed):
+    """Two fair signs, and each in normal noise."""
+    rng = np.random.default_rng(seed)
+    y, d = rng.integers(0, 2, (2, n))
+    return y, d, *((2 * sign - 1 + rng.normal(size=n))[:, None] for sign in (y, d))
+
+
+def near(one, truth):
+    """Within two more standard errors of the 95 % interval, about four: a false alarm of 1e-4 for a normal estimate;
+    .002 nats for what is 0 and has next to no error.
+    """
+    spare = 2 * one.standard_error if np.isfinite(one.standard_error) else 0.0
+    return one.low - spare - 0.002 <= truth <= one.high + spare + 0.002
+
+
+def shares(a, b, t):
+    """Bounds and the decomposition of Williams & Beer of two sources that know each value of the target alike."""
+    least = min(a, b)
+    return pid.bounds(a, b, t)._asdict() | dict(zip(TERMS, (a - least, least, t - a - b + least)))
+
+
+@pytest.fixture(scope="module")
+def kept_apart():
+    y, d, of_y, of_d = signs(1000, 0)
+    names = [f"row {place}" for place in range(1000)]
+    return report({"z_y": of_y, "z_d": of_d}, {"y": y}, d, items=names, **QUICK)
+
+
+def test_an_ideal_partition_has_its_closed_forms(kept_apart):
+    truths = {("z_y", "y"): SIGN, ("z_d", "y"): 0.0, ("z_y", "domain"): 0.0, ("z_d", "domain"): SIGN}
+    for (block, target), truth in truths.items():
+        row = kept_apart.row(block, target)
+        for measure in MEASURES:
+            assert near(getattr(row, measure), truth), (block, target, measure)
+        low, high = row.between
+        assert low - 0.02 <= truth <= high + 0.02
+        for name, share in shares(truth, SIGN - truth, SIGN).items():
+            assert near(row.sharing[name], share), (block, target, name)
+        assert row.ceiling.value == pytest.approx(np.log(2), abs=0.01)
+    assert kept_apart.row("z_d", "domain").role == DOMAIN
+    assert near(kept_apart.partition.scores()["unique_y_raw"], SIGN / np.log(2))
+
+
+def test_the_page_says_it_in_sentences(kept_apart):
+    page = str(kept_apart)
+    assert "z_y tells about y" in page and "z_y leaks of domain" in page and "Score unique" in page
+    assert "Not said: scores of disentanglement, which need two factors of classes, got 1." in page
+    assert "nan" not in page and "nan" not in kept_apart.text.to_string()
+    assert set(kept_apart.tables) == {"table", "hardest", "scores", "partition"}
+    assert kept_apart.hardest["item"].str.startswith("row ").all() and len(kept_apart.hardest) == 5
+    row = kept_apart.table.set_index(["block", "target"]).loc[("z_y", "y")]
+    assert row["richer_low"] <= row["richer"] <= row["richer_high"] and row["n"] == 1000
+
+
+def test_what_is_the_same_is_redundant_and_a_constant_tells_nothing():
+    y, d, of_y, _ = signs(600, 1)
+    found = report({"z_y": of_y, "z_d": of_y, "z_x": np.zeros(600)}, {"y": y}, d, **QUICK)
+    row = found.row("z_y", "y")
+    assert near(row.sharing["redundant"], SIGN) and near(row.sharing["unique_high"], 0.0)
+    nothing = found.row("z_x", "y")
+    assert nothing.richer == nothing.linear == 0.0 and nothing.sharing["unique_high"] == 0.0
+    assert nothing.cells()["neighbours"].startswith("not said: the block is constant")
+
+
+def test_what_only_both_tell_is_synergistic():
+    """Exclusive or of two signs that are seen without error; of 800 rows trees find nearly all of log 2."""
+    y, d, *_ = signs(800, 2)
+    rng = np.random.default_rng(3)
+    blocks = {name: (2 * sign - 1 + 0.1 * rng.normal(size=800))[:, None] for name, sign in (("a", y), ("b", d))}
+    found = report(blocks, {"both": y ^ d}, richer=GradientBoosting(rounds=10, leaves=4), resamples=20)
+    row = found.row("a", "both")
+    assert near(row.richer, 0.0) and row.sharing["synergistic_low"] > 0.5 and row.sharing["synergistic"] > 0.5
+    assert found.row("all blocks", "both").linear < 0.05
+    assert any("blocks called z_y" in note for note in found.notes)
+
+
+def test_numbers_have_their_closed_forms_too():
+    """The toy model of Tokui & Sato 2021: two factors, seen in noise of .5."""
+    rng = np.random.default_rng(4)
+    y = rng.normal(size=(500, 2))
+    z = y + 0.5 * rng.normal(size=y.shape)
+    truth = toy.exact("none", 2, 0.5)
+    found = report(pd.DataFrame(z, columns=["a", "b"]), {"y0": y[:, 0]}, blocks={"z0": ["a"], "z1": ["b"]}, **QUICK)
+    for latent in (0, 1):
+        row, a, b = found.row(f"z{latent}", "y0"), truth.alone[0, latent], truth.rest[0, latent]
+        assert all(near(getattr(row, measure), a) for measure in MEASURES)
+        assert all(near(row.sharing[name], share) for name, share in shares(a, b, truth.joint[0]).items())
+        assert row.ceiling is None and row.cells()["at most"] == "none: numbers"
+    assert any("every score is defined on classes only" in note for note in found.notes)
+
+
+def test_factors_have_scores_and_an_array_is_one_block():
+    rng = np.random.default_rng(5)
+    factors = rng.integers(0, 3, (300, 2))
+    codes = factors + 0.1 * rng.normal(size=factors.shape)
+    targets = {"shape": factors[:, 0], "colour": factors[:, 1], "missing": np.arange(300)}
+    found = report(codes, targets, hardest=1, **QUICK)
+    assert {"BetaVAE (uni-bound) of columns", "SAP of columns"} <= set(found.scores["score"])
+    row = found.row("representation", "shape")
+    assert row.cells()["unique"] == "no other block" and not row.sharing
+    assert any(note.startswith("nothing about missing: ") for note in found.notes)
+    assert any(note.startswith("MIG and UniBound") for note in found.notes)
+
+
+def test_the_hardest_item_is_the_one_that_is_wrong():
+    """Of 300 items one has the label of the others: its PVI is the least of all."""
+    y = np.random.default_rng(6).integers(0, 2, 300)
+    z = 2.0 * y + 0.1 * np.random.default_rng(7).normal(size=300)
+    y[17] = 1 - y[17]
+    found = report(z, y, hardest=1, items=np.arange(300) * 10, **QUICK)
+    assert found.hardest["item"].tolist() == [170] and found.hardest["pvi_bits"][0] < 0
+
+
+def test_the_same_seed_gives_the_same_figures_and_copies_no_more_than_what_they_copy():
+    y, _, of_y, of_d = signs(150, 8)
+    ask = {"rows": 60, **QUICK}
+    once, again = (report({"a": of_y, "b": of_d}, y, generator=np.random.default_rng(1), **ask) for _ in range(2))
+    pd.testing.assert_frame_equal(once.table, again.table)
+    four = np.repeat(np.arange(150), 4)
+    copies = of_y[four] + 1e-3 * np.random.default_rng(9).normal(size=(600, 1))
+    grouped, single = (report(copies, y[four], groups=groups, **QUICK) for groups in (four, None))
+    errors = [found.row("representation", "y").richer.standard_error for found in (grouped, single)]
+    assert grouped.groups == 150 and 1.5 < errors[0] / errors[1] < 2.7
+
+
+def test_more_blocks_never_tell_less_and_bounds_say_where_they_cross():
+    """Noise that hides what a block tells is ignored; where informations contradict one another a note says so."""
+    rng = np.random.default_rng(10)
+    good, noisy = rng.normal(0.3, 1, 900), rng.normal(-0.5, 1, 900)
+    a, ab = frozenset("a"), frozenset("ab")
+    mixed = with_ignorance({a: Local(good, good), ab: Local(noisy, noisy)}, np.arange(900) % 3)
+    assert mixed[ab].found.mean() > mixed[a].found.mean() - 0.01 > noisy.mean()
+    groups, values = np.arange(900), np.arange(900) % 4
+    crossed = sharing(Local(good, good), Local(good, good), Local(noisy, noisy), values, groups)
+    assert all("above the upper one" in " ".join(crossed[name].notes) for name in pid.Bounds._fields)
+    assert crossed["redundant"] == pytest.approx(good.mean()) and crossed["unique"] == pytest.approx(0.0)
+
+
+def test_thinned_splits_keep_groups_whole():
+    groups = np.repeat(np.arange(50), 4)
+    test = groups < 10
+    ((training, same),) = thinned([(~test, test)], groups, 40, np.random.default_rng(0))
+    assert (same == test).all() and training.sum() == 40 and len(np.unique(groups[training])) == 10
+    assert not (training & test).any()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"items": ["a"]}, "items must be 40 names"),
+        ({"label": "x"}, "label must be one of the targets"),
+        ({"targets": {}}, "targets must name at least one"),
+        ({"targets": np.arange(39) % 2}, "one value for each of the 40 rows, got 39"),
+        ({"targets": {"domain": np.arange(40) % 2}, "domain": np.arange(40) % 2}, "must not be called 'domain'"),
+        ({"blocks": {"a": [7]}}, "blocks must name columns"),
+        ({"representation": np.zeros((40, 2))}, "every block is constant"),
+        ({"representation": np.full((40, 2), np.nan)}, "must be finite"),
+        ({"richer": "none"}, "family must be one of"),
+        ({"rows": 3}, "rows must be a whole number of at least 20"),
+    ],
+)
+def test_bad_input_is_named(change, message):
+    rng = np.random.default_rng(0)
+    given = {"representation": rng.normal(size=(40, 2)), "targets": np.arange(40) % 2} | change
+    with pytest.raises(ValueError, match=message):
+        report(**given)
