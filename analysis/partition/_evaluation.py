@@ -15,7 +15,8 @@ import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
-from analysis.partition._models import Candidate, Codes, Items, codes_of, digest
+from analysis.common.models import Candidate, Codes, codes_of, digest
+from analysis.partition._models import Items
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import partition
 from infoscope.metrics.partition.evaluation import NullTest, PartitionReport

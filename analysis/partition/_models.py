@@ -1,46 +1,20 @@
-"""Logged models whose latent blocks are to be evaluated: where they are, the items to evaluate them on, their codes."""
+"""Which logged models are evaluated as partitions, and the items to evaluate them on."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
-from mlflow.exceptions import MlflowException
 
+from analysis.common.models import Candidate, digest
 from infoscope.tracking import arrays
-from infoscope.tracking.store.client import connect
-from infoscope.tracking.store.store import CELL, Store, tracking_uri
-from sweeps.partition.settings import ITEMS, MODELS
-
-EXAMPLES_AT_ONCE = 512
-APART = ("seed", "model")  # fields of a cell that do not make another kind of model, and the one that is its name
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A trained model to be evaluated.
-
-    kind: what its trainings have in common, such as "nvae"; seed: which training of that kind; name: of this one.
-    address: what `load_model` takes. run_id: of the run that logged it; None for a folder.
-    """
-
-    kind: str
-    seed: str
-    address: str
-    run_id: str | None
-
-    @property
-    def name(self) -> str:
-        return f"{self.kind} seed {self.seed}" if self.seed else self.kind
+from infoscope.tracking.store.store import Store
+from sweeps.representation.settings import ITEMS
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,62 +31,6 @@ class Items:
         """The same for the same items in the same order, whatever their pixels' names."""
         known = [part for part in (self.x, self.y, self.d, self.groups) if part is not None]
         return digest(*(part for array in known for part in (str(array.dtype).encode(), np.ascontiguousarray(array))))
-
-
-def digest(*parts: Any) -> str:
-    """A hash of bytes and arrays."""
-    total = hashlib.sha256()
-    for part in parts:
-        total.update(part)
-    return total.hexdigest()[:16]
-
-
-def candidates(runs: pd.DataFrame) -> list[Candidate]:
-    """The models of these runs, a kind for each model and each other setting in which runs of that model differ."""
-    cells = [json.loads(tags[CELL]) for tags in runs["tags"]]
-    models = [str(cell.get("model", "model")) for cell in cells]
-    kinds = []
-    for cell, model in zip(cells, models):
-        alike = [other for other, name in zip(cells, models) if name == model]
-        varied = [name for name in cell if name not in APART and any(other.get(name) != cell[name] for other in alike)]
-        kinds.append(" ".join([model, *(f"{name}={cell[name]}" for name in varied)]))
-    seeds = [str(cell.get("seed", "")) for cell in cells]
-    found = [Candidate(kind, seed, run_id, run_id) for kind, seed, run_id in zip(kinds, seeds, runs["run_id"])]
-    place = {model: number for number, model in enumerate(MODELS)}
-    return sorted(found, key=lambda one: (place.get(one.kind.split(" ")[0], len(MODELS)), one.kind, one.seed))
-
-
-def candidate_at(address: str) -> Candidate:
-    """The model at an MLflow address (models:/..., runs:/...) or in a folder."""
-    return Candidate(address, "", address, None if Path(address).is_dir() else source_run(address))
-
-
-def source_run(address: str) -> str | None:
-    """The run that logged the model at an MLflow address. Raises LookupError where there is no such model."""
-    client = connect(tracking_uri())
-    scheme, _, rest = address.partition(":/")
-    name, _, version = rest.strip("/").partition("/")
-    try:
-        if scheme == "runs":
-            return name
-        if scheme != "models":
-            raise LookupError(f"{address!r} is neither a folder nor an MLflow address (models:/..., runs:/...)")
-        if not version and "@" not in name:
-            return client.get_logged_model(name).source_run_id
-        if "@" in name:
-            return client.get_model_version_by_alias(*name.split("@", 1)).run_id
-        return client.get_model_version(name, version).run_id
-    except MlflowException as error:
-        raise LookupError(f"there is no model at {address!r}: {error.message}") from None
-
-
-def newest(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """The runs of the sweep's version that was started last, and a note on the others: a version changes what a model
-    is, so that two of the same settings are not trainings of one kind.
-    """
-    keep = runs["version"] == runs.loc[runs["start"].idxmax(), "version"]
-    note = f"Note: {int((~keep).sum())} runs of an earlier version of the sweep are left out; --run takes them by id."
-    return runs[keep], [] if keep.all() else [note]
 
 
 def chosen(runs: pd.DataFrame, experiment: str, arguments: Any) -> pd.DataFrame:
@@ -165,50 +83,3 @@ def of_file(path: Path) -> Items:
     if missing or len(set(lengths.values())) != 1:
         raise ValueError(f"{path} must hold x, y, d and perhaps groups, of one length; it has lengths {lengths}")
     return Items(stored["x"], stored["y"], stored["d"], stored.get("groups"), path.name)
-
-
-@dataclass(frozen=True, eq=False)
-class Codes:
-    """What a model makes of items: block name -> means [n, dim], and standard deviations where it has a posterior."""
-
-    means: Mapping[str, np.ndarray]
-    scales: Mapping[str, np.ndarray] | None
-
-    def drawn(self, generator: np.random.Generator) -> dict[str, np.ndarray]:
-        """One draw for every item; the values themselves where there is no posterior."""
-        if self.scales is None:
-            return dict(self.means)
-        return {name: mean + self.scales[name] * generator.standard_normal(mean.shape)
-                for name, mean in self.means.items()}  # fmt: skip
-
-
-def codes_of(model: torch.nn.Module, x: np.ndarray, progress: Callable[[float], None]) -> Codes:
-    """The latent blocks of items x [n, ...], uint8 read as shares of 255. progress is told the share that is done.
-
-    Raises ValueError for a model without blocks, and what the model raises for items of another shape.
-    """
-    if not callable(getattr(model, "blocks", None)):
-        raise ValueError(f"a {type(model).__name__} has no latent blocks to evaluate (no method blocks)")
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = model.to(device).eval()
-    parts: list[Mapping[str, Any]] = []
-    with torch.no_grad():
-        for begin in range(0, len(x), EXAMPLES_AT_ONCE):
-            some = torch.as_tensor(x[begin : begin + EXAMPLES_AT_ONCE])
-            some = some / 255.0 if some.dtype == torch.uint8 else some.float()
-            parts.append(model.blocks(some.to(device)))
-            progress(min(1.0, (begin + EXAMPLES_AT_ONCE) / len(x)))
-    names = list(parts[0])
-    means = {name: _joined([part[name].mean for part in parts]) for name in names}
-    if any(parts[0][name].scale is None for name in names):
-        return Codes(means, None)
-    return Codes(means, {name: _joined([part[name].scale for part in parts]) for name in names})
-
-
-def has_posterior(model: torch.nn.Module, x: np.ndarray) -> bool:
-    """Whether a model's blocks are random. Raises as `codes_of`."""
-    return codes_of(model, x[:1], lambda share: None).scales is not None
-
-
-def _joined(parts: Sequence[torch.Tensor]) -> np.ndarray:
-    return torch.cat([part.cpu() for part in parts]).double().numpy()

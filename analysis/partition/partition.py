@@ -21,43 +21,40 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 from mlflow.exceptions import MlflowException
-from rich.console import Console
-from rich.progress import Progress, TimeRemainingColumn
-from safetensors import SafetensorError
 
+from analysis.common.models import (
+    Candidate,
+    candidate_at,
+    candidates,
+    each,
+    has_posterior,
+    loaded,
+    newest,
+    sentence,
+)
 from analysis.common.tables import FOLDER, Analysis, Result, file_name, plus_minus, printable, save, show
 from analysis.partition import _figures as drawings
 from analysis.partition import _tables as tables
 from analysis.partition._claims import arithmetic, claims
 from analysis.partition._evaluation import DRAWS, MEANS, Effort, Evaluation, evaluated
-from analysis.partition._models import (
-    Candidate,
-    candidate_at,
-    candidates,
-    chosen,
-    has_posterior,
-    items_of,
-    newest,
-)
+from analysis.partition._models import chosen, items_of
 from analysis.partition.domain_partition import counts
 from infoscope.metrics.partition.published import AS_NUMBERS
 from infoscope.metrics.partition.terms import CLASSIFIER
 from infoscope.metrics.partition.words import SEED_LIMITS
-from infoscope.tracking import StoreUnreachable, attach, load_model, runs
-from sweeps.partition.settings import IN_DOMAIN
+from infoscope.tracking import StoreUnreachable, attach, runs
+from sweeps.partition.settings import IN_DOMAIN, MODELS
 
 EXPERIMENT = "domain-partition"
 PUBLISHED_DATA = "crmnist"
 CODES = {"both": (MEANS, DRAWS), MEANS: (MEANS,), DRAWS: (DRAWS,)}
 OUTPUTS = FOLDER / "information_theoretic_analysis"
 EFFORTS = {"smoke": Effort(resamples=20, permutations=19, draws=300)}  # of a profile; of the others, the defaults
-BROKEN = (LookupError, ValueError, TypeError, AttributeError, RuntimeError, OSError, MlflowException, SafetensorError)
 LIMITS = (
     "unique: in [0, 1]; 1 if and only if z_y and z_d each determine their label given the other and nothing else tells "
     "of it; z_dy counts as another place, so what it repeats lowers the score. unique_without_z_dy: the same as if "
@@ -85,22 +82,9 @@ def effort_of(arguments: argparse.Namespace) -> Effort:
 
 def outcome(found: Sequence[Candidate], arguments: argparse.Namespace) -> Outcome:
     """Evaluates the models; what is wrong with one does not keep the others from it."""
-    effort, evaluations, failures = effort_of(arguments), [], []
-    with progress(len(found)) as tell:
-        for number, candidate in enumerate(found):
-            tell(number, candidate.name, "loading")
-            heard = functools.partial(heard_of, tell, number, candidate.name)
-            try:
-                evaluations += evaluations_of(candidate, effort, arguments, heard)
-            except BROKEN as error:
-                failures.append(f"{candidate.name} ({candidate.address}): {sentence(error)}")
-        tell(len(found), "", "")
+    effort = effort_of(arguments)
+    evaluations, failures = each(found, lambda one, heard: evaluations_of(one, effort, arguments, heard))
     return Outcome(evaluations, failures, effort)
-
-
-def heard_of(tell: Callable[[float, str, str], None], number: int, name: str, share: float, what: str) -> None:
-    """Tells how much of all is done when a share of the model of this number is."""
-    tell(number + share, name, what)
 
 
 def evaluations_of(
@@ -121,41 +105,6 @@ def evaluations_of(
 def named(candidate: Candidate, codes: str) -> Candidate:
     """The candidate, as another kind where it is evaluated by draws."""
     return candidate if codes == MEANS else replace(candidate, kind=f"{candidate.kind} {codes}")
-
-
-def loaded(candidate: Candidate):
-    """The model of a candidate. Raises ValueError for one that cannot be rebuilt."""
-    try:
-        return load_model(candidate.address)
-    except LookupError:
-        raise
-    except BROKEN as error:
-        raise ValueError(f"its model cannot be loaded: {sentence(error)}") from error
-
-
-def sentence(error: BaseException) -> str:
-    """What an exception says, in one line."""
-    words = str(error.args[0] if error.args else error).strip() or repr(error)
-    return " ".join(words.split())[:300]
-
-
-@contextmanager
-def progress(models: int) -> Iterator[Callable[[float, str, str], None]]:
-    """A bar on a terminal, a line for every model elsewhere: tell(models done, name, what is done)."""
-    console = Console(stderr=True)
-    columns = (*Progress.get_default_columns()[:3], TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("", total=models)
-        last = ""
-
-        def tell(done: float, name: str, what: str) -> None:
-            nonlocal last
-            bar.update(task, completed=done, description=f"{name} {what}"[:60].ljust(60))
-            if name and name != last and not console.is_terminal:
-                console.print(f"evaluating {int(done) + 1} of {models}: {name}", soft_wrap=True, highlight=False)
-            last = name
-
-        yield tell
 
 
 def results(found: Outcome) -> list[Result]:
@@ -295,7 +244,7 @@ def of_runs(frame: pd.DataFrame, arguments: argparse.Namespace) -> tuple[list[Ca
     """The models of these runs that the options ask for, and in a sentence each, what is left out unasked."""
     found = chosen(frame, arguments.experiment, arguments)
     found, notes = (found, []) if arguments.run else newest(found)
-    return candidates(found), notes
+    return candidates(found, MODELS), notes
 
 
 def asked(arguments: argparse.Namespace) -> tuple[list[Candidate], list[str], list[str]]:

@@ -172,6 +172,14 @@ def test_every_layer_encodes_to_the_number_of_features_it_names():
             assert pool != 40 or encoder.features <= 40
 
 
+def test_blocks_are_layers_averaged_over_places():
+    model, x = warmed(), images(3)
+    found = model.blocks(x)
+    assert list(found) == model.layers()
+    for layer, block in found.items():
+        torch.testing.assert_close(block.mean, LayerEncoder(model, layer, "mean")(x))
+
+
 def test_a_layer_is_a_fixed_map_without_gradients():
     """Even when somebody asks for training mode: the statistics do not move, and a code depends on its image only."""
     encoder = LayerEncoder(warmed(), "layer3.0", "mean")

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from analysis.common.models import Candidate
 from analysis.partition._claims import arithmetic, claims, in_range, shared_labels
-from analysis.partition._models import Candidate
 from analysis.partition._tables import over_trainings
 from infoscope.estimators.result import Estimate, undefined
 

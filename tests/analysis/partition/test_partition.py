@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 import torch
 
+from analysis.common.models import Candidate, candidates, codes_of, digest
 from analysis.partition import partition
 from analysis.partition._evaluation import Effort, evaluated, metric_name
-from analysis.partition._models import Candidate, Items, candidates, codes_of, digest
+from analysis.partition._models import Items
 from infoscope.metrics.partition.evaluation import evaluate
 from infoscope.metrics.partition.report import compare
 from infoscope.models.domain import MODELS
@@ -139,7 +140,7 @@ def test_what_is_evaluated_is_not_measured_again_unless_asked(store, monkeypatch
 def test_a_kept_evaluation_is_the_measured_one(store):
     """Also for differences between models, which need the pointwise values."""
     frame = runs(partition.EXPERIMENT, "laptop")
-    pair = [one for one in candidates(frame) if one.seed == "0" and one.kind in ("nvae", "erm")]
+    pair = [one for one in candidates(frame, ("nvae", "erm")) if one.seed == "0" and one.kind in ("nvae", "erm")]
     effort = Effort(folds=3, resamples=10, permutations=9, draws=50)
 
     def both(again):
@@ -243,7 +244,7 @@ def test_kinds_are_told_apart_by_the_settings_in_which_they_differ():
         run(0, model="erm", seed=0, width=8), run(1, model="nvae", seed=0, width=8, beta=1.0),
         run(2, model="nvae", seed=1, width=8, beta=2.0), run(3, model="nvae", seed=1, width=8, beta=1.0),
     ])  # fmt: skip
-    assert [(one.kind, one.seed) for one in candidates(frame)] == [
+    assert [(one.kind, one.seed) for one in candidates(frame, ("nvae", "erm"))] == [
         ("nvae beta=1.0", "0"), ("nvae beta=1.0", "1"), ("nvae beta=2.0", "1"), ("erm", "0"),
     ]  # fmt: skip
 
@@ -251,7 +252,7 @@ def test_kinds_are_told_apart_by_the_settings_in_which_they_differ():
 def test_codes_are_those_of_the_model_in_blocks_of_any_size(monkeypatch):
     module, x = model("nvae"), items()["x"]
     whole = codes_of(module, x, lambda share: None)
-    monkeypatch.setattr("analysis.partition._models.EXAMPLES_AT_ONCE", 7)
+    monkeypatch.setattr("analysis.common.models.EXAMPLES_AT_ONCE", 7)
     shares = []
     parts = codes_of(module, x, shares.append)
     assert shares[-1] == 1.0 and len(shares) == 18
@@ -262,7 +263,7 @@ def test_codes_are_those_of_the_model_in_blocks_of_any_size(monkeypatch):
     spread = (draws["z_y"] - whole.means["z_y"]) / whole.scales["z_y"]
     assert abs(spread.std() - 1) < 0.15  # of 960 numbers: 6.5 standard errors
     assert codes_of(model("erm"), x, shares.append).scales is None
-    with pytest.raises(ValueError, match="a Linear has no latent blocks"):
+    with pytest.raises(ValueError, match="a Linear makes no latent blocks"):
         codes_of(torch.nn.Linear(6, 1), x, shares.append)
 
 

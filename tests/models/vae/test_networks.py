@@ -102,6 +102,15 @@ def test_an_autoencoder_has_no_density():
     assert model.decode(encoding.mean).shape == (2, 1, 16, 16)
 
 
+def test_all_latents_are_one_block_with_scales_where_every_one_is_drawn():
+    model = VAE((1, 16, 16), {"real": 3}, (8, 8), 16, generator())
+    (block,) = model.blocks(images(4)).values()
+    encoding = model.encode(images(4))
+    assert block.mean.equal(encoding.mean) and block.scale.equal(encoding.scale)
+    (block,) = VAE((1, 16, 16), {"real": 1, "categorical": [3]}, (8, 8), 16, generator()).blocks(images(4)).values()
+    assert block.mean.shape == (4, 4) and block.scale is None
+
+
 def test_encoding_in_blocks_is_encoding_at_once():
     model, x = VAE(**SMALL, latents=LatentSpec(2, (3,)), generator=generator()), images(25)
     with torch.no_grad():

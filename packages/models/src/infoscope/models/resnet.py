@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool2d, binary_cross_entropy_with_logits, cross_entropy
 from torchvision.models.resnet import BasicBlock, Bottleneck, conv1x1
 
+from infoscope.models.blocks import Block
 from infoscope.models.checks import one_of, require_int, require_ints
 from infoscope.models.initialisation import draw_uniform, generator_or_default
 
@@ -93,6 +94,14 @@ class ResNet(nn.Module):
             if name == layer:
                 break
         return h
+
+    def blocks(self, images: Tensor) -> dict[str, Block]:
+        """Every layer as a block, averaged over places: [n, channels]. Images as in `forward`."""
+        found, h = {}, self._images(images)
+        for name, step in self._steps():
+            h = step(h)
+            found[name] = Block(h.flatten(2).mean(2) if h.dim() == 4 else h)
+        return found
 
     def predict(self, images: Tensor) -> Tensor:
         """The more probable labels: bool [n, labels]. Images as in `forward`; call it in evaluation mode."""

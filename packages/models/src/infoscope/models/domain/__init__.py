@@ -15,9 +15,10 @@
 Every model's settings, with the published defaults, are its `Config` (see `configs`).
 """
 
+from infoscope.models.blocks import Block
 from infoscope.models.domain.adversarial import DANN, AugmentedDANN
 from infoscope.models.domain.base import ERM, IRM, Batch, DomainModel, invariance_penalty
-from infoscope.models.domain.blocks import BLOCK_NAMES, Block, BlockSpec
+from infoscope.models.domain.blocks import BLOCK_NAMES, BlockSpec
 from infoscope.models.domain.catalogue import MODELS, PUBLISHED
 from infoscope.models.domain.configs import Adversary, Network, Optimisation
 from infoscope.models.domain.evaluation import Accuracies, Accuracy, accuracies, extract_blocks, posteriors

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, one_hot
 
+from infoscope.models.blocks import Block
 from infoscope.models.domain.base import ERM, Batch, DomainModel
-from infoscope.models.domain.blocks import Block
 from infoscope.models.domain.configs import Adversary, AugmentedDANNConfig, DANNConfig, Optimisation
 from infoscope.models.domain.networks import encoder, perceptron, reversal_strength, reverse_gradient
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, one_hot
 
-from infoscope.models.domain.blocks import Block
+from infoscope.models.blocks import Block
 from infoscope.models.domain.configs import DomainConfig, ERMConfig, IRMConfig, Optimisation
 from infoscope.models.domain.networks import encoder, initialise, perceptron
 from infoscope.models.initialisation import generator_or_default

@@ -1,13 +1,9 @@
-"""Latent blocks of a partitioned representation: which exist, how wide they are, and what an image has in them."""
+"""Latent blocks of a partitioned representation: which exist, and how wide they are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-
-import torch
-from torch import Tensor
-from torch.distributions import Normal
 
 from infoscope.models.checks import one_of, require_int
 
@@ -79,31 +75,3 @@ class BlockSpec:
         for name in values:
             one_of("block", name, BLOCK_NAMES)
         return cls(**{name: values.get(name) for name in BLOCK_NAMES})
-
-
-@dataclass(frozen=True)
-class Block:
-    """The values of n items in one latent block: independent Normals of `mean` and `scale` (standard deviations), each
-    [n, dim]; scale None when the block is a deterministic function of the item."""
-
-    mean: Tensor
-    scale: Tensor | None = None
-
-    def draw(self, generator: torch.Generator) -> Tensor:
-        """One draw per item [n, dim], differentiable in mean and scale; the values themselves if deterministic.
-
-        The noise comes from `generator`, a CPU generator, whatever the device.
-        """
-        if self.scale is None:
-            return self.mean
-        noise = torch.randn(self.mean.shape, generator=generator, dtype=self.mean.dtype)
-        return self.mean + self.scale * noise.to(self.mean.device)
-
-    def log_density(self, z: Tensor) -> Tensor:
-        """Log density of z, in nats, summed over the last axis; mean and scale broadcast against z.
-
-        Raises ValueError for a deterministic block, which has no density.
-        """
-        if self.scale is None:
-            raise ValueError("scale must be given for a density: a deterministic block has none.")
-        return Normal(self.mean, self.scale, validate_args=False).log_prob(z).sum(-1)

@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from infoscope.models.blocks import Block
 from infoscope.models.checks import one_of, require_int
 from infoscope.models.domain.base import DomainModel
-from infoscope.models.domain.blocks import Block
 from infoscope.models.domain.items import DomainItems, check_items, fetch, labels
 
 Progress = Callable[[int, int], None]

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from infoscope.models.domain.blocks import Block
+from infoscope.models.blocks import Block
 from infoscope.models.domain.configs import Network
 from infoscope.models.initialisation import draw_uniform
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, softplus
 
+from infoscope.models.blocks import Block
 from infoscope.models.domain.base import Batch, DomainModel
-from infoscope.models.domain.blocks import Block
 from infoscope.models.domain.configs import DIVAConfig, NVAEConfig, VariationalConfig
 from infoscope.models.domain.networks import SMALLEST_SCALE, LabelPrior, decoder, encoder, perceptron
 

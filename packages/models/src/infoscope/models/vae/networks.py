@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax, softplus
 
+from infoscope.models.blocks import Block
 from infoscope.models.checks import require_int, require_ints
 from infoscope.models.initialisation import generator_or_default
 from infoscope.models.vae.images import Images, ImageSource, unit_range
@@ -101,8 +102,13 @@ class _ImageModel(nn.Module):
 
         images: floats in [0, 1], [n, C, H, W]. Raises ValueError for another shape or range.
         """
+        return self.blocks(images)["z"].mean
+
+    def blocks(self, images: Tensor) -> dict[str, Block]:
+        """All latents as one block z, with standard deviations where every latent is real and drawn. As `forward`."""
         encoding = self.encode(unit_range(images))
-        return torch.cat([encoding.mean, *encoding.probabilities], 1)
+        scale = None if encoding.log_probabilities else encoding.scale
+        return {"z": Block(torch.cat([encoding.mean, *encoding.probabilities], 1), scale)}
 
     def _encoded(self, images: Tensor) -> Tensor:
         shape = self.config["image_shape"]

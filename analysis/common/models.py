@@ -1,0 +1,221 @@
+"""Logged models that are asked what their representations hold: where they are, and what they make of items."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+import torch
+from mlflow.exceptions import MlflowException
+from rich.console import Console
+from rich.progress import Progress, TimeRemainingColumn
+from safetensors import SafetensorError
+
+from infoscope.tracking import load_model
+from infoscope.tracking.store.client import connect
+from infoscope.tracking.store.store import CELL, tracking_uri
+
+T = TypeVar("T")
+EXAMPLES_AT_ONCE = 512
+BROKEN = (LookupError, ValueError, TypeError, AttributeError, RuntimeError, OSError, MlflowException, SafetensorError)
+APART = ("seed", "model")  # fields of a cell that do not make another kind of model, and the one that is its name
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A trained model to be evaluated.
+
+    kind: what its trainings have in common, such as "nvae"; seed: which training of that kind; name: of this one.
+    address: what `load_model` takes. run_id: of the run that logged it; None for a folder.
+    """
+
+    kind: str
+    seed: str
+    address: str
+    run_id: str | None
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind} seed {self.seed}" if self.seed else self.kind
+
+
+def candidates(runs: pd.DataFrame, order: Sequence[str] = ()) -> list[Candidate]:
+    """The models of these runs, a kind for each model and each other setting in which runs of that model differ; by
+    the order of models."""
+    cells = [json.loads(tags[CELL]) for tags in runs["tags"]]
+    models = [str(cell.get("model", "model")) for cell in cells]
+    kinds = []
+    for cell, model in zip(cells, models):
+        alike = [other for other, name in zip(cells, models) if name == model]
+        varied = [name for name in cell if name not in APART and any(other.get(name) != cell[name] for other in alike)]
+        kinds.append(" ".join([model, *(f"{name}={cell[name]}" for name in varied)]))
+    seeds = [str(cell.get("seed", "")) for cell in cells]
+    found = [Candidate(kind, seed, run_id, run_id) for kind, seed, run_id in zip(kinds, seeds, runs["run_id"])]
+    place = {model: number for number, model in enumerate(order)}
+    return sorted(found, key=lambda one: (place.get(one.kind.split(" ")[0], len(order)), one.kind, one.seed))
+
+
+def candidate_at(address: str) -> Candidate:
+    """The model at an MLflow address (models:/..., runs:/...) or in a folder."""
+    return Candidate(address, "", address, None if Path(address).is_dir() else source_run(address))
+
+
+def source_run(address: str) -> str | None:
+    """The run that logged the model at an MLflow address. Raises LookupError where there is no such model."""
+    client = connect(tracking_uri())
+    scheme, _, rest = address.partition(":/")
+    name, _, version = rest.strip("/").partition("/")
+    try:
+        if scheme == "runs":
+            return name
+        if scheme != "models":
+            raise LookupError(f"{address!r} is neither a folder nor an MLflow address (models:/..., runs:/...)")
+        if not version and "@" not in name:
+            return client.get_logged_model(name).source_run_id
+        if "@" in name:
+            return client.get_model_version_by_alias(*name.split("@", 1)).run_id
+        return client.get_model_version(name, version).run_id
+    except MlflowException as error:
+        raise LookupError(f"there is no model at {address!r}: {error.message}") from None
+
+
+def newest(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """The runs of the sweep's version that was started last, and a note on the others: a version changes what a model
+    is, so that two of the same settings are not trainings of one kind.
+    """
+    keep = runs["version"] == runs.loc[runs["start"].idxmax(), "version"]
+    note = f"Note: {int((~keep).sum())} runs of an earlier version of the sweep are left out; --run takes them by id."
+    return runs[keep], [] if keep.all() else [note]
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """What a model makes of items: block name -> means [n, dim], and standard deviations where it has a posterior."""
+
+    means: Mapping[str, np.ndarray]
+    scales: Mapping[str, np.ndarray] | None
+
+    def drawn(self, generator: np.random.Generator) -> dict[str, np.ndarray]:
+        """One draw for every item; the values themselves where there is no posterior."""
+        if self.scales is None:
+            return dict(self.means)
+        return {name: mean + self.scales[name] * generator.standard_normal(mean.shape)
+                for name, mean in self.means.items()}  # fmt: skip
+
+
+def codes_of(model: torch.nn.Module, x: np.ndarray, progress: Callable[[float], None]) -> Codes:
+    """What a model makes of items: the blocks of x [n, ...], uint8 read as shares of 255, or the vectors of texts [n]
+    or pairs of texts [n, 2]. progress is told the share that is done.
+
+    Raises ValueError for a model that makes neither, and what the model raises for items of another shape.
+    """
+    of_texts = x.dtype.kind == "U"
+    ask = getattr(model, "embed" if of_texts else "blocks", None)
+    if not callable(ask):
+        raise ValueError(
+            f"a {type(model).__name__} makes no {'vectors of texts' if of_texts else 'latent blocks'} to evaluate (no "
+            f"method {'embed' if of_texts else 'blocks'})"
+        )
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model.to(device).eval()
+    parts: list[dict[str, tuple[torch.Tensor, torch.Tensor | None]]] = []
+    with torch.no_grad():
+        for begin in range(0, len(x), EXAMPLES_AT_ONCE):
+            some = x[begin : begin + EXAMPLES_AT_ONCE]
+            if of_texts:
+                texts = some.tolist() if some.ndim == 1 else [tuple(pair) for pair in some.tolist()]
+                parts.append({"vector": (ask(texts), None)})
+            else:
+                numbers = torch.as_tensor(some)
+                found = ask((numbers / 255.0 if some.dtype == np.uint8 else numbers.float()).to(device))
+                parts.append({name: (block.mean, block.scale) for name, block in found.items()})
+            progress(min(1.0, (begin + EXAMPLES_AT_ONCE) / len(x)))
+    means = {name: _joined([part[name][0] for part in parts]) for name in parts[0]}
+    if any(scale is None for _, scale in parts[0].values()):
+        return Codes(means, None)
+    return Codes(means, {name: _joined([part[name][1] for part in parts]) for name in parts[0]})
+
+
+def has_posterior(model: torch.nn.Module, x: np.ndarray) -> bool:
+    """Whether a model's blocks are random. Raises as `codes_of`."""
+    return codes_of(model, x[:1], lambda share: None).scales is not None
+
+
+def _joined(parts: Sequence[torch.Tensor]) -> np.ndarray:
+    return torch.cat([part.cpu() for part in parts]).double().numpy()
+
+
+def digest(*parts: Any) -> str:
+    """A hash of bytes and arrays."""
+    total = hashlib.sha256()
+    for part in parts:
+        total.update(part)
+    return total.hexdigest()[:16]
+
+
+def loaded(candidate: Candidate):
+    """The model of a candidate. Raises ValueError for one that cannot be rebuilt."""
+    try:
+        return load_model(candidate.address)
+    except LookupError:
+        raise
+    except BROKEN as error:
+        raise ValueError(f"its model cannot be loaded: {sentence(error)}") from error
+
+
+def sentence(error: BaseException) -> str:
+    """What an exception says, in one line."""
+    words = str(error.args[0] if error.args else error).strip() or repr(error)
+    return " ".join(words.split())[:300]
+
+
+@contextmanager
+def progress(models: int) -> Iterator[Callable[[float, str, str], None]]:
+    """A bar on a terminal, a line for every model elsewhere: tell(models done, name, what is done)."""
+    console = Console(stderr=True)
+    columns = (*Progress.get_default_columns()[:3], TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=models)
+        last = ""
+
+        def tell(done: float, name: str, what: str) -> None:
+            nonlocal last
+            bar.update(task, completed=done, description=f"{name} {what}"[:60].ljust(60))
+            if name and name != last and not console.is_terminal:
+                console.print(f"evaluating {int(done) + 1} of {models}: {name}", soft_wrap=True, highlight=False)
+            last = name
+
+        yield tell
+
+
+def each(
+    found: Sequence[Candidate], ask: Callable[[Candidate, Callable[[float, str], None]], Iterable[T]]
+) -> tuple[list[T], list[str]]:
+    """What is found of every model, and in a sentence each, of which nothing is; what is wrong with one does not keep
+    the others from it. ask: (candidate, told the share that is done and what was done last) -> what is found of it.
+    """
+    answers: list[T] = []
+    failures = []
+    with progress(len(found)) as tell:
+        for number, candidate in enumerate(found):
+            tell(number, candidate.name, "loading")
+            heard = functools.partial(_heard, tell, number, candidate.name)
+            try:
+                answers += ask(candidate, heard)
+            except BROKEN as error:
+                failures.append(f"{candidate.name} ({candidate.address}): {sentence(error)}")
+        tell(len(found), "", "")
+    return answers, failures
+
+
+def _heard(tell: Callable[[float, str, str], None], number: int, name: str, share: float, what: str) -> None:
+    """Tells how much of all is done when a share of the model of this number is."""
+    tell(number + share, name, what)

@@ -1,0 +1,37 @@
+"""What items have in a block of a representation. A model that can be asked has `blocks(x)`: block name -> `Block`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.distributions import Normal
+
+
+@dataclass(frozen=True)
+class Block:
+    """The values of n items in one latent block: independent Normals of `mean` and `scale` (standard deviations), each
+    [n, dim]; scale None when the block is a deterministic function of the item."""
+
+    mean: Tensor
+    scale: Tensor | None = None
+
+    def draw(self, generator: torch.Generator) -> Tensor:
+        """One draw per item [n, dim], differentiable in mean and scale; the values themselves if deterministic.
+
+        The noise comes from `generator`, a CPU generator, whatever the device.
+        """
+        if self.scale is None:
+            return self.mean
+        noise = torch.randn(self.mean.shape, generator=generator, dtype=self.mean.dtype)
+        return self.mean + self.scale * noise.to(self.mean.device)
+
+    def log_density(self, z: Tensor) -> Tensor:
+        """Log density of z, in nats, summed over the last axis; mean and scale broadcast against z.
+
+        Raises ValueError for a deterministic block, which has no density.
+        """
+        if self.scale is None:
+            raise ValueError("scale must be given for a density: a deterministic block has none.")
+        return Normal(self.mean, self.scale, validate_args=False).log_prob(z).sum(-1)
