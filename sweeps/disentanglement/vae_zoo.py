@@ -10,10 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
+from infoscope.data import FactorDataset
 from infoscope.models import VAE, AutoEncoder, Encoding, encode_all, traverse
 from infoscope.tracking import Pack, Profile, Report, Sweep, main
 from sweeps.disentanglement import _factor_scores, _vaes
 from sweeps.disentanglement.settings import EFFORT, MODELS, WEIGHTS
+from sweeps.representation.settings import ITEMS, KEPT, TARGET
 from sweeps.streams import stream
 
 EXAMPLES = 6  # images that are kept with a model
@@ -120,10 +124,11 @@ def trial(pack: Pack, report: Report) -> None:
 
 
 def keep(model: VAE | AutoEncoder, encoding: Encoding, cell: dict, report: Report) -> None:
-    """Logs a model, with images and what becomes of the first when one latent is changed at a time, by standard
-    deviations of the prior or, of a plain autoencoder, of all its codes.
+    """Logs a model, with items to measure its latents on, and what becomes of an image when one latent is changed at a
+    time, by standard deviations of the prior or, of a plain autoencoder, of all its codes.
     """
     of = _vaes.factor_set(cell)
+    report.arrays(cell, ITEMS, evaluation_items(of, cell))
     rows = of.sample(EXAMPLES, stream(0, "examples"))
     shown, model = of.images(rows), model.cpu()
     unit = 1.0 if encoding.scale is not None else float(encoding.mean.std())
@@ -131,6 +136,14 @@ def keep(model: VAE | AutoEncoder, encoding: Encoding, cell: dict, report: Repor
     report.arrays(cell, "examples", {"images": shown.numpy(), "factors": of.factors[rows]})
     report.arrays(cell, "traversals", {name: images.numpy() for name, images in changed.items()})
     report.model([cell], MODEL, model, {"images": shown[:2].numpy()})
+
+
+def evaluation_items(of: FactorDataset, cell: dict) -> dict[str, np.ndarray]:
+    """Images of the data set, which it was trained on, uint8 [n, C, H, W], and their factors."""
+    rows = np.random.default_rng(cell["seed"]).permutation(len(of))[:KEPT]
+    factors = {f"{TARGET}{name}": of.factors[rows, place] for place, name in enumerate(of.factor_names)}
+    images = (255 * of.images(rows)).round().byte().numpy()
+    return {"x": images, **factors, "name": np.array(f"{_vaes.described(cell)}, trained on")}
 
 
 SWEEP = Sweep(

@@ -21,7 +21,8 @@ from infoscope.data import DomainDataset
 from infoscope.models.domain import DomainModel, accuracies
 from infoscope.tracking import Pack, Profile, Report, Sweep, main
 from sweeps.partition import _domains
-from sweeps.partition.settings import ITEMS, PARTS
+from sweeps.partition.settings import PARTS
+from sweeps.representation.settings import ITEMS
 from sweeps.streams import stream
 
 MODEL = "domain-model"  # the name of the logged model

@@ -2,6 +2,5 @@
 
 MODELS = ("nvae", "diva", "augmented-dann", "dann", "irm", "erm")  # in the order of the tables
 CONFIG = "config."  # prefix of a cell's fields that are a model's configuration
-ITEMS = "evaluation"  # the logged items of a training
 PARTS = IN_DOMAIN, OUT_OF_DOMAIN = ("in-domain", "out-of-domain")  # of these items, by their code in `split`
 CRITERION = "criterion"  # what a search decides by

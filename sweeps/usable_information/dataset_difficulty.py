@@ -33,6 +33,7 @@ from infoscope.metrics.v_information.measures import CROSS_FITTED, HELD_OUT, VIn
 from infoscope.metrics.v_information.predictions import FLOOR, Predictions, as_groups, fold_splits, predict
 from infoscope.tracking import Pack, Profile, Report, Sweep, main
 from sweeps.checks import require_minimum
+from sweeps.representation.settings import ITEMS, KEPT, TARGET
 from sweeps.streams import stream
 from sweeps.usable_information._data import (
     EMBEDDINGS,
@@ -204,7 +205,15 @@ def measure(cell: dict, report: Report) -> None:
         example = informed.classifier.encoder.padded(informed.classifier.encoder.tokens(take(x, found.rows[:2])))
         tensors = {name: values.numpy() for name, values in example.items()}
         report.model([cell], "classifier", informed.classifier.cpu(), tensors)
+        report.arrays(cell, ITEMS, evaluation_items(cell, x, outcome, found.rows))
     report.progress(1.0)
+
+
+def evaluation_items(cell: dict, x: Any, outcome: Outcome, rows: np.ndarray) -> dict[str, np.ndarray]:
+    """Texts [n] (or pairs of them [n, 2]) that a classifier was not fitted to, and their classes."""
+    rows = np.sort(np.random.default_rng(cell["seed"]).permutation(rows)[:KEPT])
+    labels = np.asarray(outcome.labels)[outcome.values[rows]]
+    return {"x": np.array(take(x, rows), str), f"{TARGET}class": labels, "name": np.array(f"{described(cell)}, unseen")}
 
 
 def splits_of(cell: Mapping[str, Any], task: Task, outcome: Outcome) -> list:

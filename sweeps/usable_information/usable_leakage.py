@@ -29,6 +29,7 @@ from infoscope.models.domain import extract_blocks
 from infoscope.tracking import Pack, Profile, Report, Sweep, arrays, grid, load_model, main, runs
 from sweeps.checks import require_minimum
 from sweeps.partition import domain_partition
+from sweeps.representation.settings import ITEMS
 from sweeps.streams import stream
 from sweeps.usable_information.settings import NOTHING
 
@@ -178,7 +179,7 @@ def of_blocks(cell: dict, device: str) -> pd.DataFrame:
     training domains. Some of the items, whole groups."""
     every = logged(None)
     run = every.loc[every["key"] == cell["source"], "run_id"].iloc[0]
-    items = arrays(run, domain_partition.ITEMS)
+    items = arrays(run, ITEMS)
     inside = items["split"] == list(items["split_names"]).index(domain_partition.PARTS[0])
     rows = np.flatnonzero(inside & some_groups(items["groups"], inside, cell["items"]))
     model = load_model(run, domain_partition.MODEL).to(device)

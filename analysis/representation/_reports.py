@@ -1,0 +1,191 @@
+"""What the representation of one logged model holds, kept with its run so that it is not measured twice."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from threadpoolctl import threadpool_limits
+
+from analysis.common.models import Candidate, codes_of, digest
+from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.metrics.representation import RepresentationReport, report
+from infoscope.tracking import arrays, log_results
+from sweeps.representation.settings import ITEMS, TARGET
+
+VERSION = 1  # of what is measured and kept; a new one makes every report to be made again
+PREFIX, RECORD = "representation", "report"
+ALL = "all"  # items of every part of a run
+SHOWN = ("linear", "richer", "neighbours")
+Tell = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How a representation is measured: see `representation.report`."""
+
+    rows: int = 2000
+    folds: int = 3
+    resamples: int = 30
+    permutations: int = 49
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """What models are asked about: x [n, ...], by name what is known of every item, its domain and its group if any."""
+
+    x: np.ndarray
+    targets: Mapping[str, np.ndarray]
+    domain: np.ndarray | None
+    groups: np.ndarray | None
+    name: str
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All of it by name."""
+        known = {"x": self.x, "domain": self.domain, "groups": self.groups}
+        known |= {f"{TARGET}{name}": values for name, values in self.targets.items()}
+        return {name: values for name, values in known.items() if values is not None}
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """A model and the tables of its report: nats, and scores in their own units.
+
+    table, scores  as of `RepresentationReport`; partition: scores of a partition by name, with their errors
+    """
+
+    candidate: Candidate
+    experiment: str
+    data: str
+    n: int
+    table: pd.DataFrame
+    scores: pd.DataFrame
+    partition: Mapping[str, tuple[float, float]]
+    notes: tuple[str, ...]
+
+
+def items_of(candidate: Candidate, file: str | None) -> Items:
+    """The items of an .npz file (x, `target:NAME` and perhaps domain and groups), or those that the model's run kept.
+
+    Raises LookupError where there are none, ValueError for a file that does not hold them.
+    """
+    if file is not None:
+        return _of_arrays(_read(Path(file)), Path(file).name)
+    if candidate.run_id is None:
+        raise LookupError("a model without a run has no items of its own; give DATA=FILE.npz with x and target:NAME")
+    stored = arrays(candidate.run_id, ITEMS)
+    return _of_arrays(stored, str(stored.get("name", "items of its run")))
+
+
+def _read(path: Path) -> dict[str, np.ndarray]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return dict(file)
+    except (OSError, ValueError, EOFError) as error:
+        raise ValueError(f"{path} cannot be read as arrays: {error}") from None
+
+
+def _of_arrays(stored: Mapping[str, np.ndarray], name: str) -> Items:
+    """Runs of domain models keep y and d, by their names, of which y is the one target."""
+    targets = {key.removeprefix(TARGET): values for key, values in stored.items() if key.startswith(TARGET)}
+    if "y" in stored and "d" in stored:
+        names = stored.get("class_names"), stored.get("domain_names")
+        y, d = (values if known is None else known[values] for known, values in zip(names, (stored["y"], stored["d"])))
+        targets, domain = targets | {"class": y}, d
+    else:
+        domain = stored.get("domain")
+    if "x" not in stored or not targets:
+        raise ValueError(f"items must hold x and target:NAME, or x, y and d; {name} holds {', '.join(stored)}.")
+    return Items(stored["x"], targets, domain, stored.get("groups"), name)
+
+
+def held(
+    candidate: Candidate, experiment: str, model: torch.nn.Module, items: Items, effort: Effort, again: bool, tell: Tell
+) -> Held:
+    """The report of a model: the one that its run holds for the same weights, items and settings, or a new one, which
+    the run then holds. again: a new one in any case.
+    """
+    key = report_key(model, items, effort)
+    if candidate.run_id is not None and not again:
+        try:
+            kept = arrays(candidate.run_id, f"{PREFIX}/{key}/{RECORD}")
+            return _unpacked(json.loads(str(kept["text"])), candidate, experiment, items)
+        except (LookupError, ValueError):  # not there, or not whole: it is measured
+            pass
+    codes = codes_of(model, items.x, lambda share: tell(0.1 * share, "codes"))
+    varying = {name: block for name, block in codes.means.items() if np.ptp(block, axis=0).any()}
+    with threadpool_limits(1):  # small products: threads would only wait for one another
+        found = report(
+            varying, items.targets, items.domain, items.groups, **asdict(effort), generator=np.random.default_rng(0),
+            progress=lambda share, what: tell(0.1 + 0.9 * share, what),
+        )  # fmt: skip
+    packed = _packed(found, [name for name in codes.means if name not in varying])
+    if candidate.run_id is not None:
+        _keep(candidate.run_id, key, found, packed)
+    return _unpacked(packed, candidate, experiment, items)
+
+
+def report_key(model: torch.nn.Module, items: Items, effort: Effort) -> str:
+    """The same for the same weights, kind of model, items and settings."""
+    plain = json.dumps([VERSION, asdict(effort), type(model).__name__, sorted(items.arrays)], sort_keys=True)
+    weights = [value.detach().cpu().contiguous().numpy() for _, value in sorted(model.state_dict().items())]
+    known = [part for _, values in sorted(items.arrays.items()) for part in (str(values.dtype).encode(), values)]
+    return digest(plain.encode(), *map(np.ascontiguousarray, known[1::2]), *known[::2], *weights)
+
+
+def _packed(found: RepresentationReport, constant: list[str]) -> dict[str, Any]:
+    partition = {} if found.partition is None else _scores_of(found.partition)
+    notes = [*found.notes, *(f"anything of {name}, which is constant." for name in constant)]
+    plain = {name: json.loads(getattr(found, name).to_json(orient="records")) for name in ("table", "scores")}
+    return plain | {"n": found.n, "partition": partition, "notes": notes}
+
+
+def _scores_of(partition: Any) -> dict[str, tuple[float, float]]:
+    """The scores of a partition by its first route, and their standard errors."""
+    route = partition.routes[0]
+    return {name: (one.value, one.standard_error) for name, one in partition.shares[route].items()}
+
+
+def _unpacked(kept: Mapping[str, Any], candidate: Candidate, experiment: str, items: Items) -> Held:
+    """Raises ValueError for anything else than what is kept."""
+    try:
+        tables = [pd.DataFrame(kept[name]) for name in ("table", "scores")]
+        partition = {
+            name: tuple(np.nan if one is None else one for one in of) for name, of in kept["partition"].items()
+        }
+        return Held(candidate, experiment, items.name, kept["n"], *tables, partition, tuple(kept["notes"]))
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"the report that is kept lacks {error}") from None
+
+
+def _keep(run_id: str, key: str, found: RepresentationReport, packed: Mapping[str, Any]) -> None:
+    """Adds a report to the run of its model: metrics representation/TARGET/BLOCK/MEASURE_bits with their errors, the
+    page as text for people, and everything for `held`.
+    """
+    metrics = {}
+    for row in found.rows:
+        for name in SHOWN:
+            one = getattr(row, name)
+            if np.isfinite(one.value):
+                stem = f"{PREFIX}/{_plain(row.target)}/{_plain(row.block)}/{name}_bits"
+                metrics |= {stem: one.value / NATS_PER_BIT}
+                if np.isfinite(one.standard_error):
+                    metrics |= {f"{stem}_error": one.standard_error / NATS_PER_BIT}
+    with tempfile.TemporaryDirectory() as folder:
+        paths = Path(folder) / "report.txt", Path(folder) / f"{RECORD}.npz"
+        paths[0].write_text(str(found), encoding="utf-8")
+        np.savez_compressed(paths[1], text=np.array(json.dumps(packed)))
+        log_results(run_id, metrics, paths, f"{PREFIX}/{key}")
+
+
+def _plain(name: str) -> str:
+    """In letters that MLflow takes in the name of a metric."""
+    return "".join(sign if sign.isalnum() or sign in "_-." else "_" for sign in name)

@@ -1,0 +1,288 @@
+"""What do the representations of all trained models hold, where, for whom, and how sure is that?
+
+Finds every logged model that can encode (autoencoders of the zoo, domain models, classifiers of texts, residual
+networks), gets its blocks on the items that its run kept, and asks all four bodies of work at once
+(`infoscope.metrics.representation`): information from both sides, what is usable, what is unique, redundant and
+synergistic, what leaks of the domain, scores of disentanglement and of partitions. What is found is added to the runs
+of the models, and is not measured again under the same settings.
+
+    make table-representations
+    make table-representations MODEL=models:/m-0123456789abcdef DATA=my_items.npz
+    make table-representations MODEL=resnet18 DATA=my_items.npz
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from mlflow.exceptions import MlflowException
+from scipy import stats
+
+from analysis.common.models import Candidate, candidate_at, candidates, each, loaded, newest, sentence
+from analysis.common.tables import (
+    ERROR,
+    FOLDER,
+    Analysis,
+    Result,
+    file_name,
+    plus_minus,
+    printable,
+    readable,
+    save,
+    show,
+)
+from analysis.representation import _figures as drawings
+from analysis.representation._named import named_model
+from analysis.representation._reports import SHOWN, Effort, Held, held, items_of
+from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.metrics import replicated
+from infoscope.tracking import StoreUnreachable, runs
+from infoscope.tracking.models import search
+from infoscope.tracking.store.store import Store
+
+EXPERIMENTS = ("vae-zoo", "domain-partition", "dataset-difficulty", "resnet-layers")
+EFFORTS = {"smoke": Effort(rows=200, resamples=10, permutations=9)}  # of a profile; of the others, the default
+SHARED = ("unique", "redundant", "synergistic")
+FEWEST = 5  # trained models, of which a rank correlation is told
+DRAWS = 2000  # of models, for its interval
+NEITHER = "given by hand"
+
+
+def effort_of(profile: str) -> Effort:
+    """How models of a profile are measured."""
+    return EFFORTS.get(profile.split(" ")[0], Effort())
+
+
+def found_in(experiment: str, profile: str) -> tuple[list[Candidate], list[str]]:
+    """The logged models of an experiment under a profile, and in a sentence what is left out."""
+    try:
+        frame = runs(experiment, profile)
+    except LookupError as error:
+        return [], [f"No models of {experiment}: {sentence(error)}"]
+    frame, notes = newest(frame)
+    logged = {model.source_run_id for model in search("", Store.open(experiment))}
+    return candidates(frame[frame["run_id"].isin(logged)]), notes
+
+
+def measured(
+    found: Sequence[tuple[str, Candidate]], effort: Effort, file: str | None, again: bool
+) -> tuple[list[Held], list[str]]:
+    """The reports of models, by their experiments, and in a sentence each, of which there is none."""
+    experiment_of = {candidate: experiment for experiment, candidate in found}
+
+    def ask(candidate: Candidate, heard: Callable[[float, str], None]) -> list[Held]:
+        experiment = experiment_of[candidate]
+        model = named_model(candidate.address) if candidate.run_id is None else loaded(candidate)
+        return [held(candidate, experiment, model, items_of(candidate, file), effort, again, heard)]
+
+    return each([candidate for _, candidate in found], ask)
+
+
+def holdings(reports: Sequence[Held]) -> pd.DataFrame:
+    """A row for each kind of model, block and target: means over trainings in bits, with their standard errors."""
+    rows = []
+    for (experiment, data, kind), trainings in by_kind(reports):
+        whole = pd.concat([one.table for one in trainings], ignore_index=True)
+        for (block, target), part in whole.groupby(["block", "target"], sort=False):
+            row = {"sweep": experiment, "data": data, "model": kind, "block": block, "target": target,
+                   "role": part["role"].iloc[0], "trainings": len(part), "n": int(part["n"].min())}  # fmt: skip
+            for name in (*SHOWN, *SHARED):
+                over = replicated(part[name].astype(float) / NATS_PER_BIT)
+                error = over.standard_error if over.n > 1 else part[f"{name}_error"].astype(float).iloc[0] / NATS_PER_BIT
+                row |= {f"{name}_bits": over.value, f"{name}_bits{ERROR}": error}
+            row["share"] = float((part["richer"] / part["ceiling"].astype(float)).mean())
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def by_kind(reports: Sequence[Held]) -> Iterator[tuple[tuple[str, str, str], list[Held]]]:
+    """The trainings of each kind of model on the same kind of items."""
+    groups: dict[tuple[str, str, str], list[Held]] = {}
+    for one in reports:
+        groups.setdefault((one.experiment, one.data, one.candidate.kind), []).append(one)
+    yield from groups.items()
+
+
+def scores_of(reports: Sequence[Held]) -> pd.DataFrame:
+    """A row for each trained model: scores of disentanglement and of partitions, and the mean shares of targets and of
+    the domain that are usable from all of it."""
+    rows = []
+    for one in reports:
+        every = one.table.groupby("target", sort=False).tail(1)  # of all blocks together
+        shares = (every["richer"] / every["ceiling"].astype(float)).groupby(every["role"]).mean()
+        linear = (every["linear"] / every["ceiling"].astype(float)).groupby(every["role"]).mean()
+        row = {"sweep": one.experiment, "data": one.data, "kind": one.candidate.kind, "seed": one.candidate.seed}
+        row |= {"usable of targets": shares.get("target", math.nan), "linearly usable": linear.get("target", math.nan)}
+        row |= {"usable of the domain": shares.get("domain", math.nan)}
+        row |= dict(zip(one.scores.get("score", ()), one.scores.get("value", ())))
+        row |= {f"partition: {name}": value for name, (value, _) in one.partition.items()}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def agreement(scores: pd.DataFrame, generator: np.random.Generator) -> pd.DataFrame:
+    """Spearman's rank correlation of every two scores over the trained models of one data set, with the 95 % interval
+    of draws of models with replacement; the surest first."""
+    rows = []
+    for data, own in scores.groupby("data", sort=False):
+        values = own.drop(columns=["sweep", "data", "kind", "seed"]).astype(float)
+        names = [name for name in values if values[name].notna().sum() >= FEWEST and values[name].nunique() > 1]
+        for a, b in itertools.combinations(names, 2):
+            pair = values[[a, b]].dropna().to_numpy()
+            if len(pair) < FEWEST:
+                continue
+            drawn = pair[generator.integers(len(pair), size=(DRAWS, len(pair)))]
+            ranks = stats.rankdata(drawn, axis=1)
+            spread = ranks.std(axis=1).prod(axis=1)
+            centred = (ranks - ranks.mean(axis=1, keepdims=True)).prod(axis=2).mean(axis=1)
+            rho = centred[spread > 0] / spread[spread > 0]
+            low, high = np.quantile(rho, [0.025, 0.975])
+            rows.append({"data": data, "a": a, "b": b, "models": len(pair), "low": low, "high": high,
+                         "rho": float(stats.spearmanr(*pair.T).statistic)})  # fmt: skip
+    columns = ["data", "a", "b", "models", "rho", "low", "high"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.iloc[np.argsort(table["high"] - table["low"], kind="stable")].reset_index(drop=True)
+
+
+def differences(reports: Sequence[Held]) -> pd.DataFrame:
+    """What is usable of each target from all of a model, less the same of the first kind trained with the same seed on
+    the same data, bits: mean over seeds, standard error and 95 % interval (Student t)."""
+    usable: dict[tuple[str, str], dict[str, dict[str, float]]] = {}
+    for one in reports:
+        for row in one.table.groupby("target", sort=False).tail(1).itertuples():
+            of_kind = usable.setdefault((one.data, row.target), {}).setdefault(one.candidate.kind, {})
+            of_kind[one.candidate.seed] = row.richer / NATS_PER_BIT
+    rows = []
+    for (data, target), kinds in usable.items():
+        (first, before), *others = kinds.items()
+        for kind, seeds in others:
+            shared = [seeds[seed] - before[seed] for seed in seeds if seed in before]
+            if shared:
+                over = replicated(shared)
+                rows.append({"data": data, "target": target, "model": kind, "less": first, "bits": over.value,
+                             f"bits{ERROR}": over.standard_error, "low": over.low, "high": over.high,
+                             "trainings": over.n})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def results(reports: Sequence[Held], notes: Sequence[str] = ()) -> list[Result]:
+    """The joint table, the scores of models and how they agree, and paired differences."""
+    table, scores = holdings(reports), scores_of(reports)
+    agree = agreement(scores, np.random.default_rng(0))
+    items = sorted({f"{one.data} ({one.n:,} items)" for one in reports})
+    caption = [
+        f"What {len(reports)} trained models hold, bits, mean ± standard error over trainings (seeds), of a single "
+        "training over its items. Usable by a linear family and by a mixture of it with boosted trees, on items that "
+        "neither was fitted to: lower bounds. Neighbours: of what is there, with the bias of many columns. Unique, "
+        "redundant and synergistic (Williams & Beer 2010): beside all other blocks. Share: of H(target), usable by the "
+        "richer family. A target called domain is leakage.",
+        f"Items: {'; '.join(items)}.",
+        *dict.fromkeys(f"Not said: {note}" for one in reports for note in one.notes),
+        *dict.fromkeys(
+            f"Not had: {note}" for one in reports for note in one.table.loc[one.table["neighbours"].isna(), "notes"]
+        ),
+        *notes,
+    ]
+    found = [
+        Result("holdings", table, holdings_text(table), "\n".join(caption), lambda path: drawings.heatmap(table, path))
+    ]
+    if len(agree):
+        said = (
+            "Do the scores agree on which model is better? Spearman's rank correlation over the trained models of one "
+            "data set, with the 95 % interval of models drawn with replacement (models of one kind are alike, so it is "
+            "rather too narrow); the surest first. Usable: mean share of H(target) from all of a model."
+        )
+        text = agree.assign(
+            rho=agree["rho"].map("{:+.2f}".format),
+            interval=[f"{low:+.2f} to {high:+.2f}" for low, high in zip(agree["low"], agree["high"])],
+        )
+        text = text.drop(columns=["low", "high"]).rename(columns={"rho": "rank correlation", "interval": "95 %"})
+        found.append(Result("agreement", agree, text, said, lambda path: drawings.scatter(scores, agree, path)))
+    apart = differences(reports)
+    if len(apart):
+        text = apart.assign(bits=[plus_minus(*pair) for pair in zip(apart["bits"], apart[f"bits{ERROR}"])],
+                            interval=[f"{low:+.3f} to {high:+.3f}" if math.isfinite(low) else "one training"
+                                      for low, high in zip(apart["low"], apart["high"])])  # fmt: skip
+        text = text.drop(columns=[f"bits{ERROR}", "low", "high"]).rename(columns={"interval": "95 %"})
+        said = (
+            "Usable from all of a model less the same of another kind, paired by seeds, bits: mean ± standard error "
+            "over trainings, 95 % Student interval."
+        )
+        found.append(Result("paired", apart, text, said))
+    return found
+
+
+def holdings_text(table: pd.DataFrame) -> pd.DataFrame:
+    """The joint table to read."""
+    text = table[["data", "model", "block", "target", "trainings", "n"]].copy()
+    for name in (*SHOWN, *SHARED):
+        absent = "no other block" if name in SHARED else "not had"
+        text[f"{name} (bits)"] = [
+            plus_minus(value, error, absent)
+            for value, error in zip(table[f"{name}_bits"], table[f"{name}_bits{ERROR}"])
+        ]
+    text["share"] = [f"{share:.2f}" if math.isfinite(share) else "numbers" for share in table["share"]]
+    return text
+
+
+OPTIONS = {
+    "experiments": dict(
+        default=",".join(EXPERIMENTS), help="whose models: sweeps, by name (default: all that keep some)"
+    ),
+    "again": dict(action="store_true", help="measure again what is measured already"),
+}
+ANALYSIS = Analysis("representations", lambda frame, arguments: [], OPTIONS)
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Exits with 1 when a model could not be asked, with 2 when there is none."""
+    arguments = ANALYSIS.arguments(words, description=sys.modules[__name__].__doc__.split("\n\n")[0])
+    effort = effort_of(arguments.profile)
+    address, file = os.environ.get("MODEL") or None, os.environ.get("DATA") or None
+    try:
+        found, notes = asked(arguments, address)
+        reports, failures = measured(found, effort, file, arguments.again)
+    except (LookupError, ValueError, StoreUnreachable, MlflowException) as error:
+        print(f"error: {sentence(error)}", file=sys.stderr)
+        sys.exit(2)
+    for failure in failures:
+        print(f"error: {printable(failure)}", file=sys.stderr)
+    if not reports:
+        print(f"error: no model could be asked. {' '.join(notes)}", file=sys.stderr)
+        sys.exit(2)
+    stem, drawn = ("representations", arguments.profile if address is None else address), []
+    for result in results(reports, [*notes, *(f"Not asked: {failure}" for failure in failures)]):
+        show(result.text)
+        print(printable(result.caption))
+        paths = save(result, FOLDER / file_name("-".join((*stem, result.name))))
+        print("\nsaved:", ", ".join(map(str, paths)), end="\n\n")
+        drawn.append((result, paths[2] if len(paths) > 2 else None))
+    print("to send:", readable(drawn, FOLDER / file_name("-".join((*stem, "tables")))))
+    sys.exit(1 if failures else 0)
+
+
+def asked(arguments: argparse.Namespace, address: str | None) -> tuple[list[tuple[str, Candidate]], list[str]]:
+    """The models that are asked for, by experiment, and in a sentence each, what is left out."""
+    if address is not None:
+        at = candidate_at(address) if "/" in address and not Path(address).exists() else None
+        return [(NEITHER, at or Candidate(address, "", address, None))], []
+    found, notes = [], []
+    for experiment in arguments.experiments.split(","):
+        models, left_out = found_in(experiment, arguments.profile)
+        found += [(experiment, one) for one in models]
+        notes += left_out
+    if not found:
+        raise LookupError(" ".join(notes) or "no experiment is named.")
+    return found, notes
+
+
+if __name__ == "__main__":
+    main()

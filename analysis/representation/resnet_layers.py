@@ -1,0 +1,47 @@
+"""What does training put into the layers of a residual network?
+
+How often the network is right, and what every layer tells about the digit, trained and with first weights, on images
+that neither saw. Reads the runs of the sweep resnet-layers and the models that they kept.
+
+    make table-resnet-layers
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+import pandas as pd
+
+from analysis.common.models import candidates, newest
+from analysis.common.tables import ERROR, Analysis, Result, main, plus_minus, summarise
+from analysis.representation.representations import effort_of, measured, results
+
+EXPERIMENT = "resnet-layers"
+
+
+def analyse(frame: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+    """Accuracies and what layers hold. Raises ValueError when no model can be asked."""
+    frame, notes = newest(frame)
+    found = [(EXPERIMENT, one) for one in candidates(frame)]
+    reports, failures = measured(found, effort_of(arguments.profile), None, again=False)
+    if not reports:
+        raise ValueError(f"no model could be asked: {' '.join(failures)}")
+    figures = summarise(frame, ["model", "steps"], ["accuracy"])
+    error = figures[f"accuracy{ERROR}"].where(
+        figures["runs"] > 1, frame.groupby("model", sort=False)["accuracy_error"].first().to_numpy()
+    )
+    text = figures[["model", "steps", "runs"]].assign(
+        accuracy=[plus_minus(*one) for one in zip(figures["accuracy"], error)]
+    )
+    caption = (
+        "Share of unseen images whose digit is told. ±: one standard error over trainings (seeds), of a single "
+        "training over its images."
+    )
+    return [Result("accuracy", figures, text, caption), *results(reports, [*notes, *failures])]
+
+
+ANALYSIS = Analysis(EXPERIMENT, analyse)
+
+if __name__ == "__main__":
+    main(ANALYSIS)

@@ -1,0 +1,1 @@
+"""What layers of a network hold, trained and not."""

@@ -1,0 +1,126 @@
+"""What does training put into the layers of a residual network?
+
+A ResNet-18 (He et al. 2016) learns to tell ten digits, one binary label for each; beside it stands the same network
+with its first weights, whose batch normalisation has seen the training images. Both are kept with images that neither
+was trained on, so that what their layers hold can be measured (`make table-representations`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from infoscope import data, models
+from infoscope.data.pools.pools import ImagePool
+from infoscope.tracking import Pack, Profile, Report, Sweep, main
+from sweeps.checks import require_minimum
+from sweeps.representation.settings import ITEMS, KEPT, TARGET, TRAINED, UNTRAINED
+from sweeps.streams import stream
+
+LAPTOP = dict(data="auto", depth=18, width=16, size=32, steps=400, batch=64, items=KEPT, seeds=(0, 1, 2))
+PROFILES = {
+    "smoke": Profile(**LAPTOP | dict(width=4, size=16, steps=4, items=300, seeds=(0,))),
+    "laptop": Profile(**LAPTOP),
+    "paper": Profile(**LAPTOP | dict(width=64, steps=4000, seeds=(0, 1, 2, 3, 4))),
+}
+MODEL = "resnet"
+_NORMALISING, _AT_ONCE = 20, 256  # batches that the first weights see, images encoded at once
+_UNSEEN = 0.3  # of the embedded digits, which have no test set
+
+
+def cells(profile: Profile) -> Iterator[dict]:
+    """One cell per network, trained and not, and seed."""
+    name = profile.data
+    if name == "auto":
+        name = "digits" if data.data_root() is None else "mnist"
+    shared = {field: getattr(profile, field) for field in ("depth", "width", "size", "batch", "items")}
+    for kind, steps in ((UNTRAINED, 0), (TRAINED, profile.steps)):
+        for seed in profile.seeds:
+            yield shared | {"data": name, "model": kind, "steps": steps, "seed": seed}
+
+
+def check(cell: dict) -> None:
+    require_minimum(cell, {"width": 1, "size": 8, "batch": 2, "steps": 0, "items": 100, "seed": 0})
+    pools(cell)
+    models.ResNet((1, 8, 8), depth=cell["depth"], width=1)
+
+
+def cost(cell: dict) -> float:
+    images = cell["steps"] * cell["batch"] + _NORMALISING * cell["batch"] + 10_000
+    return 2e-2 * images * (cell["width"] / 64) ** 1.5 * (cell["size"] / 32) ** 2
+
+
+def pools(cell: dict) -> tuple[ImagePool, ImagePool]:
+    """The images to train on, and those to measure on. ValueError for unknown data."""
+    if cell["data"] == "mnist":
+        return data.mnist("train"), data.mnist("test")
+    if cell["data"] == "digits":
+        return data.digits().split(_UNSEEN, stream(0, "unseen digits"))
+    raise ValueError(f"data must be auto, mnist or digits, got {cell['data']!r}.")
+
+
+def trial(pack: Pack, report: Report) -> None:
+    """Makes the network of a cell, measures how often it is right, and keeps it with unseen images."""
+    (cell,) = pack.cells
+    training, unseen = pools(cell)
+    x, y = training.resized(cell["size"], cell["size"]), training.labels
+    labels = int(y.max()) + 1
+
+    def sample(n: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+        rows = torch.randint(len(x), (n,), generator=generator)
+        return x[rows] / 255.0, torch.nn.functional.one_hot(y[rows], labels).bool()
+
+    shape, size = tuple(x.shape[1:]), {"labels": labels, "depth": cell["depth"], "width": cell["width"]}
+    generator = stream(cell["seed"], "resnet")
+    if cell["steps"]:
+        network = models.fit_resnet(
+            sample, shape, generator, **size, steps=cell["steps"], batch=cell["batch"], device=pack.device,
+            progress=lambda step, loss: report.progress(0.9 * step / cell["steps"]),
+        ).cpu()  # fmt: skip
+    else:
+        network = models.ResNet(shape, **size, generator=generator)
+        normalised(network, [sample(cell["batch"], generator)[0] for _ in range(_NORMALISING)])
+    rows = np.sort(np.random.default_rng(cell["seed"]).permutation(len(unseen.labels))[: cell["items"]])
+    images, truth = unseen.resized(cell["size"], cell["size"])[rows], unseen.labels[rows].numpy()
+    right = told(network, images) == truth
+    report.metrics(cell, {"accuracy": right.mean(), "accuracy_error": right.std() / math.sqrt(len(right))})
+    kept: dict[str, Any] = {"x": images.numpy(), f"{TARGET}digit": truth, "name": np.array(f"{unseen.name}, unseen")}
+    report.arrays(cell, ITEMS, kept)
+    report.model([cell], MODEL, network, {"images": (images[:2] / 255.0).numpy()})
+    report.progress(1.0)
+
+
+@torch.no_grad()
+def normalised(network: models.ResNet, batches: list[torch.Tensor]) -> None:
+    """Sets the statistics of batch normalisation to those of these images, without which deep features of first
+    weights would grow from block to block."""
+    network.train()
+    for batch in batches:
+        network(batch)
+    network.eval()
+
+
+@torch.no_grad()
+def told(network: models.ResNet, images: torch.Tensor) -> np.ndarray:
+    """The most probable digit of images uint8 [n, 1, h, w]: int [n]."""
+    return torch.cat([network(some / 255.0).argmax(1) for some in images.split(_AT_ONCE)]).numpy()
+
+
+SWEEP = Sweep(
+    "resnet-layers",
+    cells,
+    trial,
+    PROFILES,
+    axes=("seeds",),
+    tags=lambda cell: {"infoscope.data": pools(cell)[1].name},
+    check=check,
+    cost=cost,
+    best=("accuracy", "max"),
+)
+
+if __name__ == "__main__":
+    main(SWEEP)

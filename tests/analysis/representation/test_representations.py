@@ -1,0 +1,187 @@
+"""What logged models hold, of several bodies of work, in a scratch MLflow store: asked, kept, joined, and what goes
+wrong.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from analysis.common.models import Candidate, candidates, codes_of
+from analysis.representation import representations
+from analysis.representation._named import Layers, named_model
+from analysis.representation._reports import Effort, Held, held, items_of
+from infoscope.models import VAE
+from infoscope.tracking import runs
+from infoscope.tracking.scheduling.worker import Assignment, RecordedReport
+from infoscope.tracking.sending.flush import close, header_tags
+from infoscope.tracking.store.store import Store
+
+SIZE, N = 16, 240
+EFFORT = Effort(rows=120, resamples=10, permutations=0)
+
+
+def factors(seed=0):
+    """Images whose upper half is as bright as one factor says, and the lower as another."""
+    generator = np.random.default_rng(seed)
+    a, b = generator.integers(0, 3, (2, N))
+    x = np.zeros((N, 1, SIZE, SIZE), np.uint8)
+    x[:, :, :8], x[:, :, 8:] = (80 * one[:, None, None, None] for one in (a, b))
+    return {"x": x, "target:upper": a, "target:lower": b, "name": np.array("halves")}
+
+
+def small():
+    return VAE((1, SIZE, SIZE), {"real": 2}, (4, 4), 4)
+
+
+def log(experiment, folder, module, kind, seed, kept):
+    """A run as a sweep leaves it."""
+    cell = {"model": kind, "seed": seed}
+    key = f"{kind}-{seed}"
+    store = Store.open(experiment, create=True)
+    report = RecordedReport(
+        Assignment({key: cell}, {}, {key: {}}, store, folder, "cpu", "here", 1.0), lambda told: None
+    )
+    (record,) = report.records
+    record.begin(cell, header_tags(key, cell, {"infoscope.profile": "laptop", "infoscope.version": "1"}), None)
+    if kept:
+        report.arrays(cell, "evaluation", kept)
+    if module is not None:
+        report.model([cell], "model", module, {"images": (kept["x"][:2] / 255.0).astype(np.float32)})
+    record.end("complete")
+    close(record, store, otherwise="KILLED")
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory):
+    """Two autoencoders of two seeds, a residual network, and a run without a model."""
+    folder = tmp_path_factory.mktemp("representations")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        for kind, hidden in (("narrow", 8), ("wide", 16)):
+            for seed in (0, 1):
+                g = torch.Generator().manual_seed(seed)
+                log("vae-zoo", folder / "records", VAE((1, SIZE, SIZE), {"real": 3}, (8, 8), hidden, g), kind, seed,
+                    factors())  # fmt: skip
+        log("vae-zoo", folder / "records", None, "bare", 0, None)
+        log("resnet-layers", folder / "records", small(), "first weights", 0, factors(1) | {"name": np.array("other")})
+    return folder
+
+
+@pytest.fixture
+def store(origin, monkeypatch):
+    monkeypatch.chdir(origin)
+    for name in ("MLFLOW_TRACKING_URI", "MODEL", "DATA"):
+        monkeypatch.delenv(name, raising=False)
+    return origin
+
+
+def asked(words=(), status=0):
+    with pytest.raises(SystemExit) as ended:
+        representations.main(["--experiments", "vae-zoo,resnet-layers", *words])
+    assert ended.value.code == status
+
+
+def test_models_of_two_sweeps_are_in_one_table_and_are_not_asked_twice(store, monkeypatch, capsys):
+    monkeypatch.setattr(representations, "effort_of", lambda profile: EFFORT)
+    asked()
+    printed = capsys.readouterr().out
+    table = pd.read_csv(store / "runs/tables/representations-laptop-holdings.csv", comment="#")
+    assert set(table["model"]) == {"narrow", "wide", "first weights"} and set(table["target"]) == {"upper", "lower"}
+    of_vae = table[table["model"] == "wide"]
+    assert set(of_vae["block"]) == {"z"} and set(of_vae["trainings"]) == {2}
+    assert (of_vae["richer_bits"] < np.log2(3)).all() and (of_vae["richer_bits_error"] > 0).all()
+    alone = table[(table["model"] == "first weights") & (table["block"] == "z")]
+    assert (alone["trainings"] == 1).all() and (alone["richer_bits_error"] > 0).all()
+    assert "paired by seeds" in printed and "halves (240 items)" in printed
+    found = candidates(runs("vae-zoo", "laptop"))
+    written = runs("vae-zoo", "laptop").set_index("run_id")
+    assert written.loc[found[1].run_id, "representation/upper/z/richer_bits"] > 0
+    monkeypatch.setattr("analysis.representation._reports.report", lambda *_, **__: pytest.fail("asked again"))
+    asked()
+
+
+def test_a_model_by_its_address_with_items_of_a_file(store, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(representations, "effort_of", lambda profile: EFFORT)
+    (one, *_) = candidates(runs("resnet-layers", "laptop"))
+    np.savez(tmp_path / "mine.npz", **factors(2))
+    monkeypatch.setenv("MODEL", f"runs:/{one.run_id}/model")
+    monkeypatch.setenv("DATA", str(tmp_path / "mine.npz"))
+    asked()
+    assert "mine.npz (240 items)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [("nothing-of-the-kind", "MODEL must be a run, an MLflow address"), ("runs:/0123/model", "with id=0123 not found")],
+)
+def test_what_is_no_model_is_one_sentence(store, monkeypatch, capsys, model, message):
+    monkeypatch.setenv("MODEL", model)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    asked(status=2)
+    said = capsys.readouterr().err
+    assert message in said and "Traceback" not in said
+
+
+def test_items_of_domain_models_are_read_by_their_names(monkeypatch):
+    stored = {"x": np.zeros((4, 2)), "y": np.array([0, 1, 0, 1]), "d": np.array([0, 0, 1, 1]),
+              "class_names": np.array(["one", "two"]), "domain_names": np.array(["red", "blue"]),
+              "groups": np.arange(4), "name": np.array("made up")}  # fmt: skip
+    monkeypatch.setattr("analysis.representation._reports.arrays", lambda run, name: stored)
+    found = items_of(Candidate("nvae", "0", "r", "r"), None)
+    assert list(found.targets["class"]) == ["one", "two", "one", "two"] and set(found.domain) == {"red", "blue"}
+    monkeypatch.setattr("analysis.representation._reports.arrays", lambda run, name: {"x": stored["x"]})
+    with pytest.raises(ValueError, match=r"items must hold x and target:NAME, or x, y and d"):
+        items_of(Candidate("nvae", "0", "r", "r"), None)
+    with pytest.raises(LookupError, match=r"give DATA=FILE.npz"):
+        items_of(Candidate("a", "", "a", None), None)
+
+
+def test_texts_become_vectors():
+    class Embedder(torch.nn.Module):
+        def embed(self, texts):
+            return torch.tensor([[len(one), isinstance(one, tuple)] for one in texts], dtype=torch.float32)
+
+    alone = codes_of(Embedder(), np.array(["a", "bcd"]), lambda share: None).means["vector"]
+    pairs = codes_of(Embedder(), np.array([["a", "b"], ["c", "d"]]), lambda share: None).means["vector"]
+    assert alone.tolist() == [[1, 0], [3, 0]] and pairs.tolist() == [[2, 1], [2, 1]]
+    with pytest.raises(ValueError, match="a Linear makes no vectors of texts"):
+        codes_of(torch.nn.Linear(1, 1), np.array(["a"]), lambda share: None)
+
+
+def test_a_network_of_torchvision_is_its_children():
+    import torchvision
+
+    network = torchvision.models.resnet18(weights=None).eval()
+    found = Layers(network).blocks(torch.rand(2, 1, 32, 32, generator=torch.Generator().manual_seed(0)))
+    assert list(found) == [name for name, _ in network.named_children()]
+    assert found["layer3"].mean.shape == (2, 256) and found["layer3"].scale is None
+    with pytest.raises(LookupError, match="MODEL must be"):
+        named_model("/no/such/folder")
+
+
+def made_up(kind, seed, usable, score):
+    table = pd.DataFrame([{"block": "z", "target": "a", "role": "target", "n": 10, "richer": usable,
+                           "linear": usable / 2, "ceiling": 1.0, "neighbours": None, "notes": "too few"}])  # fmt: skip
+    scores = pd.DataFrame([{"score": "MIG", "value": score}])
+    return Held(Candidate(kind, str(seed), "r", "r"), "vae-zoo", "halves", 10, table, scores, {}, ())
+
+
+def test_scores_that_rank_alike_agree_and_pairs_are_of_seeds():
+    values = np.random.default_rng(0).random(12)
+    reports = [made_up("one", seed, value, value**3) for seed, value in enumerate(values)]
+    table = representations.agreement(representations.scores_of(reports), np.random.default_rng(1))
+    row = table[(table["a"] == "usable of targets") & (table["b"] == "MIG")].iloc[0]
+    assert row["rho"] == pytest.approx(1) and row["low"] == pytest.approx(1) and row["models"] == 12
+    others = [made_up("two", seed, value + 0.1 * (seed % 2), 0.0) for seed, value in enumerate(values[:6])]
+    (apart,) = representations.differences([*reports, *others]).to_dict("records")
+    assert apart["bits"] == pytest.approx(0.05 / np.log(2)) and apart["trainings"] == 6 and apart["less"] == "one"
+
+
+def test_what_a_run_keeps_is_what_was_measured(store):
+    (one,) = candidates(runs("resnet-layers", "laptop"))
+    items, tell = items_of(one, None), lambda share, what: None
+    new, old = (held(one, "resnet-layers", small(), items, EFFORT, again, tell) for again in (True, False))
+    pd.testing.assert_frame_equal(new.table, old.table)
+    assert old.notes == new.notes and old.n == new.n == N

@@ -1,0 +1,46 @@
+"""Networks that are kept to be asked: their cells, and a trial."""
+
+import numpy as np
+import pytest
+
+from infoscope.tracking import Pack
+from sweeps.representation.resnet_layers import PROFILES, SWEEP, trial
+from sweeps.representation.settings import TRAINED, UNTRAINED
+from tests.sweeps.keeper import Keeper
+
+
+@pytest.fixture(autouse=True)
+def embedded(monkeypatch):
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+
+
+def cells(**overrides):
+    return list(SWEEP.plan(PROFILES["smoke"].override(overrides)).values())
+
+
+def test_every_network_has_one_that_was_not_trained():
+    assert [(cell["model"], cell["steps"], cell["seed"]) for cell in cells(seeds="0,1")] == [
+        (UNTRAINED, 0, 0), (UNTRAINED, 0, 1), (TRAINED, 4, 0), (TRAINED, 4, 1),
+    ]  # fmt: skip
+    assert {cell["data"] for cell in cells()} == {"digits"}
+
+
+def test_bad_data_and_depth_are_refused():
+    with pytest.raises(ValueError, match="data must be auto, mnist or digits, got 'letters'"):
+        cells(data="letters")
+    with pytest.raises(ValueError, match="depth must be one of 18, 34, 50, 101, got 19"):
+        cells(depth="19")
+
+
+def test_a_trial_keeps_a_network_that_has_learnt_with_unseen_images():
+    accuracy = {}
+    for cell in cells(steps="120", items="400"):
+        keeper = Keeper()
+        trial(Pack((cell,)), keeper)
+        ((key, final),) = keeper.finals.items()
+        accuracy[cell["model"]] = final["accuracy"]
+        kept = keeper.arrays_of[*key, "evaluation"]
+        assert kept["x"].shape == (400, 1, 16, 16) and kept["x"].dtype == np.uint8
+        assert set(kept["target:digit"]) == set(range(10)) and str(kept["name"]).endswith("unseen")
+        assert keeper.models == [(1, (2, 10))] and keeper.fractions[-1] == 1.0
+    assert accuracy[TRAINED] > accuracy[UNTRAINED] + 0.1  # chance: .1 ± .015
