@@ -15,6 +15,8 @@ from infoscope.metrics.factor_information.posterior import CategoricalPosterior,
 from infoscope.models import OBJECTIVES, VAE, AutoEncoder, Encoding, LatentSpec, encode_all, fit_vae
 from infoscope.models.vae.objectives import PRESETS, Objective
 from infoscope.tracking import Profile, Report
+from infoscope.tracking.datasets import DataSet
+from sweeps import datasets
 from sweeps.checks import require_minimum
 from sweeps.disentanglement.settings import DATA_FIELDS, MODELS
 from sweeps.streams import stream
@@ -57,6 +59,16 @@ def described(cell: Mapping[str, Any]) -> str:
     """The name of a cell's data set, and whether it is generated."""
     found = factor_set(cell)
     return found.name + (" (generated)" if found.synthetic else "")
+
+
+def data_sets(cell: Mapping[str, Any]) -> tuple[DataSet, ...]:
+    """The images and factors of a cell."""
+    return _data_sets(*(cell[name] for name in DATA_FIELDS))
+
+
+@functools.cache
+def _data_sets(*what: Any) -> tuple[DataSet, ...]:
+    return (datasets.items(described(dict(zip(DATA_FIELDS, what))), lambda: _factor_set(*what)),)
 
 
 def images(cell: Mapping[str, Any]) -> torch.Tensor | data.FactorDataset:

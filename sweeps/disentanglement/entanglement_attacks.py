@@ -135,7 +135,7 @@ SWEEP = Sweep(
     PROFILES,
     axes=("models", "best", "attacks", "alphas", "evaluations"),
     pack_by={"cpu": ("source",), "gpu": ("source",)},
-    tags=lambda cell: {"infoscope.data": _vaes.described(cell)},
+    data=_vaes.data_sets,
     choices={"models": MODELS, "attacks": tuple(ATTACKS)},
     check=check,
     cost=lambda cell: float(cell["draws"] * len(_vaes.factor_set(cell))),

@@ -16,7 +16,9 @@ from infoscope.estimators.result import Estimate
 from infoscope.metrics.factor_information import toy
 from infoscope.metrics.factor_information.result import FactorInformation
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
+from infoscope.tracking.datasets import DataSet
 from sweeps.checks import require_minimum
+from sweeps.datasets import law
 
 ROUNDING = 1e-9  # nats, below which an estimate has no spread: of a latent that is noise every local value is 0
 LAPTOP = dict(
@@ -50,6 +52,13 @@ def cells(profile: Profile) -> Iterator[dict]:
 def check(cell: dict) -> None:
     toy.exact(cell["attack"], cell["factors"], cell["noise"], cell["alpha"])
     require_minimum(cell, {"draws": 100, "seed": 0})
+
+
+def data_sets(cell: dict) -> tuple[DataSet]:
+    """The law of a cell."""
+    return (
+        law("Gaussian toy model (generated)", **{name: cell[name] for name in ("attack", "factors", "noise", "alpha")}),
+    )
 
 
 def trial(pack: Pack, report: Report) -> None:
@@ -114,7 +123,7 @@ SWEEP = Sweep(
     PROFILES,
     axes=("factors", "attacks", "alphas", "seeds"),
     pack_by={"cpu": ("factors", "seed"), "gpu": ("factors", "seed")},
-    tags=lambda cell: {"infoscope.data": "Gaussian toy model (generated)"},
+    data=data_sets,
     check=check,
     cost=lambda cell: cell["draws"] * cell["factors"] ** 3,
 )

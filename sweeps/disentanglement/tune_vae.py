@@ -118,7 +118,7 @@ SWEEP = Sweep(
     trial,
     PROFILES,
     axes=("trials",),
-    tags=lambda cell: {"infoscope.data": _vaes.described(cell)},
+    data=_vaes.data_sets,
     choices={"models": MODELS},
     ranges=("relative_weights", "relative_rates"),
     check=check,

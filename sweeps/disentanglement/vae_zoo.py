@@ -152,7 +152,7 @@ SWEEP = Sweep(
     trial,
     PROFILES,
     axes=("models", "relative_weights", "seeds"),
-    tags=lambda cell: {"infoscope.data": _vaes.described(cell)},
+    data=_vaes.data_sets,
     check=check,
     cost=_vaes.cost,
     best=("unibound", "max"),

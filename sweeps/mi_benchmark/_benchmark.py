@@ -25,7 +25,7 @@ from sweeps.checks import require_minimum
 from sweeps.embedding import needs_fine_tuning
 from sweeps.mi_benchmark._decoding import decode
 from sweeps.mi_benchmark._encoders import check_encoder
-from sweeps.mi_benchmark._pairs import DOMAINS, HELD_OUT, TRAINING, data_set, labels, pool_of, source_of
+from sweeps.mi_benchmark._pairs import DOMAINS, HELD_OUT, TRAINING, data_sets, labels, pool_of, source_of
 from sweeps.mi_benchmark.settings import DECODING, ESTIMATORS, RECENT
 from sweeps.streams import stream
 
@@ -341,7 +341,7 @@ def sweep(
         profiles,
         axes=(*axes, "domains", "bounds", "seeds"),
         pack_by={"cpu": ("domain", "decoder", *share, "seed"), "gpu": ("domain", "decoder", *share)},
-        tags=lambda cell: {"infoscope.data": data_set(cell["domain"], cell["pool"])},
+        data=data_sets,
         choices=CHOICES | (choices or {}),
         ranges=ranges,
         check=check,

@@ -10,8 +10,11 @@ from typing import Any, NamedTuple
 
 from infoscope import data
 from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.tracking.datasets import DataSet
+from sweeps import datasets
 from sweeps.embedding import HUB, TRANSFORMERS, WORDS, embed, needs_fine_tuning
 from sweeps.mi_benchmark._encoders import encoded
+from sweeps.mi_benchmark.settings import DECODING
 from sweeps.streams import stream
 
 DOMAINS = ("gaussian", "images", "text")
@@ -64,19 +67,27 @@ def _chosen(what: str, name: str, valid: Sequence[str], embedded: int) -> str:
     return name
 
 
-def data_set(domain: str, pool: str) -> str:
-    """What a run records as its data set."""
-    if domain == "gaussian":
-        return "gaussian (generated)"
-    return " + ".join(map(_described, pool.split("+")))
+def data_sets(cell: Mapping[str, Any]) -> tuple[DataSet, ...]:
+    """A law, or the items of which pairs are drawn without end, of the backgrounds too; all of them where labels are
+    decoded by cross-fitting.
+    """
+    if cell["domain"] == "gaussian":
+        return (datasets.law("gaussian (generated)", dim=cell["sources"], bits=cell["schedule_bits"]),)
+    pools = cell["pool"].split("+") + ([cell["backgrounds"]] if cell.get("nuisance") else [])
+    parts = (None,) if cell.get("kind") == DECODING else (TRAINING, HELD_OUT)
+    return tuple(_data_set(pool, part) for pool in pools for part in parts)
 
 
-def _described(pool: str) -> str:
-    """The name of a pool, without training anything for it."""
+@functools.cache
+def _data_set(pool: str, part: str | None) -> DataSet:
+    """Named without training anything for it."""
+    read = functools.partial(items, pool, part) if part else functools.partial(full_pool, pool)
     if needs_fine_tuning(pool):
-        return pool if pool.startswith(HUB) else f"{pool} (synthetic)"
-    items = full_pool(pool)
-    return items.name + (" (synthetic)" if items.synthetic else "")
+        synthetic = not pool.startswith(HUB)
+        name = pool
+    else:
+        synthetic, name = full_pool(pool).synthetic, full_pool(pool).name
+    return datasets.items(name + (" (synthetic)" if synthetic else ""), read, part or "cross-fitting", synthetic)
 
 
 class Fold(NamedTuple):

@@ -14,6 +14,8 @@ from infoscope import data
 from infoscope.data import DomainDataset
 from infoscope.models.domain import MODELS, PUBLISHED, RULES, Accuracies, DomainFit, DomainModel, fit_domain
 from infoscope.tracking import Profile, Report
+from infoscope.tracking.datasets import DataSet
+from sweeps import datasets
 from sweeps.checks import require_minimum
 from sweeps.partition.settings import CONFIG
 from sweeps.streams import stream
@@ -133,12 +135,26 @@ def _held(part: DomainDataset) -> DomainDataset:
 
 def described(cell: Mapping[str, Any]) -> str:
     """The name of a cell's data set."""
-    return _described(*(cell[name] for name in DATA_FIELDS))
+    return _described(*(cell[name] for name in DATA_FIELDS))[0]
 
 
 @functools.cache
-def _described(*what: Any) -> str:
-    return dataset(dict(zip(DATA_FIELDS, what))).name
+def _described(*what: Any) -> tuple[str, bool]:
+    found = dataset(dict(zip(DATA_FIELDS, what)))
+    return found.name, found.synthetic
+
+
+def data_sets(cell: Mapping[str, Any]) -> tuple[DataSet, ...]:
+    """The parts of a cell's data."""
+    return _data_sets(*(cell[name] for name in DATA_FIELDS))
+
+
+@functools.cache
+def _data_sets(*what: Any) -> tuple[DataSet, ...]:
+    name, synthetic = _described(*what)
+    return tuple(
+        datasets.items(name, lambda part=part: getattr(_parts(*what), part), part, synthetic) for part in Parts._fields
+    )
 
 
 def model_fields(model: str, of_data: str, setting: str) -> dict[str, Any]:

@@ -15,11 +15,10 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import torch
 
-from infoscope.data import DomainDataset
 from infoscope.models.domain import DomainModel, accuracies
 from infoscope.tracking import Pack, Profile, Report, Sweep, main
+from sweeps.datasets import byte_blocks
 from sweeps.partition import _domains
 from sweeps.partition.settings import PARTS
 from sweeps.representation.settings import ITEMS
@@ -99,7 +98,7 @@ def evaluation_items(parts: _domains.Parts, cell: dict) -> dict[str, np.ndarray]
     judged = tuple(_domains.thinned(part, share, draws) for part in judged)
     names = parts.in_domain.domain_names
     return {
-        "x": np.concatenate([as_bytes(part) for part in judged]),
+        "x": np.concatenate([block for part in judged for block in byte_blocks(part)]),
         **{name: np.concatenate([getattr(part, name) for part in judged]) for name in ("y", "d", "groups")},
         "split": np.repeat(np.arange(len(PARTS), dtype=np.uint8), [len(part) for part in judged]),
         "split_names": np.array(PARTS),
@@ -109,19 +108,13 @@ def evaluation_items(parts: _domains.Parts, cell: dict) -> dict[str, np.ndarray]
     }
 
 
-def as_bytes(part: DomainDataset) -> np.ndarray:
-    """The images of a part, uint8 [n, C, H, W]."""
-    blocks = torch.arange(len(part)).split(1024)
-    return torch.cat([(255 * part.images(block)).round().byte() for block in blocks]).numpy()
-
-
 SWEEP = Sweep(
     "domain-partition",
     cells,
     trial,
     PROFILES,
     axes=("models", "held_out", "seeds"),
-    tags=lambda cell: {"infoscope.data": _domains.described(cell)},
+    data=_domains.data_sets,
     check=_domains.check,
     cost=_domains.cost,
     best=("in_domain/average", "max"),

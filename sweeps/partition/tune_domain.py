@@ -105,7 +105,7 @@ SWEEP = Sweep(
     trial,
     PROFILES,
     axes=("trials",),
-    tags=lambda cell: {"infoscope.data": _domains.described(cell)},
+    data=_domains.data_sets,
     choices={"models": tuple(RANGES)},
     check=check,
     cost=_domains.cost,

@@ -7,6 +7,7 @@ was trained on, so that what their layers hold can be measured (`make table-repr
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +18,8 @@ import torch
 from infoscope import data, models
 from infoscope.data.pools.pools import ImagePool
 from infoscope.tracking import Pack, Profile, Report, Sweep, main
+from infoscope.tracking.datasets import DataSet
+from sweeps import datasets
 from sweeps.checks import require_minimum
 from sweeps.representation.settings import ITEMS, KEPT, TARGET, TRAINED, UNTRAINED
 from sweeps.streams import stream
@@ -61,6 +64,17 @@ def pools(cell: dict) -> tuple[ImagePool, ImagePool]:
     if cell["data"] == "digits":
         return data.digits().split(_UNSEEN, stream(0, "unseen digits"))
     raise ValueError(f"data must be auto, mnist or digits, got {cell['data']!r}.")
+
+
+def data_sets(cell: dict) -> tuple[DataSet, ...]:
+    """What a network is trained on, and what it is measured on."""
+    return _data_sets(cell["data"])
+
+
+@functools.cache
+def _data_sets(name: str) -> tuple[DataSet, ...]:
+    parts = dict(zip(("training", "test"), pools({"data": name})))
+    return tuple(datasets.items(pool.name, lambda pool=pool: pool, part) for part, pool in parts.items())
 
 
 def trial(pack: Pack, report: Report) -> None:
@@ -116,7 +130,7 @@ SWEEP = Sweep(
     trial,
     PROFILES,
     axes=("seeds",),
-    tags=lambda cell: {"infoscope.data": pools(cell)[1].name},
+    data=data_sets,
     check=check,
     cost=cost,
     best=("accuracy", "max"),

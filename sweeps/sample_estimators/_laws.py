@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from infoscope.data import data_root
-from infoscope.data.tasks import exam
+from infoscope.data.tasks import everyday, exam, resampled
+from infoscope.tracking.datasets import DataSet
+from sweeps import datasets
 
 
 def laws_of(asked: Sequence[str], collections: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
@@ -19,6 +22,15 @@ def laws_of(asked: Sequence[str], collections: Mapping[str, Sequence[str]]) -> d
         collection: tuple(law for law in laws if "all" in asked or law in asked)
         for collection, laws in collections.items()
     }
+
+
+@functools.cache
+def data_sets(name: str) -> tuple[DataSet, ...]:
+    """A law, and the items that it pairs where it is of items."""
+    if not exam.needs_data(name):
+        return (datasets.law(name),)
+    pool = everyday.OF_POOLS.get(name) or name.rpartition("-at-")[0]
+    return datasets.law(name), datasets.items(pool, resampled.POOLS[pool], "items", synthetic=False)
 
 
 def there(laws: Iterable[tuple[str, str]]) -> Iterator[tuple[str, float]]:

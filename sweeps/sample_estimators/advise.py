@@ -18,7 +18,7 @@ from infoscope.metrics.advice import ANSWERED, NOTHING, REFUSED, Advice, advise
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
 from sweeps.checks import require_minimum
 from sweeps.sample_estimators._contestants import as_people_have_them
-from sweeps.sample_estimators._laws import laws_of, there
+from sweeps.sample_estimators._laws import data_sets, laws_of, there
 
 LAPTOP = dict(
     collections=("beyond-normal", "everyday", "late", "unseen"),
@@ -118,7 +118,7 @@ SWEEP = Sweep(
     trial,
     PROFILES,
     axes=("collections", "laws", "sizes", "blocks"),
-    tags=lambda cell: {"infoscope.data": cell["law"]},
+    data=lambda cell: data_sets(cell["law"]),
     choices={"collections": tuple(exam.COLLECTIONS)},
     check=check,
     cost=cost,

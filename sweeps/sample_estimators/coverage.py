@@ -16,6 +16,7 @@ import numpy as np
 from infoscope.data.tasks.known_truth import case, draws
 from infoscope.estimators import uncertainty
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
+from sweeps import datasets
 from sweeps.checks import require_minimum
 
 METHODS = {
@@ -115,7 +116,7 @@ SWEEP = Sweep(
     PROFILES,
     axes=("cases", "sizes", "methods", "blocks"),
     pack_by={"cpu": ("case", "n", "block"), "gpu": ("case", "n", "block")},
-    tags=lambda cell: {"infoscope.data": f"{cell['case']} (generated)"},
+    data=lambda cell: (datasets.law(f"{cell['case']} (generated)", law=cell["case"]),),
     check=check,
     cost=cost,
     version=2,  # the verdict asks twins, and has an interval of its own

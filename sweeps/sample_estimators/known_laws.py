@@ -23,7 +23,7 @@ from infoscope.data.tasks.known_truth import draws
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
 from sweeps.checks import require_minimum
 from sweeps.sample_estimators._contestants import answer, contestants, every, seconds, sits, warm
-from sweeps.sample_estimators._laws import laws_of, there
+from sweeps.sample_estimators._laws import data_sets, laws_of, there
 from sweeps.sample_estimators._memory import peak_of
 from sweeps.sample_estimators.peers import PEERS
 from sweeps.sample_estimators.settings import LEVELS
@@ -158,7 +158,7 @@ SWEEP = Sweep(
     trial,
     PROFILES,
     axes=("collections", "laws", "levels", "sizes", "methods", "blocks"),
-    tags=lambda cell: {"infoscope.data": cell["law"]},
+    data=lambda cell: data_sets(cell["law"]),
     choices={"methods": ("all", *every()), "collections": tuple(exam.COLLECTIONS)},
     check=check,
     cost=cost,

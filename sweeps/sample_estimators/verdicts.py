@@ -15,6 +15,7 @@ from infoscope.data.tasks import beyond_normal, unseen_laws
 from infoscope.data.tasks.known_truth import Case, draws
 from infoscope.estimators import uncertainty
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
+from sweeps import datasets
 from sweeps.checks import require_minimum
 from sweeps.sample_estimators.coverage import row
 
@@ -88,7 +89,7 @@ SWEEP = Sweep(
     trial,
     PROFILES,
     axes=("laws", "sizes", "blocks"),
-    tags=lambda cell: {"infoscope.data": f"{cell['law']} (generated)"},
+    data=lambda cell: (datasets.law(f"{cell['law']} (generated)", law=cell["law"]),),
     check=check,
     cost=cost,
 )

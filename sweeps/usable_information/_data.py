@@ -14,6 +14,8 @@ from infoscope import data
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.protocol import Family
 from infoscope.estimators.families.scikit import tfidf_logistic
+from infoscope.tracking.datasets import DataSet
+from sweeps import datasets
 from sweeps.embedding import HUB, TRANSFORMERS
 from sweeps.streams import stream
 from sweeps.usable_information._lexical_family import lexical_logistic
@@ -95,12 +97,16 @@ def loaded(name: str, part: str) -> Any:
     return getattr(SOURCES[name], part)()
 
 
-def described(cell: Mapping[str, Any]) -> str:
-    """The names of the data that a cell reads."""
-    names = [loaded(cell["data"], "train").name]
-    if cell["estimator"] == "held-out" and SOURCES[cell["data"]].test is not None:
-        names.append(loaded(cell["data"], "test").name)
-    return ", ".join(names)
+def data_sets(cell: Mapping[str, Any]) -> tuple[DataSet, ...]:
+    """The data that a cell reads, before any items are drawn."""
+    tested = cell["estimator"] == "held-out" and SOURCES[cell["data"]].test is not None
+    return tuple(_data_set(cell["data"], part) for part in ("train", "test")[: 1 + tested])
+
+
+@functools.cache
+def _data_set(name: str, part: str) -> DataSet:
+    context = {"train": "training"}.get(part, part)
+    return datasets.items(loaded(name, part).name, lambda: loaded(name, part), context)
 
 
 def amount(cell: Mapping[str, Any]) -> tuple[int, int, float]:

@@ -41,7 +41,7 @@ from sweeps.usable_information._data import (
     Task,
     amount,
     chosen,
-    described,
+    data_sets,
     family_of,
     is_encoder,
     known_information,
@@ -159,7 +159,7 @@ def check(cell: dict) -> None:
     if cell["flips"] is not None and not 0.0 < cell["flips"] < 1.0:
         raise ValueError(f"flips must be a share between 0 and 1, got {cell['flips']}.")
     family_of(cell)
-    described(cell)
+    data_sets(cell)
 
 
 def trial(pack: Pack, report: Report) -> None:
@@ -213,7 +213,8 @@ def evaluation_items(cell: dict, x: Any, outcome: Outcome, rows: np.ndarray) -> 
     """Texts [n] (or pairs of them [n, 2]) that a classifier was not fitted to, and their classes."""
     rows = np.sort(np.random.default_rng(cell["seed"]).permutation(rows)[:KEPT])
     labels = np.asarray(outcome.labels)[outcome.values[rows]]
-    return {"x": np.array(take(x, rows), str), f"{TARGET}class": labels, "name": np.array(f"{described(cell)}, unseen")}
+    name = f"{data_sets(cell)[-1].name}, unseen"
+    return {"x": np.array(take(x, rows), str), f"{TARGET}class": labels, "name": np.array(name)}
 
 
 def splits_of(cell: Mapping[str, Any], task: Task, outcome: Outcome) -> list:
@@ -395,7 +396,7 @@ SWEEP = Sweep(
     PROFILES,
     axes=("data", "embeddings", "mislabelled", "curves", "encoders", "quick", "transformations",
           "quick_transformations", "seeds"),
-    tags=lambda cell: {"infoscope.data": described(cell)},
+    data=data_sets,
     check=check,
     cost=cost,
     best=("v_information_bits", "max"),

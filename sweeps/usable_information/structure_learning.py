@@ -34,6 +34,8 @@ from infoscope.estimators.families.protocol import Family
 from infoscope.metrics.v_information import structure
 from infoscope.metrics.v_information.measures import CROSS_FITTED, IN_SAMPLE
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
+from infoscope.tracking.datasets import DataSet
+from sweeps import datasets
 from sweeps.checks import require_minimum
 from sweeps.usable_information.settings import SIMULATED
 
@@ -292,11 +294,21 @@ def scores(study: str, weights: np.ndarray, truth: np.ndarray) -> dict[str, floa
     return found
 
 
-def described(cell: dict) -> str:
+def data_sets(cell: dict) -> tuple[DataSet, ...]:
     """What a cell's data are of."""
-    if cell["study"] == "frames":
-        return f"moving {cell['case']}"
-    return cell["case"] if cell["study"] == "genes" and cell["case"] != SIMULATED else f"{cell['case']} (generated)"
+    return _data_sets(cell["study"], cell["case"])
+
+
+@functools.cache
+def _data_sets(study: str, case: str) -> tuple[DataSet, ...]:
+    if study == "frames":
+        pool = data.digits if case == "digits" else data.mnist
+        return (datasets.items(f"moving {case}", pool, synthetic=False),)
+    if study == "genes" and case != SIMULATED:
+        content = lambda: dict(zip(("expression", "graph"), expression_table(case)))  # noqa: E731
+        return (DataSet(case, "a table of the person who ran it", content),)
+    sizes = {"variables": VARIABLES, "states": STATES, "scale": SCALE} if study == "trees" else {"samples": NETWORK}
+    return (datasets.law(f"{case} (generated)", **sizes),)
 
 
 SWEEP = Sweep(
@@ -306,7 +318,7 @@ SWEEP = Sweep(
     PROFILES,
     axes=("studies", "cases", "methods", "sizes", "fractions", "videos", "blocks"),
     pack_by=dict.fromkeys(("cpu", "gpu"), ("study", "case", "n", "block")),
-    tags=lambda cell: {"infoscope.data": described(cell)},
+    data=data_sets,
     choices={
         "studies": tuple(OFFERED),
         "cases": tuple(STARS),

@@ -11,6 +11,7 @@ be in plain sight for another. Two studies:
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -27,6 +28,8 @@ from infoscope.estimators.families.protocol import Family
 from infoscope.metrics.v_information.leakage import hide, usable_leakage
 from infoscope.models.domain import extract_blocks
 from infoscope.tracking import Pack, Profile, Report, Sweep, arrays, grid, load_model, main, runs
+from infoscope.tracking.datasets import DataSet
+from sweeps import datasets
 from sweeps.checks import require_minimum
 from sweeps.partition import domain_partition
 from sweeps.representation.settings import ITEMS
@@ -177,9 +180,7 @@ def trial(pack: Pack, report: Report) -> None:
 def of_blocks(cell: dict, device: str) -> pd.DataFrame:
     """Every block of a logged model alone, and all together, about the class and the domain of unseen items of the
     training domains. Some of the items, whole groups."""
-    every = logged(None)
-    run = every.loc[every["key"] == cell["source"], "run_id"].iloc[0]
-    items = arrays(run, ITEMS)
+    run, items = source_of(cell["source"])
     inside = items["split"] == list(items["split_names"]).index(domain_partition.PARTS[0])
     rows = np.flatnonzero(inside & some_groups(items["groups"], inside, cell["items"]))
     model = load_model(run, domain_partition.MODEL).to(device)
@@ -192,6 +193,22 @@ def of_blocks(cell: dict, device: str) -> pd.DataFrame:
     return usable_leakage(
         blocks, labels, families_of(cell), cell["folds"], items["groups"][rows], generator=np.random.default_rng(0)
     )
+
+
+@functools.lru_cache(maxsize=1)
+def source_of(key: str) -> tuple[str, dict[str, np.ndarray]]:
+    """The run of a training by its key, and its items."""
+    every = logged(None)
+    run = every.loc[every["key"] == key, "run_id"].iloc[0]
+    return run, arrays(run, ITEMS)
+
+
+def data_sets(cell: dict) -> tuple[DataSet, ...]:
+    """The items that a training has kept, or all the digits from which some are drawn."""
+    if cell["study"] == "blocks":
+        content, kept = (lambda: source_of(cell["source"])[1]), "kept by a training of domain-partition"
+        return (DataSet(cell["data"], kept, content, "evaluation"),)
+    return (datasets.items(cell["data"], getattr(data, cell["data"]), synthetic=False),)
 
 
 def some_groups(groups: np.ndarray, inside: np.ndarray, count: int) -> np.ndarray:
@@ -252,7 +269,7 @@ SWEEP = Sweep(
     trial,
     PROFILES,
     axes=("studies", "source", "representations", "against", "seeds"),
-    tags=lambda cell: {"infoscope.data": cell["data"]},
+    data=data_sets,
     choices={
         "studies": ("blocks", "hiding"),
         "representations": REPRESENTATIONS,

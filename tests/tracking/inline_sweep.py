@@ -24,11 +24,14 @@ from infoscope.tracking.scheduling.worker import work
 
 
 def fit(self, source, watch):
+    def run(assignment, tell):
+        work(self.sweep.trial, assignment, tell, data=self.sweep.data)
+
     for number in itertools.count():
         config = source["search_alg"].suggest(str(number))
         if config is None or config == Searcher.FINISHED:
             return
-        run_packs(config["handout"], lambda pack, tell: work(self.sweep.trial, pack, tell), watch.result)
+        run_packs(config["handout"], run, watch.result)
         watch.end(config["packs"])
 
 

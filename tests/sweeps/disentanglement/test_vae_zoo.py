@@ -46,7 +46,7 @@ def test_weights_are_multiples_and_the_plain_autoencoder_has_none():
 
 def test_data_are_the_embedded_ones_unless_there_are_real_ones(monkeypatch, tmp_path):
     assert {cell["data"] for cell in cells_of()} == {"sprites-grid"}
-    assert SWEEP.tags(cells_of()[0])["infoscope.data"].endswith("(generated)")
+    assert SWEEP.tags_of(cells_of()[0])["infoscope.data"].endswith("(generated)")
     monkeypatch.setenv("INFOSCOPE_DATA", str(tmp_path))
     with pytest.raises(FileNotFoundError, match=r"dsprites_ndarray.* is not there"):
         cells_of("paper")

@@ -155,5 +155,5 @@ def test_an_unknown_encoder_is_found_before_anything_starts(wrong, embedded):
 def test_planning_fine_tunes_nothing(embedded, tmp_path):
     module = sweep("embedding_networks")
     plan = module.SWEEP.plan(module.PROFILES["smoke"])
-    assert {module.SWEEP.tags(cell)["infoscope.data"] for cell in plan.values()} == {"small-distilbert (synthetic)"}
+    assert {module.SWEEP.tags_of(cell)["infoscope.data"] for cell in plan.values()} == {"small-distilbert (synthetic)"}
     assert not (tmp_path / "runs" / "encoders").exists()

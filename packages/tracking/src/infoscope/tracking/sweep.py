@@ -22,7 +22,8 @@ from infoscope.tracking.checks import (
     stored_tags,
     stored_text,
 )
-from infoscope.tracking.tags import TAKEN
+from infoscope.tracking.datasets import DataSet, joined_names
+from infoscope.tracking.tags import DATA, TAKEN
 
 Cell = dict[str, Any]
 
@@ -119,7 +120,9 @@ class Sweep:
     trial.
     resources: what one trial asks of Ray: `cpu`, and on a GPU `gpu`, a fraction or a whole number. Without `gpu` a
     trial asks for what a probe of its memory finds (see `placement`), a trial of a search for a whole GPU.
-    tags: cell -> further tags of its run, such as the data set.
+    data: cell -> what it reads, as `datasets.DataSet`s: the inputs of its run in MLflow. Their name, the tag
+    infoscope.data, is asked for while planning, their content on the worker, at the first report of the trial.
+    tags: cell -> further tags of its run.
     choices: setting -> the words that it may list, or what raises ValueError for another one. A check of the cells
     would not see a word that only leaves cells out.
     ranges: the settings that are a lowest and a highest value.
@@ -136,6 +139,7 @@ class Sweep:
     resources: Mapping[str, float] = field(default_factory=lambda: {"cpu": 1})
     axes: Sequence[str] = ("seeds",)
     pack_by: Mapping[str, Sequence[str]] | None = None
+    data: Callable[[Cell], Sequence[DataSet]] = lambda cell: ()
     tags: Callable[[Cell], Mapping[str, str]] = lambda cell: {}
     choices: Mapping[str, Sequence[str] | Callable[[str], Any]] = field(default_factory=dict)
     ranges: Sequence[str] = ()
@@ -209,10 +213,11 @@ class Sweep:
         return hashlib.sha256(f"{self.name}|{self.version}|{canonical(cell)}".encode()).hexdigest()[:16]
 
     def tags_of(self, cell: Cell) -> dict[str, str]:
-        """The further tags of a cell's run. Raises ValueError for one that MLflow would not take, or by which runs are
-        found.
+        """The further tags of a cell's run, and the name of its data. Raises ValueError for one that MLflow would not
+        take, or by which runs are found.
         """
-        tags = stored_tags(self.tags(cell))
+        named = {DATA: joined_names(found)} if (found := self.data(cell)) else {}
+        tags = stored_tags(named | dict(self.tags(cell)))
         for name in tags.keys() & TAKEN:
             raise ValueError(f"a tag of sweep {self.name} is {name!r}, by which runs are found; name it otherwise")
         return tags

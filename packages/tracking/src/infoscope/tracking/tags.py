@@ -9,6 +9,7 @@ SUPERSEDED, SUPERSEDED_BY = "infoscope.superseded", "infoscope.superseded_by"
 SUPERSEDES = "infoscope.supersedes"  # the run that one replaces
 SET_ASIDE = "infoscope.set_aside"  # of a run of which the store has refused something: how much, and why
 CONSTANTS = "infoscope.constants"  # and " PLACE": what `report.constants` was told, as JSON, by the place in its names
+DATA = "infoscope.data"  # the name of what the cell reads
 SECOND = "infoscope.second_of"  # of a second run of a cell: the id of the one that counts
 
 # of an invocation's run, the parent of its cells

@@ -295,11 +295,13 @@ class Invocation:
         """Has Ray Tune run the trials that it gets from `source`, settings of its own."""
         from ray import tune
 
-        trial, search, cpus = self.sweep.trial, self.sweep.search, self._cpus_per_pack
+        trial, data, search, cpus = self.sweep.trial, self.sweep.data, self.sweep.search, self._cpus_per_pack
         metric = search.metric if search else None
 
         def trainable(config: dict[str, Any]) -> None:
-            run_packs(config["handout"], lambda assignment, tell: work(trial, assignment, tell, metric), tune.report)
+            run_packs(
+                config["handout"], lambda assignment, tell: work(trial, assignment, tell, metric, data), tune.report
+            )
 
         def asks(config: dict[str, Any]) -> Any:
             share = {"GPU": config["share"]} if config["share"] else {}

@@ -33,6 +33,7 @@ from infoscope.tracking.checks import (
     storable_text,
     stored_text,
 )
+from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.environment import machine_tags
 from infoscope.tracking.models import write_model
 from infoscope.tracking.record import COMPLETE, FAILED, Record, RecordUnwritable, storable
@@ -121,8 +122,14 @@ class RecordedReport(Report):
     key, of the cells that failed on their own. last: what the last report of progress told.
     """
 
-    def __init__(self, assignment: Assignment, tell: Callable[[dict[str, float]], None], metric: str | None = None):
-        self._tell, self._metric = tell, metric
+    def __init__(
+        self,
+        assignment: Assignment,
+        tell: Callable[[dict[str, float]], None],
+        metric: str | None = None,
+        data: Callable[[Cell], Sequence[DataSet]] = lambda cell: (),
+    ):
+        self._tell, self._metric, self._data, self._cells = tell, metric, data, assignment.cells
         self._records = {key: Record(assignment.records / key) for key in assignment.cells}
         self._keys = {canonical(cell): key for key, cell in assignment.cells.items()}
         self._known = {id(cell): key for key, cell in assignment.cells.items()}  # quicker than by value
@@ -159,6 +166,15 @@ class RecordedReport(Report):
             self.checkpoint.path.unlink(missing_ok=True)
             for record in self.records:
                 record.clear()
+            self._record_data()
+
+    def _record_data(self) -> None:
+        """Records what the cells read; the trial has it in memory when it reports, as a rule."""
+        began = time.perf_counter()
+        for key, record in self._records.items():
+            if found := self._data(self._cells[key]):
+                record.append({"datasets": [one.entry for one in found]})
+        self.seconds += time.perf_counter() - began
 
     def _note(self, record: Record, values: Mapping[str, float], step: int) -> None:
         """Records metrics, and that they are reported by the next checkpoint."""
@@ -311,6 +327,7 @@ class RecordedReport(Report):
         for record in self.records:
             if record.key in self._constants:
                 self._tag_constants(record, self._constants[record.key])
+        self._record_data()
         return kept["state"]
 
 
@@ -325,15 +342,16 @@ def work(
     assignment: Assignment,
     tell: Callable[[dict[str, Any]], None],
     metric: str | None = None,
+    data: Callable[[Cell], Sequence[DataSet]] = lambda cell: (),
 ) -> None:
     """Runs one trial and tells the driver how it went. An exception of the trial is an outcome, not a crash.
 
-    metric: by which a search decides, of those that `Report.progress` is given.
+    metric: by which a search decides, of those that `Report.progress` is given. data: of a cell, as of a `Sweep`.
     """
     if assignment.device == "cpu":
         torch.set_num_threads(1)  # two trials with two threads each wait for one another on two cores
     start = time.perf_counter()
-    report = RecordedReport(assignment, tell, metric)
+    report = RecordedReport(assignment, tell, metric, data)
     flusher = _flusher(assignment.store)
     sending = flusher.seconds
     errors = _begin(assignment, report)
@@ -414,7 +432,7 @@ def _attempt(trial: Callable[[Pack, Report], None], assignment: Assignment, repo
         trial(Pack(tuple(assignment.cells.values()), assignment.device), report)
         report._begin_afresh()  # of a trial that has reported nothing
     except Exception as raised:
-        with contextlib.suppress(RecordUnwritable):
+        with contextlib.suppress(Exception):  # of the data as well, without which the trial may have failed
             report._begin_afresh()
         others = [record for record in report.records if record.key not in report.errors]
         _write_traceback(others)

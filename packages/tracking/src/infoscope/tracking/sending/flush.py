@@ -43,6 +43,7 @@ from infoscope.tracking.checks import (
     stored_tags,
     stored_text,
 )
+from infoscope.tracking.datasets import inputs
 from infoscope.tracking.record import ASIDE, COMPLETE, FAILED, STOPPED, Record, storable
 from infoscope.tracking.sending.checkpoint import TAG, Checkpoint, forget
 from infoscope.tracking.sending.claims import may_live
@@ -212,6 +213,8 @@ class _Carrier:
             self._send_model(entry)
             self.sent.offset = offset
             self.note()  # it takes long to send again
+        elif "datasets" in entry:
+            self._send_datasets(entry)
         elif "tags" in entry:
             self._tags |= entry["tags"]
         elif "outcome" in entry:
@@ -243,6 +246,21 @@ class _Carrier:
             if not _refused(error):
                 raise
             self._set_aside(entry, first_line(error))
+
+    def _send_datasets(self, entry: Mapping[str, Any]) -> None:
+        """Shows the data sets at the run, each once however often they are sent."""
+        try:
+            given = inputs(entry["datasets"])
+        except ValueError as error:
+            return self._set_aside(entry, str(error))
+        for last in (False, True):  # of two that make the same data set at once MLflow refuses one, which finds it then
+            try:
+                return self.store.client.log_inputs(self.sent.run_id, datasets=given)
+            except MlflowException as error:
+                if not _refused(error):
+                    raise
+                if last:
+                    self._set_aside(entry, first_line(error))
 
     def _send_batch(self) -> None:
         again = {point.key for point in self._points if point.key in self.sent.earlier}
@@ -438,6 +456,8 @@ class _Carrier:
         with tempfile.TemporaryDirectory() as folder:
             for name in files:
                 client.log_artifact(made, client.download_artifacts(run.info.run_id, name, folder))
+        if run.inputs and run.inputs.dataset_inputs:
+            client.log_inputs(made, datasets=run.inputs.dataset_inputs)
         for model in logged:
             client.log_outputs(made, models=[LoggedModelOutput(model, step=0)])
         client.set_tag(made, KEY, tags[KEY])

@@ -1,0 +1,119 @@
+"""The data that runs have used, as MLflow's data sets: a name, where they come from, a digest of what is in them.
+
+The digest is of names, types, shapes and bytes alone, so the same content has the same digest on every machine and in
+every sweep. What is drawn without end has no content: its digest is of the settings of the law.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from mlflow.entities import Dataset, DatasetInput, InputTag
+from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT
+
+from infoscope.tracking.checks import clipped, storable_text
+
+DIGITS = 16  # of a digest, hexadecimal
+_NAME_LENGTH, _PROFILE_LENGTH = 500, 10_000
+_FIELDS = ("name", "digest", "source_type", "source", "schema", "profile")
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """What a cell reads.
+
+    name: as people call it, the same for all parts. source: where it comes from, in words; no path of a machine.
+    content: () -> by name arrays with a row for each item (or an iterator of blocks of rows, for those that are never
+    in memory at once), lists of texts, and plain values. It is asked for on the worker, once a process if whoever
+    declares it keeps the object. context: what it is for, such as "training" or "test".
+    endless: samples are drawn without end from a law; content: its settings, plain values.
+    """
+
+    name: str
+    source: str
+    content: Callable[[], Mapping[str, Any]]
+    context: str = "training"
+    endless: bool = False
+
+    @functools.cached_property
+    def entry(self) -> dict[str, str]:
+        """What is recorded of it: MLflow's fields of a data set, and the context."""
+        content, specs, whole = self.content(), [], hashlib.sha256()
+        counted = []
+        for name in sorted(content):
+            digest, spec, shape = _described(content[name])
+            whole.update(f"{name} {digest}\n".encode())
+            if shape is not None:
+                specs.append({"type": "tensor", "name": name, "tensor-spec": spec})
+                counted.append(shape)
+        if self.endless:
+            profile: dict[str, Any] = {"samples": "drawn without end", **content}
+        else:
+            rows = max((shape[0] for shape in counted), default=0)
+            profile = {"num_rows": rows, "num_elements": sum(int(np.prod(shape, dtype=object)) for shape in counted)}
+        schema = {"mlflow_tensorspec": {"features": json.dumps(specs), "targets": None}} if specs else {}
+        return {
+            "name": clipped(storable_text(self.name), _NAME_LENGTH),
+            "digest": whole.hexdigest()[:DIGITS],
+            "source_type": "law" if self.endless else "data",
+            "source": json.dumps({"url": storable_text(self.source)}),
+            "schema": json.dumps(schema),
+            "profile": clipped(json.dumps(profile, default=str), _PROFILE_LENGTH),
+            "context": self.context,
+        }
+
+
+def joined_names(datasets: Iterable[DataSet]) -> str:
+    """The names of data sets, each once."""
+    return ", ".join(dict.fromkeys(one.name for one in datasets))
+
+
+def inputs(entries: Any) -> list[DatasetInput]:
+    """Data sets as MLflow takes them, of what `DataSet.entry` gives. Raises ValueError for what is no such thing: it
+    may come from another machine's record.
+    """
+    try:
+        return [
+            DatasetInput(
+                Dataset(**{name: str(entry[name]) for name in _FIELDS}),
+                [InputTag(MLFLOW_DATASET_CONTEXT, str(entry["context"]))],
+            )
+            for entry in entries
+        ]
+    except (TypeError, KeyError) as error:
+        raise ValueError(f"it is no list of data sets ({type(error).__name__}: {error})") from None
+
+
+def _described(value: Any) -> tuple[str, dict[str, Any], tuple[int, ...] | None]:
+    """The digest of a value, and of an array or a list of texts its type and shape as MLflow writes them."""
+    digest = hashlib.sha256()
+    if isinstance(value, list | tuple) and value and isinstance(value[0], str | tuple | list):
+        digest.update(json.dumps(value).encode())
+        shape = (len(value),) if isinstance(value[0], str) else (len(value), len(value[0]))
+        return digest.hexdigest(), {"dtype": "str", "shape": [-1, *shape[1:]]}, shape
+    if not isinstance(value, Iterator) and not hasattr(value, "__array__"):
+        digest.update(json.dumps(value, sort_keys=True).encode())
+        return digest.hexdigest(), {}, None
+    rows, first = 0, None
+    for block in map(np.asarray, value if isinstance(value, Iterator) else (value,)):
+        if block.dtype.kind in "OU":
+            return _described(block.tolist())
+        if first is None:
+            first = block
+            digest.update(f"{_kind(block)} {list(block.shape[1:])}\n".encode())
+        rows += len(block)
+        digest.update(np.ascontiguousarray(block, block.dtype.newbyteorder("<")).data)
+    digest.update(f"{rows}".encode())
+    item = first.shape[1:] if first is not None else ()
+    return digest.hexdigest(), {"dtype": str(first.dtype), "shape": [-1, *item]}, (rows, *item)
+
+
+def _kind(block: np.ndarray) -> str:
+    """The type of an array's values, whatever the order of their bytes."""
+    return f"{block.dtype.kind}{block.dtype.itemsize}"

@@ -1,0 +1,42 @@
+"""Every cell of every sweep says what it reads."""
+
+import importlib
+
+import pytest
+
+from infoscope.tracking.status import module_of
+from tests.sweeps.test_settings import NAMES, planned, zoo  # noqa: F401  # a fixture
+
+FROM_ELSEWHERE = {"usable-leakage": {"studies": "hiding"}}  # the other study needs models that a sweep has logged
+MOST = 3  # data sets of a sweep whose content is read here
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_cell_has_data_sets_with_digests(name, zoo, monkeypatch):  # noqa: F811
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+    sweep = importlib.import_module(module_of(name)).SWEEP
+    plan = planned(sweep, FROM_ELSEWHERE.get(sweep.name, {}))
+    cells = plan.values() if isinstance(plan, dict) else [plan.fixed]
+    found = {}
+    for cell in cells:
+        declared = sweep.data(cell)
+        assert declared and sweep.tags_of(cell)["infoscope.data"]
+        found |= {(one.name, one.context): one for one in declared}
+    read = [one for one in found.values() if "small-" not in one.name and "sentences" not in one.name][:MOST]
+    for one in read:
+        assert len(one.entry["digest"]) == 16 and one.entry["source"]
+        assert one.endless == ("without end" in one.entry["profile"])
+        assert one.endless or '"num_rows": 0' not in one.entry["profile"]
+
+
+def test_two_sweeps_that_read_the_same_have_the_same_digest():
+    from sweeps.partition import domain_partition, tune_domain
+    from sweeps.sample_estimators import coverage, known_laws
+
+    profiles = [sweep.profile("smoke")[1] for sweep in (domain_partition.SWEEP, tune_domain.SWEEP)]
+    cells = [next(iter(domain_partition.cells(profiles[0]))), tune_domain.cells(profiles[1])[0]]
+    parts = [sweep.data(cell) for sweep, cell in zip((domain_partition.SWEEP, tune_domain.SWEEP), cells)]
+    assert [one.entry["digest"] for one in parts[0]] == [one.entry["digest"] for one in parts[1]]
+    assert len({one.entry["digest"] for one in parts[0]}) == 4
+    laws = [sweep.data({key: "gaussian-1"})[0] for sweep, key in ((coverage.SWEEP, "case"), (known_laws.SWEEP, "law"))]
+    assert laws[0].entry["digest"] == laws[1].entry["digest"]

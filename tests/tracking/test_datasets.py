@@ -1,0 +1,160 @@
+"""Data sets: a digest of the content alone, recorded at the run once, whatever happens on the way."""
+
+import dataclasses
+import json
+import platform
+
+import numpy as np
+import pytest
+import torch
+from mlflow.exceptions import MlflowException
+from mlflow.protos.databricks_pb2 import BAD_REQUEST
+
+from infoscope.tracking.datasets import DataSet, inputs
+from infoscope.tracking.record import Record, records
+from infoscope.tracking.scheduling.worker import Assignment, work
+from infoscope.tracking.sending.flush import close_all, send
+from infoscope.tracking.store.store import KEY, SUPERSEDED, Store
+from infoscope.tracking.sweep import Profile, Sweep
+
+X = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+
+def digest(content, **settings):
+    return DataSet("made up", "here", lambda: content, **settings).entry["digest"]
+
+
+def test_equal_content_has_one_digest_however_it_is_held():
+    whole = digest({"x": X, "y": np.arange(4)})
+    assert whole == digest({"y": torch.arange(4), "x": torch.from_numpy(X)})
+    assert whole == digest({"x": iter([X[:1], X[1:]]), "y": np.arange(4).astype(">i8")})
+    assert whole == digest({"x": np.asfortranarray(X), "y": np.arange(8)[::2] // 2})
+    assert (
+        digest({"t": ["a", "b"]}) == digest({"t": np.array(["a", "b"])}) == digest({"t": np.array(["a", "b"], object)})
+    )
+
+
+def test_other_content_has_another_digest():
+    arrays = [X, X.astype(np.float64), X.reshape(2, 6), X + 1, X[:3]]
+    values = [["ab", "c"], ["a", "bc"], [("a", "bc")], 2, [2, 4]]
+    others = [{"x": value} for value in (*arrays, *values)] + [{"z": X}, {}]
+    assert len({digest(content) for content in others}) == len(others)
+
+
+def test_it_tells_how_much_there_is_and_a_law_that_it_has_no_end():
+    entry = DataSet("made up", "here", lambda: {"x": iter([X, X]), "t": list("abcdefgh")}, "test").entry
+    assert json.loads(entry["profile"]) == {"num_rows": 8, "num_elements": 32} and entry["context"] == "test"
+    (text, array) = json.loads(json.loads(entry["schema"])["mlflow_tensorspec"]["features"])
+    assert array["tensor-spec"] == {"dtype": "float32", "shape": [-1, 3]} and text["name"] == "t"
+    law = DataSet("normal", "a law", lambda: {"law": "normal", "bits": (2.0, 4.0)}, endless=True).entry
+    assert "without end" in law["profile"] and law["source_type"] == "law"
+
+
+@pytest.mark.parametrize("entries", [None, 3, [3], [{"name": "a"}], [None]])
+def test_what_is_no_data_set_is_told(entries):
+    with pytest.raises(ValueError, match="no list of data sets"):
+        inputs(entries)
+
+
+READ = []
+PARTS = tuple(
+    DataSet("made up", "here", lambda context=context: READ.append(context) or {"x": X * len(context)}, context)
+    for context in ("training", "test")
+)
+SWEEP = Sweep("reads", lambda profile: [{"seed": 0}], lambda pack, report: None, {"smoke": Profile(seeds=(0,))},
+              data=lambda cell: PARTS)  # fmt: skip
+
+
+def test_its_name_is_a_tag_and_planning_does_not_read_it():
+    READ.clear()
+    (cell,) = SWEEP.plan(SWEEP.profiles["smoke"]).values()
+    assert SWEEP.tags_of(cell) == {"infoscope.data": "made up"} and not READ
+
+
+@pytest.fixture
+def assignment(tmp_path, monkeypatch, empty_store):
+    empty_store(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    (tmp_path / "records").mkdir()
+    cells = {name: {"seed": seed} for seed, name in enumerate(("one", "two"))}
+    tags = {name: {"infoscope.profile": "smoke"} for name in cells}
+    return Assignment(
+        cells, {}, tags, Store.open("reads", create=True), tmp_path / "records", "cpu", platform.node(), 1.0
+    )
+
+
+def recorded(run):
+    return {(one.dataset.digest, one.tags[0].value) for one in run.inputs.dataset_inputs}
+
+
+def test_every_run_of_a_pack_has_it_once_and_a_failed_one_too(assignment):
+    def trial(pack, report):
+        report.metrics(pack.cells[0], {"level": 1.0})
+        raise RuntimeError("too late")
+
+    work(trial, assignment, lambda told: None, data=SWEEP.data)
+    for record in records(assignment.records):
+        run_id = send(record, assignment.store)
+        (record.folder / "sent.json").unlink()  # the process died before it could note it: sent again
+        assert send(record, assignment.store) == run_id
+    found = list(assignment.store.cells())
+    assert len(found) == 2 and {run.data.tags["infoscope.outcome"] for run in found} == {"failed"}
+    expected = {(PARTS[0].entry["digest"], "training"), (PARTS[1].entry["digest"], "test")}
+    assert all(recorded(run) == expected and len(run.inputs.dataset_inputs) == 2 for run in found)
+
+
+def test_data_that_cannot_be_read_fail_the_cells_and_the_record_stays_whole(assignment):
+    def missing(cell):
+        raise FileNotFoundError("no such data")
+
+    told = []
+    work(lambda pack, report: report.metrics(pack.cells[0], {"level": 1.0}), assignment, told.append, data=missing)
+    assert "no such data" in str(told[-1]["errors"])
+    assert not close_all(records(assignment.records), assignment.store, "KILLED")
+
+
+def test_one_that_goes_on_from_a_checkpoint_in_a_clean_run_keeps_it(assignment, monkeypatch):
+    """The first attempt left a step beyond its checkpoint that the second does not make: the cell gets a clean run."""
+    monkeypatch.setattr("infoscope.tracking.scheduling.worker.CHECKPOINT_SECONDS", 0.0)
+    alone = dataclasses.replace(assignment, cells={"one": {"seed": 0}})
+
+    class Killed(BaseException):
+        pass
+
+    def trial(pack, report):
+        begun = report.restore()
+        report.metrics(pack.cells[0], {"level": 0.0}, 0)
+        report.save(lambda: {"step": 0})
+        if begun is None:
+            report.metrics(pack.cells[0], {"level": 9.0}, 9)
+            raise Killed
+
+    with pytest.raises(Killed):
+        work(trial, alone, lambda told: None, data=SWEEP.data)
+    run_id = send(Record(alone.records / "one"), alone.store)
+    work(trial, dataclasses.replace(alone, run_ids={"one": run_id}), lambda told: None, data=SWEEP.data)
+    assert not close_all(records(alone.records), alone.store, "KILLED")
+    (run,) = alone.store.cells(f"tags.`{KEY}` = 'one'")
+    assert run.info.run_id != run_id and len(recorded(run)) == 2
+    assert SUPERSEDED in alone.store.client.get_run(run_id).data.tags
+
+
+def test_what_the_store_refuses_is_set_aside_and_the_race_for_a_first_data_set_is_run_again(assignment, monkeypatch):
+    record = Record(assignment.records / "one")
+    record.begin({"seed": 0}, {KEY: "one", "infoscope.cell": "{}"}, None)
+    record.append({"datasets": [PARTS[0].entry]})
+    record.append({"datasets": [PARTS[1].entry | {"digest": "f" * 99}]})
+    record.append({"datasets": "nonsense"})
+    client, refused = assignment.store.client, []
+    plain = client._client.log_inputs
+
+    def log_inputs(*given, **named):
+        if not refused:
+            refused.append(1)
+            raise MlflowException("UNIQUE constraint failed", error_code=BAD_REQUEST)
+        return plain(*given, **named)
+
+    monkeypatch.setattr(client._client, "log_inputs", log_inputs)
+    run_id = send(record, assignment.store)
+    assert len(recorded(client.get_run(run_id))) == 1 and record.aside() == 2
