@@ -20,6 +20,7 @@ from rich.progress import Progress, TimeRemainingColumn
 from safetensors import SafetensorError
 
 from infoscope.tracking import load_model
+from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.store.client import connect
 from infoscope.tracking.store.store import CELL, tracking_uri
 
@@ -151,6 +152,13 @@ def has_posterior(model: torch.nn.Module, x: np.ndarray) -> bool:
 
 def _joined(parts: Sequence[torch.Tensor]) -> np.ndarray:
     return torch.cat([part.cpu() for part in parts]).double().numpy()
+
+
+def evaluation_set(name: str, **known: np.ndarray | None) -> DataSet:
+    """Items that models are asked about, by what is known of them, as MLflow shows them."""
+    arrays = {part: values for part, values in known.items() if values is not None}
+    source = "kept by the run of the model, or a file of the person who evaluated it"
+    return DataSet(name, source, lambda: arrays, "evaluation")
 
 
 def digest(*parts: Any) -> str:

@@ -125,9 +125,12 @@ def evaluated(
     if candidate.run_id is not None and not again:
         try:
             kept = arrays(candidate.run_id, f"{PREFIX}/{key}/{RECORD}")
-            return unpacked(kept, candidate, key, items, effort.codes)
+            done = unpacked(kept, candidate, key, items, effort.codes)
         except (LookupError, ValueError):  # not there, or not whole: it is measured
             pass
+        else:
+            log_results(candidate.run_id, metrics_of(done), (), PREFIX, items.data_set().input)
+            return done
     began = time.perf_counter()
     codes = codes_of(model, items.x, lambda share: tell(0.1 * share, "codes"))
     with threadpool_limits(1):  # small products: threads would only wait for one another
@@ -136,7 +139,7 @@ def evaluated(
     seconds = time.perf_counter() - began
     done = Evaluation(candidate, key, items.digest(), items.name, effort.codes, report, found[1], seconds)
     if candidate.run_id is not None:
-        keep(done)
+        keep(done, items)
     return done
 
 
@@ -165,10 +168,9 @@ def measured(codes: Codes, items: Items, effort: Effort, tell: Tell) -> tuple[Pa
     return report, posterior
 
 
-def keep(found: Evaluation) -> None:
-    """Adds an evaluation to the run of its model: metrics partition/ROUTE/QUANTITY (nats, or shares of 1; of draws
-    partition/draws/ROUTE/QUANTITY) with their standard errors, the results as JSON for people, and everything for
-    `evaluated`.
+def metrics_of(found: Evaluation) -> dict[str, float]:
+    """An evaluation as metrics partition/ROUTE/QUANTITY (nats, or shares of 1; of draws partition/draws/ROUTE/QUANTITY)
+    with their standard errors.
     """
     metrics = {}
     prefix = PREFIX if found.codes == MEANS else f"{PREFIX}/{found.codes}"
@@ -179,11 +181,18 @@ def keep(found: Evaluation) -> None:
                 metrics[stem] = figure.value
                 if np.isfinite(figure.standard_error):
                     metrics[f"{stem}_error"] = figure.standard_error
+    return metrics
+
+
+def keep(found: Evaluation, items: Items) -> None:
+    """Adds an evaluation to its model, on these items, and to the model's run: the metrics, the results as JSON for
+    people, and everything for `evaluated`.
+    """
     with tempfile.TemporaryDirectory() as folder:
         paths = Path(folder) / "it_results.json", Path(folder) / f"{RECORD}.npz"
         paths[0].write_text(json.dumps(found.json(), indent=2), encoding="utf-8")
         np.savez_compressed(paths[1], **packed(found))
-        log_results(found.candidate.run_id, metrics, paths, f"{PREFIX}/{found.key}")
+        log_results(found.candidate.run_id, metrics_of(found), paths, f"{PREFIX}/{found.key}", items.data_set().input)
 
 
 def metric_name(quantity: str) -> str:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common.models import Candidate, digest
+from analysis.common.models import Candidate, digest, evaluation_set
 from infoscope.tracking import arrays
+from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.store.store import Store
 from sweeps.representation.settings import ITEMS
 
@@ -26,6 +27,10 @@ class Items:
     d: np.ndarray
     groups: np.ndarray | None
     name: str
+
+    def data_set(self) -> DataSet:
+        """These items, as MLflow shows them."""
+        return evaluation_set(self.name, x=self.x, y=self.y, d=self.d, groups=self.groups)
 
     def digest(self) -> str:
         """The same for the same items in the same order, whatever their pixels' names."""

@@ -6,6 +6,7 @@ import json
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ import pandas as pd
 import torch
 from threadpoolctl import threadpool_limits
 
-from analysis.common.models import Candidate, codes_of, digest
+from analysis.common.models import Candidate, codes_of, digest, evaluation_set
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.representation import RepresentationReport, report
 from infoscope.tracking import arrays, log_results
+from infoscope.tracking.datasets import DataSet
 from sweeps.representation.settings import ITEMS, TARGET
 
 VERSION = 1  # of what is measured and kept; a new one makes every report to be made again
@@ -47,12 +49,11 @@ class Items:
     groups: np.ndarray | None
     name: str
 
-    @property
-    def arrays(self) -> dict[str, np.ndarray]:
-        """All of it by name."""
-        known = {"x": self.x, "domain": self.domain, "groups": self.groups}
-        known |= {f"{TARGET}{name}": values for name, values in self.targets.items()}
-        return {name: values for name, values in known.items() if values is not None}
+    @cached_property
+    def data_set(self) -> DataSet:
+        """These items, as MLflow shows them."""
+        targets = {f"{TARGET}{name}": values for name, values in self.targets.items()}
+        return evaluation_set(self.name, x=self.x, domain=self.domain, groups=self.groups, **targets)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,16 +130,15 @@ def held(
         )  # fmt: skip
     packed = _packed(found, [name for name in codes.means if name not in varying])
     if candidate.run_id is not None:
-        _keep(candidate.run_id, key, found, packed)
+        _keep(candidate.run_id, key, found, packed, items)
     return _unpacked(packed, candidate, experiment, items)
 
 
 def report_key(model: torch.nn.Module, items: Items, effort: Effort) -> str:
     """The same for the same weights, kind of model, items and settings."""
-    plain = json.dumps([VERSION, asdict(effort), type(model).__name__, sorted(items.arrays)], sort_keys=True)
+    settings = [VERSION, asdict(effort), type(model).__name__, items.data_set.entry["digest"]]
     weights = [value.detach().cpu().contiguous().numpy() for _, value in sorted(model.state_dict().items())]
-    known = [part for _, values in sorted(items.arrays.items()) for part in (str(values.dtype).encode(), values)]
-    return digest(plain.encode(), *map(np.ascontiguousarray, known[1::2]), *known[::2], *weights)
+    return digest(json.dumps(settings, sort_keys=True).encode(), *weights)
 
 
 def _packed(found: RepresentationReport, constant: list[str]) -> dict[str, Any]:
@@ -166,9 +166,9 @@ def _unpacked(kept: Mapping[str, Any], candidate: Candidate, experiment: str, it
         raise ValueError(f"the report that is kept lacks {error}") from None
 
 
-def _keep(run_id: str, key: str, found: RepresentationReport, packed: Mapping[str, Any]) -> None:
-    """Adds a report to the run of its model: metrics representation/TARGET/BLOCK/MEASURE_bits with their errors, the
-    page as text for people, and everything for `held`.
+def _keep(run_id: str, key: str, found: RepresentationReport, packed: Mapping[str, Any], items: Items) -> None:
+    """Adds a report to its model, on these items, and to the model's run: metrics
+    representation/TARGET/BLOCK/MEASURE_bits with their errors, the page as text for people, and everything for `held`.
     """
     metrics = {}
     for row in found.rows:
@@ -183,7 +183,7 @@ def _keep(run_id: str, key: str, found: RepresentationReport, packed: Mapping[st
         paths = Path(folder) / "report.txt", Path(folder) / f"{RECORD}.npz"
         paths[0].write_text(str(found), encoding="utf-8")
         np.savez_compressed(paths[1], text=np.array(json.dumps(packed)))
-        log_results(run_id, metrics, paths, f"{PREFIX}/{key}")
+        log_results(run_id, metrics, paths, f"{PREFIX}/{key}", items.data_set.input)
 
 
 def _plain(name: str) -> str:

@@ -96,7 +96,9 @@ def holdings(reports: Sequence[Held]) -> pd.DataFrame:
                    "role": part["role"].iloc[0], "trainings": len(part), "n": int(part["n"].min())}  # fmt: skip
             for name in (*SHOWN, *SHARED):
                 over = replicated(part[name].astype(float) / NATS_PER_BIT)
-                error = over.standard_error if over.n > 1 else part[f"{name}_error"].astype(float).iloc[0] / NATS_PER_BIT
+                error = (
+                    over.standard_error if over.n > 1 else part[f"{name}_error"].astype(float).iloc[0] / NATS_PER_BIT
+                )
                 row |= {f"{name}_bits": over.value, f"{name}_bits{ERROR}": error}
             row["share"] = float((part["richer"] / part["ceiling"].astype(float)).mean())
             rows.append(row)

@@ -18,9 +18,12 @@ from analysis.common.tables import Analysis, Claim, Result, difference_claim, ma
 from analysis.usable_information._runs import described, drawn_in, over_seeds
 from infoscope import tracking
 from infoscope.metrics import replicated
+from infoscope.tracking.store.client import connect
+from infoscope.tracking.store.store import Store, tracking_uri
 from sweeps.usable_information.settings import NOTHING
 
 FEATURES = "features"
+MODELS_OF = "domain-partition"  # the sweep that logged the models whose blocks are read
 ORDER = (NOTHING, "linear", "softplus-50", "relu-50", "relu-50x50")  # of what was hidden from; models come by name
 LINEAR, OF_CLASS = "logistic", "z_y"  # the simplest reader, and the block that is to know nothing of the domain
 READER = {"linear": "logistic"}  # the family that looks as a network does from which is hidden, where the names differ
@@ -54,6 +57,8 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
     results = []
     for study, own in kept.groupby("study", sort=False):
         rows = leakage(own)
+        if study == "blocks":
+            show_at_models(rows)
         for label, of_label in rows.groupby("label", sort=False):
             results.append(matrix(study, label, of_label, words))
     return results
@@ -66,7 +71,8 @@ def leakage(runs: pd.DataFrame) -> pd.DataFrame:
         table = tracking.table(run["run_id"], "leakage").assign(seed=run["seed"])
         if run["study"] == "blocks":
             drawn = "" if run["representation"] == "mean" else f" ({run['representation']})"
-            table = table.assign(of=run["model"] + drawn, row=table["block"])
+            of = {name: run[name] for name in ("run_id", "source", "representation")}
+            table = table.assign(of=run["model"] + drawn, row=table["block"], **of)
         else:
             table = table.assign(of=run["against"], row=FEATURES, **{name: run[name] for name in TRAINING})
         tables.append(table)
@@ -74,6 +80,22 @@ def leakage(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True).sort_values(
         "of", key=lambda names: names.map(lambda name: (places.get(name, 0), name)), kind="stable"
     )
+
+
+def show_at_models(rows: pd.DataFrame) -> None:
+    """Adds the figures of blocks to the logged models that they are of, as metrics leakage/LABEL/BLOCK/FAMILY_bits with
+    standard errors (of draws leakage/draw/...), on the items that were read. Models that are gone are passed over.
+    """
+    client = connect(tracking_uri())
+    for (run_id, source, representation), own in rows.groupby(["run_id", "source", "representation"]):
+        run, read = Store.open(MODELS_OF).run_of(source), client.get_run(run_id).inputs.dataset_inputs
+        if run is None or not read:
+            continue
+        place = "leakage" if representation == "mean" else f"leakage/{representation}"
+        stems = own["label"] + "/" + own["block"] + "/" + own["family"]
+        figures = {f"{place}/{stem}_bits": value for stem, value in zip(stems, own["value_bits"])}
+        figures |= {f"{place}/{stem}_bits_error": value for stem, value in zip(stems, own["standard_error_bits"])}
+        tracking.log_results(run.info.run_id, figures, (), place, read[0])
 
 
 def matrix(study: str, label: str, rows: pd.DataFrame, words: Sequence[str]) -> Result:

@@ -10,7 +10,9 @@ import torch
 from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import BAD_REQUEST
 
+from infoscope.estimators import make_critic
 from infoscope.tracking.datasets import DataSet, inputs
+from infoscope.tracking.models import ready_models
 from infoscope.tracking.record import Record, records
 from infoscope.tracking.scheduling.worker import Assignment, work
 from infoscope.tracking.sending.flush import close_all, send
@@ -158,3 +160,19 @@ def test_what_the_store_refuses_is_set_aside_and_the_race_for_a_first_data_set_i
     monkeypatch.setattr(client._client, "log_inputs", log_inputs)
     run_id = send(record, assignment.store)
     assert len(recorded(client.get_run(run_id))) == 1 and record.aside() == 2
+
+
+def test_single_figures_of_a_run_are_its_models_on_the_data_that_they_are_of(assignment):
+    alone = dataclasses.replace(assignment, cells={"one": {"seed": 0}})
+
+    def trial(pack, report):
+        (cell,) = pack.cells
+        report.metrics(cell, {"test/accuracy": 0.5, "diverged": 0.0})
+        report.model([cell], "critic", make_critic("inner", 2, 2), {name: np.ones((1, 2), np.float32) for name in "xy"})
+
+    work(trial, alone, lambda told: None, data=SWEEP.data)
+    assert not close_all(records(alone.records), alone.store, "KILLED")
+    (run,) = alone.store.cells()
+    (model,) = ready_models(run, alone.store.client)
+    of = {point.key: point.dataset_digest for point in model.metrics}
+    assert of == {"test/accuracy": PARTS[1].entry["digest"], "diverged": None}

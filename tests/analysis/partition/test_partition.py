@@ -15,7 +15,7 @@ from infoscope.metrics.partition.evaluation import evaluate
 from infoscope.metrics.partition.report import compare
 from infoscope.models.domain import MODELS
 from infoscope.tracking import arrays, load_model, runs
-from infoscope.tracking.models import write_model
+from infoscope.tracking.models import ready_models, write_model
 from infoscope.tracking.scheduling.worker import Assignment, RecordedReport
 from infoscope.tracking.sending.flush import close, header_tags
 from infoscope.tracking.store.store import Store
@@ -132,7 +132,14 @@ def test_what_is_evaluated_is_not_measured_again_unless_asked(store, monkeypatch
         raise ValueError("measured")
 
     monkeypatch.setattr("infoscope.metrics.partition.evaluate", refuse)
+    (model,) = ready_models(store.run_of("erm-0"), store.client)
+    shown = {point.key: point for point in model.metrics if point.dataset_name == "made up, in-domain"}
+    point = shown["partition/classifier/I.z_y.Y"]
     evaluated_by(words)
+    again = store.client.get_logged_model(model.model_id).metrics
+    assert len(again) == len(model.metrics) and point.value == store.run_of("erm-0").data.metrics[point.key]
+    (read,) = store.run_of("erm-0").inputs.dataset_inputs
+    assert (read.dataset.digest, read.tags[0].value) == (point.dataset_digest, "evaluation")
     evaluated_by([*words, "--again"], status=2)
     evaluated_by(["--models", "erm", "--k", "3"], status=2)  # other settings
 

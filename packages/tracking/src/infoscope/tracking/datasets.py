@@ -41,6 +41,11 @@ class DataSet:
     context: str = "training"
     endless: bool = False
 
+    @property
+    def input(self) -> DatasetInput:
+        """The same as MLflow takes it."""
+        return inputs([self.entry])[0]
+
     @functools.cached_property
     def entry(self) -> dict[str, str]:
         """What is recorded of it: MLflow's fields of a data set, and the context."""

@@ -269,11 +269,26 @@ def _description(model: Any, run_id: str) -> Any:
 
 
 def _copy_metrics(model_id: str, run_id: str, store: Store) -> None:
-    """Shows the single values of a run at its model as well; a curve has got beyond its first step."""
-    found = store.client.get_run(run_id).to_proto().data.metrics
-    single = [Metric(one.key, one.value, one.timestamp, 0, model_id=model_id) for one in found if one.step == 0]
+    """Shows the single values of a run at its model as well, on the data set that they are of; a curve has got beyond
+    its first step.
+    """
+    run = store.client.get_run(run_id)
+    single = [
+        Metric(one.key, one.value, one.timestamp, 0, model_id=model_id, **_measured_on(one.key, run))
+        for one in run.to_proto().data.metrics
+        if one.step == 0
+    ]
     if single:
         store.client.log_batch(run_id, metrics=single)
+
+
+def _measured_on(metric: str, run: Any) -> dict[str, str]:
+    """The data set of a metric: the run's only one, or the one whose context the name of the metric begins with."""
+    known = run.inputs.dataset_inputs if run.inputs else []
+    own = [one for one in known if any(tag.value == metric.partition("/")[0] for tag in one.tags)]
+    if len(known) > 1:
+        known = own
+    return {"dataset_name": known[0].dataset.name, "dataset_digest": known[0].dataset.digest} if len(known) == 1 else {}
 
 
 def _digest(folder: Path) -> str:

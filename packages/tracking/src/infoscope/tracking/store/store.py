@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from filelock import FileLock
-from mlflow.entities import Metric, Run, RunTag
+from mlflow.entities import DatasetInput, LoggedModel, Metric, Run, RunTag
 from mlflow.environment_variables import MLFLOW_HTTP_REQUEST_TIMEOUT
 from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
@@ -511,9 +511,18 @@ def parents(experiment: str, profile: str | None = None) -> list[Run]:
     return sorted(chosen, key=lambda run: run.info.start_time, reverse=True)
 
 
-def log_results(run_id: str, metrics: Mapping[str, float], paths: Iterable[str | Path], folder: str) -> None:
+def log_results(
+    run_id: str,
+    metrics: Mapping[str, float],
+    paths: Iterable[str | Path],
+    folder: str,
+    data: DatasetInput | None = None,
+) -> None:
     """Adds what a later evaluation found to a cell's run: metrics, and files as artifacts in `folder`. The same names
-    of an earlier evaluation are replaced.
+    of an earlier evaluation are replaced, and what is there already is not logged again.
+
+    data: what the evaluation was of, if it was of the run's only model (of several, of the newest): the metrics become
+    the model's, too, on this data set, and the data set an input of the run.
 
     Raises ValueError for a path that is not a file, and for a metric that has the name of one of the cell's fields, or
     one that MLflow would not take.
@@ -524,11 +533,34 @@ def log_results(run_id: str, metrics: Mapping[str, float], paths: Iterable[str |
     fields = values(run) if CELL in run.data.tags else ()
     for name in metrics:
         free_name("the name of a metric", metric_name(name), fields)
-    found = [Metric(name, storable(float(value)), now, 0) for name, value in metrics.items()]
+    model = _newest_model(run) if data else None
+    held = _held(model, data.dataset.digest) if model else run.data.metrics
+    of = (
+        dict(model_id=model.model_id, dataset_name=data.dataset.name, dataset_digest=data.dataset.digest)
+        if model
+        else {}
+    )
+    given = {name: storable(float(value)) for name, value in metrics.items()}
+    found = [Metric(name, value, now, 0, **of) for name, value in given.items() if held.get(name) != value]
+    if data and found:
+        client.log_inputs(run_id, datasets=[data])
     for begin in range(0, len(found), 1000):  # as many as MLflow takes in a request
         client.log_batch(run_id, metrics=found[begin : begin + 1000])
     for path in paths:
         client.log_artifact(run_id, str(path), folder)
+
+
+def _newest_model(run: Run) -> LoggedModel | None:
+    """The model that a run has put out whole, the newest of several."""
+    from infoscope.tracking.models import ready_models  # with torch, which those who read the record do without
+
+    return max(ready_models(run, connect(tracking_uri())), key=lambda one: one.creation_timestamp, default=None)
+
+
+def _held(model: LoggedModel, digest: str) -> dict[str, float]:
+    """The metrics of a model on a data set, the newest of every name."""
+    points = sorted(model.metrics or (), key=lambda point: point.timestamp)
+    return {point.key: point.value for point in points if point.dataset_digest == digest}
 
 
 def files(paths: Iterable[str | Path]) -> list[Path]:
