@@ -28,9 +28,10 @@ override PEERS := $(value PEERS)
 override TARGETS := $(value TARGETS)
 override DOMAIN := $(value DOMAIN)
 override ITEMS := $(value ITEMS)
+override MODEL := $(value MODEL)
 # a target with brackets is to make an archive and its member
 override TASK = $@$(if $%,($%))
-export PROFILE SET ARGS PORT TASK DATA X Y GROUPS CONTINUOUS DISCRETE METHODS WITHIN PEERS TARGETS DOMAIN ITEMS
+export PROFILE SET ARGS PORT TASK DATA X Y GROUPS CONTINUOUS DISCRETE METHODS WITHIN PEERS TARGETS DOMAIN ITEMS MODEL
 ASKED := $(PYTHON) -m infoscope make
 
 # of tests; the command line sets the same
@@ -39,7 +40,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: check-dependencies advise export-model help measure peers represent setup sweep-all sweep-status sweep-sync report audit test test-slow test-gpu bench drill infra-secrets ui clean
+.PHONY: check-dependencies advise export-model help measure peers represent setup sweep-all sweep-status sweep-sync table-representations report audit test test-slow test-gpu bench drill infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -64,6 +65,9 @@ sweep-status: $(READY) ## show how many cells of each sweep are done (PROFILE=la
 	@$(ASKED)
 
 sweep-sync: $(READY) ## send what dead processes left behind, close their runs (ARGS="--records FOLDER")
+	@$(ASKED)
+
+table-representations: $(READY) ## what logged models hold, in one table (MODEL=a run, address or name, with DATA=items.npz)
 	@$(ASKED)
 
 table-%: $(READY) ## print and save a table, of a sweep from what MLflow holds (PROFILE=laptop ARGS="--bits 4")

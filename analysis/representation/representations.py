@@ -16,10 +16,9 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
-import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -96,9 +95,8 @@ def holdings(reports: Sequence[Held]) -> pd.DataFrame:
                    "role": part["role"].iloc[0], "trainings": len(part), "n": int(part["n"].min())}  # fmt: skip
             for name in (*SHOWN, *SHARED):
                 over = replicated(part[name].astype(float) / NATS_PER_BIT)
-                error = (
-                    over.standard_error if over.n > 1 else part[f"{name}_error"].astype(float).iloc[0] / NATS_PER_BIT
-                )
+                own = part[f"{name}_error"].astype(float).iloc[0] / NATS_PER_BIT
+                error = over.standard_error if over.n > 1 else own
                 row |= {f"{name}_bits": over.value, f"{name}_bits{ERROR}": error}
             row["share"] = float((part["richer"] / part["ceiling"].astype(float)).mean())
             rows.append(row)
@@ -239,6 +237,8 @@ OPTIONS = {
     "experiments": dict(
         default=",".join(EXPERIMENTS), help="whose models: sweeps, by name (default: all that keep some)"
     ),
+    "model": dict(default=None, help="one model instead: a run, an MLflow address, a folder, a name of a library"),
+    "data": dict(default=None, help="items of your own: an .npz file with x, target:NAME, perhaps domain, groups"),
     "again": dict(action="store_true", help="measure again what is measured already"),
 }
 ANALYSIS = Analysis("representations", lambda frame, arguments: [], OPTIONS)
@@ -248,10 +248,9 @@ def main(words: Sequence[str] | None = None) -> None:
     """Exits with 1 when a model could not be asked, with 2 when there is none."""
     arguments = ANALYSIS.arguments(words, description=sys.modules[__name__].__doc__.split("\n\n")[0])
     effort = effort_of(arguments.profile)
-    address, file = os.environ.get("MODEL") or None, os.environ.get("DATA") or None
     try:
-        found, notes = asked(arguments, address)
-        reports, failures = measured(found, effort, file, arguments.again)
+        found, notes = asked(arguments)
+        reports, failures = measured(found, effort, arguments.data, arguments.again)
     except (LookupError, ValueError, StoreUnreachable, MlflowException) as error:
         print(f"error: {sentence(error)}", file=sys.stderr)
         sys.exit(2)
@@ -260,7 +259,7 @@ def main(words: Sequence[str] | None = None) -> None:
     if not reports:
         print(f"error: no model could be asked. {' '.join(notes)}", file=sys.stderr)
         sys.exit(2)
-    stem, drawn = ("representations", arguments.profile if address is None else address), []
+    stem, drawn = ("representations", arguments.model or arguments.profile), []
     for result in results(reports, [*notes, *(f"Not asked: {failure}" for failure in failures)]):
         show(result.text)
         print(printable(result.caption))
@@ -271,11 +270,15 @@ def main(words: Sequence[str] | None = None) -> None:
     sys.exit(1 if failures else 0)
 
 
-def asked(arguments: argparse.Namespace, address: str | None) -> tuple[list[tuple[str, Candidate]], list[str]]:
+def asked(arguments: argparse.Namespace) -> tuple[list[tuple[str, Candidate]], list[str]]:
     """The models that are asked for, by experiment, and in a sentence each, what is left out."""
-    if address is not None:
-        at = candidate_at(address) if "/" in address and not Path(address).exists() else None
-        return [(NEITHER, at or Candidate(address, "", address, None))], []
+    if address := arguments.model:
+        if re.fullmatch("[0-9a-f]{32}", address):
+            return [(NEITHER, Candidate(address, "", address, address))], []
+        if re.fullmatch(r"[^/]+@[^/]+", address):
+            address = f"models:/{address}"
+        of_mlflow = address.startswith(("models:/", "runs:/"))
+        return [(NEITHER, candidate_at(address) if of_mlflow else Candidate(address, "", address, None))], []
     found, notes = [], []
     for experiment in arguments.experiments.split(","):
         models, left_out = found_in(experiment, arguments.profile)

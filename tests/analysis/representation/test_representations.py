@@ -72,8 +72,7 @@ def origin(tmp_path_factory):
 @pytest.fixture
 def store(origin, monkeypatch):
     monkeypatch.chdir(origin)
-    for name in ("MLFLOW_TRACKING_URI", "MODEL", "DATA"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     return origin
 
 
@@ -106,10 +105,10 @@ def test_a_model_by_its_address_with_items_of_a_file(store, monkeypatch, tmp_pat
     monkeypatch.setattr(representations, "effort_of", lambda profile: EFFORT)
     (one, *_) = candidates(runs("resnet-layers", "laptop"))
     np.savez(tmp_path / "mine.npz", **factors(2))
-    monkeypatch.setenv("MODEL", f"runs:/{one.run_id}/model")
-    monkeypatch.setenv("DATA", str(tmp_path / "mine.npz"))
-    asked()
+    asked(["--model", f"runs:/{one.run_id}/model", "--data", str(tmp_path / "mine.npz")])
     assert "mine.npz (240 items)" in capsys.readouterr().out
+    asked(["--model", one.run_id])
+    assert "other (240 items)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -117,9 +116,8 @@ def test_a_model_by_its_address_with_items_of_a_file(store, monkeypatch, tmp_pat
     [("nothing-of-the-kind", "MODEL must be a run, an MLflow address"), ("runs:/0123/model", "with id=0123 not found")],
 )
 def test_what_is_no_model_is_one_sentence(store, monkeypatch, capsys, model, message):
-    monkeypatch.setenv("MODEL", model)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    asked(status=2)
+    asked(["--model", model], status=2)
     said = capsys.readouterr().err
     assert message in said and "Traceback" not in said
 

@@ -87,6 +87,7 @@ def words_of_make(environment: Mapping[str, str]) -> list[str]:
         "sweep-all": ["sweep-all", *under, "--set", settings],
         "sweep-status": ["status", *under, "--set", settings],
         "sweep-sync": ["sync"],
+        "table-representations": ["table", "representations", *under, *given("MODEL", "DATA")],
     }
     if task == "ui":
         return ["ui", "--port", port]
