@@ -36,6 +36,7 @@ def make(tmp_path):
         "analysis/report",
         "analysis/measure",
         "analysis/advise",
+        "analysis/represent",
         "analysis/sample_estimators/audit",
         "infra/drill/__main__",
     ):
@@ -76,12 +77,15 @@ def test_a_table_needs_no_sweep(make):
         ("report", "-m analysis.report --profile smoke"),
         ("advise", "-m analysis.advise --data a b.csv --y $(y) --methods ksg,gcmi --within 60"),
         ("measure", "-m analysis.measure --data a b.csv --y $(y) --methods ksg,gcmi"),
+        ("represent", "-m analysis.represent --data a b.csv --targets y,$(z)"),
         ("audit", "-m analysis.sample_estimators.audit"),
         ("drill", "-m infra.drill"),
     ],
 )
 def test_other_tasks(make, task, asked):
-    code, output = make(task, "PROFILE=smoke", "DATA=a b.csv", "Y=$(y)", "METHODS=ksg,gcmi", "WITHIN=60")
+    code, output = make(
+        task, "PROFILE=smoke", "DATA=a b.csv", "Y=$(y)", "METHODS=ksg,gcmi", "WITHIN=60", "TARGETS=y,$(z)"
+    )
     assert code == 0 and f"ran {asked}" in output
 
 

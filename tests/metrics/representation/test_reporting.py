@@ -42,8 +42,8 @@ def shares(a, b, t):
 
 @pytest.fixture(scope="module")
 def kept_apart():
-    y, d, of_y, of_d = signs(1000, 0)
-    names = [f"row {place}" for place in range(1000)]
+    y, d, of_y, of_d = signs(600, 0)
+    names = [f"row {place}" for place in range(600)]
     return report({"z_y": of_y, "z_d": of_d}, {"y": y}, d, items=names, **QUICK)
 
 
@@ -70,27 +70,30 @@ def test_the_page_says_it_in_sentences(kept_apart):
     assert set(kept_apart.tables) == {"table", "hardest", "scores", "partition"}
     assert kept_apart.hardest["item"].str.startswith("row ").all() and len(kept_apart.hardest) == 5
     row = kept_apart.table.set_index(["block", "target"]).loc[("z_y", "y")]
-    assert row["richer_low"] <= row["richer"] <= row["richer_high"] and row["n"] == 1000
+    assert row["richer_low"] <= row["richer"] <= row["richer_high"] and row["n"] == 600
 
 
 def test_what_is_the_same_is_redundant_and_a_constant_tells_nothing():
-    y, d, of_y, _ = signs(600, 1)
-    found = report({"z_y": of_y, "z_d": of_y, "z_x": np.zeros(600)}, {"y": y}, d, **QUICK)
+    y, _, of_y, _ = signs(600, 1)
+    found = report({"z_y": of_y, "z_d": of_y, "z_x": np.zeros(600)}, y, **QUICK)
     row = found.row("z_y", "y")
     assert near(row.sharing["redundant"], SIGN) and near(row.sharing["unique_high"], 0.0)
     nothing = found.row("z_x", "y")
-    assert nothing.richer == nothing.linear == 0.0 and nothing.sharing["unique_high"] == 0.0
+    assert nothing.richer == nothing.linear == 0.0 == nothing.richer.high
+    assert nothing.sharing["unique_high"] == pytest.approx(0.0, abs=1e-12)
     assert nothing.cells()["neighbours"].startswith("not said: the block is constant")
 
 
 def test_what_only_both_tell_is_synergistic():
-    """Exclusive or of two signs that are seen without error; of 800 rows trees find nearly all of log 2."""
-    y, d, *_ = signs(800, 2)
+    """Exclusive or of two signs that are seen without error; of 600 rows trees find most of log 2."""
+    y, d, *_ = signs(600, 2)
     rng = np.random.default_rng(3)
-    blocks = {name: (2 * sign - 1 + 0.1 * rng.normal(size=800))[:, None] for name, sign in (("a", y), ("b", d))}
-    found = report(blocks, {"both": y ^ d}, richer=GradientBoosting(rounds=10, leaves=4), resamples=20)
+    blocks = {name: (2 * sign - 1 + 0.1 * rng.normal(size=600))[:, None] for name, sign in (("a", y), ("b", d))}
+    found = report(
+        blocks, {"both": y ^ d}, richer=GradientBoosting(rounds=30, leaves=7, learning_rate=0.3), resamples=20
+    )
     row = found.row("a", "both")
-    assert near(row.richer, 0.0) and row.sharing["synergistic_low"] > 0.5 and row.sharing["synergistic"] > 0.5
+    assert near(row.richer, 0.0) and row.sharing["synergistic_low"] > 0.3 and row.sharing["synergistic"] > 0.3
     assert found.row("all blocks", "both").linear < 0.05
     assert any("blocks called z_y" in note for note in found.notes)
 
@@ -114,7 +117,7 @@ def test_factors_have_scores_and_an_array_is_one_block():
     rng = np.random.default_rng(5)
     factors = rng.integers(0, 3, (300, 2))
     codes = factors + 0.1 * rng.normal(size=factors.shape)
-    targets = {"shape": factors[:, 0], "colour": factors[:, 1], "missing": np.arange(300)}
+    targets = {"shape": factors[:, 0], "colour": factors[:, 1], "missing": np.array([f"{i}" for i in range(300)])}
     found = report(codes, targets, hardest=1, **QUICK)
     assert {"BetaVAE (uni-bound) of columns", "SAP of columns"} <= set(found.scores["score"])
     row = found.row("representation", "shape")

@@ -74,13 +74,14 @@ def with_ignorance(known: Mapping[frozenset[str], Local], folds: NDArray[np.int6
             found[held] = logsumexp(stack[held] + likeliest_weights(stack[~held]), axis=1)
         return found
 
-    below = {names: [one for some, one in known.items() if some <= names] for names in known}
-    return {
-        names: Local(
-            mixed([one.found for one in parts]), mixed([one.half for one in parts]) - len(parts) / (2 * len(folds))
-        )
-        for names, parts in below.items()
-    }
+    found = {}
+    for names, own in known.items():
+        parts = [one for some, one in known.items() if some <= names]
+        cost = len(parts) / (2 * len(folds))
+        found[names] = own  # of constant columns: nothing, exactly
+        if own.found.any():
+            found[names] = Local(mixed([one.found for one in parts]), mixed([one.half for one in parts]) - cost)
+    return found
 
 
 def predictions(
