@@ -12,6 +12,7 @@ Of benchmark pairs, whose labels are known:
     decodable_information, decodable_information_of_items, Decoding    how much of the nominal information can be read
 As modules to import from:
     advice              advise: how much there is and which estimator to use, from twins of the data
+    representation      report: what a representation holds, where, for whom: all of these on one array
     partition           what belongs to a label, a domain, both or neither: evaluate, evaluate_posterior,
                         enumerate_outcomes, compare; PartitionReport
     disentanglement     beta_vae_score, factor_vae_score, mig, unibound, dci, sap; report: all of SCORES in one table
