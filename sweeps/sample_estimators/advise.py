@@ -120,6 +120,7 @@ SWEEP = Sweep(
     axes=("collections", "laws", "sizes", "blocks"),
     data=lambda cell: data_sets(cell["law"]),
     choices={"collections": tuple(exam.COLLECTIONS)},
+    replicates=("block",),
     check=check,
     cost=cost,
 )

@@ -117,6 +117,7 @@ SWEEP = Sweep(
     axes=("cases", "sizes", "methods", "blocks"),
     pack_by={"cpu": ("case", "n", "block"), "gpu": ("case", "n", "block")},
     data=lambda cell: (datasets.law(f"{cell['case']} (generated)", law=cell["case"]),),
+    replicates=("block",),
     check=check,
     cost=cost,
     version=2,  # the verdict asks twins, and has an interval of its own

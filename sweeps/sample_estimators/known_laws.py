@@ -160,6 +160,7 @@ SWEEP = Sweep(
     axes=("collections", "laws", "levels", "sizes", "methods", "blocks"),
     data=lambda cell: data_sets(cell["law"]),
     choices={"methods": ("all", *every()), "collections": tuple(exam.COLLECTIONS)},
+    replicates=("block",),
     check=check,
     cost=cost,
 )

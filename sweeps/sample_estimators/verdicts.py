@@ -90,6 +90,7 @@ SWEEP = Sweep(
     PROFILES,
     axes=("laws", "sizes", "blocks"),
     data=lambda cell: (datasets.law(f"{cell['law']} (generated)", law=cell["law"]),),
+    replicates=("block",),
     check=check,
     cost=cost,
 )

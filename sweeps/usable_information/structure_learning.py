@@ -325,6 +325,7 @@ SWEEP = Sweep(
         "methods": tuple(METHODS),
         "images": ("auto", "digits", "mnist"),
     },  # fmt: skip
+    replicates=("block",),
     check=check,
     cost=cost,
 )

@@ -278,6 +278,7 @@ SWEEP = Sweep(
         "against": (NOTHING, *NETWORKS),
         "images": ("auto", "digits", "mnist"),
     },
+    replicates=("seed", "source"),
     check=check,
     cost=cost,
     version=3,  # logistic families of ten classes are fitted another way

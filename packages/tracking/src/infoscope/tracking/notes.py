@@ -10,6 +10,8 @@ import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mlflow.entities import Run
+
 from infoscope.tracking.checks import clipped, storable_text
 from infoscope.tracking.sweep import Cell, text
 
@@ -60,6 +62,33 @@ def of_sweep(about: str, command: str, cells: int, skipped: int, experiment_id: 
         f"[Tables and figures]({run_page(experiment_id, parent, 'artifacts/analysis')})."
     )
     return clipped(storable_text(told), _OPENING)
+
+
+def of_summary(
+    sweep: str,
+    cell: Cell,
+    replicates: Sequence[str],
+    runs: Sequence[Run],
+    found: Sequence[tuple[str, float, float, int]],
+    best: tuple[str, str] | None,
+) -> str:
+    """The description of a configuration's summary: links to its runs; of each metric the mean, the standard error and
+    the number of runs, the sweep's best first.
+    """
+    settings = ", ".join(code(clipped(f"{name}={text(value)}", 300)) for name, value in list(cell.items())[:60])
+    links = ", ".join(
+        f"[{plain(' '.join(f'{name}={run.data.params[name]}' for name in replicates if name in run.data.params))}]"
+        f"({run_page(run.info.experiment_id, run.info.run_id)})"
+        for run in runs[:50]
+    )
+    told = (
+        f"{len(runs)} runs of {plain(sweep)} that differ in {plain(' and '.join(replicates))} alone: {links}"
+        f"{', ...' if len(runs) > 50 else ''}. Mean and standard error over them.\n\nSettings: {settings}.\n\n"
+    )
+    first = sorted(found, key=lambda one: best is None or one[0] != best[0])
+    rows = [_row([name, number(mean), number(error), n]) for name, mean, error, n in first]
+    head = [_row(["", "mean", "standard error", "runs"]), _row(["---", "---:", "---:", "---:"])]
+    return storable_text(below(clipped(told, _OPENING), head + rows))
 
 
 def with_tables(note: str, tables: Sequence[tuple[str, Sequence[str], Sequence[Sequence[str]], str]]) -> str:

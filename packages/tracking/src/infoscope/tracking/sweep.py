@@ -128,6 +128,7 @@ class Sweep:
     ranges: the settings that are a lowest and a highest value.
     check: cell -> None, raises ValueError on a cell that cannot be run, before anything starts.
     cost: cell -> relative work, for the remaining-time estimate and to start the longest trials first.
+    replicates: the fields of a cell that only repeat it, over which a summary is a mean.
     best: (metric, "min" or "max") shown while it runs.
     version: of the trial's science; a new one makes every cell unfinished again.
     """
@@ -148,6 +149,7 @@ class Sweep:
     best: tuple[str, str] | None = None
     search: Search | None = None
     version: int = 1
+    replicates: Sequence[str] = ("seed",)
 
     def __post_init__(self) -> None:
         plain_name("the name of a sweep", self.name)

@@ -12,6 +12,10 @@ CONSTANTS = "infoscope.constants"  # and " PLACE": what `report.constants` was t
 DATA = "infoscope.data"  # the name of what the cell reads
 SECOND = "infoscope.second_of"  # of a second run of a cell: the id of the one that counts
 
+# of a summary's run
+SUMMARY = "infoscope.summary"  # a hash of its configuration
+SUMMARY_OF = "infoscope.summary_of"  # a hash of its runs and of what they hold
+
 # of an invocation's run, the parent of its cells
 CELLS = "infoscope.cells"  # how many it set out to run
 ALIVE = "infoscope.alive"  # when its process last said that it lives, in milliseconds

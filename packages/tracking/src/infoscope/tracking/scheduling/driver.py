@@ -19,6 +19,7 @@ from infoscope.tracking.scheduling.progress import Screen
 from infoscope.tracking.scheduling.watch import Summary
 from infoscope.tracking.sending.claims import SweepBusy, claim
 from infoscope.tracking.sending.duplicates import by_key_once
+from infoscope.tracking.sending.summaries import summarise
 from infoscope.tracking.sending.sync import close_leftovers
 from infoscope.tracking.store.store import PROFILE, Store, home, is_finished, labels, made_home, without_password
 from infoscope.tracking.sweep import Cell, Profile, Sweep
@@ -68,8 +69,11 @@ def run(
                         recorded = f", {already} of them already recorded" if already else ""
                         screen.say(f"{sweep.name} ({label}): {cells} cells{recorded}; {where(store)}")
                         _invoke(Invocation(sweep, common, held, store, folder, *ahead, search, gpus_per_pack, screen))
-                    with contextlib.suppress(MlflowException):  # the store is down: the next invocation sees to it
-                        by_key_once(store)
+                with (
+                    screen.stage(f"{sweep.name} ({label}): means over {' and '.join(sweep.replicates)}"),
+                    contextlib.suppress(MlflowException),  # the store is down: the next invocation sees to it
+                ):
+                    summarise(store, sweep, by_key_once(store).values())
                 summary = ahead.summary
         except Timeout:
             raise SweepBusy(

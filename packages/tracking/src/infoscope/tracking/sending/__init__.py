@@ -5,5 +5,6 @@ checkpoint  from what a pack goes on after a fault
 claims      which living process works on which cells
 identity    who this working tree is
 duplicates  one run of a cell counts
+summaries   one run for each configuration, with means over its seeds
 sync        sends and closes what dead processes have left behind
 """

@@ -1,0 +1,110 @@
+"""One run for each configuration: the mean over its seeds, the standard error, and links to the runs behind them.
+
+It is no cell and no invocation: it has neither a key nor a parent, so that nothing that reads cells sees it. Written
+when a sweep ends, from what MLflow holds then; what has not changed since is left as it is, and what a process that
+died has left by half is written again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+from mlflow.entities import Metric, Param, Run, RunTag
+from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME, MLFLOW_RUN_NOTE
+
+from infoscope.tracking import notes
+from infoscope.tracking.checks import NAME_LENGTH, PARAM_LENGTH, clipped
+from infoscope.tracking.record import COMPLETE, milliseconds
+from infoscope.tracking.sending.identity import own_tags
+from infoscope.tracking.store.store import CURVES, OUTCOME, PROFILE, VERSION, Store, labels, values
+from infoscope.tracking.sweep import Cell, Sweep, canonical, names, text
+from infoscope.tracking.tags import SUMMARY, SUMMARY_OF
+
+_APART = (CURVES, "system/", "progress/")  # metrics of which a mean over runs says nothing
+MEAN, ERROR, COUNT = "mean/{}", "standard_error/{}", "runs"
+
+
+def summarise(store: Store, sweep: Sweep, known: Iterable[Run]) -> int:
+    """Writes the summaries of the configurations of which several cells are complete; returns how many were written.
+
+    known: the runs of cells, one for each. Of the sweep's present version only those count.
+    """
+    members: dict[str, list[Run]] = defaultdict(list)
+    configurations: dict[str, Cell] = {}
+    for run in known:
+        if run.data.tags.get(OUTCOME) == COMPLETE and run.data.tags.get(VERSION) == str(sweep.version):
+            cell = {name: value for name, value in values(run).items() if name not in sweep.replicates}
+            digest = hashlib.sha256(f"{sweep.version}|{canonical(cell)}".encode()).hexdigest()[:16]
+            configurations[digest] = cell
+            members[digest].append(run)
+    several = {digest: configurations[digest] for digest, runs in members.items() if len(runs) > 1}
+    held = _held(store) if several else {}
+    titles, written = names(several), 0
+    for digest, cell in several.items():
+        runs = sorted(members[digest], key=lambda run: (run.info.start_time, run.info.run_id))
+        state = _state(runs)
+        first, *others = held.get(digest, [None])
+        for second in others:  # of two processes that ended at once
+            store.client.delete_run(second.info.run_id)
+        if first is None or first.data.tags.get(SUMMARY_OF) != state:
+            _write(store, sweep, cell, titles[digest], runs, {SUMMARY: digest, SUMMARY_OF: state}, first)
+            written += 1
+    return written
+
+
+def _held(store: Store) -> dict[str, list[Run]]:
+    """The summaries that there are, by configuration, the oldest first."""
+    found = defaultdict(list)
+    for run in sorted(store.search(f"tags.`{SUMMARY}` != ''"), key=lambda run: (run.info.start_time, run.info.run_id)):
+        found[run.data.tags[SUMMARY]].append(run)
+    return found
+
+
+def _state(runs: Sequence[Run]) -> str:
+    """What a summary is of: its runs, and what they hold."""
+    plain = json.dumps([[run.info.run_id, sorted(_single(run).items())] for run in runs])
+    return hashlib.sha256(plain.encode()).hexdigest()[:16]
+
+
+def _single(run: Run) -> dict[str, float]:
+    return {name: value for name, value in run.data.metrics.items() if not name.startswith(_APART)}
+
+
+def over_runs(runs: Sequence[Mapping[str, float]]) -> Iterator[tuple[str, float, float, int]]:
+    """Of every metric that each of these has: its name, mean, standard error and number of values. A value that is not
+    a number makes both of them none.
+    """
+    for name in runs[0]:
+        if all(name in run for run in runs):
+            found = np.array([run[name] for run in runs])
+            yield name, float(found.mean()), float(found.std(ddof=1) / math.sqrt(len(found))), len(found)
+
+
+def _write(
+    store: Store, sweep: Sweep, cell: Cell, title: str, runs: Sequence[Run], own: Mapping[str, str], known: Run | None
+) -> None:
+    """Writes a summary; the tag that says of what it is goes last, when all the rest is there."""
+    client, now = store.client, milliseconds()
+    found = list(over_runs([_single(run) for run in runs]))
+    shown = list(dict.fromkeys(label for run in runs for label in labels(run.data.tags.get(PROFILE, ""))))
+    about = own_tags() | {
+        MLFLOW_RUN_NAME: clipped(f"mean of {len(runs)}: {title}", NAME_LENGTH),
+        MLFLOW_RUN_NOTE: notes.of_summary(sweep.name, cell, sweep.replicates, runs, found, sweep.best),
+        PROFILE: "; ".join(shown),
+        VERSION: str(sweep.version),
+        SUMMARY: own[SUMMARY],
+    }
+    run_id = known.info.run_id if known else client.create_run(store.experiment_id, tags=about).info.run_id
+    metrics = [Metric(COUNT, len(runs), now, 0)]
+    for name, mean, error, _ in found:
+        given = {MEAN: mean, ERROR: error}
+        metrics += [Metric(pattern.format(name)[:NAME_LENGTH], value, now, 0) for pattern, value in given.items()]
+    params = [Param(name, clipped(text(value), PARAM_LENGTH)) for name, value in cell.items()]
+    client.log_batch(run_id, metrics, params, [RunTag(*tag) for tag in about.items()])
+    client.set_terminated(run_id, "FINISHED")
+    client.set_tag(run_id, SUMMARY_OF, own[SUMMARY_OF])

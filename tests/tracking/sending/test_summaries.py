@@ -1,0 +1,85 @@
+"""The mean of a configuration over its seeds: right, once, written again when its runs change, in nobody's way."""
+
+import math
+
+import pytest
+from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
+
+from infoscope.tracking import Profile, Sweep, grid, parents, runs
+from infoscope.tracking.record import COMPLETE, STOPPED
+from infoscope.tracking.sending.flush import header_tags
+from infoscope.tracking.sending.summaries import summarise
+from infoscope.tracking.sending.sync import sync
+from infoscope.tracking.store.store import OUTCOME, PROFILE, VERSION, Store
+from infoscope.tracking.tags import SUMMARY, SUMMARY_OF
+
+SWEEP = Sweep("mean", lambda profile: grid(depth=[1, 2], seed=[0, 1, 2]), print, {"smoke": Profile()},
+              best=("error", "min"))  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch, empty_store):
+    empty_store(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return Store.open("mean", create=True)
+
+
+def cell(store, depth, seed, metrics, outcome=COMPLETE, version="1"):
+    told = {"depth": depth, "seed": seed}
+    tags = header_tags(f"{depth}-{seed}-{version}", told, {PROFILE: "smoke", VERSION: version}) | {OUTCOME: outcome}
+    run_id = store.client.create_run(store.experiment_id, tags=tags).info.run_id
+    for name, value in metrics.items():
+        store.client.log_metric(run_id, name, value)
+    store.client.log_param(run_id, "seed", seed)
+    store.client.set_terminated(run_id, "FINISHED")
+    return run_id
+
+
+def summaries(store):
+    return list(store.search(f"tags.`{SUMMARY}` != ''"))
+
+
+def test_mean_standard_error_and_links_and_only_once(store):
+    ids = [cell(store, 1, seed, {"error": seed, "nan": math.nan if seed else 1.0}) for seed in range(3)]
+    cell(store, 1, 3, {"error": 99.0}, outcome=STOPPED)
+    cell(store, 1, 4, {"error": 99.0}, version="0")
+    cell(store, 2, 0, {"error": 5.0})
+    assert summarise(store, SWEEP, store.cells()) == 1
+    (summary,) = summaries(store)
+    held = summary.data.metrics
+    assert (held["mean/error"], held["runs"], summary.info.status) == (1.0, 3.0, "FINISHED")
+    assert held["standard_error/error"] == pytest.approx(1 / math.sqrt(3)) and math.isnan(held["mean/nan"])
+    assert summary.data.params == {"depth": "1"} and "mean of 3" in summary.info.run_name
+    note = summary.data.tags[MLFLOW_RUN_NOTE]
+    assert all(f"runs/{run_id}" in note for run_id in ids) and "| error | 1 | 0.5774 | 3 |" in note
+    assert summarise(store, SWEEP, store.cells()) == 0 and len(summaries(store)) == 1
+
+    cell(store, 1, 5, {"error": 5.0, "nan": 1.0})
+    assert summarise(store, SWEEP, store.cells()) == 1
+    (again,) = summaries(store)
+    assert again.info.run_id == summary.info.run_id and again.data.metrics["mean/error"] == 2.0
+
+
+def test_what_a_dead_process_has_left_by_half_is_closed_and_written_again_and_a_second_one_goes(store):
+    for seed in range(2):
+        cell(store, 1, seed, {"error": seed})
+    summarise(store, SWEEP, store.cells())
+    (first,) = summaries(store)
+    store.client.delete_tag(first.info.run_id, SUMMARY_OF)
+    store.client.update_run(first.info.run_id, status="RUNNING")
+    own = {name: value for name, value in first.data.tags.items() if name.startswith("infoscope.")}
+    store.client.create_run(store.experiment_id, tags=own)
+    (synced,) = sync(["mean"])
+    assert synced.killed == 2
+    assert summarise(store, SWEEP, store.cells()) == 1
+    (left,) = summaries(store)
+    assert left.info.run_id == first.info.run_id and left.info.status == "FINISHED"
+
+
+def test_it_is_no_cell_and_no_invocation(store):
+    for seed in range(2):
+        cell(store, 1, seed, {"error": seed})
+    before = runs("mean", "smoke")
+    summarise(store, SWEEP, store.cells())
+    assert runs("mean", "smoke").equals(before) and parents("mean") == [] and len(list(store.cells())) == 2
