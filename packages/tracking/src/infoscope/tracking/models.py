@@ -32,6 +32,7 @@ from safetensors.torch import load_file, save_file
 
 from infoscope.tracking.aliases import MOVED
 from infoscope.tracking.checks import undamaged
+from infoscope.tracking.record import SYSTEM
 from infoscope.tracking.store.client import connect
 from infoscope.tracking.store.store import Store, pages, tracking_uri
 
@@ -276,7 +277,7 @@ def _copy_metrics(model_id: str, run_id: str, store: Store) -> None:
     single = [
         Metric(one.key, one.value, one.timestamp, 0, model_id=model_id, **_measured_on(one.key, run))
         for one in run.to_proto().data.metrics
-        if one.step == 0
+        if one.step == 0 and not one.key.startswith(SYSTEM)
     ]
     if single:
         store.client.log_batch(run_id, metrics=single)

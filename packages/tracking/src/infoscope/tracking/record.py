@@ -29,6 +29,7 @@ from filelock import FileLock
 from infoscope.tracking.checks import PLAIN, plain_name, storable_text
 
 ASIDE = "set-aside.jsonl"  # among a record's files: what MLflow has refused, one JSON object a line
+SYSTEM = "system/"  # before the names of what is told of the machine, not of the cell
 COMPLETE, STOPPED, FAILED = "complete", "stopped", "failed"
 
 

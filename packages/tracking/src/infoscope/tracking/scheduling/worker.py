@@ -36,7 +36,7 @@ from infoscope.tracking.checks import (
 from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.environment import machine_tags
 from infoscope.tracking.models import write_model
-from infoscope.tracking.record import COMPLETE, FAILED, Record, RecordUnwritable, storable
+from infoscope.tracking.record import COMPLETE, FAILED, SYSTEM, Record, RecordUnwritable, storable
 from infoscope.tracking.sending.checkpoint import Checkpoint
 from infoscope.tracking.sending.flush import Flusher, header_tags
 from infoscope.tracking.sending.identity import lies_beside
@@ -119,7 +119,8 @@ class RecordedReport(Report):
     from there to MLflow.
 
     seconds: how long the trial has waited for its reports. final: by key, the last value of every metric. errors: by
-    key, of the cells that failed on their own. last: what the last report of progress told.
+    key, of the cells that failed on their own. last: what the last report of progress told. settled: whether it is
+    recorded from what the attempt goes on.
     """
 
     def __init__(
@@ -144,7 +145,7 @@ class RecordedReport(Report):
         self._notes = {key: tags[MLFLOW_RUN_NOTE] for key, tags in assignment.tags.items() if MLFLOW_RUN_NOTE in tags}
         self.errors: dict[str, str] = {}
         self.last: dict[str, float] = {}
-        self._begun = False
+        self._begun = self.settled = False
         self._reported: dict[str, dict[str, Any]] = {key: {"steps": {}, "models": []} for key in assignment.cells}
 
     @property
@@ -174,6 +175,7 @@ class RecordedReport(Report):
         for key, record in self._records.items():
             if found := self._data(self._cells[key]):
                 record.append({"datasets": [one.entry for one in found]})
+        self.settled = True
         self.seconds += time.perf_counter() - began
 
     def _note(self, record: Record, values: Mapping[str, float], step: int) -> None:
@@ -358,7 +360,7 @@ def work(
 
     began = time.perf_counter()
     if not errors:
-        flusher.follow(report.records, report.checkpoint)
+        flusher.follow(report.records, report.checkpoint, lambda: report.settled)
         errors = _attempt(trial, assignment, report)
     if metric and not report.last:
         missed = f"ValueError: the trial never called report.progress, by whose {metric!r} the search decides"
@@ -411,6 +413,8 @@ def _checked(cell: Cell, values: Mapping[str, float]) -> dict[str, float]:
         free_name("the name of a metric", metric_name(name), cell)
         if name.startswith(CURVES):
             raise ValueError(f"the name of a metric is {name!r}; {CURVES!r} is put before those of report.curve alone")
+        if name.startswith(SYSTEM):
+            raise ValueError(f"the name of a metric is {name!r}; {SYSTEM!r} is before what is told of the machine")
         found[name] = metric_value(name, value)
     return found
 

@@ -2,6 +2,7 @@
 
 flush       batches, idempotently, from where the last attempt got to
 checkpoint  from what a pack goes on after a fault
+machine     how busy the machine of a worker is
 claims      which living process works on which cells
 identity    who this working tree is
 duplicates  one run of a cell counts

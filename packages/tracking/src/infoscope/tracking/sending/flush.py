@@ -22,7 +22,7 @@ import math
 import tempfile
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -44,9 +44,10 @@ from infoscope.tracking.checks import (
     stored_text,
 )
 from infoscope.tracking.datasets import inputs
-from infoscope.tracking.record import ASIDE, COMPLETE, FAILED, STOPPED, Record, storable
+from infoscope.tracking.record import ASIDE, COMPLETE, FAILED, STOPPED, Record, milliseconds, storable
 from infoscope.tracking.sending.checkpoint import TAG, Checkpoint, forget
 from infoscope.tracking.sending.claims import may_live
+from infoscope.tracking.sending.machine import Machine
 from infoscope.tracking.store.store import (
     ATTEMPT,
     CELL,
@@ -61,6 +62,7 @@ from infoscope.tracking.store.store import (
     first_line,
     is_finished,
     newest,
+    of_cell,
     without_password,
 )
 from infoscope.tracking.sweep import text
@@ -68,6 +70,7 @@ from infoscope.tracking.sweep import text
 log = logging.getLogger(__name__)
 
 LATEST = 10**12  # ms that a time stamp may be after its run's start: browsers know no dates that are much later
+RARER = 0.02  # of the time so far, that is to pass between two samples of the machine
 PAUSE_SECONDS = 0.5  # before a pack's first round: one that ends sooner is sent at once, by `drain`
 STATUS = {COMPLETE: "FINISHED", STOPPED: "FINISHED", FAILED: "FAILED"}
 
@@ -178,6 +181,7 @@ class _Carrier:
         self.sent.whole |= self.run is not None and is_finished(self.run)
         self.sent.taken = self._is_taken(self.run, self.sent.parent)
         self._points: list[Metric] = []
+        self._samples: list[Metric] = []
         self._params: list[Param] = []  # these and the tags go with the points, in one request
         self._tags: dict[str, str] = {}
         self._unfit: list[tuple[dict[str, Any], str]] = []  # of a header: what is not to be sent, and why
@@ -213,6 +217,8 @@ class _Carrier:
             self._send_model(entry)
             self.sent.offset = offset
             self.note()  # it takes long to send again
+        elif "system" in entry:
+            self._take_system(entry)
         elif "datasets" in entry:
             self._send_datasets(entry)
         elif "tags" in entry:
@@ -232,6 +238,17 @@ class _Carrier:
                 self._set_aside({"metric": name, "value": value, "step": entry.get("step")}, str(error))
             else:
                 self._points.append(Metric(name, number, self._dated(step), step))
+
+    def _take_system(self, entry: Mapping[str, Any]) -> None:
+        """Samples of the machine are dated as they were taken; they belong to no attempt."""
+        for name, value in entry["system"].items():
+            try:
+                at, number = metric_step(entry.get("time")), metric_value(metric_name(name), value)
+            except ValueError as error:
+                self._set_aside(dict(entry), str(error))
+            else:
+                step = max(0, (at - self.sent.start) // 1000)
+                self._samples.append(Metric(name, storable(number), at, step))
 
     def _send_model(self, entry: Mapping[str, Any]) -> None:
         try:
@@ -271,10 +288,10 @@ class _Carrier:
             self.sent.last[point.key] = point.step if last is None else max(last, point.step)
         for name in sorted(again):
             self._compare(name)
-        if self._points or self._params or self._tags:
+        if self._points or self._samples or self._params or self._tags:
             tags = [RunTag(*tag) for tag in self._tags.items()]
-            self._log([*self._params, *tags, *self._points])
-        self._points, self._params, self._tags = [], [], {}
+            self._log([*self._params, *tags, *self._points, *self._samples])
+        self._points, self._samples, self._params, self._tags = [], [], [], {}
 
     def _log(self, items: Sequence[Metric | Param | RunTag]) -> None:
         """Logs a batch without those that the store refuses for what they are, which are set aside."""
@@ -374,7 +391,7 @@ class _Carrier:
     def _empty(self, run: Run) -> bool:
         """Whether an attempt has left nothing in its run, so that the next one can have it."""
         outputs = run.outputs.model_outputs if run.outputs else ()
-        return not (run.data.metrics or outputs or self.store.client.list_artifacts(run.info.run_id))
+        return not (any(of_cell(run.data.metrics)) or outputs or self.store.client.list_artifacts(run.info.run_id))
 
     def _retire(self, run: Run, by: str = "") -> None:
         if TAG in run.data.tags:
@@ -424,7 +441,8 @@ class _Carrier:
         if state is None:
             return
         client, run = self.store.client, self.store.client.get_run(self.sent.run_id)
-        held = {name: client.get_metric_history(run.info.run_id, name) for name in run.data.metrics}
+        histories = {name: client.get_metric_history(run.info.run_id, name) for name in run.data.metrics}
+        held = of_cell(histories)
         points = {name: _kept(history, state["steps"].get(name)) for name, history in held.items()}
         names = set(state["models"]) | {entry["model"] for entry in entries if "model" in entry}
         for entry in entries:
@@ -440,6 +458,7 @@ class _Carrier:
             return
         kept = [Metric(name, value, self._dated(step), step) for name, steps in points.items()
                 for step, value in steps.items()]  # fmt: skip
+        kept += [point for name in histories.keys() - held.keys() for point in histories[name]]
         clean = self._copy(run, kept, found & files, [logged[name].model_id for name in names & logged.keys()])
         for other in list(self.store.cells(f"tags.`{KEY}` = '{run.data.tags[KEY]}'")):
             if other.info.run_id != clean:
@@ -529,21 +548,33 @@ class Flusher:
     """A background thread that sends the records of a pack now and then, and after them the pack's checkpoint; failures
     are kept for the next round.
 
+    With them goes how busy the machine is: at every round, and later rarer, so that a run has some hundreds of samples.
+
     seconds: the processor time that sending has taken so far, on that thread and in `drain`.
     """
 
     def __init__(self, store: Store, every: float = 15.0):
-        self.store, self.every, self.seconds = store, every, 0.0
+        self.store, self.every, self.seconds, self._machine = store, every, 0.0, Machine()
+        self._began = self._sampled = 0.0
+        self._begun: Callable[[], bool] = lambda: False
         self._records: list[Record] = []
         self._checkpoint: Checkpoint | None = None
         self._wake, self._lock = threading.Event(), threading.Lock()
         self._thread = threading.Thread(target=self._loop, daemon=True, name="infoscope-flush")
         self._thread.start()
 
-    def follow(self, records: list[Record], checkpoint: Checkpoint | None = None) -> None:
-        """From now on these, and no longer those of a pack before, which may have been stopped without a `drain`."""
+    def follow(
+        self,
+        records: list[Record],
+        checkpoint: Checkpoint | None = None,
+        begun: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """From now on these, and no longer those of a pack before, which may have been stopped without a `drain`.
+        begun: whether it is settled from what the attempt goes on; before, no sample is put between.
+        """
         with self._lock:
-            self._records, self._checkpoint = records, checkpoint
+            self._records, self._checkpoint, self._begun = records, checkpoint, begun
+            self._began, self._sampled = time.monotonic(), -math.inf
         self._wake.set()  # so that they are soon seen to be running
 
     def drain(self, patience: float) -> dict[str, str]:
@@ -570,9 +601,22 @@ class Flusher:
             with self._lock:
                 records, checkpoint = self._records, self._checkpoint
             try:
+                self._sample(records)
                 self._round(records, checkpoint)
             except Exception as error:  # a full disk, a server that is down: a later round tries again
                 log.warning("no copy of the checkpoint in the store yet (%s)", first_line(error))
+
+    def _sample(self, records: list[Record]) -> None:
+        now, began = time.monotonic(), time.thread_time()
+        if not (records and self._begun()) or now - self._sampled < RARER * (now - self._began):
+            return
+        self._sampled = now
+        entry = {"system": self._machine.sample(), "time": milliseconds()}
+        for record in records:
+            with contextlib.suppress(OSError):  # its folder may be gone: it is sent and closed
+                record.append(entry)
+        with self._lock:
+            self.seconds += time.thread_time() - began
 
     def _round(self, records: list[Record], checkpoint: Checkpoint | None) -> None:
         if checkpoint is None:

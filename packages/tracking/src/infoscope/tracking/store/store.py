@@ -28,7 +28,7 @@ from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 
 from infoscope.tracking.checks import COLUMNS, free_name, metric_name
-from infoscope.tracking.record import COMPLETE, STOPPED, milliseconds, storable
+from infoscope.tracking.record import COMPLETE, STOPPED, SYSTEM, milliseconds, storable
 from infoscope.tracking.store.client import CONTACT_SECONDS, TIMEOUT, Client, connect, environment, without_password
 from infoscope.tracking.tags import (  # noqa: F401  # looked for here
     ALIVE,
@@ -448,11 +448,16 @@ def constants(run: Run) -> dict[str, float]:
     return found
 
 
+def of_cell(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """By name what is of a cell, without what is told of the machine that ran it."""
+    return {name: value for name, value in metrics.items() if not name.startswith(SYSTEM)}
+
+
 def _metrics(run: Run) -> dict[str, float]:
     """The metrics of a run, curves by the names they were reported under. Runs made before there was a
     section of curves have them under the plain names; where both are there, the section is newer.
     """
-    metrics = run.data.metrics
+    metrics = of_cell(run.data.metrics)
     curves = {name.removeprefix(CURVES): value for name, value in metrics.items() if name.startswith(CURVES)}
     return {name: value for name, value in metrics.items() if not name.startswith(CURVES)} | curves
 
