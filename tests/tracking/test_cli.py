@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from infoscope.__main__ import main, words_of_make
+from infoscope.__main__ import _read, main, words_of_make
 from infoscope._modules import module_of, names, options_of, sweeps_in_order
 
 REPOSITORY = Path(__file__).parents[2]
@@ -101,6 +101,7 @@ def test_a_module_is_found_in_whatever_folder_it_is():
     ("A = Analysis('a', b, {'c': {}})\n", ["--help", "--profile", "--c"]),
     ("A = Analysis('a', b, options={'c': {}})\n", None),
     ("parser.add_argument('-n', '--number')\n", ["--help", "-n", "--number"]),
+    ("add_more(parser)\nparser.add_argument('--number')\n", None),
 ])  # fmt: skip
 def test_options_that_cannot_be_read_off_are_left_to_the_module(tmp_path, monkeypatch, source, options):
     (tmp_path / "one.py").write_text(source)
@@ -126,6 +127,18 @@ def test_what_make_hands_over():
     }  # fmt: skip
     with pytest.raises(ValueError, match="ARGS is .* no closing quotation; close it"):
         words_of_make({"TASK": "sweep-sync", "ARGS": "'a"})
+
+
+@pytest.mark.parametrize("task", ["measure", "advise", "represent", "table-representations"])
+def test_what_a_person_gives_to_make_is_known_to_the_task(task, monkeypatch):
+    """All of it at once: what the task has no use for is not handed over."""
+    monkeypatch.chdir(REPOSITORY)
+    given = dict.fromkeys(
+        ("DATA", "X", "Y", "GROUPS", "CONTINUOUS", "DISCRETE", "METHODS", "WITHIN", "TARGETS", "DOMAIN", "ITEMS",
+         "MODEL"), "one",
+    )  # fmt: skip
+    words = words_of_make(given | {"TASK": task, "PROFILE": "smoke"})
+    assert words[words.index("--data") + 1] == "one" and callable(_read(words).call)
 
 
 STAND_IN = """import os, sys

@@ -54,6 +54,8 @@ def options_of(module: str) -> list[str] | None:
         called = ast.unparse(call.func)
         if called == "Analysis":
             found += ["--profile", *_keys(call, constants)]
+        elif any(isinstance(value, ast.Name) and value.id == "parser" for value in call.args):
+            found.append(None)  # given away: another module adds to it
         elif called.rpartition(".")[2] == "add_argument":
             found += [value.value if isinstance(value, ast.Constant) else None for value in call.args]
     return None if None in found or not found else ["--help", *found]
