@@ -123,8 +123,9 @@ def main(words: Sequence[str] | None = None) -> int:
     stem = f"represent-{path.stem}"
     written, drawn = [], []
     for result in made:
-        show(result.text)
-        print(printable(result.caption))
+        if result.name != "partition":  # by every route some hundred lines: its scores are in the page
+            show(result.text)
+            print(printable(result.caption))
         files = save(result, FOLDER / file_name(stem if result is made[0] else f"{stem}-{result.name}"))
         written += files
         drawn.append((result, files[2] if result.draw else None))
