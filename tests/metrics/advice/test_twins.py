@@ -6,19 +6,12 @@ import pytest
 
 from infoscope.estimators import estimate, knn, laws
 from infoscope.estimators.arrays.protocol import as_pairs
-from infoscope.metrics.advice import twins
-from infoscope.metrics.advice.twins import (
-    Latent,
-    Mixture,
-    Null,
-    Scores,
-    Student,
-    StudentDegrees,
-    coupled_partners,
-    families,
-    information,
-    shared_tails,
-)
+from infoscope.estimators.variables import Variable
+from infoscope.metrics.advice.twins import Latent, Mixture, Null, Scores, Student, StudentDegrees, families, making
+from infoscope.metrics.advice.twins.drawn import shared_tails
+from infoscope.metrics.advice.twins.paired import coupled_partners
+from infoscope.metrics.advice.twins.protocol import information
+from infoscope.metrics.advice.twins.sides import normal_scores
 
 SURE = 4.5  # standard errors: a false alarm in 150,000 for each comparison
 
@@ -87,27 +80,27 @@ def test_scores_hold_what_they_say(nats):
 
 @pytest.mark.parametrize("place", range(3))
 def test_every_pair_of_scores_of_wide_data_holds_what_it_says(place):
-    family = twins.scores(pairs_of(), generator())[place]
-    normal_scores = []
+    family = making.scores(pairs_of(), generator())[place]
+    correlations = []
     for twin in of_all(family, 0.4):
         order = np.argsort(family.a)
         of_y = {row.tobytes(): b for row, b in zip(family.pairs.y.continuous, family.b)}
         b = np.array([of_y[row.tobytes()] for row in twin.pairs.y.continuous])
-        normal_scores.append(np.corrcoef(twins._normal(family.a)[order], twins._normal(b)[order])[0, 1])
-    found = -0.5 * np.log1p(-(np.array(normal_scores) ** 2))
+        correlations.append(np.corrcoef(normal_scores(family.a)[order], normal_scores(b)[order])[0, 1])
+    found = -0.5 * np.log1p(-(np.array(correlations) ** 2))
     assert agrees(found, 0.4) and all(twin.truth == 0.4 for twin in of_all(family, 0.4, 2))
 
 
 def test_scores_say_how_much_of_the_data_they_keep():
     pairs = pairs_of(dim=1, correlation=0.6)
-    (family, *_) = twins.scores(pairs, generator())
+    (family, *_) = making.scores(pairs, generator())
     assert family.draw(-0.5 * np.log(1 - 0.36), generator()).likeness == pytest.approx(1, abs=0.15)
     assert family.kept > 0.5
 
 
 @pytest.mark.parametrize("nats", [0.0, 0.1, 0.35])
 def test_cells_hold_what_they_say(nats):
-    family = twins.cells(pairs_of(), generator())[1]
+    family = making.cells(pairs_of(), generator())[1]
     found = []
     for twin in of_all(family, nats):
         of_y = {row.tobytes(): b for row, b in zip(family.pairs.y.continuous, family.b)}
@@ -121,7 +114,7 @@ def test_cells_hold_what_they_say(nats):
 
 
 def test_cells_at_power_one_are_those_of_the_data():
-    family = twins.cells(pairs_of(n=20_000, correlation=0.9), generator())[1]
+    family = making.cells(pairs_of(n=20_000, correlation=0.9), generator())[1]
     joint = np.zeros((4, 4))
     np.add.at(joint, (family.a, family.b), 1 / 20_000)
     twin = family.draw(information(joint), generator())
@@ -240,7 +233,7 @@ def test_student_twins_hold_what_they_say(of):
 def test_labels_hold_what_they_say(nats):
     """The mean log odds by which they were drawn is their information."""
     x, y = normal()
-    family = twins.labels(as_pairs(x, np.where(y[:, 0] > 1, "a", "b")), generator())[0]
+    family = making.labels(as_pairs(x, np.where(y[:, 0] > 1, "a", "b")), generator())[0]
     found, truth = [], family.draw(nats, generator()).truth
     for twin in of_all(family, nats):
         shares = family.shares(twin.likeness)
@@ -251,7 +244,7 @@ def test_labels_hold_what_they_say(nats):
 def test_scores_with_ties_hold_what_is_left_between_their_values():
     g = generator()
     x, y = (np.round(g.normal(size=3000) * 2) / 2 for _ in range(2))
-    family = Scores(as_pairs(twins.Variable(x[:, None], None, 1), twins.Variable(y[:, None], None, 1)), x, y, "scores")
+    family = Scores(as_pairs(Variable(x[:, None], None, 1), Variable(y[:, None], None, 1)), x, y, "scores")
     found, truth = [], family.draw(0.3, g).truth
     for twin in of_all(family, 0.3):
         codes = [np.unique(side.continuous, return_inverse=True)[1] for side in (twin.pairs.x, twin.pairs.y)]

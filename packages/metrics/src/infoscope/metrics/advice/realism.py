@@ -10,7 +10,8 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from infoscope.estimators.arrays.protocol import Pairs
 from infoscope.estimators.result import SHARE, Estimate, mean_of, undefined
 from infoscope.estimators.variables import Variable
-from infoscope.metrics.advice.twins import Twin, with_margins
+from infoscope.metrics.advice.twins import Twin
+from infoscope.metrics.advice.twins.sides import with_margins
 
 _FEWEST = 60  # rows of either kind
 _MOST = 1000

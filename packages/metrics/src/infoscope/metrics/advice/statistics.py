@@ -18,7 +18,7 @@ from infoscope.estimators.arrays.gaussian import Gcmi
 from infoscope.estimators.arrays.neighbours import Ksg
 from infoscope.estimators.arrays.protocol import Method, Pairs
 from infoscope.estimators.variables import Variable
-from infoscope.metrics.advice.twins import is_wide, narrowed
+from infoscope.metrics.advice.twins.sides import is_wide, narrowed
 
 Floats = NDArray[np.float64]
 Ask = Callable[[Pairs], float]
