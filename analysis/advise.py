@@ -79,7 +79,7 @@ def twins(advice: Advice) -> Result:
             "twins": row["family"],
             "has a say": "yes" if row["counts"] else "no",
             "T² (limit)": f"{row['distance']:.3g} ({row['limit']:.0f})",
-            "nearest level (bits)": f"{row['best_bits']:.3f}",
+            "nearest level (bits)": f"{row['best_bits']:z.3f}",
             "possible": _interval(row["low_bits"], row["high_bits"]) if row["counts"] else "",
             "twins drawn": f"{row['twins']:,}",
             "told apart": f"{100 * row['told_apart']:.0f} % ± {100 * row['told_apart_error']:.0f}"
@@ -105,7 +105,7 @@ def _plus_minus(value: float, error: float) -> str:
 
 
 def _interval(low: float, high: float) -> str:
-    return f"{low:.3f} to {high:.3f}" if math.isfinite(low) and math.isfinite(high) else "not known"
+    return f"{low:z.3f} to {high:z.3f}" if math.isfinite(low) and math.isfinite(high) else "not known"
 
 
 def sentence(advice: Advice) -> str:

@@ -28,6 +28,7 @@ from infoscope.estimators.arrays.protocol import Method, Pairs, as_pairs
 from infoscope.estimators.arrays.registry import as_method
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate, quantile, undefined
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import Variable, factorise
 from infoscope.metrics.advice import inversion
 from infoscope.metrics.advice.odds import Trees
@@ -450,6 +451,12 @@ def _last(error: float) -> float:
     return math.inf if math.isnan(error) else error
 
 
+def _said(*nats: float) -> str:
+    """Information in words, in either unit."""
+    bits = " to ".join(f"{one / NATS_PER_BIT:.3f}" for one in nats)
+    return f"{' to '.join(f'{one:.3f}' for one in nats)} nats ({bits} bits)"
+
+
 def _concluded(tried: Sequence[Tried], pairs: Pairs, certified: Estimate) -> tuple[str, Estimate, tuple[str, ...]]:
     """The verdict, the answer over all families that count, and why there is none."""
     counted, n = [one for one in tried if one.counts], pairs.n
@@ -469,15 +476,15 @@ def _concluded(tried: Sequence[Tried], pairs: Pairs, certified: Estimate) -> tup
             "Fewer or other columns may help: what carries the dependence, not bent with idle ones.",
         )  # fmt: skip
     low, high = min(one.possible[0] for one in counted), max(one.possible[1] for one in counted)
-    spans = f"from {low:.3f} to {high:.3f} nats ({', '.join(one.name for one in counted)})"
+    spans = f"{_said(low, high)} ({', '.join(one.name for one in counted)})"
     if any(one.name == "null" for one in counted):
         return NOTHING, none, (
             f"these {n:,} rows behave as rows put together at random do. If there is a dependence of a kind that was "
-            f"tried, it holds at most {high:.3f} nats; one that is finer than {n:,} rows resolve would look the same.",
+            f"tried, it holds at most {_said(high)}; one that is finer than {n:,} rows resolve would look the same.",
         )  # fmt: skip
     if math.isfinite(certified.low) and certified.low > high:
         return REFUSED, none, (
-            f"a critic on unseen rows certifies at least {certified.low:.3f} nats, and twins that are like the data "
+            f"a critic on unseen rows certifies at least {_said(certified.low)}, and twins that are like the data "
             f"hold {spans}: there is more than twins can show.",
         )  # fmt: skip
     if [one.name for one in counted] == [Mixture.name]:
