@@ -40,7 +40,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: check-dependencies advise export-model help measure peers represent setup sweep-all sweep-status sweep-sync table-representations report audit test test-slow test-gpu bench drill infra-secrets ui clean
+.PHONY: check-dependencies advise export-model help measure peers promote represent setup sweep-all sweep-status sweep-sync table-representations report audit test test-slow test-gpu bench drill infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -113,6 +113,9 @@ bench: $(READY) ## measure the speed ratios against straightforward baselines, i
 	@$(PYTHON) -m pytest -m bench -s tests/benchmarks
 
 export-model: $(READY) ## a logged model as a program to serve without infoscope (ARGS="RUN_ID --model NAME")
+	@$(ASKED)
+
+promote: $(READY) ## a logged model as NAME@ALIAS, with a card (ARGS="RUN_ID --alias champion")
 	@$(ASKED)
 
 check-dependencies: $(READY) ## ask a vulnerability service about every pinned package (needs the network)

@@ -110,6 +110,7 @@ def test_make_help_lists_tasks_and_sweeps(make):
         "ui",
         "drill",
         "export-model",
+        "promote",
     ):
         assert f"make {task} " in output
 

@@ -21,6 +21,7 @@ from safetensors import SafetensorError
 
 from infoscope.tracking import load_model
 from infoscope.tracking.datasets import DataSet
+from infoscope.tracking.models import address_of
 from infoscope.tracking.store.client import connect
 from infoscope.tracking.store.store import CELL, tracking_uri
 
@@ -65,7 +66,8 @@ def candidates(runs: pd.DataFrame, order: Sequence[str] = ()) -> list[Candidate]
 
 
 def candidate_at(address: str) -> Candidate:
-    """The model at an MLflow address (models:/..., runs:/...) or in a folder."""
+    """The model at an MLflow address (models:/..., runs:/..., NAME@ALIAS) or in a folder."""
+    address = address if Path(address).is_dir() else address_of(address)
     return Candidate(address, "", address, None if Path(address).is_dir() else source_run(address))
 
 

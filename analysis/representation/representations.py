@@ -44,7 +44,7 @@ from analysis.representation._reports import SHOWN, Effort, Held, held, items_of
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import replicated
 from infoscope.tracking import StoreUnreachable, runs
-from infoscope.tracking.models import search
+from infoscope.tracking.models import address_of, search
 from infoscope.tracking.store.store import Store
 
 EXPERIMENTS = ("vae-zoo", "domain-partition", "dataset-difficulty", "resnet-layers")
@@ -275,9 +275,7 @@ def asked(arguments: argparse.Namespace) -> tuple[list[tuple[str, Candidate]], l
     if address := arguments.model:
         if re.fullmatch("[0-9a-f]{32}", address):
             return [(NEITHER, Candidate(address, "", address, address))], []
-        if re.fullmatch(r"[^/]+@[^/]+", address):
-            address = f"models:/{address}"
-        of_mlflow = address.startswith(("models:/", "runs:/"))
+        of_mlflow = address_of(address).startswith(("models:/", "runs:/"))
         return [(NEITHER, candidate_at(address) if of_mlflow else Candidate(address, "", address, None))], []
     found, notes = [], []
     for experiment in arguments.experiments.split(","):

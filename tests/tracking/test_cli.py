@@ -114,7 +114,8 @@ def test_what_make_hands_over():
     rest = ["--bits", "4", "two words", "metrics.`a` > 1"]
     under, settings = ["--profile", "smoke"], ["--set", "a=1 b=2"]
     assert {task: words_of_make(given | {"TASK": task}) for task in (
-        "sweep-toy-model", "table-toy-model", "sweep-all", "sweep-status", "sweep-sync", "report", "export-model", "ui",
+        "sweep-toy-model", "table-toy-model", "sweep-all", "sweep-status", "sweep-sync", "report", "export-model",
+        "promote", "ui",
     )} == {
         "sweep-toy-model": ["sweep", "toy-model", *under, *settings, *rest],
         "table-toy-model": ["table", "toy-model", *under, *rest],
@@ -123,6 +124,7 @@ def test_what_make_hands_over():
         "sweep-sync": ["sync", *rest],
         "report": ["report", *under, *rest],
         "export-model": ["export", *rest],
+        "promote": ["promote", *rest],
         "ui": ["ui", "--port", "5001"],
     }  # fmt: skip
     with pytest.raises(ValueError, match="ARGS is .* no closing quotation; close it"):

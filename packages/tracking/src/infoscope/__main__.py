@@ -82,6 +82,7 @@ def words_of_make(environment: Mapping[str, str]) -> list[str]:
         "drill": ["drill"],
         "export-model": ["export"],
         "measure": ["measure", *given(*OWN)],
+        "promote": ["promote"],
         "report": ["report", *under],
         "represent": ["represent", *given(*REPRESENTED)],
         "sweep-all": ["sweep-all", *under, "--set", settings],
@@ -122,6 +123,8 @@ def _read(words: Sequence[str]) -> argparse.Namespace:
             "audit": "put estimators of MI, ours and installed ones, through what must not change an estimate",
             "status": "show how many cells of each sweep are done, and how many are not",
             "sync": "send what dead processes left behind, close their runs",
+            "runs": "find runs of all sweeps by an MLflow filter, as a table with units",
+            "promote": "register a logged model under an alias, with a card that says what it is",
             "export": "export a logged model as a program that is served without infoscope",
             "ui": "open the MLflow UI on the runs, on this machine only",
             "drill": "strike sweeps by real faults and check that nothing is lost",
@@ -138,8 +141,16 @@ def _read(words: Sequence[str]) -> argparse.Namespace:
     own["sync"].add_argument("--records", metavar="FOLDER", help="records that a worker left on its own disk")
     own["export"].add_argument("run", metavar="RUN", help="the id of the run that logged the model")
     own["export"].add_argument("--model", metavar="NAME", help="which of its models, where it has several")
+    own["runs"].add_argument("--where", default="", metavar="FILTER", help='such as "metrics.`mse_bits2` < 0.1"')
+    own["runs"].add_argument("--show", default="", metavar="COLUMNS", help="these too, by comma; what FILTER names is")
+    own["runs"].add_argument("--csv", metavar="FILE", help="write every column there, units in the header")
+    own["promote"].add_argument("run", metavar="RUN", help="the id of the run that logged the model")
+    own["promote"].add_argument("--alias", required=True, help="such as champion: MODEL=NAME@champion is then this one")
+    own["promote"].add_argument("--model", metavar="NAME", help="which of its models, where it has several")
+    own["promote"].add_argument("--name", help="of the registered model (default: SWEEP-MODEL)")
     own["ui"].add_argument("--port", type=_port, default=5000, help="(default: 5000)")
     calls = {"sweep": _sweep, "sweep-all": _sweep_all, "status": _status, "sync": _sync, "export": _export, "ui": _ui}
+    calls |= {"promote": _promote, "runs": _runs}
     for task, call in calls.items():
         own[task].set_defaults(call=call)
 
@@ -267,6 +278,18 @@ def _export(given: argparse.Namespace) -> None:
     from infoscope.tracking.cli import exported
 
     exported(given.run, given.model)
+
+
+def _promote(given: argparse.Namespace) -> None:
+    from infoscope.tracking.cli import promoted
+
+    promoted(given.run, given.alias, given.model, given.name)
+
+
+def _runs(given: argparse.Namespace) -> None:
+    from infoscope.tracking.cli import found_runs
+
+    found_runs(given.where, given.show, given.csv)
 
 
 def _ui(given: argparse.Namespace) -> None:

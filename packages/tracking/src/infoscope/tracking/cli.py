@@ -106,12 +106,35 @@ def exported(run_id: str, model: str | None) -> None:
     """Exports a logged model as a program, and prints its address; exits with 2 where that cannot be."""
     from infoscope.tracking.export import export
 
-    os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
-    try:
+    with _bad_input():
         print(export(run_id, model))
-    except (LookupError, TypeError, ValueError, MlflowException) as error:
-        print(f"error: {first_line(error)}", file=sys.stderr)
-        sys.exit(BAD_INPUT)
+
+
+def promoted(run_id: str, alias: str, model: str | None, name: str | None) -> None:
+    """Registers a logged model under an alias, and prints its address; exits with 2 where that cannot be."""
+    from infoscope.tracking.promote import promote
+
+    with _bad_input():
+        print(promote(run_id, alias, model, name))
+
+
+def found_runs(where: str, show: str, csv: str | None) -> None:
+    """Prints the runs of all sweeps that match an MLflow filter; exits with 2 on bad input, 1 when there are none."""
+    from infoscope.tracking.store.find import asked, find
+
+    with _bad_input():
+        found = find(where)
+        titles = {name: f"{name} [{unit}]" for name, unit in found.attrs["units"].items()}
+        chosen = ["sweep", "run_id", "profile", *asked(where), *filter(None, show.split(","))]
+        if unknown := [name for name in chosen if name not in found and len(found)]:
+            raise ValueError(f"none of these runs has {', '.join(unknown)}")
+        if csv:
+            found.drop(columns="tags").rename(columns=titles).to_csv(csv, index=False)
+    if found.empty:
+        print("no finished run matches", file=sys.stderr)
+        sys.exit(FAILED)
+    print(found[list(dict.fromkeys(chosen))].rename(columns=titles).to_string(index=False, max_rows=60))
+    print(f"{len(found)} runs; other information is in nats", file=sys.stderr)
 
 
 def sync_records(sweeps: Sequence[str], folder: str | None) -> None:
@@ -134,9 +157,10 @@ def show_status(sweeps: Sequence[str], profile: str, settings: Mapping[str, str]
 
 @contextlib.contextmanager
 def _bad_input() -> Iterator[None]:
+    os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     try:
         yield
-    except (ValueError, OSError, StoreUnreachable, MlflowException) as error:
+    except (LookupError, TypeError, ValueError, OSError, StoreUnreachable, MlflowException) as error:
         print(f"error: {first_line(error)}", file=sys.stderr)
         sys.exit(BAD_INPUT)
 

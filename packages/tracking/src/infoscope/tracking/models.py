@@ -95,7 +95,7 @@ def _model_class(module: str, name: str) -> type[torch.nn.Module]:
 
 def load_model(run_or_uri: str, name: str | None = None, allow_code: bool = False) -> torch.nn.Module:
     """A logged model in evaluation mode: by run id (`name` chooses among several), by MLflow URI (`models:/...`,
-    `runs:/...`) or by folder.
+    `runs:/...`), by the NAME@ALIAS of a registered model, or by folder.
 
     Executes the constructor of an infoscope class named in the model's configuration, nothing from the store.
 
@@ -121,15 +121,20 @@ def downloaded(run_or_uri: str, name: str | None) -> Iterator[Path]:
     if Path(run_or_uri).is_dir():
         yield Path(run_or_uri)
         return
-    uri = run_or_uri if ":/" in run_or_uri else _model_uri(run_or_uri, name)
+    uri = address_of(run_or_uri) if ":/" in run_or_uri or "@" in run_or_uri else _model_uri(run_or_uri, name)
     with tempfile.TemporaryDirectory() as folder:
-        with _tracking_at(tracking_uri()):
+        with tracking_at(tracking_uri()):
             path = download_artifacts(uri, dst_path=folder)
         yield Path(path)
 
 
+def address_of(given: str) -> str:
+    """NAME@ALIAS of a registered model as MLflow writes it; anything else as it is."""
+    return f"models:/{given}" if "@" in given and ":/" not in given else given
+
+
 @contextlib.contextmanager
-def _tracking_at(uri: str) -> Iterator[None]:
+def tracking_at(uri: str) -> Iterator[None]:
     """MLflow's models know their store only by the process's own address: lent for a while, and put back as it was."""
     import mlflow
 

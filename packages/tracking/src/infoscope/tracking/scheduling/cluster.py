@@ -148,7 +148,10 @@ def _connect(address: str) -> None:
     try:
         ray.init(address=address, runtime_env=described, logging_level="ERROR", log_to_driver=False)
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        raise ValueError(f"the Ray cluster of RAY_ADDRESS={address} cannot be used: {first_line(error)}") from error
+        token = " (is it the cluster's token that RAY_AUTH_TOKEN_PATH names?)" if "auth" in str(error).lower() else ""
+        raise ValueError(
+            f"the Ray cluster of RAY_ADDRESS={address} cannot be used: {first_line(error)}{token}"
+        ) from error
 
 
 def _check_listens(address: str) -> None:

@@ -360,7 +360,7 @@ def runs(experiment: str, profile: str | None = None, finished: bool = True) -> 
             + (f" under profile {profile!r}" if profile else "")
             + (f"; there are runs under {', '.join(known)}" if known else f"; run `make sweep-{experiment}` first")
         )
-    return _frame(chosen)
+    return frame_of(chosen)
 
 
 def _labels(run: Run) -> list[str]:
@@ -386,7 +386,7 @@ def _plain(value: Any) -> bool:
     return all(isinstance(part, bool | int | float | str | None) for part in parts)
 
 
-def _frame(chosen: Sequence[Run]) -> pd.DataFrame:
+def frame_of(chosen: Sequence[Run]) -> pd.DataFrame:
     """A row of each run; the names of fields and metrics are made unlike any other column's."""
     cells = [values(run) for run in chosen]
     taken = set(COLUMNS)

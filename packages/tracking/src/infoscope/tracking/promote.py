@@ -1,0 +1,101 @@
+"""A logged model as a version of a registered model, under an alias, with a card that says what it is.
+
+`load_model("models:/NAME@ALIAS")`, or NAME@ALIAS alone, is then that model, wherever a model is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from mlflow.entities import Run
+from mlflow.exceptions import MlflowException
+
+from infoscope.tracking import notes
+from infoscope.tracking.checks import plain_name, storable_text
+from infoscope.tracking.models import downloaded, model_files, model_name, newest, tracking_at
+from infoscope.tracking.store.client import connect
+from infoscope.tracking.store.store import tracking_uri, values
+
+_NORMAL = 1.959964  # of a 95 % interval, in standard errors
+_ERROR = "_error"
+
+
+def promote(run_id: str, alias: str, model: str | None = None, name: str | None = None) -> str:
+    """Registers a model that a run logged, gives the version a card and the alias, and returns its address,
+    `models:/NAME@ALIAS`. Done again it changes nothing but the card, which is of what is known now; an alias that
+    another version has goes over to this one.
+
+    model: which of the run's models, where it has several; name: of the registered model (None: of the experiment and
+    the model). Raises LookupError when the run has no such model, TypeError for a model that is not infoscope's,
+    ValueError for a name or an alias that is none.
+    """
+    client = connect(tracking_uri())
+    plain_name("an alias", alias)
+    run, model = client.get_run(run_id), model_name(run_id, model)
+    experiment = client.get_experiment(run.info.experiment_id).name
+    name = plain_name("the name of a registered model", name or f"{experiment}-{model}")
+    model_id = newest(run, model, client)
+    with downloaded(f"models:/{model_id}", None) as folder:
+        description = json.loads((model_files(folder) / "model.json").read_text())
+    told = card(experiment, model, run, description)
+    try:
+        client.create_registered_model(name, description=f"Models of the sweep {experiment} that were promoted.")
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_ALREADY_EXISTS":
+            raise
+    known, source = client.search_model_versions(f"name = '{name}'"), f"models:/{model_id}"
+    version = next((one for one in known if one.source == source), None)
+    if version is None:
+        with tracking_at(tracking_uri()):
+            version = client.create_model_version(name, source, run_id, model_id=model_id)
+    client.update_model_version(name, version.version, told)
+    client.set_registered_model_alias(name, alias, version.version)
+    return f"models:/{name}@{alias}"
+
+
+def card(experiment: str, model: str, run: Run, description: Mapping[str, Any]) -> str:
+    """What a person should know before loading a model, as Markdown: what it is, its data, its figures, what loading
+    executes. description: its model.json.
+    """
+    kind = f"{description['module']}.{description['class']}"
+    cell = ", ".join(notes.code(f"{key}={value}") for key, value in values(run).items())
+    page = notes.run_page(run.info.experiment_id, run.info.run_id)
+    lines = [
+        f"**{notes.plain(model)}** of the sweep {notes.plain(experiment)}, trained by [this run]({page}) "
+        f"({notes.plain(run.data.tags.get('infoscope.code', 'code not known'))}).",
+        "",
+        f"Class {notes.code(kind)}; settings of the training: {cell}.",
+        "",
+        "**Data**",
+        "",
+    ]
+    known = run.inputs.dataset_inputs if run.inputs else []
+    lines += [
+        f"- {notes.plain(one.dataset.name)} ({', '.join(tag.value for tag in one.tags)}), digest {one.dataset.digest}"
+        for one in known
+    ] or [notes.plain(run.data.tags.get("infoscope.data", "not recorded"))]
+    lines += [
+        "",
+        "**Loading it** runs the constructor of that class, of the installed infoscope, and reads numbers from a "
+        "safetensors file: no code and no pickle of this store. `mlflow.pyfunc.load_model` imports what MLmodel names.",
+        "",
+        "**Figures**: 95 % intervals are value ± 1.96 standard errors, of this one training; without an error, none "
+        "is known.",
+        "",
+    ]
+    return storable_text(notes.below("\n".join(lines) + "\n", figures(run.data.metrics)))
+
+
+def figures(metrics: Mapping[str, float]) -> list[str]:
+    """A table of what was measured, lines of Markdown: curves and the machine left out."""
+    rows = ["| | value | 95 % interval |", "|---|---:|---:|"]
+    for name, value in sorted(metrics.items()):
+        if name.endswith(_ERROR) or name.startswith(("Curves/", "system/", "progress/")):
+            continue
+        error = metrics.get(name + _ERROR, math.nan)
+        spread = f"{notes.number(value - _NORMAL * error)} to {notes.number(value + _NORMAL * error)}"
+        rows.append(f"| {notes.plain(name)} | {notes.number(value)} | {spread if math.isfinite(error) else ''} |")
+    return rows

@@ -1,0 +1,45 @@
+"""One search over the cells of every sweep."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+
+from infoscope.tracking.checks import COLUMNS
+from infoscope.tracking.store.store import Store, by_key, frame_of, is_finished
+
+_UNITS = {"_bits2": "bits²", "_bits": "bits", "_nats": "nats", "seconds": "s", "_mib": "MiB", "_megabytes": "MB"}
+_ASKED = re.compile(
+    r"(?:metrics?|params?)\.[`\"]?([^`\"=<>!]+?)[`\"]?\s*(?:[=<>!]|\bI?LIKE\b|\bIS\b|\bIN\b)", re.IGNORECASE
+)
+
+
+def find(where: str = "", finished: bool = True) -> pd.DataFrame:
+    """The cells of all sweeps that match an MLflow filter, such as "metrics.`unibound` > 0.5 and params.model =
+    'beta-vae'": a row each, with the sweep, what `runs` tells, the fields of the cells and the metrics. What a sweep
+    does not have is missing. `attrs["units"]`: by column the unit that its name tells; other information is in nats.
+
+    finished: only cells that ran to their end. Raises StoreUnreachable when the server does not answer, and MLflow's
+    exceptions for a filter that it does not take.
+    """
+    frames = []
+    for name in Store.names():
+        cells = by_key(Store.open(name).cells(where))[0].values()
+        if chosen := [run for run in cells if is_finished(run) or not finished]:
+            frames.append(frame_of(chosen).assign(sweep=name))
+    found = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=["sweep", *COLUMNS])
+    found = found[["sweep", *(column for column in found if column != "sweep")]]
+    found.attrs["units"] = {column: known for column in found if (known := unit(column))}
+    return found
+
+
+def unit(name: str) -> str:
+    """The unit that the name of a column tells; an error has that of its figure. Empty where it tells none."""
+    stem = name.removesuffix("_error").removesuffix("_low").removesuffix("_high")
+    return next((told for ending, told in _UNITS.items() if stem.endswith(ending)), "")
+
+
+def asked(where: str) -> list[str]:
+    """The metrics and fields that a filter names, in its order."""
+    return list(dict.fromkeys(name.strip() for name in _ASKED.findall(where)))
