@@ -88,8 +88,9 @@ def likeliest_weights(logs: NDArray[np.float64]) -> NDArray[np.float64]:
     law holds impossible says nothing.
     """
     logs = logs[np.isfinite(logs).any(axis=1)]
-    found = np.full(logs.shape[1], -np.log(logs.shape[1]))
-    for _ in range(STEPS if len(logs) else 0):
-        joint = logs + found
-        found = logsumexp(joint - logsumexp(joint, axis=1, keepdims=True), axis=0) - np.log(len(logs))
-    return found
+    ratios = np.exp(logs - logs.max(axis=1, keepdims=True, initial=-np.inf))
+    weights = np.full(logs.shape[1], 1 / logs.shape[1])
+    for _ in range(STEPS if len(ratios) else 0):
+        weights = weights * (ratios.T @ (1 / (ratios @ weights))) / len(ratios)
+    with np.errstate(divide="ignore"):
+        return np.log(weights)
