@@ -105,8 +105,7 @@ def data_sets(cell: Mapping[str, Any]) -> tuple[DataSet, ...]:
 
 @functools.cache
 def _data_set(name: str, part: str) -> DataSet:
-    context = {"train": "training"}.get(part, part)
-    return datasets.items(loaded(name, part).name, lambda: loaded(name, part), context)
+    return datasets.items(loaded(name, part).name, lambda: loaded(name, part), part)
 
 
 def amount(cell: Mapping[str, Any]) -> tuple[int, int, float]:
