@@ -41,13 +41,16 @@ def summaries(store):
 
 
 def test_mean_standard_error_and_links_and_only_once(store):
-    ids = [cell(store, 1, seed, {"error": seed, "nan": math.nan if seed else 1.0}) for seed in range(3)]
+    ids = [
+        cell(store, 1, seed, {"error": seed, "error_error": 9.0, "nan": math.nan if seed else 1.0}) for seed in range(3)
+    ]
     cell(store, 1, 3, {"error": 99.0}, outcome=STOPPED)
     cell(store, 1, 4, {"error": 99.0}, version="0")
     cell(store, 2, 0, {"error": 5.0})
     assert summarise(store, SWEEP, store.cells()) == 1
     (summary,) = summaries(store)
     held = summary.data.metrics
+    assert not any("error_error" in name for name in held)
     assert (held["mean/error"], held["runs"], summary.info.status) == (1.0, 3.0, "FINISHED")
     assert held["standard_error/error"] == pytest.approx(1 / math.sqrt(3)) and math.isnan(held["mean/nan"])
     assert summary.data.params == {"depth": "1"} and "mean of 3" in summary.info.run_name

@@ -72,7 +72,9 @@ def _state(runs: Sequence[Run]) -> str:
 
 
 def _single(run: Run) -> dict[str, float]:
-    return {name: value for name, value in run.data.metrics.items() if not name.startswith(_APART)}
+    """Its figures; the errors within a run say nothing of that over runs."""
+    found = {name: value for name, value in run.data.metrics.items() if not name.startswith(_APART)}
+    return {name: value for name, value in found.items() if name.removesuffix("_error") not in found.keys() - {name}}
 
 
 def over_runs(runs: Sequence[Mapping[str, float]]) -> Iterator[tuple[str, float, float, int]]:
@@ -106,5 +108,8 @@ def _write(
         metrics += [Metric(pattern.format(name)[:NAME_LENGTH], value, now, 0) for pattern, value in given.items()]
     params = [Param(name, clipped(text(value), PARAM_LENGTH)) for name, value in cell.items()]
     client.log_batch(run_id, metrics, params, [RunTag(*tag) for tag in about.items()])
+    read = {one.dataset.digest: one for run in runs if run.inputs for one in run.inputs.dataset_inputs}
+    if read:
+        client.log_inputs(run_id, datasets=list(read.values()))
     client.set_terminated(run_id, "FINISHED")
     client.set_tag(run_id, SUMMARY_OF, own[SUMMARY_OF])

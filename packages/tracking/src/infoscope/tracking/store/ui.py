@@ -24,7 +24,12 @@ _MOST = 8  # columns of values, or the metric would be out of sight
 def settings(best: tuple[str, str] | None, fields: Iterable[str]) -> dict[str, object]:
     """The view of cells that differ in these fields, sorted by the metric `best` (its name, and "min" or "max")."""
     metric = [f"metrics.`{best[0]}`"] if best else []
-    columns = ["attributes.`Created`", *metric, *(f"params.`{name}`" for name in list(fields)[:_MOST])]
+    columns = [
+        "attributes.`Created`",
+        "attributes.`Dataset`",
+        *metric,
+        *(f"params.`{name}`" for name in list(fields)[:_MOST]),
+    ]
     chosen: dict[str, object] = {"selectedColumns": [*columns, "attributes.`Duration`"]}
     return chosen | ({"orderByKey": metric[0], "orderByAsc": best[1] == "min"} if best else {})
 
