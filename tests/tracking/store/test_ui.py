@@ -13,7 +13,8 @@ def test_a_view_has_the_metric_and_what_the_cells_differ_in():
     cells = [{"bound": bound, "seed": seed, "steps": 3} for bound in ("dv", "js") for seed in (0, 1)]
     made = ui.settings(("mse", "min"), varying([*cells, {"bound": "dv", "rows": 2}]))
     assert made["selectedColumns"] == [
-        "attributes.`Created`", "attributes.`Dataset`", "metrics.`mse`", "params.`bound`", "params.`seed`", "attributes.`Duration`",
+        "attributes.`Created`", "attributes.`Dataset`", "metrics.`mse`",
+        "params.`bound`", "params.`seed`", "attributes.`Duration`",
     ]  # fmt: skip
     assert (made["orderByKey"], made["orderByAsc"]) == ("metrics.`mse`", True)
     assert ui.settings(("score", "max"), [])["orderByAsc"] is False
