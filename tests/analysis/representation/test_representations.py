@@ -17,8 +17,8 @@ from infoscope.tracking.scheduling.worker import Assignment, RecordedReport
 from infoscope.tracking.sending.flush import close, header_tags
 from infoscope.tracking.store.store import Store
 
-SIZE, N = 16, 240
-EFFORT = Effort(rows=120, resamples=10, permutations=0)
+SIZE, N = 16, 120
+EFFORT = Effort(rows=80, resamples=10, permutations=0)
 
 
 def factors(seed=0):
@@ -54,16 +54,14 @@ def log(experiment, folder, module, kind, seed, kept):
 
 @pytest.fixture(scope="module")
 def origin(tmp_path_factory):
-    """Two autoencoders of two seeds, a residual network, and a run without a model."""
+    """An autoencoder of two seeds, one of one seed, one of another sweep, and a run without a model."""
     folder = tmp_path_factory.mktemp("representations")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-        for kind, hidden in (("narrow", 8), ("wide", 16)):
-            for seed in (0, 1):
-                g = torch.Generator().manual_seed(seed)
-                log("vae-zoo", folder / "records", VAE((1, SIZE, SIZE), {"real": 3}, (8, 8), hidden, g), kind, seed,
-                    factors())  # fmt: skip
+        for kind, hidden, seed in (("narrow", 8, 0), ("narrow", 8, 1), ("wide", 16, 0)):
+            module = VAE((1, SIZE, SIZE), {"real": 3}, (8, 8), hidden, torch.Generator().manual_seed(seed))
+            log("vae-zoo", folder / "records", module, kind, seed, factors())
         log("vae-zoo", folder / "records", None, "bare", 0, None)
         log("resnet-layers", folder / "records", small(), "first weights", 0, factors(1) | {"name": np.array("other")})
     return folder
@@ -88,12 +86,12 @@ def test_models_of_two_sweeps_are_in_one_table_and_are_not_asked_twice(store, mo
     printed = capsys.readouterr().out
     table = pd.read_csv(store / "runs/tables/representations-laptop-holdings.csv", comment="#")
     assert set(table["model"]) == {"narrow", "wide", "first weights"} and set(table["target"]) == {"upper", "lower"}
-    of_vae = table[table["model"] == "wide"]
+    of_vae = table[table["model"] == "narrow"]
     assert set(of_vae["block"]) == {"z"} and set(of_vae["trainings"]) == {2}
     assert (of_vae["richer_bits"] < np.log2(3)).all() and (of_vae["richer_bits_error"] > 0).all()
     alone = table[(table["model"] == "first weights") & (table["block"] == "z")]
     assert (alone["trainings"] == 1).all() and (alone["richer_bits_error"] > 0).all()
-    assert "paired by seeds" in printed and "halves (240 items)" in printed
+    assert "paired by seeds" in printed and "halves (120 items)" in printed
     found = candidates(runs("vae-zoo", "laptop"))
     written = runs("vae-zoo", "laptop").set_index("run_id")
     assert written.loc[found[1].run_id, "representation/upper/z/richer_bits"] > 0
@@ -106,9 +104,9 @@ def test_a_model_by_its_address_with_items_of_a_file(store, monkeypatch, tmp_pat
     (one, *_) = candidates(runs("resnet-layers", "laptop"))
     np.savez(tmp_path / "mine.npz", **factors(2))
     asked(["--model", f"runs:/{one.run_id}/model", "--data", str(tmp_path / "mine.npz")])
-    assert "mine.npz (240 items)" in capsys.readouterr().out
+    assert "mine.npz (120 items)" in capsys.readouterr().out
     asked(["--model", one.run_id])
-    assert "other (240 items)" in capsys.readouterr().out
+    assert "other (120 items)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
