@@ -47,7 +47,7 @@ def scatter(scores: pd.DataFrame, agreement: pd.DataFrame, path: Path) -> None:
         axis.set_axis_off()
     for axis, pair in zip(axes.flat, pairs):
         own = scores[scores["data"] == pair.data]
-        for _, part, style in lines(own, "kind", "model"):
+        for _, part, style in lines(own, "model", "kind"):
             axis.plot(part[pair.a], part[pair.b], **style | {"linestyle": "none"})
         axis.set_xlabel(pair.a, fontsize=8)
         axis.set_ylabel(pair.b, fontsize=8)

@@ -22,7 +22,7 @@ from infoscope.tracking import arrays, log_results
 from infoscope.tracking.datasets import DataSet
 from sweeps.representation.settings import ITEMS, TARGET
 
-VERSION = 1  # of what is measured and kept; a new one makes every report to be made again
+VERSION = 2  # of what is measured and kept; a new one makes every report to be made again
 PREFIX, RECORD = "representation", "report"
 ALL = "all"  # items of every part of a run
 SHOWN = ("linear", "richer", "neighbours")
@@ -149,9 +149,9 @@ def _packed(found: RepresentationReport, constant: list[str]) -> dict[str, Any]:
 
 
 def _scores_of(partition: Any) -> dict[str, tuple[float, float]]:
-    """The scores of a partition by its first route, and their standard errors."""
-    route = partition.routes[0]
-    return {name: (one.value, one.standard_error) for name, one in partition.shares[route].items()}
+    """The scores of a partition by its first route, and their standard errors; without bounds of its single parts."""
+    shares = partition.shares[partition.routes[0]]
+    return {name: (one.value, one.standard_error) for name, one in shares.items() if "(" not in name}
 
 
 def _unpacked(kept: Mapping[str, Any], candidate: Candidate, experiment: str, items: Items) -> Held:

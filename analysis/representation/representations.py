@@ -51,6 +51,7 @@ EXPERIMENTS = ("vae-zoo", "domain-partition", "dataset-difficulty", "resnet-laye
 EFFORTS = {"smoke": Effort(rows=200, resamples=10, permutations=9)}  # of a profile; of the others, the default
 SHARED = ("unique", "redundant", "synergistic")
 FEWEST = 5  # trained models, of which a rank correlation is told
+SURE = 20  # rank correlations that are printed
 DRAWS = 2000  # of models, for its interval
 NEITHER = "given by hand"
 
@@ -205,6 +206,8 @@ def results(reports: Sequence[Held], notes: Sequence[str] = ()) -> list[Result]:
             interval=[f"{low:+.2f} to {high:+.2f}" for low, high in zip(agree["low"], agree["high"])],
         )
         text = text.drop(columns=["low", "high"]).rename(columns={"rho": "rank correlation", "interval": "95 %"})
+        said += f" Here {min(len(text), SURE)} of {len(text)} pairs; all are in the CSV file."
+        text = text.head(SURE)
         found.append(Result("agreement", agree, text, said, lambda path: drawings.scatter(scores, agree, path)))
     apart = differences(reports)
     if len(apart):

@@ -158,18 +158,25 @@ def test_a_network_of_torchvision_is_its_children():
 
 
 def made_up(kind, seed, usable, score):
-    table = pd.DataFrame([{"block": "z", "target": "a", "role": "target", "n": 10, "richer": usable,
-                           "linear": usable / 2, "ceiling": 1.0, "neighbours": None, "notes": "too few"}])  # fmt: skip
+    figures = {"richer": usable, "linear": usable / 2, "neighbours": None, "ceiling": 1.0}
+    figures |= dict.fromkeys(("unique", "redundant", "synergistic"))
+    figures |= {f"{name}_error": 0.01 for name in figures}
+    about = {"block": "z", "target": "a", "role": "target", "n": 10, "notes": "too few"}
+    table = pd.DataFrame([about | figures])
     scores = pd.DataFrame([{"score": "MIG", "value": score}])
     return Held(Candidate(kind, str(seed), "r", "r"), "vae-zoo", "halves", 10, table, scores, {}, ())
 
 
-def test_scores_that_rank_alike_agree_and_pairs_are_of_seeds():
+def test_scores_that_rank_alike_agree_are_drawn_and_pairs_are_of_seeds(tmp_path):
     values = np.random.default_rng(0).random(12)
     reports = [made_up("one", seed, value, value**3) for seed, value in enumerate(values)]
     table = representations.agreement(representations.scores_of(reports), np.random.default_rng(1))
     row = table[(table["a"] == "usable of targets") & (table["b"] == "MIG")].iloc[0]
     assert row["rho"] == pytest.approx(1) and row["low"] == pytest.approx(1) and row["models"] == 12
+    for one in representations.results(reports):
+        if one.draw:
+            one.draw(tmp_path / f"{one.name}.png")
+    assert {path.stem for path in tmp_path.iterdir()} == {"holdings", "agreement"}
     others = [made_up("two", seed, value + 0.1 * (seed % 2), 0.0) for seed, value in enumerate(values[:6])]
     (apart,) = representations.differences([*reports, *others]).to_dict("records")
     assert apart["bits"] == pytest.approx(0.05 / np.log(2)) and apart["trainings"] == 6 and apart["less"] == "one"
