@@ -53,7 +53,7 @@ def candidates(runs: pd.DataFrame, order: Sequence[str] = ()) -> list[Candidate]
     """The models of these runs, a kind for each model and each other setting in which runs of that model differ; by
     the order of models."""
     cells = [json.loads(tags[CELL]) for tags in runs["tags"]]
-    models = [str(cell.get("model", "model")) for cell in cells]
+    models = [str(cell.get("model", cell.get("family", "model"))) for cell in cells]
     kinds = []
     for cell, model in zip(cells, models):
         alike = [other for other, name in zip(cells, models) if name == model]

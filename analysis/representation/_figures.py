@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import textwrap
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -18,10 +19,11 @@ def heatmap(holdings: pd.DataFrame, path: Path) -> None:
     """Usable information of every block about every target, as a share of the target's entropy; grey: numbers have
     none, or the model was not asked."""
     rows = holdings.assign(
-        line=holdings["model"] + ": " + holdings["block"], aim=holdings["data"] + "\n" + holdings["target"]
+        line=holdings["model"] + ": " + holdings["block"],
+        aim=holdings["data"].map(_in_lines) + "\n" + holdings["target"],
     )
     table = rows.pivot_table("share", "line", "aim", sort=False)
-    figure, axis = plt.subplots(figsize=(1.1 * table.shape[1] + 4, 0.28 * table.shape[0] + 2), layout="constrained")
+    figure, axis = plt.subplots(figsize=(1.3 * table.shape[1] + 4, 0.28 * table.shape[0] + 2), layout="constrained")
     colours = plt.get_cmap("viridis").with_extremes(bad="#dddddd")
     image = axis.imshow(np.ma.masked_invalid(table.to_numpy(float)), cmap=colours, vmin=0, vmax=1, aspect="auto")
     for (row, column), share in np.ndenumerate(table.to_numpy(float)):
@@ -33,6 +35,10 @@ def heatmap(holdings: pd.DataFrame, path: Path) -> None:
     axis.tick_params(length=0)
     figure.colorbar(image, label="share of H(target) that is usable, mean over trainings")
     save(figure, path, 150)
+
+
+def _in_lines(text: str) -> str:
+    return textwrap.fill(text, 15)
 
 
 def scatter(scores: pd.DataFrame, agreement: pd.DataFrame, path: Path) -> None:
@@ -47,8 +53,8 @@ def scatter(scores: pd.DataFrame, agreement: pd.DataFrame, path: Path) -> None:
         axis.set_axis_off()
     for axis, pair in zip(axes.flat, pairs):
         own = scores[scores["data"] == pair.data]
-        for _, part, style in lines(own, "model", "kind"):
-            axis.plot(part[pair.a], part[pair.b], **style | {"linestyle": "none"})
+        for name, part, style in lines(own, "model", "kind"):
+            axis.plot(part[pair.a], part[pair.b], label=name, **style | {"linestyle": "none"})
         axis.set_xlabel(pair.a, fontsize=8)
         axis.set_ylabel(pair.b, fontsize=8)
         axis.set_title(

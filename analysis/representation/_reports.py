@@ -22,7 +22,7 @@ from infoscope.tracking import arrays, log_results
 from infoscope.tracking.datasets import DataSet
 from sweeps.representation.settings import ITEMS, TARGET
 
-VERSION = 2  # of what is measured and kept; a new one makes every report to be made again
+VERSION = 1  # of what is measured and kept; a new one makes every report to be made again
 PREFIX, RECORD = "representation", "report"
 ALL = "all"  # items of every part of a run
 SHOWN = ("linear", "richer", "neighbours")
@@ -123,6 +123,8 @@ def held(
             pass
     codes = codes_of(model, items.x, lambda share: tell(0.1 * share, "codes"))
     varying = {name: block for name, block in codes.means.items() if np.ptp(block, axis=0).any()}
+    if not varying:
+        raise ValueError("every block is constant: it tells nothing.")
     with threadpool_limits(1):  # small products: threads would only wait for one another
         found = report(
             varying, items.targets, items.domain, items.groups, **asdict(effort), generator=np.random.default_rng(0),
@@ -149,9 +151,12 @@ def _packed(found: RepresentationReport, constant: list[str]) -> dict[str, Any]:
 
 
 def _scores_of(partition: Any) -> dict[str, tuple[float, float]]:
-    """The scores of a partition by its first route, and their standard errors; without bounds of its single parts."""
+    """The scores of a partition by its first route, and their standard errors; neither bounds of its single parts nor
+    the same in other units.
+    """
     shares = partition.shares[partition.routes[0]]
-    return {name: (one.value, one.standard_error) for name, one in shares.items() if "(" not in name}
+    kept = [name for name in shares if not name.endswith((")", "_raw", "_bits"))]
+    return {name: (shares[name].value, shares[name].standard_error) for name in kept}
 
 
 def _unpacked(kept: Mapping[str, Any], candidate: Candidate, experiment: str, items: Items) -> Held:

@@ -50,7 +50,7 @@ from infoscope.tracking.store.store import Store
 EXPERIMENTS = ("vae-zoo", "domain-partition", "dataset-difficulty", "resnet-layers")
 EFFORTS = {"smoke": Effort(rows=200, resamples=10, permutations=9)}  # of a profile; of the others, the default
 SHARED = ("unique", "redundant", "synergistic")
-FEWEST = 5  # trained models, of which a rank correlation is told
+FEWEST = 8  # trained models, of which a rank correlation is told
 SURE = 20  # rank correlations that are printed
 DRAWS = 2000  # of models, for its interval
 NEITHER = "given by hand"
