@@ -18,10 +18,9 @@ MOST_PANELS = 6
 def heatmap(holdings: pd.DataFrame, path: Path) -> None:
     """Usable information of every block about every target, as a share of the target's entropy; grey: numbers have
     none, or the model was not asked."""
-    rows = holdings.assign(
-        line=holdings["model"] + ": " + holdings["block"],
-        aim=holdings["data"].map(_in_lines) + "\n" + holdings["target"],
-    )
+    line = holdings["model"] + ": " + holdings["block"]
+    aim = holdings["data"].map(_in_lines) + "\n" + holdings["target"]
+    rows = holdings.assign(line=line, aim=aim)
     table = rows.pivot_table("share", "line", "aim", sort=False)
     figure, axis = plt.subplots(figsize=(1.3 * table.shape[1] + 4, 0.28 * table.shape[0] + 2), layout="constrained")
     colours = plt.get_cmap("viridis").with_extremes(bad="#dddddd")
