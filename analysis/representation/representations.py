@@ -66,7 +66,7 @@ def found_in(experiment: str, profile: str) -> tuple[list[Candidate], list[str]]
     try:
         frame = runs(experiment, profile)
     except LookupError as error:
-        return [], [f"No models of {experiment}: {sentence(error)}"]
+        return [], [f"No models of {experiment}: {sentence(error)}."]
     frame, notes = newest(frame)
     logged = {model.source_run_id for model in search("", Store.open(experiment))}
     return candidates(frame[frame["run_id"].isin(logged)]), notes
