@@ -7,5 +7,7 @@ resampled      items paired by their labels: the benchmark of Gowri et al. 2024,
 exam           the collections of laws that estimators are examined on
 verdict_laws   the laws on which the constants of the verdict on an estimate were chosen
 unseen_laws    laws that chose nothing, and examine it
+late_laws      laws that examined the advice first
+later_laws     laws that were written after them, and examine it
 simulators     data with a known tree or order, for structure learning
 """

@@ -1,5 +1,5 @@
 """Laws that measured the advice first: written after its constants were fixed once. What it missed of waiting times has
-since made it refuse where a fitted mixture alone is like the data; `unseen_laws` measure it now.
+since made it refuse where a fitted mixture alone is like the data; `later_laws` measure it now.
 
 Dependence by shape (waves, lobes, rings, waiting times), by a shared factor or a shared spread, labels of several
 classes, counts, an ordered questionnaire, people asked several times; one law with nothing in it and one with little.
