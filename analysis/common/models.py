@@ -5,6 +5,9 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import re
+import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -154,6 +157,20 @@ def has_posterior(model: torch.nn.Module, x: np.ndarray) -> bool:
 
 def _joined(parts: Sequence[torch.Tensor]) -> np.ndarray:
     return torch.cat([part.cpu() for part in parts]).double().numpy()
+
+
+def arrays_of(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file by name. No pickle. ValueError for a file that cannot be read so."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return dict(file)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, MemoryError) as error:
+        raise ValueError(f"{path} cannot be read as arrays: {error}") from None
+
+
+def in_letters(name: str) -> str:
+    """A name in letters that MLflow takes in that of a metric."""
+    return re.sub(r"[^\w.\-]", "_", name)
 
 
 def evaluation_set(name: str, **known: np.ndarray | None) -> DataSet:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -15,7 +14,7 @@ import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
-from analysis.common.models import Candidate, Codes, codes_of, digest
+from analysis.common.models import Candidate, Codes, codes_of, digest, in_letters
 from analysis.partition._models import Items
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import partition
@@ -198,7 +197,7 @@ def keep(found: Evaluation, items: Items) -> None:
 def metric_name(quantity: str) -> str:
     """The name of a quantity in letters that MLflow takes: I(z_y;Y|D) is I.z_y.Y_given_D."""
     spoken = quantity.replace("|", "_given_").replace(";", ".").replace(",", "+").replace("(", ".").rstrip(")")
-    return re.sub(r"[^\w.\-]", "_", spoken.replace("+", "_and_"))
+    return in_letters(spoken.replace("+", "_and_"))
 
 
 def packed(found: Evaluation) -> dict[str, np.ndarray]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common.models import Candidate, digest, evaluation_set
+from analysis.common.models import Candidate, arrays_of, digest, evaluation_set
 from infoscope.tracking import arrays
 from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.store.store import Store
@@ -78,11 +76,7 @@ def items_of(candidate: Candidate, file: str | None, split: str) -> Items:
 
 def of_file(path: Path) -> Items:
     """Items of an .npz file: x [n, ...], y, d [n] and, where rows depend on one another, groups [n]. No pickle."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            stored = dict(file)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, MemoryError) as error:
-        raise ValueError(f"{path} cannot be read as arrays: {error}") from None
+    stored = arrays_of(path)
     missing = {"x", "y", "d"} - set(stored)
     lengths = {name: len(stored[name]) for name in ("x", "y", "d", "groups") if name in stored and stored[name].ndim}
     if missing or len(set(lengths.values())) != 1:

@@ -15,7 +15,7 @@ import pandas as pd
 import torch
 from threadpoolctl import threadpool_limits
 
-from analysis.common.models import Candidate, codes_of, digest, evaluation_set
+from analysis.common.models import Candidate, arrays_of, codes_of, digest, evaluation_set, in_letters
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.representation import RepresentationReport, report
 from infoscope.tracking import arrays, log_results
@@ -79,19 +79,11 @@ def items_of(candidate: Candidate, file: str | None) -> Items:
     Raises LookupError where there are none, ValueError for a file that does not hold them.
     """
     if file is not None:
-        return _of_arrays(_read(Path(file)), Path(file).name)
+        return _of_arrays(arrays_of(Path(file)), Path(file).name)
     if candidate.run_id is None:
         raise LookupError("a model without a run has no items of its own; give DATA=FILE.npz with x and target:NAME")
     stored = arrays(candidate.run_id, ITEMS)
     return _of_arrays(stored, str(stored.get("name", "items of its run")))
-
-
-def _read(path: Path) -> dict[str, np.ndarray]:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return dict(file)
-    except (OSError, ValueError, EOFError) as error:
-        raise ValueError(f"{path} cannot be read as arrays: {error}") from None
 
 
 def _of_arrays(stored: Mapping[str, np.ndarray], name: str) -> Items:
@@ -180,7 +172,7 @@ def _keep(run_id: str, key: str, found: RepresentationReport, packed: Mapping[st
         for name in SHOWN:
             one = getattr(row, name)
             if np.isfinite(one.value):
-                stem = f"{PREFIX}/{_plain(row.target)}/{_plain(row.block)}/{name}_bits"
+                stem = f"{PREFIX}/{in_letters(row.target)}/{in_letters(row.block)}/{name}_bits"
                 metrics |= {stem: one.value / NATS_PER_BIT}
                 if np.isfinite(one.standard_error):
                     metrics |= {f"{stem}_error": one.standard_error / NATS_PER_BIT}
@@ -189,8 +181,3 @@ def _keep(run_id: str, key: str, found: RepresentationReport, packed: Mapping[st
         paths[0].write_text(str(found), encoding="utf-8")
         np.savez_compressed(paths[1], text=np.array(json.dumps(packed)))
         log_results(run_id, metrics, paths, f"{PREFIX}/{key}", items.data_set.input)
-
-
-def _plain(name: str) -> str:
-    """In letters that MLflow takes in the name of a metric."""
-    return "".join(sign if sign.isalnum() or sign in "_-." else "_" for sign in name)

@@ -184,7 +184,7 @@ def results(reports: Sequence[Held], notes: Sequence[str] = ()) -> list[Result]:
         "training over its items. Usable by a linear family and by a mixture of it with boosted trees, on items that "
         "neither was fitted to: lower bounds. Neighbours: of what is there, with the bias of many columns. Unique, "
         "redundant and synergistic (Williams & Beer 2010): beside all other blocks. Share: of H(target), usable by the "
-        "richer family. A target called domain is leakage.",
+        "richer family, a mean over trainings with the error of those bits. A target called domain is leakage.",
         f"Items: {'; '.join(items)}.",
         *dict.fromkeys(f"Not said: {note}" for one in reports for note in one.notes),
         *dict.fromkeys(

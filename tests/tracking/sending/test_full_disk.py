@@ -4,16 +4,14 @@ the write itself, which takes half of what it is given and then refuses.
 
 import builtins
 import errno
-import platform
 
 import pytest
 
 from infoscope.tracking import record as record_module
 from infoscope.tracking import runs
 from infoscope.tracking.record import Record, RecordUnwritable, records
-from infoscope.tracking.scheduling.worker import Assignment, work
+from infoscope.tracking.scheduling.worker import work
 from infoscope.tracking.sending.flush import close_all, header_tags, send
-from infoscope.tracking.store.store import Store
 
 CELL, STEPS = {"seed": 0}, 10
 SENTENCE = r"the record of cell one cannot be written in .*records \(No space left on device\); make room there"
@@ -68,17 +66,6 @@ def test_a_line_goes_in_whole_or_not_at_all(tmp_path, monkeypatch):
     assert [entry["step"] for entry, _ in record.entries() if "metrics" in entry] == [0, 1]
 
 
-@pytest.fixture
-def assignment(tmp_path, monkeypatch, empty_store):
-    empty_store(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    monkeypatch.setattr("infoscope.tracking.scheduling.worker.CHECKPOINT_SECONDS", 0.0)
-    (tmp_path / "records").mkdir()
-    store = Store.open("full", create=True)
-    return Assignment({"one": CELL}, {}, {"one": {}}, store, tmp_path / "records", "cpu", platform.node(), 1.0)
-
-
 begun = []
 
 
@@ -113,7 +100,7 @@ def test_a_cell_fails_with_a_sentence_and_is_completed_later(assignment, monkeyp
     work(trial, assignment, ends.append)
     assert ends[-1]["errors"] == {} and begun[-1] == goes_on_from
     end_of_invocation(assignment)
-    (row,) = runs("full").to_dict("records")
+    (row,) = runs("pack").to_dict("records")
     history = assignment.store.client.get_metric_history(row["run_id"], "level")
     assert [(point.step, point.value) for point in history] == [(step, step / 2) for step in range(STEPS)]
     assert not list(assignment.records.iterdir())
@@ -149,7 +136,7 @@ def test_a_checkpoint_that_does_not_fit_leaves_the_last_one(assignment, monkeypa
     work(trial, assignment, lambda told: None)
     assert begun[-1] == 4
     end_of_invocation(assignment)
-    history = assignment.store.client.get_metric_history(runs("full")["run_id"].iloc[0], "level")
+    history = assignment.store.client.get_metric_history(runs("pack")["run_id"].iloc[0], "level")
     assert [point.step for point in history] == list(range(STEPS))
 
 
@@ -169,7 +156,7 @@ def test_what_was_sent_and_could_not_be_noted_is_not_there_twice(assignment, mon
         record.metrics({"level": 2.0}, 1)
         record.end("complete")
         end_of_invocation(assignment)  # needs no note: the record is removed, which makes room
-    (row,) = runs("full").to_dict("records")
+    (row,) = runs("pack").to_dict("records")
     history = assignment.store.client.get_metric_history(row["run_id"], "level")
     assert row["status"] == "FINISHED" and [(point.step, point.value) for point in history] == [(0, 1.0), (1, 2.0)]
 

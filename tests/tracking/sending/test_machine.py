@@ -1,29 +1,17 @@
 """Samples of the machine: at the run, dated as they were taken, and in nobody's way."""
 
-import platform
 import time
 
 import pytest
 
 from infoscope.tracking import runs
 from infoscope.tracking.record import SYSTEM, Record, records
-from infoscope.tracking.scheduling.worker import Assignment, RecordedReport, _flusher, work
+from infoscope.tracking.scheduling.worker import RecordedReport, _flusher, work
 from infoscope.tracking.sending.flush import close_all, send
 from infoscope.tracking.sending.machine import Machine
-from infoscope.tracking.store.store import KEY, Store
+from infoscope.tracking.store.store import KEY
 
 CELL = {"seed": 0}
-
-
-@pytest.fixture
-def assignment(tmp_path, monkeypatch, empty_store):
-    empty_store(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    monkeypatch.setattr("infoscope.tracking.scheduling.worker.CHECKPOINT_SECONDS", 0.0)
-    (tmp_path / "records").mkdir()
-    store = Store.open("machine", create=True)
-    return Assignment({"one": CELL}, {}, {"one": {}}, store, tmp_path / "records", "cpu", platform.node(), 1.0)
 
 
 def sampled(report):
@@ -53,7 +41,7 @@ def test_samples_are_dated_as_taken_and_are_no_figures_of_the_cell(assignment):
     assert not close_all(records(assignment.records), assignment.store, "KILLED")  # sent twice
     (point,) = assignment.store.client.get_metric_history(run_id, f"{SYSTEM}worker_memory_usage_megabytes")
     assert began - 1 <= point.timestamp <= 1000 * time.time()
-    assert not [name for name in runs("machine") if name.startswith(SYSTEM)]
+    assert not [name for name in runs("pack") if name.startswith(SYSTEM)]
 
 
 def test_those_of_a_dead_attempt_stay_and_make_no_new_run(assignment):

@@ -17,7 +17,8 @@ from infoscope.tracking import notes
 from infoscope.tracking.checks import plain_name, storable_text
 from infoscope.tracking.models import downloaded, model_files, model_name, newest, tracking_at
 from infoscope.tracking.store.client import connect
-from infoscope.tracking.store.store import tracking_uri, values
+from infoscope.tracking.store.store import NO_FIGURES, tracking_uri, values
+from infoscope.tracking.tags import DATA
 
 _NORMAL = 1.959964  # of a 95 % interval, in standard errors
 _ERROR = "_error"
@@ -76,7 +77,7 @@ def card(experiment: str, model: str, run: Run, description: Mapping[str, Any]) 
     lines += [
         f"- {notes.plain(one.dataset.name)} ({', '.join(tag.value for tag in one.tags)}), digest {one.dataset.digest}"
         for one in known
-    ] or [notes.plain(run.data.tags.get("infoscope.data", "not recorded"))]
+    ] or [notes.plain(run.data.tags.get(DATA, "not recorded"))]
     lines += [
         "",
         "**Loading it** runs the constructor of that class, of the installed infoscope, and reads numbers from a "
@@ -93,7 +94,7 @@ def figures(metrics: Mapping[str, float]) -> list[str]:
     """A table of what was measured, lines of Markdown: curves and the machine left out."""
     rows = ["| | value | 95 % interval |", "|---|---:|---:|"]
     for name, value in sorted(metrics.items()):
-        if name.endswith(_ERROR) or name.startswith(("Curves/", "system/", "progress/")):
+        if name.endswith(_ERROR) or name.startswith(NO_FIGURES):
             continue
         error = metrics.get(name + _ERROR, math.nan)
         spread = f"{notes.number(value - _NORMAL * error)} to {notes.number(value + _NORMAL * error)}"

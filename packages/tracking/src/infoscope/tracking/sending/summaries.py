@@ -19,13 +19,12 @@ from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME, MLFLOW_RUN_NOTE
 
 from infoscope.tracking import notes
 from infoscope.tracking.checks import NAME_LENGTH, PARAM_LENGTH, clipped
-from infoscope.tracking.record import COMPLETE, SYSTEM, milliseconds
+from infoscope.tracking.record import COMPLETE, milliseconds
 from infoscope.tracking.sending.identity import own_tags
-from infoscope.tracking.store.store import CURVES, OUTCOME, PROFILE, VERSION, Store, labels, values
+from infoscope.tracking.store.store import NO_FIGURES, OUTCOME, PROFILE, VERSION, Store, labels, values
 from infoscope.tracking.sweep import Cell, Sweep, canonical, names, text
 from infoscope.tracking.tags import SUMMARY, SUMMARY_OF
 
-_APART = (CURVES, SYSTEM, "progress/")  # metrics of which a mean over runs says nothing
 MEAN, ERROR, COUNT = "mean/{}", "standard_error/{}", "runs"
 
 
@@ -73,7 +72,7 @@ def _state(runs: Sequence[Run]) -> str:
 
 def _single(run: Run) -> dict[str, float]:
     """Its figures; the errors within a run say nothing of that over runs."""
-    found = {name: value for name, value in run.data.metrics.items() if not name.startswith(_APART)}
+    found = {name: value for name, value in run.data.metrics.items() if not name.startswith(NO_FIGURES)}
     return {name: value for name, value in found.items() if name.removesuffix("_error") not in found.keys() - {name}}
 
 

@@ -52,6 +52,7 @@ from infoscope.tracking.tags import (  # noqa: F401  # looked for here
 log = logging.getLogger(__name__)
 
 CURVES = "Curves/"  # before the name of what `report.curve` was told: the UI shows a section of this name first
+NO_FIGURES = (CURVES, SYSTEM, "progress/")  # before the names of metrics that say nothing of the cell as a whole
 
 # the UI's page for trained models, not for language-model applications
 _EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
