@@ -35,6 +35,7 @@ CLASSIFIERS = [
     Kernel(),
     Network((10,), "softplus", epochs=30),
     GradientBoosting(rounds=5),
+    GradientBoosting(rounds=5, components=2),
     Sklearn(GaussianNB()),
 ]
 REGRESSIONS = [
@@ -404,3 +405,24 @@ def test_texts_are_a_family_whose_words_are_those_of_the_training_texts():
 def test_impossible_settings_are_refused(make):
     with pytest.raises(ValueError, match=r"must be|must have|must give"):
         make()
+
+
+@pytest.mark.parametrize("classes", [2, None])
+def test_trees_of_components_see_the_leading_ones_alone(classes):
+    """The first three columns are far wider than the rest, so they are the components, but for turns; the target is in
+    one of the others. What is no wider than the components is taken as it is."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 8)) * ([100.0] * 3 + [0.1] * 5)
+    y = (x[:, 5] > 0).astype(np.int64) if classes else x[:, 5:6]
+    trees = [GradientBoosting(rounds=10, components=most) for most in (3, 8)]
+    few, every = (
+        float(np.mean(family.fit(x[:300], y[:300], classes, None, rng).log_density(x[300:], y[300:])))
+        for family in trees
+    )
+    assert every > few + 0.3
+    wide = few + 0.3 < float(np.mean(
+        trees[0].fit(x[:300, [0, 1, 5]], y[:300], classes, None, rng).log_density(x[300:, [0, 1, 5]], y[300:])
+    ))  # fmt: skip
+    assert wide
+    with pytest.raises(ValueError, match="components must be None or at least 1, got 0"):
+        GradientBoosting(components=0)

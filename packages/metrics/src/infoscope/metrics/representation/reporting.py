@@ -40,7 +40,7 @@ from infoscope.metrics.v_information.predictions import Predictions, as_groups, 
 
 WHOLE = "representation"  # the block of an array without names
 ALL = "all blocks"
-RICHER = GradientBoosting(rounds=20, leaves=7, learning_rate=0.2)
+RICHER = GradientBoosting(rounds=20, leaves=7, learning_rate=0.2, components=32)
 _LINEAR: Mapping[str, Family] = {CLASSES: Logistic(), NUMBERS: Gaussian()}
 _PARTS = 10  # of equally many rows, that numbers are cut into where a decomposition asks for values
 _FEW = 2000  # rows that neighbours, tests and scores are asked of
