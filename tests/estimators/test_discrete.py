@@ -31,6 +31,14 @@ def test_entropies_of_plenty_of_rows(estimate):
         estimate([0.5, 1])
 
 
+@pytest.mark.parametrize("estimate", [discrete.shrinkage, discrete.nsb])
+def test_fractions_of_rows_lie_between_whole_ones(estimate):
+    values = [float(getattr(found, "mean", found)) for found in (estimate([80, 8 + part]) for part in (0, 0.5, 1))]
+    assert values == sorted(values) and values[0] < values[1] < values[2]
+    with pytest.raises(ValueError, match="counts must be finite and at least 0"):
+        estimate([0.5, -1])
+
+
 def test_entropies_by_hand():
     counts = [2, 1, 1]
     plain = 0.5 * LN2 + 2 * 0.25 * np.log(4)

@@ -186,8 +186,8 @@ def test_copies_in_groups_are_no_rows(method):
     groups = np.repeat(np.arange(200), 5)
     five = estimate(*(Discrete(np.repeat(side.values, 5)) for side in (x, y)), method, groups=groups)
     assert five.units == 200 and five.standard_error == pytest.approx(once.standard_error, rel=0.2)
-    if method == "miller-madow":
-        assert five.value == pytest.approx(once.value, abs=1e-6)
+    if method in ("miller-madow", "chao-shen", "shrinkage", "nsb"):  # corrected as of 200 rows
+        assert five.value == pytest.approx(once.value, abs=1e-3 if method == "chao-shen" else 1e-6)
     if method != "grassberger":
         assert any("200 independent rows" in note for note in five.notes)
 

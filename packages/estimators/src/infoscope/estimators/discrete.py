@@ -10,7 +10,8 @@
                   (Hausser & Strimmer 2009)
     nsb           the posterior mean under a prior that is nearly even in the entropy (Nemenman, Shafee & Bialek 2002)
 
-All in nats, of counts [m]; the last two are told how many categories are possible, else those that occur are. With a
+All in nats, of counts [m]; the last two are told how many categories are possible, else those that occur are, and take
+fractions of rows, where rows are worth less than independent ones. With a
 handful of rows in each, joint entropies are too low and information is too high: `expected_information` is what
 independent variables with the same counts would give.
 """
@@ -34,7 +35,7 @@ _NEGLIGIBLE = 35.0  # e^-35 of the largest density adds nothing in double precis
 
 
 def plug_in(counts: ArrayLike) -> float:
-    shares = _shares_of(counts)
+    shares = _shares_of(checked(counts))
     return float(-(shares * np.log(shares)).sum())
 
 
@@ -62,7 +63,7 @@ def chao_shen(counts: ArrayLike) -> float:
 
 def shrinkage(counts: ArrayLike, categories: int | None = None, weight: float | None = None) -> float:
     """Of frequencies drawn by `weight`; None: by their own `shrinkage_weight`."""
-    counts = checked(counts)
+    counts = checked(counts, whole=False)
     categories = _possible(counts, categories)
     weight = shrinkage_weight(counts, categories) if weight is None else weight
     shares = (1 - weight) * counts / counts.sum() + weight / categories
@@ -72,7 +73,7 @@ def shrinkage(counts: ArrayLike, categories: int | None = None, weight: float | 
 
 def shrinkage_weight(counts: ArrayLike, categories: int | None = None) -> float:
     """How far frequencies are drawn towards equal ones, 0 to 1; 1 for a single row and for counts that are equal."""
-    counts = checked(counts)
+    counts = checked(counts, whole=False)
     n, shares, categories = counts.sum(), _shares_of(counts), _possible(counts, categories)
     away = ((shares - 1 / categories) ** 2).sum() + (categories - len(counts)) / categories**2
     noise = 1 - (shares**2).sum()
@@ -96,7 +97,7 @@ def nsb(counts: ArrayLike, categories: int | None = None) -> Posterior:
     Shares have a symmetric Dirichlet prior, whose pseudocount b is weighted by d E[H] / db, so that the entropy
     expected beforehand is even from 0 to ln categories. Integrated on a grid of ln b that covers the posterior.
     """
-    counts = checked(counts)
+    counts = checked(counts, whole=False)
     categories = _possible(counts, categories)
     if categories == 1:
         return Posterior(0.0, 0.0, np.zeros(1))
@@ -222,13 +223,20 @@ def _of_counts(first: NDArray, second: NDArray) -> float:
 
 
 def _shares_of(counts: ArrayLike) -> NDArray[np.float64]:
-    counts = checked(counts)
+    counts = checked(counts, whole=False)
     return counts / counts.sum()
 
 
-def checked(counts: ArrayLike) -> NDArray[np.float64]:
+def checked(counts: ArrayLike, whole: bool = True) -> NDArray[np.float64]:
     """float64 [m], zeros left out. ValueError: not one axis, nothing counted, or what is no count."""
     counts = np.asarray(counts, dtype=np.float64)
-    if counts.ndim != 1 or not (counts >= 0).all() or np.mod(counts, 1).any() or not counts.sum() > 0:
-        raise ValueError(f"counts must be whole numbers [m] that are not all 0, got {counts.tolist()!r:.80}.")
+    if (
+        counts.ndim != 1
+        or not (counts >= 0).all()
+        or whole
+        and np.mod(counts, 1).any()
+        or not 0 < counts.sum() < np.inf
+    ):
+        kind = "whole numbers" if whole else "finite and at least 0"
+        raise ValueError(f"counts must be {kind} [m] that are not all 0, got {counts.tolist()!r:.80}.")
     return counts[counts > 0]

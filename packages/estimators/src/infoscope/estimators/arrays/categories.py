@@ -58,6 +58,10 @@ class Table:
         x, y, cells = self.counts
         return cells[self.cells] * self.n / (x[self.x] * y[self.y])
 
+    def worth(self, rows: float) -> tuple[Values, Values, Values]:
+        """The same counts of so many rows as theirs amount to."""
+        return tuple(counts * (rows / self.n) for counts in self.counts)
+
     def rows_of(self, x: Values, y: Values, cells: Values) -> Values:
         """H(x) + H(y) - H(x, y), row by row [n], of what there is for every category."""
         return x[self.x] + y[self.y] - cells[self.cells]
@@ -106,7 +110,7 @@ class _OfCounts(Described):
         """Of a table whose rows amount to so many independent ones."""
         raise NotImplementedError
 
-    def said(self, table: Table) -> str:
+    def said(self, table: Table, rows: float) -> str:
         """Settings, in words."""
         return ""
 
@@ -118,7 +122,7 @@ class _OfCounts(Described):
         found = self.measure(table, rows)
         influence = mean_influence(found.influence, pairs.groups)
         notes, bias = self._by_chance(table, generator)
-        more, apart = self._beside(table, found.value)
+        more, apart = self._beside(table, rows, found.value)
         notes += more
         if table.n > _HANG_TOGETHER * rows:
             notes += (f"Rows of a group hang together: they scatter the cells like {rows:,.0f} independent rows.",)
@@ -130,7 +134,7 @@ class _OfCounts(Described):
             n=table.n,
             method=self.words,
             notes=notes,
-            settings=self.said(table),
+            settings=self.said(table, rows),
             units=len(influence),
             degrees=len(influence) - 1 if len(influence) > 1 else nan,
             local=found.local,
@@ -152,15 +156,15 @@ class _OfCounts(Described):
             f"{self.instead}.",
         ), bias
 
-    def _beside(self, table: Table, value: float) -> tuple[tuple[str, ...], float]:
+    def _beside(self, table: Table, rows: float, value: float) -> tuple[tuple[str, ...], float]:
         """How far another method is, that also allows for unseen cells, where many rows are alone: a note and the nats.
 
         Where x and y depend on one another such methods err otherwise than by chance.
         """
-        alone = float(np.mean(table.counts[2][table.cells] == 1))
+        alone = float(np.mean(np.rint(table.worth(rows)[2])[table.cells] <= 1))
         if not self.other or alone <= knn.ALONE_SHARE:
             return (), 0.0
-        other = next(one for one in METHODS if one.name == self.other).measure(table, table.n).value
+        other = next(one for one in METHODS if one.name == self.other).measure(table, rows).value
         return (
             f"{100 * alone:.0f} % of the rows are alone in their cell, so about as much of the probability was never "
             f'seen: method="{self.other}" gives {other:.3f} nats (the difference is counted in the standard error).',
@@ -223,8 +227,9 @@ class ChaoShen(_OfCounts):
     other: ClassVar[str] = "nsb"
 
     def measure(self, table: Table, rows: float) -> Measured:
-        x, y, cells = (discrete.chao_shen(counts) for counts in table.counts)
-        return Measured(x + y - cells, table.rows_of(*(_left_out(counts) for counts in table.counts)))
+        whole = [np.maximum(1.0, np.rint(counts)) for counts in table.worth(rows)]
+        x, y, cells = map(discrete.chao_shen, whole)
+        return Measured(x + y - cells, table.rows_of(*map(_left_out, whole)))
 
 
 @dataclass(frozen=True)
@@ -246,13 +251,13 @@ class Shrinkage(_OfCounts):
     def __post_init__(self) -> None:
         _check_categories(self.categories)
 
-    def said(self, table: Table) -> str:
-        weight = discrete.shrinkage_weight(table.counts[2], int(np.prod(_possible(table, self.categories))))
+    def said(self, table: Table, rows: float) -> str:
+        weight = discrete.shrinkage_weight(table.worth(rows)[2], int(np.prod(_possible(table, self.categories))))
         return f"{weight:.2f} of the way to equal cells"
 
     def measure(self, table: Table, rows: float) -> Measured:
         of_x, of_y = _possible(table, self.categories)
-        weight = discrete.shrinkage_weight(table.counts[2], of_x * of_y)
+        weight = discrete.shrinkage_weight(table.worth(rows)[2], of_x * of_y)
         possible = list(zip(table.counts, (of_x, of_y, of_x * of_y)))
         x, y, cells = (discrete.shrinkage(counts, count, weight) for counts, count in possible)
         shares = ((1 - weight) * counts / table.n + weight / count for counts, count in possible)
@@ -279,15 +284,15 @@ class Nsb(_OfCounts):
     def __post_init__(self) -> None:
         _check_categories(self.categories)
 
-    def said(self, table: Table) -> str:
+    def said(self, table: Table, rows: float) -> str:
         of_x, of_y = _possible(table, self.categories)
         return f"K = {of_x:,} x {of_y:,} possible cells"
 
     def measure(self, table: Table, rows: float) -> Measured:
         of_x, of_y = _possible(table, self.categories)
-        found = [discrete.nsb(*each) for each in zip(table.counts, (of_x, of_y, of_x * of_y))]
+        found = [discrete.nsb(*each) for each in zip(table.worth(rows), (of_x, of_y, of_x * of_y))]
         x, y, cells = (one.mean for one in found)
-        return Measured(x + y - cells, table.n * table.rows_of(*(one.slopes for one in found)))
+        return Measured(x + y - cells, rows * table.rows_of(*(one.slopes for one in found)))
 
 
 def _left_out(counts: Values) -> Values:
