@@ -1,5 +1,7 @@
 """The report of a representation against closed forms, and what it says where nothing can be said."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -111,6 +113,19 @@ def test_numbers_have_their_closed_forms_too():
         assert all(near(row.sharing[name], share) for name, share in shares(a, b, truth.joint[0]).items())
         assert row.ceiling is None and row.cells()["at most"] == "none: numbers"
     assert any("every score is defined on classes only" in note for note in found.notes)
+
+
+def test_an_unreliable_neighbour_estimate_has_no_interval_and_bounds_nothing():
+    """Two numbers that are almost the same, of which 300 pairs are too few for neighbours."""
+    rng = np.random.default_rng(12)
+    x = rng.normal(size=(300, 1))
+    found = report(x, {"y": x[:, 0] + 1e-3 * rng.normal(size=300)}, hardest=0, **QUICK)
+    row, truth = found.row("representation", "y"), math.log1p(1e6) / 2
+    assert row.verdict == "unreliable" and row.neighbours.value < truth - 1
+    assert math.isnan(row.neighbours.low) and row.between == (row.richer.low, math.inf) and row.richer.low < truth
+    cells = row.cells()
+    assert cells["information"] == f"{row.richer.bits.low:.3f} or more" and cells["neighbours"].endswith("unreliable")
+    assert "nan" not in str(found) and "[" not in cells["neighbours"]
 
 
 @pytest.mark.slow  # half an hour

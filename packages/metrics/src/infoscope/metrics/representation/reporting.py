@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -287,6 +288,8 @@ class _Measure:
         if isinstance(neighbours, uncertainty.Uncertain):
             verdict, finding = neighbours.verdict, how_they_lie(neighbours, richer, ceiling)
             meaning = what_that_means(finding, neighbours, richer, ceiling)
+            if verdict == uncertainty.UNRELIABLE:  # its interval holds the draw of rows, which is not what is wrong
+                neighbours = replace(neighbours, interval=(math.nan, math.nan))
         block = next(iter(names)) if len(names) == 1 else ALL
         columns = sum(self.blocks[name].shape[1] for name in names)
         return Row(

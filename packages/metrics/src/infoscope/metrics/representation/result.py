@@ -20,7 +20,7 @@ _LIMITS = (
     "Usable information is what these families can read, from rows they were not fitted to: a lower bound on what is "
     "there. Bounds and shares of blocks are of usable information, and so hold for these families.",
     "An interval of usable information reaches to where twice the training rows would lead; those of neighbours hold "
-    "the draw of rows alone, and the word beside them says whether a bias is to be expected.",
+    "the draw of rows, and the word beside them says whether a bias is to be expected: unreliable ones have none.",
     "Unique, redundant and synergistic: between the bounds for every decomposition; the concrete value is that of "
     "Williams & Beer 2010, who call redundant what the sources tell to the same extent, be it the same or not.",
     "Not shown: anything about other trainings of the same model. Errors are over rows (or groups of them).",
@@ -33,7 +33,7 @@ class Row:
 
     role        target, or domain: what it tells there is leakage
     classes     values that the target takes; None of numbers
-    neighbours  the nearest-neighbour estimate; verdict on its bias, and the reasons
+    neighbours  the nearest-neighbour estimate, without interval where it is unreliable; verdict on its bias
     linear      usable by a linear family; richer: by a mixture of it with another
     ceiling     H(target) of frequencies; None of numbers, which have none
     finding     how neighbours and the richer family lie to one another (`Bracket`), and what that means
@@ -58,12 +58,13 @@ class Row:
     @property
     def between(self) -> tuple[float, float]:
         """Nats between which the information is, from both sides: the ends of the intervals of the richer family and
-        of neighbours that are the furthest apart, at most the ceiling.
+        of neighbours that are the furthest apart, at most the ceiling. Where neighbours have no interval nothing but
+        the ceiling is above; inf where there is none.
         """
-        ends = [
-            end for one in (self.richer, self.neighbours) if math.isfinite(one.value) for end in (one.low, one.high)
-        ]
         most = math.inf if self.ceiling is None else self.ceiling.high
+        if math.isnan(self.neighbours.low):
+            return self.richer.low, most
+        ends = [end for one in (self.richer, self.neighbours) for end in (one.low, one.high)]
         return min(ends), min(max(ends), most)
 
     @property
@@ -94,7 +95,7 @@ class Row:
         ceiling = "none: numbers" if self.ceiling is None else in_bits(self.ceiling, interval=False)
         found = {"block": self.block, "target": self.target + (" (domain)" if self.role == DOMAIN else "")}
         low, high = (end / NATS_PER_BIT for end in self.between)
-        found["information"] = f"{low:z.3f} to {high:z.3f}"
+        found["information"] = f"{low:z.3f} to {high:z.3f}" if math.isfinite(high) else f"{low:z.3f} or more"
         found |= {name: in_bits(getattr(self, name)) for name in MEASURES}
         found["neighbours"] += f" {self.verdict}" if self.verdict else ""
         found |= {"at most": ceiling, "finding": self.finding}
@@ -121,7 +122,7 @@ def in_bits(one: Estimate, interval: bool = True) -> str:
     if math.isnan(one.value):
         return f"not said: {' '.join(one.notes)}"
     bits = one.bits
-    if not interval:
+    if not interval or math.isnan(bits.low):
         return f"{bits:.3f}"
     return f"{bits:z.3f} [{bits.low:z.3f}, {bits.high:z.3f}]"
 
