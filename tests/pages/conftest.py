@@ -134,14 +134,15 @@ def environment():
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory, environment):
-    """The folder of a finished sweep, estimators on Gaussian pairs, with its report attached. Made without Ray, of
-    which a page shows nothing.
+    """The folder of a finished sweep, estimators on Gaussian pairs, with its tables and its report attached. Made
+    without Ray, of which a page shows nothing.
     """
     folder = tmp_path_factory.mktemp("finished")
     path = os.pathsep.join([str(REPOSITORY / "tests" / "tracking"), environment["PYTHONPATH"]])
     inline = environment | {"PYTHONPATH": path, "INLINE": "sweeps.mi_benchmark.estimator_choice"}
     for words, variables in (
         (["inline_sweep", "--profile", "smoke", "--set", "domains=gaussian bounds=infonce,js"], inline),
+        (["analysis.mi_benchmark.estimator_choice", "--profile", "smoke"], environment),
         (["analysis.report", "--profile", "smoke"], environment),
     ):
         command = [sys.executable, "-m", *words]

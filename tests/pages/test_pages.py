@@ -52,6 +52,19 @@ def test_runs_are_compared(browser, ui, recorded):
     browser.until_shown("mse_bits2", "at 2 bits/mse_bits2", *(tags["mlflow.runName"] for tags in cells["tags"]))
 
 
+def test_a_sweep_opens_on_its_result_with_its_picture(browser, ui, recorded):
+    """Table, decoded picture, and no tag that only programs read; a cell's page says the same of its tags."""
+    parent, cells = recorded
+    address = f"{ui}/#/experiments/{parent.info.experiment_id}/runs"
+    for run_id in (parent.info.run_id, cells["run_id"].iloc[0]):
+        browser.open(f"{address}/{run_id}?workflowType=machine_learning")
+        browser.until_shown("infoscope.profile", "Description")
+        shown = browser.text()
+        assert not [name for name in ("identity", "alive", "claim", "attempt", "cell:") if f"infoscope.{name}" in shown]
+        if run_id == parent.info.run_id:
+            browser.until("[...document.images].some(i => i.src.includes('get-artifact') && i.naturalWidth > 100)")
+
+
 def test_the_report_is_an_artifact_of_the_sweep(browser, ui, recorded):
     parent, _ = recorded
     page = f"{ui}/#/experiments/{parent.info.experiment_id}/runs/{parent.info.run_id}/artifacts/analysis"

@@ -1,6 +1,10 @@
 """What runs say of themselves in MLflow, whatever their names and settings hold."""
 
+import json
+import math
 import re
+from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 
@@ -44,9 +48,43 @@ def test_a_note_is_never_longer_than_mlflow_takes(count):
 def test_the_tables_of_a_second_analysis_replace_the_first():
     first = notes.with_tables("About.", [("mse", ["x"], [["1"]], "Of a."), ("other", ["y"], [["2"]], "")])
     second = notes.with_tables(first, [("mse", ["x"], [["3"]], "Of b.")])
-    assert second.count("### Tables") == 1 and second.startswith("About.")
+    assert second.count("### About") == 1 and second.endswith("About.") and second.startswith("**mse**")
     assert "| 3 |" in second and "| 1 |" not in second and "Of b." in second and "other" not in second
+    before = "About.\n\n### Tables\n\n**mse**\n\n| x |\n| --- |\n| 1 |\n\nOf a.\n"  # as it was written once
+    assert notes.with_tables(before, [("mse", ["x"], [["3"]], "Of b.")]) == second
     assert notes.with_tables(second, [("mse", ["x"], [["3"]], "Of b.")]) == second
+
+
+def test_pictures_stand_below_the_first_table_by_addresses_within_the_ui():
+    shown = notes.pictures("r1", "analysis", [Path("a/mse one.png"), Path("a/mse.pdf"), Path("a/mse.csv")])
+    assert shown == {"mse one": "get-artifact?path=analysis%2Fmse%20one.png&run_uuid=r1"}
+    note = notes.with_tables("About.", [(name, ["x"], [["1"]], "") for name in ("first", "second")], shown)
+    places = [note.index(part) for part in ("first", f"![mse one]({shown['mse one']})", "second", "About.")]
+    assert places == sorted(places)
+    many = notes.with_tables("q" * 9000, [("t", ["a"], [["v"]] * 900, "c")], {f"p{n}": "a" * 150 for n in range(9)})
+    assert len(many) <= TAG_LENGTH and "![p0]" in many
+
+
+@pytest.mark.parametrize("count", [1, 2, 24, 25, 49, 1000])
+def test_the_course_of_a_curve_rises_with_it(count):
+    course = notes.Course()
+    for step in range(count):
+        course.add(10 * step, float(step))
+    first, bars, last, *steps = str(course).split()
+    assert (first, last) == ("0", f"{count - 1}") and " ".join(steps) == f"(steps 0 to {10 * (count - 1):,})"
+    assert list(bars) == sorted(bars) and len(bars) <= 24 and len(course.values) <= 48
+    assert count == 1 or (bars[0], bars[-1]) == ("▁", "█")
+    again = notes.Course(**json.loads(json.dumps(asdict(course))))
+    course.add(10 * count, math.nan)
+    again.add(10 * count, math.nan)
+    assert str(course) == str(again) and "· not finite" in str(course)
+
+
+def test_a_description_begins_with_what_went_wrong_and_the_curves():
+    course = notes.Course()
+    course.add(0, 1.0)
+    note = notes.with_results("It.", {}, {}, "no", {"loss*": course})
+    assert note.splitlines()[0] == "**Failed**: `no`" and note.splitlines()[2].startswith("**Curves**: loss\\* 1 ▁ 1")
 
 
 def test_names_and_settings_are_no_markup():

@@ -18,7 +18,7 @@ from infoscope.tracking import arrays, load_model, runs
 from infoscope.tracking.models import ready_models, write_model
 from infoscope.tracking.scheduling.worker import Assignment, RecordedReport
 from infoscope.tracking.sending.flush import close, header_tags
-from infoscope.tracking.store.store import Store
+from infoscope.tracking.store.store import CELL, Store
 
 SHAPE, CLASSES, DOMAINS = (6,), 3, 2
 QUICK = ["--resamples", "10", "--permutations", "0", "--draws", "50", "--folds", "3"]
@@ -245,7 +245,7 @@ def test_what_cannot_be_done_is_said_in_a_line(store, capsys, words, told):
 
 def test_kinds_are_told_apart_by_the_settings_in_which_they_differ():
     def run(number, **cell):
-        return {"run_id": str(number), "tags": {"infoscope.cell": json.dumps(cell)}}
+        return {"run_id": str(number), "tags": {CELL: json.dumps(cell)}}
 
     frame = pd.DataFrame([
         run(0, model="erm", seed=0, width=8), run(1, model="nvae", seed=0, width=8, beta=1.0),

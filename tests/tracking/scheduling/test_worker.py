@@ -278,7 +278,9 @@ def test_a_run_has_its_curve_first_no_constant_among_its_metrics_and_says_what_i
     assert (row["loss"], row["at 2 bits/floor"], row["at 2 bits/batches"], row["items"]) == (0.5, 0.25, 9, 800)
     assert told[-1]["final"]["one"] == {"loss": 0.5, "at 2 bits/mse": 0.5}
     note = raw.tags["mlflow.note.content"]
-    assert note.startswith("Cell one.") and "| mse | 0.5 |" in note and "| items |" in note and "loss" not in note
+    begin, rest = note.split("Cell one.")
+    assert begin == "**Curves**: loss 1 █▁ 0.5 (steps 1 to 2)\n\n"
+    assert "| mse | 0.5 |" in rest and "| items |" in rest and "loss" not in rest
     assert "**Failed**: `RuntimeError: no`" in frame.loc["two", "tags"]["mlflow.note.content"]
 
 

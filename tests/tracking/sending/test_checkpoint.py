@@ -18,6 +18,7 @@ from infoscope.tracking.sending.checkpoint import TAG, Checkpoint
 from infoscope.tracking.sending.flush import Flusher, close_all
 from infoscope.tracking.store.store import Store
 
+NOTE = "mlflow.note.content"
 CELLS = {"one": {"seed": 0}, "two": {"seed": 1}}
 STEPS = 12
 
@@ -35,7 +36,7 @@ def assignment(tmp_path, monkeypatch, server, request):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
     (tmp_path / "machine").mkdir()
-    tags = {key: {"infoscope.profile": "smoke", "mlflow.runName": key} for key in CELLS}
+    tags = {key: {"infoscope.profile": "smoke", "mlflow.runName": key, NOTE: "A cell."} for key in CELLS}
     store = Store.open(request.node.name, create=True)
     return Assignment(CELLS, {}, tags, store, tmp_path / "machine", "cpu", "the driver's", 1.0)
 
@@ -69,6 +70,7 @@ def trial(lost_at=None, begun=None):
             level = level + 0.5
             for cell in pack.cells:
                 report.metrics(cell, {"level": level.item() + cell["seed"]}, step)
+                report.curve(cell, {"height": level.item()}, step)
             if lost_at is None or step < lost_at - 2:
                 report._save_from = 0.0
                 report.save(lambda done=step + 1, level=level: {"step": done, "level": level})
@@ -102,7 +104,9 @@ def test_a_pack_goes_on_on_another_machine(assignment, at_once):
     for seed, key in enumerate(CELLS):
         assert steps(store, key) == [(step, 0.5 * (step + 1) + seed) for step in range(STEPS)]
         assert curve(first[key], "level").tolist() == [value for _, value in steps(store, key)]
-    assert TAG not in store.run(first["one"]).data.tags and artifacts(store, first["one"]) == []
+    tags = store.run(first["one"]).data.tags
+    assert tags[NOTE].startswith("**Curves**: height 0.5 ▁") and f"(steps 0 to {STEPS - 1})" in tags[NOTE]
+    assert TAG not in tags and artifacts(store, first["one"]) == []
     assert not list(assignment.records.with_name("another").glob("*.checkpoint"))
 
 

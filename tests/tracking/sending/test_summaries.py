@@ -2,16 +2,18 @@
 
 import math
 
+import numpy as np
 import pytest
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 
 from infoscope.tracking import Profile, Sweep, grid, parents, runs
+from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.record import COMPLETE, STOPPED
 from infoscope.tracking.sending.flush import header_tags
-from infoscope.tracking.sending.summaries import summarise
+from infoscope.tracking.sending.summaries import summarise, tell_data
 from infoscope.tracking.sending.sync import sync
 from infoscope.tracking.store.store import OUTCOME, PROFILE, VERSION, Store
-from infoscope.tracking.tags import SUMMARY, SUMMARY_OF
+from infoscope.tracking.tags import CELLS, PARENT, SUMMARY, SUMMARY_OF
 
 SWEEP = Sweep("mean", lambda profile: grid(depth=[1, 2], seed=[0, 1, 2]), print, {"smoke": Profile()},
               best=("error", "min"))  # fmt: skip
@@ -64,6 +66,23 @@ def test_mean_standard_error_and_links_and_only_once(store):
     assert again.info.run_id == summary.info.run_id and again.data.metrics["mean/error"] == 2.0
 
 
+def test_an_invocation_names_the_data_of_its_cells_each_once(store):
+    """One that names some already, and one of whose cells nothing is known, stay as they are."""
+    ours, other, empty = (store.client.create_run(store.experiment_id, tags={CELLS: "2"}).info.run_id for _ in range(3))
+    first, second = (
+        DataSet(name, "made up", lambda n=n: {"x": np.arange(n)}).input for n, name in enumerate(("one", "two"))
+    )
+    store.client.log_inputs(other, datasets=[second])
+    for seed, parent in enumerate((ours, ours, other)):
+        run_id = cell(store, 1, seed, {"error": 1.0})
+        store.client.set_tag(run_id, PARENT, parent)
+        store.client.log_inputs(run_id, datasets=[first] if seed else [first, second])
+    for _ in range(2):
+        tell_data(store, list(store.cells()))
+    named = [[one.dataset.name for one in store.run(run_id).inputs.dataset_inputs] for run_id in (ours, other, empty)]
+    assert [sorted(names) for names in named] == [["one", "two"], ["two"], []]
+
+
 def test_what_a_dead_process_has_left_by_half_is_closed_and_written_again_and_a_second_one_goes(store):
     for seed in range(2):
         cell(store, 1, seed, {"error": seed})
@@ -71,7 +90,7 @@ def test_what_a_dead_process_has_left_by_half_is_closed_and_written_again_and_a_
     (first,) = summaries(store)
     store.client.delete_tag(first.info.run_id, SUMMARY_OF)
     store.client.update_run(first.info.run_id, status="RUNNING")
-    own = {name: value for name, value in first.data.tags.items() if name.startswith("infoscope.")}
+    own = {name: value for name, value in first.data.tags.items() if "infoscope." in name}
     store.client.create_run(store.experiment_id, tags=own)
     (synced,) = sync(["mean"])
     assert synced.killed == 2

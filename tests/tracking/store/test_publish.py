@@ -34,7 +34,7 @@ def cell(store, key, label, parent):
 
 
 def test_tables_and_figures_go_to_the_newest_that_has_ended(store, tmp_path):
-    """Twice is like once; a run that failed in part is better than none; an edited description keeps its beginning."""
+    """Twice is like once; a run that failed in part is better than none; what a person wrote about it stays."""
     old = invocation(store, "laptop", 1000, "FINISHED")
     failed, killed = invocation(store, "laptop", 2000, "FAILED"), invocation(store, "laptop", 3000, "KILLED")
     cell(store, "a", "laptop; laptop steps=3", old)
@@ -43,13 +43,13 @@ def test_tables_and_figures_go_to_the_newest_that_has_ended(store, tmp_path):
     page = publish("demo", "laptop", frame, table, [tmp_path / "mse.csv"])
     assert page == f"#/experiments/{store.experiment_id}/runs/{old}"
     first = store.run(old).data.tags[NOTE]
-    assert first.startswith("What is asked.") and "| 1 |" in first and "One row." in first
+    assert first.endswith("What is asked.") and "| 1 |" in first and "One row." in first
     assert publish("demo", "laptop", frame, table, [tmp_path / "mse.csv"]) == page
     assert store.run(old).data.tags[NOTE] == first
     assert [file.path for file in store.client.list_artifacts(old, "analysis")] == ["analysis/mse.csv"]
     assert publish("demo", "laptop steps=3", frame, table, []) == page  # a label that made none of its cells
     for run_id in (failed, killed):
-        assert "Tables" not in store.run(run_id).data.tags[NOTE]
+        assert store.run(run_id).data.tags[NOTE] == "What is asked."
     store.client.delete_run(old)
     assert publish("demo", "laptop", frame, table, []).endswith(failed)
     with pytest.raises(ValueError, match="absent.csv is not a file"):

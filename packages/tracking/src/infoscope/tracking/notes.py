@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 import urllib.parse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from mlflow.entities import Run
@@ -16,7 +18,9 @@ from infoscope.tracking.checks import clipped, storable_text
 from infoscope.tracking.sweep import Cell, text
 
 _LONGEST, _OPENING = 7500, 4000  # of a note, of its part without results; MLflow takes 8,000 characters
-_TABLES = "\n\n### Tables\n"  # below it is what the analysis found; another analysis replaces it
+_ABOUT = "\n\n### About\n\n"  # above it is what the analysis found; another analysis replaces that
+_BEFORE = "\n\n### Tables\n"  # below it is what an analysis of before found
+_BARS, _WIDTH = "▁▂▃▄▅▆▇█", 24  # of a curve in a line of text; how many of them
 
 _ESCAPED = {sign: f"\\{sign}" for sign in "\\`*_[]|#!"} | {"<": "&lt;", ">": "&gt;"}
 
@@ -44,10 +48,50 @@ def of_cell(question: str, sweep: str, label: str, cell: Cell, experiment_id: st
     return clipped(storable_text(told), _OPENING)
 
 
-def with_results(note: str, results: Mapping[str, float], constants: Mapping[str, float], error: str | None) -> str:
-    """The same when the cell has ended."""
+@dataclass
+class Course:
+    """The course of a curve, at as many points as a line of text has room for, however many there are."""
+
+    first: tuple[int, float] | None = None
+    last: tuple[int, float] = (0, math.nan)
+    values: list[float] = field(default_factory=list)
+    told: int = 0
+    every: int = 1
+
+    def add(self, step: int, value: float) -> None:
+        """One more point."""
+        self.first, self.last = self.first or (step, value), (step, value)
+        if self.told % self.every == 0:
+            self.values.append(value)
+        self.told += 1
+        if len(self.values) > 2 * _WIDTH:
+            self.values, self.every = self.values[::2], 2 * self.every
+
+    def __str__(self) -> str:
+        (start, first), (end, last) = self.first or self.last, self.last
+        values = self.values if (self.told - 1) % self.every == 0 else [*self.values, last]
+        count = min(_WIDTH, len(values))
+        shown = [values[round(place * (len(values) - 1) / max(1, count - 1))] for place in range(count)]
+        finite = [value for value in shown if math.isfinite(value)]
+        low, high = min(finite, default=0.0), max(finite, default=0.0)
+        unit = (high - low) / (len(_BARS) - 1) or 1.0
+        bars = "".join(_BARS[round((value - low) / unit)] if math.isfinite(value) else "·" for value in shown)
+        return f"{number(first)} {bars} {number(last)} (steps {start:,} to {end:,})"
+
+
+def with_results(
+    note: str,
+    results: Mapping[str, float],
+    constants: Mapping[str, float],
+    error: str | None,
+    courses: Mapping[str, Course] | None = None,
+) -> str:
+    """The same when the cell has ended; first what went wrong, and the course of its first curves."""
+    told = [f"{plain(name)} {course}" for name, course in list((courses or {}).items())[:3]]
+    if told:
+        note = f"**Curves**: {'; '.join(told)}\n\n{note}"
     if error is not None:
-        note += f"\n\n**Failed**: {code(clipped(error, 500))}"
+        note = f"**Failed**: {code(clipped(error, 500))}\n\n{note}"
     for title, values in (("Results", results), ("Known without training", constants)):
         if values:
             note = below(f"{note}\n\n**{title}**\n\n", table(values))
@@ -91,28 +135,45 @@ def of_summary(
     return storable_text(below(clipped(told, _OPENING), head + rows))
 
 
-def with_tables(note: str, tables: Sequence[tuple[str, Sequence[str], Sequence[Sequence[str]], str]]) -> str:
-    """The description of an invocation with what an analysis found: of each table its name, header, rows and caption.
-    Those of an earlier analysis go.
+def with_tables(
+    note: str,
+    tables: Sequence[tuple[str, Sequence[str], Sequence[Sequence[str]], str]],
+    pictures: Mapping[str, str] | None = None,
+) -> str:
+    """The description of an invocation below what an analysis found: of each table its name, header, rows and caption;
+    below the first of them its pictures, addresses by name. What an earlier analysis found goes.
     """
-    note = note.split(_TABLES)[0] + _TABLES
-    for name, header, rows, caption in tables:
-        head = f"\n**{plain(name)}**\n\n"
+    about = note.split(_ABOUT, 1)[-1].split(_BEFORE)[0]
+    rest = clipped(about, _OPENING) if about else ""
+    rest = (_ABOUT if rest else "") + rest
+    shown = "".join(f"![{plain(name)}]({address})\n\n" for name, address in list((pictures or {}).items())[:4])
+    longest, found = _LONGEST - len(rest), ""
+    for place, (name, header, rows, caption) in enumerate(tables):
+        head = f"**{plain(name)}**\n\n"
         lines = [_row(header), _row(["---"] * len(header)), *map(_row, rows)]
-        if len(note) + len(head) + sum(len(line) + 1 for line in lines[:3]) + 200 > _LONGEST:
-            note += f"\nMore: {plain(name)}, among the artifacts.\n"
+        room = longest - (0 if place else len(shown))
+        if len(found) + len(head) + sum(len(line) + 1 for line in lines[:3]) + 200 > room:
+            found += f"More: {plain(name)}, among the artifacts.\n\n"
             break
-        note = below(note + head, lines) + "\n"
+        found = below(found + head, lines, room) + "\n"
         caption = plain(caption.splitlines()[0]) if caption else ""
-        if len(note) + len(caption) < _LONGEST - 100:
-            note += f"\n{caption}\n"
-    return storable_text(note)
+        if len(found) + len(caption) < room - 100:
+            found += f"{caption}\n\n"
+        if not place:
+            found += shown
+    return storable_text((found.rstrip("\n") + rest) if found else about)
 
 
-def below(note: str, lines: Sequence[str]) -> str:
+def pictures(run_id: str, folder: str, paths: Iterable[Path]) -> dict[str, str]:
+    """The addresses, by name, of those of the artifacts of a run that are pictures."""
+    drawn = {path.stem: urllib.parse.quote(f"{folder}/{path.name}", safe="") for path in paths if path.suffix == ".png"}
+    return {name: f"get-artifact?path={path}&run_uuid={run_id}" for name, path in drawn.items()}
+
+
+def below(note: str, lines: Sequence[str], longest: int = _LONGEST) -> str:
     """A note with as many lines of a table below it as there is room for."""
     for place, line in enumerate(lines):
-        if len(note) + len(line) > _LONGEST - 150:
+        if len(note) + len(line) > longest - 150:
             return f"{note}\n{len(lines) - place} more rows are among the metrics or artifacts.\n"
         note += line + "\n"
     return note

@@ -19,7 +19,7 @@ from infoscope.tracking.scheduling.progress import Screen
 from infoscope.tracking.scheduling.watch import Summary
 from infoscope.tracking.sending.claims import SweepBusy, claim
 from infoscope.tracking.sending.duplicates import by_key_once
-from infoscope.tracking.sending.summaries import summarise
+from infoscope.tracking.sending.summaries import summarise, tell_data
 from infoscope.tracking.sending.sync import close_leftovers
 from infoscope.tracking.store.store import PROFILE, Store, home, is_finished, labels, made_home, without_password
 from infoscope.tracking.sweep import Cell, Profile, Sweep
@@ -73,7 +73,9 @@ def run(
                     screen.stage(f"{sweep.name} ({label}): means over {' and '.join(sweep.replicates)}"),
                     contextlib.suppress(MlflowException),  # the store is down: the next invocation sees to it
                 ):
-                    summarise(store, sweep, by_key_once(store).values())
+                    known = by_key_once(store).values()
+                    tell_data(store, known)
+                    summarise(store, sweep, known)
                 summary = ahead.summary
         except Timeout:
             raise SweepBusy(

@@ -11,7 +11,7 @@ import platform
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +141,7 @@ class RecordedReport(Report):
         self.seconds = 0.0
         self.final: dict[str, dict[str, float]] = {}
         self._constants: dict[str, dict[str, float]] = {}
-        self._curves: set[str] = set()
+        self._courses: dict[str, dict[str, notes.Course]] = {}  # by cell and name of the curve
         self._notes = {key: tags[MLFLOW_RUN_NOTE] for key, tags in assignment.tags.items() if MLFLOW_RUN_NOTE in tags}
         self.errors: dict[str, str] = {}
         self.last: dict[str, float] = {}
@@ -200,7 +200,9 @@ class RecordedReport(Report):
         record = self._record(cell)
         self._note(record, {metric_name(CURVES + name): value for name, value in values.items()}, metric_step(step))
         self.final.setdefault(record.key, {}).update(values)
-        self._curves |= values.keys()
+        courses = self._courses.setdefault(record.key, {})
+        for name, value in values.items():
+            courses.setdefault(name, notes.Course()).add(step, value)
         self.seconds += time.perf_counter() - began
 
     def constants(self, cell: Cell, values: Mapping[str, float]) -> None:
@@ -226,8 +228,9 @@ class RecordedReport(Report):
         """Completes the description of a cell's run by what was found."""
         header = self._notes.get(key)
         if header is not None:
-            found = {name: value for name, value in self.final.get(key, {}).items() if name not in self._curves}
-            told = notes.with_results(header, found, self._constants.get(key, {}), error)
+            courses = self._courses.get(key, {})
+            found = {name: value for name, value in self.final.get(key, {}).items() if name not in courses}
+            told = notes.with_results(header, found, self._constants.get(key, {}), error, courses)
             self._records[key].append({"tags": {MLFLOW_RUN_NOTE: storable_text(told)}})
 
     def table(self, cell: Cell, name: str, columns: Mapping[str, np.ndarray]) -> None:
@@ -304,7 +307,8 @@ class RecordedReport(Report):
         self._begin_afresh()
         files = {record.key: sorted(path.name for path in record.files.iterdir()) for record in self.records}
         reported = {key: told | {"files": files[key]} for key, told in self._reported.items()}
-        told = {"final": self.final, "constants": self._constants, "curves": sorted(self._curves)}
+        courses = {key: {name: asdict(one) for name, one in of.items()} for key, of in self._courses.items()}
+        told = {"final": self.final, "constants": self._constants, "courses": courses}
         kept = {"state": state(), "errors": self.errors, "reported": reported, "told": told}
         self.checkpoint.save(kept, self.records)
         now = time.perf_counter()
@@ -325,7 +329,8 @@ class RecordedReport(Report):
         told = kept.get("told", {})
         self.final = told.get("final", {}) | self.final
         self._constants = told.get("constants", {}) | self._constants
-        self._curves |= set(told.get("curves", ()))
+        for key, of in told.get("courses", {}).items():
+            self._courses[key] = {name: notes.Course(**one) for name, one in of.items()} | self._courses.get(key, {})
         for record in self.records:
             if record.key in self._constants:
                 self._tag_constants(record, self._constants[record.key])

@@ -3,6 +3,8 @@
 It is no cell and no invocation: it has neither a key nor a parent, so that nothing that reads cells sees it. Written
 when a sweep ends, from what MLflow holds then; what has not changed since is left as it is, and what a process that
 died has left by half is written again.
+
+Here too: what the cells of an invocation read is what it reads.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from infoscope.tracking.record import COMPLETE, milliseconds
 from infoscope.tracking.sending.identity import own_tags
 from infoscope.tracking.store.store import NO_FIGURES, OUTCOME, PROFILE, VERSION, Store, labels, values
 from infoscope.tracking.sweep import Cell, Sweep, canonical, names, text
-from infoscope.tracking.tags import SUMMARY, SUMMARY_OF
+from infoscope.tracking.tags import CELLS, PARENT, SUMMARY, SUMMARY_OF
 
 MEAN, ERROR, COUNT = "mean/{}", "standard_error/{}", "runs"
 
@@ -54,6 +56,23 @@ def summarise(store: Store, sweep: Sweep, known: Iterable[Run]) -> int:
             _write(store, sweep, cell, titles[digest], runs, {SUMMARY: digest, SUMMARY_OF: state}, first)
             written += 1
     return written
+
+
+def tell_data(store: Store, known: Iterable[Run]) -> None:
+    """Gives every invocation that names no data the data sets of its cells. known: the runs of cells."""
+    members = defaultdict(list)
+    for run in known:
+        members[run.data.tags.get(PARENT)].append(run)
+    for parent in store.search(f"tags.`{CELLS}` != ''") if members else ():
+        if not (parent.inputs and parent.inputs.dataset_inputs):
+            _log_data(store, parent.info.run_id, members[parent.info.run_id])
+
+
+def _log_data(store: Store, run_id: str, runs: Iterable[Run]) -> None:
+    """Adds to a run the data sets of others, each once."""
+    read = {one.dataset.digest: one for run in runs if run.inputs for one in run.inputs.dataset_inputs}
+    if read:
+        store.client.log_inputs(run_id, datasets=list(read.values()))
 
 
 def _held(store: Store) -> dict[str, list[Run]]:
@@ -107,8 +126,6 @@ def _write(
         metrics += [Metric(pattern.format(name)[:NAME_LENGTH], value, now, 0) for pattern, value in given.items()]
     params = [Param(name, clipped(text(value), PARAM_LENGTH)) for name, value in cell.items()]
     client.log_batch(run_id, metrics, params, [RunTag(*tag) for tag in about.items()])
-    read = {one.dataset.digest: one for run in runs if run.inputs for one in run.inputs.dataset_inputs}
-    if read:
-        client.log_inputs(run_id, datasets=list(read.values()))
+    _log_data(store, run_id, runs)
     client.set_terminated(run_id, "FINISHED")
     client.set_tag(run_id, SUMMARY_OF, own[SUMMARY_OF])

@@ -22,8 +22,12 @@ from typing import Any, TypeVar
 import requests
 import urllib3
 from google.protobuf.json_format import ParseError
+from mlflow.entities import Run
 from mlflow.exceptions import MlflowException, RestException, get_error_code
+from mlflow.store.entities import PagedList
 from mlflow.tracking import MlflowClient
+
+from infoscope.tracking.tags import add_hidden
 
 _SECONDS, CONTACT_SECONDS = 30, 15  # to answer a request; the first one of a command
 _REST_SECONDS = 30.0  # for which a silent server is left alone
@@ -89,6 +93,19 @@ class Client:
             return found
         repeatable = name.startswith(_REPEATABLE) and name not in _ONCE
         return functools.partial(self._circuit.ask, found, repeatable)
+
+    def get_run(self, run_id: str) -> Run:
+        """As of MLflow, whenever its tags were written."""
+        found = self.ask(self._client.get_run, run_id)
+        add_hidden(found.data.tags)
+        return found
+
+    def search_runs(self, *arguments: Any, **named: Any) -> PagedList[Run]:
+        """As of MLflow, whenever their tags were written."""
+        found = self._circuit.ask(self._client.search_runs, True, *arguments, **named)
+        for run in found:
+            add_hidden(run.data.tags)
+        return found
 
     def ask(self, function: Callable[..., Result], *arguments: Any) -> Result:
         """The result of a function that asks the same server by other ways; it may be called again."""

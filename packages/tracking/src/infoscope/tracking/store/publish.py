@@ -18,9 +18,9 @@ Table = tuple[str, Sequence[str], Sequence[Sequence[str]], str]
 
 
 def publish(experiment: str, profile: str, cells: pd.DataFrame, tables: Sequence[Table], paths: Iterable[Path]) -> str:
-    """Adds files as artifacts to the newest invocation of a sweep under a profile's label, and tables to its
-    description: of each its name, header, rows and caption. What an earlier analysis has added is replaced. Returns
-    the address of its page in the MLflow UI.
+    """Adds files as artifacts to the newest invocation of a sweep under a profile's label, and tables and pictures to
+    its description: of each table its name, header, rows and caption. What an earlier analysis has added is
+    replaced. Returns the address of its page in the MLflow UI.
 
     cells: the rows of `runs` that were analysed; where no invocation has this label, because all of them were recorded
     under others, the newest of those is taken.
@@ -32,7 +32,8 @@ def publish(experiment: str, profile: str, cells: pd.DataFrame, tables: Sequence
     client = connect(tracking_uri())
     for path in paths:
         client.log_artifact(run.info.run_id, str(path), FOLDER)
-    note = notes.with_tables(run.data.tags.get(MLFLOW_RUN_NOTE, ""), tables)
+    pictures = notes.pictures(run.info.run_id, FOLDER, paths)
+    note = notes.with_tables(run.data.tags.get(MLFLOW_RUN_NOTE, ""), tables, pictures)
     client.set_tag(run.info.run_id, MLFLOW_RUN_NOTE, note)
     return notes.run_page(run.info.experiment_id, run.info.run_id)
 

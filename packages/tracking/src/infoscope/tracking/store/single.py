@@ -13,7 +13,7 @@ from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME, MLFLOW_RUN_NOTE
 from infoscope.tracking import notes
 from infoscope.tracking.checks import clipped, metric_name
 from infoscope.tracking.record import milliseconds
-from infoscope.tracking.store.publish import Table
+from infoscope.tracking.store.publish import FOLDER, Table
 from infoscope.tracking.store.store import Store, StoreUnreachable, files, first_line
 
 _LONGEST = 500  # characters of a parameter
@@ -27,8 +27,9 @@ def record_run(
     tables: Sequence[Table],
     paths: Iterable[str | Path],
 ) -> str:
-    """Records one finished run with its parameters, its metrics that are finite, tables in its description and files
-    as artifacts; returns the address of its page in the MLflow UI. The experiment is made where there is none.
+    """Records one finished run with its parameters, its metrics that are finite, tables and pictures in its
+    description and files as artifacts; returns the address of its page in the MLflow UI. The experiment is made where
+    there is none.
 
     Raises StoreUnreachable when the server does not answer, ValueError for a path that is no file or a name that
     cannot be one of a metric.
@@ -38,12 +39,13 @@ def record_run(
     values = [Metric(metric_name(key), value, now, 0) for key, value in metrics.items() if math.isfinite(value)]
     store = Store.open(experiment, create=True)
     try:
-        tags = {MLFLOW_RUN_NAME: name, MLFLOW_RUN_NOTE: notes.with_tables("", tables)}
-        run_id = store.client.create_run(store.experiment_id, tags=tags).info.run_id
+        run_id = store.client.create_run(store.experiment_id, tags={MLFLOW_RUN_NAME: name}).info.run_id
+        note = notes.with_tables("", tables, notes.pictures(run_id, FOLDER, paths))
         given = [Param(key, clipped(str(value), _LONGEST)) for key, value in params.items()]
-        store.client.log_batch(run_id, values, given, [RunTag("infoscope.experiment", experiment)])
+        told = [RunTag(MLFLOW_RUN_NOTE, note), RunTag("infoscope.experiment", experiment)]
+        store.client.log_batch(run_id, values, given, told)
         for path in paths:
-            store.client.log_artifact(run_id, str(path), "analysis")
+            store.client.log_artifact(run_id, str(path), FOLDER)
         store.end(run_id, "FINISHED")
     except MlflowException as error:
         raise StoreUnreachable(f"the MLflow tracking store does not answer ({first_line(error)})") from error
