@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from infoscope.data.tasks.later_laws import LAWS
 from infoscope.estimators import estimate, knn, laws
 from infoscope.estimators.arrays.protocol import as_pairs
 from infoscope.estimators.variables import Variable
@@ -253,6 +254,19 @@ def test_scores_with_ties_hold_what_is_left_between_their_values():
         found.append(information(joint) - (joint.shape[0] - 1) * (joint.shape[1] - 1) / 6000)  # at most so much
     assert truth == pytest.approx(0.3, abs=0.01)
     assert abs(np.mean(found) - truth) < 0.02
+
+
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_heap_of_equal_values_is_never_cut(side, sign):
+    """Half of the rows of y are 0, all others differ: of a coupling of .7 is left what `censored` has in closed form,
+    whichever end the heap is at, and whichever side it is on."""
+    both = [sign * values for values in LAWS["censored"].sample(1000, generator())][:: 1 - 2 * side]
+    family = Scores(as_pairs(*both), *both, "scores")
+    truth = family.draw(LAWS["censored"].truth()[0], generator()).truth
+    correlation = family._correlation(family._couplings.at(truth)[0])
+    assert truth == pytest.approx(LAWS["censored"].truth()[0], abs=1e-3)
+    assert correlation == pytest.approx(0.7, abs=0.02)
 
 
 def test_a_sharper_mixture_holds_more_and_says_how_much():

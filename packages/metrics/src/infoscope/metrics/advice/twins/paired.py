@@ -98,11 +98,13 @@ class Scores:
 
 
 def _cuts(score: Floats) -> Floats:
-    """The normal quantiles between which the values of a score lie; of many values those of even shares."""
+    """The normal quantiles between which the values of a score lie; of many values some are put together, of about even
+    shares, and never is one cut that many rows have."""
     _, counts = np.unique(score, return_counts=True)
+    ends = np.concatenate([[0.0], np.cumsum(counts) / len(score)]).clip(0.0, 1.0)
     if len(counts) > _VALUES:
-        return ndtri(np.linspace(0.0, 1.0, _VALUES + 1))
-    return ndtri(np.concatenate([[0.0], np.cumsum(counts) / len(score)]).clip(0.0, 1.0))
+        ends = np.unique(ends[np.searchsorted(ends[:-1], np.linspace(0.0, 1.0, _VALUES + 1))])
+    return ndtri(ends)
 
 
 def _between(a: Floats, b: Floats, correlation: float) -> Floats:
