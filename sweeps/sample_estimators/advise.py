@@ -21,7 +21,7 @@ from sweeps.sample_estimators._contestants import as_people_have_them
 from sweeps.sample_estimators._laws import data_sets, laws_of, there
 
 LAPTOP = dict(
-    collections=("beyond-normal", "everyday", "late", "later"),
+    collections=("beyond-normal", "everyday", "late", "later", "latest"),
     laws=("all",),
     sizes=(1000,),
     within=60.0,

@@ -8,6 +8,7 @@ exam           the collections of laws that estimators are examined on
 verdict_laws   the laws on which the constants of the verdict on an estimate were chosen
 unseen_laws    laws that chose nothing, and examine it
 late_laws      laws that examined the advice first
-later_laws     laws that were written after them, and examine it
+later_laws     laws that were written after them, and examined it
+latest_laws    laws that were written after these, and examine it
 simulators     data with a known tree or order, for structure learning
 """

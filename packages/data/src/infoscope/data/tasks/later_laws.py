@@ -1,4 +1,5 @@
-"""Laws that measure the advice and have chosen nothing of it: written after its constants were fixed a second time.
+"""Laws that measure the advice, written after its constants were fixed a second time. `censored` has since shown that
+twins of scores cut heaps of equal values; `latest_laws` measure it now.
 
 Edges (a triangle, censoring, angles that go round), copulas with a tail, two branches, a series and what comes next,
 labels by a product, ordered grades, a shared volatility, one useful column of many, a confusion matrix, nothing. Truths
