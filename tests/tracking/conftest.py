@@ -28,6 +28,15 @@ def empty_store(tmp_path_factory):
     return copy
 
 
+@pytest.fixture
+def own_folder(tmp_path, monkeypatch, empty_store):
+    """A folder of the test's own, to work in, with an empty store."""
+    empty_store(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
     """One for all tests: skipped where PostgreSQL or its driver is missing."""

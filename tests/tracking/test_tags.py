@@ -10,10 +10,7 @@ CELL = {"seed": 3, "sizes": [1, 2]}
 
 
 @pytest.fixture
-def store(tmp_path, monkeypatch, empty_store):
-    empty_store(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+def store(own_folder):
     return Store.open("demo", create=True)
 
 

@@ -141,10 +141,7 @@ def test_how_a_trial_ended_is_read_from_its_last_result():
 
 
 @pytest.fixture
-def store(tmp_path, monkeypatch, empty_store):
-    empty_store(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+def store(own_folder):
     return Store.open("explored", create=True)
 
 

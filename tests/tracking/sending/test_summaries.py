@@ -20,10 +20,7 @@ SWEEP = Sweep("mean", lambda profile: grid(depth=[1, 2], seed=[0, 1, 2]), print,
 
 
 @pytest.fixture
-def store(tmp_path, monkeypatch, empty_store):
-    empty_store(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+def store(own_folder):
     return Store.open("mean", create=True)
 
 
