@@ -40,7 +40,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: check-dependencies advise export-model help measure peers promote represent setup sweep-all sweep-status sweep-sync table-representations report audit test test-slow test-gpu bench drill infra-secrets ui clean
+.PHONY: check-dependencies advise export-model help measure peers promote represent setup sweep-all sweep-status sweep-sync table-partition table-representations report audit test test-slow test-gpu bench drill infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -68,6 +68,9 @@ sweep-sync: $(READY) ## send what dead processes left behind, close their runs (
 	@$(ASKED)
 
 table-representations: $(READY) ## what logged models hold, in one table (MODEL=a run, address or name, with DATA=items.npz)
+	@$(ASKED)
+
+table-partition: $(READY) ## how cleanly logged models part class and domain (MODEL=address or name, with DATA=items.npz)
 	@$(ASKED)
 
 table-%: $(READY) ## print and save a table, of a sweep from what MLflow holds (PROFILE=laptop ARGS="--bits 4")

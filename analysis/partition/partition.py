@@ -10,7 +10,7 @@ blocks, or with plain arrays.
 
     make table-partition ARGS="--models nvae,diva"
     make table-partition ARGS='--filter "metrics.`in_domain/average` > 0.9"'
-    make table-partition ARGS="--uri models:/m-0123456789abcdef --data my_items.npz"
+    make table-partition MODEL=domain-partition-domain-model@champion DATA=my_items.npz
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ OPTIONS = {
     "models": dict(default="", help="only these models, such as nvae,diva"),
     "filter": dict(default="", help="only runs that match this MLflow filter, such as \"params.size = '16'\""),
     "run": dict(default="", help="only these runs, by id, of any profile"),
-    "uri": dict(nargs="+", default=[], help="models by MLflow address (models:/..., runs:/...) or folder instead"),
+    "model": dict(nargs="+", default=[], help="models by MLflow address (models:/..., runs:/...) or folder instead"),
     "data": dict(default=None, help="your own items: an .npz file with x, y, d and, if rows depend, groups"),
     "split": dict(default=IN_DOMAIN, help=f"which logged items: {IN_DOMAIN} (default), out-of-domain or all"),
     "family": dict(default=None, help="of the classifiers: logistic (default), gradient-boosting, mlp, knn"),
@@ -250,11 +250,11 @@ def of_runs(frame: pd.DataFrame, arguments: argparse.Namespace) -> tuple[list[Ca
 def asked(arguments: argparse.Namespace) -> tuple[list[Candidate], list[str], list[str]]:
     """The models that the command line asks for, and in a sentence each, the addresses without one and what is left out
     unasked."""
-    if not arguments.uri:
+    if not arguments.model:
         models, notes = of_runs(runs(arguments.experiment, None if arguments.run else arguments.profile), arguments)
         return models, [], notes
     found, missing = [], []
-    for address in arguments.uri:
+    for address in arguments.model:
         try:
             found.append(candidate_at(address))
         except LookupError as error:
@@ -285,7 +285,7 @@ def main(words: Sequence[str] | None = None) -> None:
         print()
     paths = write(found, tabled, OUTPUTS)
     print("saved:", ", ".join(map(str, paths)), "and MODEL/it_results.json")
-    if not (arguments.uri or arguments.run):
+    if not (arguments.model or arguments.run):
         try:
             attach(arguments.experiment, arguments.profile, paths, OUTPUTS.name)
         except (LookupError, MlflowException) as error:

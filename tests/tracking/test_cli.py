@@ -77,7 +77,7 @@ def test_names_and_options_are_read_off_the_files():
     assert sorted(sweeps_in_order()) == sorted(names("sweeps"))
     assert sweeps_in_order()[-2:] == ["entanglement-attacks", "usable-leakage"]
     assert options_of("analysis.mi_benchmark.critic_capacity") == ["--help", "--profile", "--bound", "--bits"]
-    assert {"--models", "--uri", "--again"} < set(options_of("analysis.partition.partition"))
+    assert {"--models", "--model", "--again"} < set(options_of("analysis.partition.partition"))
 
 
 def test_every_option_of_a_table_is_known():
@@ -131,7 +131,7 @@ def test_what_make_hands_over():
         words_of_make({"TASK": "sweep-sync", "ARGS": "'a"})
 
 
-@pytest.mark.parametrize("task", ["measure", "advise", "represent", "table-representations"])
+@pytest.mark.parametrize("task", ["measure", "advise", "represent", "table-partition", "table-representations"])
 def test_what_a_person_gives_to_make_is_known_to_the_task(task, monkeypatch):
     """All of it at once: what the task has no use for is not handed over."""
     monkeypatch.chdir(REPOSITORY)

@@ -211,21 +211,21 @@ def test_one_broken_model_does_not_keep_the_others(store, tmp_path, capsys):
 
 def test_ones_own_items_and_a_model_in_a_folder(store, origin, tmp_path, capsys):
     write_model(model("augmented-dann"), {"x": items()["x"][:2]}, tmp_path / "mine")
-    evaluated_by(["--uri", str(tmp_path / "mine")], status=2)
+    evaluated_by(["--model", str(tmp_path / "mine")], status=2)
     assert "give --data FILE.npz" in capsys.readouterr().err
     own = items(60, seed=5)
     np.savez(tmp_path / "own.npz", x=own["x"], y=np.array(list("abc"))[own["y"]], d=own["d"])
-    evaluated_by(["--uri", str(tmp_path / "mine"), "--data", str(tmp_path / "own.npz")])
+    evaluated_by(["--model", str(tmp_path / "mine"), "--data", str(tmp_path / "own.npz")])
     assert "own.npz" in capsys.readouterr().out
     np.savez(tmp_path / "own.npz", x=own["x"], y=own["y"][:5], d=own["d"])
-    evaluated_by(["--uri", str(tmp_path / "mine"), "--data", str(tmp_path / "own.npz")], status=2)
+    evaluated_by(["--model", str(tmp_path / "mine"), "--data", str(tmp_path / "own.npz")], status=2)
     assert "must hold x, y, d" in capsys.readouterr().err
 
 
 def test_a_model_by_its_address_is_that_of_its_run(store):
     run = store.run_of("nvae-0")
     address = f"models:/{run.outputs.model_outputs[0].model_id}"
-    evaluated_by(["--uri", address, "models:/m-0123", "--k", "6"], status=1)  # the other is evaluated all the same
+    evaluated_by(["--model", address, "models:/m-0123", "--k", "6"], status=1)  # the other is evaluated all the same
     found = partition.candidate_at(address)
     assert found.run_id == run.info.run_id
     with pytest.raises(LookupError, match="no model at"):
@@ -235,7 +235,7 @@ def test_a_model_by_its_address_is_that_of_its_run(store):
 @pytest.mark.parametrize(("words", "told"), [
     (["--models", "vae"], "no finished run with model vae"), (["--profile", "paper"], "no finished runs"),
     (["--filter", "params.seed = '99'"], "no run of these models matches"), (["--split", "train"], "split is 'train'"),
-    (["--run", "0123"], "no finished run with run_id 0123"), (["--uri", "elsewhere"], "neither a folder nor"),
+    (["--run", "0123"], "no finished run with run_id 0123"), (["--model", "elsewhere"], "neither a folder nor"),
     (["--family", "oak", "--models", "erm"], "family must be one of"),
 ])  # fmt: skip
 def test_what_cannot_be_done_is_said_in_a_line(store, capsys, words, told):

@@ -88,6 +88,7 @@ def words_of_make(environment: Mapping[str, str]) -> list[str]:
         "sweep-all": ["sweep-all", *under, "--set", settings],
         "sweep-status": ["status", *under, "--set", settings],
         "sweep-sync": ["sync"],
+        "table-partition": ["table", "partition", *under, *given("MODEL", "DATA")],
         "table-representations": ["table", "representations", *under, *given("MODEL", "DATA")],
     }
     if task == "ui":
