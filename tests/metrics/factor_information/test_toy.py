@@ -24,16 +24,8 @@ VALUES = {
 
 def determinants(kind, factors, noise, alpha):
     """alone, rest and joint by log-determinants of the covariance of (y, z')."""
-    one, zero = np.eye(factors), np.zeros((factors, factors))
-    mixing = alpha * (one - 2 / factors)
-    linear = {  # z' in terms of independent (y, noise of z, noise of the attack)
-        "none": np.hstack([one, noise * one, zero]),
-        "redundancy": np.block([[one, noise * one, zero], [mixing, noise * mixing, one]]),
-        "synergy": np.block([[one, noise * one, mixing], [zero, zero, one]]),
-    }[kind]
-    both = np.vstack([np.hstack([one, zero, zero]), linear])
-    covariance = both @ both.T
-    latents = range(factors, len(both))
+    covariance = toy.covariance(kind, factors, noise, alpha)
+    latents = range(factors, len(covariance))
 
     def volume(rows):
         return np.linalg.slogdet(covariance[np.ix_(rows, rows)])[1]

@@ -55,6 +55,20 @@ def exact(attack: str, factors: int, noise: float, alpha: float = 0.0) -> Factor
     )
 
 
+def covariance(attack: str, factors: int, noise: float, alpha: float = 0.0) -> np.ndarray:
+    """The covariance of (y, z), K factors and K or 2 K latents. Arguments as of `exact`, but alpha must be finite."""
+    _require(attack, factors, noise)
+    one, mixing = np.eye(factors), alpha * (np.eye(factors) - 2 / factors)
+    within = [one, noise * one, 0 * one]  # of z, in terms of y, its noise and that of the attack
+    latents = {
+        "none": [within],
+        "redundancy": [within, [mixing, noise * mixing, one]],
+        "synergy": [[one, noise * one, mixing], [0 * one, 0 * one, one]],
+    }[attack]
+    rows = np.block([[one, 0 * one, 0 * one], *latents])
+    return rows @ rows.T
+
+
 def sampled(
     attack: str,
     factors: int,
@@ -130,7 +144,7 @@ def latent_names(attack: str, factors: int) -> tuple[str, ...]:
 
 
 def _require(attack: str, factors: int, noise: float) -> None:
-    """Argument checks of exact and sampled."""
+    """Argument checks of exact, covariance and sampled."""
     if attack not in _ATTACKS:
         raise ValueError(f"attack must be one of {', '.join(_ATTACKS)}, got {attack!r}.")
     require_int("factors", factors, 2)

@@ -1,0 +1,48 @@
+"""Partial information decomposition of what two sources a and b tell about a target, nats.
+
+I(target; a, b) is the sum of what a alone knows (unique), what b alone knows, what both know (redundant) and what only
+the two together tell (synergistic). Three mutual informations leave one degree of freedom, so a decomposition needs a
+definition; `bounds` holds for every one whose terms are not negative.
+
+    bounds, Bounds            six bounds from the three informations; co_information
+    Decomposition             the four terms of a definition
+    broja, williams_beer      of tables of probabilities; discrete_information
+    gaussian                  of a covariance, in closed form; gaussian_from_arrays
+"""
+
+from importlib import import_module
+from typing import Any
+
+from infoscope.metrics.pid.terms import (
+    APART,
+    BRANCHES,
+    CROSSED,
+    ROUNDING,
+    Bounds,
+    Decomposition,
+    bounds,
+    co_information,
+    crossing_note,
+    finite,
+    is_low,
+)
+
+# Scipy, scikit-learn and numba take long to import: only for those who decompose.
+_LATE = {
+    "broja": "tables",
+    "discrete_information": "tables",
+    "gaussian": "normal",
+    "gaussian_from_arrays": "normal",
+    "williams_beer": "tables",
+}
+
+__all__ = [
+    "APART", "BRANCHES", "CROSSED", "ROUNDING", "Bounds", "Decomposition", "bounds", "co_information", "crossing_note",
+    "finite", "is_low", *_LATE,
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)

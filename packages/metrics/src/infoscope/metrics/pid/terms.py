@@ -1,0 +1,151 @@
+"""Six bounds of the terms of a decomposition, and the terms of a concrete one; nats."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+ROUNDING = 1e-9  # up to which a lower bound may be above its upper one without a note, nats
+CROSSED = "The lower bound is above the upper one"  # how a note on one pair of bounds begins
+APART = (
+    "the mutual informations were estimated apart, each with an error and a bias of its own, and contradict one "
+    "another; nothing is clipped, and the bounds are off by about as much"
+)
+
+
+class Bounds(NamedTuple):
+    """Lower and upper bounds of the unique information of a (against b), of the redundant and of the synergistic.
+
+    Estimates may cross; `notes` then says so, and is printed with them.
+    """
+
+    unique_low: Any
+    unique_high: Any
+    redundant_low: Any
+    redundant_high: Any
+    synergistic_low: Any
+    synergistic_high: Any
+
+    @property
+    def excess(self) -> np.ndarray:
+        """How far the lower bounds are above their upper ones, elementwise, the most of the three terms; below 0 where
+        they are in order. Of the bounds of one source it is the same for all three.
+        """
+        values = [np.asarray(getattr(one, "value", one), dtype=np.float64) for one in self]
+        return np.max([low - high for low, high in zip(values[::2], values[1::2])], axis=0)
+
+    @property
+    def crossed(self) -> np.ndarray:
+        """The bounds that cross: lower ones above their upper ones by more than rounding."""
+        return self.excess > ROUNDING
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes for the reader: where bounds cross, and by how much."""
+        count = int(self.crossed.sum())
+        if not count:
+            return ()
+        where = "" if self.crossed.ndim == 0 else f" in {count} of {self.crossed.size} places"
+        return (f"Lower bounds are above their upper ones{where}, by up to {float(self.excess.max()):.3g}: {APART}.",)
+
+    def __str__(self) -> str:
+        return "\n".join([repr(self), *self.notes])
+
+
+# Each bound is the larger (low) or the smaller (high) of two linear terms in a, b and t = I(target; a), I(target; b),
+# I(target; a, b): rows of coefficients. Tokui & Sato 2021, Eq. 7.
+BRANCHES = Bounds(
+    unique_low=((0, 0, 0), (1, -1, 0)),
+    unique_high=((1, 0, 0), (0, -1, 1)),
+    redundant_low=((0, 0, 0), (1, 1, -1)),
+    redundant_high=((1, 0, 0), (0, 1, 0)),
+    synergistic_low=((0, 0, 0), (-1, -1, 1)),
+    synergistic_high=((-1, 0, 1), (0, -1, 1)),
+)
+
+
+def is_low(name: str) -> bool:
+    """Whether a bound is a lower one, and so the larger of its two branches."""
+    return name.endswith("_low")
+
+
+def bounds(i_target_a: ArrayLike, i_target_b: ArrayLike, i_target_ab: ArrayLike) -> Bounds:
+    """Six bounds from I(target; a), I(target; b) and I(target; a, b); arrays broadcast, any one unit.
+
+    They hold for every decomposition with terms of at least 0 that sum to the three mutual informations (Tokui & Sato
+    2021, Eq. 7). All three intervals have the width min(a, b, t - a, t - b). Estimates may contradict one another
+    (t below a): nothing is clipped, an upper bound is then below its lower one, and `notes` of the bounds says so.
+
+    ValueError: a value is not finite.
+    """
+    terms = finite(i_target_a=i_target_a, i_target_b=i_target_b, i_target_ab=i_target_ab)
+    return Bounds(*[bound(name, terms) for name in Bounds._fields])
+
+
+def bound(name: str, terms: list[np.ndarray]) -> np.ndarray:
+    """One bound of (a, b, t), by its name."""
+    one, other = [sum(c * term for c, term in zip(row, terms, strict=True)) for row in getattr(BRANCHES, name)]
+    return np.maximum(one, other) if is_low(name) else np.minimum(one, other)
+
+
+def crossing_note(excess: float, error: float, unit: str) -> str:
+    """That a lower bound is above its upper one, by how many standard errors, and why; "" where it is not."""
+    if not excess > ROUNDING:
+        return ""
+    known = np.isfinite(error) and error > 0
+    by = f"{excess:.3g} ± {error:.2g} {unit}, {excess / error:.1f} standard errors" if known else f"{excess:.3g} {unit}"
+    return f"{CROSSED} by {by}: {APART}."
+
+
+def co_information(i_target_a: ArrayLike, i_target_b: ArrayLike, i_target_ab: ArrayLike) -> np.ndarray:
+    """I(target; a) + I(target; b) - I(target; a, b): redundancy minus synergy, positive where redundancy prevails.
+
+    ValueError: a value is not finite.
+    """
+    a, b, t = finite(i_target_a=i_target_a, i_target_b=i_target_b, i_target_ab=i_target_ab)
+    return a + b - t
+
+
+def finite(**values: ArrayLike) -> list[np.ndarray]:
+    """The values as float64 arrays; ValueError naming the first that has a NaN or an infinity."""
+    arrays = [np.asarray(value, dtype=np.float64) for value in values.values()]
+    for name, array in zip(values, arrays, strict=True):
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} has {np.sum(~np.isfinite(array))} values that are not finite; all must be.")
+    return arrays
+
+
+class Decomposition(NamedTuple):
+    """Four terms that sum to I(target; a, b), nats: numbers, or of a sample Estimates.
+
+    Each is within `gap` of the definition's value; of a sample, of what the definition gives there.
+    """
+
+    unique_a: float
+    unique_b: float
+    redundant: float
+    synergistic: float
+    gap: float
+
+    @property
+    def informations(self) -> tuple[float, float, float]:
+        """I(target; a), I(target; b) and I(target; a, b), as `bounds` takes them."""
+        a, b = self.unique_a + self.redundant, self.unique_b + self.redundant
+        return a, b, a + self.unique_b + self.synergistic
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes for the reader: the terms below 0, which are outside of the six bounds, as these hold where none is."""
+        return tuple(
+            f"{name} is {value:.3g} nats, below 0 and so outside of the six bounds."
+            for name, value in zip(self._fields[:4], self)
+            if value < -max(ROUNDING, self.gap)
+        )
+
+
+def from_redundancy(informations: tuple[float, float, float], redundant: float, gap: float = 0.0) -> Decomposition:
+    """The other terms follow from the two identities of the margins and the sum; informations as of the result."""
+    a, b, t = informations
+    return Decomposition(a - redundant, b - redundant, redundant, t - a - b + redundant, gap)

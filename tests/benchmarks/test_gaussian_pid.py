@@ -1,0 +1,87 @@
+"""How much faster the closed form of the Gaussian PID is than its published algorithm, in one run on one thread.
+
+The baseline is written plainly after Venkatesh et al. 2023, with the constants of the authors' code: whitened channels,
+a start at h_a h_b^+, signs of gradients with a step of 1e-3 for each entry, times 1/0.9 or 0.9 as the sign stays or not
+and 0.999 at every iteration, a ridge of 1e-7, at most 10,000 iterations, an end once 20 values are within 1e-6 bits.
+Times are processor time; the accuracy of the baseline is printed, too.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from scipy.linalg import sqrtm
+
+from infoscope.metrics import pid
+
+pytestmark = pytest.mark.bench
+
+RIDGE, ITERATIONS, PATIENCE, MINIMUM = 1e-7, 10_000, 20, 5
+CLOSE = 1e-6 * np.log(2)  # nats
+
+
+def told(s: np.ndarray, h_a: np.ndarray, h_b: np.ndarray) -> tuple[float, np.ndarray]:
+    """I(target; a, b) where the noises have the covariance s, and its gradient."""
+    h = np.vstack([h_a, h_b])
+    noise = np.block([[np.eye(len(h_a)), s], [s.T, np.eye(len(h_b))]]) + RIDGE * np.eye(len(h))
+    solved = np.linalg.solve(noise, h)
+    precision = np.eye(h.shape[1]) + h.T @ solved
+    slope = -solved @ np.linalg.solve(precision, solved.T)
+    return np.linalg.slogdet(precision)[1] / 2, slope[: len(h_a), len(h_a) :]
+
+
+def by_sign_gradients(h_a: np.ndarray, h_b: np.ndarray) -> tuple[float, int]:
+    """The union information and how many iterations it took."""
+    s = contraction(h_a @ np.linalg.pinv(h_b))
+    step, before, values = np.full(s.shape, 1e-3), np.zeros(s.shape), []
+    while len(values) < ITERATIONS:
+        value, slope = told(s, h_a, h_b)
+        values.append(value)
+        if len(values) > PATIENCE and np.ptp(values[-PATIENCE - 1 :]) < CLOSE:
+            break
+        s = contraction(s - 0.999 ** len(values) * step * np.sign(slope))
+        step *= 0.9 ** -np.sign(slope * before)
+        before = slope
+    return min(values), len(values)
+
+
+def contraction(s: np.ndarray) -> np.ndarray:
+    """As published: the covariance of both noises without its negative part, each noise white again, with as much of a
+    ridge as makes it a contraction.
+    """
+    own = len(s)
+    values, vectors = np.linalg.eigh(np.block([[np.eye(own), s], [s.T, np.eye(s.shape[1])]]))
+    if values.min() > 0:
+        return s
+    noise = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    roots = sqrtm(noise[:own, :own]).real, sqrtm(noise[own:, own:]).real
+    for ridge in 10.0 ** np.arange(-12, 1):
+        left, right = (root + ridge * np.eye(len(root)) for root in roots)
+        s = np.linalg.solve(left, np.linalg.solve(right, noise[own:, :own]).T)
+        if np.linalg.norm(s, 2) < 1:
+            break
+    return s
+
+
+@pytest.mark.parametrize("dims", [(2, 2, 2), (5, 5, 5), (10, 10, 10), (20, 20, 20), (50, 50, 50)])
+def test_the_closed_form_against_sign_gradients(dims):
+    g = np.random.default_rng(0)
+    target, a, b = np.split(np.arange(sum(dims)), np.cumsum(dims)[:-1])
+    h_a, h_b = g.normal(size=(len(a), len(target))), g.normal(size=(len(b), len(target)))
+    h = np.vstack([h_a, h_b])
+    covariance = np.block([[np.eye(len(target)), h.T], [h, h @ h.T + np.eye(len(h))]])
+    pid.gaussian(covariance, a, b, target)  # imports
+    began = time.process_time()
+    for _ in range(50):
+        found = pid.gaussian(covariance, a, b, target)
+    ours = (time.process_time() - began) / 50
+    began = time.process_time()
+    union, iterations = by_sign_gradients(h_a, h_b)
+    plain = time.process_time() - began
+    off = union - (found.unique_a + found.unique_b + found.redundant)
+    print(f"\n{dims}: {1e3 * ours:.2f} ms, {plain:.2f} s in {iterations:,} iterations, {plain / ours:,.0f}x; "
+          f"sign gradients are off by {off:.1e} nats")  # fmt: skip
+    assert abs(off) < 1e-5
+    assert plain / ours >= MINIMUM
