@@ -59,7 +59,7 @@ def test_the_union_is_the_least_over_all_contractions(target, a, b, scale):
 
 
 def test_of_one_target_number_redundancy_is_the_lesser_information():
-    """Barrett 2015, Eq. 24; the three informations by determinants."""
+    """Barrett 2015; the three informations by determinants."""
     for seed in range(5):
         covariance, places = channels(*random_channels(seed, 1, 2, 3))
         parts = [places["a"], places["b"], np.concatenate([places["a"], places["b"]])]

@@ -8,6 +8,7 @@ definition; `bounds` holds for every one whose terms are not negative.
     Decomposition             the four terms of a definition
     broja, williams_beer      of tables of probabilities; discrete_information
     gaussian                  of a covariance, in closed form; gaussian_from_arrays
+    shared_exclusion, williams_beer_from_arrays    of rows, by nearest neighbours, with local values
 """
 
 from importlib import import_module
@@ -25,6 +26,7 @@ from infoscope.metrics.pid.terms import (
     crossing_note,
     finite,
     is_low,
+    least_specific,
 )
 
 # Scipy, scikit-learn and numba take long to import: only for those who decompose.
@@ -33,12 +35,14 @@ _LATE = {
     "discrete_information": "tables",
     "gaussian": "normal",
     "gaussian_from_arrays": "normal",
+    "shared_exclusion": "neighbours",
     "williams_beer": "tables",
+    "williams_beer_from_arrays": "neighbours",
 }
 
 __all__ = [
     "APART", "BRANCHES", "CROSSED", "ROUNDING", "Bounds", "Decomposition", "bounds", "co_information", "crossing_note",
-    "finite", "is_low", *_LATE,
+    "finite", "is_low", "least_specific", *_LATE,
 ]  # fmt: skip
 
 

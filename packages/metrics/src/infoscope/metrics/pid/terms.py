@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 ROUNDING = 1e-9  # up to which a lower bound may be above its upper one without a note, nats
 CROSSED = "The lower bound is above the upper one"  # how a note on one pair of bounds begins
@@ -149,3 +149,12 @@ def from_redundancy(informations: tuple[float, float, float], redundant: float, 
     """The other terms follow from the two identities of the margins and the sum; informations as of the result."""
     a, b, t = informations
     return Decomposition(a - redundant, b - redundant, redundant, t - a - b + redundant, gap)
+
+
+def least_specific(a: NDArray[np.float64], b: NDArray[np.float64], values: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The local values [n] of a or of b: for each value of the target (codes [n]) those of the one that tells less of it.
+
+    Their mean is I_min (Williams & Beer 2010): the specific information of a value is the mean over its rows.
+    """
+    less = np.bincount(values, weights=a) <= np.bincount(values, weights=b)
+    return np.where(less[values], a, b)

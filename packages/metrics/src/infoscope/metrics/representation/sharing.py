@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from infoscope.estimators.result import Estimate
 from infoscope.metrics.partition.scores import clipped
-from infoscope.metrics.pid import BRANCHES, Bounds, crossing_note, is_low
+from infoscope.metrics.pid import BRANCHES, Bounds, crossing_note, is_low, least_specific
 from infoscope.metrics.representation.usable import Local, Term
 
 TERMS = ("unique", "redundant", "synergistic")
@@ -44,7 +44,9 @@ def sharing(
     note = crossing_note(-width.value, width.standard_error, "nats")
     if note:
         found = {name: replace(one, notes=(*one.notes, note)) for name, one in found.items()}
-    both = Local(_least(alone.found, rest.found, values), _least(alone.half, rest.half, values)).term(groups)
+    both = Local(least_specific(alone.found, rest.found, values), least_specific(alone.half, rest.half, values)).term(
+        groups
+    )
     a, b, t = parts
     concrete = a + -1.0 * both, both, t + -1.0 * a + -1.0 * b + both
     return found | {name: term.estimate for name, term in zip(TERMS, concrete)}
@@ -54,9 +56,3 @@ def _linear(row: Sequence[int], parts: Sequence[Term]) -> Term:
     """The sum of the parts that count, each times its factor."""
     first, *others = [float(factor) * part for factor, part in zip(row, parts) if factor]
     return sum(others, first)
-
-
-def _least(a: NDArray[np.float64], b: NDArray[np.float64], values: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The local values [n] of a or of b: for each value of the target those of the one that tells less of it."""
-    less = np.bincount(values, weights=a) <= np.bincount(values, weights=b)
-    return np.where(less[values], a, b)

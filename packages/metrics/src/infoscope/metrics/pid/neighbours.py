@@ -1,0 +1,136 @@
+"""Decompositions of rows by nearest neighbours, with local values; nats.
+
+Shared exclusions: sources share what is learnt of the target by being told that one of them, whichever, has the value
+it has. With densities f, the local redundancy is log (f(t, a) + f(t, b)) / (f(t) (f(a) + f(b))) (Ehrlich,
+Schick-Poland, Makkeh, Lanfermann, Wollstadt & Wibral 2024): that both hold at once has no part in the sums, being of
+more dimensions.
+The sums have a meaning for sources of one unit and dimension only, and depend on their relative scales.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma
+
+from infoscope.estimators.knn.estimators import (
+    Settings,
+    checked,
+    class_sizes,
+    everyone,
+    finished,
+    of_kept,
+    pair,
+    require_classes,
+    without_singletons,
+)
+from infoscope.estimators.knn.search import count_within, nearest
+from infoscope.estimators.result import Estimate
+from infoscope.estimators.variables import Continuous, Variable, as_variable, join, prepared, same_length
+from infoscope.metrics.pid.terms import Decomposition, from_redundancy, least_specific
+
+
+def shared_exclusion(
+    a: Any, b: Any, target: Any, k: int = 5, margins: str = "rank", groups: Any = None, workers: int = 1
+) -> Decomposition:
+    """The decomposition of Ehrlich et al. 2024, Estimates in nats with their local values.
+
+    a, b     numbers [n] or [n, d], of one d; target: numbers, or categories as `knn` types them. margins: "rank", so
+             that maps of a column that keep its order change nothing; "scaled" or "given", as of `knn`, where
+             the relative scales of a and b are meant to count
+    k, groups, workers  as of `knn.mutual_information`
+
+    The k nearest neighbours of a row are those whose target is near and either a or b; their radius holds n_t rows in
+    the target and n_u in a or b, and the local redundancy is psi(k) + psi(n) - psi(n_t) - psi(n_u). Among the rows of
+    a category its size takes the place of n_t (as by Ross 2014). Informations are those of `knn`, each with a bias of
+    its own. Terms may be below 0, as the definition allows: a source that knows nothing of the target shares in it.
+
+    ValueError: as `knn.mutual_information`; sources of different dimensions; rows with k others at distance 0.
+    """
+    known = _Known.of(Continuous(a), Continuous(b), target, k, margins, groups, workers)
+    a, b, target = known.sides
+    if a.dim != b.dim:
+        raise ValueError(
+            f"a and b must have as many columns as one another, got {a.dim} and {b.dim}: densities of different "
+            "dimensions have no sum."
+        )
+    if target.kind == "mixed":
+        raise ValueError("target must be numbers or categories, got columns of both.")
+    search = {"engine": known.settings.engine, "workers": workers, "groups": known.settings.groups}
+    radius, own = _radius([join(source, target) for source in (a, b)], k, search)
+    if not radius.all():
+        raise ValueError(
+            f"a and b must not repeat values beside the target, got {np.sum(radius == 0)} rows with k = {k} others at "
+            "distance 0; of categories make a table of probabilities, or break ties with variables.jitter."
+        )
+    inside = [count_within(side.continuous, radius, **search) for side in (a, b, join(a, b))]
+    if target.dim:
+        of_target = 1 + count_within(target.continuous, radius, **search)
+    else:
+        of_target = class_sizes(target, known.settings.groups)
+    values = digamma(own) + digamma(everyone(target.n, known.settings.groups))
+    values = values - digamma(of_target) - digamma(1 + inside[0] + inside[1] - inside[2])
+    return known.with_redundancy(values, "shared exclusions")
+
+
+def williams_beer_from_arrays(
+    a: Any, b: Any, target: Any, k: int = 5, margins: str = "auto", groups: Any = None, workers: int = 1
+) -> Decomposition:
+    """`williams_beer` of sources of any kind and dimension and a target of categories, Estimates in nats.
+
+    The redundancy of mixed variables of Barà, Antonacci, Iovino, Lazic & Faes 2024: of each category the lesser of
+    what a and b tell of it. They estimate that as divergences; here it is the mean of the local values of `knn`, whose
+    arguments and errors these are, and so of the same neighbours as the informations.
+    """
+    known = _Known.of(a, b, target, k, margins, groups, workers)
+    target = known.sides[2]
+    if target.kind != "discrete":
+        raise ValueError(f"target must be categories, got {target.dim} columns of numbers; wrap labels in Discrete.")
+    told = [information.local for information in known.informations[:2]]
+    return known.with_redundancy(least_specific(*told, target.codes), "least specific information")
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """a, b and the target at common scales, rows without a class of their own left out, and their informations."""
+
+    sides: list[Variable]
+    settings: Settings
+    margins: str
+    notes: tuple[str, ...]
+    informations: tuple[Estimate, ...]
+
+    @classmethod
+    def of(cls, a: Any, b: Any, target: Any, k: int, margins: str, groups: Any, workers: int) -> _Known:
+        sides = {name: as_variable(name, side) for name, side in (("a", a), ("b", b), ("target", target))}
+        settings = checked(k, same_length(**sides), True, margins, groups, "auto", workers)
+        kept, notes = without_singletons(join(*sides.values()), settings.groups)
+        a, b, target = (prepared(side, margins, name).take(kept) for name, side in sides.items())
+        require_classes(kept, a=a, b=b, target=target)
+        settings = replace(settings, margins="given", groups=of_kept(settings.groups, kept))
+        told = tuple(pair(source, target, settings, local=True) for source in (a, b, join(a, b)))
+        return cls([a, b, target], settings, margins, notes, told)
+
+    def with_redundancy(self, local: NDArray[np.float64], method: str) -> Decomposition:
+        """The decomposition of local values of the redundancy [n]."""
+        settings = replace(self.settings, margins=self.margins)
+        everyone = np.ones(len(local), bool)
+        redundant = finished(local, everyone, settings.k, method, settings, True, self.notes)
+        return from_redundancy(self.informations, redundant)
+
+
+def _radius(joint: list[Variable], k: int, search: dict[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """How far the k-th neighbour in either of two spaces is, at the nearer of its places, and its number [n]: k, or
+    fewer where a category has fewer."""
+    found = [nearest(side.continuous, k, side.codes, **search) for side in joint]
+    ids = np.hstack([one.ids for one in found])
+    distances = np.hstack([one.distances for one in found])
+    order = np.lexsort((distances, ids))  # of a row that is near in both spaces, the nearer place comes first
+    ids, distances = (np.take_along_axis(of, order, axis=1) for of in (ids, distances))
+    distances[:, 1:][ids[:, 1:] == ids[:, :-1]] = np.inf
+    distances = np.sort(distances, axis=1)
+    own = np.minimum(k, np.isfinite(distances).sum(axis=1))
+    return np.take_along_axis(distances, own[:, None] - 1, axis=1)[:, 0], own
