@@ -8,6 +8,7 @@ definition; `bounds` holds for every one whose terms are not negative.
     Decomposition             the four terms of a definition
     broja, williams_beer      of tables of probabilities; discrete_information
     gaussian                  of a covariance, in closed form; gaussian_from_arrays
+    broja_from_arrays         of rows, by clusters of each variable
     shared_exclusion, williams_beer_from_arrays    of rows, by nearest neighbours, with local values
 """
 
@@ -32,6 +33,7 @@ from infoscope.metrics.pid.terms import (
 # Scipy, scikit-learn and numba take long to import: only for those who decompose.
 _LATE = {
     "broja": "tables",
+    "broja_from_arrays": "clusters",
     "discrete_information": "tables",
     "gaussian": "normal",
     "gaussian_from_arrays": "normal",

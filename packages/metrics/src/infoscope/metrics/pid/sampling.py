@@ -37,14 +37,15 @@ def jackknifed(
     """
     plan = leave_one_out(n, blocks, generator_or_default(generator), groups)
     whole = decompose(np.arange(n))
-    without = np.array([decompose(np.flatnonzero(kept))[:4] for kept in plan.weights.T])
-    values = plan.count * np.array(whole[:4]) - (plan.count - 1) * without.mean(axis=0)
-    influence = sqrt((plan.count - 1) / plan.count) * (without.mean(axis=0) - without)
+    without = np.array([decompose(np.flatnonzero(kept)) for kept in plan.weights.T])
+    mean = without.mean(axis=0)
+    values = plan.count * np.array(whole) - (plan.count - 1) * mean
+    influence = sqrt((plan.count - 1) / plan.count) * (mean - without)
     terms = [
         Estimate(
             float(value), root_sum_squares(of), NATS, n, method, notes, settings, plan.units, plan.count - 1,
             influence=of,
         )
-        for value, of in zip(values, influence.T)
+        for value, of in zip(values[:4], influence.T)
     ]  # fmt: skip
-    return Decomposition(*terms, whole.gap)
+    return Decomposition(*terms, plan.count * whole.gap + (plan.count - 1) * float(mean[4]))

@@ -152,7 +152,7 @@ def from_redundancy(informations: tuple[float, float, float], redundant: float, 
 
 
 def least_specific(a: NDArray[np.float64], b: NDArray[np.float64], values: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The local values [n] of a or of b: for each value of the target (codes [n]) those of the one that tells less of it.
+    """The local values [n] of a or b, for each value of the target (codes [n]) those of the one that tells less of it.
 
     Their mean is I_min (Williams & Beer 2010): the specific information of a value is the mean over its rows.
     """
