@@ -56,12 +56,19 @@ def check_effort(cell: Mapping[str, Any]) -> None:
 
 
 def measure(
-    representation: Any, of: FactorDataset, seed: int, effort: Effort, device: str = "cpu", predictors: bool = True
+    representation: Any,
+    of: FactorDataset,
+    seed: int,
+    effort: Effort,
+    device: str = "cpu",
+    predictors: bool = True,
+    decompositions: Sequence[str] = (),
 ) -> Measured:
     """Every score of a posterior or, where a code has no density, of an array [N, L].
 
     The same seed draws the same votes, items and noise whatever is measured, so that differences are paired; no score
     depends on which others are measured. predictors: whether the scores of codes are among them, which need many fits.
+    decompositions: names in `pid.DECOMPOSITIONS`, whose terms are scores NAME/TERM.
     """
     specs = [
         spec
@@ -73,7 +80,10 @@ def measure(
         items=effort.items, votes={"uni-bound": effort.votes},
         from_arrays=partial(from_arrays, method=ARRAYS, resamples=None), factor_names=of.factor_names, device=device,
     )  # fmt: skip
-    return Measured(disentanglement.measure_scores(inputs, specs), inputs.information)
+    scores = disentanglement.measure_scores(inputs, specs)
+    for name in decompositions:
+        scores |= {f"{name}/{term}": value for term, value in disentanglement.decomposed(inputs, name).items()}
+    return Measured(scores, inputs.information)
 
 
 def draws(seed: int, purpose: str) -> np.random.Generator:

@@ -15,7 +15,7 @@ import pandas as pd
 from infoscope.metrics.factor_information.attacks import redundancy_attack, synergy_attack
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, load_model, main, runs
 from sweeps.disentanglement import _factor_scores, _vaes, vae_zoo
-from sweeps.disentanglement.settings import DATA_FIELDS, EFFORT, MODELS
+from sweeps.disentanglement.settings import CONCRETE, DATA_FIELDS, EFFORT, MODELS
 
 ATTACKS = {"redundancy": redundancy_attack, "synergy": synergy_attack}
 CHOSEN_BY = "unibound"  # as published
@@ -107,6 +107,7 @@ def trial(pack: Pack, report: Report) -> None:
                 _factor_scores.Effort.of(cell),
                 pack.device,
                 predictors=False,
+                decompositions=CONCRETE,
             )
             found = {name: score.value for name, score in measured.scores.items()}
             found |= {f"{name}_error": score.standard_error for name, score in measured.scores.items()}
@@ -139,6 +140,7 @@ SWEEP = Sweep(
     choices={"models": MODELS, "attacks": tuple(ATTACKS)},
     replicates=("evaluation", "training_seed", "source"),
     check=check,
+    version=2,  # concrete decompositions beside the bounds
     cost=lambda cell: float(cell["draws"] * len(_vaes.factor_set(cell))),
 )
 

@@ -132,6 +132,8 @@ def test_requirements():
     a, wide = g.normal(size=50), g.normal(size=(50, 2))
     with pytest.raises(ValueError, match="a and b must have as many columns as one another, got 1 and 2"):
         pid.shared_exclusion(a, wide, a)
+    with pytest.raises(ValueError, match="b must be numbers, got categories; wrap numbers in Continuous"):
+        pid.shared_exclusion(a, Discrete(a > 0), a)
     with pytest.raises(ValueError, match="target must be numbers or categories, got columns of both"):
         pid.shared_exclusion(a, a + 1, [Continuous(a), Discrete(a > 0)])
     with pytest.raises(ValueError, match=r"got \d+ rows with k = 5 others at distance 0"):

@@ -5,6 +5,7 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
+from infoscope.estimators.variables import Discrete, as_variable
 from infoscope.metrics import pid
 from infoscope.metrics.factor_information import toy
 
@@ -181,5 +182,7 @@ def test_requirements():
         pid.gaussian(covariance, 0, 0, 1)
     with pytest.raises(ValueError, match="margins must be given or rank, got 'raw'"):
         pid.gaussian_from_arrays(np.zeros(9), np.zeros(9), np.zeros(9), margins="raw")
+    with pytest.raises(ValueError, match="a must be numbers, got categories, which have no covariance"):
+        pid.gaussian_from_arrays(as_variable("a", Discrete(np.arange(9) % 2)), np.arange(9.0), np.arange(9.0))
     with pytest.raises(ValueError, match="rows"):
         pid.gaussian_from_arrays(np.arange(9.0), np.arange(9.0), np.arange(8.0))

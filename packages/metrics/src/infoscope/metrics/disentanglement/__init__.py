@@ -6,13 +6,14 @@
     dci         disentanglement, completeness and informativeness from the importances of forests
     sap         gap between the best and the second-best single-latent predictor
     report      all of them in one table, with PID bounds, informativeness and total correlation
+    decomposed  the terms of a concrete decomposition (pid.DECOMPOSITIONS), and where they are outside of the bounds
     SCORES, ScoreSpec       what the report, the sweeps and their tables know of each score; add one there
     Inputs, measure_scores  some of SCORES from one representation
 
-All but report and measure_scores return an Estimate: value, standard error, interval, unit, n and method. Of redundant
-copies, and of information that is spread over several latents, only UniBound and the PID bounds know. Posteriors of
-your own are made in `factor_information.posterior` (means and scales of n items, probabilities of categories);
-`factor_information.attacks` entangles posteriors and arrays.
+All but report, decomposed and measure_scores return an Estimate: value, standard error, interval, unit, n and method.
+Of redundant copies, and of information that is spread over several latents, only UniBound and the PID bounds know.
+Posteriors of your own are made in `factor_information.posterior` (means and scales of n items, probabilities of
+categories); `factor_information.attacks` entangles posteriors and arrays.
 """
 
 from importlib import import_module
@@ -29,6 +30,7 @@ _LATE = {
     "VoteScore": "disentanglement.intervention_based",
     "beta_vae_score": "disentanglement.intervention_based",
     "dci": "disentanglement.predictor_based",
+    "decomposed": "disentanglement.concrete",
     "factor_vae_score": "disentanglement.intervention_based",
     "measure_scores": "disentanglement.measuring",
     "mig": "disentanglement.information_based",

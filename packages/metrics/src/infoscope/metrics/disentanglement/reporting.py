@@ -13,8 +13,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from infoscope.estimators.checks import generator_or_default
+from infoscope.metrics.disentanglement.concrete import decomposed, require_decomposition
 from infoscope.metrics.disentanglement.measuring import Inputs, measure_scores, titled
-from infoscope.metrics.disentanglement.registry import SCORES
+from infoscope.metrics.disentanglement.registry import SCORES, TERMS
 from infoscope.metrics.factor_information import exact
 from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.result import FactorInformation
@@ -33,6 +34,7 @@ def report(
     categorical: Sequence[int] = (),
     generator: np.random.Generator | None = None,
     progress: Callable[[float, str], None] | bool = True,
+    decompositions: Sequence[str] = (),
 ) -> pd.DataFrame:
     """One row for every score of SCORES: score, better (which values are the more disentangled), value, standard_error,
     low, high (95 %), unit, n, method, notes.
@@ -48,12 +50,17 @@ def report(
     categorical     numbers of an array's latents that are categories; a posterior knows its own
     progress        called with the share that is done and what was done last; True: a line on standard error once it
                     has taken some seconds; False: nothing
+    decompositions  names in pid.DECOMPOSITIONS: three more rows for each, of the terms at the latent that tells most
+                    about a factor; where a term is outside of the bounds at that latent, its notes say so
 
     Bounds "as published" are maximised over latents each by itself, so those of a factor may come from three latents;
     "at one latent" are those of the latent that tells most about a factor, and add up. A score that cannot be computed
     from these items (a value with too few of them, say) is nan, and its notes say why.
-    ValueError: shapes that do not fit, values that are not finite, a factor of one value, fewer than two factors.
+    ValueError: shapes that do not fit, values that are not finite, a factor of one value, fewer than two factors, an
+    unknown decomposition.
     """
+    for name in decompositions:
+        require_decomposition(name)
     tell = Line() if progress is True else progress or (lambda share, what: None)
     generator = generator_or_default(generator)
     streams = generator.spawn(8)  # handed out from the last to the first; a score at the end of SCORES gets a new one
@@ -67,6 +74,10 @@ def report(
         {"score": titled(SCORES[key], inputs), "better": SCORES[key].better, **{c: getattr(score, c) for c in COLUMNS}}
         for key, score in found.items()
     ]
+    for name in decompositions:
+        for term, value in decomposed(inputs, name).items():
+            title = f"{term} ({name}, at one latent)"
+            rows.append({"score": title, "better": TERMS[term], **{c: getattr(value, c) for c in COLUMNS}})
     return pd.DataFrame(rows).assign(notes=lambda table: table["notes"].map(" ".join))
 
 

@@ -10,6 +10,7 @@ definition; `bounds` holds for every one whose terms are not negative.
     gaussian                  of a covariance, in closed form; gaussian_from_arrays
     broja_from_arrays         of rows, by clusters of each variable
     shared_exclusion, williams_beer_from_arrays    of rows, by nearest neighbours, with local values
+    DECOMPOSITIONS            those of rows, by their names in reports
 """
 
 from importlib import import_module
@@ -42,9 +43,17 @@ _LATE = {
     "williams_beer_from_arrays": "neighbours",
 }
 
+# Decompositions of rows (a, b, target) by their names in reports.
+DECOMPOSITIONS = {
+    "gaussian": "gaussian_from_arrays",
+    "broja": "broja_from_arrays",
+    "shared-exclusion": "shared_exclusion",
+    "williams-beer": "williams_beer_from_arrays",
+}
+
 __all__ = [
-    "APART", "BRANCHES", "CROSSED", "ROUNDING", "Bounds", "Decomposition", "bounds", "co_information", "crossing_note",
-    "finite", "is_low", "least_specific", *_LATE,
+    "APART", "BRANCHES", "CROSSED", "DECOMPOSITIONS", "ROUNDING", "Bounds", "Decomposition", "bounds", "co_information",
+    "crossing_note", "finite", "is_low", "least_specific", *_LATE,
 ]  # fmt: skip
 
 

@@ -29,7 +29,7 @@ from infoscope.estimators.knn.estimators import (
 )
 from infoscope.estimators.knn.search import count_within, nearest
 from infoscope.estimators.result import Estimate
-from infoscope.estimators.variables import Continuous, Variable, as_variable, join, prepared, same_length
+from infoscope.estimators.variables import Variable, as_variable, join, prepared, same_length
 from infoscope.metrics.pid.terms import Decomposition, from_redundancy, least_specific
 
 
@@ -38,7 +38,7 @@ def shared_exclusion(
 ) -> Decomposition:
     """The decomposition of Ehrlich et al. 2024, Estimates in nats with their local values.
 
-    a, b     numbers [n] or [n, d], of one d; target: numbers, or categories as `knn` types them. margins: "rank", so
+    a, b     numbers [n] or [n, d], of one d; target: numbers or categories; as `knn` types them. margins: "rank", so
              that maps of a column that keep its order change nothing; "scaled" or "given", as of `knn`, where
              the relative scales of a and b are meant to count
     k, groups, workers  as of `knn.mutual_information`
@@ -50,8 +50,11 @@ def shared_exclusion(
 
     ValueError: as `knn.mutual_information`; sources of different dimensions; rows with k others at distance 0.
     """
-    known = _Known.of(Continuous(a), Continuous(b), target, k, margins, groups, workers)
+    known = _Known.of(a, b, target, k, margins, groups, workers)
     a, b, target = known.sides
+    for name, source in (("a", a), ("b", b)):
+        if source.kind != "continuous":
+            raise ValueError(f"{name} must be numbers, got categories; wrap numbers in Continuous.")
     if a.dim != b.dim:
         raise ValueError(
             f"a and b must have as many columns as one another, got {a.dim} and {b.dim}: densities of different "

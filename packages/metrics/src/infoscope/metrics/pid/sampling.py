@@ -15,10 +15,16 @@ from infoscope.estimators.variables import Continuous, Variable, as_variable, sa
 from infoscope.metrics.pid.terms import Decomposition
 
 
-def as_rows(**sides: ArrayLike) -> list[Variable]:
+def as_rows(**sides: ArrayLike | Variable) -> list[Variable]:
     """Checked numbers, all with as many rows."""
-    found = {name: as_variable(name, Continuous(side)) for name, side in sides.items()}
+    found = {
+        name: side if isinstance(side, Variable) else as_variable(name, Continuous(side))
+        for name, side in sides.items()
+    }
     same_length(**found)
+    for name, side in found.items():
+        if side.codes is not None:
+            raise ValueError(f"{name} must be numbers, got categories, which have no covariance.")
     return list(found.values())
 
 

@@ -1,0 +1,98 @@
+"""Concrete decompositions of codes whose terms are known, beside bounds."""
+
+import numpy as np
+import pytest
+
+from infoscope.metrics.disentanglement import SCORES, Inputs, decomposed, report
+from infoscope.metrics.factor_information.attacks import redundancy_attack, synergy_attack
+from infoscope.metrics.factor_information.posterior import GaussianPosterior
+from infoscope.metrics.factor_information.result import FactorInformation
+
+FACTORS = np.tile(np.stack(np.unravel_index(np.arange(12), (3, 4)), axis=1), (60, 1))
+ENTROPY = np.log([3.0, 4.0])
+TERMS = ("unique", "redundant", "synergistic")
+
+
+def known(alone, rest, joint):
+    """What latents tell, in shares of H(y), without error."""
+    latents = tuple(f"z{number}" for number in range(len(alone[0])))
+    told = [np.array(part) * ENTROPY[:, None] for part in (alone, rest)]
+    return FactorInformation(
+        factors=("a", "b"), latents=latents, entropy=ENTROPY, alone=told[0], rest=told[1],
+        joint=np.array(joint) * ENTROPY, n=None, method="by construction",
+    )  # fmt: skip
+
+
+def inputs_of(representation, measured, **more):
+    return Inputs(
+        representation=representation, factors=FACTORS, measured=measured,
+        stream=lambda purpose: np.random.default_rng(0), **more,
+    )  # fmt: skip
+
+
+def copied(seed=0):
+    """The first factor twice, the second once, noise that hides nothing; what this tells."""
+    noise = 0.05 * np.random.default_rng(seed).random((len(FACTORS), 3))
+    return FACTORS[:, [0, 0, 1]] + noise, known([[1, 1, 0], [0, 0, 1]], [[1, 1, 1], [1, 1, 0]], [1, 1])
+
+
+@pytest.mark.parametrize("decomposition, lost", [("williams-beer", 0.04), ("broja", 0.1)])
+def test_a_copy_is_redundant_and_a_latent_of_its_own_unique(decomposition, lost):
+    """One factor's information is redundant, the other's unique: half of both on the average of factors. Five clusters
+    of two latents lose a part of what these tell."""
+    found = decomposed(inputs_of(*copied()), decomposition)
+    assert [found[term].value for term in TERMS] == pytest.approx([0.5, 0.5, 0.0], abs=lost)
+    assert all(found[term].unit == "share of H(y)" and found[term].n == len(FACTORS) for term in TERMS)
+    assert found["unique"].standard_error < 0.05
+
+
+def test_outside_of_the_bounds_is_said():
+    codes, _ = copied()
+    nothing = known([[0.1, 0, 0], [0, 0, 0.1]], [[0, 0, 0], [0, 0, 0]], [0.1, 0.1])
+    found = decomposed(inputs_of(codes, nothing), "williams-beer")
+    assert any("outside of the bounds, 0.100 to 0.100, by 0." in note for note in found["unique"].notes)
+    wide = known([[1, 0, 0], [0, 0, 1]], [[1, 0, 0], [0, 0, 1]], [2, 2])  # from 0 to 1 for all three
+    found = decomposed(inputs_of(codes, wide), "broja")
+    assert not any("outside" in note for term in TERMS if found[term] > 0 for note in found[term].notes)
+
+
+def test_draws_of_a_posterior_know_of_an_attack():
+    """Redundancy moves what is unique to redundant, synergy to synergistic; all latents tell as much as before."""
+    spread = FACTORS - FACTORS.mean(axis=0)
+    posterior = GaussianPosterior(spread, np.full(spread.shape, 0.3))
+    plain = known([[1, 0], [0, 1]], [[0, 1], [1, 0]], [1, 1])
+    wide = known([[1, 0, 0, 0], [0, 1, 0, 0]], [[1] * 4, [1] * 4], [1, 1])
+    none = decomposed(inputs_of(posterior, plain), "gaussian")
+    more = decomposed(inputs_of(redundancy_attack(posterior, 2.0), wide), "gaussian")
+    less = decomposed(inputs_of(synergy_attack(posterior, 2.0), wide), "gaussian")
+    assert none["unique"] > 0.8 and abs(none["redundant"]) + abs(none["synergistic"]) < 0.02
+    assert more["redundant"] > 0.4 and more["unique"] < none["unique"] - 0.4 and more["synergistic"] < 0.02
+    assert less["synergistic"] > 0.4 and less["unique"] < none["unique"] - 0.4 and less["redundant"] < 0.02
+    totals = [sum(found[term].value for term in TERMS) for found in (none, more, less)]
+    assert totals == pytest.approx([totals[0]] * 3, abs=0.08)
+
+
+def test_categories_among_latents_are_none_to_covariances():
+    codes, told = copied()
+    codes[:, 1] = FACTORS[:, 0]
+    inputs = inputs_of(codes, told, categorical=[1])
+    assert decomposed(inputs, "williams-beer")["redundant"].value == pytest.approx(0.5, abs=0.04)
+    refused = decomposed(inputs, "gaussian")["unique"]
+    assert np.isnan(refused.value) and "categories, which have no covariance" in refused.notes[0]
+    refused = decomposed(inputs, "shared-exclusion")["unique"]
+    assert np.isnan(refused.value) and refused.notes
+
+
+def test_a_report_has_them_after_its_scores(monkeypatch):
+    for key in [key for key in SCORES if not key.endswith("mig_discretised")]:
+        monkeypatch.delitem(SCORES, key)
+    codes, told = copied()
+    given = dict(measured=told, progress=False, items=300)
+    before = report(codes, FACTORS, **given)
+    after = report(codes, FACTORS, **given, decompositions=("gaussian", "williams-beer"))
+    assert after.iloc[: len(before)].equals(before)
+    assert [*after["score"][len(before) :]] == [
+        f"{term} ({name}, at one latent)" for name in ("gaussian", "williams-beer") for term in TERMS
+    ]
+    with pytest.raises(ValueError, match="decomposition must be one of gaussian, .*, got 'maximal'"):
+        report(codes, FACTORS, **given, decompositions=("maximal",))
