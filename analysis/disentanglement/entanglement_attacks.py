@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -30,7 +30,7 @@ from analysis.disentanglement._scores import (
 )
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
-from sweeps.disentanglement.settings import DATA_FIELDS, EFFORT
+from sweeps.disentanglement.settings import CONCRETE, DATA_FIELDS, EFFORT
 
 SHOWN = {name: SCORES[name] for name in PUBLISHED} | {"informativeness": WHOLE["informativeness"]}
 VOTES = ("beta_vae", "factor_vae")
@@ -38,6 +38,11 @@ SOURCE = ["name", "training_seed", "attack"]
 FALL = 0.05  # of a score, up to which it is said not to fall
 SAME = 0.01  # of H(y), up to which I(y; z) is said to be unchanged
 UNIT = "of the score"
+AT_ONE = "shared/"  # what bounds begin with at whose latent concrete terms are
+DECOMPOSED = (
+    "gaussian (Venkatesh et al. 2023): what covariances do, a factor's values being numbers; williams-beer (2010), by "
+    "nearest neighbours: both at one latent, of other estimates than the bounds, and so not always between them."
+)
 
 
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
@@ -133,14 +138,20 @@ def changes(runs: pd.DataFrame, alpha: float, column: str) -> Estimate:
 
 
 def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
-    """The bounds of unique, redundant and synergistic information by the strength of the attack."""
+    """The bounds of unique, redundant and synergistic information by the strength of the attack, and concrete terms."""
     pairs = [f"{prefix}{term}" for prefix in WHERE for term in TERMS]
     runs = runs.assign(**{f"{pair}_excess": runs[f"{pair}_low"] - runs[f"{pair}_high"] for pair in pairs})
-    figures = over_evaluations(runs, [f"{pair}_{side}" for pair in pairs for side in ("low", "high", "excess")])
-    crossing = figures["score"].str.endswith("_excess")
+    names = [name for name in CONCRETE if f"{name}/{next(iter(TERMS))}" in runs]
+    terms = {f"{name}/{term}": f"{AT_ONE}{term}" for name in names for term in TERMS}
+    runs = runs.assign(**{
+        f"{term}_outside": np.maximum(runs[f"{pair}_low"] - runs[term], runs[term] - runs[f"{pair}_high"])
+        for term, pair in terms.items()
+    })  # fmt: skip
+    sides = [f"{pair}_{side}" for pair in pairs for side in ("low", "high", "excess")]
+    figures = over_evaluations(runs, [*sides, *terms, *(f"{term}_outside" for term in terms)])
     by = figures.assign(shown=[
-        (crossed if excess else plus_minus)(*pair)
-        for excess, pair in zip(crossing, zip(figures["mean"], figures["mean" + ERROR]))
+        shown_as(score.rpartition("_")[2])(*pair)
+        for score, pair in zip(figures["score"], zip(figures["mean"], figures["mean" + ERROR]))
     ])  # fmt: skip
     wide = by.pivot(index=[*SOURCE, "alpha"], columns="score", values="shown")
     text = pd.DataFrame(
@@ -152,15 +163,26 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
             for prefix, where in WHERE.items()
             for term, letter in TERMS.items()
         }
+        | {
+            f"{letter}, {name}": wide[f"{name}/{term}"] + wide[f"{name}/{term}_outside"]
+            for name in names
+            for term, letter in TERMS.items()
+        }
     )
     text = text.reset_index().rename(columns={"name": "model", "training_seed": "seed"})
     caption = [
         "Lower to upper bound, shares of H(y), means over factors and evaluations ± standard error over evaluations. "
         "As published: each bound at its own best latent; at one latent: all at the one that tells most about it.",
         *([CROSSED] if text.map(lambda cell: "cross by" in str(cell)).any(axis=None) else []),
+        *([DECOMPOSED] if names else []),
         *words,
     ]
     return Result("bounds", figures, text, "\n".join(caption))
+
+
+def shown_as(kind: str) -> Callable[[float, float], str]:
+    """How a column is shown: what is beyond something only where it is."""
+    return {"excess": crossed, "outside": functools.partial(crossed, words="outside by")}.get(kind, plus_minus)
 
 
 ANALYSIS = Analysis("entanglement-attacks", analyse)

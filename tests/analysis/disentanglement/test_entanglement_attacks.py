@@ -69,6 +69,18 @@ def test_tables_are_saved_and_say_what_was_attacked(tmp_path):
     assert results[0].text["UniBound"].iloc[1].startswith("0.20")
 
 
+def test_concrete_terms_are_beside_the_bounds_and_said_to_be_outside():
+    runs = made_up()
+    for name, term in itertools.product(("gaussian", "williams-beer"), TERMS):
+        runs[f"{name}/{term}"] = runs[f"shared/{term}_low"] + 0.2 * (name == "gaussian" and term == "unique")
+    bounds = ANALYSIS.analyse(runs, ANALYSIS.arguments([]))[1]
+    assert bounds.text["U, gaussian"].str.contains(r"outside by 0\.2000? ± 0\.0").all()
+    for column in ("R, gaussian", "C, gaussian", "U, williams-beer"):
+        assert bounds.text[column].str.match(r"0\.\d+ ± 0\.\d+$").all()
+    assert "Venkatesh" in bounds.caption
+    assert "Venkatesh" not in ANALYSIS.analyse(made_up(), ANALYSIS.arguments([]))[1].caption
+
+
 def test_without_an_unattacked_run_nothing_is_claimed():
     runs = made_up()
     scores, _ = ANALYSIS.analyse(runs[runs["alpha"] > 0], ANALYSIS.arguments([]))

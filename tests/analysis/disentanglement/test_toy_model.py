@@ -54,7 +54,7 @@ def test_the_upper_bound_under_synergy_is_misprinted():
 
 
 def test_the_table_says_where_it_differs_from_print():
-    table, agreement = analyse(made_up())
+    table = analyse(made_up())[0]
     differ = table.figures[(table.figures["printed"] - table.figures["exact"]).abs() > 1e-9]
     assert set(zip(differ["score"], differ["attack"], differ["factors"])) == {
         ("mig", "redundancy", 2), ("unique_high", "synergy", 2), ("unique_high", "synergy", 5),
@@ -75,5 +75,21 @@ def test_agreement_allows_for_the_number_of_comparisons(largest, verdict):
     assert agreement.claims[0].verdict == verdict
 
 
-def test_both_are_saved(tmp_path):
-    assert [len(save(result, tmp_path / result.name)) for result in analyse(made_up())] == [3, 2]
+def test_the_gaussian_decomposition_is_within_the_bounds():
+    """Under redundancy what was unique is redundant, under synergy synergistic: figures of K = 5, alpha 3, by the
+    lesser of two informations."""
+    decomposition = analyse(made_up())[2]
+    assert decomposition.claims[0].verdict == "holds"
+    at = decomposition.figures.set_index(["attack", "factors", "alpha"])
+    total = math.log(101) / 2
+    copied = math.log((1 + 9 * 1.01) / (1 + 9 * 0.01)) / 2
+    row = at.loc["redundancy", 5, 3.0]
+    assert (row["unique_gaussian"], row["redundant_gaussian"]) == pytest.approx((total - copied, copied))
+    row = at.loc["synergy", 5, 3.0]
+    masked = math.log((1.01 + 9) / (0.01 + 9)) / 2
+    assert (row["unique_gaussian"], row["synergistic_gaussian"]) == pytest.approx((masked, total - masked))
+    assert len(decomposition.text) == 10
+
+
+def test_all_are_saved(tmp_path):
+    assert [len(save(result, tmp_path / result.name)) for result in analyse(made_up())] == [3, 2, 2]
