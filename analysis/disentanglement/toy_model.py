@@ -179,7 +179,8 @@ def agreement(runs: pd.DataFrame, words: list[str]) -> Result:
 def decomposition(runs: pd.DataFrame, words: list[str]) -> Result:
     """By setting the six bounds and the Gaussian decomposition within them, exact; nats."""
     rows = []
-    for attack, factors, alpha, noise in runs[CELL].drop_duplicates().itertuples(index=False):
+    cells = runs[CELL].drop_duplicates().itertuples(index=False, name=None)
+    for attack, factors, alpha, noise in sorted(cells, key=lambda cell: (ATTACKS.index(cell[0]), *cell[1:])):
         concrete = gaussian(attack, int(factors), float(noise), float(alpha))
         model = toy.exact(attack, int(factors), float(noise), float(alpha))
         low, high = (np.stack([one.value for one in of]) for of in (model.bounds()[::2], model.bounds()[1::2]))

@@ -22,17 +22,17 @@ def broja_from_arrays(
     b: Any,
     target: Any,
     clusters: int = 5,
+    tolerance: float = 1e-8,
     groups: ArrayLike | None = None,
     blocks: int = 20,
-    tolerance: float = 1e-8,
     generator: np.random.Generator | None = None,
 ) -> Decomposition:
     """`broja` of the table of k-means clusters (BATCH, Liang et al. 2023), Estimates in nats.
 
     a, b, target  of any dimensions, typed as `knn` types them; categories are left as they are. clusters: of the
-                  numbers of each, at standard deviation 1
-    groups, blocks, generator  as of `uncertainty.jackknife`, which gives bias and error; tolerance: as of `broja`.
-                  The generator draws the clusters, too, which are the same in all blocks
+                  numbers of each, at standard deviation 1; tolerance: as of `broja`
+    groups, blocks, generator  as of `uncertainty.jackknife`, which gives bias and error. The generator draws the
+                  clusters, too, which are the same in all blocks
 
     What numbers tell within a cluster is lost, so that informations are low: the terms are those of the codes.
     ValueError: as `broja`; rows that do not fit; more than 1,000 cells.
