@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -39,10 +39,6 @@ FALL = 0.05  # of a score, up to which it is said not to fall
 SAME = 0.01  # of H(y), up to which I(y; z) is said to be unchanged
 UNIT = "of the score"
 AT_ONE = "shared/"  # what bounds begin with at whose latent concrete terms are
-DECOMPOSED = (
-    "gaussian (Venkatesh et al. 2023): what covariances do, a factor's values being numbers; williams-beer (2010), by "
-    "nearest neighbours: both at one latent, of other estimates than the bounds, and so not always between them."
-)
 
 
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
@@ -57,7 +53,7 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
         made_of(runs),
         *left_out,
     ]
-    return [scores(runs, words), bounds(runs, words)]
+    return [scores(runs, words), bounds(runs, words), *decompositions(runs, words)]
 
 
 def over_evaluations(runs: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
@@ -138,34 +134,14 @@ def changes(runs: pd.DataFrame, alpha: float, column: str) -> Estimate:
 
 
 def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
-    """The bounds of unique, redundant and synergistic information by the strength of the attack, and concrete terms."""
+    """The bounds of unique, redundant and synergistic information by the strength of the attack."""
     pairs = [f"{prefix}{term}" for prefix in WHERE for term in TERMS]
     runs = runs.assign(**{f"{pair}_excess": runs[f"{pair}_low"] - runs[f"{pair}_high"] for pair in pairs})
-    names = [name for name in CONCRETE if f"{name}/{next(iter(TERMS))}" in runs]
-    terms = {f"{name}/{term}": f"{AT_ONE}{term}" for name in names for term in TERMS}
-    runs = runs.assign(**{
-        f"{term}_outside": np.maximum(runs[f"{pair}_low"] - runs[term], runs[term] - runs[f"{pair}_high"])
-        for term, pair in terms.items()
-    })  # fmt: skip
-    sides = [f"{pair}_{side}" for pair in pairs for side in ("low", "high", "excess")]
-    figures = over_evaluations(runs, [*sides, *terms, *(f"{term}_outside" for term in terms)])
-    by = figures.assign(shown=[
-        shown_as(score.rpartition("_")[2])(*pair)
-        for score, pair in zip(figures["score"], zip(figures["mean"], figures["mean" + ERROR]))
-    ])  # fmt: skip
-    wide = by.pivot(index=[*SOURCE, "alpha"], columns="score", values="shown")
+    figures, wide = shown(runs, [f"{pair}_{side}" for pair in pairs for side in ("low", "high", "excess")])
     text = pd.DataFrame(
         {
-            f"{letter}, {where}": wide[f"{prefix}{term}_low"]
-            + " to "
-            + wide[f"{prefix}{term}_high"]
-            + wide[f"{prefix}{term}_excess"]
+            f"{letter}, {where}": interval_text(wide, f"{prefix}{term}")
             for prefix, where in WHERE.items()
-            for term, letter in TERMS.items()
-        }
-        | {
-            f"{letter}, {name}": wide[f"{name}/{term}"] + wide[f"{name}/{term}_outside"]
-            for name in names
             for term, letter in TERMS.items()
         }
     )
@@ -174,15 +150,58 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
         "Lower to upper bound, shares of H(y), means over factors and evaluations ± standard error over evaluations. "
         "As published: each bound at its own best latent; at one latent: all at the one that tells most about it.",
         *([CROSSED] if text.map(lambda cell: "cross by" in str(cell)).any(axis=None) else []),
-        *([DECOMPOSED] if names else []),
         *words,
     ]
     return Result("bounds", figures, text, "\n".join(caption))
 
 
-def shown_as(kind: str) -> Callable[[float, float], str]:
-    """How a column is shown: what is beyond something only where it is."""
-    return {"excess": crossed, "outside": functools.partial(crossed, words="outside by")}.get(kind, plus_minus)
+def decompositions(runs: pd.DataFrame, words: list[str]) -> Iterator[Result]:
+    """Concrete terms below the bounds at the same latent, where runs have them."""
+    names = [name for name in CONCRETE if f"{name}/{next(iter(TERMS))}" in runs]
+    if not names:
+        return
+    pairs = {f"{name}/{term}": f"{AT_ONE}{term}" for name in names for term in TERMS}
+    runs = runs.assign(
+        **{f"{pair}_excess": runs[f"{pair}_low"] - runs[f"{pair}_high"] for pair in pairs.values()},
+        **{
+            f"{term}_outside": np.maximum(runs[f"{pair}_low"] - runs[term], runs[term] - runs[f"{pair}_high"])
+            for term, pair in pairs.items()
+        },
+    )
+    sides = [f"{AT_ONE}{term}_{side}" for term in TERMS for side in ("low", "high", "excess")]
+    figures, wide = shown(runs, [*sides, *pairs, *(f"{term}_outside" for term in pairs)])
+    found = {"bounds": {letter: interval_text(wide, f"{AT_ONE}{term}") for term, letter in TERMS.items()}}
+    for name in names:
+        found[name] = {
+            letter: wide[f"{name}/{term}"] + wide[f"{name}/{term}_outside"] for term, letter in TERMS.items()
+        }
+    text = pd.concat([pd.DataFrame(columns).assign(by=name) for name, columns in found.items()])
+    text = text.sort_index(kind="stable").reset_index().rename(columns={"name": "model", "training_seed": "seed"})
+    text = text[["model", "seed", "attack", "alpha", "by", *TERMS.values()]]
+    caption = [
+        "Shares of H(y) at the latent that tells most about a factor, means over factors and evaluations ± standard "
+        "error over evaluations. gaussian (Venkatesh et al. 2023): what covariances do, a factor's values being "
+        "numbers; williams-beer (2010): by nearest neighbours. These are other estimates than the bounds, and so not "
+        "always between them: by how much they are outside is an average over evaluations, too.",
+        *words,
+    ]
+    yield Result("decompositions", figures, text, "\n".join(caption))
+
+
+def shown(runs: pd.DataFrame, columns: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Figures of columns over evaluations, and as text, a column each; what is beyond something only where it is."""
+    figures = over_evaluations(runs, columns)
+    kinds = {"excess": crossed, "outside": functools.partial(crossed, words="outside by")}
+    by = figures.assign(shown=[
+        kinds.get(score.rpartition("_")[2], plus_minus)(*pair)
+        for score, pair in zip(figures["score"], zip(figures["mean"], figures["mean" + ERROR]))
+    ])  # fmt: skip
+    return figures, by.pivot(index=[*SOURCE, "alpha"], columns="score", values="shown")
+
+
+def interval_text(wide: pd.DataFrame, pair: str) -> pd.Series:
+    """Lower to upper bound, and by how much they cross."""
+    return wide[f"{pair}_low"] + " to " + wide[f"{pair}_high"] + wide[f"{pair}_excess"]
 
 
 ANALYSIS = Analysis("entanglement-attacks", analyse)

@@ -73,12 +73,13 @@ def test_concrete_terms_are_beside_the_bounds_and_said_to_be_outside():
     runs = made_up()
     for name, term in itertools.product(("gaussian", "williams-beer"), TERMS):
         runs[f"{name}/{term}"] = runs[f"shared/{term}_low"] + 0.2 * (name == "gaussian" and term == "unique")
-    bounds = ANALYSIS.analyse(runs, ANALYSIS.arguments([]))[1]
-    assert bounds.text["U, gaussian"].str.contains(r"outside by 0\.2000? ± 0\.0").all()
-    for column in ("R, gaussian", "C, gaussian", "U, williams-beer"):
-        assert bounds.text[column].str.match(r"0\.\d+ ± 0\.\d+$").all()
-    assert "Venkatesh" in bounds.caption
-    assert "Venkatesh" not in ANALYSIS.analyse(made_up(), ANALYSIS.arguments([]))[1].caption
+    text = ANALYSIS.analyse(runs, ANALYSIS.arguments([]))[2].text.set_index("by")
+    assert [*text.index[:3]] == ["bounds", "gaussian", "williams-beer"] and len(text) == 12
+    assert text.loc["gaussian", "U"].str.contains(r"outside by 0\.2000? ± 0\.0").all()
+    assert text.loc["gaussian", ["R", "C"]].map(lambda cell: "outside" not in cell).all(axis=None)
+    assert text.loc["williams-beer", "U"].str.match(r"0\.\d+ ± 0\.\d+$").all()
+    assert text.loc["bounds", "U"].str.contains(" to ").all()
+    assert len(ANALYSIS.analyse(made_up(), ANALYSIS.arguments([]))) == 2
 
 
 def test_without_an_unattacked_run_nothing_is_claimed():
