@@ -18,7 +18,7 @@ As modules to import from:
     disentanglement     beta_vae_score, factor_vae_score, mig, unibound, dci, sap; report: all of SCORES in one table
     factor_information  what latents tell about factors, and its scores: from arrays (from_arrays), or from posteriors
                         (exact, posterior); attacks; toy, the toy model in closed form
-    pid                 the six bounds, concrete decompositions of small tables
+    pid                 the six bounds; concrete decompositions of tables, of normal variables, of rows of any kind
     v_information       what a family of predictors can use, in three estimators; pvi and difficulty, how hard an item
                         is; structure, trees of most usable information; leakage of latent blocks
 """
