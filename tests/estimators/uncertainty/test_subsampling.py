@@ -316,7 +316,6 @@ def test_groups_may_have_names_of_any_type():
     (lambda x, y: group_bootstrap(groups=np.arange(100)), "group_bootstrap takes values"),
     (lambda x, y: group_bootstrap(np.full(100, np.nan), groups=np.arange(100)), "values must be finite"),
     (lambda x, y: group_bootstrap(x, groups=np.arange(100) // 20), "groups must be at least 8"),
-    (lambda x, y: permutation_test(x, y, x + y), "z must be discrete"),
     (lambda x, y: permutation_test(x, y, permutations=0), "permutations must be a whole number"),
     (lambda x, y: combine([], []), "equally many"),
 ])  # fmt: skip

@@ -246,16 +246,27 @@ def calibration_figures(
 class PermutationTest:
     """Is there any information at all?
 
-    observed   the estimate, nats: of a classifier with its error, of neighbours a float
-    null       its values [permutations] after permuting one side, nats
-    p_value    (1 + how many null values are at least the observed one) / (1 + permutations): never 0
-    exchanged  what was permuted: rows, rows within a group, or whole groups
+    observed   the estimate with its interval, nats; of a kernel the statistic, which has no unit and no error
+    null       its values [permutations] after permuting one side; none where a law stands for them
+    p_value    (1 + how many null values are at least the observed one) / (1 + permutations), never 0; or of that law
+    exchanged  what was permuted: rows, rows within a group, whole groups, rows among the nearest in z; or the law
+    k_perm     among how many nearest in z, itself included; None where it is not that
     """
 
-    observed: Estimate | float
+    observed: Estimate
     null: np.ndarray
     p_value: float
     exchanged: str
+    k_perm: int | None = None
+
+    @property
+    def p_error(self) -> float:
+        """Monte Carlo standard error of the p-value: what other permutations would change; 0 where there are none."""
+        return float(np.sqrt(self.p_value * (1 - self.p_value) / len(self.null))) if len(self.null) else 0.0
+
+    def __str__(self) -> str:
+        drawn = f"{len(self.null)} permutations of {self.exchanged}" if len(self.null) else self.exchanged
+        return f"{self.observed}; p = {self.p_value:.3g} ± {self.p_error:.2g} ({drawn})"
 
 
 def permutation_test(

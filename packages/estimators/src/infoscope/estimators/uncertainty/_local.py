@@ -1,0 +1,231 @@
+"""Local permutations (after Runge 2018): rows exchanged among the nearest in a condition, and the estimates of
+I(x; y | z) under all of them from one pass over the distances in y and z.
+
+For each row its distances to all others in z, and in y and z, are found once; a permutation adds those in x. Time is
+n^2 for each permutation, whatever k; memory is linear in n. The estimates are those of `knn`, ties and all.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma
+
+from infoscope.estimators.knn import estimators as knn
+from infoscope.estimators.knn.search import nearest
+from infoscope.estimators.uncertainty._lists import vector_distance
+from infoscope.estimators.variables import Variable, joint_codes
+
+BLOCK = 32  # rows whose distances are kept at once
+TURNS = 10  # exchanges tried for each row between one permutation and the next
+
+
+def local_permutations(
+    z: Variable, k_perm: int, permutations: int, generator: np.random.Generator, groups: NDArray | None = None,
+    reuse: bool = False,
+) -> NDArray[np.intp]:  # fmt: skip
+    """Rows [permutations, n] whose x takes the place of a row's: each among its k_perm nearest in z, itself included.
+
+    Only rows of the same category, and the same `groups` [n] (codes), are near. Nobody's x is used twice: two rows
+    change theirs where each gets one that is near to it, again and again, which reaches such permutations alike.
+    With `reuse` the algorithm as published: in random order rows take the first of theirs, in random order, that
+    nobody has, and where all are taken one again. Equal values of x that this leaves bias estimates upwards, and
+    p-values with them.
+    """
+    labels = [codes for codes in (z.codes, groups) if codes is not None]
+    near = np.hstack([np.arange(z.n)[:, None], nearest(z.continuous, k_perm - 1, joint_codes(labels)[0]).ids])
+    drawn = np.empty((permutations, z.n), np.intp)
+    if reuse:
+        for row in drawn:
+            take_turns(generator.permutation(z.n), generator.permuted(near, axis=1), row)
+    else:
+        swap(near, generator, TURNS * z.n, drawn)
+    return drawn
+
+
+@numba.njit(cache=True, nogil=True)
+def swap(near, generator, turns, drawn):
+    """Fills drawn [B, n] with states of a chain over the permutations that give each i one of near[i] (-1: none)."""
+    n, many = near.shape
+    own, owner = np.arange(n), np.arange(n)
+    for state in drawn:
+        for _ in range(turns):
+            i = generator.integers(0, n)
+            wanted = near[i, generator.integers(0, many)]
+            if wanted < 0:
+                continue
+            j, given = owner[wanted], own[i]
+            for c in range(many):
+                if near[j, c] == given:
+                    own[i], own[j], owner[wanted], owner[given] = wanted, given, i, j
+                    break
+        state[:] = own
+
+
+@numba.njit(cache=True, nogil=True)
+def take_turns(order, choices, drawn):
+    """drawn[i] = the first of choices[i] (-1: none) that is not taken, by turns in the given order; else the last."""
+    taken = np.zeros(len(order), np.bool_)
+    for i in order:
+        for j in choices[i]:
+            if j >= 0:
+                drawn[i] = j
+                if not taken[j]:
+                    break
+        taken[drawn[i]] = True
+
+
+def permuted_estimates(x: Variable, y: Variable, z: Variable, rows: NDArray[np.intp], k: int) -> NDArray[np.float64]:
+    """I(x[rows]; y | z) [B], nats, of prepared variables for rows [B, n]: each what `knn` says of it alone."""
+    codes = [np.zeros(z.n, np.intp) if side.codes is None else side.codes for side in (x, y, z)]
+    of_z, of_yz = codes[2], joint_codes(codes[1:])[0]
+    sizes = np.empty(rows.shape, np.intp)
+    for size, row in zip(sizes, rows):
+        cells = joint_codes([of_yz, codes[0][row]])[0]
+        size[:] = np.bincount(cells)[cells]
+    counted = (sizes > 1).astype(np.float64)
+    table = np.concatenate([[np.nan], digamma(np.arange(1, z.n + 1))])
+    columns = [np.ascontiguousarray(side.continuous) for side in (x, y, z)]
+    accidents = knn.CHANCE_TIES if x.ranked + y.ranked + z.ranked else 0
+
+    def summed(closed: bool, some: NDArray) -> tuple[NDArray, NDArray]:
+        sums, tied = np.zeros(some.sum()), np.zeros(some.sum(), np.int64)
+        for start in range(0, z.n, BLOCK):  # a person can interrupt between blocks
+            add_rows(start, min(start + BLOCK, z.n), *columns, codes[0], of_yz, of_z, rows[some], counted[some], k,
+                     closed, table, sums, tied)  # fmt: skip
+        return sums, tied
+
+    sums, tied = summed(False, np.ones(len(rows), bool))
+    left = counted.sum(axis=1)
+    crowded = (tied > knn.TIED_SHARE * left) & (tied > accidents)
+    if crowded.any():
+        sums[crowded], _ = summed(True, crowded)
+    return sums / left
+
+
+@numba.njit(cache=True, nogil=True)
+def add_rows(start, end, x, y, z, of_x, of_yz, of_z, rows, counted, k, closed, table, sums, tied):
+    """Adds the local values of the rows start..end to sums [B], and how many have tied distances to tied [B].
+
+    x, y, z float64 [n, d]; of_... codes [n]; rows intp and counted float64 [B, n]: 0 for rows that are left out; table:
+    digamma of 0, 1, ... n. Closed: all spheres are counted up to and including their radius, as of tied ones.
+    """
+    n, many = len(z), end - start
+    in_z, in_yz = np.empty((many, n)), np.empty((many, n))
+    for q in range(many):
+        i = start + q
+        for j in range(n):
+            apart = vector_distance(z, i, j) if of_z[i] == of_z[j] else np.inf
+            in_z[q, j] = apart
+            in_yz[q, j] = max(apart, vector_distance(y, i, j)) if of_yz[i] == of_yz[j] else np.inf
+    moved, labels = np.empty((x.shape[1], n)), np.empty(n, np.intp)
+    in_xz, joint, radii = np.empty(n), np.empty(n), np.zeros(many)
+    labelled = of_x.max() > 0
+    for b in range(len(rows)):
+        for j in range(n):
+            labels[j] = of_x[rows[b, j]]
+            for c in range(len(moved)):
+                moved[c, j] = x[rows[b, j], c]
+        weights = counted[b]
+        everyone = weights.min() > 0
+        for q in range(many):
+            i = start + q
+            if weights[i] == 0:
+                continue
+            sides(in_z[q], in_yz[q], moved, labels, labelled, i, in_xz, joint)
+            joint[i] = np.inf
+            if not everyone:
+                for j in range(n):
+                    joint[j] = joint[j] if weights[j] > 0 else np.inf
+            there = count_at_most(joint, np.finfo(np.float64).max)
+            own = min(k, int(there))
+            radius = radii[q] = smallest(joint, own, radii[q])  # that of the last permutation is not far
+            ties = count_at_most(joint, radius) - own
+            here = ties > 0 or radius == 0
+            tied[b] += here
+            if closed or here:
+                limit, itself = np.nextafter(radius, np.inf), 1
+            else:
+                limit, itself = radius, 0
+            if everyone:
+                xz, yz, only_z = count_below(in_xz, limit), count_below(in_yz[q], limit), count_below(in_z[q], limit)
+            else:
+                xz, yz = weighted_below(in_xz, limit, weights), weighted_below(in_yz[q], limit, weights)
+                only_z = weighted_below(in_z[q], limit, weights)
+            sums[b] += table[int(own + ties)] - table[int(xz) - itself] - table[int(yz) - itself]
+            sums[b] += table[int(only_z) - itself]
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # a maximum is exact in any order
+def sides(in_z, in_yz, moved, labels, labelled, i, in_xz, joint):
+    """Distances of row i to all [n] in x and z, and in x, y and z; moved [d, n] and labels [n] are those of x."""
+    in_xz[:] = in_z
+    for c in range(len(moved)):
+        furthest(moved[c], moved[c, i], in_xz)
+    if labelled:
+        for j in range(len(labels)):
+            in_xz[j] = in_xz[j] if labels[j] == labels[i] else np.inf
+    for j in range(len(joint)):
+        joint[j] = max(in_xz[j], in_yz[j])
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def furthest(column, value, distances):
+    for j in range(len(column)):
+        distances[j] = max(distances[j], abs(column[j] - value))
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc"})  # a sum of few ones is exact in any order
+def count_below(values, limit):
+    """How many are below the limit; counted in float64, which has the lanes of what is compared."""
+    count = 0.0
+    for j in range(len(values)):
+        count += 1.0 if values[j] < limit else 0.0
+    return count
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc"})
+def count_at_most(values, limit):
+    count = 0.0
+    for j in range(len(values)):
+        count += 1.0 if values[j] <= limit else 0.0
+    return count
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc"})
+def weighted_below(values, limit, weights):
+    count = 0.0
+    for j in range(len(values)):
+        count += weights[j] if values[j] < limit else 0.0
+    return count
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "nnan", "nsz"})
+def greatest_at_most(values, limit):
+    greatest = 0.0
+    for j in range(len(values)):
+        greatest = max(greatest, values[j] if values[j] <= limit else 0.0)
+    return greatest
+
+
+@numba.njit(cache=True, nogil=True)
+def smallest(values, k, guess):
+    """The k-th smallest of the values, none below 0 and at least k finite: halves from a guess until k are at most an
+    upper end; where ties leave more, until the ends meet.
+    """
+    low, high, middle = 0.0, np.inf, guess
+    if count_at_most(values, low) >= k:
+        return low
+    while True:
+        count = count_at_most(values, middle)
+        if count < k:
+            low = middle
+        else:
+            high = middle
+            if count == k:
+                break
+        middle = 1.15 * low + 1e-9 if high == np.inf else 0.85 * high if low == 0 else (low + high) / 2
+        if not low < middle < high:
+            break
+    return greatest_at_most(values, high)
