@@ -12,6 +12,7 @@ Of samples, imported by name (`from infoscope.estimators import knn`):
     classifier   cross_fit: every term of one coherent decomposition from calibrated classifiers
     families     predictive families: what may be used to read one variable off another
     uncertainty  intervals for neighbour estimates, a verdict on their bias, permutation tests
+    kernel_tests hsic_test, kcit_test: are they independent, in the eyes of kernels?
     laws         laws fitted to typed variables, whose information is known: a held-out lower bound
     resampling   which rows are in which subsample
     variables    Continuous, Discrete: what a column is

@@ -1,0 +1,90 @@
+"""Kernel tests of independence: closed forms of categories, direct sums, levels and what they find."""
+
+import numpy as np
+import pytest
+
+from infoscope.estimators.kernel_tests import centred, gram, hsic_test, kcit_test, permuted_products
+from infoscope.estimators.knn import Continuous, Discrete
+from infoscope.estimators.uncertainty._engine import Sample
+
+
+def draws(seed=0):
+    return np.random.default_rng(seed)
+
+
+def test_hsic_of_categories_is_the_squared_distance_of_two_tables():
+    """With kernels of equality HSIC is the sum over cells of (p(a, b) - p(a) p(b))^2."""
+    x, y = draws(1).integers(0, 3, 90), draws(2).integers(0, 4, 90)
+    y[x == 1] = 2
+    table = np.zeros((3, 4))
+    np.add.at(table, (x, y), 1 / 90)
+    expected = ((table - table.sum(axis=1, keepdims=True) * table.sum(axis=0)) ** 2).sum()
+    assert hsic_test(x, y, permutations=1).observed == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_kernel_has_the_median_width_and_multiplies_with_equality():
+    x, label = draws(3).normal(size=(40, 2)), draws(4).integers(0, 2, 40)
+    side = Sample.of([Continuous(x), Discrete(label)], draws(5).normal(size=40)).variables[0]
+    scaled = (x - x.mean(axis=0)) / x.std(axis=0)
+    apart = np.sqrt(((scaled[:, None] - scaled) ** 2).sum(axis=-1))
+    width = np.median(apart[np.triu_indices(40, 1)])
+    expected = np.where(label[:, None] == label, np.exp(-((apart / width) ** 2) / 2), 0)
+    np.testing.assert_allclose(gram(side), expected, atol=1e-12)
+    h = np.eye(40) - 1 / 40
+    np.testing.assert_allclose(centred(expected), h @ expected @ h, atol=1e-12)
+
+
+def test_products_of_permuted_matrices():
+    first, second = (centred(gram(Sample.of(draws(s).normal(size=30), draws(9).normal(size=30)).variables[0]))
+                     for s in (6, 7))  # fmt: skip
+    rows = np.stack([draws(s).permutation(30) for s in range(3)])
+    expected = [(first * second[np.ix_(row, row)]).sum() for row in rows]
+    np.testing.assert_allclose(permuted_products(first, second, rows), expected)
+
+
+@pytest.mark.parametrize("null", ["permutation", "gamma"])
+def test_hsic_has_its_level_and_finds_a_circle(null):
+    """200 tests without dependence: P(p <= 0.1) is 0.1 and 36 or more have probability 0.0004."""
+    found = [hsic_test(draws(s).normal(size=60), draws(s + 900).normal(size=(60, 2)), null, 59, draws(s)).p_value
+             for s in range(200)]  # fmt: skip
+    assert 6 < np.sum(np.array(found) <= 0.1) < 36 and np.mean(found) == pytest.approx(0.5, abs=0.09)
+    angle = draws(8).uniform(0, 2 * np.pi, 150)
+    assert hsic_test(np.cos(angle), np.sin(angle), null).p_value <= 0.005  # no correlation at all
+
+
+def test_the_gamma_law_is_that_of_the_permutations():
+    x, y = draws(10).normal(size=300), draws(11).exponential(size=300)
+    null = hsic_test(x, y, permutations=999).null
+    by_law = hsic_test(x, y, "gamma")
+    assert by_law.p_error == 0 and len(by_law.null) == 0
+    assert by_law.p_value == pytest.approx((null >= by_law.observed.value).mean(), abs=0.06)
+
+
+def given(n, seed, effect, dim=1):
+    g = draws(seed)
+    z = g.normal(size=(n, dim))
+    x = z[:, 0] + 0.7 * g.normal(size=n)
+    return x, np.tanh(z[:, 0]) + effect * (x - z[:, 0]) + 0.7 * g.normal(size=n), z
+
+
+def test_kcit_leaves_a_common_cause_and_finds_a_direct_one():
+    """60 tests without dependence at n = 150: 14 or more of p <= 0.1 have probability 0.003 at the level."""
+    found = np.array([kcit_test(*given(150, s, 0.0)).p_value for s in range(60)])
+    assert np.sum(found <= 0.1) < 14
+    assert np.mean([kcit_test(*given(150, s, 0.8)).p_value <= 0.05 for s in range(10)]) >= 0.8
+    x, y, z = given(150, 70, 0.0)
+    assert hsic_test(x, y).p_value == 0.005  # dependent, but for z
+    mixed = [Continuous(z), Discrete(draws(71).integers(0, 2, 150))]
+    assert 0 < kcit_test(x, Discrete(y > 0), mixed).p_value <= 1
+
+
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda x, y: hsic_test(x, y, "normal"), "null must be permutation or gamma, got 'normal'"),
+    (lambda x, y: hsic_test(x, y, permutations=0), "permutations must be a whole number"),
+    (lambda x, y: hsic_test(x[:5], y[:5]), "takes 6 to 5,000 rows, got 5; "),
+    (lambda x, y: kcit_test(*draws().normal(size=(3, 5001))), "takes 6 to 5,000 rows, got 5,001"),
+    (lambda x, y: kcit_test(x, y, np.full(100, np.inf)), "z must be finite"),
+])  # fmt: skip
+def test_bad_input_is_one_sentence(call, words):
+    with pytest.raises(ValueError, match=words):
+        call(*draws().normal(size=(2, 100)))
