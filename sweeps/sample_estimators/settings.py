@@ -5,3 +5,4 @@ FORMULAS = {  # that treat labels as numbers, whatever they mean -> their titles
     "labels-as-numbers": "labels as numbers (NPEET mi, cmi)",
     "micd": "entropy difference (NPEET micd)",
 }
+TEST_LEVEL = 0.05  # of the tests of independence

@@ -1,0 +1,96 @@
+"""Size and power of tests of (conditional) independence, by setting.
+
+Reads the runs of the sweep independence from MLflow. Size is the share of data sets in which independence that holds is
+rejected, power that in which dependence is found, both at the same level. A test whose size is above the level has its
+power from that, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+import pandas as pd
+
+from analysis.common.tables import Analysis, Result, main
+from analysis.sample_estimators._runs import clopper_pearson, latest, share, versions
+from sweeps.sample_estimators.settings import TEST_LEVEL
+
+WANTED = (0.03, 0.07)
+OURS, PUBLISHED = "local-permutation", "local-permutation-published"
+
+
+def scored(runs: pd.DataFrame) -> pd.DataFrame:
+    """Size and power of each test in each setting, over all its blocks."""
+    rows = []
+    for (name, test), of in runs.groupby(["law", "test"], sort=False):
+        row = {"law": name, "columns": of["columns"].iloc[0], "n": of["n"].iloc[0], "test": test}
+        for kind, some in (("size", of[of["dependent"] == 0]), ("power", of[of["dependent"] == 1])):
+            row[f"{kind}_sets"] = int(some["sets"].sum())
+            row[kind] = some["rejected"].sum() / row[f"{kind}_sets"] if len(some) else float("nan")
+        row["seconds"] = of["test_seconds"].median()
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+    """A row for every setting and test, and what they say together."""
+    runs, left_out = latest(runs, ("permutations",))
+    figures = scored(runs).sort_values(["columns", "n", "law"], kind="stable")
+    text = figures[["law", "columns", "n", "test", "size_sets"]].assign(
+        size=[shown(*pair) for pair in zip(figures["size"], figures["size_sets"])],
+        power=[shown(*pair) for pair in zip(figures["power"], figures["power_sets"])],
+        seconds=figures["seconds"].map("{:.3f}".format),
+    )
+    caption = [
+        f"Share of data sets with p <= {TEST_LEVEL}: size where independence holds, power where it does not; in "
+        "brackets the 95 % Clopper-Pearson interval. Seconds: median of one test on one thread, whatever else ran.",
+        f"Profile {', '.join(sorted(set(runs['profile'])))}, {runs['permutations'].iloc[0]} permutations; generated "
+        f"data; code {versions(runs)}.",
+        *sizes(figures),
+        *powers(figures),
+        *left_out,
+    ]
+    titles = {"law": "setting", "columns": "columns of z", "size_sets": "data sets", "seconds": "seconds a test"}
+    return [Result("tests", figures, text.rename(columns=titles), "\n".join(caption))]
+
+
+def shown(value: float, sets: int) -> str:
+    return share(value, sets) if sets else "not run"
+
+
+def sizes(figures: pd.DataFrame) -> list[str]:
+    """For each test, in how many settings its size is as wanted, and where the interval is all above."""
+    least, most = WANTED
+    lines = []
+    for test, of in figures[figures["size_sets"] > 0].groupby("test", sort=False):
+        low = [clopper_pearson(round(row.size_ * row.sets), row.sets)[0]
+               for row in of.rename(columns={"size": "size_", "size_sets": "sets"}).itertuples()]  # fmt: skip
+        above = of["law"][[edge > most for edge in low]]
+        good = int(of["size"].between(least, most).sum())
+        lines.append(
+            f"{test}: size within {100 * least:.0f} to {100 * most:.0f} % in {good} of {len(of)} settings, "
+            f"{100 * of['size'].mean():.1f} % on average; surely above {100 * most:.0f} %: "
+            f"{', '.join(above) or 'none'}."
+        )
+    return lines
+
+
+def powers(figures: pd.DataFrame) -> list[str]:
+    """Where the permutations without reuse see less, or more, than the published algorithm on the same data."""
+    both = figures.pivot(index="law", columns="test", values="power")
+    if not {OURS, PUBLISHED} <= set(both.columns):
+        return []
+    gain = (both[OURS] - both[PUBLISHED]).dropna()
+    if gain.empty:
+        return []
+    return [
+        f"Power of {OURS} less that of {PUBLISHED}: {100 * gain.mean():+.1f} points on average of {len(gain)} "
+        f"settings, from {100 * gain.min():+.0f} ({gain.idxmin()}) to {100 * gain.max():+.0f} ({gain.idxmax()})."
+    ]
+
+
+ANALYSIS = Analysis("independence", analyse)
+
+if __name__ == "__main__":
+    main(ANALYSIS)

@@ -1,0 +1,120 @@
+"""How often do tests of (conditional) independence reject what holds, and how often do they see dependence?
+
+Settings of `infoscope.data.tasks.independence_laws`, a null and an alternative each, at the sample size of the setting.
+All tests see the same data sets. Permutations without reuse of a row stand beside the published algorithm with its
+settings (Runge 2018: a fifth of the rows as neighbours, a row's x may be used twice) and beside kernels: HSIC with
+permutations and with its gamma law where nothing is given, KCIT else.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from infoscope.data.tasks.independence_laws import LAWS, law
+from infoscope.data.tasks.known_truth import Generator, draws
+from infoscope.estimators.kernel_tests import hsic_test, kcit_test
+from infoscope.estimators.uncertainty import PermutationTest, permutation_test
+from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
+from sweeps import datasets
+from sweeps.checks import require_minimum
+from sweeps.sample_estimators.settings import TEST_LEVEL
+
+Test = Callable[[tuple[Any, ...], int, Generator], PermutationTest]
+
+
+def published(variables: tuple[Any, ...], permutations: int, generator: Generator) -> PermutationTest:
+    k = max(1, len(variables[0]) // 5)
+    return permutation_test(*variables, k=k, permutations=permutations, generator=generator, reuse=True)
+
+
+TESTS: dict[str, Test] = {
+    "permutation": lambda of, b, g: permutation_test(*of, permutations=b, generator=g),
+    "local-permutation": lambda of, b, g: permutation_test(*of, permutations=b, generator=g),
+    "local-permutation-published": published,
+    "hsic": lambda of, b, g: hsic_test(*of, permutations=b, generator=g),
+    "hsic-gamma": lambda of, b, g: hsic_test(*of, null="gamma"),
+    "kcit": lambda of, b, g: kcit_test(*of),
+}
+UNCONDITIONAL = ("permutation", "hsic", "hsic-gamma")
+LAPTOP = dict(laws=tuple(LAWS), tests=tuple(TESTS), blocks=(0,), sets=400, large_sets=50, permutations=39)
+PROFILES = {
+    "smoke": Profile(**LAPTOP | dict(laws=("number-and-label-0", "linear-1-of-100", "mixed-condition-2"), sets=5)),
+    "laptop": Profile(**LAPTOP),
+    "paper": Profile(**LAPTOP | dict(large_sets=400, permutations=199)),
+}
+LARGE = 1000  # rows from which on a profile has `large_sets`
+
+
+def cells(profile: Profile) -> Iterator[dict]:
+    """One cell per setting, null or alternative, test that knows its condition, and block of data sets."""
+    for cell in grid(law=list(profile.laws), test=list(profile.tests), dependent=[0, 1], block=list(profile.blocks)):
+        of = law(cell["law"])
+        if (of.columns == 0) == (cell["test"] in UNCONDITIONAL):
+            sets = profile.sets if of.rows < LARGE else profile.large_sets
+            yield cell | {"columns": of.columns, "n": of.rows, "sets": sets, "permutations": profile.permutations}
+
+
+def check(cell: dict) -> None:
+    law(cell["law"])
+    if cell["test"] not in TESTS:
+        raise ValueError(f"test must be one of {', '.join(TESTS)}, got {cell['test']!r}.")
+    least = round(1 / TEST_LEVEL) - 1
+    require_minimum(cell, {"sets": 2, "block": 0, "permutations": least, "n": 50})
+
+
+def cost(cell: dict) -> float:
+    """Seconds of one core, roughly: of compared distances, or of products of matrices."""
+    n = cell["n"]
+    each = 4e-10 * n**3 if cell["test"] == "kcit" else 4e-9 * n**2 * cell["permutations"]
+    return cell["sets"] * (2e-3 + each)
+
+
+def trial(pack: Pack, report: Report) -> None:
+    """Tests every data set of the cells, and reports how many were rejected."""
+    for done, cell in enumerate(pack.cells):
+        of, rows = law(cell["law"]), []
+        for number in range(cell["sets"]):
+            seed = cell["block"] * cell["sets"] + number
+            generator = draws(seed, f"{cell['law']} {cell['dependent']}", cell["n"])
+            x, y, *z = of.sample(cell["n"], generator, bool(cell["dependent"]))
+            variables = (x, y, *(pd.DataFrame(side) if isinstance(side, dict) else side for side in z))
+            began = time.perf_counter()
+            found = TESTS[cell["test"]](variables, cell["permutations"], generator)
+            rows.append({"p_value": found.p_value, "value": found.observed.value,
+                         "seconds": time.perf_counter() - began})  # fmt: skip
+            report.progress((done + (number + 1) / cell["sets"]) / len(pack.cells))
+        columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+        report.table(cell, "sets", columns)
+        truth = of.information if cell["dependent"] else 0.0
+        if np.isfinite(truth):
+            report.constants(cell, {"information": truth})
+        report.metrics(
+            cell,
+            {
+                "rejected": float((columns["p_value"] <= TEST_LEVEL).sum()),
+                "mean_p_value": columns["p_value"].mean(),
+                "test_seconds": float(np.median(columns["seconds"])),
+            },
+        )
+
+
+SWEEP = Sweep(
+    "independence",
+    cells,
+    trial,
+    PROFILES,
+    axes=("laws", "tests", "blocks"),
+    data=lambda cell: (datasets.law(f"{cell['law']} (generated)", law=cell["law"], dependent=cell["dependent"]),),
+    choices={"laws": tuple(LAWS), "tests": tuple(TESTS)},
+    replicates=("block",),
+    check=check,
+    cost=cost,
+)
+
+if __name__ == "__main__":
+    main(SWEEP)

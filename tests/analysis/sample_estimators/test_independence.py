@@ -1,0 +1,38 @@
+"""The table of tests of independence on made-up runs."""
+
+import pandas as pd
+import pytest
+
+from analysis.sample_estimators.independence import powers, scored, sizes
+
+
+def made_up():
+    """Two settings; the published test rejects half as often, and kcit has not met the alternative."""
+    rows = []
+    for name, columns in (("linear-1", 1), ("linear-10", 10)):
+        for test, factor in (("local-permutation", 2), ("local-permutation-published", 1), ("kcit", 10)):
+            for dependent in (0, 1):
+                for block in (0, 1):
+                    rows.append({"law": name, "columns": columns, "n": 100, "test": test, "dependent": dependent,
+                                 "block": block, "sets": 100, "rejected": (2.5 + 15 * dependent) * factor,
+                                 "test_seconds": 0.1})  # fmt: skip
+    runs = pd.DataFrame(rows)
+    return runs[(runs["test"] != "kcit") | (runs["dependent"] == 0)]
+
+
+def test_blocks_are_pooled_and_size_and_power_kept_apart():
+    figures = scored(made_up()).set_index(["law", "test"])
+    ours = figures.loc[("linear-1", "local-permutation")]
+    assert (ours["size_sets"], ours["power_sets"]) == (200, 200)
+    assert ours["size"] == pytest.approx(0.05) and ours["power"] == pytest.approx(0.35)
+    assert figures.loc[("linear-1", "kcit"), "power_sets"] == 0
+
+
+def test_the_caption_counts_settings_and_compares_powers():
+    figures = scored(made_up())
+    ours, published, kcit = sizes(figures)
+    assert "local-permutation: size within 3 to 7 % in 2 of 2 settings, 5.0 %" in ours and "none" in ours
+    assert "in 0 of 2 settings, 2.5 %" in published
+    assert "25.0 % on average; surely above 7 %: linear-1, linear-10." in kcit
+    assert "+17.5 points on average of 2 settings" in powers(figures)[0]
+    assert powers(figures[figures["test"] == "kcit"]) == []

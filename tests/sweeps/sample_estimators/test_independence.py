@@ -1,0 +1,46 @@
+"""The sweep of tests of independence: its cells, and what is kept of a data set."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from infoscope.data.tasks.independence_laws import LAWS, law
+from infoscope.data.tasks.known_truth import draws
+from infoscope.estimators.uncertainty import permutation_test
+from infoscope.tracking import Pack
+from sweeps.sample_estimators.independence import PROFILES, SWEEP, UNCONDITIONAL, trial
+from tests.sweeps.recorder import Recorder
+
+
+def cells_of(profile="smoke", **overrides):
+    return list(SWEEP.plan(PROFILES[profile].override(overrides)).values())
+
+
+def test_every_setting_meets_the_tests_that_know_its_condition():
+    cells = cells_of("laptop")
+    assert {cell["law"] for cell in cells} == set(LAWS) and {cell["dependent"] for cell in cells} == {0, 1}
+    assert all((cell["test"] in UNCONDITIONAL) == (LAWS[cell["law"]].columns == 0) for cell in cells)
+    assert all(cell["sets"] == 400 for cell in cells if cell["n"] <= 500)
+    assert sum(SWEEP.cost(cell) for cell in cells) < 2 * 15 * 60  # seconds of two cores
+
+
+def test_a_row_is_the_test_of_its_data_set():
+    recorder = Recorder("test", "dependent")
+    trial(Pack(tuple(cells_of(laws="mixed-condition-2", tests="local-permutation,kcit"))), recorder)
+    columns, final = recorder.tables["local-permutation", 1], recorder.finals["local-permutation", 1]
+    generator = draws(3, "mixed-condition-2 1", 200)
+    x, y, z = law("mixed-condition-2").sample(200, generator, True)
+    found = permutation_test(x, y, pd.DataFrame(z), permutations=39, generator=generator)
+    assert (columns["p_value"][3], columns["value"][3]) == (found.p_value, found.observed.value)
+    assert final["rejected"] == np.sum(columns["p_value"] <= 0.05)
+    assert final["information"] == pytest.approx(np.log(1.16) / 2)
+    assert len(recorder.tables["kcit", 0]["p_value"]) == 5
+
+
+@pytest.mark.parametrize(("overrides", "words"), [
+    ({"laws": "linear"}, "law"), ({"tests": "runs"}, "test"), ({"permutations": "18"}, "permutations must be .* 19"),
+    ({"sets": "1"}, "sets must be .*, got 1"),
+])  # fmt: skip
+def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, words):
+    with pytest.raises(ValueError, match=words):
+        cells_of(**overrides)
