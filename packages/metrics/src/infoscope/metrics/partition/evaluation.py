@@ -12,7 +12,8 @@ Blocks z_y, z_d, z_dy and z_x of a representation are measured against discrete 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from infoscope.estimators import classifier, uncertainty
 from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.classifier.inputs import as_blocks, coded
+from infoscope.estimators.result import Estimate
 from infoscope.estimators.variables import as_codes
 from infoscope.metrics.factor_information.posterior import GaussianPosterior
 from infoscope.metrics.partition.posterior import by_posterior
@@ -43,6 +45,7 @@ from infoscope.metrics.partition.terms import (
 )
 
 _NULLS = (Term(("z_y",), "d", "y"), Term(("z_d",), "y", "d"), Term(("z_x",), "y"), Term(("z_x",), "d", "y"))
+_BEYOND = (("z_d", "y", "z_y"), ("z_x", "y", "z_y"), ("z_y", "d", "z_d"), ("z_x", "d", "z_d"))
 _FEWEST_RESAMPLES = 10
 _SHARES = {CLASSIFIER: 0.55, NEIGHBOURS: 0.35}  # of the time, roughly; the tests take the rest
 
@@ -59,6 +62,7 @@ def evaluate(
     permutations: int = 199,
     generator: np.random.Generator | None = None,
     progress: Progress | None = None,
+    given_blocks: int = 0,
 ) -> PartitionReport:
     """Measures every quantity and score of a partition by nearest neighbours and by coherent classifiers.
 
@@ -74,6 +78,10 @@ def evaluate(
                   among whole groups; 0: no tests
     generator     draws half-samples, folds and permutations; None is a fresh one with seed 0
     progress      called with the share done and what was done last
+    given_blocks  permutations of each of the tests of I(z_d;Y|z_y), I(z_x;Y|z_y), I(z_y;D|z_d) and I(z_x;D|z_d) = 0:
+                  what a block tells of a label beyond the block that is to hold it. Rows of the block are exchanged
+                  among the nearest in the other (`uncertainty.permutation_test`: approximate, and n^2 for each
+                  permutation); the estimates are figures of the neighbours. 0: no such tests
 
     Nearest-neighbour figures that cannot be had (a class too rare in a half-sample) are NaN with the reason.
 
@@ -88,6 +96,7 @@ def evaluate(
         raise ValueError(f"k must be below the rows of a half-sample, {n // 2}, got {k}.")
     require_int("resamples", resamples, _FEWEST_RESAMPLES)
     require_int("permutations", permutations, 0)
+    require_int("given_blocks", given_blocks, 0)
     row_groups = np.arange(n) if groups is None else coded("groups", groups, n)
     names = tuple(numbers)
     terms = terms_of(names)
@@ -103,12 +112,14 @@ def evaluate(
     near = by_neighbours(separate, labels, terms, plan, k, remarks, stage)
     routes = near, by_classifier(fitted, terms)
     stage = within(report_progress, sum(_SHARES.values()), 1.0 - sum(_SHARES.values()))
-    tests = _null_tests(separate, labels, None if groups is None else row_groups, k, permutations, generator, stage)
+    jobs = _null_jobs(separate, labels, k, permutations, given_blocks)
+    tests, beyond = _null_tests(separate, labels, None if groups is None else row_groups, jobs, generator, stage)
 
     own_terms = list(dict.fromkeys(term for _, part in seed_parts(names) for term in part))
     own = by_numbers(numbers, labels, own_terms, k, generator)
     found = {route.name: figures(route, names) for route in routes}
     found[AS_NUMBERS] = {term.name: own.linear({term: 1.0}) for term in own_terms}
+    found[NEIGHBOURS] |= beyond
     shares = {route.name: scores(route, names) for route in routes} | {AS_NUMBERS: seed_scores(own, names)}
     settings = {
         "family": fitted.family, "folds": folds, "k": k, "resamples": resamples, "permutations": permutations,
@@ -148,35 +159,67 @@ def within(progress: Progress, start: float, share: float) -> Progress:
     return lambda done, what: progress(start + share * done, what)
 
 
+@dataclass(frozen=True, eq=False)
+class _NullJob:
+    """A test of I(block; target | condition) = 0: of a label [n], of nothing, or of the columns of a block [n, d]."""
+
+    name: str
+    block: str
+    target: str
+    given: str
+    condition: NDArray | None
+    permutations: int
+    k: int | None = None
+
+
+def _null_jobs(
+    blocks: Mapping[str, NDArray], labels: Mapping[str, NDArray], k: int, permutations: int, given_blocks: int
+) -> list[_NullJob]:
+    """The tests of what should be 0, of the blocks that are present."""
+    jobs = [
+        _NullJob(term.name, term.blocks[0], term.target, term.given, labels.get(term.given), permutations, k)
+        for term in _NULLS
+        if permutations and term.blocks[0] in blocks
+    ]
+    return jobs + [
+        _NullJob(f"I({block};{target.upper()}|{other})", block, target, other, stacked(blocks, (other,)), given_blocks)
+        for block, target, other in _BEYOND
+        if given_blocks and {block, other} <= set(blocks)
+    ]
+
+
 def _null_tests(
     blocks: Mapping[str, NDArray],
     labels: Mapping[str, NDArray],
     groups: NDArray | None,
-    k: int,
-    permutations: int,
+    jobs: Sequence[_NullJob],
     generator: np.random.Generator,
     progress: Progress,
-) -> dict[str, NullTest]:
-    """Permutation tests of the terms that should be 0, of the blocks that are present."""
+) -> tuple[dict[str, NullTest], dict[str, Estimate]]:
+    """Permutation tests, and the estimates of those that are given a block."""
     found: dict[str, tuple[float, str]] = {}
-    for term in _NULLS if permutations else ():
-        block = term.blocks[0]
-        if block not in blocks:
-            continue
-        columns, strata = stacked(blocks, term.blocks), labels.get(term.given)
+    beyond: dict[str, Estimate] = {}
+    for job in jobs:
+        columns = stacked(blocks, (job.block,))
         try:
-            if not columns.size:
-                raise ValueError("the block is constant.")
+            if not columns.size or (job.condition is not None and not job.condition.size):
+                raise ValueError("the block is constant." if not columns.size else f"{job.given} is constant.")
             test = uncertainty.permutation_test(
-                columns, labels[term.target], strata, k, permutations, groups, generator
+                columns, labels[job.target], job.condition, job.k, job.permutations, groups, generator
             )  # fmt: skip
-            among = f"{term.target.upper()} among {test.exchanged}"
-            found[term.name] = test.p_value, among + (f" of equal {term.given.upper()}" if term.given else "")
+            said = f"{job.target.upper()} among {test.exchanged}"
+            if job.given:
+                said += f" of equal {job.given.upper()}"
+            if test.k_perm is not None:
+                said = f"rows of {job.block} among the {test.k_perm} nearest in {job.given}"
+                beyond[job.name] = test.observed
+            found[job.name] = test.p_value, said
         except ValueError as error:
-            found[term.name] = np.nan, str(error)
-        progress(len(found) / len(_NULLS), f"permutations: {term.name}")
+            found[job.name] = np.nan, str(error)
+        progress(len(found) / len(jobs), f"permutations: {job.name}")
     adjusted = holm([p for p, _ in found.values()])
-    return {name: NullTest(p, float(q), said) for (name, (p, said)), q in zip(found.items(), adjusted, strict=True)}
+    tests = {name: NullTest(p, float(q), said) for (name, (p, said)), q in zip(found.items(), adjusted, strict=True)}
+    return tests, beyond
 
 
 def evaluate_posterior(
