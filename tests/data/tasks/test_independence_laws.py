@@ -61,8 +61,8 @@ def test_labels_lose_information_and_an_unknown_name_is_refused():
 
 
 def test_the_circle_has_no_correlation_but_of_squares():
-    """cov(cos^2, sin^2) = -1 / 8; the variance of (cos + e)^2 is 1 / 8 + 2 s^2 + 2 s^4 at noise s = 0.6."""
-    expected = -0.125 / (0.125 + 2 * 0.36 + 2 * 0.36**2)
+    """cov(cos^2, sin^2) = -1 / 8; the variance of (cos + e)^2 is 1 / 8 + 2 s^2 + 2 s^4 at noise s = 0.3."""
+    expected = -0.125 / (0.125 + 2 * 0.09 + 2 * 0.09**2)
     x, y = law("circle-0").sample(40_000, np.random.default_rng(3), True)
     assert abs(np.corrcoef(x, y)[0, 1]) < 0.025
     assert np.corrcoef(x**2, y**2)[0, 1] == pytest.approx(expected, abs=0.025)

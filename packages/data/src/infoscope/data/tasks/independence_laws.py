@@ -108,7 +108,7 @@ def first(z: NDArray) -> NDArray:
 
 LAWS: dict[str, IndependenceLaw] = {
     "linear-0": given(0, 100, 0.35),
-    "circle-0": circle(200, 0.6),
+    "circle-0": circle(200, 0.3),
     "labels-0": given(0, 200, 0.5, left=thirds, right=halves),
     "number-and-label-0": given(0, 200, 0.45, right=thirds),
     "heavy-tails-0": given(0, 500, 0.25, left=np.sinh, right=cube),

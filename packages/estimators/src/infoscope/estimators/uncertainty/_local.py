@@ -80,11 +80,10 @@ def permuted_estimates(x: Variable, y: Variable, z: Variable, rows: NDArray[np.i
     """I(x[rows]; y | z) [B], nats, of prepared variables for rows [B, n]: each what `knn` says of it alone."""
     codes = [np.zeros(z.n, np.intp) if side.codes is None else side.codes for side in (x, y, z)]
     of_z, of_yz = codes[2], joint_codes(codes[1:])[0]
-    sizes = np.empty(rows.shape, np.intp)
-    for size, row in zip(sizes, rows):
+    counted = np.ones(rows.shape)
+    for weights, row in zip(counted, rows) if of_yz.any() or codes[0].any() else ():
         cells = joint_codes([of_yz, codes[0][row]])[0]
-        size[:] = np.bincount(cells)[cells]
-    counted = (sizes > 1).astype(np.float64)
+        weights[:] = np.bincount(cells)[cells] > 1
     table = np.concatenate([[np.nan], digamma(np.arange(1, z.n + 1))])
     columns = [np.ascontiguousarray(side.continuous) for side in (x, y, z)]
     accidents = knn.CHANCE_TIES if x.ranked + y.ranked + z.ranked else 0
