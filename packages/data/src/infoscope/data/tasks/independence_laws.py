@@ -126,7 +126,7 @@ LAWS: dict[str, IndependenceLaw] = {
     "labels-and-mixed-condition-4": given(2, 500, 0.6, right=thirds, labels=2),
     "linear-5": given(5, 200, 0.4),
     "one-of-10": given(10, 200, 0.4, a=first, b=first),
-    "linear-10": given(10, 500, 0.3),
+    "linear-10": given(10, 300, 0.35),
 }
 
 
