@@ -62,7 +62,10 @@ def test_a_sweep_opens_on_its_result_with_its_picture(browser, ui, recorded):
         shown = browser.text()
         assert not [name for name in ("identity", "alive", "claim", "attempt", "cell:") if f"infoscope.{name}" in shown]
         if run_id == parent.info.run_id:
-            browser.until("[...document.images].some(i => i.src.includes('get-artifact') && i.naturalWidth > 100)")
+            browser.until(
+                "[...document.images].filter(i => i.src.includes('get-artifact'))"
+                ".some(i => i.naturalWidth > 100 && i.naturalWidth <= 520)"
+            )
 
 
 def test_the_report_is_an_artifact_of_the_sweep(browser, ui, recorded):

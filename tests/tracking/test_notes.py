@@ -4,7 +4,6 @@ import json
 import math
 import re
 from dataclasses import asdict
-from pathlib import Path
 
 import pytest
 
@@ -56,8 +55,8 @@ def test_the_tables_of_a_second_analysis_replace_the_first():
 
 
 def test_pictures_stand_below_the_first_table_by_addresses_within_the_ui():
-    shown = notes.pictures("r1", "analysis", [Path("a/mse one.png"), Path("a/mse.pdf"), Path("a/mse.csv")])
-    assert shown == {"mse one": "get-artifact?path=analysis%2Fmse%20one.png&run_uuid=r1"}
+    shown = {"mse one": notes.picture("r1", "analysis/mse one.png")}
+    assert shown["mse one"] == "get-artifact?path=analysis%2Fmse%20one.png&run_uuid=r1"
     note = notes.with_tables("About.", [(name, ["x"], [["1"]], "") for name in ("first", "second")], shown)
     places = [note.index(part) for part in ("first", f"![mse one]({shown['mse one']})", "second", "About.")]
     assert places == sorted(places)

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 import urllib.parse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from mlflow.entities import Run
@@ -164,10 +163,9 @@ def with_tables(
     return storable_text((found.rstrip("\n") + rest) if found else about)
 
 
-def pictures(run_id: str, folder: str, paths: Iterable[Path]) -> dict[str, str]:
-    """The addresses, by name, of those of the artifacts of a run that are pictures."""
-    drawn = {path.stem: urllib.parse.quote(f"{folder}/{path.name}", safe="") for path in paths if path.suffix == ".png"}
-    return {name: f"get-artifact?path={path}&run_uuid={run_id}" for name, path in drawn.items()}
+def picture(run_id: str, path: str) -> str:
+    """The address of an artifact of a run, for a picture in its description."""
+    return f"get-artifact?path={urllib.parse.quote(path, safe='')}&run_uuid={run_id}"
 
 
 def below(note: str, lines: Sequence[str], longest: int = _LONGEST) -> str:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
 from mlflow.entities import Run
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
+from PIL import Image
 
 from infoscope.tracking import notes
-from infoscope.tracking.store.client import connect
+from infoscope.tracking.store.client import Client, connect
 from infoscope.tracking.store.store import PARENT, Store, files, parents, tracking_uri
 
 FOLDER = "analysis"
+_SMALL = 520, 1560  # pixels, at most, of a picture in a description
 Table = tuple[str, Sequence[str], Sequence[Sequence[str]], str]
 
 
@@ -30,12 +33,27 @@ def publish(experiment: str, profile: str, cells: pd.DataFrame, tables: Sequence
     paths = files(paths)
     run = _invocation(experiment, profile, cells)
     client = connect(tracking_uri())
-    for path in paths:
-        client.log_artifact(run.info.run_id, str(path), FOLDER)
-    pictures = notes.pictures(run.info.run_id, FOLDER, paths)
+    pictures = add_files(client, run.info.run_id, paths)
     note = notes.with_tables(run.data.tags.get(MLFLOW_RUN_NOTE, ""), tables, pictures)
     client.set_tag(run.info.run_id, MLFLOW_RUN_NOTE, note)
     return notes.run_page(run.info.experiment_id, run.info.run_id)
+
+
+def add_files(client: Client, run_id: str, paths: Iterable[Path]) -> dict[str, str]:
+    """Adds files as artifacts, and of pictures small ones, too: a wide one would push the rest of the page aside.
+    Returns the addresses of the small ones by name."""
+    shown = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for path in paths:
+            client.log_artifact(run_id, str(path), FOLDER)
+            if path.suffix == ".png":
+                small = Path(folder) / path.name
+                with Image.open(path) as picture:
+                    picture.thumbnail(_SMALL)
+                    picture.save(small)
+                client.log_artifact(run_id, str(small), f"{FOLDER}/small")
+                shown[path.stem] = notes.picture(run_id, f"{FOLDER}/small/{path.name}")
+    return shown
 
 
 def _invocation(experiment: str, profile: str, cells: pd.DataFrame) -> Run:

@@ -13,7 +13,7 @@ from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME, MLFLOW_RUN_NOTE
 from infoscope.tracking import notes
 from infoscope.tracking.checks import clipped, metric_name
 from infoscope.tracking.record import milliseconds
-from infoscope.tracking.store.publish import FOLDER, Table
+from infoscope.tracking.store.publish import Table, add_files
 from infoscope.tracking.store.store import Store, StoreUnreachable, files, first_line
 
 _LONGEST = 500  # characters of a parameter
@@ -40,12 +40,10 @@ def record_run(
     store = Store.open(experiment, create=True)
     try:
         run_id = store.client.create_run(store.experiment_id, tags={MLFLOW_RUN_NAME: name}).info.run_id
-        note = notes.with_tables("", tables, notes.pictures(run_id, FOLDER, paths))
+        note = notes.with_tables("", tables, add_files(store.client, run_id, paths))
         given = [Param(key, clipped(str(value), _LONGEST)) for key, value in params.items()]
         told = [RunTag(MLFLOW_RUN_NOTE, note), RunTag("infoscope.experiment", experiment)]
         store.client.log_batch(run_id, values, given, told)
-        for path in paths:
-            store.client.log_artifact(run_id, str(path), FOLDER)
         store.end(run_id, "FINISHED")
     except MlflowException as error:
         raise StoreUnreachable(f"the MLflow tracking store does not answer ({first_line(error)})") from error
