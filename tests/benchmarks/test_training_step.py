@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from infoscope.data import EmbeddingPool, GaussianPairs, ImagePairs, ImagePool, TextPairs
 from infoscope.estimators import BOUNDS, JointCritic, Training, make_critic, share_training
-from infoscope.estimators.matmul import library
+from infoscope.estimators.matmul import library, product
 
 pytestmark = pytest.mark.bench
 
@@ -117,6 +117,22 @@ def enough(domain: str, what: str, ratio: float) -> None:
     assert ratio >= REACHED[library()][what][DOMAINS.index(domain)]
 
 
+def products_alone(critic: JointCritic) -> Callable[[int], None]:
+    """The matrix products of a step and nothing else: no float32 implementation that makes them is faster."""
+    width, pairs = critic.config["width"], BATCH * BATCH
+    sizes = [(BATCH, critic.config["dim_x"]), (BATCH, critic.config["dim_y"])] + [(pairs, width)] * len(critic.hidden)
+    layers = [(torch.randn(n, inputs), torch.randn(inputs, width), torch.randn(n, width)) for n, inputs in sizes]
+
+    def run(steps: int) -> None:
+        for _ in range(steps):
+            for h, weight, gradient in layers:
+                product(h, weight), product(h.T, gradient)
+                if len(h) == pairs:  # the pairs themselves need no gradient
+                    product(gradient, weight.T)
+
+    return run
+
+
 def step_ratio(domain: str, x: Tensor, y: Tensor) -> None:
     critic = make_critic("joint", x.shape[1], y.shape[1])
     tiled, training = TiledStep(critic), Training(FixedPairs(x, y), critic, BOUND, STEPS)
@@ -124,6 +140,7 @@ def step_ratio(domain: str, x: Tensor, y: Tensor) -> None:
     training.advance(1)
     assert training.trace.values[0, 0] == pytest.approx(first, abs=1e-4)
     enough(domain, "step", measured(domain, "step", lambda: tiled(x, y), training.advance))
+    measured(domain, "step: its products alone", lambda: tiled(x, y), products_alone(critic))
 
 
 def data_and_step_ratios(domain: str, source, load: Callable[[], tuple[Tensor, Tensor]]) -> None:
