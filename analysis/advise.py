@@ -14,6 +14,7 @@ import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -126,8 +127,8 @@ def draw(advice: Advice, path: Path) -> None:
     from matplotlib.figure import Figure
 
     shown = [one for one in advice.candidates if math.isfinite(one.estimate.value)]
-    figure = Figure(figsize=(11, 1.8 + 0.45 * max(4, len(shown))), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure = Figure(figsize=(11 if advice.tried else 6, 1.8 + 0.45 * max(4, len(shown))), layout="constrained")
+    left, *others = figure.subplots(1, 2 if advice.tried else 1, squeeze=False)[0]
     if advice.verdict == ANSWERED:
         left.axvspan(advice.estimate.low / NATS_PER_BIT, advice.estimate.high / NATS_PER_BIT, color=GREEN, alpha=0.25,
                      label="the answer, 95 %")  # fmt: skip
@@ -141,6 +142,12 @@ def draw(advice: Advice, path: Path) -> None:
     left.set(xlabel="mutual information (bits), 95 % of the draw of rows", ylim=(len(shown) - 0.5, -0.5))
     if advice.verdict == ANSWERED:
         left.legend(loc="lower right")
+    for right in others:
+        _draw_twins(advice, right)
+    figure.savefig(path, dpi=120)
+
+
+def _draw_twins(advice: Advice, right: Any) -> None:
     nearest = sorted(advice.tried, key=lambda one: one.fit.distance)
     for one, marker in zip([one for one in nearest if one.counts] or nearest[:2], "os^Dv<>*PX"):
         right.plot(one.levels / NATS_PER_BIT, one.profiles[:, 0] / NATS_PER_BIT, marker, ms=4, alpha=0.6,
@@ -148,7 +155,6 @@ def draw(advice: Advice, path: Path) -> None:
     right.axhline(advice.observed[0] / NATS_PER_BIT, color=GREY, linestyle="--", label="the data")
     right.set(xlabel="information of twins (bits)", ylabel=f"{advice.asked[0]} says (bits)")
     right.legend(fontsize=8)
-    figure.savefig(path, dpi=120)
 
 
 def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
@@ -172,15 +178,20 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return BAD_INPUT
     path = Path(given.data)
-    results = [estimators(advice, data, pairs, path.name), twins(advice)]
+    results = [estimators(advice, data, pairs, path.name)]
+    if advice.tried:
+        results.append(twins(advice))
     said = sentence(advice)
     for result in results:
         show(result.text)
         print(printable(result.caption))
     print(f"\n{printable(said)}")
     stem = FOLDER / file_name(f"advise-{path.stem}")
-    paths = [*save(results[0], stem), *save(results[1], FOLDER / file_name(f"advise-{path.stem}-twins"))]
-    paths.append(readable([(results[0], paths[2]), (results[1], None)], stem, [said]))
+    paths = save(results[0], stem)
+    beside = FOLDER / file_name(f"advise-{path.stem}-twins")
+    of_twins = [written for one in results[1:] for written in save(one, beside)]
+    page = readable([(results[0], paths[2]), *((one, None) for one in results[1:])], stem, [said])
+    paths = [*paths, *of_twins, page]
     print("\nsaved:", ", ".join(map(str, paths)))
     more = {"verdict": advice.verdict, "chosen": advice.chosen, "within": given.within, "answer": said}
     record(EXPERIMENT, data, pairs, given, more, _metrics(advice, results[0]), results, paths)

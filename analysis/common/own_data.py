@@ -54,6 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser, sides: Mapping[str, str] = SI
     parser.add_argument("--groups", default="", metavar="NAME", help="column: rows of equal value depend on another")
     parser.add_argument("--continuous", default="", metavar="NAMES", help="columns that are numbers")
     parser.add_argument("--discrete", default="", metavar="NAMES", help="columns that are categories")
+    if sides is SIDES:  # items of a representation may be called by the number of their row
+        parser.add_argument("--shuffle", action="store_true", help="the order of rows means nothing: they were sorted")
 
 
 def listed(words: str) -> list[str]:
@@ -66,8 +68,12 @@ def given_data(given: argparse.Namespace) -> tuple[OwnData, Pairs]:
     `estimate`."""
     names = [listed(getattr(given, option)) for option in ("x", "y")]
     types = [listed(getattr(given, option)) for option in ("continuous", "discrete")]
-    data = read(Path(given.data), *names, given.groups, *types)
-    return data, as_pairs(data.x, data.y, data.groups)
+    data = read(Path(given.data), *names, given.groups, *types, shuffle=given.shuffle)
+    pairs = as_pairs(data.x, data.y, data.groups)
+    if pairs.serial is not None:
+        print("warning: rows follow one another like a series: GROUPS= names groups; ARGS=--shuffle says that the file "
+              "was only sorted", file=sys.stderr)  # fmt: skip
+    return data, pairs
 
 
 def described(data: OwnData, pairs: Pairs, name: str) -> str:
@@ -120,12 +126,14 @@ def read(
     groups: str = "",
     continuous: Sequence[str] = (),
     discrete: Sequence[str] = (),
+    shuffle: bool = False,
 ) -> OwnData:
     """The data in a file.
 
     x, y        names of columns, or of arrays of a .npz; without them "y" and "x", and x of a table is what is left
     groups      name of the column whose equal values depend on one another; empty: every row is on its own
     continuous, discrete  names of columns that are numbers, or categories, whatever they look like
+    shuffle     rows are put into random order, always the same: theirs means nothing
 
     Raises ValueError in one sentence: no such file, another suffix, a file that cannot be read, a name that is not
     there, columns on both sides, texts that are no categories.
@@ -143,10 +151,14 @@ def read(
         for name in names:
             if name not in (*x, *y):
                 raise ValueError(f"{option} must name columns of X or Y, got {name!r}.")
-    sides = [_typed(names, arrays, set(continuous), set(discrete)) for names in (x, y)]
     rows = {len(arrays[name]) for name in (*x, *y)}
     if len(rows) != 1:
         raise ValueError(f"X and Y must have one number of rows, got {sorted(rows)}.")
+    if shuffle:
+        order = np.random.default_rng(0).permutation(*rows)
+        taken = {name: arrays[name] for name in {*x, *y, *([groups] if groups else [])}}
+        arrays = {name: one.iloc[order] if frame is not None else one[order] for name, one in taken.items()}
+    sides = [_typed(names, arrays, set(continuous), set(discrete)) for names in (x, y)]
     return OwnData(
         *sides,
         np.asarray(arrays[groups]) if groups else None,

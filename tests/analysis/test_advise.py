@@ -46,6 +46,20 @@ def test_nothing_found_is_an_answer_of_its_own(here, capsys):
     assert run.data.metrics["nothing_found"] == 1 and "bits" not in run.data.metrics
 
 
+def test_rows_in_sequence_are_refused_unless_they_were_only_sorted(here, capsys):
+    g = np.random.default_rng(0)
+    age = np.sort(g.uniform(20, 70, 400))
+    frame = pd.DataFrame({"height": age + 5 * g.normal(size=400), "weight": age + 5 * g.normal(size=400)})
+    frame.to_csv("by-age.csv", index=False)
+    words = ["--data", "by-age.csv", "--x", "height", "--y", "weight", "--methods", "gcmi", "--within", "10"]
+    assert advise.main(words) == 0
+    printed, warned = capsys.readouterr()
+    assert "rows that follow one another are alike in x and in y" in printed and "ARGS=--shuffle" in warned
+    assert advise.main([*words, "--shuffle"]) == 0
+    printed, warned = capsys.readouterr()
+    assert "Hotelling" in printed and "follow one another" not in printed + warned
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

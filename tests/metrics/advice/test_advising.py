@@ -137,3 +137,13 @@ def test_trees_tell_a_null_from_data_and_not_a_twin_that_is_like_them():
     null = told_apart(pairs, Null(pairs).draw(0.0, g), g)
     like = told_apart(pairs, Latent(pairs).draw(-0.5 * math.log(1 - 0.95**2), g), g)
     assert null.value - 3 * null.standard_error > 0.6 and abs(like.value - 0.5) < 5 * like.standard_error
+
+
+def test_series_are_refused_at_once_and_named_groups_are_not():
+    g = np.random.default_rng(7)
+    x, y = np.cumsum(g.normal(size=(2, 400)), axis=1)
+    told = []
+    found = advise(x, y, **QUICK, progress=told.append)
+    assert found.verdict == REFUSED and "no independent draws" in found.reasons[0]
+    assert not any("twins" in said for said in told)
+    assert as_pairs(x, y).serial is not None and as_pairs(x, y, np.arange(400) // 40).serial is None

@@ -21,6 +21,7 @@ from scipy.special import gammaincc
 from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.classifier.cross_fitting import PermutationTest, p_value
 from infoscope.estimators.result import Estimate
+from infoscope.estimators.serial import warn_of_series
 from infoscope.estimators.uncertainty._engine import Sample
 from infoscope.estimators.variables import Variable
 
@@ -34,11 +35,13 @@ def hsic_test(
     """Tests whether x and y are independent, by their biased HSIC, tr(K H L H) / n^2 (eq. 4).
 
     x, y  as in `knn.mutual_information`; null: permutation, exact where rows are exchangeable; or gamma, the law with
-    the mean and the variance that the statistic has in large samples (eq. 9), without any draw
+    the mean and the variance that the statistic has in large samples (eq. 9), without any draw. RowsInSequence is
+    warned of where rows that follow one another are alike on both sides
 
     ValueError: as `knn.mutual_information`; another null; permutations < 1; fewer than 6 or more than 5,000 rows.
     """
     sample, generator = _checked(x, y), generator_or_default(generator)
+    warn_of_series(*sample.variables)
     require_int("permutations", permutations, 1)
     if null not in ("permutation", "gamma"):
         raise ValueError(f"null must be permutation or gamma, got {null!r}.")

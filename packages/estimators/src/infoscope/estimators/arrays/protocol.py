@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from infoscope.estimators.checks import require_int
 from infoscope.estimators.resampling import group_codes
 from infoscope.estimators.result import Estimate
+from infoscope.estimators.serial import SerialDependence, serial_dependence
 from infoscope.estimators.variables import Variable, as_clear_variable, same_length
 
 NUMBERS = "numbers"  # on both sides
@@ -42,6 +43,7 @@ class Pairs:
 
     x, y    what was given, typed column by column
     groups  codes 0, 1, ... int64 [n] of rows that depend on one another; None: every row is on its own
+    serial  that rows which follow one another are alike, where nobody named groups; None: that is not seen
     notes   what the reader of an estimate must know of the sample, one sentence each
     """
 
@@ -49,6 +51,7 @@ class Pairs:
     y: Variable
     groups: np.ndarray | None = None
     notes: tuple[str, ...] = ()
+    serial: SerialDependence | None = None
 
     @property
     def n(self) -> int:
@@ -92,13 +95,15 @@ def as_pairs(x: Any, y: Any, groups: ArrayLike | None = None) -> Pairs:
     notes = left.notes + right.notes
     if groups is not None:
         return Pairs(left, right, group_codes(n, groups)[1], notes)
+    serial = serial_dependence(left, right)
+    notes += () if serial is None else (f"{serial}.",)
     repeated, codes = _copies(left, right) if left.dim and right.dim else (0, None)
     if not repeated:
-        return Pairs(left, right, None, notes)
+        return Pairs(left, right, None, notes, serial)
     return Pairs(left, right, codes, (*notes, (
         f"{repeated:,} of {n:,} rows equal an earlier one in every column: copies of a row are kept together, as one "
         "group."
-    )))  # fmt: skip
+    )), serial)  # fmt: skip
 
 
 def _copies(x: Variable, y: Variable) -> tuple[int, np.ndarray]:

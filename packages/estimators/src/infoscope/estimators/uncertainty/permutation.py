@@ -14,6 +14,7 @@ from infoscope.estimators.classifier.cross_fitting import PermutationTest, const
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.resampling import group_codes
 from infoscope.estimators.result import Estimate
+from infoscope.estimators.serial import warn_of_series
 from infoscope.estimators.uncertainty import _kernels as kernels
 from infoscope.estimators.uncertainty._engine import Sample, list_length
 from infoscope.estimators.uncertainty._lists import sorted_lists
@@ -52,6 +53,8 @@ def permutation_test(
     k is 5 if None, and a tenth of the rows where z has numbers: more neighbours mean more bias, which both sides of the
     comparison share, and less noise.
 
+    RowsInSequence is warned of where rows that follow one another are alike on both sides and no groups are named.
+
     ValueError: as `knn.mutual_information`; permutations < 1; k_perm < 2 or > n; nothing to exchange; groups of
     different sizes where whole ones are exchanged and the permuted side is not discrete (its values would change their
     frequencies, and with them its scale); groups within which x or y is constant where z has numbers.
@@ -65,6 +68,8 @@ def permutation_test(
     measure = knn.mutual_information if z is None else knn.conditional_mutual_information
     observed = measure(*variables, k=k)
     row_groups = None if groups is None else group_codes(sample.n, groups)[1]
+    if z is None and groups is None:
+        warn_of_series(*sample.variables)
     if local:
         return _local_test(sample, observed, k, permutations, row_groups, generator, k_perm, reuse)
     first, second, *given = sample.variables

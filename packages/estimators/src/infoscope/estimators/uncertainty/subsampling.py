@@ -37,6 +37,7 @@ from infoscope.estimators.resampling import (
     partitions,
 )
 from infoscope.estimators.result import Estimate, root_sum_squares
+from infoscope.estimators.serial import serial_dependence
 from infoscope.estimators.uncertainty._engine import Sample, Weights, class_counts, codes_of, resampled
 from infoscope.estimators.uncertainty.bias import HALVES_WITH_ONE, BiasDiagnostic, diagnose_bias
 from infoscope.estimators.uncertainty.verdict import Verdict, verify
@@ -125,7 +126,9 @@ def subsample(
     if drift:
         moved = diagnose_bias(value, estimates, fewer, k, rows)
         error = root_sum_squares(_influence_of(estimates, plan))
-        verdict = verify(sample, value, error, degrees_of_freedom(plan), k, moved, generator)
+        alone = z is None and groups is None and plan.units == sample.n
+        serial = serial_dependence(*sample.variables) if alone else None
+        verdict = verify(sample, value, error, degrees_of_freedom(plan), k, moved, generator, serial)
     return _of_sample(sample, k, value, estimates, plan, verdict)
 
 

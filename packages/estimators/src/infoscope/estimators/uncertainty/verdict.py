@@ -3,6 +3,7 @@
 No single sign is enough: where neighbours are saturated an estimate does not move with the sample size and is wrong all
 the same. So it is called reliable only where all of these hold, asked in this order, the costly one last:
 
+    rows that follow one another are not alike on both sides, or groups are named (`serial`)
     the bias that drift predicts is at most _MOVES standard errors, and neighbourhoods are small (`bias`)
     it is _FOUND standard errors above 0: neighbours that see nothing cannot say that there is nothing
     the columns are few enough for neighbours
@@ -23,6 +24,7 @@ import numpy as np
 from numpy.random import Generator
 
 from infoscope.estimators.result import quantile
+from infoscope.estimators.serial import SerialDependence
 from infoscope.estimators.uncertainty._engine import Sample
 from infoscope.estimators.uncertainty.bias import BiasDiagnostic
 from infoscope.estimators.uncertainty.twins import Twins, twins
@@ -60,9 +62,18 @@ class Verdict:
 
 
 def verify(
-    sample: Sample, value: float, error: float, degrees: int, k: int, drift: BiasDiagnostic, generator: Generator
+    sample: Sample,
+    value: float,
+    error: float,
+    degrees: int,
+    k: int,
+    drift: BiasDiagnostic,
+    generator: Generator,
+    serial: SerialDependence | None = None,
 ) -> Verdict:
-    """The verdict on the estimate of a sample, with its standard error and drift."""
+    """The verdict on the estimate of a sample, with its standard error, its drift, and how its rows depend."""
+    if serial is not None:
+        return Verdict(UNRELIABLE, (str(serial),), np.nan, np.nan, drift, None)
     word, reason = _at_once(sample, value, error, k, drift)
     if word != RELIABLE:
         return Verdict(word, (reason,), np.nan, np.nan, drift, None)

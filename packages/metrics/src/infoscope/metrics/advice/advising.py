@@ -220,6 +220,7 @@ def advise(
     generator     draws the twins; None is a fresh one with seed 0
     progress      told what is being done
 
+    Rows that follow one another like a series are refused, unless groups are named (`estimators.serial`).
     Groups: twins have none, and less spread for it. The spread of twins is multiplied by what groups add to the
     standard error of neighbours.
     ValueError: as of `estimate`; fewer than 200 rows; seconds below 10; no methods.
@@ -241,7 +242,8 @@ def advise(
     wider = _of_groups(pairs)
     say("estimates of the data")
     candidates = tuple(Candidate(one.name, one, _answer(one, pairs, generator)) for one in chosen)
-    left = _screened(pairs, first, wider, generator, say)
+    # Twins of a series have no memory, so that nothing follows from them.
+    left = _screened(pairs, first, wider, generator, say) if whole.serial is None else set()
     made = {one.name: one for one in families(pairs, generator) if left is None or one.name in left}
     tried = []
     for family in made.values():
@@ -461,6 +463,8 @@ def _concluded(tried: Sequence[Tried], pairs: Pairs, certified: Estimate) -> tup
     """The verdict, the answer over all families that count, and why there is none."""
     counted, n = [one for one in tried if one.counts], pairs.n
     none = undefined("refused", n=n, method="twins")
+    if pairs.serial is not None:
+        return REFUSED, none, (f"{pairs.serial}.",)
     if not tried:
         return REFUSED, none, (
             "no twin could be asked what the data were asked.", "Fewer categories or columns may help.",
