@@ -33,7 +33,7 @@ NAMES: dict[str, tuple[Any, ...]] = {
     "contestant": ("ksg", "reduced-ksg", "gcmi", "lmi", "ksg-2", "gaussian", "kl-weighted", "gaussian-mixture",
                    "infonce-anchor", "smile-5", "infonce", "ksg-lnc", "student-copula", "fitted-law", "certified"),
     "interval": ("half-subsamples", "jackknife", "holmes-nemenman"),
-    "model": ("nvae", "diva", "dann", "augmented-dann", "irm", "erm"),
+    "model": ("nvae", "diva", "dann", "augmented-dann", "irm", "erm", "coral", "fishr", "di-erm"),
     "score": ("beta_vae", "factor_vae", "mig", "unibound", "informativeness", "sap"),
     "label": ("entailment", "neutral", "contradiction", "acceptable", "unacceptable", "positive", "negative"),
     "detector": ("pvi", "loss", "margin", "confident_learning"),

@@ -153,7 +153,8 @@ def described(runs: pd.DataFrame) -> list[str]:
         "Accuracy, mean ± standard error over seeds (each draws data, split, first weights and order of training); the "
         "difference is paired within seeds. Mean over domains, each counting the same; the worst of several domains is "
         "a minimum and so biased downwards. Last: how often the model tells the domain (never read: it has no such "
-        "output; for dann it is the adversary's).",
+        "output; for dann it is the adversary's). di-erm alone is told the mean of the unlabelled items of the domain "
+        "that it is asked about.",
         f"Data {data}; profile {', '.join(sorted(set(runs['profile'])))}; {first['steps']:,} steps, settings "
         f"{first['setting']}, step selected by {first['selection']}; {counts(runs['in_domain/groups'])} base items and "
         f"{counts(runs['in_domain/items'])} new items inside, {counts(runs['out_of_domain/items'])} "

@@ -1,9 +1,10 @@
 """Which models keep apart what tells the class and what tells the domain, and do they generalise to a new domain?
 
-Variational (NVAE, DIVA), adversarial (DANN, AugmentedDANN) and invariant (IRM) training beside plain risk minimisation,
-on digits that are coloured and rotated by domain, or on patches from several hospitals. Every trial trains a model on
-all domains but one, measures its accuracies on unseen items inside and outside of the training domains, and keeps it
-with the items on which its latent blocks are to be evaluated: `make table-partition` does that, wherever it runs.
+Variational (NVAE, DIVA) and adversarial (DANN, AugmentedDANN) training, penalties on what differs between domains (IRM,
+CORAL, Fishr) and risk minimisation that is told of the domain (DI-ERM), beside the plain one, on digits that are
+coloured and rotated by domain, or on patches from several hospitals. Every trial trains a model on all domains but one,
+measures its accuracies on unseen items inside and outside of the training domains, and keeps it with the items on which
+its latent blocks are to be evaluated: `make table-partition` does that, wherever it runs.
 
 A seed draws the digits, their colours, the split, the first weights and the order of the training, so seeds are
 independent; the models of a seed share their data and are evaluated on the same items.
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from infoscope.models.domain import DomainModel, accuracies
+from infoscope.models.domain import MODELS, DomainModel, accuracies
 from infoscope.tracking import Pack, Profile, Report, Sweep, main
 from sweeps.datasets import byte_blocks
 from sweeps.partition import _domains
@@ -32,7 +33,7 @@ PUBLISHED = dict(
     base="auto",
     size=28,
     sample=0,
-    models=("nvae", "diva", "dann", "augmented-dann", "irm", "erm"),
+    models=tuple(MODELS),
     setting="published",
     held_out=(5,),
     steps=60_000,

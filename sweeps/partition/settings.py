@@ -1,6 +1,6 @@
 """What the sweeps of partitions and their analyses both name."""
 
-MODELS = ("nvae", "diva", "augmented-dann", "dann", "irm", "erm")  # in the order of the tables
+MODELS = ("nvae", "diva", "augmented-dann", "dann", "irm", "coral", "fishr", "di-erm", "erm")  # as tables show them
 CONFIG = "config."  # prefix of a cell's fields that are a model's configuration
 PARTS = IN_DOMAIN, OUT_OF_DOMAIN = ("in-domain", "out-of-domain")  # of these items, by their code in `split`
 CRITERION = "criterion"  # what a search decides by

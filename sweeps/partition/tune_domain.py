@@ -28,6 +28,9 @@ RANGES: dict[str, dict[str, tuple[float, float]]] = {
     "augmented-dann": RATE | {"adversary.weight": (0.1, 10.0), "l1.z_dy": (0.02, 10.0)},
     "dann": RATE | {"adversary.weight": (0.01, 100.0)},  # as widely as DomainBed
     "irm": RATE | {"weight": (1e-3, 1e3)},
+    "coral": RATE | {"weight": (0.1, 10.0)},  # as widely as DomainBed
+    "fishr": RATE | {"weight": (0.01, 10.0)},  # likewise
+    "di-erm": RATE,
     "erm": RATE,
 }
 SPACE = dict(model="nvae", held_out=5, seed=0)

@@ -70,14 +70,14 @@ def test_every_model_answers_from_its_blocks_alone(name):
     assert tuple(blocks) == model.blocks_spec.names  # absent blocks have no entry, not one of zeros
     for key, block in blocks.items():
         assert block.mean.shape == (12, getattr(model.blocks_spec, key))
-        assert (block.scale is None) == (name in ("dann", "augmented-dann", "irm", "erm"))
+        assert (block.scale is None) == (name not in ("nvae", "diva"))
         if block.scale is not None:
             assert (block.scale > 0).all() and block.scale.shape == block.mean.shape
     assert probabilities.shape == (12, 4) and torch.allclose(probabilities.sum(1), torch.ones(12))
-    if name in ("irm", "erm"):
-        assert domains is None
-    else:
+    if name in ("nvae", "diva", "dann", "augmented-dann"):
         assert domains.shape == (12, 3)
+    else:
+        assert domains is None
     with pytest.raises(ValueError, match="x must have shape"):
         model(x[:, :1])
 

@@ -10,6 +10,7 @@ import pytest
 
 from infoscope.models.domain import DANN, DIVA, ERM, IRM, NVAE, PUBLISHED, AugmentedDANN, BlockSpec, Network, configs
 from infoscope.models.domain.configs import AugmentedDANNConfig, DIVAConfig, ERMConfig, NVAEConfig
+from infoscope.models.domain.matching import CORAL, Fishr
 
 SETTING = {"shape": (3, 16, 16), "classes": 4, "domains": 3}
 
@@ -122,6 +123,10 @@ def test_weights_of_absent_blocks_are_dropped():
         (IRM, {"penalty": "vector"}, "penalty"),
         (IRM, {"switch": 2}, "switch"),
         (IRM, {"weight": float("nan")}, "weight"),
+        (CORAL, {"weight": -1.0}, "weight must be a number of at least 0"),
+        (Fishr, {"hidden": [16]}, "hidden must be \\(\\) for Fishr"),
+        (Fishr, {"ema": 1.0}, "ema must be below 1"),
+        (Fishr, {"ema": 1.5}, "ema must be a number from 0 to 1"),
         (DANN, {"adversary": {"method": "none"}}, "method"),
         (DANN, {"adversary": {"learning_rate": 1e-3}}, "adversary.learning_rate must be None for a reversal"),
         (DANN, {"adversary": {"method": "alternating", "weight_decay": -1}}, "adversary.weight_decay"),

@@ -64,6 +64,16 @@ def test_standard_errors_know_groups():
     assert math.isnan(one.standard_error) and one.clusters == 1 and one.value == 0.5
 
 
+def test_a_model_is_asked_about_one_domain_at_a_time(monkeypatch):
+    """In batches of equal size, so that none is a remainder of a few items."""
+    asked = []
+    model = reader()
+    monkeypatch.setattr(model, "class_logits", lambda x: asked.append(x[:, 1].tolist()) or x[:, :1] * x.new_ones(3))
+    x = torch.tensor([[1.0, d] for d in (0, 1, 0, 0, 1, 0, 0)])
+    found = accuracies(model, DomainData(x, torch.zeros(7, dtype=torch.int64), x[:, 1].long()), batch=4)
+    assert asked == [[0.0] * 3, [0.0] * 2, [1.0] * 2] and found.overall.n == 7
+
+
 def test_an_answer_that_is_not_finite_is_no_answer():
     result = accuracies(reader(), answers([1, 2, 1, 1], [0, 0, 1, 1]))
     assert math.isnan(result.overall.value) and math.isnan(result.average.value)

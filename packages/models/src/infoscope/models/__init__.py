@@ -15,7 +15,8 @@ Of images, not invertible:
     fit_vae, VaeTraining, OBJECTIVES     trains one: (beta-)VAE, FactorVAE, beta-TCVAE, JointVAE, plain
     encode_all, Encoding, traverse       the posterior of a whole data set; images along one latent
 Of images or features in several domains, with a latent block for class, domain, both and neither (more in `domain`):
-    NVAE, DIVA, DANN, AugmentedDANN, IRM, ERM    the models; BlockSpec says which blocks there are
+    NVAE, DIVA, DANN, AugmentedDANN, IRM, CORAL, Fishr, DomainInformedERM, ERM
+                                         the models; BlockSpec says which blocks there are
     fit_domain, DomainData               trains one on labelled items
     accuracies, extract_blocks           what it gets right by domain, and the values of its blocks
 Of texts:
@@ -31,6 +32,7 @@ from importlib import import_module
 from typing import Any
 
 from infoscope.models.domain import (
+    CORAL,
     DANN,
     DIVA,
     ERM,
@@ -39,6 +41,8 @@ from infoscope.models.domain import (
     AugmentedDANN,
     BlockSpec,
     DomainData,
+    DomainInformedERM,
+    Fishr,
     accuracies,
     extract_blocks,
     fit_domain,
@@ -57,11 +61,11 @@ _LATE |= {"SequenceClassifier": "text.classifier"}
 _LATE |= {name: "text.training" for name in ("ClassifierTraining", "fine_tune")}
 
 __all__ = [
-    "AugmentedDANN", "AutoEncoder", "BlockSpec", "ClassifierTraining", "DANN", "DIVA", "DomainData", "ERM", "Encoding",
-    "IREVNET_BLOCKS", "IRM", "IRevNet", "LatentSpec", "LayerEncoder", "MaskedAutoregressiveFlow", "NVAE", "OBJECTIVES",
-    "RealNVP", "ResNet", "SentenceEncoder", "SequenceClassifier", "TextEncoder", "VAE", "VaeTraining", "accuracies",
-    "encode_all", "extract_blocks", "fine_tune", "fit_domain", "fit_resnet", "fit_sentence_encoder", "fit_vae",
-    "pretrained_encoder", "small_encoder", "traverse",
+    "AugmentedDANN", "AutoEncoder", "BlockSpec", "CORAL", "ClassifierTraining", "DANN", "DIVA", "DomainData",
+    "DomainInformedERM", "ERM", "Encoding", "Fishr", "IREVNET_BLOCKS", "IRM", "IRevNet", "LatentSpec", "LayerEncoder",
+    "MaskedAutoregressiveFlow", "NVAE", "OBJECTIVES", "RealNVP", "ResNet", "SentenceEncoder", "SequenceClassifier",
+    "TextEncoder", "VAE", "VaeTraining", "accuracies", "encode_all", "extract_blocks", "fine_tune", "fit_domain",
+    "fit_resnet", "fit_sentence_encoder", "fit_vae", "pretrained_encoder", "small_encoder", "traverse",
 ]  # fmt: skip
 
 

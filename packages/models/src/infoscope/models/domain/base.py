@@ -1,4 +1,4 @@
-"""The base of all domain models, and the simplest of them: ERM and IRM."""
+"""The base of all domain models, ERM, the base of those that penalise what differs between domains, and IRM."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, one_hot
 
 from infoscope.models.blocks import Block
-from infoscope.models.domain.configs import DomainConfig, ERMConfig, IRMConfig, Optimisation
+from infoscope.models.domain.configs import DomainConfig, ERMConfig, IRMConfig, Optimisation, PenaltyConfig
 from infoscope.models.domain.networks import encoder, initialise, perceptron
 from infoscope.models.initialisation import generator_or_default
 
@@ -119,26 +119,47 @@ class ERM(DomainModel):
         return {"class": risk, "objective": risk}
 
 
-class IRM(ERM):
-    """Invariant risk minimisation (Arjovsky et al. 2019, IRMv1): the mean over the domains of a step of each domain's
-    risk and penalty (see `IRMConfig`)."""
+class OfDomain(NamedTuple):
+    """What a step has of one domain: its number, features z [n, dim], class logits [n, classes], classes y [n]."""
 
-    Config = IRMConfig
-    settings: IRMConfig
+    domain: int
+    z: Tensor
+    logits: Tensor
+    y: Tensor
+
+
+class Penalised(ERM):
+    """ERM with a penalty on what differs between domains: the risk is the mean over the domains of a step of each
+    domain's (see `PenaltyConfig`)."""
+
+    settings: PenaltyConfig
+
+    def penalty(self, parts: list[OfDomain]) -> Tensor:
+        """The penalty of a step, a scalar, from its items of each domain."""
+        raise NotImplementedError
 
     def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
-        logits = self.class_logits(batch.x)
-        risks, penalties = [], []
-        for domain in batch.d.unique():
-            of_domain = batch.d == domain
-            risks.append(cross_entropy(logits[of_domain], batch.y[of_domain]))
-            penalties.append(invariance_penalty(logits[of_domain], batch.y[of_domain], self.settings.penalty))
-        risk, penalty = torch.stack(risks).mean(), torch.stack(penalties).mean()
+        z = self.features(batch.x)
+        logits, rows = self.class_head(z), {domain: batch.d == domain for domain in batch.d.unique().tolist()}
+        parts = [OfDomain(domain, z[own], logits[own], batch.y[own]) for domain, own in rows.items()]
+        risk = torch.stack([cross_entropy(part.logits, part.y) for part in parts]).mean()
+        penalty = self.penalty(parts)
         weight = self.settings.weight if progress >= self.settings.switch else self.settings.weight_before
         return {"class": risk, "penalty": penalty, "objective": risk + weight * penalty}
 
     def restart(self, steps: int) -> int | None:
         return next((step for step in range(steps) if step / steps >= self.settings.switch), None)
+
+
+class IRM(Penalised):
+    """Invariant risk minimisation (Arjovsky et al. 2019, IRMv1): the penalty is the mean over domains (see
+    `IRMConfig`)."""
+
+    Config = IRMConfig
+    settings: IRMConfig
+
+    def penalty(self, parts: list[OfDomain]) -> Tensor:
+        return torch.stack([invariance_penalty(part.logits, part.y, self.settings.penalty) for part in parts]).mean()
 
 
 def invariance_penalty(logits: Tensor, y: Tensor, penalty: str = "unbiased") -> Tensor:

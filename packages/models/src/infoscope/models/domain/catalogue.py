@@ -7,6 +7,8 @@ from typing import Any
 from infoscope.models.domain.adversarial import DANN, AugmentedDANN
 from infoscope.models.domain.base import ERM, IRM, DomainModel
 from infoscope.models.domain.blocks import BlockSpec
+from infoscope.models.domain.informed import DomainInformedERM
+from infoscope.models.domain.matching import CORAL, Fishr
 from infoscope.models.domain.variational import DIVA, NVAE
 
 MODELS: dict[str, type[DomainModel]] = {
@@ -15,6 +17,9 @@ MODELS: dict[str, type[DomainModel]] = {
     "dann": DANN,
     "augmented-dann": AugmentedDANN,
     "irm": IRM,
+    "coral": CORAL,
+    "fishr": Fishr,
+    "di-erm": DomainInformedERM,
     "erm": ERM,
 }
 

@@ -202,26 +202,74 @@ class ERMConfig(DomainConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class IRMConfig(ERMConfig):
+class DomainInformedERMConfig(ERMConfig):
+    """Risk minimisation told of the domain (see `DomainInformedERM`): the class head, which must bend where domains
+    differ in more than how frequent classes are, reads z_y and its mean over the domain."""
+
+    hidden: tuple[int, ...] = (64, 64)
+    optimisation: Optimisation = Optimisation(balanced=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PenaltyConfig(ERMConfig):
+    """Risk minimisation with a penalty on what differs between domains. weight, of the penalty from the fraction
+    `switch` of the training on, when the optimiser starts afresh; weight_before until then."""
+
+    weight: float = 1.0
+    weight_before: float = 0.0
+    switch: float = 0.0
+    optimisation: Optimisation = Optimisation(balanced=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _not_negative("weight", self.weight)
+        _not_negative("weight_before", self.weight_before)
+        share("switch", self.switch)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IRMConfig(PenaltyConfig):
     """Invariant risk minimisation (Arjovsky et al. 2019, IRMv1), DomainBed's settings.
 
     penalty: "unbiased", the product of the gradients of two halves of a domain's batch, or "squared", the squared
-    gradient of the whole. weight, of the penalty from the fraction `switch` of the training on, when the optimiser
-    starts afresh; weight_before until then.
+    gradient of the whole.
     """
 
     penalty: str = "unbiased"
     weight: float = 100.0
     weight_before: float = 1.0
     switch: float = 0.1
-    optimisation: Optimisation = Optimisation(balanced=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("penalty", self.penalty, ("unbiased", "squared"))
-        _not_negative("weight", self.weight)
-        _not_negative("weight_before", self.weight_before)
-        share("switch", self.switch)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CORALConfig(PenaltyConfig):
+    """Correlation alignment (Sun & Saenko 2016), DomainBed's settings. means: whether the domains' means are to agree
+    as well (DomainBed), or their covariances alone (the paper)."""
+
+    means: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class FishrConfig(PenaltyConfig):
+    """Invariant gradient variances (Rame et al. 2022), the settings of the official code: 1,500 of its 5,000 steps are
+    without the penalty. ema: the share that earlier steps keep in the moving average of the variances; hidden must be
+    (), a linear class head."""
+
+    weight: float = 1000.0
+    switch: float = 0.3
+    ema: float = 0.95
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        share("ema", self.ema)
+        if self.ema == 1:
+            raise ValueError("ema must be below 1, got 1: nothing of a step would be in the average.")
+        if self.hidden:
+            raise ValueError(f"hidden must be () for Fishr, whose gradients are a linear head's, got {self.hidden}.")
 
 
 @dataclass(frozen=True, kw_only=True)

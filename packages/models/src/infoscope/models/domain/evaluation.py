@@ -51,7 +51,8 @@ class Accuracies:
 
 
 def accuracies(model: DomainModel, data: DomainItems, of: str = "class", batch: int = 512) -> Accuracies:
-    """How often the model's most probable class (or domain) is right.
+    """How often the model's most probable class (or domain) is right. It is asked about one domain at a time: about
+    batches of equal size, at most `batch` items.
 
     of: "class" or "domain". Items of unknown class are left out of the former and not counted in n. Standard errors
     are robust to clusters: the groups of `data`, or single items when it has none. Raises ValueError when no item has
@@ -63,9 +64,16 @@ def accuracies(model: DomainModel, data: DomainItems, of: str = "class", batch: 
     index = torch.nonzero(torch.as_tensor(data.y) >= 0)[:, 0] if of == "class" else torch.arange(len(d))
     if not len(index):
         raise ValueError("data.y must have known classes (at least 0) to count what is right, got -1.")
-    with evaluating(model):
-        correct = torch.cat([_correct(model, data, rows, of) for rows in index.split(require_int("batch", batch))])
+    index = index[d[index].argsort(stable=True)]
     d = d[index]
+    counts = d.unique_consecutive(return_counts=True)[1].tolist()
+    batch = require_int("batch", batch)
+    with evaluating(model):
+        correct = torch.cat([
+            _correct(model, data, rows, of)
+            for of_domain in index.split(counts)
+            for rows in of_domain.tensor_split(math.ceil(len(of_domain) / batch))
+        ])  # fmt: skip
     groups = getattr(data, "groups", None)
     clusters = index if groups is None else labels("data.groups", groups, len(data), None)[index]
     by_domain = {int(value): _mean(correct[d == value], clusters[d == value]) for value in d.unique()}

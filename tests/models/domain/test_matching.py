@@ -1,0 +1,115 @@
+"""Penalties of CORAL and Fishr: closed forms, autograd, and what training by them does."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from infoscope.models.domain import (
+    CORAL,
+    MODELS,
+    Batch,
+    DomainData,
+    Fishr,
+    fit_domain,
+    gradient_variances,
+    moment_distance,
+)
+
+FLAT = {"shape": (5,), "classes": 4, "domains": 3, "network": {"width": 16}}
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def batch(domains: int = 3, seed: int = 1) -> Batch:
+    x = torch.randn(8 * domains, 5, generator=generator(seed))
+    return Batch(x, torch.arange(len(x)) % 4, torch.arange(len(x)) % domains)
+
+
+def test_moments_that_agree_cost_nothing_and_others_what_they_differ_by():
+    """-a has a's covariance and the opposite mean; 2 a + 1 four times the covariance."""
+    a = torch.randn(50, 3, generator=generator(), dtype=torch.float64) + 1.0
+    assert moment_distance(a, a[torch.randperm(50, generator=generator())]) < 1e-28
+    assert moment_distance(a, -a, means=False) < 1e-28
+    assert moment_distance(a, -a).item() == pytest.approx(4 * a.mean(0).square().mean().item())
+    squares = a.T.cov().square()
+    assert moment_distance(a, 2 * a + 1, means=False).item() == pytest.approx(9 * squares.mean().item())
+    published = (3 * a.T.cov()).norm() ** 2 / (4 * 3**2)  # squared Frobenius norm over 4 d^2
+    assert moment_distance(a, 2 * a + 1, means=False).item() == pytest.approx(4 * published.item())
+
+
+def test_coral_is_the_mean_over_pairs_of_domains():
+    model, items = CORAL(**FLAT, weight=3.0, generator=generator()), batch()
+    z = [model.features(items.x[items.d == domain]) for domain in range(3)]
+    pairs = [moment_distance(z[i], z[j]) for i, j in ((0, 1), (0, 2), (1, 2))]
+    terms = model.losses(items, 0.0, generator())
+    assert terms["penalty"].item() == pytest.approx(sum(pairs).item() / 3, rel=1e-5)
+    assert terms["objective"].item() == pytest.approx((terms["class"] + 3.0 * terms["penalty"]).item(), rel=1e-5)
+
+
+@pytest.mark.parametrize(("kind", "error"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
+def test_gradient_variances_are_those_of_autograd_item_by_item(kind, error):
+    head = nn.Linear(6, 4).to(kind)
+    z = 2.0 + torch.randn(30, 6, generator=generator(), dtype=kind)
+    y = torch.randint(4, (30,), generator=generator(1))
+    each = []
+    for item in range(30):
+        loss = cross_entropy(head(z[item : item + 1]), y[item : item + 1])
+        weight, bias = torch.autograd.grad(loss, (head.weight, head.bias))
+        each.append(torch.cat([weight, bias[:, None]], 1))
+    expected = torch.stack(each).var(0, correction=0)
+    assert (gradient_variances(z, head(z), y) - expected).abs().max() < error
+
+
+def test_fishr_compares_moving_averages():
+    """The first step's are its own variances whatever the share of earlier steps; after the same step again they are
+    1 + ema times as much, and the penalty is the square of that."""
+    items = batch()
+    first = {}
+    for ema in (0.0, 0.95):
+        model = Fishr(**FLAT, ema=ema, generator=generator())
+        rows = [items.d == domain for domain in range(3)]
+        z = model.features(items.x)
+        own = torch.stack([gradient_variances(z[row], model.class_head(z[row]), items.y[row]) for row in rows])
+        first[ema] = model.losses(items, 0.5, generator())["penalty"]
+        assert first[ema].item() == pytest.approx((own - own.mean(0)).square().mean().item(), rel=1e-4)
+        again = model.losses(items, 0.5, generator())["penalty"]
+        assert again.item() == pytest.approx((1 + ema) ** 2 * first[ema].item(), rel=1e-4)
+    same = batch(1)
+    doubled = Batch(same.x.repeat(2, 1), same.y.repeat(2), torch.arange(16) // 8)
+    assert Fishr(**FLAT, generator=generator()).losses(doubled, 0.5, generator())["penalty"].item() < 1e-14
+
+
+@pytest.mark.parametrize("name", ["coral", "fishr"])
+def test_what_cannot_be_compared_is_refused(name):
+    model, items = MODELS[name](**FLAT, generator=generator()), batch()
+    for rows, told in (((0, 3, 6), "got 1 domains"), ((0, 3, 1), "of which one has 1")):
+        with pytest.raises(ValueError, match=told):
+            model.losses(Batch(*(values[list(rows)] for values in items)), 0.0, generator())
+
+
+@pytest.mark.parametrize(("name", "weight"), [("coral", 10.0), ("fishr", 1000.0)])
+def test_training_brings_together_what_the_penalty_is_of(name, weight):
+    """Of domains that shift and scale the items, unseen ones differ less than after plain risk minimisation."""
+
+    def items(seed: int) -> DomainData:
+        y, d = torch.arange(600) % 3, torch.arange(600) // 3 % 2
+        x = 2.0 * torch.eye(3)[y] + torch.randn(600, 3, generator=generator(seed))
+        return DomainData(x * (1.0 + d[:, None]) + d[:, None], y, d)
+
+    penalties = {}
+    for of_weight in (0.0, weight):
+        model = MODELS[name](
+            shape=(3,), classes=3, domains=2, network={"width": 16}, weight=of_weight, switch=0.2,
+            optimisation={"learning_rate": 5e-3, "batch": 64}, generator=generator(),
+        )  # fmt: skip
+        fit = fit_domain(model, items(1), items(2), steps=200, generator=generator(1), every=200)
+        fresh, unseen = MODELS[name](**fit.model.config), items(3)  # without the averages of the training
+        fresh.load_state_dict(fit.model.state_dict() | {key: value for key, value in fresh.named_buffers()})
+        penalties[of_weight] = fresh.losses(Batch(unseen.images(slice(None)), unseen.y, unseen.d), 0.5, generator())
+        assert fit.curve[-1]["validation/average"] > 0.6
+    assert penalties[weight]["penalty"] < 0.3 * penalties[0.0]["penalty"]
