@@ -34,9 +34,13 @@ from sweeps.partition.settings import MODELS
 ACCURACIES = {
     "in_domain/average": "new items, training domains",
     "in_domain/worst": "worst training domain",
+    "in_domain/worst_slice": "worst class in a training domain",
     "out_of_domain/average": "held-out domain",
+    "out_of_domain/worst_slice": "worst class in the held-out domain",
     "in_domain/domain_average": "domain, training domains",
 }
+NO_NUMBER = "no number"
+WORST = ("_low", "_high", "_items")  # what is said of the worst of several, beside its accuracy
 BASELINE = "erm"
 SAME = ("version", "data", "base", "size", "sample", "steps", "selection", "setting")  # of one study
 # what the published accuracies were made with, where a sweep can match it
@@ -63,10 +67,7 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
     figures = compared(runs)
     text = figures[["model", "held_out_name", "runs"]].rename(columns={"held_out_name": "held out", "runs": "seeds"})
     for column, title in ACCURACIES.items():
-        pairs = zip(
-            figures.get(column, [math.nan] * len(figures)), figures.get(column + ERROR, [math.nan] * len(figures))
-        )
-        text[title] = [plus_minus(*pair, "never read") for pair in pairs]
+        text[title] = [cell_text(row, column) for _, row in figures.iterrows()]
     text[f"held-out domain, minus {BASELINE}"] = [
         plus_minus(difference, error, "-")
         for difference, error in zip(figures["over_baseline"], figures["over_baseline_error"])
@@ -103,12 +104,20 @@ def compared(runs: pd.DataFrame) -> pd.DataFrame:
     """Mean and standard error over seeds of every accuracy, and the paired difference from plain risk minimisation on
     the held-out domain, by model and held-out domain.
     """
-    columns = [name for name in ACCURACIES if name in runs]
+    columns = [name for one in ACCURACIES for name in (one, *(one + end for end in WORST)) if name in runs]
     figures = summarise(runs, ["data", "model", "held_out", "held_out_name"], columns)
     over = [replicated(gains(runs[runs["held_out"] == row.held_out], row.model)) for row in figures.itertuples()]
     return figures.assign(
         over_baseline=[one.value for one in over], over_baseline_error=[one.standard_error for one in over]
     )
+
+
+def cell_text(row: pd.Series, column: str) -> str:
+    """An accuracy with its standard error over trainings; of the worst of several, its interval and items too."""
+    missing = "never read" if column == "in_domain/domain_average" else NO_NUMBER
+    text = plus_minus(row.get(column, math.nan), row.get(column + ERROR, math.nan), missing)
+    low, high, items = (row.get(column + end, math.nan) for end in WORST)
+    return f"{text} [{low:.3f}, {high:.3f}] n {items:.0f}" if math.isfinite(low) else text
 
 
 def gains(runs: pd.DataFrame, model: str) -> np.ndarray:
@@ -151,10 +160,14 @@ def described(runs: pd.DataFrame) -> list[str]:
     within = runs["out_of_domain/average_error"].mean()
     return [
         "Accuracy, mean ± standard error over seeds (each draws data, split, first weights and order of training); the "
-        "difference is paired within seeds. Mean over domains, each counting the same; the worst of several domains is "
-        "a minimum and so biased downwards. Last: how often the model tells the domain (never read: it has no such "
-        "output; for dann it is the adversary's). di-erm alone is told the mean of the unlabelled items of the domain "
-        "that it is asked about.",
+        "difference is paired within seeds. Mean over domains, each counting the same. Last: how often the model tells "
+        "the domain (never read: it has no such output; for dann it is the adversary's). di-erm alone is told the mean "
+        "of the features of the unlabelled items of the domain that it is asked about.",
+        "The worst of several is a minimum and so biased downwards; n: its items, mean over trainings. In brackets: "
+        "each training has a 95 % interval for whichever is truly the worst, the least ends of intervals that hold "
+        "together for all domains, or for every class in every domain (Bonferroni; Clopper-Pearson, of items in groups "
+        "by Korn & Graubard 1998); shown are the means of its ends over trainings. "
+        f"{NO_NUMBER.capitalize()}: a run did not record it, or a logit was not finite.",
         f"Data {data}; profile {', '.join(sorted(set(runs['profile'])))}; {first['steps']:,} steps, settings "
         f"{first['setting']}, step selected by {first['selection']}; {counts(runs['in_domain/groups'])} base items and "
         f"{counts(runs['in_domain/items'])} new items inside, {counts(runs['out_of_domain/items'])} "

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.special import betaincinv
+
+from infoscope.metrics.shares import clopper_pearson
 
 
 def latest(runs: pd.DataFrame, settings: Sequence[str] = ("sets", "k")) -> tuple[pd.DataFrame, list[str]]:
@@ -28,13 +29,6 @@ def share(value: float, count: int) -> str:
     """A share of `count` data sets with its Clopper-Pearson interval, in per cent."""
     low, high = clopper_pearson(round(value * count), count)
     return f"{100 * value:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
-
-
-def clopper_pearson(successes: int, count: int) -> tuple[float, float]:
-    """The exact 95 % interval of a share."""
-    low = betaincinv(successes, count - successes + 1, 0.025) if successes else 0.0
-    high = betaincinv(successes + 1, count - successes, 0.975) if successes < count else 1.0
-    return float(low), float(high)
 
 
 def weighted_mean(values: pd.Series | None, weights: pd.Series) -> float:

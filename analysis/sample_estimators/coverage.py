@@ -18,7 +18,8 @@ import pandas as pd
 
 from analysis.common.marks import in_order, legend, mark, save
 from analysis.common.tables import Analysis, Result, main, plus_minus
-from analysis.sample_estimators._runs import bias_error, clopper_pearson, in_order_of, latest, share, versions
+from analysis.sample_estimators._runs import bias_error, in_order_of, latest, share, versions
+from infoscope.metrics.shares import clopper_pearson
 from infoscope.tracking import table
 
 GROUP = ["case", "n", "method"]

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.common.tables import Analysis, Result, main
-from analysis.sample_estimators._runs import clopper_pearson, latest, share, versions
+from analysis.sample_estimators._runs import latest, share, versions
+from infoscope.metrics.shares import clopper_pearson
 from sweeps.sample_estimators.settings import TEST_LEVEL
 
 WANTED = (0.03, 0.07)

@@ -16,8 +16,9 @@ import pandas as pd
 
 from analysis.common.marks import BLUE, ORANGE, legend, save
 from analysis.common.tables import Analysis, Result, main
-from analysis.sample_estimators._runs import clopper_pearson, latest, share, versions
+from analysis.sample_estimators._runs import latest, share, versions
 from analysis.sample_estimators.coverage import inside
+from infoscope.metrics.shares import clopper_pearson
 from infoscope.tracking import table
 
 ALLOWED = 0.05  # of the reliable calls of a law may miss

@@ -12,7 +12,8 @@ import torch
 
 from infoscope import data
 from infoscope.data import DomainDataset
-from infoscope.models.domain import MODELS, PUBLISHED, RULES, Accuracies, DomainFit, DomainModel, fit_domain
+from infoscope.metrics.shares import least_interval
+from infoscope.models.domain import MODELS, PUBLISHED, RULES, Accuracies, Accuracy, DomainFit, DomainModel, fit_domain
 from infoscope.tracking import Profile, Report
 from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
@@ -283,26 +284,35 @@ def outcome(fit: DomainFit) -> dict[str, float]:
 
 
 def figures(part: str, found: Accuracies, of: str = "") -> dict[str, float]:
-    """Accuracies of a part as metrics, with standard errors over groups: mean over domains, over all items, and that of
-    the worst domain.
+    """Accuracies of a part as metrics, with standard errors over groups: mean over domains, over all items, and those
+    of the worst domain and of the worst slice, a class in a domain, with the interval of what is truly worst.
     """
-    prefix = f"{part}/{of}"
+    prefix, overall, slice_ = f"{part}/{of}", found.overall, found.by_slice[found.worst_slice]
     values: dict[str, float] = {}
-    for name in ("average", "overall", "worst"):
-        accuracy = getattr(found, name)
+    named = {"average": found.average, "overall": overall, "worst": found.worst, "worst_slice": slice_}
+    for name, accuracy in named.items():
         values |= {f"{prefix}{name}": accuracy.value, f"{prefix}{name}_error": accuracy.standard_error}
-    overall = found.overall
+    for name, every in (("worst", found.by_domain), ("worst_slice", found.by_slice)):
+        low, high = least_interval(every.values())
+        values |= {f"{prefix}{name}_low": low, f"{prefix}{name}_high": high, f"{prefix}{name}_items": named[name].n,
+                   f"{prefix}{name}_of": len(every)}  # fmt: skip
     return values | {f"{prefix}worst_domain": found.worst_domain, f"{part}/items": overall.n,
                      f"{part}/groups": overall.clusters}  # fmt: skip
 
 
 def rows(part: str, found: Accuracies, of: str, names: tuple[str, ...]) -> list[dict[str, Any]]:
     """Accuracies by domain as rows of a table."""
-    return [
-        {"part": part, "of": of, "domain": names[domain], "accuracy": one.value, "standard_error": one.standard_error,
-         "items": one.n, "groups": one.clusters}
-        for domain, one in found.by_domain.items()
-    ]  # fmt: skip
+    return [{"part": part, "of": of, "domain": names[key], **_row(one)} for key, one in found.by_domain.items()]
+
+
+def slice_rows(part: str, found: Accuracies, of: DomainDataset) -> list[dict[str, Any]]:
+    """Accuracies by class and domain as rows of a table, the worst first."""
+    return [{"part": part, "class": of.class_names[y], "domain": of.domain_names[d], **_row(one)}
+            for (y, d), one in sorted(found.by_slice.items(), key=lambda item: item[1].value)]  # fmt: skip
+
+
+def _row(one: Accuracy) -> dict[str, float]:
+    return {"accuracy": one.value, "standard_error": one.standard_error, "items": one.n, "groups": one.clusters}
 
 
 def cost(cell: Mapping[str, Any]) -> float:

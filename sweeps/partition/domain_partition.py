@@ -71,16 +71,18 @@ def trial(pack: Pack, report: Report) -> None:
 
 def measure(model: DomainModel, parts: _domains.Parts, cell: dict, report: Report) -> None:
     """Reports the accuracies in and out of the training domains, and how well a model that reads the domain does so."""
-    table = []
+    table, slices = [], []
     for part, items in (("in_domain", parts.in_domain), ("out_of_domain", parts.out_of_domain)):
         found = accuracies(model, items)
         report.metrics(cell, _domains.figures(part, found))
         table += _domains.rows(part, found, "class", items.domain_names)
+        slices += _domains.slice_rows(part, found, items)
     if model.domain_logits(parts.in_domain.images([0]).to(next(model.parameters()).device)) is not None:
         found = accuracies(model, parts.in_domain, of="domain")
         report.metrics(cell, _domains.figures("in_domain", found, "domain_"))
         table += _domains.rows("in_domain", found, "domain", parts.in_domain.domain_names)
-    report.table(cell, "accuracies", pd.DataFrame(table).to_dict("list"))
+    for name, told in (("accuracies", table), ("slices", slices)):
+        report.table(cell, name, pd.DataFrame(told).to_dict("list"))
 
 
 def keep(model: DomainModel, parts: _domains.Parts, cell: dict, report: Report) -> None:

@@ -39,6 +39,19 @@ def table(monkeypatch):
     monkeypatch.setattr(domain_partition, "table", lambda run_id, name: told)
 
 
+def test_the_worst_has_its_interval_and_items_where_they_were_recorded():
+    runs = made_up(**{"in_domain/worst_slice": 0.4, "in_domain/worst_slice_low": 0.25,
+                      "in_domain/worst_slice_high": 0.5, "in_domain/worst_slice_items": 31.0})  # fmt: skip
+    text = analyse(runs, NOBODY)[0].text.set_index("model")
+    assert text.loc["nvae", "worst class in a training domain"] == "0.400 ± 0.000 [0.250, 0.500] n 31"
+    assert text.loc["nvae", "worst training domain"] == "0.800 ± 0.000"
+    assert text.loc["nvae", "worst class in the held-out domain"] == "no number"
+    runs.loc[0, runs.columns.str.contains("slice")] = math.nan  # one of an earlier code: no mean of the others
+    assert analyse(runs, NOBODY)[0].text["worst class in a training domain"].tolist() == [
+        "0.400 ± 0.000 [0.250, 0.500] n 31", "no number"
+    ]  # fmt: skip
+
+
 def test_differences_are_paired_within_seeds(tmp_path):
     (result,) = analyse(made_up(), NOBODY)
     row = result.figures.set_index("model").loc["nvae"]

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.sample_estimators.coverage import clopper_pearson, draw, judged_share, scored, share, verdicts
+from analysis.sample_estimators.coverage import draw, judged_share, scored, share, verdicts
 
 
 def made_up(method="half-subsamples", bias=0.0, n=1000, sets=40):
@@ -42,9 +42,6 @@ def test_what_is_not_judged_says_so():
 
 
 def test_shares_have_their_exact_intervals():
-    """Clopper & Pearson: 0 of 10 below 1 - 0.025^(1/10), 10 of 10 above its complement."""
-    assert clopper_pearson(0, 10) == (0.0, pytest.approx(1 - 0.025 ** (1 / 10)))
-    assert clopper_pearson(10, 10) == (pytest.approx(0.025 ** (1 / 10)), 1.0)
     assert share(0.95, 200) == "95 % (91 to 98)"
 
 

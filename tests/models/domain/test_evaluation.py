@@ -39,12 +39,22 @@ def test_accuracies_by_hand():
     assert result.overall.value == 0.5 and result.overall.n == result.overall.clusters == 8
     assert {d: entry.value for d, entry in result.by_domain.items()} == {0: 0.75, 4: 0.25}
     assert result.worst_domain == 4 and result.worst == result.by_domain[4]
+    assert result.by_slice == {(1, d): entry for d, entry in result.by_domain.items()} and result.worst_slice == (1, 4)
     assert result.average.value == 0.5
     for entry, n, p in ((result.overall, 8, 0.5), (result.by_domain[0], 4, 0.75)):
         assert entry.standard_error == pytest.approx(math.sqrt(p * (1 - p) / (n - 1)))
     # independent domains of four items each: half the root of the sum of their variances, with 8 items for 4 in n - 1
     within = 2 * 0.75 * 0.25 / 4
     assert result.average.standard_error == pytest.approx(0.5 * math.sqrt(within * 8 / 7))
+
+
+def test_slices_are_of_each_class_in_each_domain():
+    """The reader says class 1 of all: right in both domains' classes 1, of which one has a single item."""
+    x = torch.tensor([[1.0, 0.0]] * 6)
+    found = accuracies(reader(), DomainData(x, [1, 0, 1, 1, 0, 0], [2, 2, 5, 5, 5, 5])).by_slice
+    assert {key: (one.value, one.n) for key, one in found.items()} == {
+        (0, 2): (0.0, 1), (0, 5): (0.0, 2), (1, 2): (1.0, 1), (1, 5): (1.0, 2)
+    }  # fmt: skip
 
 
 def test_the_average_counts_domains_alike():

@@ -5,6 +5,7 @@ Of series and runs:
     replicated                 a figure over independent runs, with its standard error and interval
     correlation                a correlation over independent runs, with its interval
     batch_means_error          the standard error of the mean of a dependent series
+    shares                     intervals of shares of items, grouped or not, and of the least of several shares
 Of samples:
     bracket, Bracket           neighbours, a classifier and the ceiling H(y) side by side, and what their order means
     audit, Check               what any estimator of mutual information must not change, and whether it does

@@ -36,13 +36,16 @@ class Accuracy:
 @dataclass(frozen=True)
 class Accuracies:
     """overall: of all items. average: mean over domains of a domain's accuracy, each domain counting the same.
-    by_domain: of each domain. worst_domain: the domain of the lowest accuracy (NaN counts as lowest); being a minimum
-    over domains, its accuracy is biased downwards for the domain that is truly the worst."""
+    by_domain: of each domain. by_slice: of each class in each domain, (class, domain). worst_domain, worst_slice: those
+    of the lowest accuracy (NaN counts as lowest); being a minimum, it is biased downwards for the one that is truly the
+    worst."""
 
     overall: Accuracy
     average: Accuracy
     by_domain: dict[int, Accuracy]
+    by_slice: dict[tuple[int, int], Accuracy]
     worst_domain: int
+    worst_slice: tuple[int, int]
 
     @property
     def worst(self) -> Accuracy:
@@ -76,13 +79,15 @@ def accuracies(model: DomainModel, data: DomainItems, of: str = "class", batch: 
         ])  # fmt: skip
     groups = getattr(data, "groups", None)
     clusters = index if groups is None else labels("data.groups", groups, len(data), None)[index]
-    by_domain = {int(value): _mean(correct[d == value], clusters[d == value]) for value in d.unique()}
-    worst = min(by_domain, key=lambda value: (not math.isnan(by_domain[value].value), by_domain[value].value))
+    by_domain = {key: _mean(correct[rows], clusters[rows]) for (key,), rows in _slices(d)}
+    by_slice = {key: _mean(correct[rows], clusters[rows]) for key, rows in _slices(torch.as_tensor(data.y)[index], d)}
     return Accuracies(
         overall=_mean(correct, clusters),
         average=_average(correct, d, clusters, by_domain),
         by_domain=by_domain,
-        worst_domain=worst,
+        by_slice=by_slice,
+        worst_domain=_worst(by_domain),
+        worst_slice=_worst(by_slice),
     )
 
 
@@ -143,6 +148,16 @@ def _correct(model: DomainModel, data: DomainItems, rows: Tensor, of: str) -> Te
         raise ValueError(f"of must be class for {type(model).__name__}, which never reads the domain, got {of!r}.")
     right = (logits.argmax(1) == (batch.y if of == "class" else batch.d)).double()
     return right.masked_fill(~logits.isfinite().all(1), math.nan).cpu()
+
+
+def _slices(*labels: Tensor) -> Iterator[tuple[tuple[int, ...], Tensor]]:
+    """Each combination of labels that occurs and a mask of its items."""
+    present, place = torch.stack([one.long() for one in labels], 1).unique(dim=0, return_inverse=True)
+    yield from ((tuple(key), place == number) for number, key in enumerate(present.tolist()))
+
+
+def _worst(accuracies_of: dict[Any, Accuracy]) -> Any:
+    return min(accuracies_of, key=lambda key: (not math.isnan(accuracies_of[key].value), accuracies_of[key].value))
 
 
 def _mean(correct: Tensor, clusters: Tensor) -> Accuracy:

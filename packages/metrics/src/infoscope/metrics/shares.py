@@ -1,0 +1,66 @@
+"""Shares of items that are right: their intervals, also where items depend on one another, and that of the least."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Protocol
+
+from scipy.special import betaincinv, stdtrit
+
+from infoscope.estimators.result import LEVEL
+
+
+class Share(Protocol):
+    """A share in [0, 1] of n items in `clusters` groups, and its standard error, which knows the groups."""
+
+    @property
+    def value(self) -> float: ...
+    @property
+    def standard_error(self) -> float: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def clusters(self) -> int: ...
+
+
+def clopper_pearson(successes: float, count: float, level: float = LEVEL) -> tuple[float, float]:
+    """The exact interval of a share of `count` independent items."""
+    tail = (1 - level) / 2
+    low = betaincinv(successes, count - successes + 1, tail) if successes else 0.0
+    high = betaincinv(successes + 1, count - successes, 1 - tail) if successes < count else 1.0
+    return float(low), float(high)
+
+
+def share_interval(share: Share, level: float = LEVEL) -> tuple[float, float]:
+    """Clopper & Pearson's interval, of items in groups with the number of independent items that are worth as much
+    (Korn & Graubard 1998): as many as groups where all items are right, or all wrong.
+
+    (0, 1) for several items of one group, which say nothing of another; nan for a value of nan.
+    """
+    value, n, clusters = share.value, share.n, share.clusters
+    if math.isnan(value):
+        return math.nan, math.nan
+    if clusters < min(n, 2):
+        return 0.0, 1.0
+    count: float = n
+    if clusters < n and value in (0.0, 1.0):
+        count = clusters
+    elif clusters < n and share.standard_error > 0:
+        tail = (1 - level) / 2
+        ratio = stdtrit(n - 1, tail) / stdtrit(clusters - 1, tail)
+        count = min(n, value * (1 - value) * (ratio / share.standard_error) ** 2)
+    return clopper_pearson(value * count, count, level)
+
+
+def least_interval(shares: Collection[Share], level: float = LEVEL) -> tuple[float, float]:
+    """The interval of the least of the true shares, whichever it is.
+
+    The intervals of all k shares at 1 - (1 - level) / k hold together with at least the level (Bonferroni), and then
+    the least true share is between the least of their lower and the least of their upper ends. The interval of the
+    share that came out least, by itself, would be too low: it was chosen for its value.
+    """
+    if not shares:
+        raise ValueError("shares must be one or more, got none.")
+    lows, highs = zip(*(share_interval(share, 1 - (1 - level) / len(shares)) for share in shares))
+    return (math.nan, math.nan) if any(map(math.isnan, lows)) else (min(lows), min(highs))
