@@ -77,6 +77,7 @@ def test_the_same_generator_gives_the_same_features():
         (lambda: usable_leakage({}, {"u": [0, 1]}, {"t": Table()}), "blocks is empty"),
         (lambda: hide(np.zeros((4, 2)), [0, 0, 0, 0], Network()), "u must be one class"),
         (lambda: hide(np.zeros((4, 2)), [0, 1, 0], Network()), "u must be one class"),
+        (lambda: hide(np.zeros((4, 2)), [0.1, 0.2, 0.3, 0.4], Network()), "u must be classes, got 4 different numbers"),
         (lambda: hide(np.zeros((4, 2)), [0, 1, 0, 1], Network(), steps=0), "steps must be"),
         (lambda: hide(np.zeros((4, 2)), [0, 1, 0, 1], Network(), batch=1), "batch must be"),
         (lambda: hide(np.zeros((4, 2)), [0, 1, 0, 1], Network(), strength=-1.0), "strength must be"),

@@ -11,6 +11,7 @@ from infoscope.estimators.families.closed_form import BoundedLogistic, Gaussian,
 from infoscope.estimators.families.laws import CategoricalLaw
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.networks import Network
+from infoscope.estimators.families.scikit import GradientBoosting
 from infoscope.metrics.v_information.measures import ESTIMATORS, estimate
 
 LN2 = math.log(2.0)
@@ -236,6 +237,22 @@ def test_labels_may_be_called_anything():
     x, y = pairs(200, 8)
     codes, words = (estimate(Logistic(), x, labels).value for labels in (y, np.array(["no", "yes"])[y]))
     assert codes == words
+
+
+def test_every_family_takes_numbers_or_says_in_a_sentence_that_it_predicts_classes():
+    """Numbers are one column or several. Floats that are whole may be classes of a family that knows no numbers."""
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(200, 2))
+    y = x + rng.normal(size=(200, 2))
+    networks = Network((8,), learning_rate=1e-2, batch=32, epochs=30)
+    for family in ("gaussian", GradientBoosting(rounds=20), networks, "knn"):
+        one, both = (estimate(family, x, of, folds=3).value for of in (y[:, 0], y))
+        assert 0.1 < one < both < math.log(2) + 0.3  # half of ln 2 for each column
+    for family in (Logistic(), BoundedLogistic(1.0), Table()):
+        for estimator in ESTIMATORS:
+            with pytest.raises(ValueError, match=r"^y must be classes for .*, got numbers; a family of numbers"):
+                estimate(family, x, y[:, 0], estimator)
+    assert estimate(Logistic(), x, (y[:, 0] > 0).astype(float)).value > 0
 
 
 def test_floats_are_numbers_for_a_family_of_both():

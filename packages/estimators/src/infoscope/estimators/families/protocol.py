@@ -170,14 +170,17 @@ class Outcome:
 def as_outcome(family: Family, y: ArrayLike) -> Outcome:
     """y [n] (or numbers [n, q]) as the family predicts it.
 
-    A family that predicts both takes floats for numbers, and integers, booleans and strings for classes. ValueError for
-    missing values, one class only, or numbers that do not vary.
+    A family that predicts both takes floats for numbers, and integers, booleans and strings for classes; one of classes
+    alone takes floats that are whole. ValueError for missing values, one class only, numbers that do not vary, or that
+    the family does not predict.
     """
     if CLASSES in family.outcomes and (
         NUMBERS not in family.outcomes or not np.issubdtype(np.asarray(y).dtype, np.floating)
     ):
         codes = as_codes("y", y).astype(np.int64)
         labels = np.asarray(y).reshape(-1)[np.unique(codes, return_index=True)[1]]
+        if labels.dtype.kind == "f" and np.mod(labels, 1).any():
+            raise ValueError(f"y must be classes for {family.name}, got numbers; a family of numbers predicts them.")
         if len(labels) < 2:
             raise ValueError(f"y must take at least two values, got only {labels.tolist()!r}.")
         return Outcome(codes, labels)

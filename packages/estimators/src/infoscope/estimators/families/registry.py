@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from infoscope.estimators.families.closed_form import Gaussian
 from infoscope.estimators.families.local import NearestNeighbours
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.networks import Network
@@ -13,6 +14,7 @@ from infoscope.estimators.families.scikit import GradientBoosting, Sklearn, is_p
 
 FAMILIES: Mapping[str, Family] = {
     "logistic": Logistic(),
+    "gaussian": Gaussian(),
     "gradient-boosting": GradientBoosting(),
     "mlp": Network((64, 64), learning_rate=1e-3, patience=6),
     "knn": NearestNeighbours(),

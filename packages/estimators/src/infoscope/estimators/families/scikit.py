@@ -12,6 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, cross_val_predict
+from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from infoscope.estimators.checks import generator_or_default
@@ -110,7 +111,8 @@ def as_rows(x: Any) -> Any:
 
 @dataclass(frozen=True)
 class GradientBoosting:
-    """Gradient-boosted trees on histograms (Friedman 2001; scikit-learn), `rounds` trees (for each class).
+    """Gradient-boosted trees on histograms (Friedman 2001; scikit-learn), `rounds` trees (for each class, or
+    column of numbers).
 
     components  None, or a number: inputs of more columns are given as so many leading principal components of the rows
                 that are fitted, which takes time by these and not by the columns
@@ -134,10 +136,10 @@ class GradientBoosting:
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
         trees = HistGradientBoostingRegressor if classes is None else HistGradientBoostingClassifier
         settings = {"max_iter": self.rounds, "max_leaf_nodes": self.leaves, "learning_rate": self.learning_rate}
-        x, model = (
-            None if x is None else as_matrix("x", x),
-            trees(**settings, l2_regularization=1.0, early_stopping=False),
-        )
+        x = None if x is None else as_matrix("x", x)
+        model = trees(**settings, l2_regularization=1.0, early_stopping=False)
+        if classes is None and y.shape[1] > 1:
+            model = MultiOutputRegressor(model)
         if x is not None and self.components is not None and self.components < min(x.shape):
             model = make_pipeline(PCA(self.components, svd_solver="covariance_eigh"), model)
         return Sklearn(model, self.name).fit(x, y, classes, groups, generator)

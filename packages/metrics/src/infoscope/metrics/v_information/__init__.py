@@ -1,6 +1,6 @@
 """How much a named family of predictors can use (Xu et al. 2020; Ethayarajh et al. 2022).
 
-measures     estimate: I_V(x -> y) in three estimators -> VInformation
+measures     estimate: I_V(x -> y), also beyond what is given, in three estimators -> VInformation
 pvi          pointwise: how hard an item is
 hardness     threshold_window, slices, hardest: what a table of PVI says of its items
 predictions  what fitted members of a family say of items

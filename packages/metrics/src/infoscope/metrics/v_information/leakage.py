@@ -32,15 +32,17 @@ def usable_leakage(
     groups: ArrayLike | None = None,
     floor: float = FLOOR,
     generator: np.random.Generator | None = None,
+    given: Any = None,
 ) -> pd.DataFrame:
-    """The cross-fitted V-information of every block [n, d] about every label [n], as usable by every family.
+    """The cross-fitted V-information of every block [n, d] about every label [n] (classes or numbers), as usable by
+    every family; beyond what is given, [n] or [n, p], as `estimate` takes it.
 
     One row for each of label, block, family: value_bits, standard_error_bits, ceiling_bits (H_V(label) without the
     block), floored, n, groups. All rows share one seed, so that blocks and families are compared on the same folds.
     Nothing is clipped: a value within its error of 0, or below, is no leakage found. ValueError as `estimate`.
     """
-    for name, given in (("blocks", blocks), ("labels", labels), ("families", families)):
-        if not given:
+    for name, mapping in (("blocks", blocks), ("labels", labels), ("families", families)):
+        if not mapping:
             raise ValueError(f"{name} is empty; it must name at least one.")
     seed = int(generator_or_default(generator).integers(2**63))
     rows = []
@@ -48,7 +50,9 @@ def usable_leakage(
         for block, x in blocks.items():
             for name, family in families.items():
                 drawn = np.random.default_rng(seed)
-                found = estimate(family, x, values, folds=folds, groups=groups, floor=floor, generator=drawn)
+                found = estimate(
+                    family, x, values, folds=folds, groups=groups, floor=floor, generator=drawn, given=given
+                )
                 figures = (found.bits.value, found.bits.standard_error, found.null_entropy.bits.value)
                 rows.append([label, block, name, *figures, found.floored, found.n, found.units])
     columns = ["value_bits", "standard_error_bits", "ceiling_bits", "floored", "n", "groups"]
@@ -98,12 +102,15 @@ def hide(
     mean 0 and variance 1 in training. An adversary that is too slow for the strength is led in circles and the label
     stays readable: how well it is hidden has to be measured by families that are fitted afresh (`hiding_matrix`).
 
-    ValueError: lengths that differ, one class only, a negative strength, counts below 1, a batch below 2.
+    ValueError: lengths that differ, one class only, numbers that are no classes, a negative strength, counts below 1, a
+    batch below 2.
     """
     inputs = as_matrix("x", x)
     labels, codes = np.unique(np.asarray(u), return_inverse=True)
     if len(codes) != len(inputs) or len(labels) < 2:
         raise ValueError(f"u must be one class for each of {len(inputs)} rows of x, two or more, got {len(codes)}.")
+    if labels.dtype.kind == "f" and np.mod(labels, 1).any():
+        raise ValueError(f"u must be classes, got {len(labels)} different numbers; bins of them are classes.")
     for name, value, least in (
         ("size", size, 1), ("steps", steps, 1), ("batch", batch, 2), ("adversary_steps", adversary_steps, 1)
     ):  # fmt: skip

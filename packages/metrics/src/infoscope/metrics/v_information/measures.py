@@ -7,6 +7,10 @@ Three estimators, each with what it can claim:
     in-sample     both infima on one and the same sample: what the PAC bound (theorem 1) is about. Biased upward.
     held-out      fitted on one part, measured on another (Ethayarajh et al. 2022, algorithm 1). May be negative.
     cross-fitted  every item measured by members fitted on the other folds; the mean over all items
+
+Of x beyond what is given, I_V(x -> y | c) = H_V(y | c) - H_V(y | c, x): both members see c (Hewitt et al. 2021). The
+chain rule is I_V((c, x) -> y) = I_V(c -> y) + I_V(x -> y | c). It may be more or less than I_V(x -> y): x alone tells
+nothing of its parity with c, and a copy of c tells nothing beyond c.
 """
 
 from __future__ import annotations
@@ -40,15 +44,16 @@ ESTIMATORS = (IN_SAMPLE, HELD_OUT, CROSS_FITTED)
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class VInformation(Estimate):
-    """An estimate of I_V(x -> y) = null_entropy - conditional_entropy, nats; `method` is the family.
+    """An estimate of I_V(x -> y), or I_V(x -> y | given), = null_entropy - conditional_entropy, nats; `method` is the
+    family.
 
     standard_error       sd(PVI) / sqrt(n), robust to groups. What the training sets' own randomness adds is not in it.
                          nan in-sample, where items are no independent test of what fits them
     interval             in-sample that of the PAC bound, if there is one
     local                pointwise V-information of every item measured [n]
     units                how many groups of the items are independent of one another
-    null_entropy         H_V(y): mean -log f[none](y)
-    conditional_entropy  H_V(y | x)
+    null_entropy         H_V(y): mean -log f[none](y); H_V(y | given)
+    conditional_entropy  H_V(y | x); H_V(y | given, x)
     floor, floored       least class probability, and how many items' own class was below it with the input
     null_floored         the same without
     calibration          of class probabilities; None for numbers
@@ -77,8 +82,9 @@ def estimate(
     calibration: float = 0.0,
     delta: float = 0.05,
     generator: np.random.Generator | None = None,
+    given: Any = None,
 ) -> VInformation:
-    """I_V(x -> y), nats, of n pairs.
+    """I_V(x -> y), nats, of n pairs; I_V(x -> y | given) where something is given.
 
     family       a name, a Family, or an object that is one: see `families.as_family`
     x            n items, as the family takes them: an array [n, d], a list of texts
@@ -90,6 +96,8 @@ def estimate(
     calibration  share of every training set on which a temperature is fitted; 0 for none
     delta        of the PAC bound, in-sample
     generator    draws folds, and whatever the family and the bound draw; None is a fresh one with seed 0
+    given        what both members see, one for each item: floats [n] or [n, p], or classes [n]; texts or classes beside
+                 texts. There is no PAC bound then
 
     A class that is missing from the training set of a given test mask gets the floor, and is counted in null_floored.
 
@@ -106,12 +114,13 @@ def estimate(
     splits = splits_of(estimator, outcome, codes, folds, test, generator)
     if estimator == IN_SAMPLE and calibration:
         raise ValueError(f"calibration must be 0 in-sample, where nothing is held out, got {calibration!r}.")
-    found = predict(family, x, outcome, splits, codes, floor, calibration, generator)
+    found = predict(family, x, outcome, splits, codes, floor, calibration, generator, given=given)
     bound = None
-    if estimator == IN_SAMPLE and isinstance(family, Bounded):
+    if estimator == IN_SAMPLE and given is None and isinstance(family, Bounded):
         complexity = family.complexity(x, outcome.values, outcome.classes, floor, generator)
         bound = None if complexity is None else pac_bound(complexity, outcome.n, delta)
-    return summary(found, estimator, family.name, codes[found.rows], floor, bound)
+    said = summary(found, estimator, family.name, codes[found.rows], floor, bound)
+    return said if given is None else replace(said, settings=f"{estimator}, beyond what is given")
 
 
 def splits_of(

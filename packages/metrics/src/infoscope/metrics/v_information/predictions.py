@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ from scipy.optimize import minimize_scalar
 from infoscope.estimators.classifier.cross_fitting import calibration_figures, floored
 from infoscope.estimators.classifier.inputs import assign_folds, coded
 from infoscope.estimators.families.laws import log_softmax
-from infoscope.estimators.families.protocol import Family, Outcome, Predictor, fit_each, take
+from infoscope.estimators.families.protocol import Family, Outcome, Predictor, as_matrix, fit_each, take
+from infoscope.estimators.variables import as_codes
 
 FLOOR = 1e-6  # least probability of a class, unless told otherwise
 TEMPERATURES = (0.02, 50.0)  # between which one is sought
@@ -48,7 +49,7 @@ class Predictions:
 
     rows         int64 [m], which items
     fold         int64 [m], by which split they were predicted
-    null         [m], by the member that sees no input
+    null         [m], by the member that sees no input, or only what is given
     informed     [m], by the member that sees x
     logs         [m, classes] of every class with the input, None for numbers
     null_logs    [m, classes] without
@@ -76,14 +77,22 @@ def predict(
     calibration: float,
     generator: np.random.Generator,
     nulls: Sequence[Predictor] | None = None,
+    given: Any = None,
 ) -> Predictions:
     """Fits the family on each split's first items and predicts its second ones, which no other split has.
 
     floor        of class probabilities: laws are mixed with the uniform one; 0 for none
     calibration  share of the groups of every training set on which its temperature is fitted; 0 for none
     nulls        the members without an input, where they are known already
+    given        n items that both members see (`beside`); None: one sees nothing
     """
     check_settings(outcome, floor, calibration)
+    if given is not None:
+        without, found = (
+            predict(family, inputs, outcome, splits, groups, floor, calibration, generator, nulls)
+            for inputs in beside(given, x, outcome.n)
+        )
+        return replace(found, null=without.informed, null_logs=without.logs, null_floored=without.floored)
     trainings, tests = zip(*splits)
     asides = [held_aside(rows, groups, calibration, generator) for rows in trainings]
     kept = [rows & ~aside for rows, aside in zip(trainings, asides)]
@@ -92,6 +101,27 @@ def predict(
     if outcome.classes is None:
         return of_numbers(x, outcome, tests, fits, nulls)
     return of_classes(x, outcome, tests, asides, fits, nulls, floor)
+
+
+def beside(given: Any, x: Any, n: int) -> tuple[Any, Any]:
+    """What is given, and the same with x, as inputs of a family.
+
+    given  of arrays x [n, d]: floats [n] or [n, p], or classes [n] (integers, booleans, strings), which become
+           indicator columns; of texts x: one text or class for each, which becomes a line before the text
+    """
+    check_length(given, n, "given")
+    if not hasattr(x, "shape") and all(isinstance(item, str) for item in x):
+        return [str(item) for item in given], [f"{known}\n{item}" for known, item in zip(given, x)]
+    known = np.asarray(given)
+    if known.dtype.kind == "f":
+        known = as_matrix("given", known)
+    else:
+        codes = as_codes("given", given)
+        classes = codes.max() + 1
+        if classes > n / 2:
+            raise ValueError(f"given must be floats or classes that repeat, got {classes} classes of {n} items.")
+        known = np.eye(classes)[codes]
+    return known, np.hstack([known, as_matrix("x", x)])
 
 
 def fit_nulls(
@@ -231,8 +261,8 @@ def check_settings(outcome: Outcome, floor: float, calibration: float) -> None:
         raise ValueError(f"calibration must be 0 for an outcome of numbers, got {calibration!r}.")
 
 
-def check_length(x: Any, n: int) -> None:
+def check_length(x: Any, n: int, name: str = "x") -> None:
     """ValueError unless x has one item for each outcome."""
     items = x.shape[0] if hasattr(x, "shape") else len(x)  # a sparse matrix has no length
     if items != n:
-        raise ValueError(f"x must have one item for each of the {n} outcomes y, got {items}.")
+        raise ValueError(f"{name} must have one item for each of the {n} outcomes y, got {items}.")

@@ -2,8 +2,9 @@
 
     PVI(x -> y) = -log2 f[none](y) + log2 f'[x](y),   f and f' the best members without and with an input
 
-Its mean is the V-information. Every item is measured by members fitted on the other folds, so that training items have
-a PVI of the same meaning as test items.
+Its mean is the V-information. Beyond what is given, f sees that and f' both: log2 f'[c, x](y) - log2 f[c](y) (Hewitt et
+al. 2021; Chen et al. 2023, REV). Every item is measured by members fitted on the other folds, so that training items
+have a PVI of the same meaning as test items.
 """
 
 from __future__ import annotations
@@ -37,11 +38,13 @@ def pointwise(
     floor: float = FLOOR,
     calibration: float = 0.0,
     generator: np.random.Generator | None = None,
+    given: Any = None,
 ) -> pd.DataFrame:
-    """The cross-fitted PVI of every item, in the order given: one row each. Arguments and errors as `estimate`.
+    """The cross-fitted PVI of every item, in their order: one row each. Arguments and errors as `estimate`.
 
-    Columns: label, pvi_bits, H_yb and H_yxb (-log2 of the own label's probability without and with the input, bits),
-    fold; of classes also predicted and correct. Of numbers, H_yb and H_yxb are of densities.
+    Columns: label, pvi_bits, H_yb and H_yxb (-log2 of the own label's probability without and with the input, and with
+    what is given in both, bits), fold; of classes also predicted and correct. Of numbers, H_yb and H_yxb are of
+    densities.
     """
     family = as_family(family)
     outcome = as_outcome(family, y)
@@ -49,7 +52,7 @@ def pointwise(
     generator = generator_or_default(generator)
     codes = as_groups(groups, outcome.n)
     splits = fold_splits(outcome, codes, folds, generator)
-    return table(predict(family, x, outcome, splits, codes, floor, calibration, generator), outcome)
+    return table(predict(family, x, outcome, splits, codes, floor, calibration, generator, given=given), outcome)
 
 
 def table(found: Predictions, outcome: Outcome) -> pd.DataFrame:
