@@ -9,7 +9,7 @@ few, so the law is mixed with a share of the Gaussian that sees no input, as in 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,7 +91,7 @@ class Network:
         if classes is not None:
             network = self.build(rows.shape[1], classes, drawn)
             self._train(network, rows, torch.as_tensor(y), aside, functional.cross_entropy, drawn)
-            return CategoricalLaw(lambda new: log_softmax(outputs(network, features(new))))
+            return class_law(network, features)
 
         scaling = Features.of(y, 1)
         network = self.build(rows.shape[1], y.shape[1], drawn)
@@ -105,6 +105,35 @@ class Network:
         unseen = aside.numpy()
         return floored_law(mean, y, y[unseen] - mean(inputs[unseen]), self.variance, self.floor)
 
+    def epochs_of(
+        self, x: Any, y: np.ndarray, classes: int, generator: np.random.Generator | None = None
+    ) -> Iterator[CategoricalLaw]:
+        """The network after each of `epochs` epochs of one training on all rows: none is set aside, nothing ends it."""
+        inputs = as_matrix("x", x)
+        features = Features.of(inputs, 1)
+        drawn = torch.Generator().manual_seed(int(generator_or_default(generator).integers(2**63)))
+        network = self.build(inputs.shape[1], classes, drawn)
+        rows = torch.as_tensor(features(inputs), dtype=torch.float32)
+        for _ in self._epochs(network, rows, torch.as_tensor(y), functional.cross_entropy, drawn):
+            yield class_law(network, features)
+
+    def _epochs(
+        self,
+        network: nn.Module,
+        x: Tensor,
+        targets: Tensor,
+        loss: Callable[[Tensor, Tensor], Tensor],
+        generator: torch.Generator,
+    ) -> Iterator[None]:
+        """Trains on the rows in random order, and stops after every epoch."""
+        optimiser = torch.optim.AdamW(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
+        for _ in range(self.epochs):
+            for rows in torch.randperm(len(x), generator=generator).split(self.batch):
+                optimiser.zero_grad()
+                loss(network(x[rows]), targets[rows]).backward()
+                optimiser.step()
+            yield
+
     def _train(
         self,
         network: nn.Module,
@@ -115,14 +144,8 @@ class Network:
         generator: torch.Generator,
     ) -> None:
         """Trains on the rows that are not set aside; the network ends with the weights that did best on those."""
-        optimiser = torch.optim.AdamW(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
         best, best_state, since = float("inf"), None, 0
-        own, own_targets = x[~aside], targets[~aside]
-        for _ in range(self.epochs):
-            for rows in torch.randperm(len(own), generator=generator).split(self.batch):
-                optimiser.zero_grad()
-                loss(network(own[rows]), own_targets[rows]).backward()
-                optimiser.step()
+        for _ in self._epochs(network, x[~aside], targets[~aside], loss, generator):
             with torch.no_grad():
                 value = loss(network(x[aside]), targets[aside]).item()
             since += 1
@@ -149,6 +172,11 @@ def fully_connected(
             nn.init.uniform_(parameter, -(inputs**-0.5), inputs**-0.5, generator=generator)
         layers += [layer, activation()]
     return nn.Sequential(*layers[:-1])
+
+
+def class_law(network: nn.Module, features: Features) -> CategoricalLaw:
+    """What a network, as it is when asked, says of classes."""
+    return CategoricalLaw(lambda new: log_softmax(outputs(network, features(new))))
 
 
 def outputs(network: nn.Module, rows: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ An object of any class is a family that has what `Family` names; nothing is to b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -87,6 +87,19 @@ class FoldSharing(Protocol):
         generator: np.random.Generator | None = None,
     ) -> list[Predictor]:
         """One predictor for each subset (a mask [n]) of the pairs, the same as `fit` on it alone."""
+        ...
+
+
+@runtime_checkable
+class Epochwise(Protocol):
+    """A family that is fitted by epochs of gradient steps, and lets one look after each of them."""
+
+    def epochs_of(
+        self, x: Any, y: np.ndarray, classes: int, generator: np.random.Generator | None = None
+    ) -> Iterator[ClassPredictor]:
+        """The member after every epoch of one training on all pairs, in order. It is the same member that is trained
+        on: ask it before the next epoch.
+        """
         ...
 
 
