@@ -1,0 +1,66 @@
+"""Fits a family to items: by folds, and, where it is trained by epochs, to all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.estimators.families.protocol import Epochwise, as_outcome
+from infoscope.estimators.families.registry import as_family
+from infoscope.metrics.v_information.label_errors.evidence import Evidence
+from infoscope.metrics.v_information.label_errors.registry import scores_of
+from infoscope.metrics.v_information.predictions import FLOOR, as_groups, check_length, fold_splits, predict
+
+
+def gather(
+    family: Any,
+    x: Any,
+    y: ArrayLike,
+    folds: int = 10,
+    groups: ArrayLike | None = None,
+    floor: float = FLOOR,
+    trainings: int = 1,
+    generator: np.random.Generator | None = None,
+    between: Callable[[float], None] = lambda done: None,
+) -> Evidence:
+    """What the scores of label errors are made of.
+
+    trainings  on all items, with first weights and orders of their own; only of a family that is trained by epochs
+    between    called with the share that is done
+
+    Other arguments and errors as `pvi.pointwise`, for classes. ValueError also for a training that diverged.
+    """
+    family = as_family(family)
+    outcome = as_outcome(family, y)
+    if outcome.classes is None:
+        raise ValueError("y must be classes, got numbers.")
+    check_length(x, outcome.n)
+    require_int("trainings", trainings, 1)
+    generator = generator_or_default(generator)
+    codes = as_groups(groups, outcome.n)
+    splits = fold_splits(outcome, codes, folds, generator)
+    found = predict(family, x, outcome, splits, codes, floor, 0.0, generator)
+    if not isinstance(family, Epochwise):
+        return Evidence(outcome.values, found.logs, found.null)
+    courses = []
+    for number in range(trainings):
+        between((folds + number) / (folds + trainings))
+        members = family.epochs_of(x, outcome.values, outcome.classes, generator)
+        courses.append([member.log_probabilities(x).astype(np.float32) for member in members])
+    epochs = np.array(courses)
+    if not np.isfinite(epochs).all():
+        raise ValueError(f"{family.name} diverged: a log probability is not finite; lower its learning rate.")
+    return Evidence(outcome.values, found.logs, found.null, epochs)
+
+
+def label_scores(family: Any, x: Any, y: ArrayLike, **settings: Any) -> pd.DataFrame:
+    """How suspicious every label is, by every score of `SCORES`, a column each [n]; larger = more suspicious.
+
+    Arguments and errors as `gather`. A family that is not trained by epochs has no scores in sample.
+    """
+    return scores_of(gather(family, x, y, **settings))

@@ -1,0 +1,34 @@
+"""Labels that are made wrong on purpose."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+NOISES = ("symmetric", "pair")
+
+
+def flip_labels(
+    labels: ArrayLike, share: float, generator: np.random.Generator, noise: str = "symmetric"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Labels [n] of which a random `share` is replaced, and which (a mask [n]).
+
+    noise  "symmetric": each by any other label that occurs; "pair": each by the next one in their order, the last by
+           the first (Han et al. 2018). With two labels they are the same
+
+    ValueError: a share outside (0, 1), or that flips nothing; one label only; an unknown noise.
+    """
+    labels = np.asarray(labels)
+    values, codes = np.unique(labels, return_inverse=True)
+    count = round(share * len(labels))
+    if not 0.0 < share < 1.0 or not count:
+        raise ValueError(f"share must be between 0 and 1 and flip at least one of {len(labels)} labels, got {share!r}.")
+    if len(values) < 2:
+        raise ValueError(f"labels must take at least two values, got only {values.tolist()!r}.")
+    if noise not in NOISES:
+        raise ValueError(f"noise must be one of {', '.join(NOISES)}, got {noise!r}.")
+    flipped = np.zeros(len(labels), dtype=bool)
+    flipped[generator.choice(len(labels), count, replace=False)] = True
+    steps = generator.integers(1, len(values), count) if noise == "symmetric" else 1
+    codes[flipped] = (codes[flipped] + steps) % len(values)
+    return values[codes], flipped

@@ -1,0 +1,211 @@
+"""Scores of label errors: hand-made evidence, published definitions, cleanlab where it is installed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from infoscope.estimators.families import Logistic, Network
+from infoscope.metrics.v_information import pvi
+from infoscope.metrics.v_information.label_errors import (
+    HELD_OUT,
+    SCORES,
+    Evidence,
+    LabelScore,
+    data_map,
+    detection,
+    flip_labels,
+    gather,
+    label_scores,
+    measures,
+    scores_of,
+)
+from infoscope.metrics.v_information.label_errors.detection import auroc, average_precision, precision
+from infoscope.metrics.v_information.label_errors.evidence import margins
+
+
+def evidence_of(epochs, codes):
+    """In sample only: q [epochs, n, classes] of one training."""
+    q = np.asarray(epochs, dtype=float)
+    return Evidence(np.asarray(codes), np.log(q[-1]), np.zeros(len(codes)), np.log(q)[None])
+
+
+def held_out_of(q, codes):
+    return Evidence(np.asarray(codes), np.log(q), np.full(len(q), -np.log(2)))
+
+
+def random_q(rng, n, classes):
+    codes = rng.integers(classes, size=n)
+    return rng.dirichlet(np.ones(classes), size=n) * 0.5 + 0.5 * np.eye(classes)[rng.permutation(codes)] + 1e-9, codes
+
+
+# Four epochs of four items, as q of the own class: learnt at once, forgotten twice, never right; one of class 1.
+COURSE = np.array([[0.9, 0.6, 0.2, 0.8], [0.9, 0.3, 0.3, 0.8], [0.9, 0.7, 0.1, 0.8], [0.9, 0.4, 0.2, 0.8]])
+
+
+def course():
+    q = np.stack([COURSE, 1 - COURSE], axis=-1)
+    q[:, 3] = q[:, 3, ::-1]
+    return evidence_of(q, [0, 0, 0, 1])
+
+
+def test_the_course_of_a_training_by_hand():
+    found = scores_of(course())
+    odds = np.log((1 - COURSE) / COURSE)
+    assert found["aum"].to_numpy() == pytest.approx(odds.mean(axis=0))  # of logits, which log q are but for a constant
+    assert found["confidence"].tolist() == pytest.approx([-0.9, -0.5, -0.2, -0.8])
+    assert found["forgetting"].tolist() == [0, 2, 4, 0]
+    assert found["el2n"].to_numpy() == pytest.approx(np.sqrt(2) * (1 - COURSE[0]))  # the first of four epochs
+    places = data_map(course())
+    assert places["confidence"].tolist() == pytest.approx([0.9, 0.5, 0.2, 0.8])
+    assert places["variability"].to_numpy() == pytest.approx(COURSE.std(axis=0))
+    assert places["correctness"].tolist() == [1.0, 0.5, 0.0, 1.0]
+
+
+def test_trainings_are_averaged():
+    one = course()
+    other = Evidence(one.codes, one.logs, one.null, one.epochs[:, ::-1])
+    both = Evidence(one.codes, one.logs, one.null, np.concatenate([one.epochs, other.epochs]))
+    names = ["aum", "confidence", "forgetting", "el2n"]
+    expected = (scores_of(one)[names] + scores_of(other)[names]) / 2
+    pd.testing.assert_frame_equal(scores_of(both)[names], expected)
+
+
+def test_held_out_scores_are_those_of_the_pvi_table():
+    rng = np.random.default_rng(3)
+    y = rng.integers(2, size=200)
+    x = 2.0 * y[:, None] + rng.normal(size=(200, 2))
+    scores, table = label_scores(Logistic(), x, y, folds=5), pvi.pointwise(Logistic(), x, y, folds=5)
+    assert list(scores) == [key for key, score in SCORES.items() if score.kind == HELD_OUT]  # it has no epochs
+    assert scores["pvi"].to_numpy() == pytest.approx(-table["pvi_bits"].to_numpy())
+    assert scores["self_confidence"].to_numpy() == pytest.approx(table["H_yxb"].to_numpy())
+    assert scores["margin"].to_numpy() == pytest.approx(1 - 2 * 2.0 ** -table["H_yxb"].to_numpy())
+    assert margins(np.array([[0.5, 0.2, 0.3]]), np.array([1])) == pytest.approx(0.3)
+
+
+def test_the_confident_joint_by_hand():
+    """Thresholds are .6 of class 0 and .55 of class 1: the item .4 / .6 counts for class 1, .5 / .5 for none."""
+    q = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5], [0.9, 0.1], [0.1, 0.9], [0.3, 0.7]])
+    codes = np.array([0, 0, 0, 1, 1, 1])
+    assert q[:3, 0].mean() == pytest.approx(0.6) and q[3:, 1].mean() == pytest.approx(1.7 / 3)
+    found = SCORES["confident_joint"].function(held_out_of(q, codes))
+    assert (found > 1.0).tolist() == [False, True, False, True, False, False]
+    assert found == pytest.approx(margins(q, codes) + 2.0 * np.array([0, 1, 0, 1, 0, 0]))
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_cleanlab_agrees(classes):
+    cleanlab = pytest.importorskip("cleanlab", reason="cleanlab is not installed")
+    q, codes = random_q(np.random.default_rng(classes), 600, classes)
+    q /= q.sum(axis=1, keepdims=True)
+    found = scores_of(held_out_of(q, codes))
+    quality = cleanlab.rank.get_self_confidence_for_each_label(codes, q)
+    assert 2.0 ** -found["self_confidence"].to_numpy() == pytest.approx(quality)
+    margin = cleanlab.rank.get_normalized_margin_for_each_label(codes, q)
+    assert (1 - found["margin"].to_numpy()) / 2 == pytest.approx(margin)
+    _, off = cleanlab.count.compute_confident_joint(codes, q, calibrate=False, return_indices_of_off_diagonals=True)
+    ours = np.flatnonzero(found["confident_joint"] > 1.0)
+    # Of several confident classes it takes the largest of all classes, also one that is not confident; the paper and we
+    # the largest of the confident ones. Where the largest is confident, or only one is, both are the same.
+    confident = q >= [q[codes == c, c].mean() for c in range(classes)]
+    same = confident[np.arange(len(q)), q.argmax(axis=1)] | (confident.sum(axis=1) < 2)
+    assert same.mean() > 0.9
+    assert set(ours[same[ours]]) == {item for item in off if same[item]} and len(off) > 20
+
+
+def test_flips_are_as_many_as_asked_and_all_change():
+    y = np.repeat(["a", "b", "c"], 50)
+    noisy, flipped = flip_labels(y, 0.2, np.random.default_rng(1))
+    assert flipped.sum() == 30
+    assert (noisy[~flipped] == y[~flipped]).all() and (noisy[flipped] != y[flipped]).all()
+    assert len(set(zip(y[flipped], noisy[flipped]))) == 6
+
+
+def test_pair_flips_go_to_the_next_label():
+    y = np.repeat(["a", "b", "c"], 50)
+    noisy, flipped = flip_labels(y, 0.2, np.random.default_rng(1), "pair")
+    assert set(zip(y[flipped], noisy[flipped])) == {("a", "b"), ("b", "c"), ("c", "a")} and flipped.sum() == 30
+    two = [flip_labels([0, 1] * 20, 0.2, np.random.default_rng(1), noise)[0] for noise in ("pair", "symmetric")]
+    assert (two[0] == two[1]).all()
+
+
+def test_flipped_labels_are_found_by_every_score():
+    """Well separated classes: AUROC above 0.9 for all scores; chance is 0.5 and its standard error about 0.04."""
+    rng = np.random.default_rng(2)
+    y = rng.integers(3, size=600)
+    x = 4.0 * np.eye(3)[y] + rng.normal(size=(600, 3))
+    noisy, flipped = flip_labels(y, 0.1, rng)
+    scores = label_scores(Network((16,), epochs=30, batch=64), x, noisy, folds=3, generator=rng)
+    assert list(scores) == list(SCORES)
+    found = detection(scores, flipped, at=[60], resamples=50).set_index(["score", "measure"])
+    for score in SCORES:
+        area = found.loc[(score, "auroc")]
+        assert area["value"] == pytest.approx(roc_auc_score(flipped, scores[score]))
+        assert 0.9 < area["low"] <= area["value"] <= area["high"] <= 1.0, score
+        average = found.loc[(score, "average_precision"), "value"]
+        assert average == pytest.approx(average_precision_score(flipped, scores[score]))
+        assert found.loc[(score, "precision@60"), "value"] > 0.6, score
+
+
+def test_what_is_gathered_is_reproducible_and_in_the_order_of_the_items():
+    rng = np.random.default_rng(4)
+    y = rng.integers(2, size=120)
+    x = 3.0 * y[:, None] + rng.normal(size=(120, 2))
+    done = []
+    family = Network((4,), epochs=3)
+    first, again = (
+        gather(family, x, y, 3, trainings=2, generator=np.random.default_rng(0), between=done.append) for _ in "ab"
+    )
+    np.testing.assert_array_equal(first.epochs, again.epochs)
+    assert first.epochs.shape == (2, 3, 120, 2) and not np.array_equal(*first.epochs)
+    assert done[:2] == [3 / 5, 4 / 5] and (first.codes == y).all()
+
+
+def test_measures_are_those_of_scikit_learn():
+    """With ties inside and across the mask; many samples at once."""
+    rng = np.random.default_rng(5)
+    values, masks = rng.integers(0, 6, (20, 40)).astype(float), rng.random((20, 40)) < 0.3
+    for ours, theirs in ((auroc, roc_auc_score), (average_precision, average_precision_score)):
+        expected = [theirs(mask, row) for mask, row in zip(masks, values)]
+        np.testing.assert_allclose(ours(values, masks), expected, rtol=1e-12)
+    assert list(measures([3])) == ["auroc", "average_precision", "precision@3"]
+
+
+def test_ties_count_by_their_share():
+    values, mask = np.array([3.0, 1.0, 1.0, 1.0, 0.0]), np.array([True, True, False, False, False])
+    assert precision(values, mask, 2) == pytest.approx((1 + 1 / 3) / 2)
+    ties = pd.DataFrame({"flat": np.zeros(5)})
+    found = detection(ties, mask, resamples=50).set_index("measure")
+    assert found.loc["auroc", "value"] == 0.5 and found.loc["precision@2", "value"] == pytest.approx(0.4)
+    assert found.loc["average_precision", "value"] == pytest.approx(0.4)
+
+
+def test_intervals_of_a_score_that_knows_nothing_cover_one_half():
+    """100 repetitions, each missing it with probability 5 %: 14 or more misses happen once in 2,000 times."""
+    rng = np.random.default_rng(4)
+    missed = 0
+    for _ in range(100):
+        mask = np.arange(80) < 20
+        found = detection(pd.DataFrame({"noise": rng.normal(size=80)}), mask, resamples=100, generator=rng).iloc[0]
+        missed += not found["low"] <= 0.5 <= found["high"]
+    assert missed < 14
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: flip_labels([0, 1], 0.0, np.random.default_rng(0)), "share must be"),
+        (lambda: flip_labels([1, 1], 0.5, np.random.default_rng(0)), "labels must take"),
+        (lambda: flip_labels([0, 1], 0.5, np.random.default_rng(0), "salt"), "noise must be one of symmetric, pair"),
+        (lambda: detection(pd.DataFrame({"s": [1.0, 2.0]}), [True, True]), "flipped must be"),
+        (lambda: detection(pd.DataFrame({"s": [1.0, np.nan]}), [True, False]), "scores must be finite"),
+        (lambda: detection(pd.DataFrame({"s": [1.0, 2.0]}), [True, False], at=[3]), "at must be"),
+        (lambda: label_scores(Logistic(), np.zeros((3, 1)), np.zeros(3, dtype=int)), "y must take"),
+        (lambda: label_scores(Network(), np.eye(4), np.arange(4.0)), "y must be classes, got numbers"),
+        (lambda: gather(Network(), np.eye(4), [0, 1, 0, 1], trainings=0), "trainings must be"),
+        (lambda: LabelScore("own", "own", len, "by hand", "here"), "kind must be 'held out' or 'in sample'"),
+    ],
+)
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
