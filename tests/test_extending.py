@@ -9,10 +9,11 @@ import torch
 
 from infoscope.data.texts import generated_reviews
 from infoscope.estimators import BOUNDS, Bound, Critic, Objective, fit_critic, held_out, make_critic
-from infoscope.estimators.families import tfidf_logistic
+from infoscope.estimators.families import Network, tfidf_logistic
 from infoscope.estimators.result import mean_of
 from infoscope.metrics import audit, v_information
 from infoscope.metrics.disentanglement import SCORES, ScoreSpec, report
+from infoscope.metrics.v_information import label_errors
 from infoscope.models import VAE, LatentSpec, fit_vae
 from infoscope.models.vae.objectives import BetaVAE
 from infoscope.tracking.sweep import Profile, Report, Sweep
@@ -127,6 +128,20 @@ def test_a_score(monkeypatch):
     codes, factors = np.hstack([draws.normal(size=(50, 3)), np.ones((50, 1))]), draws.integers(0, 2, (50, 2))
     table = report(codes, factors, progress=False)
     assert table["score"].tolist() == ["varying latents"] and table["value"].item() == 0.75
+
+
+def test_a_score_of_label_errors(monkeypatch):
+    def surprise(evidence):
+        """The log loss after the last epoch, in sample."""
+        return -evidence.epochs[:, -1][:, np.arange(len(evidence.codes)), evidence.codes].mean(axis=0)
+
+    own = label_errors.LabelScore("last_loss", "last loss", surprise, label_errors.IN_SAMPLE, "none")
+    monkeypatch.setitem(label_errors.SCORES, "last_loss", own)
+    x, y = np.repeat([[-1.0], [1.0]], 30, axis=0), np.repeat([0, 1], 30)
+    y[7] = 1
+    found = label_errors.label_scores(Network((), epochs=30, learning_rate=0.1), x, y, folds=3)
+    assert found["last_loss"].idxmax() == 7
+    assert "last_loss" not in label_errors.label_scores("logistic", x, y, folds=3)  # it has no epochs to look at
 
 
 def test_a_sweep_and_what_its_trial_may_call():

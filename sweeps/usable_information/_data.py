@@ -1,4 +1,4 @@
-"""What the cells of dataset-difficulty name: data sets, and the families that read them."""
+"""What the cells of dataset-difficulty and label-errors name: data sets, and the families that read them."""
 
 from __future__ import annotations
 
@@ -56,12 +56,14 @@ TEXTS = {
 }
 EMBEDDINGS = {f"imdb-{encoder}": Source(lambda e=encoder: data.imdb_embeddings(e)) for encoder in ("bert", "roberta")}
 SOURCES = TEXTS | EMBEDDINGS
+IMAGES = {"digits": Source(lambda: data.digits()), "mnist": Source(lambda: data.mnist("train"))}
 AUTO = {  # by setting: with INFOSCOPE_DATA, and without
     "data": (("snli", "mnli-dev", "cola"), ("generated-nli", "generated-reviews")),
     "embeddings": (("imdb-bert",), ()),
-    "mislabelled": (("sst2", "imdb", "imdb-bert"), ("generated-reviews",)),
+    "label_errors": (("sst2", "cola", "snli", "imdb", "imdb-bert", "digits", "mnist"),
+                     ("generated-reviews", "generated-nli", "digits")),
     "curves": (("snli", "cola"), ("generated-nli",)),
-}
+}  # fmt: skip
 
 QUICK: Mapping[str, Callable[[], Family]] = {
     "lexical-logistic": lexical_logistic,
@@ -70,7 +72,7 @@ QUICK: Mapping[str, Callable[[], Family]] = {
 OF_VECTORS = {"logistic": functools.partial(Logistic, penalty=100.0)}  # of 768 values: the best in cross-validation
 
 
-def chosen(setting: str, names: Sequence[str]) -> list[str]:
+def chosen(setting: str, names: Sequence[str], sources: Mapping[str, Source] = SOURCES) -> list[str]:
     """The data sets of a setting; "auto" stands for the real ones of INFOSCOPE_DATA, or those that are generated.
 
     Raises ValueError for an unknown one.
@@ -78,8 +80,8 @@ def chosen(setting: str, names: Sequence[str]) -> list[str]:
     auto = AUTO[setting][0 if data.data_root() is not None else 1]
     found = dict.fromkeys(name for given in names for name in (auto if given == "auto" else (given,)))
     for name in found:
-        if name not in SOURCES:
-            raise ValueError(f"unknown {setting} {name!r}; valid are auto, {', '.join(SOURCES)}")
+        if name not in sources:
+            raise ValueError(f"unknown {setting} {name!r}; valid are auto, {', '.join(sources)}")
     return list(found)
 
 
@@ -93,18 +95,19 @@ def known_information(cell: Mapping[str, Any]) -> float | None:
 
 @functools.lru_cache(maxsize=4)
 def loaded(name: str, part: str) -> Any:
-    """The labelled texts, or the pool of vectors, that a data set's part ("train" or "test") is read from."""
-    return getattr(SOURCES[name], part)()
+    """The labelled texts, or the pool of vectors or images, that a data set's part ("train", "test") is read from."""
+    return getattr((IMAGES | SOURCES)[name], part)()
 
 
 def data_sets(cell: Mapping[str, Any]) -> tuple[DataSet, ...]:
     """The data that a cell reads, before any items are drawn."""
     tested = cell["estimator"] == "held-out" and SOURCES[cell["data"]].test is not None
-    return tuple(_data_set(cell["data"], part) for part in ("train", "test")[: 1 + tested])
+    return tuple(data_set(cell["data"], part) for part in ("train", "test")[: 1 + tested])
 
 
 @functools.cache
-def _data_set(name: str, part: str) -> DataSet:
+def data_set(name: str, part: str) -> DataSet:
+    """A part of a data set, before any items are drawn."""
     return datasets.items(loaded(name, part).name, lambda: loaded(name, part), part)
 
 
@@ -183,14 +186,20 @@ def task_of(cell: Mapping[str, Any]) -> Task:
     )
 
 
+def draws(cell: Mapping[str, Any], purpose: str) -> np.random.Generator:
+    """An independent random stream for each purpose of a seed, the same for all families and transformations."""
+    return np.random.default_rng([cell["seed"], *purpose.encode()])
+
+
 def part_of(of: Any, count: int, seed: int) -> Task:
-    """At most `count` items of labelled texts or of a pool of vectors, in their order; 0 is all."""
+    """At most `count` items of labelled texts or of a pool of vectors or images, in their order; 0 is all."""
     places = np.arange(len(of.labels))
     if 0 < count < len(places):
         places = np.sort(np.random.default_rng([seed, *b"items"]).choice(places, count, replace=False))
     if isinstance(of, data.LabelledTexts):
         part = of.take(places)
         return Task(list(part.texts), np.array(part.label_names), part.groups, np.array(part.ids, dtype=str))
-    vectors = of.vectors[places].numpy().astype(np.float64)
+    pool = of.images.flatten(1) / 255.0 if isinstance(of, data.ImagePool) else of.vectors
+    vectors = pool[places].numpy().astype(np.float64)
     groups = pd.factorize(np.array([row.tobytes() for row in vectors], dtype=object))[0]  # some reviews occur twice
     return Task(vectors, of.labels[places].numpy(), groups, places.astype(str))

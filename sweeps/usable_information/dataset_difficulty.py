@@ -2,11 +2,10 @@
 
 Families of predictors, from logistic regression to fine-tuned transformers, are fitted to labelled texts and to what
 transformations leave of them. The mean pointwise V-information (PVI) of unseen items is what a family can use; each
-item's own PVI says how hard it is. Three studies:
+item's own PVI says how hard it is. Two studies:
 
-    difficulty   PVI of every item, by data set, transformation and family; tokens that help or mislead
-    epochs       V-information and accuracy after every epoch: what over-fitting does
-    mislabelled  labels flipped on purpose, and how well PVI and other scores find them
+    difficulty  PVI of every item, by data set, transformation and family; tokens that help or mislead
+    epochs      V-information and accuracy after every epoch: what over-fitting does
 
 Held-out members are fitted on one part of the data and measured on another (algorithm 1); cross-fitted ones measure
 every training item by a member fitted to the other folds. A seed draws the items to fit where not all are asked for,
@@ -22,7 +21,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from infoscope.data.texts import transformations
 from infoscope.estimators.families.protocol import Family, Outcome, Predictor, as_outcome, take
@@ -42,6 +40,7 @@ from sweeps.usable_information._data import (
     amount,
     chosen,
     data_sets,
+    draws,
     family_of,
     is_encoder,
     known_information,
@@ -59,7 +58,6 @@ MINIMUM = {"items": 0, "measured": 0, "folds": 3, "epochs": 1, "batch": 1, "max_
 PUBLISHED = dict(
     data=("snli", "mnli", "cola"),
     embeddings=("imdb-bert",),
-    mislabelled=("sst2", "imdb", "imdb-bert"),
     curves=("snli", "cola"),
     encoders=("hub:bert-base-cased",),
     quick=("lexical-logistic", "tfidf-logistic"),
@@ -74,14 +72,11 @@ PUBLISHED = dict(
     max_length=128,
     null="trained",
     artefacts=2000,
-    flips=0.05,
-    suspects=0,
     seeds=(1,),
 )
 LAPTOP = PUBLISHED | dict(
     data=("auto",),
     embeddings=("auto",),
-    mislabelled=("auto",),
     curves=("auto",),
     encoders=("small-bert",),
     transformations=("std", "shuffled", "hypothesis"),
@@ -89,7 +84,6 @@ LAPTOP = PUBLISHED | dict(
     max_length=64,
     null="frequencies",
     artefacts=500,
-    suspects=10_000,
     seeds=(0,),
 )
 SMOKE = LAPTOP | dict(
@@ -101,7 +95,6 @@ SMOKE = LAPTOP | dict(
     batch=16,
     max_length=32,
     artefacts=60,
-    suspects=240,
     transformations=("std", "hypothesis"),
     quick_transformations=("std", "shuffled", "hypothesis"),
 )
@@ -109,7 +102,7 @@ PROFILES = {"smoke": Profile(**SMOKE), "laptop": Profile(**LAPTOP), "paper": Pro
 
 
 def cells(profile: Profile) -> Iterator[dict]:
-    """The cells of all three studies."""
+    """The cells of both studies."""
     for name in chosen("data", profile.data):
         for family in (*profile.quick, *profile.encoders):
             own = profile.transformations if is_encoder(family) else profile.quick_transformations
@@ -125,11 +118,6 @@ def cells(profile: Profile) -> Iterator[dict]:
         for encoder in profile.encoders:
             shared = measuring(profile, name, encoder, HELD_OUT, "std", profile.seeds[0])
             yield shared | {"study": "epochs", "epochs": profile.curve_epochs, "artefacts": 0}
-    for name in chosen("mislabelled", profile.mislabelled):
-        for family in ("logistic",) if name in EMBEDDINGS else ("tfidf-logistic",):
-            shared = measuring(profile, name, family, CROSS_FITTED, "std", profile.seeds[0])
-            suspects = {"study": "mislabelled", "items": profile.suspects, "flips": profile.flips}
-            yield from (shared | suspects | {"seed": seed} for seed in profile.seeds)
 
 
 def seeds_of(family: str, profile: Profile) -> tuple[int, ...]:
@@ -145,7 +133,7 @@ def measuring(profile: Profile, name: str, family: str, estimator: str, kind: st
     cell |= {field: getattr(profile, field) if is_encoder(family) else None for field in settings}
     explained = name not in EMBEDDINGS and kind == ("hypothesis" if SOURCES[name].pairs else "std")
     cell["artefacts"] = profile.artefacts if explained and estimator == HELD_OUT else 0
-    return cell | {"flips": None, "seed": seed}
+    return cell | {"seed": seed}
 
 
 def check(cell: dict) -> None:
@@ -156,8 +144,6 @@ def check(cell: dict) -> None:
         raise ValueError(
             f"transformation is {cell['transformation']!r}; {cell['family']} weighs words, and it has none"
         )
-    if cell["flips"] is not None and not 0.0 < cell["flips"] < 1.0:
-        raise ValueError(f"flips must be a share between 0 and 1, got {cell['flips']}.")
     family_of(cell)
     data_sets(cell)
 
@@ -165,7 +151,7 @@ def check(cell: dict) -> None:
 def trial(pack: Pack, report: Report) -> None:
     """Runs the study of the one cell."""
     (cell,) = pack.cells
-    studies = {"difficulty": measure, "epochs": follow, "mislabelled": suspect}
+    studies = {"difficulty": measure, "epochs": follow}
     studies[cell["study"]](cell, report)
 
 
@@ -174,11 +160,6 @@ def inputs(cell: Mapping[str, Any], task: Task) -> Any:
     if cell["data"] in EMBEDDINGS:
         return task.x
     return transformations.transformed(cell["transformation"], task.x, stream(cell["seed"], "shuffle"))
-
-
-def draws(cell: Mapping[str, Any], purpose: str) -> np.random.Generator:
-    """An independent random stream for each purpose of a seed, the same for all families and transformations."""
-    return np.random.default_rng([cell["seed"], *purpose.encode()])
 
 
 def measure(cell: dict, report: Report) -> None:
@@ -355,25 +336,6 @@ def follow(cell: dict, report: Report) -> None:
     report.constants(cell, {"n": int(measured.sum()), "training_items": int(fitted.sum())})
 
 
-def suspect(cell: dict, report: Report) -> None:
-    """Flips labels, scores how suspicious every label is, and reports how well the scores find the flipped ones."""
-    task, family = task_of(cell), family_of(cell)
-    labels, flipped = difficulty.flip_labels(task.y, cell["flips"], draws(cell, "flips"))
-    scores = difficulty.mislabel_scores(
-        family, inputs(cell, task), labels, cell["folds"], groups=task.groups, generator=draws(cell, "folds")
-    )
-    found = difficulty.detection(scores, flipped, generator=draws(cell, "resamples"))
-    found["measure"] = found["measure"].replace(f"precision@{int(flipped.sum())}", "precision")
-    report.table(cell, "detection", {name: found[name].to_numpy() for name in found})
-    everything = pd.DataFrame({"id": task.ids, "label": labels, "flipped": flipped, **scores})
-    report.table(cell, "items", {name: everything[name].to_numpy() for name in everything})
-    for row in found.itertuples():
-        name = f"{row.score}/{row.measure}"
-        report.metrics(cell, {name: row.value, f"{name}_error": row.standard_error,
-                              f"{name}_low": row.low, f"{name}_high": row.high})  # fmt: skip
-    report.constants(cell, {"n": len(flipped), "flipped": int(flipped.sum())})
-
-
 def cost(cell: dict) -> float:
     """Seconds on a core, about: by the words that are read, as often as they are."""
     fitted, measured, words = amount(cell)
@@ -381,8 +343,7 @@ def cost(cell: dict) -> float:
     if cell["data"] in EMBEDDINGS:
         return 6.0 if crossed else 4.0
     if not is_encoder(cell["family"]):
-        resampling = 1.5 if cell["study"] == "mislabelled" else 0.0
-        return 0.2 + resampling + 3e-6 * words * (cell["folds"] * fitted if crossed else fitted + measured)
+        return 0.2 + 3e-6 * words * (cell["folds"] * fitted if crossed else fitted + measured)
     looks = cell["epochs"] if cell["study"] == "epochs" else 1
     read = cell["epochs"] * fitted + (looks * measured + cell["artefacts"] * words) / 3.0  # a step reads it 3 times
     size = 1.0 if cell["family"].startswith("small") else 200.0  # BERT-base has 216 times the weights between words
@@ -394,7 +355,7 @@ SWEEP = Sweep(
     cells,
     trial,
     PROFILES,
-    axes=("data", "embeddings", "mislabelled", "curves", "encoders", "quick", "transformations",
+    axes=("data", "embeddings", "curves", "encoders", "quick", "transformations",
           "quick_transformations", "seeds"),
     data=data_sets,
     check=check,

@@ -1,4 +1,4 @@
-"""Slices, hardest items, token artefacts and mislabel detection against hand-made cases."""
+"""Slices, hardest items and token artefacts against hand-made cases."""
 
 import math
 import os
@@ -7,23 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import roc_auc_score
 
 from infoscope.estimators.families.laws import CategoricalLaw
-from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.scikit import tfidf_logistic
-from infoscope.metrics.v_information import pvi
-from infoscope.metrics.v_information.difficulty import (
-    SCORES,
-    TOKENS,
-    auroc,
-    detection,
-    flip_labels,
-    margins,
-    mislabel_scores,
-    precision,
-    token_artefacts,
-)
+from infoscope.metrics.v_information.difficulty import TOKENS, token_artefacts
 from infoscope.metrics.v_information.hardness import hardest, slices
 
 TABLE = pd.DataFrame({"pvi_bits": [1.0, 3.0, -2.0, 0.0, 4.0], "label": list("aabba"), "length": [1, 5, 9, 5, 2]})
@@ -129,73 +116,6 @@ def test_artefacts_of_a_fitted_family_are_the_planted_ones():
     assert first["token"] == "never" and first["mean_bits"] > 5 * first["standard_error_bits"] > 0
 
 
-def test_flips_are_as_many_as_asked_and_all_change():
-    y = np.repeat(["a", "b", "c"], 50)
-    noisy, flipped = flip_labels(y, 0.2, np.random.default_rng(1))
-    assert flipped.sum() == 30
-    assert (noisy[~flipped] == y[~flipped]).all() and (noisy[flipped] != y[flipped]).all()
-
-
-def test_flipped_labels_are_found_by_every_score():
-    """Well separated classes: AUROC above 0.95 for all scores; chance is 0.5 and its standard error about 0.04."""
-    rng = np.random.default_rng(2)
-    y = rng.integers(3, size=600)
-    x = 4.0 * np.eye(3)[y] + rng.normal(size=(600, 3))
-    noisy, flipped = flip_labels(y, 0.1, rng)
-    scores = mislabel_scores(Logistic(), x, noisy, folds=5)
-    assert tuple(scores) == SCORES
-    found = detection(scores, flipped, at=[20, 60], resamples=100).set_index(["score", "measure"])
-    for score in SCORES:
-        area = found.loc[(score, "auroc")]
-        assert area["value"] == pytest.approx(roc_auc_score(flipped, scores[score]))
-        assert 0.95 < area["low"] <= area["value"] <= area["high"] <= 1.0
-        top = np.argsort(-scores[score].to_numpy())[:20]
-        assert found.loc[(score, "precision@20"), "value"] == pytest.approx(flipped[top].mean())
-        assert found.loc[(score, "precision@60"), "low"] > 0.6
-
-
-def test_scores_are_those_of_the_pvi_table():
-    rng = np.random.default_rng(3)
-    y = rng.integers(2, size=200)
-    x = 2.0 * y[:, None] + rng.normal(size=(200, 2))
-    scores, table = mislabel_scores(Logistic(), x, y, folds=5), pvi.pointwise(Logistic(), x, y, folds=5)
-    assert scores["pvi"].to_numpy() == pytest.approx(-table["pvi_bits"].to_numpy())
-    assert scores["loss"].to_numpy() == pytest.approx(table["H_yxb"].to_numpy())
-    assert scores["margin"].to_numpy() == pytest.approx(1 - 2 * 2.0 ** -table["H_yxb"].to_numpy())
-    q = 2.0 ** -table["H_yxb"].to_numpy()
-    means = np.array([q[y == label].mean() for label in (0, 1)])
-    expected = (1 - q - means[1 - y]) - (q - means[y])
-    assert scores["confident_learning"].to_numpy() == pytest.approx(expected)
-    assert margins(np.array([[0.5, 0.2, 0.3]]), np.array([1])) == pytest.approx(0.3)
-
-
-def test_the_area_is_that_of_scikit_learn():
-    """With ties inside and across the mask; many samples at once."""
-    rng = np.random.default_rng(5)
-    values, masks = rng.integers(0, 6, (20, 40)).astype(float), rng.random((20, 40)) < 0.3
-    expected = [roc_auc_score(mask, row) for mask, row in zip(masks, values)]
-    np.testing.assert_allclose(auroc(values, masks), expected, rtol=1e-12)
-
-
-def test_ties_count_by_their_share():
-    values, mask = np.array([3.0, 1.0, 1.0, 1.0, 0.0]), np.array([True, True, False, False, False])
-    assert precision(values, mask, 2) == pytest.approx((1 + 1 / 3) / 2)
-    ties = pd.DataFrame({"flat": np.zeros(5)})
-    found = detection(ties, mask, resamples=50).set_index("measure")
-    assert found.loc["auroc", "value"] == 0.5 and found.loc["precision@2", "value"] == pytest.approx(0.4)
-
-
-def test_intervals_of_a_score_that_knows_nothing_cover_one_half():
-    """100 repetitions, each missing it with probability 5 %: 14 or more misses happen once in 2,000 times."""
-    rng = np.random.default_rng(4)
-    missed = 0
-    for _ in range(100):
-        mask = np.arange(80) < 20
-        found = detection(pd.DataFrame({"noise": rng.normal(size=80)}), mask, resamples=100, generator=rng).iloc[0]
-        missed += not found["low"] <= 0.5 <= found["high"]
-    assert missed < 14
-
-
 @pytest.mark.parametrize(
     "call, message",
     [
@@ -209,12 +129,6 @@ def test_intervals_of_a_score_that_knows_nothing_cover_one_half():
         (lambda: token_artefacts(counting_predictor({}), ["a"], [0], tokens="words"), "tokens must be one of punct"),
         (lambda: token_artefacts(counting_predictor({}), ["a"], [0, 1]), "codes must be"),
         (lambda: token_artefacts(sure_of_zero, ["a b"] * 6, np.arange(6) % 2), "predictor must give every class"),
-        (lambda: flip_labels([0, 1], 0.0, np.random.default_rng(0)), "share must be"),
-        (lambda: flip_labels([1, 1], 0.5, np.random.default_rng(0)), "labels must take"),
-        (lambda: detection(pd.DataFrame({"s": [1.0, 2.0]}), [True, True]), "flipped must be"),
-        (lambda: detection(pd.DataFrame({"s": [1.0, np.nan]}), [True, False]), "scores must be finite"),
-        (lambda: detection(pd.DataFrame({"s": [1.0, 2.0]}), [True, False], at=[3]), "at must be"),
-        (lambda: mislabel_scores(Logistic(), np.zeros((3, 1)), np.zeros(3, dtype=int)), "y must take"),
     ],
 )
 def test_bad_input_is_refused(call, message):

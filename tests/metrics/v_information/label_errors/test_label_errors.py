@@ -154,7 +154,8 @@ def test_what_is_gathered_is_reproducible_and_in_the_order_of_the_items():
     done = []
     family = Network((4,), epochs=3)
     first, again = (
-        gather(family, x, y, 3, trainings=2, generator=np.random.default_rng(0), between=done.append) for _ in "ab"
+        gather(family, x, y, folds=3, trainings=2, generator=np.random.default_rng(0), between=done.append)
+        for _ in "ab"
     )
     np.testing.assert_array_equal(first.epochs, again.epochs)
     assert first.epochs.shape == (2, 3, 120, 2) and not np.array_equal(*first.epochs)

@@ -21,8 +21,8 @@ As modules to import from:
                         (exact, posterior); attacks; toy, the toy model in closed form
     pid                 the six bounds; concrete decompositions of tables, of normal variables, of rows of any kind
     v_information       what a family of predictors can use, in three estimators, also beyond what is given; pvi and
-                        difficulty, how hard an item is; structure, trees of most usable information; leakage of
-                        latent blocks
+                        difficulty, how hard an item is; label_errors, which labels look wrong; structure, trees of most
+                        usable information; leakage of latent blocks
 """
 
 from importlib import import_module

@@ -124,6 +124,24 @@ def beside(given: Any, x: Any, n: int) -> tuple[Any, Any]:
     return known, np.hstack([known, as_matrix("x", x)])
 
 
+def cross_fitted(
+    family: Family,
+    x: Any,
+    outcome: Outcome,
+    folds: int,
+    groups: ArrayLike | None,
+    floor: float,
+    calibration: float,
+    generator: np.random.Generator,
+    given: Any = None,
+) -> Predictions:
+    """Predictions of every item by what is fitted to the other folds; see `predict`."""
+    check_length(x, outcome.n)
+    codes = as_groups(groups, outcome.n)
+    splits = fold_splits(outcome, codes, folds, generator)
+    return predict(family, x, outcome, splits, codes, floor, calibration, generator, given=given)
+
+
 def fit_nulls(
     family: Family,
     outcome: Outcome,

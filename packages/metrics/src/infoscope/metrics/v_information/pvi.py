@@ -19,14 +19,7 @@ from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.protocol import Outcome, as_outcome
 from infoscope.estimators.families.registry import as_family
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.metrics.v_information.predictions import (
-    FLOOR,
-    Predictions,
-    as_groups,
-    check_length,
-    fold_splits,
-    predict,
-)
+from infoscope.metrics.v_information.predictions import FLOOR, Predictions, cross_fitted
 
 
 def pointwise(
@@ -48,11 +41,8 @@ def pointwise(
     """
     family = as_family(family)
     outcome = as_outcome(family, y)
-    check_length(x, outcome.n)
     generator = generator_or_default(generator)
-    codes = as_groups(groups, outcome.n)
-    splits = fold_splits(outcome, codes, folds, generator)
-    return table(predict(family, x, outcome, splits, codes, floor, calibration, generator, given=given), outcome)
+    return table(cross_fitted(family, x, outcome, folds, groups, floor, calibration, generator, given), outcome)
 
 
 def table(found: Predictions, outcome: Outcome) -> pd.DataFrame:

@@ -14,17 +14,18 @@ from infoscope.estimators.families.protocol import Epochwise, as_outcome
 from infoscope.estimators.families.registry import as_family
 from infoscope.metrics.v_information.label_errors.evidence import Evidence
 from infoscope.metrics.v_information.label_errors.registry import scores_of
-from infoscope.metrics.v_information.predictions import FLOOR, as_groups, check_length, fold_splits, predict
+from infoscope.metrics.v_information.predictions import FLOOR, cross_fitted
 
 
 def gather(
     family: Any,
     x: Any,
     y: ArrayLike,
+    *,
+    trainings: int = 1,
     folds: int = 10,
     groups: ArrayLike | None = None,
     floor: float = FLOOR,
-    trainings: int = 1,
     generator: np.random.Generator | None = None,
     between: Callable[[float], None] = lambda done: None,
 ) -> Evidence:
@@ -39,12 +40,9 @@ def gather(
     outcome = as_outcome(family, y)
     if outcome.classes is None:
         raise ValueError("y must be classes, got numbers.")
-    check_length(x, outcome.n)
     require_int("trainings", trainings, 1)
     generator = generator_or_default(generator)
-    codes = as_groups(groups, outcome.n)
-    splits = fold_splits(outcome, codes, folds, generator)
-    found = predict(family, x, outcome, splits, codes, floor, 0.0, generator)
+    found = cross_fitted(family, x, outcome, folds, groups, floor, 0.0, generator)
     if not isinstance(family, Epochwise):
         return Evidence(outcome.values, found.logs, found.null)
     courses = []

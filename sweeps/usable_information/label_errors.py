@@ -1,0 +1,150 @@
+"""Which score finds labels that are wrong, and when does the course of a training tell more than held-out predictions?
+
+Labels are flipped on purpose: each to any other class (symmetric), or to the next one (pair; with two classes the same,
+and left out). Scores of `infoscope.metrics.v_information.label_errors` rank the items; how many flipped ones are among
+as many as there are, the average precision and the area under the curve say how well. All scores of a cell are of one
+family: four of members fitted to other folds, four of trainings on all items, looked at after every epoch.
+
+A seed draws the items, the flips, folds, first weights and orders; all families and noises see the same items. Under
+the first seed labels are also taken as they are: the data map, and the items that are hardest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from infoscope.estimators.families import Network
+from infoscope.estimators.result import clustered_error
+from infoscope.metrics.v_information.label_errors import (
+    NOISES,
+    data_map,
+    flip_labels,
+    gather,
+    measures,
+    scores_of,
+)
+from infoscope.tracking import Pack, Profile, Report, Sweep, main
+from sweeps.checks import require_minimum
+from sweeps.usable_information._data import IMAGES, SOURCES, chosen, data_set, draws, loaded
+from sweeps.usable_information._encodings import encoded, shown
+from sweeps.usable_information.settings import AS_THEY_ARE, HARDEST
+
+FAMILIES: Mapping[str, tuple[int, ...]] = {"linear": (), "mlp": (64,)}  # widths of hidden layers
+PATIENCE = 6  # epochs, of held-out members, which a tenth of their items stops
+EXCERPT = 160  # characters of a text that are kept
+MINIMUM = {"items": 0, "folds": 3, "epochs": 2, "trainings": 1, "seed": 0}
+
+LAPTOP = dict(
+    data=("auto",),
+    families=("mlp",),
+    noises=NOISES,
+    rates=(0.05, 0.1, 0.2),
+    items=3000,
+    folds=5,
+    epochs=30,
+    trainings=1,
+    seeds=(0, 1, 2, 3, 4),
+)
+PROFILES = {
+    "smoke": Profile(**LAPTOP | dict(rates=(0.1,), items=240, folds=3, epochs=5, seeds=(0,))),
+    "laptop": Profile(**LAPTOP),
+    "paper": Profile(**LAPTOP | dict(families=tuple(FAMILIES), items=20_000, folds=10, trainings=10)),
+}
+
+
+def cells(profile: Profile) -> Iterator[dict]:
+    """One cell per data set, family, noise, rate and seed, and one of labels as they are."""
+    settings = {name: getattr(profile, name) for name in ("items", "folds", "epochs", "trainings")}
+    for name in chosen("label_errors", profile.data, SOURCES | IMAGES):
+        two = len(np.unique(loaded(name, "train").labels)) == 2
+        for family in profile.families:
+            shared = {"data": name, "family": family, **settings}
+            yield shared | {"noise": AS_THEY_ARE, "rate": 0.0, "seed": profile.seeds[0]}
+            for noise in profile.noises:
+                if noise == "pair" and two and "symmetric" in profile.noises:
+                    continue
+                yield from (
+                    shared | {"noise": noise, "rate": rate, "seed": seed}
+                    for rate in profile.rates
+                    for seed in profile.seeds
+                )
+
+
+def check(cell: dict) -> None:
+    require_minimum(cell, MINIMUM)
+    if cell["noise"] != AS_THEY_ARE and not 0.0 < cell["rate"] < 1.0:
+        raise ValueError(f"rates must be shares between 0 and 1, got {cell['rate']}.")
+
+
+def cost(cell: dict) -> float:
+    """Seconds of a core, about."""
+    n = len(loaded(cell["data"], "train").labels)
+    return 0.3 + 7e-6 * min(cell["items"] or n, n) * cell["epochs"] * (cell["folds"] + cell["trainings"])
+
+
+def trial(pack: Pack, report: Report) -> None:
+    """The cells of one data set and seed, whose items are encoded once."""
+    for done, cell in enumerate(pack.cells):
+        with report.member(cell):
+            study(cell, report, lambda part, done=done: report.progress((done + part) / len(pack.cells)))
+    report.progress(1.0)
+
+
+def study(cell: dict, report: Report, between: Callable[[float], None]) -> None:
+    """Flips labels, unless they are to be as they are, and reports what the scores make of all of them."""
+    task, vectors = encoded(cell["data"], cell["items"], cell["seed"])
+    between(0.1)
+    labels, flipped = task.y, np.zeros(len(task.y), dtype=bool)
+    if cell["noise"] != AS_THEY_ARE:
+        labels, flipped = flip_labels(labels, cell["rate"], draws(cell, "flips"), cell["noise"])
+    family = Network(FAMILIES[cell["family"]], learning_rate=1e-3, epochs=cell["epochs"], patience=PATIENCE)
+    evidence = gather(
+        family, vectors, labels, folds=cell["folds"], groups=task.groups, trainings=cell["trainings"],
+        generator=draws(cell, "fit"), between=between,
+    )  # fmt: skip
+    scores = scores_of(evidence)
+    predicted = labels[np.unique(evidence.codes, return_index=True)[1]][evidence.logs.argmax(axis=1)]
+    right = (predicted == task.y).astype(float)
+    bits = -scores["pvi"].to_numpy()
+    values = {
+        "accuracy": right.mean(),
+        "accuracy_error": clustered_error(right, task.groups),
+        "v_information_bits": bits.mean(),
+        "v_information_bits_error": clustered_error(bits, task.groups),
+    }
+    table = scores.assign(id=task.ids, label=labels)
+    if cell["noise"] == AS_THEY_ARE:
+        table = table.assign(predicted=predicted, pvi_bits=bits, **data_map(evidence))
+        kept = np.argsort(bits, kind="stable")[:HARDEST]
+        if cell["data"] in IMAGES:
+            pictures = loaded(cell["data"], "train").images[task.ids[kept].astype(int)]
+            report.arrays(cell, "hardest", {"id": task.ids[kept], "pictures": pictures.numpy()})
+        else:
+            table["text"] = shown(task, EXCERPT)
+    else:
+        table["flipped"] = flipped
+        for name, measure in measures([int(flipped.sum())]).items():
+            named = name.partition("@")[0]
+            values |= {f"{key}/{named}": float(measure(scores[key].to_numpy(), flipped)) for key in scores}
+    report.table(cell, "items", {name: table[name].to_numpy() for name in table})
+    report.metrics(cell, values)
+    report.constants(cell, {"n": len(labels), "flipped": int(flipped.sum()), "groups": len(np.unique(task.groups))})
+
+
+SWEEP = Sweep(
+    "label-errors",
+    cells,
+    trial,
+    PROFILES,
+    axes=("data", "families", "noises", "rates", "seeds"),
+    pack_by=dict.fromkeys(("cpu", "gpu"), ("data", "seed")),
+    data=lambda cell: (data_set(cell["data"], "train"),),
+    choices={"families": tuple(FAMILIES), "noises": NOISES},
+    check=check,
+    cost=cost,
+)
+
+if __name__ == "__main__":
+    main(SWEEP)
