@@ -43,7 +43,7 @@ from analysis.mi_benchmark import (
 from analysis.mi_benchmark._benchmark import trained_and_decoded
 from analysis.mi_benchmark._notes import PUBLISHED, unlike_published
 from analysis.partition import domain_partition, partition, tune_domain
-from analysis.usable_information import dataset_difficulty, structure_learning, usable_leakage
+from analysis.usable_information import dataset_difficulty, label_errors, structure_learning, usable_leakage
 from infoscope.tracking import StoreUnreachable, attach, runs
 from infoscope.tracking.store.store import labels, made_home
 
@@ -52,7 +52,7 @@ ORDER = (  # the papers', one after the other
     layer_dependency, embedding_networks, tune_critic,
     toy_model, vae_zoo, entanglement_attacks, tune_vae,
     domain_partition, partition, tune_domain,
-    dataset_difficulty, structure_learning, usable_leakage,
+    dataset_difficulty, label_errors, structure_learning, usable_leakage,
 )  # fmt: skip
 FOLDER = Path("runs")
 PAPERS = "published_"  # prefix of the column that holds the paper's figure of a column

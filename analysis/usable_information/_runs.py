@@ -1,9 +1,9 @@
-"""The runs of dataset-difficulty: which of them count, their tables of items, and means over seeds and items."""
+"""The runs of dataset-difficulty and label-errors: which count, their tables of items, means over seeds and items."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +18,8 @@ from infoscope.estimators.result import clustered_error
 CELL = ["study", "data", "transformation", "family", "estimator", "seed"]
 NAMES = {"snli": "SNLI", "mnli": "MultiNLI", "mnli-dev": "MultiNLI (matched dev only)", "cola": "CoLA", "sst2": "SST-2",
          "imdb": "IMDB", "imdb-bert": "IMDB (BERT vectors)", "imdb-roberta": "IMDB (RoBERTa vectors)",
-         "generated-nli": "generated pairs", "generated-reviews": "generated reviews"}  # fmt: skip
+         "generated-nli": "generated pairs", "generated-reviews": "generated reviews", "digits": "digits",
+         "mnist": "MNIST"}  # fmt: skip
 INPUTS = {
     "std": "all",
     "shuffled": "shuffled",
@@ -48,10 +49,10 @@ class Figure(NamedTuple):
     seeds: int
 
 
-def newest(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def newest(runs: pd.DataFrame, cell: Sequence[str] = CELL) -> tuple[pd.DataFrame, list[str]]:
     """Of every cell the run that was started last, of the newest version; and a note on the others."""
     kept = runs[runs["version"] == runs.loc[runs["start"].idxmax(), "version"]]
-    kept = kept.sort_values("start", kind="stable").drop_duplicates(CELL, keep="last")
+    kept = kept.sort_values("start", kind="stable").drop_duplicates(list(cell), keep="last")
     older = len(runs) - len(kept)
     return in_order(kept), [f"Note: {older} older runs with other settings are left out."] if older else []
 
@@ -64,7 +65,8 @@ def in_order(runs: pd.DataFrame) -> pd.DataFrame:
         order = orders.get(column.name, [])
         return column.map({name: number for number, name in enumerate(order)}) if order else column
 
-    return runs.sort_values(["data", "family", "estimator", "transformation"], key=place, kind="stable")
+    columns = [name for name in ("data", "family", "estimator", "transformation") if name in runs]
+    return runs.sort_values(columns, key=place, kind="stable")
 
 
 def of_study(runs: pd.DataFrame, study: str, **fields: str) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""What explains difficulty, what over-fitting does to V-information, and how well PVI finds labels that are wrong."""
+"""What explains difficulty, and what over-fitting does to V-information."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import lines, mark
+from analysis.common.marks import mark
 from analysis.common.tables import Claim, Result, plus_minus, published, verdict
 from analysis.usable_information._items import shortened
 from analysis.usable_information._runs import (
@@ -17,7 +17,6 @@ from analysis.usable_information._runs import (
     NAMES,
     Z95,
     Figure,
-    cautions,
     described,
     drawn_in,
     items,
@@ -29,13 +28,6 @@ from infoscope import tracking
 from sweeps.usable_information.settings import FREQUENT
 
 TOKENS = 5  # shown for each class, the most helpful ones
-SCORES = {
-    "pvi": "PVI",
-    "loss": "loss",
-    "margin": "margin (as AUM, at the end)",
-    "confident_learning": "confident learning",
-}
-MEASURES = {"auroc": "AUROC", "precision": "precision among as many as were flipped"}
 BERT = "bert-base-cased"
 
 
@@ -202,75 +194,3 @@ def draw_epochs(figures: pd.DataFrame, path: Path) -> None:
         axes[0][0].set_title("with 95 % intervals", fontsize="medium")
 
     drawn_in(1, 2, 6.0, 3.0, draw, path, "outside lower center", 2)
-
-
-def mislabelled(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
-    """How well scores find labels that were flipped on purpose; nothing where it was not run."""
-    if runs.empty:
-        return []
-    rows = []
-    for (data, family), own in runs.groupby(["data", "family"], sort=False):
-        for score in SCORES:
-            row = {"data": data, "family": family, "score": score, "runs": len(own), "n": int(own["n"].iloc[0]),
-                   "flipped": int(own["flipped"].iloc[0])}  # fmt: skip
-            for measure in MEASURES:
-                name = f"{score}/{measure}"
-                figure = over_seeds(own[name], own[f"{name}_error"], row["n"])
-                low, high = own[f"{name}_low"].mean(), own[f"{name}_high"].mean()
-                row |= {measure: figure.value, f"{measure}_error": figure.error, f"{measure}_low": low,
-                        f"{measure}_high": high}  # fmt: skip
-            rows.append(row)
-    figures = pd.DataFrame(rows)
-    text = figures[["data", "family"]].assign(
-        data=figures["data"].map(NAMES),
-        score=figures["score"].map(SCORES),
-        flipped=[f"{flipped:,} of {n:,}" for flipped, n in zip(figures["flipped"], figures["n"])],
-        **{
-            title: [f"{plus_minus(*pair)} ({low:.3f} to {high:.3f})" for *pair, low, high in zip(
-                *(figures[measure + end] for end in ("", "_error", "_low", "_high")))]
-            for measure, title in MEASURES.items()
-        },
-    )  # fmt: skip
-    caption = [
-        "Labels flipped at random, and how well scores of cross-fitted predictions find them. ± is the standard error "
-        "over resampled items, and over trainings where there are several; in brackets the mean 95 % interval of one. "
-        "All scores are of the same predictions: with two even classes PVI, loss and margin rank items alike. Labels "
-        "that were wrong before count as right: they cost all scores alike.",
-        *cautions(runs),
-        described(runs),
-        *words,
-    ]
-    chance = [better_than_chance(name, own) for name, own in figures.groupby("data", sort=False)]
-    draw = functools.partial(draw_detection, figures)
-    return [Result("mislabelled", figures, text, "\n".join(caption), draw, chance)]
-
-
-def better_than_chance(name: str, figures: pd.DataFrame) -> Claim:
-    """Whether the items of least PVI hold more flipped labels than a random choice."""
-    row = figures[figures["score"] == "pvi"].iloc[0]
-    share = row["flipped"] / row["n"]
-    value, error = row["precision"], row["precision_error"]
-    said = f"precision {value:.3f} ± {error:.3f}, by chance {share:.3f}."
-    statement = f"{NAMES[name]}: low PVI finds labels that are wrong (table 1)."
-    return Claim(statement, verdict(share - value - Z95 * error, share - value + Z95 * error), said)
-
-
-def draw_detection(figures: pd.DataFrame, path: Path) -> None:
-    """AUROC and precision by data set and score."""
-    names = list(dict.fromkeys(figures["data"]))
-
-    def draw(axes: np.ndarray) -> None:
-        for axis, (measure, title) in zip(axes[0], MEASURES.items()):
-            for number, (score, own, of) in enumerate(lines(figures, "detector", "score")):
-                places = [names.index(name) + 0.15 * (number - 1.5) for name in own["data"]]
-                spread = [own[measure] - own[f"{measure}_low"], own[f"{measure}_high"] - own[measure]]
-                axis.errorbar(places, own[measure], np.abs(spread), linestyle="none", capsize=2, label=SCORES[score],
-                              **of)  # fmt: skip
-            axis.set(title=title, xticks=range(len(names)), xlim=(-0.5, len(names) - 0.5),
-                     xticklabels=[NAMES[name] for name in names])  # fmt: skip
-            axis.tick_params(axis="x", labelsize="small")
-        for axis, chance in zip(axes[0], (0.5, float((figures["flipped"] / figures["n"]).mean()))):
-            axis.axhline(chance, color="grey", linewidth=0.8, label="by chance")
-        axes[0][0].set_ylabel("95 % interval")
-
-    drawn_in(2, 1, 5.0, 3.6, draw, path)

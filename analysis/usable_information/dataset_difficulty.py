@@ -57,7 +57,6 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
         results += _items.results(shown_items(measured, family), family, [described(shown), *left_out])
         results += _studies.explained(measured, left_out)
     results += _studies.epochs(of_study(runs, "epochs"), left_out)
-    results += _studies.mislabelled(of_study(runs, "mislabelled"), left_out)
     return results
 
 

@@ -36,7 +36,7 @@ from analysis.mi_benchmark import (
 from analysis.partition import _figures as partition_drawings
 from analysis.partition import domain_partition
 from analysis.sample_estimators import known_laws, verdicts
-from analysis.usable_information import _items, _studies, structure_learning
+from analysis.usable_information import _items, _studies, label_errors, structure_learning
 
 BOUNDS = marks.NAMES["bound"][:8]
 FOLDER = Path(critic_capacity.__file__).parents[1]
@@ -143,14 +143,21 @@ def of_epochs(turned):
     return functools.partial(_studies.draw_epochs, frame.sort_values("epoch", kind="stable"))
 
 
-def of_detectors(turned):
-    rows = [
-        {"data": data, "score": score, "flipped": 50, "n": 500} | {
-            f"{measure}{end}": 0.4 + 0.1 * place + by for measure in ("auroc", "precision")
-            for end, by in (("", 0.0), ("_low", -0.03), ("_high", 0.03))}
-        for data in ("snli", "cola", "imdb-bert") for place, score in enumerate(_studies.SCORES)
-    ]  # fmt: skip
-    return functools.partial(_studies.draw_detection, pd.DataFrame(rows[::-1][1:] if turned else rows))
+def of_label_errors(turned):
+    places = crossed(data=["snli", "cola", "imdb-bert"], noise=["symmetric"]) + crossed(data=["mnist"], noise=["pair"])
+    frame = made_up({}, places, "score", list(label_errors.SCORES), "rate", [0.05, 0.1, 0.2], turned)
+    frame = frame.assign(average_precision=frame["level"] / 9, average_precision_error=0.02)
+    return functools.partial(label_errors.draw_settings, frame)
+
+
+def of_data_maps(turned):
+    rng = np.random.default_rng(0)
+    columns = {name: rng.random(60) for name in ("variability", "confidence", "pvi_bits")}
+    table = pd.DataFrame(columns | {"label": "a $ sign", "predicted": "b"})
+    tables = {"digits": table, "sst2": table.assign(text="costs $5 & more than $4_x " * 9)}
+    if turned:
+        tables = dict(reversed(tables.items()))
+    return functools.partial(label_errors.draw_maps, tables, {"digits": np.zeros((10, 8, 8), np.uint8)})
 
 
 def of_attacks(turned):
@@ -308,7 +315,8 @@ SEVERAL = {  # name -> (turned) -> draw(path)
     "difficulty by length": of_lengths,
     "right and wrong": of_rights,
     "epochs": of_epochs,
-    "detection": of_detectors,
+    "label errors": of_label_errors,
+    "data maps": of_data_maps,
     "attacks": of_attacks,
     "toy model": of_toys,
     "domains": of_domains,

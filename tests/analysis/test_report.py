@@ -94,9 +94,9 @@ def test_the_page_has_every_table_picture_claim_and_gap(store, capsys):
         "critic-architecture", "critic-capacity", "estimator-choice", "information-sources",
         "representation-dimension", "nuisance", "layer-dependency", "embedding-networks", "tune-critic",
         "toy-model", "vae-zoo", "entanglement-attacks", "tune-vae", "domain-partition", "partition", "tune-domain",
-        "dataset-difficulty", "structure-learning", "usable-leakage",
+        "dataset-difficulty", "label-errors", "structure-learning", "usable-leakage",
     ]  # fmt: skip
-    assert text.count("To make these runs") == 17 and "make sweep-nuisance PROFILE=laptop</code>" in text
+    assert text.count("To make these runs") == 18 and "make sweep-nuisance PROFILE=laptop</code>" in text
     assert not [attributes for tag, attributes in tags.seen if tag in ("link", "script")]
     assert not re.search(r'(src|href)="(?!data:|#)', text)
     assert store[1] == [("estimator-choice", "laptop", [True])]

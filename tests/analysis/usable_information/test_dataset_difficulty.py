@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis.common.tables import save
-from analysis.usable_information import _studies, dataset_difficulty
+from analysis.usable_information import dataset_difficulty
 from analysis.usable_information._items import WORDS, length_ranges, shortened
 from analysis.usable_information._runs import cautions, described, newest, over_seeds, paired
 from infoscope.metrics.v_information.hardness import threshold_window
@@ -39,7 +39,7 @@ def items_of(data, transformation, seed, n=300):
 
 @pytest.fixture
 def store(monkeypatch):
-    """Runs of all three studies, and the tables behind them."""
+    """Runs of both studies, and the tables behind them."""
     rows, tables = [], {}
 
     def add(**cell):
@@ -72,15 +72,6 @@ def store(monkeypatch):
         {"epoch": [1, 2, 3], "training_loss": [1.0, 0.7, 0.3], "v_information_bits": [0.4, 0.5, 0.2],
          "standard_error_bits": 0.01, "H_yb": 1.58, "H_yxb": 1.1, "accuracy": [0.6, 0.65, 0.66], "n": 9000}
     )  # fmt: skip
-    found = {
-        f"{score}/{measure}{end}": value
-        for score in _studies.SCORES
-        for measure, centre in (("auroc", 0.9), ("precision", 0.4))
-        for end, value in (("", centre), ("_error", 0.02), ("_low", centre - 0.04), ("_high", centre + 0.04))
-    }
-    add(
-        study="mislabelled", data="sst2", family="tfidf-logistic", estimator="cross-fitted", n=1000, flipped=50, **found
-    )
     monkeypatch.setattr("infoscope.tracking.table", lambda run, name: tables[run, name].copy())
     return pd.DataFrame(rows), tables
 
@@ -93,7 +84,7 @@ def test_every_table_and_figure_is_there_and_can_be_saved(store, tmp_path):
     results = analysed(store[0])
     assert list(results) == [
         "information", "right-and-wrong", "length", "overlap", "hardest", "transformations", "artefacts",
-        "epochs", "mislabelled",
+        "epochs",
     ]  # fmt: skip
     for result in results.values():
         paths = save(result, tmp_path / result.name)
@@ -135,7 +126,6 @@ def test_claims_follow_from_the_figures(store, verdicts):
     )
     assert found["SNLI, small-bert: hypothesis only carries less usable information than shuffled."] == "holds"
     assert found["SNLI, small-bert: shuffled carries less usable information than all."] == "holds"
-    assert found["SST-2: low PVI finds labels that are wrong (table 1)."] == "holds"
     assert found["SNLI, small-bert: V-information falls again with over-fitting (figure 2)."] == "holds"
     assert (
         found["SNLI, small-bert: V-information is more sensitive to over-fitting than accuracy (figure 2)."] == "holds"

@@ -1,0 +1,319 @@
+"""Which score finds labels that are wrong, and when does the course of a training tell more than held-out predictions?
+
+Reads the runs of the sweep label-errors from MLflow: scores held out and in sample by data set, noise and rate, and of
+labels as they are the data maps (Swayamdipta et al. 2020) with the hardest items.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.common.marks import lines, save
+from analysis.common.tables import Analysis, Claim, Result, main, plus_minus
+from analysis.usable_information._items import shortened
+from analysis.usable_information._runs import (
+    NAMES,
+    TAIL,
+    cautions,
+    described,
+    drawn_in,
+    hardest_shown,
+    items,
+    newest,
+)
+from infoscope import tracking
+from infoscope.estimators.result import Estimate
+from infoscope.metrics import replicated
+from infoscope.metrics.v_information.hardness import hardest
+from infoscope.metrics.v_information.label_errors import HELD_OUT, IN_SAMPLE, SCORES
+from sweeps.usable_information.settings import AS_THEY_ARE, HARDEST
+
+PLACE = ["data", "family", "noise", "rate"]
+MEASURES = {"average_precision": "average precision", "auroc": "AUROC", "precision": "precision"}
+RANKED = "average_precision"  # what scores are compared by
+REFERENCE = "pvi"
+PAPER = "aum"  # the best in most settings of arXiv 2510.16211
+COLUMNS = 5  # of panels in a row
+PICTURES = 5  # in a row
+WIDTH = 110  # characters of a line of text beside a map
+
+
+def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+    """How well labels are found by setting, by score and by side; and the data maps."""
+    runs, left_out = newest(runs, [*PLACE, "seed"])
+    words = [*cautions(runs), described(runs), *left_out]
+    noisy, maps = runs[runs["noise"] != AS_THEY_ARE], runs[runs["noise"] == AS_THEY_ARE]
+    family = arguments.family or str(runs.groupby("family")["v_information_bits"].mean().idxmax())
+    if family not in set(runs["family"]):
+        raise ValueError(f"family must be one of {', '.join(sorted(set(runs['family'])))}, got {family!r}.")
+    results = []
+    if len(noisy):
+        results += [overall(noisy, words), by_setting(noisy, family, words)]
+    maps = maps[maps["family"] == family]
+    return [*results, mapped(maps, family, words)] if len(maps) else results
+
+
+def balanced(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs of the settings with the most seeds, so that every seed has the same settings."""
+    sizes = runs.groupby(PLACE)["run_id"].transform("size")
+    return runs[sizes == sizes.max()]
+
+
+def level(runs: pd.DataFrame, score: str, measure: str, less: str | None = None) -> Estimate:
+    """The mean over settings of a score's measure, less that of another score on the same items; over seeds."""
+    values = runs[f"{score}/{measure}"] - (runs[f"{less}/{measure}"] if less else 0.0)
+    return replicated(values.groupby(runs["seed"]).mean().to_numpy())
+
+
+def recorded(runs: pd.DataFrame) -> list[str]:
+    """The scores that these runs have: those of an older version lack newer ones."""
+    return [key for key in SCORES if f"{key}/{RANKED}" in runs]
+
+
+def told(difference: Estimate) -> str:
+    """A paired difference with its 95 % interval."""
+    if not np.isfinite(difference.low):
+        return f"{difference.value:+.3f} (one seed, no interval)"
+    return f"{difference.value:+.3f} ({difference.low:+.3f} to {difference.high:+.3f})"
+
+
+def rows_of(runs: pd.DataFrame) -> list[dict[str, Any]]:
+    """One row of figures for each score."""
+    rows = []
+    for key in recorded(runs):
+        row: dict[str, Any] = {"score": key, "kind": SCORES[key].kind}
+        for measure in MEASURES:
+            found = level(runs, key, measure)
+            row |= {measure: found.value, f"{measure}_error": found.standard_error}
+        difference = level(runs, key, RANKED, less=REFERENCE)
+        row |= {"difference": difference.value, "difference_low": difference.low, "difference_high": difference.high,
+                "against": "-" if key == REFERENCE else told(difference)}  # fmt: skip
+        rows.append(row | {"seeds": difference.n, "n": int(runs["n"].iloc[0]), "flipped": int(runs["flipped"].iloc[0])})
+    return rows
+
+
+def texts_of(figures: pd.DataFrame) -> pd.DataFrame:
+    """The columns that both tables of scores show."""
+    return pd.DataFrame(
+        {
+            "score": [SCORES[key].title for key in figures["score"]],
+            "evidence": figures["kind"],
+            **{
+                title: [plus_minus(*pair, "-") for pair in zip(figures[measure], figures[f"{measure}_error"])]
+                for measure, title in MEASURES.items()
+            },
+            "average precision less PVI's": figures["against"],
+        }
+    )
+
+
+def overall(noisy: pd.DataFrame, words: Sequence[str]) -> Result:
+    """Every score over all settings; when in-sample scores win."""
+    runs = balanced(noisy)
+    figures = pd.DataFrame(rows_of(runs))
+    settings = runs.groupby(PLACE).ngroups
+    means = runs.groupby(PLACE)[[f"{key}/{RANKED}" for key in recorded(runs)]].mean()
+    best = means.idxmax(axis=1).str.partition("/")[0].value_counts()
+    figures["best_in"] = figures["score"].map(best).fillna(0).astype(int)
+    text = texts_of(figures).assign(
+        **{
+            "missed": [f"{1 - value:.1%}" for value in figures["precision"]],
+            f"best in, of {settings}": figures["best_in"],
+            "source": [SCORES[key].source for key in figures["score"]],
+        }
+    )
+    first, second = (
+        figures[figures["kind"] == kind].set_index("score")[RANKED].idxmax() for kind in (IN_SAMPLE, HELD_OUT)
+    )
+    caption = [
+        f"Means over {settings} settings (data, family, noise, rate) of {noisy.groupby(PLACE).ngroups}, those with the "
+        f"most seeds, {runs['seed'].nunique()}; ± is the standard error over seeds, which draw items, flips and "
+        "trainings; in brackets the 95 % interval of the paired difference. Of as many items inspected as labels are "
+        "wrong, precision is the share that is wrong, and missed the share of wrong labels that is not among them. "
+        "Labels that were wrong before count as right: they cost all scores alike.",
+        when_in_sample_wins(runs, first, second),
+        *words,
+    ]
+    return Result(
+        "scores", figures.drop(columns="against"), text, "\n".join(caption), claims=[paper_claim(runs, second)]
+    )
+
+
+def counted(runs: pd.DataFrame, first: str, second: str) -> tuple[int, int, int]:
+    """In how many settings the first score has more average precision than the second, less, and how many there are."""
+    each = [level(of, first, RANKED, less=second) for _, of in runs.groupby(PLACE)]
+    return sum(e.low > 0 for e in each), sum(e.high < 0 for e in each), len(each)
+
+
+def when_in_sample_wins(runs: pd.DataFrame, first: str, second: str) -> str:
+    """One sentence, from the paired differences by setting and by what settings differ in."""
+    factors = {
+        factor: {
+            NAMES.get(name, f"{name:.0%}" if factor == "rate" else name): level(of, first, RANKED, less=second)
+            for name, of in runs.groupby(factor, sort=False)
+        }
+        for factor in PLACE
+        if runs[factor].nunique() > 1
+    }
+    more, less, settings = counted(runs, first, second)
+    lead = (
+        f"When does in-sample win? {SCORES[first].title} (the best in sample) finds more than {SCORES[second].title} "
+        f"(the best held out) in {more} of {settings} settings and less in {less}, by 95 % intervals over seeds of the "
+        "difference in average precision, of which chance alone gives 2.5 % to either side; "
+        f"{told(level(runs, first, RANKED, less=second))} on average"
+    )
+    if not factors:
+        return f"{lead}."
+    spread = {factor: np.ptp([e.value for e in levels.values()]) for factor, levels in factors.items()}
+    parts = [
+        f"{factor}: {', '.join(f'{name} {told(e)}' for name, e in levels.items())}"
+        for factor, levels in factors.items()
+    ]
+    return f"{lead}. It depends most on the {max(spread, key=spread.__getitem__)}. By {'; by '.join(parts)}."
+
+
+def paper_claim(runs: pd.DataFrame, second: str) -> Claim:
+    """Whether AUM beats the best of the held-out scores in most settings."""
+    more, less, settings = counted(runs, PAPER, second)
+    found = "holds" if 2 * more > settings else "does not hold" if 2 * less >= settings else "undecided"
+    title = SCORES[second].title
+    return Claim(
+        f"In most settings AUM, in sample, finds more label errors than the best held out, {title} (arXiv 2510.16211).",
+        found,
+        f"better in {more} and worse in {less} of {settings} settings, by 95 % intervals over seeds.",
+    )
+
+
+def by_setting(noisy: pd.DataFrame, family: str, words: Sequence[str]) -> Result:
+    """Every score in every setting."""
+    rows = [dict(zip(PLACE, place)) | row for place, of in noisy.groupby(PLACE, sort=False) for row in rows_of(of)]
+    figures = pd.DataFrame(rows).sort_values(["rate"], kind="stable")
+    order = {name: number for number, name in enumerate(NAMES)}
+    figures = figures.sort_values(PLACE, key=lambda c: c.map(order) if c.name == "data" else c, kind="stable")
+    setting = pd.DataFrame(
+        {
+            "data": figures["data"].map(NAMES),
+            "family": figures["family"],
+            "noise": figures["noise"],
+            "flipped": [f"{flipped:,} of {n:,}" for flipped, n in zip(figures["flipped"], figures["n"])],
+        },
+    )
+    missed = [f"{flipped * (1 - share):.0f}" for flipped, share in zip(figures["flipped"], figures["precision"])]
+    text = pd.concat([setting, texts_of(figures).set_index(figures.index)], axis=1).assign(missed=missed)
+    caption = [
+        f"± is the standard error over {figures['seeds'].min()} to {figures['seeds'].max()} seeds, brackets hold the "
+        "95 % interval of the paired difference. missed: of the flipped labels, when as many items are inspected. A "
+        "score that knows nothing has the flipped share as its average precision and 0.5 as its AUROC. With two "
+        f"classes pair noise is symmetric noise. The figure is of the family {family}.",
+        *words,
+    ]
+    draw = functools.partial(draw_settings, figures[figures["family"] == family])
+    return Result("settings", figures.drop(columns="against"), text, "\n".join(caption), draw)
+
+
+def draw_settings(figures: pd.DataFrame, path: Path) -> None:
+    """Average precision by the rate of wrong labels: a panel for each data set and noise, a line for each score."""
+    panels = list(figures.groupby(["data", "noise"], sort=False))
+    rows = -(-len(panels) // COLUMNS)
+
+    def draw(axes: np.ndarray) -> None:
+        for axis, ((data, noise), own) in zip(axes.flat, panels):
+            for score, line, of in lines(own, "detector", "score"):
+                axis.errorbar(100 * line["rate"], line[RANKED], line[f"{RANKED}_error"], capsize=2, markersize=4,
+                              label=SCORES[score].title, **of)  # fmt: skip
+            axis.set(title=f"{NAMES[data]}, {noise}", xlabel="wrong labels (%)", xticks=sorted(set(100 * own["rate"])))
+        for axis in axes.flat[len(panels) :]:
+            axis.set_axis_off()
+        for row in axes:
+            row[0].set_ylabel("average precision, ± standard error")
+
+    drawn_in(min(COLUMNS, len(panels)), rows, 3.2, 3.2, draw, path)
+
+
+def mapped(maps: pd.DataFrame, family: str, words: Sequence[str]) -> Result:
+    """The data map of labels as they are, with the hardest items."""
+    runs = maps.drop_duplicates("data").set_index("data")
+    tables = {name: items(run) for name, run in runs["run_id"].items()}
+    pictures = {name: tracking.arrays(runs.loc[name, "run_id"], "hardest")["pictures"]
+                for name, table in tables.items() if "text" not in table}  # fmt: skip
+    listed = [hardest(table, HARDEST).assign(data=name) for name, table in tables.items()]
+    figures = pd.concat(listed, ignore_index=True).reindex(
+        columns=["data", "id", "text", "label", "predicted", "pvi_bits", "confidence", "variability", "correctness"]
+    )
+    text = pd.DataFrame(
+        {
+            "data": figures["data"].map(NAMES),
+            "item": [item if pd.isna(told) else shortened(told) for item, told in zip(figures["id"], figures["text"])],
+            "label": figures["label"],
+            "predicted": figures["predicted"],
+            **{
+                column.partition("_")[0].replace("pvi", "PVI"): figures[column].map("{:.3f}".format)
+                for column in ("pvi_bits", "confidence", "variability", "correctness")
+            },
+        }
+    )
+    used = [plus_minus(*pair) for pair in zip(runs["v_information_bits"], runs["v_information_bits_error"])]
+    sizes = "; ".join(f"{NAMES[name]} {bits} ({n:,.0f} items)" for name, bits, n in zip(runs.index, used, runs["n"]))
+    caption = [
+        f"Labels as they are: the {HARDEST} items of least held-out PVI (bits) of every data set, {family}, hardest "
+        "first, and where they are on its data map. confidence, variability: mean and standard deviation over epochs "
+        "of the probability of the label in a training on all items; correctness: the share of epochs that predict "
+        "the label. Each is of one item, so without an error. Candidates for a second look, no more. Mean PVI (bits): "
+        f"{sizes}; a family that can use next to nothing is a poor judge of labels. In the figure colour stops at the "
+        f"PVI of the hardest {TAIL:.1%}, and rings are the items listed.",
+        *words,
+    ]
+    draw = functools.partial(draw_maps, tables, pictures)
+    return Result("maps", figures, text, "\n".join(caption), draw)
+
+
+def draw_maps(tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, np.ndarray], path: Path) -> None:
+    """Confidence against variability, coloured by PVI, and beside it the hardest items as pictures or text."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(len(tables), 2, figsize=(14, 4.4 * len(tables)), squeeze=False, layout="constrained",
+                                width_ratios=(5, 7))  # fmt: skip
+    for (axis, beside), (name, table) in zip(axes, tables.items()):
+        shown = hardest(table, HARDEST)
+        points = axis.scatter(table["variability"], table["confidence"], 6, table["pvi_bits"], cmap="viridis",
+                              vmin=hardest_shown(table["pvi_bits"]), linewidths=0)  # fmt: skip
+        axis.scatter(shown["variability"], shown["confidence"], 60, facecolors="none", edgecolors="black")
+        axis.set(xlabel="variability", ylabel="confidence", title=f"{NAMES[name]}, {len(table):,} items")
+        figure.colorbar(points, ax=axis, label="held-out PVI (bits)")
+        beside.set_axis_off()
+        beside.set_title("least PVI first: label (predicted)", fontsize="medium")
+        named = [f"{label} ({predicted})" for label, predicted in zip(shown["label"], shown["predicted"])]
+        if name in pictures:
+            draw_pictures(beside, pictures[name], named)
+        else:
+            said = [textwrap.fill(f"{of}: {' '.join(text.split())}", WIDTH) for of, text in zip(named, shown["text"])]
+            beside.text(0, 1, "\n".join(said), va="top", fontsize="x-small", parse_math=False)
+    save(figure, path, 150)
+
+
+def draw_pictures(axis: Any, pictures: np.ndarray, named: Sequence[str]) -> None:
+    """Grey or coloured pictures [n, height, width] in rows, each under its name."""
+    height, width = pictures.shape[1:3]
+    for place, (picture, name) in enumerate(zip(pictures, named)):
+        left, top = 1.2 * width * (place % PICTURES), 1.5 * height * (place // PICTURES)
+        axis.imshow(picture, cmap="gray", extent=(left, left + width, top + height, top))
+        axis.text(left + width / 2, top - 0.05 * height, name, ha="center", va="bottom", fontsize="small")
+    axis.set(xlim=(0, 1.2 * width * PICTURES), ylim=(1.5 * height * -(-len(pictures) // PICTURES), -0.3 * height))
+
+
+ANALYSIS = Analysis(
+    "label-errors",
+    analyse,
+    {"family": {"default": None, "help": "whose figures are drawn (default: the one that can use most)"}},
+)
+
+if __name__ == "__main__":
+    main(ANALYSIS)
