@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.pipeline import make_pipeline
 
 from infoscope.data import transformations
 from sweeps.usable_information._data import Task, loaded, part_of
@@ -25,18 +25,23 @@ def encoded(name: str, count: int, seed: int) -> tuple[Task, np.ndarray]:
     """
     task = part_of(loaded(name, "train"), count, seed)
     if isinstance(task.x, np.ndarray):
-        wide = min(task.x.shape) > COMPONENTS
-        return task, reduction(seed, len(task.x)).fit_transform(task.x) if wide else task.x
+        return task, components(task.x, seed)
     sides = [list(side) for side in zip(*task.x)] if isinstance(task.x[0], tuple) else [task.x]
-    every = [text for side in sides for text in side]
     words = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True, token_pattern=r"\b\w+\b")
-    first, *second = np.split(make_pipeline(words, reduction(seed, len(every))).fit_transform(every), len(sides))
+    weights = words.fit_transform([text for side in sides for text in side])
+    first, *second = np.split(components(weights, seed), len(sides))
     return task, np.hstack([second[0], first * second[0]]) if second else first
 
 
-def reduction(seed: int, items: int) -> TruncatedSVD:
-    """Leading components, at most half as many as there are items; its draws are the seed's."""
-    return TruncatedSVD(min(COMPONENTS, items // 2), random_state=seed)
+def components(values: Any, seed: int) -> np.ndarray:
+    """The leading components of rows, at most half as many as there are rows, turned at random.
+
+    A network standardises every column. Turned, columns are alike, and the proportions of components stay. Else the
+    least of them would count as much as the first: noise, in which held-out items are outliers.
+    """
+    count = min(COMPONENTS, values.shape[0] // 2, values.shape[1])
+    few = TruncatedSVD(count, random_state=seed).fit_transform(values) if count < values.shape[1] else values
+    return few @ np.linalg.qr(np.random.default_rng(seed).normal(size=(count, count)))[0]
 
 
 def shown(task: Task, length: int) -> list[str]:

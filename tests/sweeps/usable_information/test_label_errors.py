@@ -91,8 +91,11 @@ def test_vectors_do_not_depend_on_labels_and_are_the_leading_components():
     assert both.shape == (300, 2 * COMPONENTS) and len({*pairs.groups}) < 300
     one = [i for i in range(300) if pairs.x[i][1] == pairs.x[0][1]]
     np.testing.assert_allclose(both[one, :COMPONENTS], np.tile(both[0, :COMPONENTS], (len(one), 1)), atol=1e-8)
-    _, digits = encoded("digits", 300, 1)
-    assert digits.shape == (300, 64)  # as they are
+    task, digits = encoded("digits", 300, 1)  # as many as there are, only turned: distances stay
+    assert digits.shape == task.x.shape == (300, 64)
+    np.testing.assert_allclose(digits @ digits.T, task.x @ task.x.T, atol=1e-9)
+    spread = digits.std(axis=0)
+    assert spread.max() < 4 * spread.min() and task.x.std(axis=0).min() == 0.0
 
 
 @pytest.mark.parametrize(("overrides", "words"), [
