@@ -158,7 +158,7 @@ def when_in_sample_wins(runs: pd.DataFrame, first: str, second: str) -> str:
     factors = {
         factor: {
             NAMES.get(name, f"{name:.0%}" if factor == "rate" else name): level(of, first, RANKED, less=second)
-            for name, of in runs.groupby(factor, sort=False)
+            for name, of in runs.groupby(factor, sort=factor == "rate")
         }
         for factor in PLACE
         if runs[factor].nunique() > 1
