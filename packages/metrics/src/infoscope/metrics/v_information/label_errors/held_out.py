@@ -9,7 +9,7 @@ from infoscope.metrics.v_information.label_errors.evidence import Evidence, marg
 
 
 def pvi(evidence: Evidence) -> np.ndarray:
-    """-PVI, bits (Ethayarajh et al. 2022, section 2)."""
+    """-PVI, bits (Ethayarajh et al. 2022)."""
     return (evidence.null - own(evidence.logs, evidence.codes)) / NATS_PER_BIT
 
 

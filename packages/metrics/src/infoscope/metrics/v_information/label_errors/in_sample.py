@@ -1,6 +1,6 @@
 """Scores of the course of a training on the very items; larger = more suspicious, [n], the mean over trainings.
 
-Published ones look at an item when its batch is trained on; these look at all items after every epoch.
+Pleiss and Toneva look at an item when its batch is trained on; these look at all items after every epoch.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ EARLY = 0.1  # of the epochs, after which EL2N is read: 20 of 200 in the paper
 
 
 def aum(evidence: Evidence) -> np.ndarray:
-    """-area under the margin: the mean over epochs of the largest other logit - the own one (Pleiss et al. 2020, 2)."""
+    """-area under the margin: the mean over epochs of the largest other logit - the own one (Pleiss et al. 2020)."""
     return margins(evidence.epochs, evidence.codes).mean(axis=(0, 1))
 
 
@@ -24,7 +24,7 @@ def confidence(evidence: Evidence) -> np.ndarray:
 
 
 def forgetting(evidence: Evidence) -> np.ndarray:
-    """How often an item that was predicted right was wrong one epoch later (Toneva et al. 2019, definition 2.1).
+    """How often an item that was predicted right was wrong one epoch later (Toneva et al. 2019).
 
     One that is never right counts as many as there are epochs, more than any other can: the paper has it as infinite.
     """
@@ -34,7 +34,7 @@ def forgetting(evidence: Evidence) -> np.ndarray:
 
 
 def el2n(evidence: Evidence) -> np.ndarray:
-    """The length of q(. | x) - the indicator of y after a tenth of the epochs (Paul et al. 2021, definition 2.2).
+    """The length of q(. | x) - the indicator of y after a tenth of the epochs (Paul et al. 2021).
 
     The paper takes the mean of ten trainings.
     """
