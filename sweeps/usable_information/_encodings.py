@@ -37,7 +37,7 @@ def components(values: Any, seed: int) -> np.ndarray:
     """The leading components of rows, at most half as many as there are rows, turned at random.
 
     A network standardises every column. Turned, columns are alike, and the proportions of components stay. Else the
-    least of them would count as much as the first: noise, in which held-out items are outliers.
+    least of them, mostly noise, would count as much as the first.
     """
     count = min(COMPONENTS, values.shape[0] // 2, values.shape[1])
     few = TruncatedSVD(count, random_state=seed).fit_transform(values) if count < values.shape[1] else values
