@@ -13,7 +13,7 @@ from infoscope.metrics.factor_information import toy
 from infoscope.metrics.representation import report
 from infoscope.metrics.representation.result import DOMAIN, MEASURES
 from infoscope.metrics.representation.sharing import TERMS, sharing
-from infoscope.metrics.representation.usable import Local, thinned, with_ignorance
+from infoscope.metrics.v_information.usable import Local, thinned, with_ignorance
 
 QUICK = {"richer": GradientBoosting(rounds=5, leaves=4), "resamples": 20, "permutations": 0}
 SIGN = integrate.quad(  # I(sign; sign + N(0, 1)), nats

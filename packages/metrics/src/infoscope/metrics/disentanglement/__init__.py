@@ -4,6 +4,8 @@
     mig         gap between the best and the second-best latent's information, exact or discretised
     unibound    lower bound of the information that one latent has and all others together lack
     dci         disentanglement, completeness and informativeness from the importances of forests
+    explicitness, published_infomec   InfoE; InfoM, InfoE and InfoC as published. InfoM and InfoC of ours are
+                `FactorInformation.modularity` and `compactness`
     sap         gap between the best and the second-best single-latent predictor
     report      all of them in one table, with PID bounds, informativeness and total correlation
     decomposed  the terms of a concrete decomposition (pid.DECOMPOSITIONS), and where they are outside of the bounds
@@ -31,9 +33,11 @@ _LATE = {
     "beta_vae_score": "disentanglement.intervention_based",
     "dci": "disentanglement.predictor_based",
     "decomposed": "disentanglement.concrete",
+    "explicitness": "disentanglement.infomec",
     "factor_vae_score": "disentanglement.intervention_based",
     "measure_scores": "disentanglement.measuring",
     "mig": "disentanglement.information_based",
+    "published_infomec": "disentanglement.infomec",
     "report": "disentanglement.reporting",
     "sap": "disentanglement.predictor_based",
     "unibound": "disentanglement.information_based",

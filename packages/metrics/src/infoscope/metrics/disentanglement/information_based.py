@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
 from infoscope.estimators.checks import generator_or_default, require_int
-from infoscope.estimators.result import Estimate
+from infoscope.estimators.result import Estimate, mean_of
 from infoscope.metrics.disentanglement.measuring import Inputs
 from infoscope.metrics.factor_information import exact
 from infoscope.metrics.factor_information.arrays import contradictions, from_arrays
@@ -68,15 +68,11 @@ def mig(
     known = as_factors(known.codes[chosen], known.names)
     labels = np.stack([in_bins(column, None if of else bins) for column, of in zip(codes[chosen].T, discrete)], axis=1)
     local = plug_in(labels, known)
-    mean, entropy = local.mean(axis=0), known.surprisal.mean(axis=0)
+    mean = local.mean(axis=0)
     second, first = np.argsort(mean, axis=0)[-2:]
     k = np.arange(known.count)
-    share = (mean[first, k] - mean[second, k]) / entropy
-    influence = ((local[:, first, k] - local[:, second, k]) - share * known.surprisal) / entropy
-    error = float(influence.mean(axis=1).std(ddof=1) / np.sqrt(known.n))
-    value = float(share.mean())
     how = f"plug-in of {bins} equal-width bins, {known.n} items; over items"
-    return Estimate(value, error, OF_ENTROPY, known.n, how)
+    return mean_share(local[:, first, k] - local[:, second, k], known.surprisal, OF_ENTROPY, how)
 
 
 def unibound(
@@ -180,7 +176,16 @@ def as_score(estimate: Estimate, information: FactorInformation, note: str = "")
             f"{len(broken)} estimates are impossible by more than {sure:.1f} standard errors (worst: "
             f"{worst['inequality']} by {worst['excess']:.3f} nats, {worst['factor']}): this is biased.",
         )
-    return replace(estimate, n=estimate.n or 0, notes=notes)
+    return replace(estimate, n=estimate.n or 0, notes=(*estimate.notes, *notes))
+
+
+def mean_share(
+    local: NDArray[np.float64], whole: NDArray[np.float64], unit: str, how: str, notes: tuple[str, ...] = ()
+) -> Estimate:
+    """The mean over columns of the ratio of the means of local and of whole [n, K], its error by the delta method."""
+    share = local.mean(axis=0) / whole.mean(axis=0)
+    rows = share + (local - share * whole) / whole.mean(axis=0)
+    return mean_of(rows.mean(axis=1), unit=unit, method=how, notes=notes)
 
 
 def in_bins(column: NDArray[np.float64], bins: int | None) -> NDArray[np.int64]:

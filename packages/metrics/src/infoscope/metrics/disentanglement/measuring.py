@@ -129,6 +129,14 @@ def measure_scores(
     return found
 
 
+def streams_of(generator: np.random.Generator) -> Callable[[str], np.random.Generator]:
+    """The random streams of a report, each for the next purpose. A score at the end of SCORES gets a new one, and those
+    before it keep theirs.
+    """
+    streams = generator.spawn(8)  # handed out from the last to the first
+    return lambda purpose: streams.pop() if streams else generator.spawn(1)[0]
+
+
 def titled(spec: ScoreSpec, inputs: Inputs) -> str:
     """The title of a score of these inputs."""
     return spec.title.format(how="exact" if inputs.has_density else "estimated")

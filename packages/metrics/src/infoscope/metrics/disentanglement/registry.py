@@ -91,6 +91,33 @@ def _dci() -> list[ScoreSpec]:
     ]  # fmt: skip
 
 
+def _infomec() -> list[ScoreSpec]:
+    published = [
+        ScoreSpec(
+            f"{key}_published", f"{title} (as published)", "infomec.published_part", "codes", "Hsu et al. 2023",
+            "share", (part,), cost=cost,
+        )
+        for key, title, part, cost in (
+            ("infom", "InfoM", "modularity", 4.0), ("infoc", "InfoC", "compactness", 0.1),
+            ("infoe", "InfoE", "explicitness", 0.1),
+        )
+    ]  # fmt: skip
+    return [
+        *(
+            ScoreSpec(
+                key, f"{title} ({{how}})", "information_based.information_score", "information", "Hsu et al. 2023",
+                "share", (part,), label=title,
+            )
+            for key, title, part in (("infom", "InfoM", "modularity"), ("infoc", "InfoC", "compactness"))
+        ),
+        ScoreSpec(
+            "infoe", "InfoE (cross-fitted)", "infomec.explicitness_of_codes", "codes", "Hsu et al. 2023",
+            "share of H(y)", label="InfoE", cost=2.0,
+        ),
+        *published,
+    ]  # fmt: skip
+
+
 def _bounds() -> list[ScoreSpec]:
     return [
         ScoreSpec(
@@ -137,5 +164,6 @@ SCORES = {
             "latent_information", "I(x; z)", "information_based.latent_score", "latents", "Hoffman & Johnson 2016",
             "nats", ("mutual_information",), "", (0.0, inf),
         ),
+        *_infomec(),
     )
 }  # fmt: skip

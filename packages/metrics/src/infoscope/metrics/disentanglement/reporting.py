@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from infoscope.estimators.checks import generator_or_default
 from infoscope.metrics.disentanglement.concrete import decomposed, require_decomposition
-from infoscope.metrics.disentanglement.measuring import Inputs, measure_scores, titled
+from infoscope.metrics.disentanglement.measuring import Inputs, measure_scores, streams_of, titled
 from infoscope.metrics.disentanglement.registry import SCORES, TERMS
 from infoscope.metrics.factor_information import exact
 from infoscope.metrics.factor_information.arrays import from_arrays
@@ -63,10 +63,9 @@ def report(
         require_decomposition(name)
     tell = Line() if progress is True else progress or (lambda share, what: None)
     generator = generator_or_default(generator)
-    streams = generator.spawn(8)  # handed out from the last to the first; a score at the end of SCORES gets a new one
     inputs = Inputs(
         representation=representation, factors=factors, draws=draws,
-        stream=lambda purpose: streams.pop() if streams else generator.spawn(1)[0],
+        stream=streams_of(generator),
         items=items, categorical=categorical, from_arrays=partial(from_arrays, method=method), measured=measured,
     )  # fmt: skip
     found = measure_scores(inputs, progress=tell)

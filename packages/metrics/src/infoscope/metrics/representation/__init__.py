@@ -2,7 +2,6 @@
 
 reporting  report: every measure of the house on one representation -> RepresentationReport
 result     RepresentationReport: its tables and its page of sentences
-usable     what a mixture of families can use, and how much more rows would teach
 sharing    what a block and all other blocks tell about a target: unique, redundant, synergistic
 """
 

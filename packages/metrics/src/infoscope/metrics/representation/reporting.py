@@ -27,17 +27,17 @@ from infoscope.metrics import partition
 from infoscope.metrics.bracketing import found as how_they_lie
 from infoscope.metrics.bracketing import meaning as what_that_means
 from infoscope.metrics.disentanglement import SCORES, Inputs, measure_scores
-from infoscope.metrics.disentanglement.measuring import titled
+from infoscope.metrics.disentanglement.measuring import streams_of, titled
 from infoscope.metrics.disentanglement.reporting import COLUMNS as SCORE_COLUMNS
 from infoscope.metrics.factor_information import FactorInformation
 from infoscope.metrics.factor_information.inputs import as_factors
 from infoscope.metrics.partition.terms import BLOCKS, stacked, without_repeats
 from infoscope.metrics.representation.result import DOMAIN, TARGET, RepresentationReport, Row
 from infoscope.metrics.representation.sharing import sharing
-from infoscope.metrics.representation.usable import Local, predictions, thinned, with_ignorance
 from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.hardness import hardest as hardest_of
 from infoscope.metrics.v_information.predictions import Predictions, as_groups, fold_splits
+from infoscope.metrics.v_information.usable import Local, predictions, thinned, with_ignorance
 
 WHOLE = "representation"  # the block of an array without names
 ALL = "all blocks"
@@ -348,9 +348,8 @@ def _scores(
         )  # fmt: skip
     else:
         notes.append("MIG and UniBound, which set blocks beside one another: name blocks, single columns may be.")
-    streams = generator.spawn(8)
     inputs = Inputs(
-        representation=stacked(blocks, blocks), factors=codes, stream=lambda purpose: streams.pop(), items=_FEW,
+        representation=stacked(blocks, blocks), factors=codes, stream=streams_of(generator), items=_FEW,
         factor_names=factors, measured=information,
     )  # fmt: skip
     specs = [

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from infoscope.estimators.result import Estimate
 from infoscope.metrics.partition.scores import clipped
 from infoscope.metrics.pid import BRANCHES, Bounds, crossing_note, is_low, least_specific
-from infoscope.metrics.representation.usable import Local, Term
+from infoscope.metrics.v_information.usable import Local, Term
 
 TERMS = ("unique", "redundant", "synergistic")
 

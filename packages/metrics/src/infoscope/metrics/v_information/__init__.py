@@ -4,6 +4,7 @@ measures     estimate: I_V(x -> y), also beyond what is given, in three estimato
 pvi          pointwise: how hard an item is
 hardness     threshold_window, slices, hardest: what a table of PVI says of its items
 predictions  what fitted members of a family say of items
+usable       what a mixture of families can use, row by row, and how much more rows would teach
 difficulty   token artefacts
 label_errors which labels look wrong: scores held out and of the course of a training
 structure    maximum_arborescence, weights_by: trees of most usable information

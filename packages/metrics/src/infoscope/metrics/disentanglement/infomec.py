@@ -1,0 +1,204 @@
+"""InfoMEC: modularity, explicitness, compactness (Hsu et al. 2023), as published, and what cross-fitting makes of it.
+
+InfoM and InfoC of ours are `FactorInformation.modularity` and `compactness`; InfoE is `explicitness` here. The
+published code asks a model about the very items that it was fitted to: of codes that tell nothing it says that they
+tell something, the more so the fewer the items and the more the latents and values. It leaves out latents of small
+range, so that another unit of one latent changes the scores, and counts all others alike, those of noise included: what
+noise seems to tell is above 0, and its largest share is large.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+
+from infoscope.estimators import knn
+from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.families.protocol import Outcome
+from infoscope.estimators.families.scikit import Sklearn
+from infoscope.estimators.families.stacked import Stacked
+from infoscope.estimators.result import Estimate, mean_of, undefined
+from infoscope.estimators.variables import Discrete, Variable
+from infoscope.metrics.disentanglement.information_based import mean_share, plug_in
+from infoscope.metrics.disentanglement.measuring import Inputs
+from infoscope.metrics.disentanglement.predictor_based import standardised
+from infoscope.metrics.factor_information.arrays import Latents
+from infoscope.metrics.factor_information.inputs import Factors, as_array, as_factors, categorical_mask, of_items
+from infoscope.metrics.factor_information.result import OF_ENTROPY, SHARE
+from infoscope.metrics.v_information.predictions import fold_splits
+from infoscope.metrics.v_information.usable import Term, predictions
+
+NEIGHBOURS = 10  # these three as in the published code
+INACTIVE = 1 / 20  # of the largest range of a latent: those of less are left out
+STEPS = 100  # of L-BFGS
+LINEAR = Stacked((Sklearn(LogisticRegression(C=np.inf, max_iter=STEPS), "logistic"),))
+
+
+@dataclass(frozen=True, eq=False)
+class InfoMec:
+    """The three scores as published; shares [K, L] are I(y_k; z_l) / H(y_k), nan for latents that are left out.
+
+    Errors are over items, with the fits, and the choice of the largest shares, as given: of the bias they know nothing.
+    """
+
+    modularity: Estimate
+    explicitness: Estimate
+    compactness: Estimate
+    shares: NDArray[np.float64] = field(repr=False)
+
+
+def explicitness(
+    representation: Any,
+    factors: ArrayLike,
+    folds: int = 3,
+    items: int | None = 10_000,
+    categorical: Sequence[int] = (),
+    generator: np.random.Generator | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Estimate:
+    """InfoE: the mean over factors, integers [N, K], of what logistic regression can use of a representation [N, L]
+    about a factor, as a share of its entropy (Hsu et al. 2023, with the predictive information of Xu et al. 2020).
+
+    It has no penalty, as published, but is mixed with the frequencies of values (`Stacked`), and asked about items that
+    it was not fitted to. Such information is low by what the items could not teach: the interval reaches from that of
+    the estimate to that of where it is heading (`usable.Term`). Codes that tell nothing have 0 in it, however many.
+
+    folds        of items; items: how many random ones are used, None: all
+    categorical  numbers of the latents that are categories
+
+    ValueError: a factor of one value or with a value of one item, every latent constant, shapes that do not fit, values
+    that are not finite, fewer than two folds.
+    """
+    latents, known, generator = chosen_items(representation, factors, items, categorical, generator)
+    known.require_items(2, "another fold")
+    x = np.hstack([latents.inputs(latent) for latent in latents.subsets()[-1]])
+    x, groups = (x - x.mean(axis=0)) / x.std(axis=0), np.arange(known.n)
+    found, further, whole = np.empty((3, known.n, known.count))
+    for k, y in enumerate(known.codes.T):
+        outcome = Outcome(y, np.unique(y))
+        splits = fold_splits(outcome, groups, folds, generator)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            said, half = predictions(LINEAR, x, outcome, splits, groups, generator)
+        found[:, k], whole[:, k] = said.informed - said.null, -said.null
+        further[:, k] = 2 * found[:, k] - (half.informed - half.null)
+        if progress is not None:
+            progress((k + 1) / known.count)
+    how = f"usable by logistic regression, {folds} folds, {known.n} items; over items"
+    return Term(*(mean_share(local, whole, OF_ENTROPY, how) for local in (found, further))).estimate
+
+
+def explicitness_of_codes(inputs: Inputs) -> Estimate:
+    """InfoE for `registry.SCORES`."""
+    return explicitness(
+        inputs.codes, inputs.factors, items=inputs.items, categorical=inputs.categorical,
+        generator=inputs.stream("infoe"), progress=inputs.tell,
+    )  # fmt: skip
+
+
+def published_infomec(
+    representation: Any,
+    factors: ArrayLike,
+    items: int | None = 10_000,
+    categorical: Sequence[int] = (),
+    generator: np.random.Generator | None = None,
+) -> InfoMec:
+    """InfoMEC of a representation [N, L] for factors, integers [N, K], as the code of Hsu et al. 2023 has it.
+
+    Information by neighbours (Ross 2014, k = 10; plug-in for latents that are `categorical`), 0 where it is less. InfoM
+    is the mean over latents of the largest share over their sum, InfoC that over factors, both rescaled so that equal
+    shares are 0. Latents with less than a twentieth of the largest range are left out of both. InfoE is by logistic
+    regression without penalty and with balanced classes, of at most 100 steps, on the items that it was fitted to, as a
+    share of the log of the number of values. items: how many random ones are used; None: all.
+    ValueError: fewer than two factors, a factor of one value, every latent constant, shapes that do not fit, values
+    that are not finite.
+    """
+    latents, known, _ = chosen_items(representation, factors, items, categorical, generator, least=2)
+    latents.subsets()  # some latent varies
+    ranges = np.where(latents.discrete, 0.0, np.ptp(latents.codes, axis=0))
+    kept = np.flatnonzero(
+        np.where(latents.discrete, np.ptp(latents.codes, axis=0) > 0, ranges > INACTIVE * ranges.max())
+    )
+    local = np.stack([neighbours_or_counts(latents, known, latent) for latent in kept], axis=2)
+    entropy = known.surprisal.mean(axis=0)
+    share = np.maximum(local.mean(axis=0), 0) / entropy[:, None]
+    away = local - local.mean(axis=0) - share * (known.surprisal - entropy)[..., None]
+    rows = share + np.where(share > 0, away, 0) / entropy[:, None]
+    how = f"k = {NEIGHBOURS}, {len(kept)} of {latents.count} latents, {known.n} items; over items"
+    shares = np.full((known.count, latents.count), np.nan)
+    shares[:, kept] = share
+    return InfoMec(dominance(rows, share, 0, how), in_sample(latents, known), dominance(rows, share, 1, how), shares)
+
+
+def published_part(inputs: Inputs, part: str) -> Estimate:
+    """One of the three published scores for `registry.SCORES`."""
+    given = {"items": inputs.items, "categorical": inputs.categorical}
+    compute = lambda: published_infomec(inputs.codes, inputs.factors, generator=inputs.stream("infomec"), **given)  # noqa: E731
+    return getattr(inputs.once("infomec", compute), part)
+
+
+def chosen_items(
+    representation: Any,
+    factors: ArrayLike,
+    items: int | None,
+    categorical: Sequence[int],
+    generator: np.random.Generator | None,
+    least: int = 1,
+) -> tuple[Latents, Factors, np.random.Generator]:
+    """Random items of a representation and its factors; see `explicitness`."""
+    generator = generator_or_default(generator)
+    known = as_factors(factors, least=least)
+    codes = as_array(representation, known.n)
+    chosen = np.sort(of_items(known.n, items, generator))
+    latents = Latents(codes[chosen], categorical_mask(categorical, codes.shape[1]))
+    return latents, as_factors(known.codes[chosen], known.names), generator
+
+
+def neighbours_or_counts(latents: Latents, known: Factors, latent: int) -> NDArray[np.float64]:
+    """Local information [n, K] of a latent, nats; an item that is alone with its value has the mean."""
+    if latents.discrete[latent]:
+        return plug_in(np.unique(latents.codes[:, latent], return_inverse=True)[1][:, None], known)[:, 0]
+    x = Variable(latents.codes[:, [latent]], None, 1)
+    found = [knn.mutual_information(x, Discrete(y), NEIGHBOURS, margins="scaled", local=True) for y in known.codes.T]
+    return np.stack([np.where(np.isnan(one.local), one.value, one.local) for one in found], axis=1)
+
+
+def dominance(rows: NDArray[np.float64], share: NDArray[np.float64], axis: int, how: str) -> Estimate:
+    """The mean of largest over sum, along an axis of shares [K, L], rescaled; they are the means of rows [n, K, L]."""
+    count, total = share.shape[axis], share.sum(axis=axis)
+    if count < 2 or not total.all():
+        why = "shares are among two or more, got 1." if count < 2 else "a latent tells, or a factor is told, 0: 0 of 0."
+        return undefined(why, SHARE, len(rows), how)
+    largest = np.expand_dims(share.argmax(axis=axis), axis)
+    ratio = np.take_along_axis(share, largest, axis).squeeze(axis) / total
+    of_largest = np.take_along_axis(rows, largest[None], axis + 1).squeeze(axis + 1)
+    each = ratio + (of_largest - ratio * rows.sum(axis=axis + 1)) / total
+    return mean_of((count * each.mean(axis=1) - 1) / (count - 1), unit=SHARE, method=how)
+
+
+def in_sample(latents: Latents, known: Factors) -> Estimate:
+    """The published InfoE: 1 - log loss / log of the number of values, mean over factors, of the items of the fit."""
+    x = np.hstack([
+        latents.inputs(latent) if discrete else standardised(latents.inputs(latent))
+        for latent, discrete in enumerate(latents.discrete)
+    ])  # fmt: skip
+    told, unfinished = np.empty((known.n, known.count)), 0
+    for k, y in enumerate(known.codes.T):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fit = LogisticRegression(C=np.inf, class_weight="balanced", max_iter=STEPS).fit(x, y)
+        unfinished += int(fit.n_iter_.max() >= STEPS)
+        chance = np.clip(fit.predict_proba(x)[np.arange(known.n), y], np.finfo(float).eps, 1)
+        told[:, k] = 1 + np.log(chance) / np.log(len(fit.classes_))
+    notes = ("Asked about the items that it was fitted to: too high.",)
+    if unfinished:
+        notes += (f"{unfinished} of {known.count} fits were ended after {STEPS} steps.",)
+    how = f"logistic regression without penalty, {known.n} items; over items"
+    return mean_of(told.mean(axis=1), unit=SHARE, method=how, notes=notes)

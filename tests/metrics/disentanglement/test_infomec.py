@@ -1,0 +1,142 @@
+"""InfoMEC: hand-worked shares, the published code by scikit-learn, and codes that tell nothing.
+
+Where a tolerance is 4 standard errors, about 6 in 100,000 other seeds would fail by chance.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import mutual_info_classif
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+
+from infoscope.metrics.disentanglement.infomec import explicitness, published_infomec
+from infoscope.metrics.factor_information.arrays import from_arrays
+from infoscope.metrics.factor_information.result import FactorInformation
+
+SIZES = (3, 6)
+
+
+def known(alone):
+    """A closed form of I(y_k; z_l) [K, L], H(y_k) being 1."""
+    alone = np.asarray(alone, float)
+    names = [tuple(map(str, range(count))) for count in alone.shape]
+    return FactorInformation(
+        factors=names[0], latents=names[1], entropy=np.ones(len(alone)), alone=alone, rest=np.zeros_like(alone),
+        joint=np.ones(len(alone)), n=None, method="made",
+    )  # fmt: skip
+
+
+def estimated(alone, n, noise, rng):
+    """The same of rows, each of them off by so much noise."""
+    alone = np.asarray(alone, float)
+    parts = np.hstack([alone, np.zeros_like(alone), np.ones((len(alone), 1))])
+    names = [tuple(map(str, range(count))) for count in alone.shape]
+    rows = parts + noise * rng.standard_normal((n, *parts.shape))
+    return FactorInformation.from_pointwise(*names, np.ones(len(alone)), rows, "made")
+
+
+def planted(n, seed, noise=0.3, extra=3):
+    rng = np.random.default_rng(seed)
+    factors = rng.integers(0, SIZES, (n, 2))
+    codes = factors + noise * rng.standard_normal((n, 2))
+    return np.hstack([codes, rng.standard_normal((n, extra))]), factors
+
+
+def test_modularity_and_compactness_by_hand():
+    """Largest 3 + 2 of 3 + 1 + 2 + 2 = 8 by latents, 3 + 2 by factors; (2 x 5 / 8 - 1) / (2 - 1)."""
+    of = known([[3.0, 2.0], [1.0, 2.0]])
+    assert of.modularity() == pytest.approx(0.25) and of.compactness() == pytest.approx(0.25)
+    assert known(np.eye(3)).modularity() == known(np.eye(3)).compactness() == pytest.approx(1.0)
+    assert known(np.ones((3, 4))).modularity() == known(np.ones((3, 4))).compactness() == pytest.approx(0.0)
+    one_latent = known([[1.0], [1.0]])
+    with pytest.raises(ValueError, match="two latents or more"):
+        one_latent.compactness()
+    assert one_latent.modularity() == pytest.approx(0.0)
+
+
+def test_a_largest_share_of_noise_is_no_modularity():
+    """Equal shares: ours is 0 on average, where the plain maximum is above it; its error is the spread of new rows.
+
+    60 samples: the mean error is within a third of the spread, whose own error is a tenth of it.
+    """
+    rng = np.random.default_rng(0)
+    found = [estimated(np.full((3, 4), 0.5), 400, 2.0, rng) for _ in range(60)]
+    ours = np.array([one.modularity() for one in found])
+    plain = [(3 * one.alone.max(axis=0).sum() / one.alone.sum() - 1) / 2 for one in found]
+    assert abs(ours.mean()) < 4 * ours.std() / np.sqrt(60) < np.mean(plain)
+    assert np.mean([one.modularity().standard_error for one in found]) == pytest.approx(ours.std(), rel=1 / 3)
+
+
+def test_shares_of_nothing_are_none():
+    of = estimated(np.zeros((2, 3)), 300, 1.0, np.random.default_rng(0))
+    for score in (of.modularity(), of.compactness()):
+        assert np.isnan(score) and "no share of it" in score.notes[0]
+
+
+def test_codes_that_tell_nothing():
+    """InfoE of ours holds 0, the published one is far above it."""
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        codes, factors = rng.standard_normal((600, 8)), rng.integers(0, (4, 12), (600, 2))
+        ours, theirs = explicitness(codes, factors), published_infomec(codes, factors).explicitness
+        assert ours.low <= 0 <= ours.high and abs(ours) < 0.01
+        assert theirs > 0.02 and theirs.low > 0 and "too high" in theirs.notes[0]
+
+
+def test_codes_that_tell_all():
+    codes, factors = planted(900, 0, noise=0.02)
+    assert explicitness(codes, factors) > 0.95 and published_infomec(codes, factors).explicitness > 0.95
+    of = from_arrays(codes, factors, "knn", resamples=None)
+    assert abs(of.modularity() - 1) < 4 * of.modularity().standard_error
+    assert abs(of.compactness() - 1) < 4 * of.compactness().standard_error
+
+
+def test_the_published_scores_are_those_of_scikit_learn():
+    codes, factors = planted(500, 1, extra=1)
+    codes[:, 2] += factors.sum(axis=1)
+    found = published_infomec(codes, factors, items=None)
+    shares, explicit = [], []
+    standard = (codes - codes.mean(axis=0)) / codes.std(axis=0)
+    for y in factors.T:
+        counts = np.bincount(y) / len(y)
+        shares.append(mutual_info_classif(standard, y, n_neighbors=10, random_state=0) / -(counts @ np.log(counts)))
+        losses = []
+        for x in (standard, np.zeros_like(standard)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                fit = LogisticRegression(C=np.inf, class_weight="balanced", max_iter=100).fit(x, y)
+            losses.append(log_loss(y, fit.predict_proba(x)))
+        explicit.append(1 - losses[0] / losses[1])
+    shares = np.array(shares)
+    np.testing.assert_allclose(found.shares, shares, atol=1e-6)
+    assert found.explicitness == pytest.approx(np.mean(explicit), abs=1e-4)
+    ratios = shares.max(axis=0) / shares.sum(axis=0)
+    assert found.modularity == pytest.approx(2 * ratios.mean() - 1, abs=1e-5)
+    ratios = shares.max(axis=1) / shares.sum(axis=1)
+    assert found.compactness == pytest.approx((3 * ratios.mean() - 1) / 2, abs=1e-5)
+
+
+def test_the_unit_of_a_latent_changes_the_published_scores_only():
+    codes, factors = planted(500, 2)
+    wide = codes * np.array([128, 1, 1, 1, 1])  # a power of two: no rounding
+    assert explicitness(wide, factors).value == pytest.approx(explicitness(codes, factors).value, abs=1e-6)
+    ours = [from_arrays(one, factors, "knn", resamples=None).modularity().value for one in (codes, wide)]
+    assert ours[0] == pytest.approx(ours[1], abs=1e-6)
+    assert np.isfinite(published_infomec(codes, factors).shares).all()
+    left = published_infomec(wide, factors)
+    assert (
+        np.isnan(left.shares[:, 1:]).all()
+        and np.isnan(left.compactness)
+        and "1 of 5 latents" in left.compactness.method
+    )
+
+
+def test_latents_that_are_categories():
+    """Counts instead of neighbours: H(y) of a latent that is the factor."""
+    rng = np.random.default_rng(3)
+    factors = rng.integers(0, SIZES, (300, 2))
+    found = published_infomec(factors[:, ::-1], factors, categorical=[0, 1])
+    assert np.diag(found.shares[:, ::-1]) == pytest.approx(1.0) and found.explicitness > 0.95
