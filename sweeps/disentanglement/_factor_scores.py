@@ -73,7 +73,7 @@ def measure(
     specs = [
         spec
         for spec in disentanglement.SCORES.values()
-        if spec.protocol in (None, *effort.protocols) and (predictors or spec.takes != "codes")
+        if not spec.extra and spec.protocol in (None, *effort.protocols) and (predictors or spec.takes != "codes")
     ]
     inputs = disentanglement.Inputs(
         representation=representation, factors=of.factors, stream=partial(draws, seed), draws=effort.draws,

@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from infoscope.estimators.families import Logistic
+from infoscope.metrics.disentanglement import report
 from infoscope.metrics.disentanglement.predictor_based import concentration, dci, explained, sap
 from infoscope.metrics.factor_information.inputs import of_items
 
@@ -150,6 +151,22 @@ def test_dci_by_gradient_boosting_is_scikit_learns_and_named():
                 for y in factors.T]  # fmt: skip
         importance.append(np.stack([fit.feature_importances_ for fit in fits], axis=1))
     np.testing.assert_allclose(found.importance, np.mean(importance, axis=0), atol=1e-12)
+
+
+def test_dci_as_published_is_one_training_on_two_thirds():
+    """Importances of the one fit; the rest of the items is what it is asked about."""
+    codes, factors = planted(90)
+    found = dci(codes, factors, None, generator=np.random.default_rng(0), predictor="gradient-boosting")
+    stream = np.random.default_rng(0)
+    chosen, seeds = of_items(90, 10_000, stream), stream.integers(2**31, size=2)
+    for k, (seed, y) in enumerate(zip(seeds, factors[chosen].T)):
+        fit = GradientBoostingClassifier(random_state=int(seed)).fit(codes[chosen[30:]], y[30:])
+        np.testing.assert_allclose(found.importance[:, k], fit.feature_importances_)
+        assert found.accuracy[k] == fit.score(codes[chosen[:30]], y[:30])
+    assert found.informativeness.n == 30 and found.disentanglement == pytest.approx(concentration(found.importance))
+    assert np.isnan(found.disentanglement.standard_error) and "nothing of its error" in found.disentanglement.notes[0]
+    with pytest.raises(ValueError, match="extra must be some of dci_disentanglement_lib, .*, got .'lasso'.."):
+        report(codes, factors, extra=["lasso"])
 
 
 def test_the_predictor_of_dci_has_a_name():

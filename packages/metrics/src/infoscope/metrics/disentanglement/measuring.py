@@ -101,13 +101,14 @@ class Inputs:
 def measure_scores(
     inputs: Inputs, specs: Iterable[ScoreSpec] | None = None, progress: Callable[[float, str], None] | None = None
 ) -> dict[str, Estimate]:
-    """The scores of `inputs` by their keys; specs: which, in their order (None: all of SCORES).
+    """The scores of `inputs` by their keys; specs: which, in their order (None: all of SCORES but the extra
+    ones).
 
     progress: called with the share of the work that is done and the title of what was done last. A score that these
     items do not allow is nan, and its notes say why; those of "latents" are left out where there is no density.
     ValueError: shapes that do not fit, values that are not finite, information that cannot be measured.
     """
-    specs = list(SCORES.values() if specs is None else specs)
+    specs = [spec for spec in SCORES.values() if not spec.extra] if specs is None else list(specs)
     done, total, found = 0.0, sum(spec.cost for spec in specs), {}
     for spec in specs:
         title = titled(spec, inputs)

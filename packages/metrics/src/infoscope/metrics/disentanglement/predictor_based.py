@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,8 +34,16 @@ PREDICTORS = {  # of dci -> in words
     EXTRA_TREES: f"extra trees ({TREES}, leaves of {ITEMS_OF_LEAF})",
     BOOSTED: "gradient-boosted trees (scikit-learn's defaults, as disentanglement_lib)",
 }
-TEST_SHARE = 1 / 3  # of the items of SAP: 10,000 for training and 5,000 for the test, as in disentanglement_lib
+PUBLISHED_ITEMS = 15_000
+UNUSED = "No latent is of any use to the predictors of some half."
+TEST_SHARE = (
+    1 / 3
+)  # of the items of SAP and of DCI as published: 10,000 for training and 5,000 for the test, as in disentanglement_lib
 SVM_PENALTY = 0.01  # scikit-learn's C, as there
+
+
+Split = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Numbers of the items that are trained on, and of those that are held out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +69,7 @@ class Dci:
 def dci(
     representation: Any,
     factors: ArrayLike,
-    halvings: int = 5,
+    halvings: int | None = 5,
     items: int | None = 10_000,
     generator: np.random.Generator | None = None,
     predictor: Any = EXTRA_TREES,
@@ -76,16 +84,19 @@ def dci(
     predictor  "extra-trees": a forest of 50 extremely randomised trees (Geurts et al. 2006; scikit-learn), leaves of at
                least 10 items and every latent offered at every split. "gradient-boosting": scikit-learn's
                GradientBoostingClassifier with its defaults (100 rounds of a tree of depth 3 for each value, rate 0.1),
-               the predictor of disentanglement_lib (Locatello et al. 2019), which trains it once on 10,000 items: with
-               20,000 items every half here is as large. It takes some hundred times as long. Or a family of classes
-               (`families.as_family`), in which a latent's importance is by how much the log loss of the other half
+               the predictor of disentanglement_lib (Locatello et al. 2019), which trains it once on 10,000 items and
+               asks it about 5,000: halvings=None, items=15_000. It takes some hundred times as long, in proportion to
+               the number of values: on one core, 10,000 items of 10 latents, about 20 seconds a value. Or a family of
+               classes (`families.as_family`), in which a latent's importance is by how much the log loss of the other half
                rises when its values are permuted among the items (Breiman 2001), and none where it falls
     items      how many random items are used; None: all
     halvings   random divisions of them into two halves, each predicted by what was trained on the other. The scores are
                means over the 2 x halvings predictors. Two halves are independent samples of half the size, so the error
                of disentanglement and completeness is half the root mean square of the halves' difference (Student t
                with as many degrees of freedom as halvings). It holds the randomness of single forests: 1.3 to 2 times
-               the spread of new samples of 400 to 2,000 items. The error of informativeness is over items
+               the spread of new samples of 400 to 2,000 items. The error of informativeness is over items. None: as
+               published, one training on two thirds of the items, asked about the rest: disentanglement and
+               completeness have no error then
     progress   called after every predictor with the share of them that is trained
 
     A latent that no predictor uses has weight 0, and so has a factor of which none makes a split; where nothing is used
@@ -99,73 +110,90 @@ def dci(
     generator = generator_or_default(generator)
     known = as_factors(factors, least=2)
     codes = as_array(representation, known.n, least=2)
-    require_int("halvings", halvings, 1)
+    if halvings is not None:
+        require_int("halvings", halvings, 1)
     chosen = of_items(known.n, items, generator)
-    importance, right = forests(codes[chosen], known.codes[chosen], halvings, generator, family or predictor, progress)
+    held = round(len(chosen) * TEST_SHARE)
+    once = [(np.arange(held, len(chosen)), np.arange(held))]
+    splits = once if halvings is None else halves(len(chosen), halvings, generator)
+    importance, right = trained(codes[chosen], known.codes[chosen], splits, generator, family or predictor, progress)
     words = f"{family.name}, importance by permutation" if family else PREDICTORS[predictor]
-    how = f"{words}, {halvings} halvings of {len(chosen)} items"
+    if halvings is None:
+        how, of_splits = f"{words}, one training on {len(chosen) - held} items", of_one
+    else:
+        how, of_splits = f"{words}, {halvings} halvings of {len(chosen)} items", of_halves
     of_item = right.mean(axis=1)
     error = clustered_error(of_item)
     return Dci(
-        disentanglement=of_halves([[concentration(half) for half in pair] for pair in importance], how),
-        completeness=of_halves([[concentration(half.T) for half in pair] for pair in importance], how),
+        disentanglement=of_splits([concentration(one) for one in importance], how),
+        completeness=of_splits([concentration(one.T) for one in importance], how),
         informativeness=Estimate(
-            float(of_item.mean()), error, "share of held-out items", len(chosen), f"{how}; over items"
+            float(of_item.mean()), error, "share of held-out items", len(of_item), f"{how}; over items"
         ),
-        importance=importance.mean(axis=(0, 1)),
+        importance=importance.mean(axis=0),
         accuracy=right.mean(axis=0),
     )
 
 
-def dci_part(inputs: Inputs, part: str) -> Estimate:
-    """One of the three scores for `registry.SCORES`, which share their forests."""
-    given = {"items": inputs.items, "progress": inputs.tell}
+def dci_part(inputs: Inputs, part: str, published: bool = False) -> Estimate:
+    """One of the three scores for `registry.SCORES`, which share their predictors."""
+    name, given = "dci", {"items": inputs.items, "progress": inputs.tell}
+    if published:
+        name, given = "dci published", given | {"items": PUBLISHED_ITEMS, "halvings": None, "predictor": BOOSTED}
     return getattr(
-        inputs.once("dci", lambda: dci(inputs.codes, inputs.factors, generator=inputs.stream("dci"), **given)), part
+        inputs.once(name, lambda: dci(inputs.codes, inputs.factors, generator=inputs.stream(name), **given)), part
     )
 
 
-def forests(
+def halves(n: int, halvings: int, generator: np.random.Generator) -> Iterator[Split]:
+    """Both halves of each of so many random divisions of n items."""
+    for _ in range(halvings):
+        order = generator.permutation(n)
+        first, second = order[: n // 2], order[n // 2 :]
+        yield first, second
+        yield second, first
+
+
+def trained(
     codes: NDArray[np.float64],
     values: NDArray[np.int64],
-    halvings: int,
+    splits: Iterable[Split],
     generator: np.random.Generator,
     predictor: str | Family = EXTRA_TREES,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Importances in the predictor of each half [halvings, 2, L, K]; how often the other's names items [n, K] right.
+    """Importances in the predictor of each split [splits, L, K]; how often held-out items are named right [held, K].
 
     Predictors are trained side by side on as many threads as torch has here; every one has its own seed.
     """
     count = values.shape[1]
     jobs = []
-    for halving in range(halvings):
-        order = generator.permutation(len(codes))
-        halves = order[: len(order) // 2], order[len(order) // 2 :]
-        for half, (training, held) in enumerate((halves, halves[::-1])):
-            seeds = generator.integers(2**31, size=count)
-            jobs += [(halving, half, k, training, held, int(seeds[k])) for k in range(count)]
+    for split, (training, held) in enumerate(splits):
+        seeds = generator.integers(2**31, size=count)
+        jobs += [(split, k, training, held, int(seeds[k])) for k in range(count)]
 
-    def run(halving: int, half: int, k: int, training: NDArray, held: NDArray, seed: int) -> tuple:
+    def run(split: int, k: int, training: NDArray, held: NDArray, seed: int) -> tuple:
         named = values[training, k]
         if not isinstance(predictor, str):
             found = by_family(predictor, codes[training], named, codes[held], values[held, k], seed)
-            return halving, half, k, held, *found
+            return split, k, held, *found
         if predictor == BOOSTED and named.min() == named.max():
             raise ValueError(f"factors must take two values in each half of the items, got one of factor {k}.")
-        trained = of_trees(predictor, seed).fit(codes[training], named)
-        return halving, half, k, held, trained.feature_importances_, trained.predict(codes[held]) == values[held, k]
+        fit = of_trees(predictor, seed).fit(codes[training], named)
+        return split, k, held, fit.feature_importances_, fit.predict(codes[held]) == values[held, k]
 
-    importance = np.empty((halvings, 2, codes.shape[1], count))
-    right = np.zeros(values.shape)
+    importance = np.empty((split + 1, codes.shape[1], count))
+    right, asked = np.zeros(values.shape), np.zeros(values.shape)
     with ThreadPoolExecutor(torch.get_num_threads()) as pool:
         found = pool.map(run, *zip(*jobs))
-        for done, (halving, half, k, held, weights, hits) in enumerate(found, 1):
-            importance[halving, half, :, k] = weights
+        for done, (split, k, held, weights, hits) in enumerate(found, 1):
+            importance[split, :, k] = weights
             right[held, k] += hits
+            asked[held, k] += 1
             if progress is not None:
                 progress(done / len(jobs))
-    return importance, right / halvings
+    some = asked[:, 0] > 0
+    return importance, right[some] / asked[some]
 
 
 def by_family(
@@ -215,11 +243,18 @@ def concentration(importance: NDArray[np.float64]) -> float:
     return float(np.average(1 + (shares * logs).sum(axis=1) / np.log(importance.shape[1]), weights=weights[used]))
 
 
-def of_halves(values: list[list[float]], how: str) -> Estimate:
-    """The mean of a figure of both halves of every halving, with its error; see `dci`."""
-    first, second = np.transpose(values)
+def of_one(values: list[float], how: str) -> Estimate:
+    """A figure of a single training."""
     if np.isnan(values).any():
-        return undefined("No latent is of any use to the forests of some half.", "share", len(first), how)
+        return undefined(UNUSED, "share", 1, how)
+    return Estimate(values[0], unit="share", n=1, method=how, notes=("One training says nothing of its error.",))
+
+
+def of_halves(values: list[float], how: str) -> Estimate:
+    """The mean of a figure of both halves of every halving, in turn, with its error; see `dci`."""
+    first, second = np.reshape(values, (-1, 2)).T
+    if np.isnan(values).any():
+        return undefined(UNUSED, "share", len(first), how)
     error = float(np.sqrt(np.mean((first - second) ** 2))) / 2
     how = f"{how}; over halves"
     return Estimate(float(np.mean(values)), error, "share", len(first), how, degrees=len(first))

@@ -35,9 +35,10 @@ def report(
     generator: np.random.Generator | None = None,
     progress: Callable[[float, str], None] | bool = True,
     decompositions: Sequence[str] = (),
+    extra: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """One row for every score of SCORES: score, better (which values are the more disentangled), value, standard_error,
-    low, high (95 %), unit, n, method, notes.
+    """One row for every score of SCORES but the extra ones: score, better (which values are the more disentangled),
+    value, standard_error, low, high (95 %), unit, n, method, notes.
 
     representation  a posterior or an array [N, L]. Of a posterior, the protocol "uni-bound" takes draws; the protocol
                     "disentanglement-lib", the discretised MIG, SAP and DCI take means (the most probable category);
@@ -50,6 +51,7 @@ def report(
     categorical     numbers of an array's latents that are categories; a posterior knows its own
     progress        called with the share that is done and what was done last; True: a line on standard error once it
                     has taken some seconds; False: nothing
+    extra           keys of scores that take long, and are measured only where they are asked for
     decompositions  names in pid.DECOMPOSITIONS: three more rows for each, of the terms at the latent that tells most
                     about a factor; where a term is outside of the bounds at that latent, its notes say so
 
@@ -57,10 +59,13 @@ def report(
     "at one latent" are those of the latent that tells most about a factor, and add up. A score that cannot be computed
     from these items (a value with too few of them, say) is nan, and its notes say why.
     ValueError: shapes that do not fit, values that are not finite, a factor of one value, fewer than two factors, an
-    unknown decomposition.
+    unknown decomposition or extra score.
     """
     for name in decompositions:
         require_decomposition(name)
+    longer = {key: spec for key, spec in SCORES.items() if spec.extra}
+    if not set(extra) <= set(longer):
+        raise ValueError(f"extra must be some of {', '.join(longer)}, got {list(extra)}.")
     tell = Line() if progress is True else progress or (lambda share, what: None)
     generator = generator_or_default(generator)
     inputs = Inputs(
@@ -68,7 +73,8 @@ def report(
         stream=streams_of(generator),
         items=items, categorical=categorical, from_arrays=partial(from_arrays, method=method), measured=measured,
     )  # fmt: skip
-    found = measure_scores(inputs, progress=tell)
+    specs = [spec for key, spec in SCORES.items() if not spec.extra or key in extra]
+    found = measure_scores(inputs, specs, tell)
     rows = [
         {"score": titled(SCORES[key], inputs), "better": SCORES[key].better, **{c: getattr(score, c) for c in COLUMNS}}
         for key, score in found.items()

@@ -354,7 +354,8 @@ def _scores(
     )  # fmt: skip
     specs = [
         spec for spec in SCORES.values()
-        if spec.takes in ("representation", "codes") or (information is not None and spec.key in _SCORES)
+        if spec.takes in ("representation", "codes") and not spec.extra
+        or (information is not None and spec.key in _SCORES)
     ]  # fmt: skip
     found = measure_scores(inputs, specs)
     of = {"information": " of blocks"}
