@@ -23,7 +23,7 @@ from analysis.common.own_data import OwnData, add_arguments, described, given_da
 from analysis.common.tables import FOLDER, Result, file_name, printable, save, show
 from infoscope.estimators.arrays import METHODS, Method, Pairs, as_method, methods
 from infoscope.estimators.arrays.critics import CriticEstimate
-from infoscope.estimators.result import Estimate, undefined
+from infoscope.estimators.result import BITS, NATS, Estimate, undefined
 from infoscope.estimators.units import NATS_PER_BIT
 
 EXPERIMENT = "measure"
@@ -60,10 +60,10 @@ def measured(pairs: Pairs, chosen: Sequence[Method], seed: int) -> list[Answer]:
     return answers
 
 
-def table(answers: Sequence[Answer], data: OwnData, pairs: Pairs, name: str) -> Result:
-    """One row a method: bits with a 95 % interval; notes and what could not be used below."""
-    figures = pd.DataFrame([_figures(answer) for answer in answers])
-    text = pd.DataFrame([_words(answer) for answer in answers])
+def table(answers: Sequence[Answer], data: OwnData, pairs: Pairs, name: str, unit: str = BITS) -> Result:
+    """One row a method: bits, or nats, with a 95 % interval; notes and what could not be used below."""
+    figures = pd.DataFrame([_figures(answer, unit) for answer in answers])
+    text = pd.DataFrame([_words(answer, unit) for answer in answers])
     told = [note for answer in answers for note in (f"{answer.method}: {said}" for said in answer.estimate.notes)]
     caption = [
         f"Mutual information of {described(data, pairs, name)} ±: one standard error; interval: 95 %, of the draw of "
@@ -72,35 +72,35 @@ def table(answers: Sequence[Answer], data: OwnData, pairs: Pairs, name: str) -> 
         *told,
         f"SHA-256 of the data: {data.digest}.",
     ]
-    return Result("measure", figures, text, "\n".join(caption), lambda path: draw(answers, path))
+    return Result("measure", figures, text, "\n".join(caption), lambda path: draw(answers, path, unit))
 
 
-def _figures(answer: Answer) -> dict[str, Any]:
+def _figures(answer: Answer, unit: str) -> dict[str, Any]:
     found = answer.estimate
-    bits = found.bits if math.isfinite(found.value) else found
+    shown = found.as_unit(unit) if math.isfinite(found.value) else found
     return {
-        "method": answer.method, "bits": bits.value, "bits_error": bits.standard_error, "low_bits": bits.low,
-        "high_bits": bits.high, "n": found.n, "seconds": answer.seconds,
+        "method": answer.method, unit: shown.value, f"{unit}_error": shown.standard_error, f"low_{unit}": shown.low,
+        f"high_{unit}": shown.high, "n": found.n, "seconds": answer.seconds,
     }  # fmt: skip
 
 
-def _words(answer: Answer) -> dict[str, str]:
+def _words(answer: Answer, unit: str) -> dict[str, str]:
     found, row = answer.estimate, {"method": answer.method}
     if math.isnan(found.value):
-        return row | {"bits": "no value", "95 % interval": "", "n": "", "in the limit": answer.limit, "seconds": ""}
-    bits = found.bits
-    known = math.isfinite(bits.standard_error)
-    interval = f"{bits.low:.3f} to {bits.high:.3f}" if math.isfinite(bits.high) else f"at least {bits.low:.3f}"
+        return row | {unit: "no value", "95 % interval": "", "n": "", "in the limit": answer.limit, "seconds": ""}
+    shown = found.as_unit(unit)
+    known = math.isfinite(shown.standard_error)
+    interval = f"{shown.low:.3f} to {shown.high:.3f}" if math.isfinite(shown.high) else f"at least {shown.low:.3f}"
     return row | {
-        "bits": "" if math.isinf(bits.high) else f"{bits.value:.3f}" + (f" ± {bits.standard_error:.3f}" * known),
-        "95 % interval": interval if math.isfinite(bits.low) else "not known",
+        unit: "" if math.isinf(shown.high) else f"{shown.value:.3f}" + (f" ± {shown.standard_error:.3f}" * known),
+        "95 % interval": interval if math.isfinite(shown.low) else "not known",
         "n": f"{found.n:,}" if found.n else "",
         "in the limit": answer.limit,
         "seconds": f"{answer.seconds:.1f}",
     }
 
 
-def draw(answers: Sequence[Answer], path: Path) -> None:
+def draw(answers: Sequence[Answer], path: Path, unit: str = BITS) -> None:
     """Estimates with their intervals, a limit as an arrow; beside them the training curves of critics, if any."""
     from matplotlib.figure import Figure
 
@@ -109,26 +109,26 @@ def draw(answers: Sequence[Answer], path: Path) -> None:
     figure = Figure(figsize=(6.5 if not curves else 11, 1.4 + 0.45 * max(3, len(usable))), layout="constrained")
     axes = figure.subplots(1, 2 if curves else 1, squeeze=False)[0]
     for place, answer in enumerate(usable):
-        bits, colour = answer.estimate.bits, COLOURS[place % len(COLOURS)]
-        if math.isinf(bits.high):
-            axes[0].plot(bits.low, place, ">", color=colour)
+        shown, colour = answer.estimate.as_unit(unit), COLOURS[place % len(COLOURS)]
+        if math.isinf(shown.high):
+            axes[0].plot(shown.low, place, ">", color=colour)
         else:
-            ends = [[bits.value - bits.low], [bits.high - bits.value]]
-            known = math.isfinite(bits.low)
-            axes[0].errorbar(bits.value, place, xerr=ends if known else None, fmt="o", color=colour, capsize=3)
+            ends = [[shown.value - shown.low], [shown.high - shown.value]]
+            known = math.isfinite(shown.low)
+            axes[0].errorbar(shown.value, place, xerr=ends if known else None, fmt="o", color=colour, capsize=3)
     axes[0].set_yticks(range(len(usable)), [answer.method for answer in usable])
     axes[0].axvline(0, color="black", linewidth=0.8)
-    axes[0].set(xlabel="mutual information (bits), 95 % interval; > : at least", ylim=(len(usable) - 0.5, -0.5))
+    axes[0].set(xlabel=f"mutual information ({unit}), 95 % interval; > : at least", ylim=(len(usable) - 0.5, -0.5))
     for answer in curves:
         colour = COLOURS[usable.index(answer) % len(COLOURS)]
         for number, (_, part) in enumerate(answer.estimate.curve.groupby(["fold", "restart"])):
             if "training" in part:
                 label = answer.method if number == 0 else None
-                bits, kept = part["training"] / NATS_PER_BIT, part["kept"]
-                axes[1].plot(part["step"], bits, color=colour, lw=1, label=label)
-                axes[1].plot(part["step"][kept], bits[kept], "o", color=colour)
+                reports, kept = part["training"] / (NATS_PER_BIT if unit == BITS else 1), part["kept"]
+                axes[1].plot(part["step"], reports, color=colour, lw=1, label=label)
+                axes[1].plot(part["step"][kept], reports[kept], "o", color=colour)
     if curves:
-        axes[1].set(xlabel="step (dot: weights that were kept)", ylabel="report on training batches (bits)")
+        axes[1].set(xlabel="step (dot: weights that were kept)", ylabel=f"report on training batches ({unit})")
         axes[1].legend()
     figure.savefig(path, dpi=120)
 
@@ -144,6 +144,9 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     add_arguments(parser)
     parser.add_argument("--methods", default="", metavar="NAMES", help=f"of {', '.join(METHODS)}, smile-CLIP")
     parser.add_argument("--seed", type=int, default=0, help="of folds, batches and initial weights (default: 0)")
+    parser.add_argument(
+        "--unit", choices=(BITS, NATS), default=BITS, help="of the table and its figure (default: bits)"
+    )
     parser.add_argument("--list", action="store_true", help="list the methods with types, cost and source, and end")
     return parser.parse_args(words)
 
@@ -165,7 +168,7 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"error: no method gave a value; the first: {answers[0].estimate.notes[0]}", file=sys.stderr)
         return BAD_INPUT
     path = Path(given.data)
-    result = table(answers, data, pairs, path.name)
+    result = table(answers, data, pairs, path.name, given.unit)
     show(result.text)
     print(printable(result.caption))
     paths = save(result, FOLDER / file_name(f"measure-{path.stem}"))
@@ -174,7 +177,7 @@ def main(words: Sequence[str] | None = None) -> int:
     metrics = {
         f"{row['method']}/{name}": float(row[name])
         for row in result.figures.to_dict("records")
-        for name in ("bits", "bits_error", "low_bits", "high_bits", "seconds")
+        for name in (given.unit, f"{given.unit}_error", f"low_{given.unit}", f"high_{given.unit}", "seconds")
     }
     record(EXPERIMENT, data, pairs, given, settings, metrics, [result], paths)
     return 0

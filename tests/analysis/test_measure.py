@@ -46,6 +46,17 @@ def test_a_table_a_figure_and_one_run(here, capsys):
     assert "0." in run.data.tags["mlflow.note.content"]
 
 
+def test_nats_where_they_are_asked_for(here):
+    tables = {}
+    for unit in ("nats", "bits"):
+        words = ["--data", "own.csv", "--x", "a,b", "--y", "y", "--methods", "ksg", "--unit", unit]
+        assert measure.main(words) == 0
+        tables[unit] = pd.read_csv(here / "runs" / "tables" / "measure-own.csv", comment="#")
+    for name in ("{}", "{}_error", "low_{}", "high_{}"):
+        nats, bits = (tables[unit][name.format(unit)].item() for unit in tables)
+        assert nats == pytest.approx(np.log(2) * bits)
+
+
 def test_a_critic_is_drawn_with_its_training_and_a_limit_as_a_limit(here):
     data = read(Path("own.csv"), ["a"], ["y"])
     pairs = as_pairs(data.x, data.y)

@@ -25,6 +25,11 @@ UNPAIRED = (
     "another."
 )
 
+LARGEST = (
+    "How the information and its whole depend on one another is not known: the standard error is the largest there can "
+    "be."
+)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(float):
@@ -91,6 +96,40 @@ class Estimate(float):
         if self.unit != NATS:
             raise ValueError(f"unit must be nats or bits to be converted to bits, got {self.unit!r}.")
         return replace(plain(self) / NATS_PER_BIT, unit=BITS)
+
+    def as_unit(self, unit: str) -> Estimate:
+        """The same in nats or bits. ValueError for another unit, and for shares, which have none."""
+        if unit not in (NATS, BITS) or self.unit not in (NATS, BITS):
+            raise ValueError(f"unit must be nats or bits, and of information, got {unit!r} of {self.unit!r}.")
+        if unit == self.unit:
+            return self
+        return self.bits if unit == BITS else replace(NATS_PER_BIT * plain(self), unit=NATS)
+
+    def share_of(self, whole: Estimate, unit: str = SHARE) -> Estimate:
+        """The ratio to a whole that is an estimate too, its error by the delta method.
+
+        On the same rows, from the influence of both. Where that is not known, the largest error that there can be, and
+        a note. An interval that is not symmetric is that of a known whole, each end farther by the error of the whole.
+        ValueError: a whole that is not above 0, other units.
+        """
+        if not whole.value > 0 or whole.unit != self.unit:
+            raise ValueError(
+                f"whole must be above 0 and in {self.unit}, got {whole.value:g} {whole.unit}: nothing is a share of it."
+            )
+        share, notes = self.value / whole.value, (*self.notes, *whole.notes)
+        part = plain(self) / whole.value - plain(whole) * (share / whole.value)  # first order, around 0
+        error, ends = part.standard_error, None
+        if math.isnan(error):
+            error = (self.standard_error + abs(share) * whole.standard_error) / whole.value
+            notes += (LARGEST,)
+        if self.interval is not None:
+            wider = quantile(self.degrees) * whole.standard_error / whole.value**2
+            low, high = self.interval
+            ends = low / whole.value - abs(low) * wider, high / whole.value + abs(high) * wider
+        return replace(
+            part, value=share, standard_error=error, unit=unit, n=self.n, method=self.method, settings=self.settings,
+            notes=tuple(dict.fromkeys(notes)), degrees=self.degrees, interval=ends, local=None,
+        )  # fmt: skip
 
     def __add__(self, other: float) -> Estimate:
         return self._plus(other, 1.0)

@@ -1,6 +1,7 @@
 """Estimators of mutual information on arrays, all called alike.
 
 registry    estimate(x, y, method=..., groups=None, ...) -> Estimate; methods(), METHODS
+normalising normalised(x, y, by=...): as a share of H(x), H(y), the smaller one or H(x, y)
 protocol    Method: what an estimator must have; Pairs: the checked sample that it is given; Described: base of ours
 neighbours  KSG 1 and 2, local non-uniformity, weighted Kozachenko-Leonenko
 gaussian    normal laws, Gaussian and Student copulas, mixtures, laws fitted to other rows
@@ -17,7 +18,8 @@ fitting     how networks are trained and stopped
 chains      masked networks: each column given those before it
 """
 
+from infoscope.estimators.arrays.normalising import normalised
 from infoscope.estimators.arrays.protocol import Described, Method, Pairs, as_pairs
 from infoscope.estimators.arrays.registry import METHODS, as_method, estimate, methods
 
-__all__ = ["METHODS", "Described", "Method", "Pairs", "as_method", "as_pairs", "estimate", "methods"]
+__all__ = ["METHODS", "Described", "Method", "Pairs", "as_method", "as_pairs", "estimate", "methods", "normalised"]

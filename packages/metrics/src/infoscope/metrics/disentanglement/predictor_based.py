@@ -87,8 +87,8 @@ def dci(
                the predictor of disentanglement_lib (Locatello et al. 2019), which trains it once on 10,000 items and
                asks it about 5,000: halvings=None, items=15_000. It takes some hundred times as long, in proportion to
                the number of values: on one core, 10,000 items of 10 latents, about 20 seconds a value. Or a family of
-               classes (`families.as_family`), in which a latent's importance is by how much the log loss of the other half
-               rises when its values are permuted among the items (Breiman 2001), and none where it falls
+               classes (`families.as_family`), in which a latent's importance is by how much the log loss of the other
+               half rises when its values are permuted among the items (Breiman 2001), and none where it falls
     items      how many random items are used; None: all
     halvings   random divisions of them into two halves, each predicted by what was trained on the other. The scores are
                means over the 2 x halvings predictors. Two halves are independent samples of half the size, so the error
