@@ -1,7 +1,7 @@
 """How information is measured: critics, variational bounds and the engine that trains them. Everything is in nats.
 
     neural       make_critic, BOUNDS, fit_critic, held_out, oracle_errors: critics, bounds, training, an exact critic
-    arrays       estimate(x, y, method=...), normalised(...), methods(): every estimator on arrays of your own, called alike
+    arrays       estimate(x, y, method=...), normalised, methods: every estimator on arrays of your own, called alike
     result       Estimate: a number with its error, interval, unit, n, method and notes, as it is handed to a person
     sources      PairSource, KnownPairSource, ExactPairSource: the shapes of object that are measured
 

@@ -6,6 +6,7 @@
     dci         disentanglement, completeness and informativeness from the importances of forests
     explicitness, published_infomec   InfoE; InfoM, InfoE and InfoC as published. InfoM and InfoC of ours are
                 `FactorInformation.modularity` and `compactness`
+    minimality  share of what factors explain of a latent that its own factor explains; dependent factors allowed
     sap         gap between the best and the second-best single-latent predictor
     report      all of them in one table, with PID bounds, informativeness and total correlation
     decomposed  the terms of a concrete decomposition (pid.DECOMPOSITIONS), and where they are outside of the bounds
@@ -36,6 +37,7 @@ _LATE = {
     "explicitness": "disentanglement.infomec",
     "factor_vae_score": "disentanglement.intervention_based",
     "measure_scores": "disentanglement.measuring",
+    "minimality": "disentanglement.dependent_factors",
     "mig": "disentanglement.information_based",
     "published_infomec": "disentanglement.infomec",
     "report": "disentanglement.reporting",

@@ -177,6 +177,14 @@ SCORES = {
             "nats", ("mutual_information",), "", (0.0, inf),
         ),
         *_infomec(),
+        ScoreSpec(
+            "sufficiency", "sufficiency ({how})", "information_based.information_score", "information",
+            "Almudévar & Ortega 2024", "share of H(y)", ("sufficiency",), label="suff.",
+        ),
+        ScoreSpec(
+            "minimality", "minimality", "dependent_factors.minimality_of_codes", "codes", "Almudévar & Ortega 2024",
+            "share", label="min.",
+        ),
         *_boosted(),
     )
 }  # fmt: skip

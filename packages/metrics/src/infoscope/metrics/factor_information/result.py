@@ -223,6 +223,16 @@ class FactorInformation:
         value, deviation = self._normalised(self.joint, self.deviations[:, :, -1])
         return self._estimate(value.mean(), deviation.mean(axis=1), True)
 
+    def sufficiency(self) -> Estimate:
+        """Mean over factors of the largest I(y_k; z_l) / H(y_k): 1 where one latent tells all of a factor, so that the
+        others have nothing to add, I(y_k; rest | z_l) = 0, dependent on one another or not (Almudévar & Ortega 2024).
+
+        The latent is taken as given: of latents that tell equally much, the largest estimate is a little too high.
+        """
+        share, deviation = self._normalised(self.alone, self.deviations[..., : len(self.latents)])
+        k, best = np.arange(len(self.factors)), self.best_latent()
+        return self._estimate(share[k, best].mean(), deviation[:, k, best].mean(axis=1), True)
+
     def modularity(self) -> Estimate:
         """InfoM: how far what a latent tells is about one factor only, 1, or about all alike, 0 (Hsu et al. 2023).
 
