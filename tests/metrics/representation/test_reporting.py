@@ -112,7 +112,7 @@ def test_numbers_have_their_closed_forms_too():
         assert all(near(getattr(row, measure), a) for measure in MEASURES)
         assert all(near(row.sharing[name], share) for name, share in shares(a, b, truth.joint[0]).items())
         assert row.ceiling is None and row.cells()["at most"] == "none: numbers"
-    assert any("every score is defined on classes only" in note for note in found.notes)
+    assert any("disentanglement.report has the scores that take them" in note for note in found.notes)
 
 
 def test_an_unreliable_neighbour_estimate_has_no_interval_and_bounds_nothing():

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.preprocessing import SplineTransformer
 
 from infoscope.estimators.checks import require_int
 from infoscope.estimators.result import Estimate, mean_of, undefined
@@ -24,28 +25,29 @@ from infoscope.metrics.factor_information.result import SHARE
 def minimality(
     representation: Any,
     factors: ArrayLike,
+    categorical: Sequence[int] = (),
     folds: int = 5,
     items: int | None = 10_000,
-    categorical: Sequence[int] = (),
     generator: np.random.Generator | None = None,
 ) -> Estimate:
     """The share, of what all factors together explain of the latents, that each one's own factor explains alone.
 
-    representation  [N, L]; factors: integers [N, K], K >= 2, dependent or not
+    representation  [N, L]; factors: [N, K], K >= 2, as `inputs.as_factors` takes them, dependent or not
     folds           of items; items: how many random ones are used, None: all
     categorical     numbers of the latents that are categories: each of their values counts as a latent of its own
 
     What is explained is the reduction of the squared error of a latent, in units of its variance, on items that the
-    means were not fitted to: the predictive information of normal laws of one variance (Xu et al. 2020), whose means
-    are sums of one term for each value of each factor. 1 - minimality is then the conditional information
-    I(z_l; y_rest | y_k) as a share of I(z_l; y), summed over latents: one that no factor explains has no weight. In
-    nats of a fitted variance, a code without noise would hold infinitely much. What a factor does to a latent's spread,
-    or two factors by an interaction, is not seen. The factor of a latent is that which explains most on other folds.
+    means were not fitted to: the predictive information of normal laws of one variance (Xu et al. 2020), whose
+    means are sums of one term for each value of each factor, and of a cubic spline of one of numbers. 1 -
+    minimality is then the conditional information I(z_l; y_rest | y_k) as a share of I(z_l; y), summed over
+    latents: one that no factor explains has no weight. In nats of a fitted variance, a code without noise would
+    hold infinitely much. What a factor does to a latent's spread, or two factors by an interaction, is not seen.
+    The factor of a latent is that which explains most on other folds.
 
     nan where all factors together explain nothing by its 95 % interval. ValueError: fewer than two factors, a factor of
     one value, every latent constant, fewer than two folds, shapes that do not fit, values that are not finite.
     """
-    latents, known, generator = chosen_items(representation, factors, items, categorical, generator, least=2)
+    latents, known, generator = chosen_items(representation, factors, items, categorical, generator, 2, True)
     z = np.hstack([latents.inputs(latent) for latent in latents.subsets()[-1]])
     z = (z - z.mean(axis=0)) / z.std(axis=0)
     fold_of = generator.permutation(known.n) % require_int("folds", folds, 2)
@@ -74,8 +76,12 @@ def minimality_of_codes(inputs: Inputs) -> Estimate:
 
 
 def design(known: Factors, some: Sequence[int]) -> NDArray[np.float64]:
-    """A column of 0 and 1 for each value of some factors [n, d]."""
-    return np.hstack([np.eye(int(known.codes[:, k].max()) + 1)[known.codes[:, k]] for k in some])
+    """A column of 0 and 1 for each value of some factors, and a cubic spline of numbers [n, d]."""
+    return np.hstack([
+        SplineTransformer().fit_transform(known.values[:, [k]]) if known.numbers[k]
+        else np.eye(int(known.codes[:, k].max()) + 1)[known.codes[:, k]]
+        for k in some
+    ])  # fmt: skip
 
 
 def explained(x: NDArray[np.float64], z: NDArray[np.float64], fold_of: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from infoscope.estimators import knn
 from infoscope.estimators.checks import generator_or_default
@@ -32,7 +32,7 @@ from infoscope.metrics.disentanglement.predictor_based import standardised
 from infoscope.metrics.factor_information.arrays import Latents
 from infoscope.metrics.factor_information.inputs import Factors, as_array, as_factors, categorical_mask, of_items
 from infoscope.metrics.factor_information.result import OF_ENTROPY, SHARE
-from infoscope.metrics.v_information.predictions import fold_splits
+from infoscope.metrics.v_information.predictions import Split, fold_splits
 from infoscope.metrics.v_information.usable import Term, predictions
 
 NEIGHBOURS = 10  # these three as in the published code
@@ -63,8 +63,9 @@ def explicitness(
     generator: np.random.Generator | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Estimate:
-    """InfoE: the mean over factors, integers [N, K], of what logistic regression can use of a representation [N, L]
-    about a factor, as a share of its entropy (Hsu et al. 2023, with the predictive information of Xu et al. 2020).
+    """InfoE: the mean over factors [N, K] of what logistic regression can use of a representation [N, L] about a
+    factor, as a share of its entropy; of numbers R2 of linear regression, the same of normal laws of one variance
+    (Hsu et al. 2023, with the predictive information of Xu et al. 2020). Factors are as `inputs.as_factors` takes them.
 
     It has no penalty, as published, but is mixed with the frequencies of values (`Stacked`), and asked about items that
     it was not fitted to. Such information is low by what the items could not teach: the interval reaches from that of
@@ -76,14 +77,17 @@ def explicitness(
     ValueError: a factor of one value or with a value of one item, every latent constant, shapes that do not fit, values
     that are not finite, fewer than two folds.
     """
-    latents, known, generator = chosen_items(representation, factors, items, categorical, generator)
+    latents, known, generator = chosen_items(representation, factors, items, categorical, generator, numbers=True)
     known.require_items(2, "another fold")
     x = np.hstack([latents.inputs(latent) for latent in latents.subsets()[-1]])
     x, groups = (x - x.mean(axis=0)) / x.std(axis=0), np.arange(known.n)
     found, further, whole = np.empty((3, known.n, known.count))
     for k, y in enumerate(known.codes.T):
-        outcome = Outcome(y, np.unique(y))
+        outcome = Outcome(known.values[:, [k]], None) if known.numbers[k] else Outcome(y, np.unique(y))
         splits = fold_splits(outcome, groups, folds, generator)
+        if known.numbers[k]:
+            found[:, k], further[:, k], whole[:, k] = squares(x, known.values[:, k], splits, generator)
+            continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             said, half = predictions(LINEAR, x, outcome, splits, groups, generator)
@@ -91,8 +95,27 @@ def explicitness(
         further[:, k] = 2 * found[:, k] - (half.informed - half.null)
         if progress is not None:
             progress((k + 1) / known.count)
-    how = f"usable by logistic regression, {folds} folds, {known.n} items; over items"
+    model = " and ".join(np.unique(np.where(known.numbers, "linear", "logistic")))
+    how = f"usable by {model} regression, {folds} folds, {known.n} items; over items"
     return Term(*(mean_share(local, whole, OF_ENTROPY, how) for local in (found, further))).estimate
+
+
+def squares(
+    x: NDArray[np.float64], y: NDArray[np.float64], splits: Sequence[Split], generator: np.random.Generator
+) -> NDArray[np.float64]:
+    """How much the squared error of unseen numbers y [n] falls by linear regression, that and how much more items would
+    add, and what it is without [3, n].
+    """
+    found = np.empty((3, len(y)))
+    for training, held in splits:
+        rows, centre = generator.permutation(np.flatnonzero(training)), y[training].mean()
+        error = (y[held] - centre) ** 2
+        gains = [
+            error - (y[held] - LinearRegression().fit(x[some], y[some]).predict(x[held])) ** 2
+            for some in (rows, rows[: len(rows) // 2])
+        ]
+        found[:, held] = gains[0], 2 * gains[0] - gains[1], error
+    return found
 
 
 def explicitness_of_codes(inputs: Inputs) -> Estimate:
@@ -151,14 +174,15 @@ def chosen_items(
     categorical: Sequence[int],
     generator: np.random.Generator | None,
     least: int = 1,
+    numbers: bool = False,
 ) -> tuple[Latents, Factors, np.random.Generator]:
     """Random items of a representation and its factors; see `explicitness`."""
     generator = generator_or_default(generator)
-    known = as_factors(factors, least=least)
+    known = as_factors(factors, least=least, numbers=numbers)
     codes = as_array(representation, known.n)
     chosen = np.sort(of_items(known.n, items, generator))
     latents = Latents(codes[chosen], categorical_mask(categorical, codes.shape[1]))
-    return latents, as_factors(known.codes[chosen], known.names), generator
+    return latents, known.take(chosen), generator
 
 
 def neighbours_or_counts(latents: Latents, known: Factors, latent: int) -> NDArray[np.float64]:

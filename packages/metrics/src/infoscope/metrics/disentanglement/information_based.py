@@ -65,7 +65,7 @@ def mig(
     codes = as_array(representation, known.n, least=2)
     discrete = categorical_mask(categorical, codes.shape[1])
     chosen = of_items(known.n, items, generator_or_default(generator))
-    known = as_factors(known.codes[chosen], known.names)
+    known = known.take(chosen)
     labels = np.stack([in_bins(column, None if of else bins) for column, of in zip(codes[chosen].T, discrete)], axis=1)
     local = plug_in(labels, known)
     mean = local.mean(axis=0)

@@ -27,7 +27,7 @@ from infoscope.metrics.factor_information.result import FactorInformation
 class Inputs:
     """What scores are computed from.
 
-    representation  a posterior or an array [N, L]; factors: integers [N, K]
+    representation  a posterior or an array [N, L]; factors: [N, K], as `inputs.as_factors` takes them
     stream          purpose -> the random generator for it; asked once for each purpose
     draws           of a posterior's exact information; items: random ones, of scores of arrays (None: all)
     votes           protocol -> training votes of the BetaVAE score, where other than published
@@ -53,7 +53,8 @@ class Inputs:
 
     def __post_init__(self) -> None:
         self.has_density = hasattr(self.representation, "draw")
-        n = as_factors(self.factors, least=2).n
+        known = as_factors(self.factors, self.factor_names, least=2, numbers=True)
+        n, self.numbers = known.n, [name for name, number in zip(known.names, known.numbers) if number]
         self.codes: NDArray[np.float64] = as_array(
             typical_codes(self.representation) if self.has_density else self.representation, n
         )
@@ -118,6 +119,10 @@ def measure_scores(
                 progress(min(1.0, (done + share * spec.cost) / total), title)
 
         inputs.tell = tell
+        if inputs.numbers and not spec.numbers:
+            why = f"It is defined on classes only, and {', '.join(inputs.numbers)} is numbers: cut it into classes."
+            found[spec.key] = undefined(why, spec.unit, 0)
+            continue
         if spec.takes in ("information", "latents"):
             inputs.information  # noqa: B018 (without it there are no scores at all: its errors are raised)
         if spec.takes != "latents" or inputs.latents is not None:

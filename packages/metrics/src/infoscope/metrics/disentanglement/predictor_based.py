@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+)
 from sklearn.svm import LinearSVC
 
 from infoscope.estimators.checks import generator_or_default, require_int
@@ -75,7 +80,9 @@ def dci(
     predictor: Any = EXTRA_TREES,
     progress: Callable[[float], None] | None = None,
 ) -> Dci:
-    """Disentanglement, completeness and informativeness of a representation [N, L] for factors, integers [N, K].
+    """Disentanglement, completeness and informativeness of a representation [N, L] for factors [N, K], as
+    `inputs.as_factors` takes them. Of numbers, trees are those of regression, and an item counts as right by 1 less its
+    squared error over their variance, so that the mean is R2.
 
     A predictor of trees names each factor from all latents; a latent's importance is the share of the impurity that its
     splits remove. Published figures are of random forests, gradient-boosted trees or lasso, which spread importance
@@ -108,7 +115,9 @@ def dci(
         raise ValueError(f"predictor must be one of {', '.join(PREDICTORS)}, or a family, got {predictor!r}.")
     family = None if isinstance(predictor, str) else as_classifiers(predictor)[0]
     generator = generator_or_default(generator)
-    known = as_factors(factors, least=2)
+    known = as_factors(factors, least=2, numbers=True)
+    if family and known.numbers.any():
+        raise ValueError(f"predictor must be of trees where factors are numbers, got {family.name}.")
     codes = as_array(representation, known.n, least=2)
     if halvings is not None:
         require_int("halvings", halvings, 1)
@@ -116,7 +125,7 @@ def dci(
     held = round(len(chosen) * TEST_SHARE)
     once = [(np.arange(held, len(chosen)), np.arange(held))]
     splits = once if halvings is None else halves(len(chosen), halvings, generator)
-    importance, right = trained(codes[chosen], known.codes[chosen], splits, generator, family or predictor, progress)
+    importance, right = trained(codes[chosen], known.take(chosen), splits, generator, family or predictor, progress)
     words = f"{family.name}, importance by permutation" if family else PREDICTORS[predictor]
     if halvings is None:
         how, of_splits = f"{words}, one training on {len(chosen) - held} items", of_one
@@ -156,7 +165,7 @@ def halves(n: int, halvings: int, generator: np.random.Generator) -> Iterator[Sp
 
 def trained(
     codes: NDArray[np.float64],
-    values: NDArray[np.int64],
+    known: Factors,
     splits: Iterable[Split],
     generator: np.random.Generator,
     predictor: str | Family = EXTRA_TREES,
@@ -166,24 +175,27 @@ def trained(
 
     Predictors are trained side by side on as many threads as torch has here; every one has its own seed.
     """
-    count = values.shape[1]
     jobs = []
     for split, (training, held) in enumerate(splits):
-        seeds = generator.integers(2**31, size=count)
-        jobs += [(split, k, training, held, int(seeds[k])) for k in range(count)]
+        seeds = generator.integers(2**31, size=known.count)
+        jobs += [(split, k, training, held, int(seeds[k])) for k in range(known.count)]
 
     def run(split: int, k: int, training: NDArray, held: NDArray, seed: int) -> tuple:
-        named = values[training, k]
+        values = known.values[:, k] if known.numbers[k] else known.codes[:, k]
+        named = values[training]
         if not isinstance(predictor, str):
-            found = by_family(predictor, codes[training], named, codes[held], values[held, k], seed)
+            found = by_family(predictor, codes[training], named, codes[held], values[held], seed)
             return split, k, held, *found
         if predictor == BOOSTED and named.min() == named.max():
             raise ValueError(f"factors must take two values in each half of the items, got one of factor {k}.")
-        fit = of_trees(predictor, seed).fit(codes[training], named)
-        return split, k, held, fit.feature_importances_, fit.predict(codes[held]) == values[held, k]
+        fit = of_trees(predictor, seed, bool(known.numbers[k])).fit(codes[training], named)
+        right = fit.predict(codes[held]) == values[held]
+        if known.numbers[k]:
+            right = 1 - (fit.predict(codes[held]) - values[held]) ** 2 / values[held].var()
+        return split, k, held, fit.feature_importances_, right
 
-    importance = np.empty((split + 1, codes.shape[1], count))
-    right, asked = np.zeros(values.shape), np.zeros(values.shape)
+    importance = np.empty((split + 1, codes.shape[1], known.count))
+    right, asked = np.zeros(known.codes.shape), np.zeros(known.codes.shape)
     with ThreadPoolExecutor(torch.get_num_threads()) as pool:
         found = pool.map(run, *zip(*jobs))
         for done, (split, k, held, weights, hits) in enumerate(found, 1):
@@ -222,11 +234,12 @@ def by_family(
     return importance / (importance.sum() or 1.0), right
 
 
-def of_trees(predictor: str, seed: int) -> Any:
+def of_trees(predictor: str, seed: int, numbers: bool) -> Any:
     """An untrained predictor of a factor."""
     if predictor == BOOSTED:
-        return GradientBoostingClassifier(random_state=seed)
-    return ExtraTreesClassifier(TREES, min_samples_leaf=ITEMS_OF_LEAF, max_features=None, random_state=seed)
+        return (GradientBoostingRegressor if numbers else GradientBoostingClassifier)(random_state=seed)
+    trees = ExtraTreesRegressor if numbers else ExtraTreesClassifier
+    return trees(TREES, min_samples_leaf=ITEMS_OF_LEAF, max_features=None, random_state=seed)
 
 
 def concentration(importance: NDArray[np.float64]) -> float:
@@ -270,20 +283,20 @@ class Sap(Estimate):
 def sap(
     representation: Any,
     factors: ArrayLike,
-    kind: str = "discrete",
+    kind: str | None = None,
     items: int | None = 15_000,
     generator: np.random.Generator | None = None,
 ) -> Sap:
     """Separated attribute predictability (Kumar et al. 2018): mean over factors of the best minus the second-best score
     of a single latent.
 
-    representation [N, L], factors integers [N, K].
+    representation [N, L], factors [N, K] as `inputs.as_factors` takes them.
     kind   "discrete": the score is the accuracy, on a third of the items, of a linear support-vector machine (C = 0.01,
            classes balanced, as in disentanglement_lib). It reaches 1 - chance at best, because the second latent may
            guess; and only outer values of a factor lie on one side of a threshold, so more than two ordered values in
            one latent score low though nothing is entangled.
            "continuous": R2 of a linear regression on all items used, with a factor's values as 0, 1, ... in rising
-           order, whatever their distances; 0 for a constant latent
+           order, whatever their distances; 0 for a constant latent. None: that where a factor is numbers
     items  how many random items are used; None: all
 
     The standard error is over (test) items, with the machines and the choice of the two best latents as given.
@@ -291,10 +304,11 @@ def sap(
     finite.
     """
     generator = generator_or_default(generator)
-    known = as_factors(factors)
+    known = as_factors(factors, numbers=True)
     codes = as_array(representation, known.n, least=2)
-    if kind not in ("discrete", "continuous"):
-        raise ValueError(f"kind must be discrete or continuous, got {kind!r}.")
+    kind = kind or ("continuous" if known.numbers.any() else "discrete")
+    if kind not in ("discrete", "continuous") or kind == "discrete" and known.numbers.any():
+        raise ValueError(f"kind must be discrete or continuous, which numbers need, got {kind!r}.")
     chosen = of_items(known.n, items, generator)
     if kind == "discrete":
         local, matrix = thresholds(codes, known, chosen)
@@ -303,7 +317,7 @@ def sap(
             f"linear SVM, {len(chosen) - len(local)} training items; over test items",
         )
     else:
-        local, matrix = explained(codes[chosen], known.codes[chosen])
+        local, matrix = explained(codes[chosen], known.values[chosen])
         unit, how = "difference of R2", "squared correlation; over items"
     second, first = np.argsort(matrix, axis=0)[-2:]
     k = np.arange(known.count)
@@ -335,7 +349,7 @@ def thresholds(
     return right, right.mean(axis=0)
 
 
-def explained(codes: NDArray[np.float64], values: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def explained(codes: NDArray[np.float64], values: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Influence of each item on R2 [n, L, K], which is the squared correlation [L, K]."""
     u, v = standardised(codes)[:, :, None], standardised(values)[:, None, :]
     r = (u * v).mean(axis=0)

@@ -35,6 +35,7 @@ class ScoreSpec:
     limits     the least and the largest value there can be; an estimate may be a little beyond
     label      in the tables of sweeps; "": not in them, where scores that tell of single terms have tables of their own
     protocol   the name in PROTOCOLS of what computes it by one
+    numbers    whether factors may be numbers; else they are classes
     extra      only where it is asked for: it takes too long
     cost       its time in those of the FactorVAE score, about; what several share counts at the first of them
     """
@@ -50,6 +51,7 @@ class ScoreSpec:
     limits: tuple[float, float] = (0.0, 1.0)
     label: str = ""
     protocol: str | None = None
+    numbers: bool = False
     extra: bool = False
     cost: float = 0.1
 
@@ -84,7 +86,7 @@ def _dci() -> list[ScoreSpec]:
     return [
         ScoreSpec(
             f"dci_{part}", f"DCI {part}", "predictor_based.dci_part", "codes", "Eastwood & Williams 2018", unit,
-            (part,), label=label, cost=cost,
+            (part,), label=label, numbers=True, cost=cost,
         )
         for part, label, unit, cost in (
             ("disentanglement", "DCI dis.", "share", 8.0), ("completeness", "DCI compl.", "share", 0.1),
@@ -124,7 +126,7 @@ def _infomec() -> list[ScoreSpec]:
         ),
         ScoreSpec(
             "infoe", "InfoE (cross-fitted)", "infomec.explicitness_of_codes", "codes", "Hsu et al. 2023",
-            "share of H(y)", label="InfoE", cost=2.0,
+            "share of H(y)", label="InfoE", numbers=True, cost=2.0,
         ),
         *published,
     ]  # fmt: skip
@@ -152,7 +154,7 @@ SCORES = {
         ),
         ScoreSpec(
             "sap", "SAP", "predictor_based.sap_of_codes", "codes", "Kumar et al. 2018", "difference of accuracies",
-            label="SAP",
+            label="SAP", numbers=True,
         ),
         *_dci(),
         ScoreSpec(
@@ -183,7 +185,7 @@ SCORES = {
         ),
         ScoreSpec(
             "minimality", "minimality", "dependent_factors.minimality_of_codes", "codes", "Almudévar & Ortega 2024",
-            "share", label="min.",
+            "share", label="min.", numbers=True,
         ),
         *_boosted(),
     )

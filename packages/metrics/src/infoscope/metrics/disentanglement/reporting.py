@@ -44,7 +44,8 @@ def report(
                     "disentanglement-lib", the discretised MIG, SAP and DCI take means (the most probable category);
                     MIG, UniBound and the bounds are exact. Means know nothing of a posterior's noise, and so nothing of
                     a synergy attack
-    factors         integers [N, K], K >= 2
+    factors         [N, K], K >= 2, as `inputs.as_factors` takes them: integers are classes; scores that take no numbers
+                    say so
     measured        the information, if it is there already; None: `exact.measure` with `draws` draws of a posterior,
                     `factor_information.from_arrays` by `method` of an array
     items           random items for the scores of arrays other than BetaVAE and FactorVAE; None: all

@@ -64,7 +64,8 @@ def from_arrays(
     generator: np.random.Generator | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> FactorInformation:
-    """I(y_k; z_l), I(y_k; all but z_l) and I(y_k; z), nats, of a representation [N, L] and factors, integers [N, K].
+    """I(y_k; z_l), I(y_k; all but z_l) and I(y_k; z), nats, of a representation [N, L] and factors [N, K], as
+    `inputs.as_factors` takes them: classes, and by neighbours numbers, whose entropy is nan.
 
     method       "classifier" or "knn"; what each is biased like is said above
     groups       [N], items that depend on one another: they share a fold, a half and, in the errors, a cluster
@@ -88,7 +89,7 @@ def from_arrays(
     that are not finite, another method; as `knn.mutual_information`, `uncertainty.subsample`, `classifier.cross_fit`.
     """
     generator = generator_or_default(generator)
-    known = as_factors(factors, factor_names)
+    known = as_factors(factors, factor_names, numbers=True)
     codes = as_array(representation, known.n)
     discrete = categorical_mask(categorical, codes.shape[1])
     names = tuple(latent_names) if latent_names is not None else tuple(f"latent {i}" for i in range(codes.shape[1]))
@@ -96,9 +97,11 @@ def from_arrays(
         raise ValueError(f"latent_names must be {codes.shape[1]} different ones, got {list(names)}.")
     if method not in ("knn", "classifier"):
         raise ValueError(f"method must be knn or classifier, got {method!r}.")
+    if method == "classifier" and known.numbers.any():
+        raise ValueError("method must be knn for factors that are numbers, got classifier.")
     clusters = None if groups is None else group_codes(known.n, groups)[1]
     chosen = np.sort(of_items(known.n, items, generator))
-    known = as_factors(known.codes[chosen], known.names)
+    known = known.take(chosen)
     known.require_items(2, "a neighbour, or another fold")
     latents = Latents(codes[chosen], discrete)
     clusters = None if clusters is None else clusters[chosen]
@@ -170,7 +173,7 @@ def _neighbour_terms(
     methods, verdicts, noted = Counter(), Counter(), Counter()
 
     def term(members: tuple[int, ...], factor: int) -> NDArray[np.float64]:
-        x, y = as_variable("representation", latents.columns(members)), Discrete(known.codes[:, factor])
+        x, y = as_variable("representation", latents.columns(members)), known.variable(factor)
         found = knn.mutual_information(x, y, k, local=True)
         methods[found.method] += 1
         noted[bool(found.notes)] += 1

@@ -7,15 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from infoscope.estimators.checks import require_int
+from infoscope.estimators.variables import Continuous, Discrete, as_clear_variable, as_variable, categorical, columns
 from infoscope.metrics.factor_information.attacks import AttackedGaussian
 from infoscope.metrics.factor_information.posterior import CategoricalPosterior, ProductPosterior
 
 NUMBERS_AT_ONCE = 1 << 20  # of a representation, in float64: 8 MiB
 CODING = "Other labels are coded, column by column, by numpy.unique(labels, return_inverse=True)[1]."
+
+NUMBERS = "SAP, DCI, InfoE, minimality and factor_information.from_arrays by neighbours take numbers."
 
 Draws = Callable[[NDArray[np.int64]], Any]
 """Item numbers [m] -> one draw of each item's representation [m, L]; an item asked for twice is drawn twice."""
@@ -23,10 +27,12 @@ Draws = Callable[[NDArray[np.int64]], Any]
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """Discrete factors of N items.
+    """Factors of N items.
 
-    codes [N, K] are counted from 0. For every factor, order [K, N] lists the items by their value and place [K, N] says
-    where in it an item stands; the items with its value begin at first [K, N] and are alike [K, N] in number.
+    codes [N, K] are counted from 0, those of numbers in rising order. numbers [K] says which factors are numbers;
+    values [N, K] are these numbers, and the codes of classes. For every factor, order [K, N] lists the items by their
+    value and place [K, N] says where in it an item stands; the items with its value begin at first [K, N] and are
+    alike [K, N] in number.
     """
 
     names: tuple[str, ...]
@@ -35,6 +41,8 @@ class Factors:
     place: NDArray[np.int64]
     first: NDArray[np.int64]
     alike: NDArray[np.int64]
+    numbers: NDArray[np.bool_]
+    values: NDArray[np.float64]
 
     @property
     def n(self) -> int:
@@ -46,40 +54,71 @@ class Factors:
 
     @property
     def surprisal(self) -> NDArray[np.float64]:
-        """-log of the frequency of each item's value [N, K], nats: its mean is the entropy."""
-        return np.log(self.n / self.alike.T)
+        """-log of the frequency of each item's value [N, K], nats: its mean is the entropy. nan of numbers."""
+        return np.where(self.numbers, np.nan, np.log(self.n / self.alike.T))
+
+    def variable(self, k: int) -> Continuous | Discrete:
+        """A factor as it is typed."""
+        return Continuous(self.values[:, k]) if self.numbers[k] else Discrete(self.codes[:, k])
+
+    def take(self, rows: NDArray[np.int64]) -> Factors:
+        """The same of some items. ValueError for a factor that has one value there."""
+        typed = [type(one)(one.values[rows]) for one in map(self.variable, range(self.count))]
+        return as_factors(typed, self.names, numbers=True)
 
     def require_items(self, least: int, why: str) -> None:
         """ValueError if some value of some factor has fewer items."""
-        for name, alike in zip(self.names, self.alike):
-            if alike.min() < least:
+        for name, alike, number in zip(self.names, self.alike, self.numbers):
+            if not number and alike.min() < least:
                 raise ValueError(
                     f"factors must have at least {least} items of every value ({why}), got {alike.min()} of a value "
                     f"of {name}; merge or drop rare values."
                 )
 
 
-def as_factors(factors: ArrayLike, names: Sequence[str] | None = None, least: int = 1) -> Factors:
-    """Integers [N, K] or [N]; ValueError for other types, a factor of one value, fewer than `least` factors, or names
-    that do not fit.
+def as_factors(factors: Any, names: Sequence[str] | None = None, least: int = 1, numbers: bool = False) -> Factors:
+    """Integers [N, K] or [N], which are classes; a data frame or a list of `Continuous` and `Discrete` blocks, which
+    say what they are; floats, where numbers are allowed.
+
+    ValueError for other types, numbers where they are not allowed, floats that look like labels, a factor of one value,
+    fewer than `least` factors, or names that do not fit.
     """
     if factors is None:
         raise ValueError("factors must be integers [items, factors], got None, which goes with a FactorInformation.")
-    values = _numbers_of(factors)
+    if is_typed(factors):
+        typed = columns("factors", factors)
+        names = list(map(str, factors.columns)) if names is None and isinstance(factors, pd.DataFrame) else names
+        values = np.empty((len(typed[0][1]), len(typed)))
+    else:
+        values = _numbers_of(factors)
+        typed = []
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < least:
         raise ValueError(
             f"factors must be integers [items, factors] with at least 2 items and {least} factors, got "
             f"{values.dtype} {list(values.shape)}."
         )
-    if values.dtype.kind not in "iub":
+    if not typed and values.dtype.kind == "f" and numbers:
+        as_clear_variable("factors", values)  # its errors ask about floats that look like labels
+        typed = columns("factors", values)
+    elif not typed and values.dtype.kind not in "iub":
         raise ValueError(f"factors must be integers [items, factors], got {values.dtype}. {CODING}")
+    typed = typed or [(Discrete, column, True) for column in values.T]
     names = tuple(names) if names is not None else tuple(f"factor {k}" for k in range(values.shape[1]))
     if len(set(names)) != values.shape[1]:
         raise ValueError(
             f"factor_names must be {values.shape[1]} different ones, one for each factor, got {list(names)}."
         )
-    codes = np.stack([np.unique(column, return_inverse=True)[1] for column in values.T], axis=1).astype(np.int64)
+    are_numbers = np.array([kind is Continuous for kind, _, _ in typed])
+    if are_numbers.any() and not numbers:
+        named = ", ".join(name for name, number in zip(names, are_numbers) if number)
+        raise ValueError(f"factors must be classes here, got numbers of {named}: cut them into classes. {NUMBERS}")
+    plain = [
+        as_variable("factors", Continuous(column)).continuous[:, 0] if number else categorical("factors", column)
+        for (_, column, _), number in zip(typed, are_numbers)
+    ]
+    codes = np.stack([np.unique(column, return_inverse=True)[1] for column in plain], axis=1).astype(np.int64)
+    values = np.stack([of if number else code for of, code, number in zip(plain, codes.T, are_numbers)], axis=1)
     if codes.max(axis=0).min() < 1:
         name = names[codes.max(axis=0).argmin()]
         raise ValueError(f"factors must take at least two values each, but {name} has one; leave it out.")
@@ -87,7 +126,13 @@ def as_factors(factors: ArrayLike, names: Sequence[str] | None = None, least: in
     place = np.argsort(order, axis=1)
     alike = np.stack([np.bincount(column)[column] for column in codes.T])
     first = np.stack([np.cumsum(np.r_[0, np.bincount(column)])[column] for column in codes.T])
-    return Factors(names, codes, order, place, first, alike)
+    return Factors(names, codes, order, place, first, alike, are_numbers, values.astype(np.float64))
+
+
+def is_typed(factors: Any) -> bool:
+    """Whether factors say by themselves what they are, column by column."""
+    blocks = factors if isinstance(factors, list | tuple) else (factors,)
+    return any(isinstance(block, Continuous | Discrete | pd.DataFrame) for block in blocks)
 
 
 def as_array(representation: Any, n: int, least: int = 1) -> NDArray[np.float64]:

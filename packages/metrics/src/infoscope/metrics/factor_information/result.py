@@ -357,9 +357,8 @@ class FactorInformation:
         """Shares of H(y_k), first axis of value [K, ...]; the error of an estimated entropy goes with them."""
         for name, entropy in zip(self.factors, self.entropy, strict=True):
             if not entropy > 0:
-                raise ValueError(
-                    f"factor {name!r} has entropy {entropy:g}: nothing can be a share of it; ask for nats."
-                )
+                why = "is numbers, whose entropy is differential" if np.isnan(entropy) else f"has entropy {entropy:g}"
+                raise ValueError(f"factor {name!r} {why}: nothing can be a share of it; ask for nats.")
         wide = (..., *[None] * (value.ndim - 1))
         share = value / self.entropy[wide]
         if self.surprisal is None:

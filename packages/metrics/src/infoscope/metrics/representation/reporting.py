@@ -330,7 +330,8 @@ def _scores(
     columns = ["score", "better", *SCORE_COLUMNS]
     factors = [name for name, aim in aims.items() if aim.role == TARGET and aim.outcome.classes and name in known]
     left = [name for name, aim in aims.items() if aim.role == TARGET and not aim.outcome.classes]
-    notes = [f"disentanglement of {', '.join(left)}: every score is defined on classes only."] * bool(left)
+    said = "which is numbers: disentanglement.report has the scores that take them"
+    notes = [f"disentanglement of {', '.join(left)}, {said}."] * bool(left)
     if len(factors) < 2:
         return pd.DataFrame(columns=columns), (
             *notes, f"scores of disentanglement, which need two factors of classes, got {len(factors)}."

@@ -1,0 +1,78 @@
+"""Factors that are numbers: which scores take them, and what the others say."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from infoscope.estimators.families import Logistic
+from infoscope.estimators.variables import Continuous, Discrete
+from infoscope.metrics.disentanglement import dci, explicitness, mig, minimality, report, sap
+from infoscope.metrics.disentanglement.registry import SCORES
+from infoscope.metrics.factor_information.arrays import from_arrays
+from infoscope.metrics.factor_information.inputs import as_factors
+
+NOISE = 0.5
+
+
+@pytest.fixture(scope="module")
+def angle_and_kind():
+    """A normal number and a class of three, each in a latent of its own with noise, and a latent of noise."""
+    rng = np.random.default_rng(0)
+    angle, kind = rng.standard_normal(1500), rng.integers(3, size=1500)
+    codes = np.column_stack([angle + NOISE * rng.standard_normal(1500), kind + 0.1 * rng.standard_normal(1500)])
+    return np.hstack([codes, rng.standard_normal((1500, 1))]), angle, kind
+
+
+def test_scores_of_two_numbers_have_their_closed_forms(angle_and_kind):
+    """R2 of a number on itself and noise is 1 / (1 + noise^2), its information half of -log(1 - R2)."""
+    codes, angle, _ = angle_and_kind
+    rng = np.random.default_rng(1)
+    other = rng.standard_normal(1500)
+    codes = np.column_stack([codes[:, 0], other + NOISE * rng.standard_normal(1500), codes[:, 2]])
+    factors, truth = np.column_stack([angle, other]), 1 / (1 + NOISE**2)
+    for score in (sap(codes, factors), explicitness(codes, factors)):
+        assert score.low - 0.01 < truth < score.high + 0.01
+    found = minimality(codes, factors)
+    assert abs(found - 1) < 4 * found.standard_error + 0.01
+    trees = dci(codes, factors, 2)
+    assert trees.importance.argmax(axis=0).tolist() == [0, 1] and trees.disentanglement > 0.5
+    assert truth - 0.15 < trees.informativeness < truth + 0.05
+    of = from_arrays(codes, factors, "knn", resamples=None)
+    np.testing.assert_allclose(np.diag(of.alone[:, :2]), -0.5 * np.log(1 - truth), atol=0.12)
+    with pytest.raises(
+        ValueError, match="'factor 0' is numbers, whose entropy is differential: nothing can be a share"
+    ):
+        of.mig()
+    assert of.mig(normalised=False) > 0.5
+
+
+def test_a_report_of_both_kinds_says_which_scores_are_of_classes(angle_and_kind):
+    codes, angle, kind = angle_and_kind
+    table = report(codes[:500], pd.DataFrame({"angle": angle, "kind": kind})[:500], progress=False)
+    known = {spec.title.format(how="estimated"): spec for spec in SCORES.values()}
+    for row in table.to_dict("records"):
+        if known[row["score"]].numbers:
+            assert np.isfinite(row["value"]), row["score"]
+        else:
+            assert np.isnan(row["value"]) and "angle is numbers: cut it into classes" in row["notes"], row["score"]
+
+
+def test_types(angle_and_kind):
+    codes, angle, kind = angle_and_kind
+    known = as_factors([Continuous(angle), Discrete(kind)], numbers=True)
+    assert known.numbers.tolist() == [True, False] and np.array_equal(known.values[:, 0], angle)
+    assert np.isnan(known.surprisal[:, 0]).all() and np.isfinite(known.surprisal[:, 1]).all()
+    some = known.take(np.arange(20))
+    assert some.n == 20 and some.numbers.tolist() == [True, False] and np.array_equal(some.values[:, 0], angle[:20])
+    assert as_factors(np.column_stack([angle, angle**2]), numbers=True).numbers.all()
+    assert as_factors(pd.DataFrame({"angle": angle, "kind": kind}), numbers=True).names == ("angle", "kind")
+    with pytest.raises(ValueError, match="factors must be classes here, got numbers of factor 0: .* take numbers"):
+        mig(codes, [Continuous(angle), Discrete(kind)])
+    with pytest.raises(ValueError, match="factors must be typed: .* distinct whole numbers"):
+        explicitness(codes, np.column_stack([kind, kind]).astype(float))
+    with pytest.raises(ValueError, match="factors must be finite"):
+        sap(codes, [Continuous(np.where(angle > 2, np.nan, angle)), Discrete(kind)])
+    with pytest.raises(ValueError, match="method must be knn for factors that are numbers, got classifier"):
+        from_arrays(codes, np.column_stack([angle, angle]))
+    with pytest.raises(ValueError, match="predictor must be of trees where factors are numbers"):
+        dci(codes, np.column_stack([angle, angle]), predictor=Logistic())
