@@ -16,10 +16,12 @@ from sklearn.preprocessing import SplineTransformer
 
 from infoscope.estimators.checks import require_int
 from infoscope.estimators.result import Estimate, mean_of, undefined
+from infoscope.estimators.variables import Variable
 from infoscope.metrics.disentanglement.infomec import chosen_items
 from infoscope.metrics.disentanglement.measuring import Inputs
 from infoscope.metrics.factor_information.inputs import Factors
 from infoscope.metrics.factor_information.result import SHARE
+from infoscope.metrics.v_information.usable import Term
 
 
 def minimality(
@@ -38,11 +40,14 @@ def minimality(
 
     What is explained is the reduction of the squared error of a latent, in units of its variance, on items that the
     means were not fitted to: the predictive information of normal laws of one variance (Xu et al. 2020), whose
-    means are sums of one term for each value of each factor, and of a cubic spline of one of numbers. 1 -
+    means are sums of one term for each value of each factor, and of a cubic spline of the normal scores of numbers. 1 -
     minimality is then the conditional information I(z_l; y_rest | y_k) as a share of I(z_l; y), summed over
     latents: one that no factor explains has no weight. In nats of a fitted variance, a code without noise would
     hold infinitely much. What a factor does to a latent's spread, or two factors by an interaction, is not seen.
     The factor of a latent is that which explains most on other folds.
+
+    What few items teach of many values makes the estimate wrong, of all factors more than of one, so the interval
+    reaches from that of the estimate to that of where more items lead (`usable.Term`).
 
     nan where all factors together explain nothing by its 95 % interval. ValueError: fewer than two factors, a factor of
     one value, every latent constant, fewer than two folds, shapes that do not fit, values that are not finite.
@@ -52,19 +57,25 @@ def minimality(
     z = (z - z.mean(axis=0)) / z.std(axis=0)
     fold_of = generator.permutation(known.n) % require_int("folds", folds, 2)
     designs = [design(known, [k]) for k in range(known.count)] + [design(known, range(known.count))]
-    gained = np.stack([explained(x, z, fold_of) for x in designs])  # [K + 1, n, L]
-    own = np.empty_like(z)
-    for fold in range(folds):
-        held = fold_of == fold
-        best = gained[:-1, ~held].mean(axis=1).argmax(axis=0)
-        own[held] = np.take_along_axis(gained[:-1, held], best[None, None], axis=0)[0]
+    every = np.ones(known.n, bool)
+    found, half = (
+        np.stack([explained(x, z, fold_of, rows) for x in designs])  # [K + 1, n, L]
+        for rows in (every, generator.permutation(every.cumsum()) % 2 == 0)
+    )
+    best = [found[:-1, fold_of != fold].mean(axis=1).argmax(axis=0) for fold in range(folds)]
+    chosen = np.array(best)[fold_of][None]
     how = f"means by sums over factors, {folds} folds, {known.n} items; over items"
-    whole = mean_of(gained[-1].sum(axis=1), unit=SHARE, method=how)
-    if not whole.low > 0:
+
+    def sums(gained: NDArray[np.float64]) -> list[Estimate]:
+        own = np.take_along_axis(gained[:-1], chosen, axis=0)[0]
+        return [mean_of(one.sum(axis=1), unit=SHARE, method=how) for one in (own, gained[-1])]
+
+    (own, whole), (own_further, whole_further) = sums(found), sums(2 * found - half)
+    if not min(whole.low, whole_further.low) > 0:
         return undefined(
             f"All factors explain {whole!r} of the latents: nothing is a share of it.", SHARE, known.n, how
         )
-    return mean_of(own.sum(axis=1), unit=SHARE, method=how).share_of(whole, SHARE)
+    return Term(own.share_of(whole, SHARE), own_further.share_of(whole_further, SHARE)).estimate
 
 
 def minimality_of_codes(inputs: Inputs) -> Estimate:
@@ -76,20 +87,29 @@ def minimality_of_codes(inputs: Inputs) -> Estimate:
 
 
 def design(known: Factors, some: Sequence[int]) -> NDArray[np.float64]:
-    """A column of 0 and 1 for each value of some factors, and a cubic spline of numbers [n, d]."""
-    return np.hstack([
-        SplineTransformer().fit_transform(known.values[:, [k]]) if known.numbers[k]
-        else np.eye(int(known.codes[:, k].max()) + 1)[known.codes[:, k]]
-        for k in some
-    ])  # fmt: skip
+    """A column of 0 and 1 for each value of some factors, and a cubic spline of the normal scores of numbers [n, d]."""
+    found = []
+    for k in some:
+        if known.numbers[k]:
+            scores = Variable(known.values[:, [k]], None, 1).rank_normal().continuous  # far values would lead a spline
+            found.append(SplineTransformer(knots="quantile").fit_transform(scores))
+        else:
+            found.append(np.eye(int(known.codes[:, k].max()) + 1)[known.codes[:, k]])
+    return np.hstack(found)
 
 
-def explained(x: NDArray[np.float64], z: NDArray[np.float64], fold_of: NDArray[np.int64]) -> NDArray[np.float64]:
-    """By how much x [n, d] lowers the squared error of z [n, L] on the items of each fold [n, L]."""
+def explained(
+    x: NDArray[np.float64], z: NDArray[np.float64], fold_of: NDArray[np.int64], rows: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """By how much x [n, d] lowers the squared error of z [n, L] on the items of each fold [n, L].
+
+    It is fitted to those of the other folds that are among rows, a mask [n].
+    """
     found = np.empty_like(z)
     for fold in range(int(fold_of.max()) + 1):
         held = fold_of == fold
-        centre = z[~held].mean(axis=0)
-        weights = np.linalg.lstsq(x[~held], z[~held] - centre, rcond=None)[0]
+        some = ~held & rows
+        centre = z[some].mean(axis=0)
+        weights = np.linalg.lstsq(x[some], z[some] - centre, rcond=None)[0]
         found[held] = (z[held] - centre) ** 2 - (z[held] - centre - x[held] @ weights) ** 2
     return found
