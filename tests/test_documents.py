@@ -1,0 +1,69 @@
+"""What README and the pages of docs/ show in Python, run as it stands: README's kind on made-up arrays of the shapes
+that it names, tutorials and errata from their first block to their last.
+"""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+REPOSITORY = Path(__file__).parents[1]
+LOGGED = Path(__file__).parent / "tracking" / "logged" / "joint-critic"
+QUICK = ("errata", "estimate", "block", "sweep")  # the others are run by `make site` as well
+
+
+def blocks(path, marked):
+    return re.findall(rf"```python{marked}\n(.*?)```", path.read_text(), re.DOTALL)
+
+
+SHOWN = [
+    pytest.param(code, id=f"{name}-{number}")
+    for name in ("README.md", "docs/own-data.md", "docs/python.md")
+    for number, code in enumerate(blocks(REPOSITORY / name, ""), 1)
+]
+RUN = [
+    pytest.param(path, id=path.stem, marks=() if path.stem in QUICK else pytest.mark.slow)
+    for path in sorted((REPOSITORY / "docs").rglob("*.md"))
+    if blocks(path, " exec.*?")
+]
+
+
+def arrays():
+    """Latents of 240 rows in 60 groups that tell a class, a domain and two factors."""
+    generator = np.random.default_rng(0)
+    n = 240
+    labels, groups = generator.integers(0, 2, n), np.repeat(np.arange(n // 4), 4)
+    domains = groups % 3
+    factors = np.column_stack([labels, generator.integers(0, 3, n)])
+    mean = factors + 0.3 * generator.normal(size=(n, 2))
+    z_y, z_d = (values[:, None] + 0.5 * generator.normal(size=(n, 1)) for values in (labels, domains))
+    return {
+        "z": mean, "labels": labels, "slide": groups, "hospital": domains, "factors": factors, "mean": mean,
+        "scale": np.full((n, 2), 0.3), "z_y": z_y, "z_d": z_d, "z_x": generator.normal(size=(n, 1)), "y": labels,
+        "d": domains, "patient": groups, "x": mean,
+    }  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("code", SHOWN)
+def test_what_is_shown_runs(code, monkeypatch):
+    """A row of what a sweep has recorded is made up: it names a logged critic."""
+    monkeypatch.setattr("infoscope.tracking.runs", lambda *_: pd.DataFrame({"run_id": [str(LOGGED)]}))
+    code = code.replace("steps=500", "steps=5").replace("draws=10_000", "draws=1_000")
+    exec(compile(code, "what is shown", "exec"), arrays())
+
+
+def test_everything_that_is_promised_is_run():
+    assert len(SHOWN) >= 6 and len(RUN) >= 7
+
+
+@pytest.mark.parametrize("path", RUN)
+def test_a_page_prints_what_it_tells_of(path, capsys, monkeypatch):
+    """Every block prints something that the site can show; errata assert what they say."""
+    monkeypatch.chdir(REPOSITORY)
+    names = {}
+    for code in blocks(path, " exec.*?"):
+        exec(compile(code, path.name, "exec"), names)
+        assert capsys.readouterr().out.strip()
