@@ -40,7 +40,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: check-dependencies advise export-model help measure peers promote represent setup sweep-all sweep-status sweep-sync table-partition table-representations report audit test test-slow test-gpu bench drill infra-secrets ui clean
+.PHONY: check-dependencies advise export-model help measure peers promote represent setup sweep-all sweep-status sweep-sync table-partition table-representations report audit site test test-slow test-gpu bench drill infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -99,6 +99,14 @@ infra-secrets: ## write random passwords for the MLflow server of infra/mlflow i
 
 ui: $(READY) ## open the MLflow UI on the runs, on this machine only (PORT=5000)
 	@$(ASKED)
+
+site: $(VENV)/.site ## build the site of docs/ into build/site, its tutorials run (3 minutes)
+	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet --clean -f infra/site/mkdocs.yml
+	@echo build/site/index.html
+
+$(VENV)/.site: $(READY) infra/site/requirements.txt infra/site/constraints.txt
+	@$(VENV)/bin/uv pip install --quiet --python $(PYTHON) -r infra/site/requirements.txt
+	@touch $@
 
 test: $(READY) ## run the tests: offline, 2 cores, under 12 minutes
 	@$(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow and not gpu and not bench"

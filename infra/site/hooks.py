@@ -1,0 +1,94 @@
+"""What the site adds to the pages of docs/: files of the repository that pages link to, and the reference.
+
+A link out of docs/ works for who reads the repository; on the site the file it names is a page or a text of its own.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+from mkdocs.utils import get_relative_url
+
+REPOSITORY = Path(__file__).parents[2]
+PROJECT = ("ARCHITECTURE", "CONTRIBUTING", "CHANGELOG", "CODE_OF_CONDUCT", "SECURITY")  # pages from the root
+LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)(?=[)#])")
+PACKAGES = ("data", "estimators", "models", "metrics", "tracking")
+FETCHED = re.compile(r"https://[^\"]+/iframe-worker/shim")  # the only thing that the theme would ask of the network
+REFERENCE = """# Reference
+
+From the docstrings: shapes, units, errors raised, and the paper and equation of what is estimated.
+"""
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Adds the project's own pages, the reference, and whatever of the repository a page links to."""
+    listed = "\n".join(f"- [{name.replace('_', ' ').capitalize()}]({name.lower()}.md)" for name in PROJECT)
+    texts = {f"project/{name.lower()}.md": (REPOSITORY / f"{name}.md").read_text() for name in PROJECT}
+    texts["project/index.md"] = f"# The project\n\n{listed}\n- [Licence](../../LICENSE)\n"
+    texts |= dict(reference())
+    for page in files.documentation_pages():
+        texts.setdefault(page.src_uri, page.content_string)
+    for uri, text in list(texts.items()):
+        for link in LINK.findall(text):
+            path = _path(uri, link)
+            if path in _HOMES or path.startswith("docs/") or not (REPOSITORY / path).is_file():
+                continue
+            texts[_home(path)] = (REPOSITORY / path).read_text()
+    for uri, text in texts.items():
+        if files.get_file_from_path(uri) is None:
+            files.append(File.generated(config, uri, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Links of a page as they are on the site."""
+    uri = page.file.src_uri
+    return LINK.sub(lambda link: posixpath.relpath(_home(_path(uri, link[1])), posixpath.dirname(uri) or "."), markdown)
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """Our own stand-in for workers, which needs no network."""
+    return FETCHED.sub(get_relative_url("assets/worker.js", page.url), output)
+
+
+def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
+    return FETCHED.sub("assets/worker.js", output_content)
+
+
+def reference() -> Iterator[tuple[str, str]]:
+    """A page for every module and folder of a package, and a list of them."""
+    listed = [REFERENCE]
+    for package in PACKAGES:
+        root = REPOSITORY / "packages" / package / "src" / "infoscope" / package
+        listed.append(f"## infoscope.{package}\n")
+        for path in sorted(root.iterdir()):
+            if path.name.startswith("_") or not (path.suffix == ".py" or (path / "__init__.py").exists()):
+                continue
+            name = f"infoscope.{package}.{path.stem}"
+            source = path if path.is_file() else path / "__init__.py"
+            first = re.match(r'"""(.+?)(?:\n\n|""")', source.read_text(), re.DOTALL)
+            listed.append(f"- [{name}]({name}.md): {' '.join(first[1].split()) if first else ''}")
+            yield f"reference/{name}.md", f"# {name}\n\n::: {name}\n    options:\n      show_root_heading: false\n"
+        listed.append("")
+    yield "reference/index.md", "\n".join(listed)
+
+
+_HOMES = {f"{name}.md": f"project/{name.lower()}.md" for name in PROJECT} | {"README.md": "index.md"}
+_ORIGINS = {home: path for path, home in _HOMES.items() if path != "README.md"}
+
+
+def _path(uri: str, link: str) -> str:
+    """What a link of a page names, as a path in the repository."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(_ORIGINS.get(uri, f"docs/{uri}")), link))
+
+
+def _home(path: str) -> str:
+    """Where a file of the repository is on the site."""
+    if path.startswith("docs/"):
+        return path.removeprefix("docs/")
+    return _HOMES.get(path, f"source/{path}.txt")

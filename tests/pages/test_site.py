@@ -1,0 +1,162 @@
+"""The site of docs/: it builds, no link of it is broken, it asks nothing of the network, and a browser shows it."""
+
+import html.parser
+import importlib.util
+import os
+import subprocess
+import sys
+import time
+import urllib.parse
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+BUILT_IN = 180.0  # seconds, on two cores that do nothing else
+LOADED = 6  # times as long on a busy machine
+FRONT = (
+    "index", "tutorials/trust", "tutorials/block", "concepts", "sweeps", "critic-capacity", "results/index",
+    "reference/infoscope.estimators.knn", "project/architecture",
+)  # fmt: skip
+WATCH = """
+window.wrong = [];
+const say = console.error;
+console.error = (...words) => { window.wrong.push(words.join(" ")); say(...words); };
+window.addEventListener("error", (event) =>
+  window.wrong.push(event.message || "not loaded: " + (event.target.src || event.target.href)), true);
+window.addEventListener("unhandledrejection", (event) => window.wrong.push("" + event.reason));
+"""
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        importlib.util.find_spec("mkdocs") is None, reason="what builds the site is not installed (make site)"
+    ),
+]
+
+
+class Page(html.parser.HTMLParser):
+    """What a page links to, what it loads, its anchors, and its pictures without a text."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.links, self.loads, self.anchors, self.silent = [], [], set(), []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        named = dict(attributes)
+        self.anchors |= {named[name] for name in ("id", "name") if named.get(name)}
+        if tag == "a" and "href" in named:
+            self.links.append(named["href"])
+        if tag in ("img", "script", "iframe") and "src" in named:
+            self.loads.append(named["src"])
+        if tag == "link" and named.get("rel") in ("stylesheet", "icon", "preload", "preconnect"):
+            self.loads.append(named["href"])
+        if tag == "img" and len(named.get("alt") or "") < 10:
+            self.silent.append(named.get("src"))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "-f", "infra/site/mkdocs.yml", "-d", folder]
+    began = time.monotonic()
+    quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=REPOSITORY, env=quiet, capture_output=True, text=True, timeout=LOADED * BUILT_IN)
+    assert done.returncode == 0, done.stdout + done.stderr
+    print(f"built in {time.monotonic() - began:.0f} s")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return {path: Page(path) for path in site.rglob("*.html")}
+
+
+def test_no_link_is_broken_and_nothing_comes_from_elsewhere(site, pages):
+    """Files and anchors; an absolute address may be linked to, never loaded. 404.html is served from anywhere."""
+    assert len(pages) > 60
+    broken = []
+    for path, page in pages.items():
+        for address in [*page.links, *page.loads] if path.name != "404.html" else ():
+            parts = urllib.parse.urlsplit(address)
+            if parts.scheme or parts.netloc:
+                assert address in page.links, f"{path} loads {address}"
+                continue
+            target = (path.parent / urllib.parse.unquote(parts.path)).resolve() if parts.path else path
+            target = target / "index.html" if target.is_dir() else target
+            anchor = urllib.parse.unquote(parts.fragment)
+            if not target.is_file() or (anchor and target in pages and anchor not in pages[target].anchors):
+                broken.append((path.relative_to(site).as_posix(), address))
+    assert not broken
+
+
+def test_every_picture_says_what_it_shows(pages):
+    assert sum(address.endswith(".png") for page in pages.values() for address in page.loads) >= 3
+    assert not {str(path): page.silent for path, page in pages.items() if page.silent}
+
+
+def test_outputs_stand_below_their_code(site):
+    shown = (site / "tutorials" / "trust.html").read_text()
+    assert "unreliable" in shown and "nats; to use:" in shown
+
+
+@pytest.fixture
+def watched(browser):
+    """The browser, which writes down what goes wrong on a page."""
+    browser.ask("Page.enable")
+    kept = browser.ask("Page.addScriptToEvaluateOnNewDocument", source=WATCH)["identifier"]
+    yield browser
+    browser.ask("Page.removeScriptToEvaluateOnNewDocument", identifier=kept)
+    browser.ask("Page.disable")
+    browser.ask("Emulation.clearDeviceMetricsOverride")
+    browser.ask("Emulation.setEmulatedMedia", features=[])
+
+
+def shown(browser, site, name):
+    browser.open((site / f"{name}.html").as_uri())
+    browser.until("document.readyState === 'complete' && window.wrong !== undefined")
+    return browser
+
+
+@pytest.mark.parametrize("name", FRONT)
+def test_a_page_opens_without_an_error(watched, site, name):
+    """From the file, without a server; pictures are decoded, and all that is loaded is beside it."""
+    page = shown(watched, site, name)
+    page.value("Promise.all([...document.images].map(image => image.decode()))")
+    loaded = page.value("performance.getEntriesByType('resource').map(one => one.name)")
+    assert not [name for name in loaded if not name.startswith(("file:", "data:", "blob:"))]
+    assert page.value("window.wrong") == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_is_light_or_dark_as_its_reader_likes(watched, site, scheme):
+    watched.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    page = shown(watched, site, "index")
+    colour = "getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).slice(0, 3).map(Number)"
+    page.until(f"({colour}.reduce((a, b) => a + b) > 384) === {str(scheme == 'light').lower()}")
+
+
+@pytest.mark.parametrize("name", FRONT)
+def test_it_fits_a_phone(watched, site, name):
+    watched.ask("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=2, mobile=True)
+    page = shown(watched, site, name)
+    page.until("document.documentElement.scrollWidth <= 391")
+
+
+def test_search_finds_a_page_without_a_server(watched, site):
+    page = shown(watched, site, "index")
+    query = "document.querySelector('[data-md-component=search-query]')"
+    page.value(f"{query}.focus(), {query}.value = 'synergistic', {query}.dispatchEvent(new Event('keyup'))")
+    page.until("[...document.querySelectorAll('.md-search-result__link')].some(a => a.href.includes('concepts'))")
+    assert page.value("window.wrong") == []
+
+
+def test_a_table_sorts_by_a_click(watched, site):
+    page = shown(watched, site, "critic-capacity")
+    depths = "[...document.querySelector('tbody').rows].map(row => +row.cells[1].innerText)"
+    before = page.value(depths)
+    page.value("document.querySelectorAll('thead th')[1].click()")
+    assert before != sorted(before) and page.value(depths) == sorted(before)
+    page.value("document.querySelectorAll('thead th')[1].click()")
+    assert page.value(depths) == sorted(before, reverse=True)
