@@ -40,7 +40,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: check-dependencies advise export-model help measure peers promote represent setup sweep-all sweep-status sweep-sync table-partition table-representations report audit site test test-slow test-gpu bench drill infra-secrets ui clean
+.PHONY: check-dependencies advise docs-results export-model help measure peers promote represent setup sweep-all sweep-status sweep-sync table-partition table-representations report audit site test test-slow test-gpu bench drill infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -107,6 +107,9 @@ site: $(VENV)/.site ## build the site of docs/ into build/site, its tutorials ru
 $(VENV)/.site: $(READY) infra/site/requirements.txt infra/site/constraints.txt
 	@$(VENV)/bin/uv pip install --quiet --python $(PYTHON) -r infra/site/requirements.txt
 	@touch $@
+
+docs-results: $(READY) ## write docs/results from MLflow: tables beside the published, a leaderboard (ARGS="known-laws")
+	@$(ASKED)
 
 test: $(READY) ## run the tests: offline, 2 cores, under 12 minutes
 	@$(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow and not gpu and not bench"

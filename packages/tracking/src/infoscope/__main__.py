@@ -31,6 +31,7 @@ PROGRAMS = {
     "measure": "analysis.measure",
     "represent": "analysis.represent",
     "report": "analysis.report",
+    "docs-results": "analysis.docs_results",
     "audit": "analysis.sample_estimators.audit",
     "drill": "infra.drill",
 }
@@ -79,6 +80,7 @@ def words_of_make(environment: Mapping[str, str]) -> list[str]:
     targets = {
         "advise": ["advise", *given(*OWN, "WITHIN")],
         "audit": ["audit"],
+        "docs-results": ["docs-results"],
         "drill": ["drill"],
         "export-model": ["export"],
         "measure": ["measure", *given(*OWN)],
@@ -121,6 +123,7 @@ def _read(words: Sequence[str]) -> argparse.Namespace:
             "measure": "measure what two sides of your own data share: one table, one plot, one run in MLflow",
             "represent": "what a representation of your own holds, where and for whom: a page, a heat map, one run",
             "report": "one page of every table and figure of a profile",
+            "docs-results": "write the pages of docs/results: tables beside the published ones, a leaderboard",
             "audit": "put estimators of MI, ours and installed ones, through what must not change an estimate",
             "status": "show how many cells of each sweep are done, and how many are not",
             "sync": "send what dead processes left behind, close their runs",

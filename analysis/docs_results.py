@@ -1,0 +1,211 @@
+"""The pages of docs/results, from what MLflow holds: `make docs-results`, of some analyses with ARGS="known-laws".
+
+A page for every analysis that has finished runs: each profile with its tables, published figures beside ours, claims,
+differences and command, the full setting first; where that was not run, it says so in its place. The exam of estimators
+also becomes a leaderboard, to sort, as CSV and as JSON. Pages of analyses without runs in this store stay as they are;
+the list of all is written anew. No figure is typed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import itertools
+import json
+import math
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+
+from analysis.common.tables import file_name
+from analysis.report import LONG, ORDER, Section, command, name_of, section
+from analysis.representation import resnet_layers
+from analysis.sample_estimators import advise, coverage, independence, known_laws, verdicts
+from analysis.sample_estimators._runs import latest, share, versions
+from infoscope.tracking import StoreUnreachable, runs
+from infoscope.tracking.store.store import labels
+
+FOLDER = Path("docs") / "results"
+EVERY = (*ORDER, known_laws, coverage, verdicts, advise, independence, resnet_layers)
+UNTRIED = "smoke"  # a profile that only tries whether things run
+FULL = "paper"  # the published setting, or all of it where nothing is published
+HEADING = "## Profile "
+MADE = "<!-- written by `make docs-results`: not to be edited -->\n"
+UNITS = {"truth": "nats", "bias": "nats", "rmse": "nats", "width": "nats", "seconds": "seconds of one thread"}
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Writes the pages and prints their paths; the exit status: 0, 1 where an analysis failed, 2 on bad input."""
+    modules = {name_of(module): module for module in EVERY}
+    parser = argparse.ArgumentParser(description=sys.modules[__name__].__doc__)
+    parser.add_argument("names", nargs="*", help=f"which analyses (default: all): {', '.join(modules)}")
+    asked = parser.parse_args(words).names or list(modules)
+    failed = 0
+    try:
+        if unknown := [name for name in asked if name not in modules]:
+            raise ValueError(f"an analysis must be one of {', '.join(modules)}, got {', '.join(unknown)}")
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        for name in asked:
+            profiles = profiles_of(modules[name].ANALYSIS.experiment)
+            shown = [(profile, section(modules[name], profile)) for profile in profiles]
+            for profile, part in shown:
+                if part.problem:
+                    failed += part.failed
+                    print(f"error: {name}, profile {profile}: {part.problem}", file=sys.stderr)
+            if any(part.pictures for _, part in shown):
+                print(write(FOLDER / f"{name}.md", "\n".join(page(modules[name], shown))))
+            if modules[name] is known_laws and profiles:
+                print(*leaderboard(), sep="\n")
+        print(write(FOLDER / "index.md", "\n".join(index(modules))))
+    except (ValueError, StoreUnreachable) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 1 if failed else 0
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text + "\n", encoding="utf-8")
+    return path
+
+
+def profiles_of(experiment: str) -> list[str]:
+    """The labels under which an experiment has finished runs, the full setting first."""
+    try:
+        found = {label for profile in runs(experiment)["profile"] for label in labels(profile)}
+    except LookupError:
+        return []
+    return sorted((label for label in found if label.split()[0] != UNTRIED), key=lambda one: (one != FULL, one))
+
+
+def page(module: ModuleType, shown: Sequence[tuple[str, Section]]) -> Iterator[str]:
+    """An analysis, profile by profile, as Markdown."""
+    name, experiment = name_of(module), module.ANALYSIS.experiment
+    yield f"# {name}\n\n{shown[0][1].title}\n\n{MADE}"
+    if FULL not in dict(shown):
+        yield not_run(experiment)
+    for profile, part in shown:
+        if part.problem:
+            yield f"Profile {profile} is not shown: {escaped(part.problem)}\n"
+            continue
+        cells = len(runs(experiment, profile))
+        yield f"{HEADING}{profile}\n"
+        yield f"{cells} finished cells of `{command(experiment, profile)}`; `make table-{name}`.\n"
+        for picture in part.pictures:
+            yield f"### {picture.result.name}\n"
+            if picture.result.draw is not None:
+                drawn = FOLDER / file_name("-".join([name, *profile.split(), picture.result.name]) + ".png")
+                picture.result.draw(drawn)
+                yield f"![{name}, profile {profile}: {picture.result.name}]({drawn.name})\n"
+            rows = table([title for title, _ in picture.header], picture.rows)
+            if len(picture.rows) > LONG:
+                rows = f'<details markdown="1"><summary>{len(picture.rows)} rows</summary>\n\n{rows}\n</details>\n'
+            yield rows
+            yield "\n\n".join(map(escaped, picture.result.caption.splitlines())) + "\n"
+            if picture.differences:
+                first, *others = map(escaped, picture.differences)
+                yield "\n".join([f"**Against the paper.** {first}\n", *(f"- {line}" for line in others), ""])
+            if claims := picture.result.claims:
+                yield table(
+                    ["claim", "verdict", "evidence"], [(one.statement, one.verdict, one.evidence) for one in claims]
+                )
+
+
+def not_run(experiment: str) -> str:
+    return f"**Not run** in full, which is: `{command(experiment, FULL)}`; it goes on where it stopped.\n"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(escaped(str(cell)) for cell in row)} |" for row in lines) + "\n"
+
+
+def escaped(text: str) -> str:
+    """A text as Markdown that shows it: what comes from a store is neither a tag nor the end of a cell."""
+    parts = re.split(r"(`[^`|]*`)", " ".join(text.split()))
+    plain = (re.sub(r"([|\[*_])", r"\\\1", html.escape(part, quote=False)) for part in parts[::2])
+    return "".join(itertools.chain.from_iterable(itertools.zip_longest(plain, parts[1::2], fillvalue="")))
+
+
+def index(modules: dict[str, ModuleType]) -> Iterator[str]:
+    """Every analysis: its question, what is shown of it, and what was not run."""
+    yield f"# Results\n\n{MADE}"
+    yield (
+        "From the runs in MLflow, by `make docs-results`; published figures stand beside ours with standard errors. "
+        "What was not run in full is said so here. Short accounts by hand, with what they mean: "
+        "[table 3](../estimator-choice.md), [table 2](../critic-capacity.md), [reliable](../reliable.md), "
+        "[advice](../advice.md), [independence](../independence.md).\n"
+    )
+    if (FOLDER / "leaderboard.md").exists():
+        yield "**[Leaderboard](leaderboard.md)**: estimators by law and size, to sort.\n"
+    rows = []
+    for name, module in modules.items():
+        path, question = FOLDER / f"{name}.md", " ".join(module.__doc__.split("\n\n")[0].split())
+        shown = re.findall(rf"^{HEADING}(.*)$", path.read_text(encoding="utf-8"), re.M) if path.exists() else []
+        link = f"[{name}]({name}.md)" if shown else name
+        full = "run" if FULL in shown else f"not run: `{command(module.ANALYSIS.experiment, FULL)}`"
+        rows.append(
+            f"| {link} | {escaped(question)} | {full} | {', '.join(one for one in shown if one != FULL) or '-'} |"
+        )
+    yield "\n".join(["| analysis | question | published setting | other settings |", "|---|---|---|---|", *rows])
+
+
+def leaderboard() -> list[Path]:
+    """Every method on every law at every size that was asked about, as a page to sort, as CSV and as JSON."""
+    found, left_out = latest(runs(known_laws.ANALYSIS.experiment), ())
+    most = found.groupby(known_laws.GROUP)["sets"].transform(
+        "max"
+    )  # fewer sets of the same block are the first of these
+    found = found[found["sets"] == most]
+    figures = known_laws.pooled(found)
+    figures["rmse"] = figures["squared_error"].map(math.sqrt)
+    drawn = found.groupby(known_laws.GROUP)[["sets", "block"]].agg(lambda values: sorted(set(values)))
+    keys = figures[known_laws.GROUP].itertuples(index=False, name=None)
+    figures["command"] = [reproduced(*key, *drawn.loc[key]) for key in keys]
+    columns = [*known_laws.GROUP, "truth", "answered", "asked", "bias", "bias_error", "rmse", "covered", "intervals",
+               "width", "seconds", "command"]  # fmt: skip
+    figures = figures[columns].sort_values(["collection", "law", "n", "rmse"], kind="stable", ignore_index=True)
+    text = [
+        [row.method, row.law, row.collection, f"{row.n:,}", f"{row.truth:.3f}", told(row.bias, row.bias_error),
+         told(row.rmse), share(row.covered / row.intervals, row.intervals) if row.intervals else "no interval",
+         told(row.width), f"{row.answered} of {row.asked}", f"{row.seconds:.2f}", f"`{row.command}`"]
+        for row in figures.itertuples()
+    ]  # fmt: skip
+    header = ["method", "law", "collection", "n", "truth (nats)", "bias (nats)", "RMSE (nats)", "coverage",
+              "width (nats)", "answered", "seconds", "command"]  # fmt: skip
+    said = (
+        "A click on a head sorts. Bias ± its standard error over data sets; of one data set there is none. RMSE over "
+        "the data sets that were answered; their squares are in the table `sets` of each run. Coverage: share of 95 % "
+        "intervals that hold the truth, with the 95 % Clopper-Pearson interval of that share. Seconds: median of one "
+        f"thread. Profiles {', '.join(sorted(set(found['profile'])))}; code {versions(found)}. {' '.join(left_out)}"
+    )
+    files = "[CSV](leaderboard.csv), [JSON](leaderboard.json)"
+    rows = figures.astype(object).where(figures.notna(), None).to_dict("records")
+    figures.to_csv(FOLDER / "leaderboard.csv", index=False)
+    write(FOLDER / "leaderboard.json", json.dumps({"units": UNITS, "rows": rows}, indent=1))
+    body = f"# Leaderboard\n\n{MADE}\n{escaped(said)} {files}.\n\n{table(header, text)}"
+    return [FOLDER / "leaderboard.csv", FOLDER / "leaderboard.json", write(FOLDER / "leaderboard.md", body)]
+
+
+def told(value: float, error: float = math.nan) -> str:
+    if not math.isfinite(value):
+        return "-"
+    return f"{value:.3f} ± {error:.3f}" if math.isfinite(error) else f"{value:.3f}"
+
+
+def reproduced(collection: str, law: str, n: int, method: str, sets: Sequence[int], blocks: Sequence[int]) -> str:
+    """The command that makes one row again."""
+    size = "size_of_items" if collection in (*known_laws.PAIRED, "cost") else "sizes"
+    listed = {"collections": collection, "laws": law, "methods": method, size: n}
+    if size == "sizes":
+        listed["sets"] = sets[-1]
+    listed["blocks"] = ",".join(map(str, blocks))
+    return command(
+        known_laws.ANALYSIS.experiment, " ".join([FULL, *(f"{name}={value}" for name, value in listed.items())])
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
