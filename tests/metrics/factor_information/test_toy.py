@@ -112,5 +112,5 @@ def test_requirements():
         toy.exact("synergy", 3, 0.1, -1.0)
     with pytest.raises(ValueError, match="alpha must be a finite number"):
         toy.sampled("synergy", 3, 0.1, np.inf)
-    with pytest.raises(ValueError, match="factor 'y0' has entropy nan"):
+    with pytest.raises(ValueError, match="factor 'y0' is numbers, whose entropy is differential"):
         toy.exact("none", 3, 0.1).unibound()
