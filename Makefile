@@ -40,7 +40,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: check-dependencies advise docs-results export-model help measure peers promote represent setup sweep-all sweep-status sweep-sync table-partition table-representations report audit site test test-slow test-gpu bench drill infra-secrets ui clean
+.PHONY: check-dependencies advise docs-results export-model help measure peers promote represent setup sweep-all sweep-status sweep-sync table-partition table-representations report audit site test test-slow test-gpu bench drill scale infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -121,6 +121,9 @@ test-gpu: $(READY) ## run the checks that need a GPU
 	@$(PYTHON) -m pytest -m gpu -rs
 
 drill: $(READY) ## strike sweeps by real faults and check that nothing is lost (ARGS="--rounds 5 --faults driver,server")
+	@$(ASKED)
+
+scale: $(READY) ## measure how time and memory grow with rows, columns, cells, nodes (ARGS="--parts rows,cells --limit 60")
 	@$(ASKED)
 
 bench: $(READY) ## measure the speed ratios against straightforward baselines, in one run

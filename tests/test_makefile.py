@@ -39,6 +39,7 @@ def make(tmp_path):
         "analysis/represent",
         "analysis/sample_estimators/audit",
         "infra/drill/__main__",
+        "infra/scale/__main__",
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / f"{name}.py").write_text(STAND_IN.format(then=""))
@@ -80,6 +81,7 @@ def test_a_table_needs_no_sweep(make):
         ("represent", "-m analysis.represent --data a b.csv --targets y,$(z)"),
         ("audit", "-m analysis.sample_estimators.audit"),
         ("drill", "-m infra.drill"),
+        ("scale", "-m infra.scale"),
     ],
 )
 def test_other_tasks(make, task, asked):

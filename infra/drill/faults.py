@@ -18,7 +18,7 @@ from mlflow.tracking import MlflowClient
 from infoscope.tracking.store.store import ALIVE, CELL, CELLS, DRIVER, KEY, OUTCOME
 from infra.drill import sweep
 from infra.drill.liar import LIES, Liar
-from infra.drill.places import DISK_BYTES, Server, SmallDisk, TwoNodes, separation, wait_until
+from infra.drill.places import DISK_BYTES, Nodes, Server, SmallDisk, separation, wait_until
 from infra.drill.processes import Processes, kill
 
 CONTAINER = "infoscope-container"
@@ -172,7 +172,7 @@ class NodeLost(Fault):
 
     def prepare(self, scene: Scene) -> None:
         disk = scene.records if self.own_disk else None
-        self.cluster = TwoNodes(scene.processes, scene.folder, scene.environment, disk)
+        self.cluster = Nodes(scene.processes, scene.folder, scene.environment, disk)
         scene.environment["RAY_ADDRESS"] = self.cluster.address
 
     def strike(self, scene: Scene) -> str:

@@ -98,13 +98,18 @@ class Server:
         self._processes.end(self.process.pid)
 
 
-class TwoNodes:
-    """A Ray cluster of two nodes on this machine, a processor core each. own_disk: the records of the second node are
+class Nodes:
+    """A Ray cluster of some nodes on this machine, a processor core each. own_disk: the records of the second node are
     on a file system of its own, which is gone when it dies, and it has a host name of its own.
     """
 
     def __init__(
-        self, processes: Processes, folder: Path, environment: Mapping[str, str], own_disk: Path | None = None
+        self,
+        processes: Processes,
+        folder: Path,
+        environment: Mapping[str, str],
+        own_disk: Path | None = None,
+        count: int = 2,
     ):
         self._processes, self._folder, self._environment = processes, folder, environment
         port = free_port()
@@ -116,7 +121,10 @@ class TwoNodes:
             name = f"import socket; socket.sethostname('{FAR_NODE}')"
             script = 'mount -t tmpfs none "$1" && "$2" -c "$3" && shift 3 && exec "$@"'
             prefix = [*separation(), "sh", "-c", script, "sh", str(own_disk), sys.executable, name]
-        self.second = self._start("second", ["--address", self.address], prefix)
+        join = ["--address", self.address]
+        self.second = self._start("second", join, prefix) if count > 1 else None
+        for number in range(3, count + 1):
+            self._start(f"node-{number}", join, [])
 
     def _start(self, name: str, options: list[str], prefix: list[str]) -> psutil.Popen:
         for attempt in range(1, STARTS + 1):

@@ -7,17 +7,15 @@ Processor time, not wall time, so that a busy machine changes little: of the dri
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import NamedTuple
 
-import psutil
 import pytest
 
 from infoscope.tracking import runs
+from infra.scale.watch import watched
 
 pytestmark = pytest.mark.bench
 
@@ -37,46 +35,19 @@ class Cost(NamedTuple):
     reading: float
 
 
-class Watcher(threading.Thread):
-    """Sums up, twice a second, what a process and its descendants have used."""
-
-    def __init__(self, process: psutil.Process):
-        super().__init__(daemon=True)
-        self.process, self.used, self.memory = process, {}, 0.0
-
-    def run(self) -> None:
-        while self.process.is_running() and self.process.status() != psutil.STATUS_ZOMBIE:
-            for each in [self.process, *self.process.children(recursive=True)]:
-                try:
-                    self.used[each.pid] = sum(each.cpu_times()[:2])
-                except psutil.NoSuchProcess:
-                    continue
-            try:
-                self.memory = max(self.memory, self.process.memory_info().rss / 1e6)
-            except psutil.NoSuchProcess:
-                return
-            time.sleep(0.5)
-
-
 def swept(folder: Path, cells: int, patch: pytest.MonkeyPatch) -> Cost:
     folder.mkdir()
     patch.chdir(folder)
     environment = {name: os.environ[name] for name in os.environ if name not in ("MLFLOW_TRACKING_URI", "RAY_ADDRESS")}
     environment["PYTHONPATH"] = os.pathsep.join([str(TESTS), str(TESTS.parents[1])])
-    began = time.monotonic()
-    process = subprocess.Popen([sys.executable, "-m", "many_cells", "--set", f"count={cells}"], env=environment)
-    watcher = Watcher(psutil.Process(process.pid))
-    watcher.start()
-    assert process.wait(timeout=3600) == 1  # one in 25 fails, as it shall
-    wall = time.monotonic() - began
-    watcher.join(5)
+    command = [sys.executable, "-m", "many_cells", "--set", f"count={cells}"]
+    used = watched(command, environment, status=1)  # one in 25 fails, as it shall
     runs("many", finished=False)  # what is done once
     before = time.process_time()
     frame = runs("many", finished=False)
     reading = time.process_time() - before
     assert len(frame) == cells and (frame["status"] == "FAILED").sum() == cells // 25
-    driver = watcher.used.pop(process.pid)
-    return Cost(driver, sum(watcher.used.values()), wall, watcher.memory, reading)
+    return Cost(*used, reading)
 
 
 @pytest.fixture(scope="module")

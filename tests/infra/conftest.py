@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from infoscope.tracking.store.store import Store
-from infra.drill.places import TwoNodes, free_port, separation, wait_until
+from infra.drill.places import Nodes, free_port, separation, wait_until
 from infra.drill.processes import Processes
 
 
@@ -48,7 +48,7 @@ def two_nodes(tmp_path_factory):
         server = processes.start(ui, folder, environment, log)
         tree, apart = folder / "tree", separation() is not None
         with_token = environment | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}
-        nodes = TwoNodes(processes, folder, with_token, tree if apart else None)
+        nodes = Nodes(processes, folder, with_token, tree if apart else None)
         tree.mkdir(exist_ok=True)
         started = "Application startup complete"
         wait_until(lambda: started in log.read_text(errors="replace"), "the MLflow server", 300, server, log)

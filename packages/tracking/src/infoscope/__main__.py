@@ -34,6 +34,7 @@ PROGRAMS = {
     "docs-results": "analysis.docs_results",
     "audit": "analysis.sample_estimators.audit",
     "drill": "infra.drill",
+    "scale": "infra.scale",
 }
 FILE = ("DATA", "X", "GROUPS", "CONTINUOUS", "DISCRETE")  # variables of tasks on a person's own file
 OWN = (*FILE, "Y", "METHODS")  # of `make measure` and `make advise`
@@ -87,6 +88,7 @@ def words_of_make(environment: Mapping[str, str]) -> list[str]:
         "promote": ["promote"],
         "report": ["report", *under],
         "represent": ["represent", *given(*REPRESENTED)],
+        "scale": ["scale"],
         "sweep-all": ["sweep-all", *under, "--set", settings],
         "sweep-status": ["status", *under, "--set", settings],
         "sweep-sync": ["sync"],
@@ -132,6 +134,7 @@ def _read(words: Sequence[str]) -> argparse.Namespace:
             "export": "export a logged model as a program that is served without infoscope",
             "ui": "open the MLflow UI on the runs, on this machine only",
             "drill": "strike sweeps by real faults and check that nothing is lost",
+            "scale": "measure how time and memory grow with rows, columns, cells and nodes",
         }.items()
     }
     own["sweep"].add_argument("name", metavar="NAME", help=", ".join(names(SWEEPS)))

@@ -20,7 +20,7 @@ from infoscope.tracking.sending.flush import told_aside
 from infoscope.tracking.sending.sync import sync
 from infoscope.tracking.status import lines, status
 from infoscope.tracking.store.client import connect, without_password
-from infoscope.tracking.store.store import StoreUnreachable, first_line, home, tracking_uri
+from infoscope.tracking.store.store import StoreUnreachable, first_line, gather_statistics, home, tracking_uri
 from infoscope.tracking.store.ui import links
 from infoscope.tracking.sweep import Sweep
 
@@ -182,6 +182,7 @@ def ui(port: int) -> None:
         os.environ.setdefault(name, value)
     os.environ["MLFLOW_BACKEND_STORE_URI"] = uri  # not as an argument, which every user of the machine can read
     address = f"http://127.0.0.1:{port}"
+    gather_statistics(uri)
     print(f"MLflow UI on {address} (Ctrl-C ends it)")
     with contextlib.suppress(MlflowException):  # the server itself says what is wrong
         for name, page in links(connect(uri).search_experiments(), address):

@@ -21,7 +21,16 @@ from infoscope.tracking.sending.claims import SweepBusy, claim
 from infoscope.tracking.sending.duplicates import by_key_once
 from infoscope.tracking.sending.summaries import summarise, tell_data
 from infoscope.tracking.sending.sync import close_leftovers
-from infoscope.tracking.store.store import PROFILE, Store, home, is_finished, labels, made_home, without_password
+from infoscope.tracking.store.store import (
+    PROFILE,
+    Store,
+    gather_statistics,
+    home,
+    is_finished,
+    labels,
+    made_home,
+    without_password,
+)
 from infoscope.tracking.sweep import Cell, Profile, Sweep
 
 if TYPE_CHECKING:
@@ -76,6 +85,7 @@ def run(
                     known = by_key_once(store).values()
                     tell_data(store, known)
                     summarise(store, sweep, known)
+                    gather_statistics(store.uri)
                 summary = ahead.summary
         except Timeout:
             raise SweepBusy(
