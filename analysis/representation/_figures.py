@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import textwrap
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -16,32 +15,37 @@ MOST_PANELS = 6
 
 
 def heatmap(holdings: pd.DataFrame, path: Path) -> None:
-    """Usable information of every block about every target, as a share of the target's entropy; grey: numbers have
-    none, or the model was not asked."""
-    line = holdings["model"] + ": " + holdings["block"]
-    aim = holdings["data"].map(_in_lines) + "\n" + holdings["target"]
-    rows = holdings.assign(line=line, aim=aim)
-    table = rows.pivot_table("share", "line", "aim", sort=False)
-    figure, axis = plt.subplots(figsize=(1.3 * table.shape[1] + 4, 0.28 * table.shape[0] + 2), layout="constrained")
+    """A panel for each data set: usable information of every block about every target, as a share of the target's
+    entropy; grey: numbers have none, or the model was not asked."""
+    rows = holdings.assign(line=holdings["model"] + ": " + holdings["block"])
+    tables = {
+        data: part.pivot_table("share", "line", "target", sort=False, dropna=False)
+        for data, part in rows.groupby("data", sort=False)
+    }
+    lengths = [len(table) for table in tables.values()]
+    widest = max(table.shape[1] for table in tables.values())
+    figure, axes = plt.subplots(
+        len(tables), figsize=(1.0 * widest + 5, 0.26 * sum(lengths) + 0.7 * len(tables) + 1), squeeze=False,
+        height_ratios=[length + 1 for length in lengths], layout="constrained",
+    )  # fmt: skip
     colours = plt.get_cmap("viridis").with_extremes(bad="#dddddd")
-    image = axis.imshow(np.ma.masked_invalid(table.to_numpy(float)), cmap=colours, vmin=0, vmax=1, aspect="auto")
-    for (row, column), share in np.ndenumerate(table.to_numpy(float)):
-        if np.isfinite(share):
-            colour = "black" if share > 0.6 else "white"
-            axis.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize=7, color=colour)
-    axis.set_xticks(range(table.shape[1]), labels=table.columns, fontsize=7)
-    axis.set_yticks(range(table.shape[0]), labels=table.index, fontsize=7)
-    axis.tick_params(length=0)
-    figure.colorbar(image, label="share of H(target) that is usable, mean over trainings")
+    for axis, (data, table) in zip(axes.flat, tables.items()):
+        shares = table.to_numpy(float)
+        image = axis.imshow(np.ma.masked_invalid(shares), cmap=colours, vmin=0, vmax=1, aspect="auto")
+        for (row, column), share in np.ndenumerate(shares):
+            if np.isfinite(share):
+                colour = "black" if share > 0.6 else "white"
+                axis.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize=7, color=colour)
+        axis.set_title(data, fontsize=8)
+        axis.set_xticks(range(table.shape[1]), labels=table.columns, fontsize=7)
+        axis.set_yticks(range(len(table)), labels=table.index, fontsize=7)
+        axis.tick_params(length=0)
+    figure.colorbar(image, ax=axes, label="share of H(target) that is usable, mean over trainings", aspect=40)
     save(figure, path, 150)
 
 
-def _in_lines(text: str) -> str:
-    return textwrap.fill(text, 15)
-
-
 def scatter(scores: pd.DataFrame, agreement: pd.DataFrame, path: Path) -> None:
-    """Pairs of scores, a point a trained model, those whose rank correlation is the surest."""
+    """The first pairs of scores of a table of rank correlations, a point a trained model."""
     pairs = list(itertools.islice(agreement.itertuples(), MOST_PANELS))
     columns = min(3, len(pairs))
     height = -(-len(pairs) // columns)

@@ -54,6 +54,7 @@ FEWEST = 8  # trained models, of which a rank correlation is told
 SURE = 20  # rank correlations that are printed
 DRAWS = 2000  # of models, for its interval
 NEITHER = "given by hand"
+PARTITION = "partition: "  # before the names of its scores
 
 
 def effort_of(profile: str) -> Effort:
@@ -124,14 +125,14 @@ def scores_of(reports: Sequence[Held]) -> pd.DataFrame:
         row |= {"usable of targets": shares.get("target", math.nan), "linearly usable": linear.get("target", math.nan)}
         row |= {"usable of the domain": shares.get("domain", math.nan)}
         row |= dict(zip(one.scores.get("score", ()), one.scores.get("value", ())))
-        row |= {f"partition: {name}": value for name, (value, _) in one.partition.items()}
+        row |= {f"{PARTITION}{name}": value for name, (value, _) in one.partition.items()}
         rows.append(row)
     return pd.DataFrame(rows)
 
 
 def agreement(scores: pd.DataFrame, generator: np.random.Generator) -> pd.DataFrame:
     """Spearman's rank correlation of every two scores over the trained models of one data set, with the 95 % interval
-    of draws of models with replacement; the surest first."""
+    of draws of models with replacement; first those of two views, which need not agree, of these the surest."""
     rows = []
     for data, own in scores.groupby("data", sort=False):
         values = own.drop(columns=["sweep", "data", "kind", "seed"]).astype(float)
@@ -150,7 +151,13 @@ def agreement(scores: pd.DataFrame, generator: np.random.Generator) -> pd.DataFr
                          "rho": float(stats.spearmanr(*pair.T).statistic)})  # fmt: skip
     columns = ["data", "a", "b", "models", "rho", "low", "high"]
     table = pd.DataFrame(rows, columns=columns)
-    return table.iloc[np.argsort(table["high"] - table["low"], kind="stable")].reset_index(drop=True)
+    of_one_view = table["a"].map(view) == table["b"].map(view)
+    return table.iloc[np.lexsort([table["high"] - table["low"], of_one_view])].reset_index(drop=True)
+
+
+def view(score: str) -> str:
+    """Which of the bodies of work a score of `scores_of` belongs to."""
+    return "partition" if score.startswith(PARTITION) else "usable" if "usable" in score else "disentanglement"
 
 
 def differences(reports: Sequence[Held]) -> pd.DataFrame:
@@ -199,7 +206,8 @@ def results(reports: Sequence[Held], notes: Sequence[str] = ()) -> list[Result]:
         said = (
             "Do the scores agree on which model is better? Spearman's rank correlation over the trained models of one "
             "data set, with the 95 % interval of models drawn with replacement (models of one kind are alike, so it is "
-            "rather too narrow); the surest first. Usable: mean share of H(target) from all of a model."
+            "rather too narrow); first scores of two views (usable, disentanglement, partition), the surest of these "
+            "first. Usable: mean share of H(target) from all of a model."
         )
         text = agree.assign(
             rho=agree["rho"].map("{:+.2f}".format),
