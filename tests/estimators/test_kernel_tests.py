@@ -1,5 +1,7 @@
 """Kernel tests of independence: closed forms of categories, direct sums, levels and what they find."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -78,9 +80,66 @@ def test_kcit_leaves_a_common_cause_and_finds_a_direct_one():
     assert 0 < kcit_test(x, Discrete(y > 0), mixed).p_value <= 1
 
 
+def test_exchanging_whole_groups_is_measuring_what_was_exchanged():
+    """Four groups of four sizes: the null holds the statistics of all 24 data sets that are as likely, no other."""
+    groups = np.repeat(np.arange(4), [1, 2, 3, 4])
+    values, y = draws(80).exponential(size=(4, 2)), draws(81).normal(size=10)
+    alike = [hsic_test(values[list(order)][groups], y, permutations=1, groups=groups).observed.value
+             for order in permutations(range(4))]  # fmt: skip
+    found = hsic_test(values[groups], y, permutations=400, groups=groups)
+    assert found.exchanged == "whole groups"
+    np.testing.assert_allclose(np.unique(found.null.round(12)), np.unique(np.round(alike, 12)))
+    swapped = hsic_test(y, values[groups], permutations=400, groups=groups)
+    assert swapped.exchanged == "whole groups" and swapped.observed.value == pytest.approx(found.observed.value)
+
+
+def grouped(seed, effect, constant):
+    """40 groups of 1 to 8 rows; x, and y that follows it, share within groups what is their own."""
+    g = draws(seed)
+    groups = np.repeat(np.arange(40), g.permutation(np.repeat([1, 3, 5, 8], 10)))
+    (u, v), (e, f) = g.normal(size=(2, 40))[:, groups], g.normal(size=(2, len(groups)))
+    x = u if constant else u + e
+    return x, effect * x + v + f / 2, groups
+
+
+@pytest.mark.filterwarnings("ignore::infoscope.estimators.serial.RowsInSequence")
+@pytest.mark.parametrize(("constant", "exchanged"), [(True, "whole groups"), (False, "rows within a group")])
+def test_hsic_of_groups_has_its_level(constant, exchanged):
+    """150 tests without dependence: 16 or more of p <= 0.05 have probability 0.003 at the level, and are far exceeded
+    where groups are not named and x is constant in each.
+    """
+    data = [grouped(s, 0.0, constant) for s in range(150)]
+    found = [hsic_test(x, y, permutations=19, generator=draws(s), groups=of) for s, (x, y, of) in enumerate(data)]
+    assert {one.exchanged for one in found} == {exchanged}
+    assert sum(one.p_value <= 0.05 for one in found) < 16
+    if constant:
+        assert sum(hsic_test(x, y, "gamma").p_value <= 0.05 for x, y, _ in data) > 75
+    x, y, of = grouped(900, 1.0, constant)
+    assert hsic_test(x, y, groups=of).p_value <= 0.01
+
+
+def test_kcit_of_groups_has_its_level():
+    """40 tests without dependence: 8 or more of p <= 0.05 have probability 0.0007 at the level."""
+
+    def condition(seed, effect):
+        x, y, of = grouped(seed, effect, False)
+        z = draws(seed + 500).normal(size=len(x))
+        return x + z, y + np.tanh(z), z, of
+
+    data = [condition(s, 0.0) for s in range(40)]
+    assert sum(kcit_test(x, y, z, groups=of).p_value <= 0.05 for x, y, z, of in data) < 8
+    x, y, z, of = condition(900, 1.0)
+    assert kcit_test(x, y, z, groups=of).p_value <= 0.01
+    alone = kcit_test(x, y, z, groups=np.arange(len(x)))
+    assert alone.p_value == pytest.approx(kcit_test(x, y, z).p_value, rel=1e-9)
+
+
 @pytest.mark.parametrize(("call", "words"), [
     (lambda x, y: hsic_test(x, y, "normal"), "null must be permutation or gamma, got 'normal'"),
     (lambda x, y: hsic_test(x, y, permutations=0), "permutations must be a whole number"),
+    (lambda x, y: hsic_test(x, y, "gamma", groups=np.arange(100) // 5), "null must be permutation with groups"),
+    (lambda x, y: hsic_test(x, y, groups=np.arange(50)), "one entry for each of the 100 rows"),
+    (lambda x, y: kcit_test(x, y, x + y, np.arange(100) // 25), "groups must be at least 6, got 4"),
     (lambda x, y: hsic_test(x[:5], y[:5]), "takes 6 to 5,000 rows, got 5; "),
     (lambda x, y: kcit_test(*draws().normal(size=(3, 5001))), "takes 6 to 5,000 rows, got 5,001"),
     (lambda x, y: kcit_test(x, y, np.full(100, np.inf)), "z must be finite"),

@@ -10,49 +10,67 @@ that is 1 where they are equal; a mixed variable has the product. Matrices are n
 
 from __future__ import annotations
 
+from operator import methodcaller
 from typing import Any
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import gammaincc
 
 from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.classifier.cross_fitting import PermutationTest, p_value
+from infoscope.estimators.resampling import group_codes
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.serial import warn_of_series
 from infoscope.estimators.uncertainty._engine import Sample
-from infoscope.estimators.variables import Variable
+from infoscope.estimators.uncertainty.permutation import sides
+from infoscope.estimators.variables import Variable, prepared
 
 MOST_ROWS, FEWEST_ROWS = 5000, 6
 RIDGE = 0.1  # of the regression on z; the 1e-3 of Zhang et al. goes with wider kernels and errs more with these
 
 
 def hsic_test(
-    x: Any, y: Any, null: str = "permutation", permutations: int = 199, generator: np.random.Generator | None = None
-) -> PermutationTest:
+    x: Any, y: Any, null: str = "permutation", permutations: int = 199, generator: np.random.Generator | None = None,
+    groups: ArrayLike | None = None,
+) -> PermutationTest:  # fmt: skip
     """Tests whether x and y are independent, by their biased HSIC, tr(K H L H) / n^2 (eq. 4).
 
     x, y  as in `knn.mutual_information`; null: permutation, exact where rows are exchangeable; or gamma, the law with
-    the mean and the variance that the statistic has in large samples (eq. 9), without any draw. RowsInSequence is
-    warned of where rows that follow one another are alike on both sides
+    the mean and the variance that the statistic has in large samples (eq. 9), without any draw
+    groups  [n], rows that depend on one another: rows of one group are exchanged if both sides vary within groups, else
+    whole groups, of any sizes: the side that is constant in each is permuted among them, with the kernel of one row of
+    each. Without groups RowsInSequence is warned of where rows that follow one another are alike on both sides
 
-    ValueError: as `knn.mutual_information`; another null; permutations < 1; fewer than 6 or more than 5,000 rows.
+    ValueError: as `knn.mutual_information`; another null, or gamma with groups; permutations < 1; fewer than 6 or more
+    than 5,000 rows.
     """
     sample, generator = _checked(x, y), generator_or_default(generator)
-    warn_of_series(*sample.variables)
     require_int("permutations", permutations, 1)
     if null not in ("permutation", "gamma"):
         raise ValueError(f"null must be permutation or gamma, got {null!r}.")
-    (first, second), n = [gram(side) for side in sample.variables], sample.n
+    if groups is None:
+        warn_of_series(*sample.variables)
+    elif null == "gamma":
+        raise ValueError("null must be permutation with groups, got 'gamma', which is the law of independent rows.")
+    n, (other, moved), exchanged = sample.n, sample.variables, "rows"
+    permute = methodcaller("permutation", n)
+    if groups is not None:
+        codes = group_codes(n, groups)[1]
+        moved, other, permute, exchanged = sides(moved, other, np.zeros(n, np.intp), codes)
+    first, second = gram(other), gram(moved)
+    if exchanged == "whole groups":  # a scale of all rows would change with what is exchanged
+        one_each = moved.take(np.unique(codes, return_index=True)[1])
+        second = gram(prepared(one_each, "scaled"))[np.ix_(codes, codes)]
     of_x, of_y = centred(first), centred(second)
     value = np.vdot(of_x, of_y) / n**2
     observed = Estimate(float(value), unit="HSIC", n=n, method="Gaussian kernels, median widths")
     if null == "permutation":
-        rows = np.stack([generator.permutation(n) for _ in range(permutations)])
+        rows = np.stack([permute(generator) for _ in range(permutations)])
         drawn = permuted_products(of_x, of_y, rows) / n**2
-        return PermutationTest(observed, drawn, p_value(observed.value, drawn), "rows")
+        return PermutationTest(observed, drawn, p_value(observed.value, drawn), exchanged)
     square = (of_x * of_y) ** 2
     variance = 2 * (n - 4) * (n - 5) / (n * (n - 1) * (n - 2) * (n - 3)) * (square.sum() - square.trace()) / n / (n - 1)
     near_x, near_y = ((kernel.sum() - n) / n / (n - 1) for kernel in (first, second))
@@ -60,7 +78,7 @@ def hsic_test(
     return _by_gamma(observed, mean, variance)
 
 
-def kcit_test(x: Any, y: Any, z: Any) -> PermutationTest:
+def kcit_test(x: Any, y: Any, z: Any, groups: ArrayLike | None = None) -> PermutationTest:
     """Tests whether x and y are independent given z: what kernel ridge regression on z leaves of (x, z) and of y.
 
     The statistic is tr(K_xz|z K_y|z) / n (eq. 12); its law under the null, a sum of weighted chi-squares, is replaced
@@ -68,7 +86,10 @@ def kcit_test(x: Any, y: Any, z: Any) -> PermutationTest:
     from about five columns of z on, independence is rejected far too often (`make table-independence` shows how often
     that was measured). Time grows with n^3.
 
-    ValueError: as `knn.conditional_mutual_information`; fewer than 6 or more than 5,000 rows.
+    groups  [n], rows that depend on one another: the law is that of sums over whole groups, of which there should be
+    many
+
+    ValueError: as `knn.conditional_mutual_information`; fewer than 6 groups; fewer than 6 or more than 5,000 rows.
     """
     first, second, given = (gram(side) for side in _checked(x, y, z).variables)
     n = len(given)
@@ -76,6 +97,12 @@ def kcit_test(x: Any, y: Any, z: Any) -> PermutationTest:
     of_x, of_y = (_left_by(ridge, centred(kernel)) for kernel in (first * given, second))
     observed = Estimate(float(np.vdot(of_x, of_y) / n), unit="KCIT", n=n, method="Gaussian kernels, median widths")
     product = of_x * of_y
+    if groups is not None:
+        count, codes = group_codes(n, groups)
+        if count < FEWEST_ROWS:
+            raise ValueError(f"groups must be at least {FEWEST_ROWS}, got {count}.")
+        members = np.eye(count)[codes]
+        product = members.T @ product @ members
     return _by_gamma(observed, product.trace() / n, 2 * np.vdot(product, product) / n**2)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,11 +77,7 @@ def permutation_test(
     if first.kind != "discrete":
         first, second = second, first
     strata = given[0].codes if given else np.zeros(sample.n, np.intp)
-    if row_groups is not None:
-        first_constant, second_constant = (constant_within(contents(side), row_groups) for side in (first, second))
-        if second_constant and not first_constant:
-            first, second = second, first
-    permute, exchanged = exchange(contents(first), strata, row_groups)
+    first, second, permute, exchanged = sides(first, second, strata, row_groups)
     if exchanged == "whole groups" and first.kind != "discrete":
         _require_equal_sizes(np.bincount(row_groups))
     rows = np.stack([permute(generator) for _ in range(permutations)])
@@ -117,6 +113,17 @@ def _local_test(
     null = permuted_estimates(x, y, z, rows, k)
     exchanged = f"rows among the {k_perm} nearest in z" + (", within a group" if groups is not None else "")
     return PermutationTest(observed, null, p_value(observed.value, null), exchanged, k_perm)
+
+
+def sides(
+    first: Variable, second: Variable, strata: NDArray[np.intp], groups: NDArray | None
+) -> tuple[Variable, Variable, Callable[[np.random.Generator], NDArray], str]:
+    """The side to permute (the first, unless the second alone is constant in each group), the other, and `exchange`."""
+    if groups is not None:
+        first_constant, second_constant = (constant_within(contents(side), groups) for side in (first, second))
+        if second_constant and not first_constant:
+            first, second = second, first
+    return first, second, *exchange(contents(first), strata, groups)
 
 
 def contents(variable: Variable) -> NDArray[np.intp]:
