@@ -55,6 +55,8 @@ QUICK: dict[str, dict[str, Any]] = {model: _QUICK for model in MODELS} | {
     "coral": _QUICK_BALANCED,
     "fishr": _QUICK_BALANCED,
     "di-erm": _QUICK_BALANCED,
+    "uninformed-erm": _QUICK_BALANCED,
+    "balanced-erm": _QUICK_BALANCED,
 }
 # "quick-item-sum": for |z_dy| NVAE pays batch x dimensions, here 512, times what its reference does
 ITEM_SUM = {"nvae": QUICK["nvae"] | {"l1_form": "item-sum"}}

@@ -1,8 +1,9 @@
 """Which models keep apart what tells the class and what tells the domain, and do they generalise to a new domain?
 
 Variational (NVAE, DIVA) and adversarial (DANN, AugmentedDANN) training, penalties on what differs between domains (IRM,
-CORAL, Fishr) and risk minimisation that is told of the domain (DI-ERM), beside the plain one, on digits that are
-coloured and rotated by domain, or on patches from several hospitals. Every trial trains a model on all domains but one,
+CORAL, Fishr) and risk minimisation that is told of the domain (DI-ERM), beside the plain one, and the plain one on the
+batches of the latter (balanced-erm, and uninformed-erm with DI-ERM's head), on digits that are coloured and rotated by
+domain, or on patches from several hospitals. Every trial trains a model on all domains but one,
 measures its accuracies on unseen items inside and outside of the training domains, and keeps it with the items on which
 its latent blocks are to be evaluated: `make table-partition` does that, wherever it runs.
 

@@ -31,6 +31,8 @@ RANGES: dict[str, dict[str, tuple[float, float]]] = {
     "coral": RATE | {"weight": (0.1, 10.0)},  # as widely as DomainBed
     "fishr": RATE | {"weight": (0.01, 10.0)},  # likewise
     "di-erm": RATE,
+    "uninformed-erm": RATE,
+    "balanced-erm": RATE,
     "erm": RATE,
 }
 SPACE = dict(model="nvae", held_out=5, seed=0)

@@ -9,7 +9,8 @@ import pytest
 
 from analysis.common.tables import save
 from analysis.partition import domain_partition
-from analysis.partition.domain_partition import analyse, gains
+from analysis.partition.domain_partition import BASELINES, analyse, gains
+from sweeps.partition import _domains
 
 NOBODY = argparse.Namespace()
 
@@ -74,6 +75,29 @@ def test_seeds_that_only_one_model_has_are_no_pairs():
     runs = pd.concat([made_up(models=("erm",), seeds=(0, 1)), made_up(models=("nvae",), seeds=(1, 2))])
     assert gains(runs, "nvae") == pytest.approx([0.101])
     assert np.isnan(gains(runs, "erm")).all() and np.isnan(gains(made_up(models=("nvae",)), "nvae")).all()
+
+
+def test_a_model_is_compared_with_its_own_baseline_where_that_was_run():
+    runs = made_up(models=("erm", "irm", "balanced-erm", "nvae"))
+    fair = runs["model"] == "balanced-erm"
+    runs.loc[fair, "out_of_domain/average"] += 0.05
+    text = analyse(runs, NOBODY)[0].text.set_index("model")["held-out domain, minus baseline"]
+    assert text["irm"] == "-0.050 ± 0.000 (balanced-erm)" and text["erm"] == "-"
+    assert text["balanced-erm"] == "0.151 ± 0.001 (erm)" and text["nvae"] == "0.101 ± 0.001 (erm)"
+    (result,) = analyse(runs[~fair], NOBODY)
+    assert result.text.set_index("model").loc["irm", "held-out domain, minus baseline"] == "0.101 ± 0.001 (erm)"
+    assert [claim.statement for claim in result.claims][1] == "irm gets more right in a new domain than erm."
+
+
+@pytest.mark.parametrize("setting", ["quick", "published"])
+def test_baselines_differ_in_nothing_but_the_idea(setting):
+    fields = {name: _domains.model_fields(name, "crmnist", setting) for name in {*BASELINES, *BASELINES.values()}}
+    for model, plain in BASELINES.items():
+        told = {
+            name: _domains.setting_of(fields[plain], name) for name in ("optimisation", "network", "hidden", "blocks")
+        }
+        assert told["optimisation"]["balanced"]
+        assert told == {name: _domains.setting_of(fields[model], name) for name in told}
 
 
 def test_published_figures_are_beside_ours_with_what_differs():

@@ -92,6 +92,18 @@ def test_what_cannot_be_compared_is_refused(name):
             model.losses(Batch(*(values[list(rows)] for values in items)), 0.0, generator())
 
 
+@pytest.mark.parametrize("name", ["irm", "coral", "fishr"])
+def test_without_its_penalty_a_model_is_its_baseline(name):
+    y, d = torch.arange(120) % 3, torch.arange(120) // 3 % 2
+    items = DomainData(torch.randn(120, 5, generator=generator(4)) + torch.eye(5)[y], y, d)
+    trained = []
+    for kind, settings in ((name, {"weight": 0.0, "weight_before": 0.0, "switch": 0.0}), ("balanced-erm", {})):
+        model = MODELS[kind](**FLAT, **settings, generator=generator())
+        fit = fit_domain(model, items, steps=20, generator=generator(1))
+        trained.append(fit.model.class_logits(items.images(slice(None))))
+    torch.testing.assert_close(*trained)
+
+
 @pytest.mark.parametrize(("name", "weight"), [("coral", 10.0), ("fishr", 1000.0)])
 def test_training_brings_together_what_the_penalty_is_of(name, weight):
     """Of domains that shift and scale the items, unseen ones differ less than after plain risk minimisation."""

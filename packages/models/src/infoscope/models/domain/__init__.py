@@ -5,6 +5,7 @@
     DANN, AugmentedDANN                  domain-adversarial training, of one block or of three
     IRM, CORAL, Fishr                    risk minimisation with a penalty on what differs between domains
     DomainInformedERM, ERM               risk minimisation that is told of the domain, and plain
+    UninformedERM, BalancedERM           plain with the batches (and head) of the former, or of the penalised
     MODELS, PUBLISHED                    all of them by name; published settings that are not a model's defaults
     DomainData, fit_domain, select_step  items with labels; one training loop for all; rules of model selection
     accuracies, extract_blocks, posteriors    what a trained model gets right, and what its blocks hold
@@ -18,12 +19,12 @@ Every model's settings, with the published defaults, are its `Config` (see `conf
 
 from infoscope.models.blocks import Block
 from infoscope.models.domain.adversarial import DANN, AugmentedDANN
-from infoscope.models.domain.base import ERM, IRM, Batch, DomainModel, invariance_penalty
+from infoscope.models.domain.base import ERM, IRM, BalancedERM, Batch, DomainModel, invariance_penalty
 from infoscope.models.domain.blocks import BLOCK_NAMES, BlockSpec
 from infoscope.models.domain.catalogue import MODELS, PUBLISHED
 from infoscope.models.domain.configs import Adversary, Network, Optimisation
 from infoscope.models.domain.evaluation import Accuracies, Accuracy, accuracies, extract_blocks, posteriors
-from infoscope.models.domain.informed import DomainInformedERM
+from infoscope.models.domain.informed import DomainInformedERM, UninformedERM
 from infoscope.models.domain.items import DomainData, DomainItems
 from infoscope.models.domain.matching import CORAL, Fishr, gradient_variances, moment_distance
 from infoscope.models.domain.training import RULES, DomainFit, fit_domain, select_step
@@ -31,8 +32,8 @@ from infoscope.models.domain.variational import DIVA, NVAE
 
 __all__ = [
     "BLOCK_NAMES", "CORAL", "DANN", "DIVA", "ERM", "IRM", "MODELS", "NVAE", "PUBLISHED", "RULES", "Accuracies",
-    "Accuracy", "Adversary", "AugmentedDANN", "Batch", "Block", "BlockSpec", "DomainData", "DomainFit",
-    "DomainInformedERM", "DomainItems", "DomainModel", "Fishr", "Network", "Optimisation", "accuracies",
-    "extract_blocks", "fit_domain", "gradient_variances", "invariance_penalty", "moment_distance", "posteriors",
-    "select_step",
+    "Accuracy", "Adversary", "AugmentedDANN", "BalancedERM", "Batch", "Block", "BlockSpec", "DomainData", "DomainFit",
+    "DomainInformedERM", "DomainItems", "DomainModel", "Fishr", "Network", "Optimisation", "UninformedERM",
+    "accuracies", "extract_blocks", "fit_domain", "gradient_variances", "invariance_penalty", "moment_distance",
+    "posteriors", "select_step",
 ]  # fmt: skip

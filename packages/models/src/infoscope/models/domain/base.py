@@ -9,7 +9,14 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, one_hot
 
 from infoscope.models.blocks import Block
-from infoscope.models.domain.configs import DomainConfig, ERMConfig, IRMConfig, Optimisation, PenaltyConfig
+from infoscope.models.domain.configs import (
+    BalancedERMConfig,
+    DomainConfig,
+    ERMConfig,
+    IRMConfig,
+    Optimisation,
+    PenaltyConfig,
+)
 from infoscope.models.domain.networks import encoder, initialise, perceptron
 from infoscope.models.initialisation import generator_or_default
 
@@ -117,6 +124,12 @@ class ERM(DomainModel):
     def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
         risk = cross_entropy(self.class_logits(batch.x), batch.y)
         return {"class": risk, "objective": risk}
+
+
+class BalancedERM(ERM):
+    """What IRM, CORAL and Fishr do but for their penalties: plain risk minimisation on their batches."""
+
+    Config = BalancedERMConfig
 
 
 class OfDomain(NamedTuple):

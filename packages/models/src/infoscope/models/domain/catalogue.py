@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from infoscope.models.domain.adversarial import DANN, AugmentedDANN
-from infoscope.models.domain.base import ERM, IRM, DomainModel
+from infoscope.models.domain.base import ERM, IRM, BalancedERM, DomainModel
 from infoscope.models.domain.blocks import BlockSpec
-from infoscope.models.domain.informed import DomainInformedERM
+from infoscope.models.domain.informed import DomainInformedERM, UninformedERM
 from infoscope.models.domain.matching import CORAL, Fishr
 from infoscope.models.domain.variational import DIVA, NVAE
 
@@ -20,6 +20,8 @@ MODELS: dict[str, type[DomainModel]] = {
     "coral": CORAL,
     "fishr": Fishr,
     "di-erm": DomainInformedERM,
+    "uninformed-erm": UninformedERM,
+    "balanced-erm": BalancedERM,
     "erm": ERM,
 }
 

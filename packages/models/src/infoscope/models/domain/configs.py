@@ -202,23 +202,28 @@ class ERMConfig(DomainConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DomainInformedERMConfig(ERMConfig):
-    """Risk minimisation told of the domain (see `DomainInformedERM`): the class head, which must bend where domains
-    differ in more than how frequent classes are, reads z_y and its mean over the domain."""
+class BalancedERMConfig(ERMConfig):
+    """Risk minimisation on as many items of each domain in every step."""
 
-    hidden: tuple[int, ...] = (64, 64)
     optimisation: Optimisation = Optimisation(balanced=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class PenaltyConfig(ERMConfig):
+class DomainInformedERMConfig(BalancedERMConfig):
+    """Risk minimisation told of the domain (see `DomainInformedERM`): the class head, which must bend where domains
+    differ in more than how frequent classes are, reads z_y and its mean over the domain."""
+
+    hidden: tuple[int, ...] = (64, 64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PenaltyConfig(BalancedERMConfig):
     """Risk minimisation with a penalty on what differs between domains. weight, of the penalty from the fraction
     `switch` of the training on, when the optimiser starts afresh; weight_before until then."""
 
     weight: float = 1.0
     weight_before: float = 0.0
     switch: float = 0.0
-    optimisation: Optimisation = Optimisation(balanced=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

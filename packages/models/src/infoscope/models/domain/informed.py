@@ -11,6 +11,13 @@ from infoscope.models.domain.configs import DomainInformedERMConfig
 from infoscope.models.domain.networks import perceptron
 
 
+class UninformedERM(ERM):
+    """What `DomainInformedERM` does but for being told: plain risk minimisation with its batches and its head's
+    widths."""
+
+    Config = DomainInformedERMConfig
+
+
 class DomainInformedERM(ERM):
     """Risk minimisation over f(x, m), with m what is known of the domain (Zhu et al. 2025, arXiv 2510.04441, DI-ERM).
 
