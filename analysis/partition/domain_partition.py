@@ -40,6 +40,7 @@ ACCURACIES = {
     "in_domain/domain_average": "domain, training domains",
 }
 NO_NUMBER = "no number"
+MISSING = {"in_domain/domain_average": "never read"}
 WORST = ("_low", "_high", "_items")  # what is said of the worst of several, beside its accuracy
 BASELINE = "erm"
 # plain risk minimisation on the same batches, with the same class head
@@ -69,7 +70,7 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
     figures = compared(runs)
     text = figures[["model", "held_out_name", "runs"]].rename(columns={"held_out_name": "held out", "runs": "seeds"})
     for column, title in ACCURACIES.items():
-        text[title] = [cell_text(row, column) for _, row in figures.iterrows()]
+        text[title] = [cell_text(row, column, MISSING.get(column, NO_NUMBER)) for _, row in figures.iterrows()]
     text["held-out domain, minus baseline"] = [
         "-" if math.isnan(row.over_baseline)
         else f"{plus_minus(row.over_baseline, row.over_baseline_error)} ({row.baseline})"
@@ -117,9 +118,8 @@ def compared(runs: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def cell_text(row: pd.Series, column: str) -> str:
-    """An accuracy with its standard error over trainings; of the worst of several, its interval and items too."""
-    missing = "never read" if column == "in_domain/domain_average" else NO_NUMBER
+def cell_text(row: pd.Series, column: str, missing: str = NO_NUMBER) -> str:
+    """An accuracy with its standard error; of the worst of several, its interval and items too."""
     text = plus_minus(row.get(column, math.nan), row.get(column + ERROR, math.nan), missing)
     low, high, items = (row.get(column + end, math.nan) for end in WORST)
     return f"{text} [{low:.3f}, {high:.3f}] n {items:.0f}" if math.isfinite(low) else text

@@ -3,6 +3,7 @@
 import argparse
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -27,6 +28,22 @@ def trials(selection="training-domain-validation"):
             "tags": {"infoscope.data": "made up"},
         })  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def test_the_worst_has_its_interval_where_a_trial_ended(monkeypatch):
+    found = trials()
+    ended = found["outcome"] == "complete"
+    slices = {"": 0.4, "_error": 0.05, "_low": 0.25, "_high": 0.5, "_items": 31.0}
+    found = found.assign(
+        **{f"in_domain/worst_slice{end}": np.where(ended, value, np.nan) for end, value in slices.items()}
+    )
+    monkeypatch.setattr("infoscope.tracking.runs", lambda experiment, profile, finished: found)
+    (result,) = tune_domain.analyse(found[ended], PROFILE)
+    assert list(result.text["worst class in a training domain"]) == ["0.400 ± 0.050 [0.250, 0.500] n 31"] * 2 + [
+        "stopped"
+    ]
+    assert list(result.text["worst class in the held-out domain"]) == ["no number"] * 2 + ["stopped"]
+    assert result.figures["in_domain/worst_slice_low"].iloc[0] == 0.25 and "biased downwards" in result.caption
 
 
 @pytest.mark.parametrize("selection", tune_domain.RULES)
