@@ -181,8 +181,9 @@ def decompositions(runs: pd.DataFrame, words: list[str]) -> Iterator[Result]:
     caption = [
         "Shares of H(y) at the latent that tells most about a factor, means over factors and evaluations ± standard "
         "error over evaluations. gaussian (Venkatesh et al. 2023): what covariances do, a factor's values being "
-        "numbers; williams-beer (2010): by nearest neighbours. These are other estimates than the bounds, and so not "
-        "always between them: by how much they are outside is an average over evaluations, too.",
+        "numbers; williams-beer (2010): by nearest neighbours; discrete-shared-exclusion (Makkeh et al. 2021): of five "
+        "clusters of each side, with terms that may be below 0 by definition. These are other estimates than the "
+        "bounds, and so not always between them: by how much they are outside is an average over evaluations, too.",
         *words,
     ]
     yield Result("decompositions", figures, text, "\n".join(caption))

@@ -140,7 +140,7 @@ SWEEP = Sweep(
     choices={"models": MODELS, "attacks": tuple(ATTACKS)},
     replicates=("evaluation", "training_seed", "source"),
     check=check,
-    version=3,  # InfoM, InfoC and sufficiency
+    version=4,  # discrete shared exclusions
     cost=lambda cell: float(cell["draws"] * len(_vaes.factor_set(cell))),
 )
 

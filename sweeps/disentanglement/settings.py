@@ -11,5 +11,6 @@ WITHOUT_DENSITY = tuple(name for name in MODELS if not OBJECTIVES[name].has_dens
 TRAINING = ("steps", *dict.fromkeys(
     field for name in MODELS for field in OBJECTIVES[name].settings() if field not in ("weight", "share")
 ))  # fmt: skip
-CONCRETE = ("gaussian", "williams-beer")  # decompositions beside the bounds, of attacked representations
+# decompositions beside the bounds, of attacked representations
+CONCRETE = ("gaussian", "williams-beer", "discrete-shared-exclusion")
 CRITERION = "criterion"  # what a search decides by

@@ -1,4 +1,4 @@
-"""BROJA of clusters: gates whose terms are published, under noise, and normal variables beside their closed form."""
+"""BROJA and shared exclusions of clusters: gates of known terms, under noise; normal variables beside a closed form."""
 
 import numpy as np
 import pytest
@@ -23,6 +23,14 @@ GATES = {
 }
 
 
+LOG = np.log2([2 / 3, 4 / 3, 8 / 3, 8 / 9, 32 / 27])
+# Their redundancy by shared exclusions, bits, by hand; -0.585 of XOR is published (Makkeh et al. 2021, figure 3).
+SHARED = {
+    "AND": LOG[4] / 2, "OR": LOG[4] / 2, "XOR": LOG[0], "RDN": 1.0, "UNQ": LOG[1], "COPY": LOG[1], "SUM": LOG[3] / 2,
+    "RDNXOR": LOG[1], "RDNUNQ": LOG[2],
+}  # fmt: skip
+
+
 def every(gate):
     """a, b and the target over all values of the five bits [32]."""
     return [np.array(side) for side in zip(*(gate(*bits) for bits in np.ndindex(2, 2, 2, 2, 2)))]
@@ -40,6 +48,49 @@ def test_published_gates(name):
     np.testing.assert_allclose(pid.broja(table_of(*every(gate)))[:4], np.array(expected) * BIT, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", SHARED)
+def test_shared_exclusions_of_gates(name):
+    table = table_of(*every(GATES[name][0]))
+    a, b, t = pid.discrete_information(table)
+    found = pid.discrete_shared_exclusion(table)
+    assert found.redundant == pytest.approx(SHARED[name] * BIT, abs=1e-12)
+    assert found[:2] == pytest.approx((a - found.redundant, b - found.redundant), abs=1e-12)
+    assert sum(found[:4]) == pytest.approx(t, abs=1e-12) and found.gap == 0
+    assert len(found.notes) == sum(term < -1e-9 for term in found[:4])  # said, not clipped
+
+
+def test_shared_exclusions_of_pointwise_gates():
+    """Each source alone tells of half of the items (PwUnq, Finn & Lizier 2018): unique, half a bit each. A source that
+    is right and one that errs in a quarter of the items (RdnErr, by hand): what the second misinforms is unique to it.
+    """
+    found = pid.discrete_shared_exclusion(
+        table_of(np.array([0, 1, 0, 2]), np.array([1, 0, 2, 0]), np.array([0, 0, 1, 1]))
+    )
+    assert found[:4] == pytest.approx([0.5 * BIT, 0.5 * BIT, 0, 0], abs=1e-12)
+    right, errs = np.repeat([0, 1], 4), np.array([0, 0, 0, 1, 1, 1, 1, 0])
+    found = pid.discrete_shared_exclusion(table_of(right, errs, right))
+    shared = 0.75 * np.log(8 / 5) + 0.25 * np.log(8 / 7)
+    known = BIT + 0.25 * np.log(0.25) + 0.75 * np.log(0.75)
+    assert found[:4] == pytest.approx([BIT - shared, known - shared, shared, shared - known], abs=1e-12)
+    assert found.unique_b < 0 and any("unique_b is -0.25" in note for note in found.notes)
+
+
+def test_shared_exclusions_item_by_item():
+    """Counted over rows as the definition says; a copy of a source shares all that this tells."""
+    a, b, target = np.random.default_rng(0).integers(0, (3, 4, 2), (60, 3)).T
+    told = 0.0
+    for row in range(60):
+        either, same = (a == a[row]) | (b == b[row]), target == target[row]
+        told += np.log((either & same).mean() / either.mean() / same.mean()) / 60
+    assert pid.discrete_shared_exclusion(table_of(a, b, target)).redundant == pytest.approx(told, abs=1e-12)
+    twice = pid.discrete_shared_exclusion(table_of(a, a, target))
+    assert twice[:4] == pytest.approx([0, 0, twice.informations[0], 0], abs=1e-12)
+    rows = [Discrete(side) for side in (a, b, target)]
+    found = pid.discrete_shared_exclusion_from_arrays(*rows, blocks=10)
+    assert found.redundant.method == "shared exclusions" and found.redundant.standard_error > 0
+    assert found.informations[2].value == pytest.approx(sum(term.value for term in found[:4]))
+
+
 @pytest.mark.parametrize("name", ["AND", "XOR", "UNQ", "RDNXOR"])
 def test_clusters_find_the_values_of_a_gate_under_noise(name):
     """Rows repeat the table exactly, so that only the clusters and the jackknife's correction are left to err."""
@@ -52,6 +103,11 @@ def test_clusters_find_the_values_of_a_gate_under_noise(name):
     assert found[:4] == pytest.approx(np.array(expected) * BIT, abs=0.02)
     assert found.redundant.n == 1280 and found.redundant.method == "BROJA of clusters"
     assert found.gap < 1e-6
+    found = pid.discrete_shared_exclusion_from_arrays(
+        a + 0.1 * g.random(len(a)), b + 0.1 * g.random(len(b)), Discrete(target), len(np.unique(a)), blocks=10
+    )
+    assert found.redundant == pytest.approx(SHARED[name] * BIT, abs=0.02)
+    assert found.redundant.method == "shared exclusions of clusters"
 
 
 def test_of_a_sample_bias_and_error_are_counted():

@@ -6,9 +6,9 @@ definition; `bounds` holds for every one whose terms are not negative.
 
     bounds, Bounds            six bounds from the three informations; co_information
     Decomposition             the four terms of a definition
-    broja, williams_beer      of tables of probabilities; discrete_information
+    broja, williams_beer, discrete_shared_exclusion    of tables of probabilities; discrete_information
     gaussian                  of a covariance, in closed form; gaussian_from_arrays
-    broja_from_arrays         of rows, by clusters of each variable
+    broja_from_arrays, discrete_shared_exclusion_from_arrays    of rows, by clusters of each variable
     shared_exclusion, williams_beer_from_arrays    of rows, by nearest neighbours, with local values
     DECOMPOSITIONS            those of rows, by their names in reports
 """
@@ -36,6 +36,8 @@ _LATE = {
     "broja": "tables",
     "broja_from_arrays": "clusters",
     "discrete_information": "tables",
+    "discrete_shared_exclusion": "tables",
+    "discrete_shared_exclusion_from_arrays": "clusters",
     "gaussian": "normal",
     "gaussian_from_arrays": "normal",
     "shared_exclusion": "neighbours",
@@ -49,6 +51,7 @@ DECOMPOSITIONS = {
     "broja": "broja_from_arrays",
     "shared-exclusion": "shared_exclusion",
     "williams-beer": "williams_beer_from_arrays",
+    "discrete-shared-exclusion": "discrete_shared_exclusion_from_arrays",
 }
 
 __all__ = [

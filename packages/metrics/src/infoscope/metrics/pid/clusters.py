@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.cluster import KMeans
 from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.variables import Variable, as_variable, joint_codes, same_length
 from infoscope.metrics.pid.sampling import jackknifed
-from infoscope.metrics.pid.tables import broja
+from infoscope.metrics.pid.tables import broja, discrete_shared_exclusion
 from infoscope.metrics.pid.terms import Decomposition
 
 MOST_CELLS = 1_000  # beyond which one solution takes minutes
@@ -37,6 +38,30 @@ def broja_from_arrays(
     What numbers tell within a cluster is lost, so that informations are low: the terms are those of the codes.
     ValueError: as `broja`; rows that do not fit; more than 1,000 cells.
     """
+    return _of_clusters(
+        lambda table: broja(table, tolerance), "BROJA", (a, b, target), clusters, groups, blocks, generator
+    )
+
+
+def discrete_shared_exclusion_from_arrays(
+    a: Any, b: Any, target: Any, clusters: int = 5, groups: ArrayLike | None = None, blocks: int = 20,
+    generator: np.random.Generator | None = None,
+) -> Decomposition:  # fmt: skip
+    """`discrete_shared_exclusion` of the table of k-means clusters; all as of `broja_from_arrays`.
+
+    What being told that a or b has its value excludes depends on how frequent the clusters of either are: the terms
+    depend on how finely each side is cut.
+    """
+    sides = a, b, target
+    return _of_clusters(discrete_shared_exclusion, "shared exclusions", sides, clusters, groups, blocks, generator)
+
+
+def _of_clusters(
+    of_table: Callable[[NDArray[np.float64]], Decomposition], method: str, variables: tuple[Any, Any, Any],
+    clusters: int, groups: ArrayLike | None, blocks: int, generator: np.random.Generator | None,
+) -> Decomposition:  # fmt: skip
+    """A decomposition of the table of clusters of a, b and the target, Estimates."""
+    a, b, target = variables
     sides = {"target": as_variable("target", target), "a": as_variable("a", a), "b": as_variable("b", b)}
     n, generator = same_length(**sides), generator_or_default(generator)
     require_int("clusters", clusters, 2)
@@ -48,11 +73,11 @@ def broja_from_arrays(
 
     def decompose(rows: NDArray[np.int64]) -> Decomposition:
         counts = np.bincount(cells[rows], minlength=int(np.prod(shape)))
-        return broja((counts / len(rows)).reshape(shape), tolerance)
+        return of_table((counts / len(rows)).reshape(shape))
 
     numbers = [name for name, side in sides.items() if side.dim]
     settings = f"{clusters} clusters of {', '.join(numbers)}" if numbers else ""
-    return jackknifed(decompose, n, groups, blocks, generator, "BROJA of clusters" if numbers else "BROJA", settings)
+    return jackknifed(decompose, n, groups, blocks, generator, method + " of clusters" * bool(numbers), settings)
 
 
 def _codes(side: Variable, clusters: int, generator: np.random.Generator) -> NDArray[np.int64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve, null_space
+from scipy.special import xlogy
 
 from infoscope.metrics.pid.terms import Decomposition, finite, from_redundancy
 
@@ -27,6 +28,20 @@ def williams_beer(table: ArrayLike) -> Decomposition:
     p = p[p.sum(axis=(1, 2)) > 0]
     specific = [of_source.sum(axis=1) for of_source in (pointwise(p.sum(axis=2)), pointwise(p.sum(axis=1)))]
     return from_redundancy(discrete_information(p), float(np.minimum(*specific).sum()), 0.0)
+
+
+def discrete_shared_exclusion(table: ArrayLike) -> Decomposition:
+    """The decomposition whose redundancy is I_sx (Makkeh, Gutknecht & Wibral 2021, 2002.03356): what is learnt of the
+    target by being told that a or b, whichever, has the value it has.
+
+    Its local value is log p(t, a or b) / (p(t) p(a or b)), p(a or b) = p(a) + p(b) - p(a, b). Terms may be below 0, as
+    the definition allows: two sources that tell nothing apart, as of XOR, rule out values of the target together.
+    table and errors as of discrete_information.
+    """
+    p = distribution(table)
+    either = p.sum(axis=2, keepdims=True) + p.sum(axis=1, keepdims=True) - p
+    apart = p.sum(axis=(1, 2), keepdims=True) * either.sum(axis=0)
+    return from_redundancy(discrete_information(p), float((xlogy(p, either) - xlogy(p, apart)).sum()))
 
 
 def broja(table: ArrayLike, tolerance: float = 1e-8) -> Decomposition:
