@@ -48,7 +48,7 @@ def permutation_test(
     with `reuse` it may be, as published, which costs power. The null is approximate, as rows near in z are only nearly
     exchangeable: in many columns of z, or where x and y follow z closely, p-values are too small
     (`make table-independence` shows the size that was measured). All permutations share the distances in z; time is n^2
-    for each, whatever k. In ten columns of z true independence was rejected in 8 to 25 % of data sets at level 5 %.
+    for each, whatever k. In ten columns of z true independence was rejected in 8 and 20 % of data sets at level 5 %.
 
     k is a tenth of the rows if None (without numbers in z of those of equal z, and 50 at most): more neighbours than
     an estimate takes mean more bias, which both sides of the comparison share, and less noise.

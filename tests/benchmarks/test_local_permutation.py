@@ -1,0 +1,94 @@
+"""Local permutation tests of I(x; y | z) beside the published algorithm written plainly, on the same data in one run.
+
+The baseline is written after Runge 2018 (1709.01447) with the settings that its authors' program has: columns as ranks,
+a fifth of the rows as neighbours, x taken from five near rows, one tree of every space built anew for each permutation.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+from scipy.special import digamma
+from scipy.stats import rankdata
+
+from infoscope.data.tasks.independence_laws import law
+from infoscope.data.tasks.known_truth import draws
+from infoscope.estimators.uncertainty import permutation_test
+from infoscope.metrics.shares import clopper_pearson
+from tests.estimators.uncertainty.test_local import published
+
+pytestmark = pytest.mark.bench
+
+SETS, LEVEL, NEAR = 100, 0.05, 5
+LAWS = ("linear-1-of-100", "post-nonlinear-1-of-200", "sine-1", "post-nonlinear-3", "linear-5")
+Test = Callable[..., float]
+
+
+def information(x: NDArray, y: NDArray, z: NDArray, k: int) -> float:
+    """I(x; y | z) by counts within the distance of the k-th neighbour in all (Frenzel & Pompe 2007), columns [n, d]."""
+    whole = np.hstack([x, y, z])
+    radius = np.nextafter(cKDTree(whole).query(whole, [k + 1], p=np.inf)[0][:, 0], 0)
+    counts = [cKDTree(space).query_ball_point(space, radius, p=np.inf, return_length=True)
+              for space in (z, np.hstack([x, z]), np.hstack([y, z]))]  # fmt: skip
+    of_z, of_xz, of_yz = (digamma(count).mean() for count in counts)
+    return float(digamma(k) + of_z - of_xz - of_yz)
+
+
+def plain(x: NDArray, y: NDArray, z: NDArray, permutations: int, generator: np.random.Generator) -> float:
+    """The p-value."""
+    x, y, z = (rankdata(side.reshape(len(side), -1), axis=0) for side in (x, y, z))
+    k = int(0.2 * len(x))
+    observed = information(x, y, z, k)
+    near = cKDTree(z).query(z, NEAR, p=np.inf)[1]
+    null = [information(x[published(generator.permutation(len(x)), generator.permuted(near, axis=1))], y, z, k)
+            for _ in range(permutations)]  # fmt: skip
+    return (1 + sum(value >= observed for value in null)) / (1 + permutations)
+
+
+def ours(x: NDArray, y: NDArray, z: NDArray, permutations: int, generator: np.random.Generator) -> float:
+    return permutation_test(x, y, z, permutations=permutations, generator=generator).p_value
+
+
+def rejected(name: str, dependent: bool, sets: Sequence[int], test: Test, permutations: int = 39) -> int:
+    """In how many data sets independence is rejected."""
+    of, count = law(name), 0
+    for seed in sets:
+        generator = draws(seed, f"{name} {int(dependent)}", of.rows)
+        count += test(*of.sample(of.rows, generator, dependent), permutations, generator) <= LEVEL
+    return count
+
+
+def share(count: int, of: int) -> str:
+    low, high = clopper_pearson(count, of, 0.95)
+    return f"{100 * count / of:.1f} % ({100 * low:.0f} to {100 * high:.0f})"
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_size_and_power_beside_the_plain_algorithm(name):
+    found = {of: [rejected(name, dependent, range(SETS), of) for dependent in (False, True)] for of in (ours, plain)}
+    told = {of.__name__: " / ".join(share(count, SETS) for count in counts) for of, counts in found.items()}
+    print(f"\n{name}, {law(name).rows} rows, {SETS} data sets, size / power: {told}")
+    size, power = found[ours]
+    assert clopper_pearson(size, SETS, 0.95)[0] <= LEVEL
+    low, high = (clopper_pearson(count, SETS, 0.95) for count in (power, found[plain][1]))
+    assert low[1] >= high[0], "power is clearly below that of the plain algorithm"
+
+
+@pytest.mark.parametrize(("rows", "permutations"), [(200, 199), (500, 199), (2000, 19)])
+def test_time_beside_the_plain_algorithm(rows, permutations):
+    """Processor time, three columns of z."""
+    x, y, z = law("linear-3").sample(rows, np.random.default_rng(0), True)
+    ours(x, y, z, 1, np.random.default_rng(0))  # compiles
+    took = []
+    for test in (ours, plain):
+        began = time.process_time()
+        test(x, y, z, permutations, np.random.default_rng(1))
+        took.append(time.process_time() - began)
+    times = f"{took[0]:.2f} s, plainly {took[1]:.2f} s, {took[1] / took[0]:.1f}x"
+    print(f"\n{rows} rows, {permutations} permutations: {times}")
+    assert took[0] < took[1]
