@@ -67,6 +67,19 @@ def test_every_sweep_runs_though_some_fail(make):
     assert code != 0
 
 
+def test_a_trial_says_how_to_get_the_rest(make):
+    """Of a sweep that is asked for by itself and did not fail; a table is named where there is one."""
+    for name, profile, sweeps, tables in (
+        ("first-one", "smoke", 1, 1),
+        ("first-one", "laptop", 0, 0),
+        ("second", "smoke", 0, 0),
+        ("fourth", "smoke", 1, 0),
+    ):
+        _, output = make(f"sweep-{name}", f"PROFILE={profile}")
+        assert (output.count(f"`make sweep-{name}`"), output.count(f"`make table-{name}`")) == (sweeps, tables)
+    assert "small trial" not in make("sweep-all", "PROFILE=smoke")[1]
+
+
 def test_a_table_needs_no_sweep(make):
     code, output = make("table-measures", "PROFILE=paper", "ARGS=--bits 4")
     assert code == 0 and "ran -m analysis.work.measures --profile paper --bits 4" in output

@@ -26,6 +26,7 @@ from infoscope._arguments import BAD_INPUT, FAILED, INTERRUPTED, add_profile, ad
 from infoscope._modules import ANALYSES, SWEEPS, module_of, names, options_of, source_of, sweeps_in_order
 
 TERMINATED = 143
+TRIED = "smoke"  # a profile that only tries whether things run
 PROGRAMS = {
     "advise": "analysis.advise",
     "measure": "analysis.measure",
@@ -156,8 +157,8 @@ def _read(words: Sequence[str]) -> argparse.Namespace:
     own["promote"].add_argument("--model", metavar="NAME", help="which of its models, where it has several")
     own["promote"].add_argument("--name", help="of the registered model (default: SWEEP-MODEL)")
     own["ui"].add_argument("--port", type=_port, default=5000, help="(default: 5000)")
-    calls = {"sweep": _sweep, "sweep-all": _sweep_all, "status": _status, "sync": _sync, "export": _export, "ui": _ui}
-    calls |= {"promote": _promote, "runs": _runs}
+    calls = {"sweep": _sweep_alone, "sweep-all": _sweep_all, "status": _status, "sync": _sync, "export": _export}
+    calls |= {"promote": _promote, "runs": _runs, "ui": _ui}
     for task, call in calls.items():
         own[task].set_defaults(call=call)
 
@@ -224,6 +225,19 @@ def _sweep(given: argparse.Namespace) -> int:
         return status
     label = printed.splitlines()[-1]  # under which the runs are recorded
     return FAILED if _run(table, ["--profile", label], captured=False)[0] else status
+
+
+def _sweep_alone(given: argparse.Namespace) -> int:
+    """A sweep that is asked for by itself: after a trial, how to get the rest."""
+    status = _sweep(given)
+    if status == 0 and given.profile == TRIED:
+        so_far = f"; `make table-{given.name}` prints what is done so far" if module_of(given.name, ANALYSES) else ""
+        print(
+            f"\n{TRIED} is a small trial. The whole: `make sweep-{given.name}`, which says how long it takes and "
+            f"may be stopped at any time{so_far}.",
+            file=sys.stderr,
+        )
+    return status
 
 
 def _sweep_all(given: argparse.Namespace) -> int:
