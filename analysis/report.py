@@ -1,8 +1,9 @@
-"""The report: one page with every analysis of the neural benchmark that has runs under a profile.
+"""The report: one page with every analysis that has runs under a profile.
 
 Every table with its caption, figure and claims, and at the top all claims with their verdicts. Where figures differ
 from the published ones by more than sampling error, the page says so and why. It needs nothing but itself: pictures
-are inside, and whatever comes from the store is escaped.
+are inside, and whatever comes from the store is escaped. Sections, and rows whose runs are known, link to them in the
+MLflow UI: on the server, or where `make ui` shows it.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from __future__ import annotations
 import argparse
 import base64
 import contextlib
+import json
 import math
 import re
 import shlex
 import sys
 import tempfile
+import urllib.parse
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +30,7 @@ from jinja2 import Environment, FileSystemLoader
 from mlflow.exceptions import MlflowException
 from scipy.special import stdtrit
 
-from analysis.common.tables import ERROR, Result, file_name, plus_minus
+from analysis.common.tables import ERROR, Claim, Result, file_name, plus_minus
 from analysis.disentanglement import entanglement_attacks, toy_model, tune_vae, vae_zoo
 from analysis.mi_benchmark import (
     critic_architecture,
@@ -43,16 +46,20 @@ from analysis.mi_benchmark import (
 from analysis.mi_benchmark._benchmark import trained_and_decoded
 from analysis.mi_benchmark._notes import PUBLISHED, unlike_published
 from analysis.partition import domain_partition, partition, tune_domain
+from analysis.representation import resnet_layers
+from analysis.sample_estimators import advise, coverage, independence, known_laws, verdicts
 from analysis.usable_information import dataset_difficulty, label_errors, structure_learning, usable_leakage
-from infoscope.tracking import StoreUnreachable, attach, runs
-from infoscope.tracking.store.store import labels, made_home
+from infoscope.tracking import StoreUnreachable, attach, parents, runs
+from infoscope.tracking.notes import run_page
+from infoscope.tracking.store.store import labels, made_home, tracking_uri, without_password
 
-ORDER = (  # the papers', one after the other
+ORDER = (  # the papers', one after the other, then our own
     critic_architecture, critic_capacity, estimator_choice, information_sources, representation_dimension, nuisance,
     layer_dependency, embedding_networks, tune_critic,
     toy_model, vae_zoo, entanglement_attacks, tune_vae,
     domain_partition, partition, tune_domain,
     dataset_difficulty, label_errors, structure_learning, usable_leakage,
+    known_laws, coverage, verdicts, advise, independence, resnet_layers,
 )  # fmt: skip
 FOLDER = Path("runs")
 PAPERS = "published_"  # prefix of the column that holds the paper's figure of a column
@@ -60,6 +67,9 @@ LARGE = 0.25  # part of the paper's figure, beyond which a difference beyond sam
 COMMON = ("smoke", "laptop", "paper")  # the profiles that every sweep has
 LISTED = 12  # differences that are listed one by one
 LONG = 40  # rows beyond which a table is folded
+LINKED = 30  # runs that are compared at most
+MARKS = {"holds": "✓", "does not hold": "✗", "undecided": "?"}
+UI = "http://127.0.0.1:5000"  # of `make ui`
 WORDS = {"diverged", "infinite", "not run", "not decoded", "stopped or diverged", "too few trials", "-", "nan"}
 NUMBER = re.compile(r"[-+]?[\d,.]+(e[-+]?\d+)?( ± [\d.]+(e[-+]?\d+)?)?( ?%)?( \(.*\))?")
 AXES = ("critic", "depth", "width", "sources", "size", "schedule_bits", "batch", "learning_rate", "rows")
@@ -75,6 +85,12 @@ class Picture:
     rows: Sequence[Sequence[str]]
     image: str  # base64, or empty
     differences: Sequence[str] = ()
+    pages: Sequence[str] = ()  # of the runs of each row, or empty
+
+    @property
+    def linked(self) -> int:
+        """The column that holds the links."""
+        return next((place for place, (title, _) in enumerate(self.header) if title == "runs"), 0)
 
     @property
     def long(self) -> bool:
@@ -92,6 +108,11 @@ class Section:
     command: str = ""
     failed: bool = False
     name: str = ""  # of the analysis: two may read one experiment
+    page: str = ""  # of the sweep's run in the MLflow UI
+
+    @property
+    def claims(self) -> list[Claim]:
+        return [claim for shown in self.pictures for claim in shown.result.claims]
 
 
 def section(module: ModuleType, profile: str) -> Section:
@@ -104,11 +125,12 @@ def section(module: ModuleType, profile: str) -> Section:
         return missing(analysis.experiment, title, profile, error.args[0])
     try:
         results = analysis.analyse(found, analysis.arguments(["--profile", profile]))
-        pictures = [picture(result, module, found) for result in results]
+        page = sweep_page(analysis.experiment, profile)
+        pictures = [picture(result, module, found, page) for result in results]
     except BROKEN as error:
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         return Section(analysis.experiment, title, problem=f"the analysis failed: {kind}{error}", failed=True)
-    return Section(analysis.experiment, title, pictures)
+    return Section(analysis.experiment, title, pictures, page=page)
 
 
 def name_of(module: ModuleType) -> str:
@@ -132,7 +154,44 @@ def command(experiment: str, profile: str) -> str:
     return " ".join([f"make sweep-{experiment}", *words])
 
 
-def picture(result: Result, module: ModuleType, found: pd.DataFrame) -> Picture:
+def sweep_page(experiment: str, profile: str) -> str:
+    """The address of the newest invocation under a label, or of all runs where none has it; empty without a store."""
+    try:
+        newest = next(iter(parents(experiment, profile) or parents(experiment)), None)
+    except LookupError:
+        return ""
+    uri = tracking_uri()
+    address = without_password(uri).rstrip("/") if uri.startswith(("http://", "https://")) else UI
+    return f"{address}/{run_page(newest.info.experiment_id, newest.info.run_id)}" if newest else ""
+
+
+def row_pages(result: Result, found: pd.DataFrame, page: str) -> list[str]:
+    """By row the address of its runs: those that agree with its group, the figures' columns before `runs`, where they
+    are as many as the row says. Empty where not, and where text and figures have not the same rows.
+    """
+    figures = result.figures
+    if not page or len(figures) != len(result.text) or "runs" not in figures:
+        return []
+    keys = [name for name in figures.columns[: figures.columns.get_loc("runs")] if name in found]
+    pages = []
+    for (_, row), shown in zip(figures.iterrows(), result.text.astype(str).values):
+        same = np.logical_and.reduce([[one == row[name] for one in found[name]] for name in keys], initial=True)
+        chosen = found["run_id"][same] if keys else found["run_id"][:0]
+        told = all(row[name] in shown for name in keys if isinstance(row[name], str))
+        pages.append(runs_page(page, list(chosen)) if told and 0 < len(chosen) == row["runs"] <= LINKED else "")
+    return pages
+
+
+def runs_page(page: str, run_ids: Sequence[str]) -> str:
+    """The address of a run, or of several beside one another, given the page of another run of the experiment."""
+    address, experiment = re.fullmatch(r"(.*)/#/experiments/(\w+)/runs/\w+", page).groups()
+    if len(run_ids) == 1:
+        return f"{address}/{run_page(experiment, run_ids[0])}"
+    listed = (urllib.parse.quote(json.dumps(names)) for names in (run_ids, [experiment]))
+    return "{}/#/compare-runs?runs={}&experiments={}".format(address, *listed)
+
+
+def picture(result: Result, module: ModuleType, found: pd.DataFrame, page: str = "") -> Picture:
     """A result with its figure drawn."""
     text = result.text.astype(str)
     header = [(str(name), _numeric(text.iloc[:, place])) for place, name in enumerate(text.columns)]
@@ -141,7 +200,8 @@ def picture(result: Result, module: ModuleType, found: pd.DataFrame) -> Picture:
         with tempfile.TemporaryDirectory() as folder:
             result.draw(Path(folder) / "figure.png")
             image = base64.b64encode((Path(folder) / "figure.png").read_bytes()).decode("ascii")
-    return Picture(result, header, text.values.tolist(), image, differences(result, module, found))
+    told = differences(result, module, found)
+    return Picture(result, header, text.values.tolist(), image, told, row_pages(result, found, page))
 
 
 def _numeric(values: pd.Series) -> bool:
@@ -219,9 +279,8 @@ def reasons(rows: pd.DataFrame, module: ModuleType, found: pd.DataFrame) -> Iter
 def render(sections: Sequence[Section], profile: str) -> str:
     """The page."""
     environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True)
-    claims = [claim for part in sections for shown in part.pictures for claim in shown.result.claims]
-    counts = Counter(claim.verdict for claim in claims)
-    return environment.get_template("page.html").render(sections=sections, profile=profile, counts=counts)
+    counts = Counter(claim.verdict for part in sections for claim in part.claims)
+    return environment.get_template("page.html").render(sections=sections, profile=profile, counts=counts, marks=MARKS)
 
 
 def finished() -> list[str]:

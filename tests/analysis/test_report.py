@@ -4,7 +4,9 @@ import base64
 import itertools
 import math
 import re
+import urllib.parse
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -99,14 +101,55 @@ def test_the_page_has_every_table_picture_claim_and_gap(store, capsys):
         "critic-architecture", "critic-capacity", "information-sources", "nuisance", "layer-dependency",
         "embedding-networks", "tune-critic", "toy-model", "vae-zoo", "entanglement-attacks", "tune-vae",
         "domain-partition", "partition", "tune-domain", "dataset-difficulty", "label-errors",
-        "structure-learning", "usable-leakage",
+        "structure-learning", "usable-leakage", "known-laws", "coverage", "verdicts", "advise", "independence",
+        "resnet-layers",
     ]  # fmt: skip
     assert text.count("Nothing to show") == 1 and text.index("<img ") < text.index("<table>", text.index("<section"))
-    assert text.count("To make these runs") == 18 and "make sweep-nuisance PROFILE=laptop</code>" in text
-    assert not [attributes for tag, attributes in tags.seen if tag in ("link", "script")]
+    assert text.count("To make these runs") == 24 and "make sweep-nuisance PROFILE=laptop</code>" in text
+    assert [attributes for tag, attributes in tags.seen if tag in ("link", "script")] == [{}]  # its own
     assert not re.search(r'(src|href)="(?!data:|#)', text)
+    claims = sum(len(result.claims) for result in results)
+    figure = text[text.index("<figure>") : text.index("<figcaption")]
+    assert figure.count(" title=") == claims and text.index("<figure>") < text.index("<table")
     assert store[1] == [("estimator-choice", "laptop", [True])]
     assert "not attached to representation-dimension: no invocation has finished" in warnings
+
+
+@pytest.fixture
+def invocation(monkeypatch):
+    """Every experiment is number 7, its newest invocation all."""
+    info = SimpleNamespace(experiment_id="7", run_id="all")
+    monkeypatch.setattr(report, "parents", lambda experiment, profile=None: [SimpleNamespace(info=info)])
+
+
+def test_sections_and_rows_link_to_their_runs(store, invocation, capsys, monkeypatch):
+    """A row to the runs of its seeds, all and no other; at the server where there is one, without a password."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "https://name:hidden-one@host.example/")
+    text, _ = written(capsys)
+    address = "https://host.example/#"
+    assert (
+        text.count(f'<a href="{address}/experiments/7/runs/all">Runs in MLflow</a>') == 2 and "hidden-one" not in text
+    )
+    runs = store[0]["estimator-choice"]
+    groups = runs.groupby(["domain", "bound"])["run_id"].agg(list)
+    linked = re.findall(rf'<a href="{address}/compare-runs\?runs=([^"]+)&amp;experiments=%5B%227%22%5D">3</a>', text)
+    named = [re.findall(r"run-\d+", urllib.parse.unquote(one)) for one in linked]
+    assert len(groups) == 4 and [one for one in named if one not in list(groups)] == []
+    assert all(one in named for one in groups)
+
+
+def test_a_row_that_is_not_surely_of_some_runs_links_to_none(made_up):
+    found = made_up([dict(domain="text", bound=bound, seed=seed) for bound in ("dv", "js") for seed in (0, 1)])
+    page = "http://127.0.0.1:5000/#/experiments/7/runs/all"
+
+    def pages(shown=("dv", "js"), **columns):
+        figures = pd.DataFrame({"bound": ["dv", "js"], "runs": 2} | columns)
+        return report.row_pages(Result("made-up", figures, pd.DataFrame({"estimator": shown}), ""), found, page)
+
+    assert all("run-0" in one or "run-2" in one for one in pages())
+    assert pages(runs=[2, 3])[1] == "" and pages(shown=("js", "dv")) == ["", ""] and pages(shown=("dv",) * 3) == []
+    assert pages(bound=["nwj", "mine"], shown=("nwj", "mine")) == ["", ""]
+    assert report.runs_page(page, ["a"]) == "http://127.0.0.1:5000/#/experiments/7/runs/a"
 
 
 def test_what_comes_from_the_store_is_escaped(store, capsys):
@@ -115,7 +158,7 @@ def test_what_comes_from_the_store_is_escaped(store, capsys):
         pool="<script>alert(1)</script>", tags=[{"infoscope.code": "<img src=x onerror=alert(2)>"}] * len(runs)
     )
     text, _ = written(capsys)
-    assert "<script" not in text and "onerror=alert(2)&gt;" in text and "<img src=x" not in text
+    assert text.count("<script") == 1 and "onerror=alert(2)&gt;" in text and "<img src=x" not in text
     assert "&lt;script&gt;alert(1)" in text
 
 

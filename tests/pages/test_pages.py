@@ -4,8 +4,11 @@ import json
 import re
 import urllib.parse
 
+import pandas as pd
 import pytest
 
+from analysis import report
+from analysis.common.tables import Claim, Result
 from infoscope.tracking import parents, runs
 
 REPORT = "report-smoke.html"
@@ -93,3 +96,64 @@ def test_the_report_has_its_pictures(browser, finished):
         browser.value("performance.getEntriesByType('resource').filter(r => !r.name.startsWith('data:')).length") == 0
     )
     browser.until_shown("Infoscope", "All claims", "No estimator is the most accurate in every domain.")
+
+
+@pytest.fixture
+def page(browser, finished):
+    """The report in the browser, which is as wide and as bright as it was afterwards."""
+    browser.open((finished / "runs" / REPORT).as_uri())
+    browser.until("document.readyState === 'complete' && document.querySelectorAll('th button').length > 0")
+    yield browser
+    browser.ask("Emulation.clearDeviceMetricsOverride")
+    browser.ask("Emulation.setEmulatedMedia", features=[])
+
+
+def test_a_click_on_a_head_sorts_the_rows(page):
+    """Up, then down; numbers as numbers, and words in their place last."""
+    table = "[...document.querySelectorAll('section table')].find(t => t.textContent.includes('oracle critic'))"
+    place = page.value(f"[...{table}.tHead.rows[0].cells].findIndex(head => head.textContent === 'js')")
+    cells = f"[...{table}.tBodies[0].rows].map(row => row.cells[{place}].textContent)"
+    button = f"{table}.tHead.rows[0].cells[{place}].querySelector('button')"
+    before = page.value(cells)
+    numbers = sorted(float(one.split()[0]) for one in before if one != "-")
+    assert "-" in before and [float(one.split()[0]) for one in before if one != "-"] != numbers
+    for order in (numbers, numbers[::-1]):
+        page.value(f"{button}.click()")
+        after = page.value(cells)
+        assert [float(one.split()[0]) for one in after[: len(order)]] == order and set(after[len(order) :]) == {"-"}
+    assert page.value(f"{button}.parentElement.ariaSort") == "descending"
+
+
+def test_claims_are_filtered_by_their_verdict(browser, tmp_path):
+    claims = [Claim(f"sentence {number}", verdict, "") for number, verdict in enumerate(("undecided", "holds") * 2)]
+    result = Result("made-up", pd.DataFrame(), pd.DataFrame({"a": ["1"]}), "", claims=claims)
+    section = report.Section("made-up", "", [report.Picture(result, [("a", True)], [["1"]], "")], name="made-up")
+    (tmp_path / "page.html").write_text(report.render([section], "smoke"), encoding="utf-8")
+    browser.open((tmp_path / "page.html").as_uri())
+    browser.until("document.querySelectorAll('select').length === 2")
+    choice, rows = "document.querySelector('select')", "[...document.querySelector('.claims').tBodies[0].rows]"
+    verdicts = ["all", "holds", "undecided"]
+    assert browser.value(f"[...{choice}.options].map(option => option.text)") == verdicts
+    for place, verdict in enumerate(verdicts):
+        browser.value(f"{choice}.selectedIndex = {place}, {choice}.dispatchEvent(new Event('change'))")
+        shown = browser.value(f"{rows}.filter(row => row.checkVisibility()).map(row => row.cells[1].textContent)")
+        assert shown == [claim.statement for claim in claims if verdict in (claim.verdict, "all")]
+
+
+@pytest.mark.parametrize(("scheme", "dark"), [("light", False), ("dark", True)])
+def test_the_report_is_light_or_dark_and_fits_a_phone(page, scheme, dark):
+    page.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    page.ask("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=2, mobile=True)
+    colour = "getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).slice(0, 3).map(Number)"
+    page.until(f"({colour}.reduce((a, b) => a + b) < 384) === {str(dark).lower()}")
+    page.until("document.documentElement.scrollWidth <= 391")
+
+
+def test_a_row_of_the_report_opens_its_runs(page, ui, recorded):
+    """The address that a row names, in the UI that shows the runs."""
+    address = page.value("[...document.links].map(link => link.href).filter(to => to.includes('compare-runs'))[0]")
+    chosen = re.findall("[0-9a-f]{32}", urllib.parse.unquote(address))
+    names = {row.run_id: row.tags["mlflow.runName"] for row in recorded[1].itertuples()}
+    page.open(ui + address[address.index("/#") :])
+    page.until_shown("Comparing 2 Runs from 1 Experiment", *(names[run_id] for run_id in chosen))
+    assert not [name for run_id, name in names.items() if run_id not in chosen and name in page.text()]
