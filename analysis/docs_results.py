@@ -19,26 +19,28 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
+import pandas as pd
+
 from analysis.common.tables import file_name
 from analysis.report import LONG, ORDER, Section, command, name_of, section
-from analysis.representation import resnet_layers
-from analysis.sample_estimators import advise, coverage, independence, known_laws, verdicts
+from analysis.sample_estimators import audit, known_laws, verdicts
 from analysis.sample_estimators._runs import latest, share, versions
+from infoscope.estimators import methods
 from infoscope.tracking import StoreUnreachable, runs
 from infoscope.tracking.store.store import labels
 
 FOLDER = Path("docs") / "results"
-EVERY = (*ORDER, known_laws, coverage, verdicts, advise, independence, resnet_layers)
 UNTRIED = "smoke"  # a profile that only tries whether things run
 FULL = "paper"  # the published setting, or all of it where nothing is published
 HEADING = "## Profile "
 MADE = "<!-- written by `make docs-results`: not to be edited -->\n"
+JUDGED = "ksg"  # the method that the sweep verdicts judges
 UNITS = {"truth": "nats", "bias": "nats", "rmse": "nats", "width": "nats", "seconds": "seconds of one thread"}
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Writes the pages and prints their paths; the exit status: 0, 1 where an analysis failed, 2 on bad input."""
-    modules = {name_of(module): module for module in EVERY}
+    modules = {name_of(module): module for module in ORDER}
     parser = argparse.ArgumentParser(description=sys.modules[__name__].__doc__)
     parser.add_argument("names", nargs="*", help=f"which analyses (default: all): {', '.join(modules)}")
     asked = parser.parse_args(words).names or list(modules)
@@ -164,22 +166,31 @@ def leaderboard() -> list[Path]:
     drawn = found.groupby(known_laws.GROUP)[["sets", "block"]].agg(lambda values: sorted(set(values)))
     keys = figures[known_laws.GROUP].itertuples(index=False, name=None)
     figures["command"] = [reproduced(*key, *drawn.loc[key]) for key in keys]
-    columns = [*known_laws.GROUP, "truth", "answered", "asked", "bias", "bias_error", "rmse", "covered", "intervals",
-               "width", "seconds", "command"]  # fmt: skip
+    figures = with_findings(figures)
+    ours = {method.name for method in methods()}
+    figures["by"] = ["ours" if name in ours else "public" for name in figures["method"]]
+    columns = ["by", *known_laws.GROUP, "truth", "answered", "asked", "bias", "bias_error", "rmse", "covered",
+               "intervals", "width", "seconds", *FINDINGS, "command"]  # fmt: skip
     figures = figures[columns].sort_values(["collection", "law", "n", "rmse"], kind="stable", ignore_index=True)
     text = [
-        [row.method, row.law, row.collection, f"{row.n:,}", f"{row.truth:.3f}", told(row.bias, row.bias_error),
+        [row.method, row.by, row.law, row.collection, f"{row.n:,}", f"{row.truth:.3f}", told(row.bias, row.bias_error),
          told(row.rmse), share(row.covered / row.intervals, row.intervals) if row.intervals else "no interval",
-         told(row.width), f"{row.answered} of {row.asked}", f"{row.seconds:.2f}", f"`{row.command}`"]
+         told(row.width), row.verdict_note or verdicts.calls(int(row.wrong), int(row.reliable)),
+         row.audit_note or f"{row.audit_failed} of {row.audit_asked}",
+         f"{row.answered} of {row.asked}", f"{row.seconds:.2f}", f"`{row.command}`"]
         for row in figures.itertuples()
     ]  # fmt: skip
-    header = ["method", "law", "collection", "n", "truth (nats)", "bias (nats)", "RMSE (nats)", "coverage",
-              "width (nats)", "answered", "seconds", "command"]  # fmt: skip
+    header = ["method", "by", "law", "collection", "n", "truth (nats)", "bias (nats)", "RMSE (nats)", "coverage",
+              "width (nats)", "reliable but wrong", "audit failed", "answered", "seconds", "command"]  # fmt: skip
     said = (
-        "A click on a head sorts. Bias ± its standard error over data sets; of one data set there is none. RMSE over "
-        "the data sets that were answered; their squares are in the table `sets` of each run. Coverage: share of 95 % "
-        "intervals that hold the truth, with the 95 % Clopper-Pearson interval of that share. Seconds: median of one "
-        f"thread. Profiles {', '.join(sorted(set(found['profile'])))}; code {versions(found)}. {' '.join(left_out)}"
+        "A click on a head sorts. By: ours, or a public package or formula on the same samples. Bias ± its standard "
+        "error over data sets; of one data set there is none. RMSE over the data sets that were answered; their "
+        "squares are in the table `sets` of each run. Coverage: share of 95 % intervals that hold the truth, with the "
+        "95 % Clopper-Pearson interval of that share. Reliable but wrong: of the data sets of `make sweep-verdicts` of "
+        "this law and size whose estimate is called reliable, those whose 95 % interval for the truth misses it; "
+        f"{JUDGED} alone is judged. Audit failed: of the checks of `make audit`, which are of a method whatever the "
+        f"law. Seconds: median of one thread. Profiles {', '.join(sorted(set(found['profile'])))}; code "
+        f"{versions(found)}. {' '.join(left_out)}"
     )
     files = "[CSV](leaderboard.csv), [JSON](leaderboard.json)"
     rows = figures.astype(object).where(figures.notna(), None).to_dict("records")
@@ -187,6 +198,31 @@ def leaderboard() -> list[Path]:
     write(FOLDER / "leaderboard.json", json.dumps({"units": UNITS, "rows": rows}, indent=1))
     body = f"# Leaderboard\n\n{MADE}\n{escaped(said)} {files}.\n\n{table(header, text)}"
     return [FOLDER / "leaderboard.csv", FOLDER / "leaderboard.json", write(FOLDER / "leaderboard.md", body)]
+
+
+FINDINGS = ["wrong", "reliable", "verdict_note", "audit_failed", "audit_asked", "audit_note"]
+
+
+def with_findings(figures: pd.DataFrame) -> pd.DataFrame:
+    """The rows with what the sweep verdicts and the audit found of them, or, as a note, why there is nothing."""
+    try:
+        calls = verdicts.counted(verdicts.judged(verdicts.read(latest(runs("verdicts"))[0])), ["law", "n"])
+    except LookupError:
+        calls = pd.DataFrame(columns=["law", "n", "sets", "wrong", "reliable"])
+    known = {(row.law, row.n): row for row in calls.itertuples()}
+    audited = audit.recorded()
+    rows = []
+    for row in figures.itertuples():
+        call = known.get((row.law, row.n)) if row.method == JUDGED else None
+        failed, asked = audited.get(row.method, (None, None))
+        rows.append(dict(zip(FINDINGS, (
+            call and call.wrong, call and call.reliable,
+            "no verdict" if row.method != JUDGED else "not run" if call is None
+            else "" if call.reliable else f"none of {call.sets} reliable",
+            failed, asked,
+            "" if asked else "not run" if row.method in audit.METHODS else "not audited",
+        ))))  # fmt: skip
+    return figures.assign(**pd.DataFrame(rows, columns=FINDINGS, index=figures.index, dtype=object))
 
 
 def told(value: float, error: float = math.nan) -> str:

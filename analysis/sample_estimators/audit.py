@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import itertools
 import math
 import sys
 import warnings
@@ -27,6 +28,16 @@ from infoscope.metrics.metamorphic import EXACT, FAILS, NOT_OFFERED, STATISTICAL
 
 K = 5
 LABELS, NUMBERS, BOTH = ("labels",), ("numbers",), ("labels", "numbers")
+PATH = FOLDER / "audit"
+METHODS = {  # of the exam -> the same estimator here, by what y is
+    "ksg": {"labels": "infoscope knn", "numbers": "infoscope knn"},
+    "classifier": {"labels": "infoscope classifier (logistic)"},
+    "micd": {"labels": "NPEET micd"},
+    "npeet-plus": {"labels": "npeet-plus micd", "numbers": "npeet-plus mi"},
+    "infomeasure": {"numbers": "infomeasure (metric)"},
+    "ennemi-sum": {"labels": "ennemi, sum over columns", "numbers": "ennemi, sum over columns"},
+    "sklearn-sum": {"labels": "sklearn, sum over columns", "numbers": "sklearn, sum over columns"},
+}
 Function = Callable[[NDArray, NDArray], float]
 
 
@@ -167,6 +178,23 @@ def table(found: Mapping[str, tuple[Check, ...]], missing: list[str], n: int, re
     return Result("audit", figures, text, "\n".join(caption))
 
 
+def recorded() -> dict[str, tuple[int, int]]:
+    """By method of the exam the checks that failed and those asked, of the audit that was saved here last; without
+    those that were not audited.
+    """
+    path = PATH.with_suffix(".csv")
+    if not path.exists():
+        return {}
+    said = itertools.takewhile(lambda line: line.startswith("#"), path.read_text(encoding="utf-8").splitlines())
+    figures = pd.read_csv(path, skiprows=len(list(said)))
+    found = {}
+    for method, estimators in METHODS.items():
+        checks = figures[figures["y"].map(estimators) == figures["estimator"]]
+        if len(checks):
+            found[method] = (int((checks["verdict"] == FAILS).sum()), len(checks))
+    return found
+
+
 def cell(violation: float, error: float, verdict: str) -> str:
     if verdict == NOT_OFFERED:
         return verdict
@@ -189,7 +217,7 @@ def main() -> None:
     result = table(found, missing, arguments.n, arguments.repeats)
     show(result.text)
     print(result.caption)
-    print("\nsaved:", ", ".join(str(path) for path in save(result, FOLDER / "audit")))
+    print("\nsaved:", ", ".join(str(path) for path in save(result, PATH)))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 from analysis import docs_results, report
-from analysis.sample_estimators import known_laws
+from analysis.common.tables import Result, save
+from analysis.sample_estimators import audit, known_laws, verdicts
 
 LAW = {
     "collection": "everyday", "n": 500, "block": 0, "truth": 1.0, "truth_error": 0.0, "bias": 0.1,
@@ -83,6 +84,66 @@ def test_every_row_of_the_leaderboard_names_its_command_and_counts_a_data_set_on
     assert told["rows"][0]["rmse"] == pytest.approx(math.sqrt(0.02)) and told["units"]["rmse"] == "nats"
     shown = (store / "leaderboard.md").read_text()
     assert "75 % (19 to 99)" in shown and "0.100 ± 0.058" in shown
+
+
+def rows_of(store):
+    """The leaderboard by law and method, as CSV has it, JSON has it, and the page shows it."""
+    docs_results.main(["known-laws"])
+    table = [line.split(" | ") for line in (store / "leaderboard.md").read_text().splitlines() if line.startswith("|")]
+    shown = [dict(zip(table[0], row)) for row in table[2:]]
+    told = json.loads((store / "leaderboard.json").read_text())["rows"]
+    return {
+        (of["law"], of["method"]): (of, row, page)
+        for of, row, page in zip(csv.DictReader((store / "leaderboard.csv").open()), told, shown, strict=True)
+    }
+
+
+def test_findings_stand_beside_the_estimates_and_blanks_say_why(store, monkeypatch):
+    """Of 20 data sets called reliable one is wrong; the audit failed once in two checks of what is asked of numbers."""
+    asked_about = {"law": "a<b>|c", "n": 500, "collection": "unseen", "k": 5, "truth": 1.0}
+    common = {"profile": "laptop", "version": "1", "sets": 25, "start": LAW["start"], "run_id": "run-0"}
+    exam, judged = docs_results.runs, pd.DataFrame([asked_about | common])
+    monkeypatch.setattr(docs_results, "runs", lambda name, *label: judged if name == "verdicts" else exam(name, *label))
+    sets = {
+        "value": 1.0, "standard_error": 0.1, "low": 0.8, "high": 1.2, "truth_low": [1.1] + [0.7] * 24,
+        "truth_high": 1.3, "verdict": ["reliable"] * 20 + ["drifting"] * 5, "predicted_bias": 0.0,
+    }  # fmt: skip
+    monkeypatch.setattr(verdicts, "table", lambda run_id, name: pd.DataFrame(sets))
+    checks = [
+        ("infoscope knn", "labels", "passes"),
+        ("infoscope knn", "numbers", "FAILS"),
+        ("other", "labels", "FAILS"),
+    ]
+    figures = pd.DataFrame(checks, columns=["estimator", "y", "verdict"]).replace("FAILS", audit.FAILS)
+    save(Result("audit", figures, figures, "two lines\nof caption"), audit.PATH)
+    rows = rows_of(store)
+    of, told, page = rows["a<b>|c", "ksg"]
+    assert (of["wrong"], of["reliable"], of["verdict_note"]) == ("1", "20", "") and page["reliable but wrong"][
+        :7
+    ] == "1 of 20"
+    assert (of["audit_failed"], of["audit_asked"], page["audit failed"]) == ("1", "2", "1 of 2")
+    assert (told["wrong"], told["reliable"], told["audit_failed"], told["by"]) == (1, 20, 1, "ours")
+    of, told, page = rows["b", "gcmi"]
+    assert (of["wrong"], of["audit_asked"], told["wrong"], told["audit_asked"]) == ("", "", None, None)
+    assert (page["reliable but wrong"], page["audit failed"]) == ("no verdict", "not audited")
+
+
+def test_without_verdicts_and_audit_the_blanks_say_so(store):
+    of, told, page = rows_of(store)["a<b>|c", "ksg"]
+    assert (of["verdict_note"], told["audit_note"], page["reliable but wrong"]) == ("not run", "not run", "not run")
+
+
+def test_peers_stand_beside_ours(store, monkeypatch):
+    exam, peer = docs_results.runs, pd.DataFrame([asked("b", "sklearn-sum", 4)])
+
+    def both(name, *label):
+        return pd.concat([exam(name, *label)] + [peer] * (name == "known-laws"), ignore_index=True)
+
+    monkeypatch.setattr(docs_results, "runs", both)
+    assert {key: row[0]["by"] for key, row in rows_of(store).items() if key[0] == "b"} == {
+        ("b", "gcmi"): "ours",
+        ("b", "sklearn-sum"): "public",
+    }
 
 
 def test_the_command_of_a_row_names_a_cell_of_the_sweep():
