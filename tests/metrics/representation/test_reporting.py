@@ -137,15 +137,17 @@ def partition(kind, n, rng):
         "ideal": seen,
         "swapped": seen[::-1],
         "duplicated": [np.hstack(seen)] * 2,
-        "constant": [np.zeros((n, 1))] * 2,
+        "constant": [np.zeros((n, 1)), seen[1]],
     }[kind]
     of_y, of_d = {
         "ideal": ((SIGN, 0.0, SIGN), (0.0, SIGN, SIGN)),
         "swapped": ((0.0, SIGN, SIGN), (SIGN, 0.0, SIGN)),
         "duplicated": [(SIGN, SIGN, SIGN)] * 2,
-        "constant": [(0.0, 0.0, 0.0)] * 2,
+        "constant": ((0.0, 0.0, 0.0), (0.0, SIGN, SIGN)),
     }[kind]
     truths = {("z_y", "y"): of_y, ("z_d", "y"): of_d, ("z_y", "domain"): of_d, ("z_d", "domain"): of_y}
+    if kind == "constant":
+        truths |= {("z_d", "y"): (0.0, 0.0, 0.0), ("z_d", "domain"): (SIGN, 0.0, SIGN)}
     return {"z_y": z_y, "z_d": z_d}, {"y": y}, d, truths
 
 
