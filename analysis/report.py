@@ -46,7 +46,7 @@ from analysis.mi_benchmark import (
 from analysis.mi_benchmark._benchmark import trained_and_decoded
 from analysis.mi_benchmark._notes import PUBLISHED, unlike_published
 from analysis.partition import domain_partition, partition, tune_domain
-from analysis.representation import resnet_layers
+from analysis.representation import representations, resnet_layers
 from analysis.sample_estimators import advise, coverage, independence, known_laws, verdicts
 from analysis.usable_information import dataset_difficulty, label_errors, structure_learning, usable_leakage
 from infoscope.tracking import StoreUnreachable, attach, parents, runs
@@ -131,6 +131,15 @@ def section(module: ModuleType, profile: str) -> Section:
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         return Section(analysis.experiment, title, problem=f"the analysis failed: {kind}{error}", failed=True)
     return Section(analysis.experiment, title, pictures, page=page)
+
+
+def joint_section(profile: str) -> Section:
+    """What the joint table of all logged models has saved: it is of no one experiment, and takes minutes a model."""
+    title = " ".join(representations.__doc__.split("\n\n")[0].split())
+    pictures = [picture(result, representations, pd.DataFrame()) for result in representations.saved(profile)]
+    asked = f"make table-representations PROFILE={shlex.quote(profile)}"
+    problem = "" if pictures else "not asked yet"
+    return Section(representations.STEM, title, pictures, problem, asked, name=name_of(representations))
 
 
 def name_of(module: ModuleType) -> str:
@@ -301,6 +310,7 @@ def main(words: Sequence[str] | None = None) -> None:
     profile = parser.parse_args(words).profile
     try:
         sections = [replace(section(module, profile), name=name_of(module)) for module in ORDER]
+        sections.append(joint_section(profile))
     except StoreUnreachable as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
@@ -315,7 +325,8 @@ def main(words: Sequence[str] | None = None) -> None:
     made_home()
     path.write_text(render(sections, profile), encoding="utf-8")
     print(path)
-    for experiment in dict.fromkeys(part.experiment for part in sections if part.pictures):
+    shown = dict.fromkeys(part.experiment for part in sections if part.pictures)
+    for experiment in (name for name in shown if name != representations.STEM):
         try:
             attach(experiment, profile, [path])
         except (LookupError, MlflowException, OSError) as error:

@@ -14,9 +14,11 @@ of the models, and is not measured again under the same settings.
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import math
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
@@ -209,25 +211,17 @@ def results(reports: Sequence[Held], notes: Sequence[str] = ()) -> list[Result]:
             "rather too narrow); first scores of two views (usable, disentanglement, partition), the surest of these "
             "first. Usable: mean share of H(target) from all of a model."
         )
-        text = agree.assign(
-            rho=agree["rho"].map("{:+.2f}".format),
-            interval=[f"{low:+.2f} to {high:+.2f}" for low, high in zip(agree["low"], agree["high"])],
+        said += f" Here {min(len(agree), SURE)} of {len(agree)} pairs; all are in the CSV file."
+        found.append(
+            Result("agreement", agree, agreement_text(agree), said, lambda path: drawings.scatter(scores, agree, path))
         )
-        text = text.drop(columns=["low", "high"]).rename(columns={"rho": "rank correlation", "interval": "95 %"})
-        said += f" Here {min(len(text), SURE)} of {len(text)} pairs; all are in the CSV file."
-        text = text.head(SURE)
-        found.append(Result("agreement", agree, text, said, lambda path: drawings.scatter(scores, agree, path)))
     apart = differences(reports)
     if len(apart):
-        text = apart.assign(bits=[plus_minus(*pair) for pair in zip(apart["bits"], apart[f"bits{ERROR}"])],
-                            interval=[f"{low:+.3f} to {high:+.3f}" if math.isfinite(low) else "one training"
-                                      for low, high in zip(apart["low"], apart["high"])])  # fmt: skip
-        text = text.drop(columns=[f"bits{ERROR}", "low", "high"]).rename(columns={"interval": "95 %"})
         said = (
             "Usable from all of a model less the same of another kind, paired by seeds, bits: mean ± standard error "
             "over trainings, 95 % Student interval."
         )
-        found.append(Result("paired", apart, text, said))
+        found.append(Result("paired", apart, paired_text(apart), said))
     return found
 
 
@@ -244,6 +238,44 @@ def holdings_text(table: pd.DataFrame) -> pd.DataFrame:
     return text
 
 
+def agreement_text(table: pd.DataFrame) -> pd.DataFrame:
+    """The first rank correlations to read."""
+    text = table.assign(rho=table["rho"].map("{:+.2f}".format), interval=_interval(table, "+.2f"))
+    return text.drop(columns=["low", "high"]).rename(columns={"rho": "rank correlation", "interval": "95 %"}).head(SURE)
+
+
+def paired_text(table: pd.DataFrame) -> pd.DataFrame:
+    """The paired differences to read."""
+    bits = [plus_minus(*pair) for pair in zip(table["bits"], table[f"bits{ERROR}"])]
+    text = table.assign(bits=bits, interval=_interval(table, "+.3f"))
+    return text.drop(columns=[f"bits{ERROR}", "low", "high"]).rename(columns={"interval": "95 %"})
+
+
+def _interval(table: pd.DataFrame, form: str) -> list[str]:
+    return [
+        f"{low:{form}} to {high:{form}}" if math.isfinite(low) else "one training"
+        for low, high in zip(table["low"], table["high"])
+    ]
+
+
+TEXTS = {"holdings": holdings_text, "agreement": agreement_text, "paired": paired_text}
+
+
+def saved(profile: str) -> list[Result]:
+    """What this analysis has saved of the models of a profile, read back; nothing where it was not run."""
+    found = []
+    for name, text in TEXTS.items():
+        path = FOLDER / (file_name(f"{STEM}-{profile}-{name}") + ".csv")
+        if not path.exists():
+            continue
+        lines = path.read_text(encoding="utf-8").splitlines()
+        said = list(itertools.takewhile(lambda line: line.startswith("# "), lines))
+        table, drawn = pd.read_csv(path, skiprows=len(said)), path.with_name(f"{path.stem}.png")
+        draw = functools.partial(shutil.copy, drawn) if drawn.exists() else None
+        found.append(Result(name, table, text(table), "\n".join(line[2:] for line in said), draw))
+    return found
+
+
 OPTIONS = {
     "experiments": dict(
         default=",".join(EXPERIMENTS), help="whose models: sweeps, by name (default: all that keep some)"
@@ -252,7 +284,8 @@ OPTIONS = {
     "data": dict(default=None, help="items of your own: an .npz file with x, target:NAME, perhaps domain, groups"),
     "again": dict(action="store_true", help="measure again what is measured already"),
 }
-ANALYSIS = Analysis("representations", lambda frame, arguments: [], OPTIONS)
+STEM = "representations"  # of the names of files
+ANALYSIS = Analysis(STEM, lambda frame, arguments: [], OPTIONS)
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -270,7 +303,7 @@ def main(words: Sequence[str] | None = None) -> None:
     if not reports:
         print(f"error: no model could be asked. {' '.join(notes)}", file=sys.stderr)
         sys.exit(2)
-    stem, drawn = ("representations", arguments.model or arguments.profile), []
+    stem, drawn = (STEM, arguments.model or arguments.profile), []
     for result in results(reports, [*notes, *(f"Not asked: {failure}" for failure in failures)]):
         show(result.text)
         print(printable(result.caption))

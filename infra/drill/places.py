@@ -68,7 +68,7 @@ class Server:
 
     def __init__(self, processes: Processes, folder: Path, environment: Mapping[str, str]):
         self._processes, self._folder, self._environment = processes, folder, environment
-        self._log = folder / "server.log"
+        self.log = folder / "server.log"
         self.port = free_port()
         self.uri = f"http://127.0.0.1:{self.port}"
         folder.mkdir(parents=True)
@@ -81,10 +81,10 @@ class Server:
         options += ["--host", "127.0.0.1", "--port", str(self.port)]
         environment = {**self._environment, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
         command = [sys.executable, "-m", "mlflow", "server", *options]
-        self.process = self._processes.start(command, self._folder, environment, self._log)
+        self.process = self._processes.start(command, self._folder, environment, self.log)
 
     def wait(self) -> None:
-        wait_until(self._answers, "the MLflow server does not answer", START_SECONDS, self.process, self._log)
+        wait_until(self._answers, "the MLflow server does not answer", START_SECONDS, self.process, self.log)
 
     def _answers(self) -> bool:
         try:

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import math
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -23,6 +24,7 @@ MEMBERS, NODES, SWEPT = (1, 4, 16, 64), (1, 2, 4), (100, 400)
 STARTING = 2  # cells of a sweep that only starts and ends
 LAST_PAGE = 10
 BAD_INPUT, INTERRUPTED = 2, 130
+REQUEST = re.compile(r"\"(?:GET|POST|PATCH|PUT|DELETE) \S+ HTTP/")
 
 
 def grown(name: str, most: int, limit: float) -> Iterator[list[str]]:
@@ -92,6 +94,27 @@ def in_store(folder: Path, sizes: Sequence[int], processes: Processes) -> Iterat
                f"{store.stat().st_size / 1e6:,.0f}"]  # fmt: skip
 
 
+def on_server(folder: Path, processes: Processes) -> Iterator[list[str]]:
+    """One row: what a cell asks of an MLflow server, beyond what starting and ending a sweep does."""
+    server = Server(processes, folder / "asked", cells.environment())
+    server.wait()
+    cells.swept(folder, cells.FIRST, MLFLOW_TRACKING_URI=server.uri)  # what is done once
+    told = [_asked(server, processes)]
+    for size in SWEPT:
+        cells.swept(folder, size, MLFLOW_TRACKING_URI=server.uri)
+        told.append(_asked(server, processes))
+    (of_none, none), (of_few, few), (of_many, many) = told
+    new = (SWEPT[1] - SWEPT[0]) - (SWEPT[0] - cells.FIRST)  # cells of the second sweep less those of the first
+    requests, seconds = (of_many - 2 * of_few + of_none) / new, (many - 2 * few + none) / new
+    yield [f"{requests:.1f}", f"{1000 * seconds:.1f}", f"{1000 * seconds / requests:.1f}"]
+
+
+def _asked(server: Server, processes: Processes) -> tuple[int, float]:
+    """Requests that a server has answered, and its processor seconds."""
+    seconds = sum(sum(process.cpu_times()[:2]) for process in processes.members(server.process.pid))
+    return len(REQUEST.findall(server.log.read_text(errors="replace"))), seconds
+
+
 def _second(ask: Callable[..., float], *arguments: object) -> float:
     """What is asked for the second time, when files are in memory."""
     ask(*arguments)
@@ -151,6 +174,11 @@ def parts(words: argparse.Namespace, folder: Path, processes: Processes) -> dict
              f"UI, page {LAST_PAGE}", "driver (MB)", "store (MB)"],
             in_store(folder, sizes, processes),
         ),
+        "server": lambda: table(
+            f"An MLflow server (SQLite, one worker; {SWEPT[0]} and {SWEPT[1]} cells, {cells.VALUES} values each)",
+            ["requests a cell", "server's processor ms a cell", "ms a request"],
+            on_server(folder, processes),
+        ),
         "nodes": lambda: table(
             f"Ray nodes of one core each ({SWEPT[0]} and {SWEPT[1]} cells, a trial each)",
             ["nodes", "wall ms a cell", "driver ms a cell", "driver's share"],
@@ -162,7 +190,7 @@ def parts(words: argparse.Namespace, folder: Path, processes: Processes) -> dict
 def main() -> int:
     """Returns 0, 2 on bad input, 130 when interrupted."""
     parser = argparse.ArgumentParser(prog="python -m infra.scale", description=__doc__)
-    parser.add_argument("--parts", default="rows,columns,members,cells,nodes", help="(default: %(default)s)")
+    parser.add_argument("--parts", default="rows,columns,members,cells,server,nodes", help="(default: %(default)s)")
     parser.add_argument("--limit", type=float, default=120, help="seconds one estimate may take (default: 120)")
     parser.add_argument("--most-rows", type=int, default=1_000_000, help="(default: 1000000)")
     parser.add_argument("--most-cells", type=int, default=100_000, help="(default: 100000)")

@@ -102,10 +102,10 @@ def test_the_page_has_every_table_picture_claim_and_gap(store, capsys):
         "embedding-networks", "tune-critic", "toy-model", "vae-zoo", "entanglement-attacks", "tune-vae",
         "domain-partition", "partition", "tune-domain", "dataset-difficulty", "label-errors",
         "structure-learning", "usable-leakage", "known-laws", "coverage", "verdicts", "advise", "independence",
-        "resnet-layers",
+        "resnet-layers", "representations",
     ]  # fmt: skip
     assert text.count("Nothing to show") == 1 and text.index("<img ") < text.index("<table>", text.index("<section"))
-    assert text.count("To make these runs") == 24 and "make sweep-nuisance PROFILE=laptop</code>" in text
+    assert text.count("To make these runs") == 25 and "make sweep-nuisance PROFILE=laptop</code>" in text
     assert [attributes for tag, attributes in tags.seen if tag in ("link", "script")] == [{}]  # its own
     assert not re.search(r'(src|href)="(?!data:|#)', text)
     claims = sum(len(result.claims) for result in results)
