@@ -7,6 +7,7 @@ import contextlib
 import math
 import os
 import re
+import secrets
 import signal
 import sys
 import tempfile
@@ -127,8 +128,10 @@ def on_nodes(folder: Path, processes: Processes) -> Iterator[list[str]]:
     for count in NODES:
         place = folder / f"nodes-{count}"
         place.mkdir()
-        nodes = Nodes(processes, place, cells.environment(), count=count)
-        first, last = (cells.swept(place / f"{size}", size, RAY_ADDRESS=nodes.address) for size in SWEPT)
+        token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+        nodes = Nodes(processes, place, cells.environment(**token), count=count)
+        places = token | {"RAY_ADDRESS": nodes.address}
+        first, last = (cells.swept(place / f"{size}", size, **places) for size in SWEPT)
         driver, wall = ((getattr(last, name) - getattr(first, name)) / (many - few) for name in ("driver", "wall"))
         yield [f"{count}", f"{1000 * wall:.0f}", f"{1000 * driver:.1f}", f"{100 * driver / wall:.0f} %"]
         processes.end_all()

@@ -121,7 +121,7 @@ def test_a_model_by_its_address_with_items_of_a_file(store, monkeypatch, tmp_pat
     [("nothing-of-the-kind", "MODEL must be a run, an MLflow address"), ("runs:/0123/model", "with id=0123 not found")],
 )
 def test_what_is_no_model_is_one_sentence(store, monkeypatch, capsys, model, message):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # of the environment when it was imported
     asked(["--model", model], status=2)
     said = capsys.readouterr().err
     assert message in said and "Traceback" not in said
