@@ -130,7 +130,9 @@ def on_nodes(folder: Path, processes: Processes) -> Iterator[list[str]]:
         place.mkdir()
         token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
         nodes = Nodes(processes, place, cells.environment(**token), count=count)
-        places = token | {"RAY_ADDRESS": nodes.address}
+        server = Server(processes, place / "server", cells.environment())  # nodes cannot share SQLite
+        server.wait()
+        places = token | {"RAY_ADDRESS": nodes.address, "MLFLOW_TRACKING_URI": server.uri}
         first, last = (cells.swept(place / f"{size}", size, **places) for size in SWEPT)
         driver, wall = ((getattr(last, name) - getattr(first, name)) / (many - few) for name in ("driver", "wall"))
         yield [f"{count}", f"{1000 * wall:.0f}", f"{1000 * driver:.1f}", f"{100 * driver / wall:.0f} %"]
@@ -183,7 +185,7 @@ def parts(words: argparse.Namespace, folder: Path, processes: Processes) -> dict
             on_server(folder, processes),
         ),
         "nodes": lambda: table(
-            f"Ray nodes of one core each ({SWEPT[0]} and {SWEPT[1]} cells, a trial each)",
+            f"Ray nodes of one core each, an MLflow server beside them ({SWEPT[0]} and {SWEPT[1]} cells, a trial each)",
             ["nodes", "wall ms a cell", "driver ms a cell", "driver's share"],
             on_nodes(folder, processes),
         ),
