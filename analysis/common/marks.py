@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 
 matplotlib.use("Agg")  # figures go to files: no analysis needs a screen
-matplotlib.rcParams["pdf.fonttype"] = 42  # letters stay text that can be searched and edited, as journals ask
 
 BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7"
 WINE, OLIVE, INDIGO = "#882255", "#999933", "#332288"  # of Tol's muted scheme

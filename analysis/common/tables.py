@@ -176,21 +176,18 @@ def file_name(text: str) -> str:
 
 
 def save(result: Result, stem: Path) -> list[Path]:
-    """Writes STEM.csv, STEM.tex and, of a result that can be drawn, STEM.png and for papers STEM.pdf; returns their
-    paths.
-    """
+    """Writes STEM.csv, STEM.tex and, of a result that can be drawn, STEM.png; returns their paths."""
     if home() in stem.absolute().parents:
         made_home()
     stem.parent.mkdir(parents=True, exist_ok=True)
-    paths = [stem.parent / (stem.name + suffix) for suffix in (".csv", ".tex", ".png", ".pdf")]
+    paths = [stem.parent / (stem.name + suffix) for suffix in (".csv", ".tex", ".png")]
     comment = "".join(f"# {line}\n" for line in [*result.caption.splitlines(), *map(str, result.claims)])
     paths[0].write_text(comment + result.figures.to_csv(index=False), encoding="utf-8")
     text = result.text.astype(str).map(_latex).rename(columns=_latex)
     paths[1].write_text(text.to_latex(index=False, escape=False, caption=_latex(result.caption)), encoding="utf-8")
     if result.draw is None:
         return paths[:2]
-    for path in paths[2:]:
-        result.draw(path)
+    result.draw(paths[2])
     return paths
 
 
