@@ -60,8 +60,7 @@ def scatter(scores: pd.DataFrame, agreement: pd.DataFrame, path: Path) -> None:
             axis.plot(part[pair.a], part[pair.b], label=name, **style | {"linestyle": "none"})
         axis.set_xlabel(pair.a, fontsize=8)
         axis.set_ylabel(pair.b, fontsize=8)
-        axis.set_title(
-            f"{pair.data}\nrank correlation {pair.rho:+.2f} ({pair.low:+.2f} to {pair.high:+.2f})", fontsize=8
-        )
+        interval = f" ({pair.low:+.2f} to {pair.high:+.2f})" if np.isfinite(pair.low) else ""
+        axis.set_title(f"{pair.data}\nrank correlation {pair.rho:+.2f}{interval}", fontsize=8)
     legend(figure)
     save(figure, path, 150)

@@ -25,7 +25,6 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pandas as pd
 from mlflow.exceptions import MlflowException
-from scipy import stats
 
 from analysis.common.models import Candidate, candidate_at, candidates, each, loaded, newest, sentence
 from analysis.common.tables import (
@@ -44,7 +43,7 @@ from analysis.representation import _figures as drawings
 from analysis.representation._named import named_model
 from analysis.representation._reports import SHOWN, Effort, Held, held, items_of
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.metrics import replicated
+from infoscope.metrics import rank_agreement, rank_agreement_within, replicated
 from infoscope.tracking import StoreUnreachable, runs
 from infoscope.tracking.models import address_of, search
 from infoscope.tracking.store.store import Store
@@ -54,9 +53,9 @@ EFFORTS = {"smoke": Effort(rows=200, resamples=10, permutations=9)}  # of a prof
 SHARED = ("unique", "redundant", "synergistic")
 FEWEST = 8  # trained models, of which a rank correlation is told
 SURE = 20  # rank correlations that are printed
-DRAWS = 2000  # of models, for its interval
 NEITHER = "given by hand"
 PARTITION = "partition: "  # before the names of its scores
+OLD_SUM = "old sum"  # what is called seed among them, which is a random one to everybody else
 
 
 def effort_of(profile: str) -> Effort:
@@ -127,31 +126,28 @@ def scores_of(reports: Sequence[Held]) -> pd.DataFrame:
         row |= {"usable of targets": shares.get("target", math.nan), "linearly usable": linear.get("target", math.nan)}
         row |= {"usable of the domain": shares.get("domain", math.nan)}
         row |= dict(zip(one.scores.get("score", ()), one.scores.get("value", ())))
-        row |= {f"{PARTITION}{name}": value for name, (value, _) in one.partition.items()}
+        row |= {PARTITION + name.replace("seed", OLD_SUM): value for name, (value, _) in one.partition.items()}
         rows.append(row)
     return pd.DataFrame(rows)
 
 
 def agreement(scores: pd.DataFrame, generator: np.random.Generator) -> pd.DataFrame:
-    """Spearman's rank correlation of every two scores over the trained models of one data set, with the 95 % interval
-    of draws of models with replacement; first those of two views, which need not agree, of these the surest."""
+    """Spearman's rank correlation of every two scores over the trained models of one data set, and among trainings of
+    one kind, with 95 % intervals; first those of two views, which need not agree, of these the surest."""
     rows = []
     for data, own in scores.groupby("data", sort=False):
         values = own.drop(columns=["sweep", "data", "kind", "seed"]).astype(float)
         names = [name for name in values if values[name].notna().sum() >= FEWEST and values[name].nunique() > 1]
         for a, b in itertools.combinations(names, 2):
-            pair = values[[a, b]].dropna().to_numpy()
-            if len(pair) < FEWEST:
+            told = values[[a, b]].notna().all(axis=1)
+            if told.sum() < FEWEST:
                 continue
-            drawn = pair[generator.integers(len(pair), size=(DRAWS, len(pair)))]
-            ranks = stats.rankdata(drawn, axis=1)
-            spread = ranks.std(axis=1).prod(axis=1)
-            centred = (ranks - ranks.mean(axis=1, keepdims=True)).prod(axis=2).mean(axis=1)
-            rho = centred[spread > 0] / spread[spread > 0]
-            low, high = np.quantile(rho, [0.025, 0.975])
-            rows.append({"data": data, "a": a, "b": b, "models": len(pair), "low": low, "high": high,
-                         "rho": float(stats.spearmanr(*pair.T).statistic)})  # fmt: skip
-    columns = ["data", "a", "b", "models", "rho", "low", "high"]
+            pair = (values.loc[told, a], values.loc[told, b], own.loc[told, "kind"])
+            over, within = rank_agreement(*pair, generator), rank_agreement_within(*pair, generator)
+            rows.append({"data": data, "a": a, "b": b, "models": over.n, "kinds": own.loc[told, "kind"].nunique(),
+                         "rho": over.value, "low": over.low, "high": over.high, "within": within.value,
+                         "within_low": within.low, "within_high": within.high})  # fmt: skip
+    columns = ["data", "a", "b", "models", "kinds", "rho", "low", "high", "within", "within_low", "within_high"]
     table = pd.DataFrame(rows, columns=columns)
     of_one_view = table["a"].map(view) == table["b"].map(view)
     return table.iloc[np.lexsort([table["high"] - table["low"], of_one_view])].reset_index(drop=True)
@@ -207,9 +203,10 @@ def results(reports: Sequence[Held], notes: Sequence[str] = ()) -> list[Result]:
     if len(agree):
         said = (
             "Do the scores agree on which model is better? Spearman's rank correlation over the trained models of one "
-            "data set, with the 95 % interval of models drawn with replacement (models of one kind are alike, so it is "
-            "rather too narrow); first scores of two views (usable, disentanglement, partition), the surest of these "
-            "first. Usable: mean share of H(target) from all of a model."
+            "data set, with the 95 % interval of draws of kinds of models, then of trainings of each; within: the same "
+            "among trainings of one kind, of ranks less the mean of their kind. First scores of two views (usable, "
+            "disentanglement, partition), the surest of these first. Usable: mean share of H(target) from all of a "
+            "model."
         )
         said += f" Here {min(len(agree), SURE)} of {len(agree)} pairs; all are in the CSV file."
         found.append(
@@ -240,8 +237,12 @@ def holdings_text(table: pd.DataFrame) -> pd.DataFrame:
 
 def agreement_text(table: pd.DataFrame) -> pd.DataFrame:
     """The first rank correlations to read."""
-    text = table.assign(rho=table["rho"].map("{:+.2f}".format), interval=_interval(table, "+.2f"))
-    return text.drop(columns=["low", "high"]).rename(columns={"rho": "rank correlation", "interval": "95 %"}).head(SURE)
+    text = table[["data", "a", "b", "models", "kinds"]].copy()
+    for title, value, before in (("rank correlation", "rho", ""), ("within kinds", "within", "within_")):
+        ends = table[[f"{before}low", f"{before}high"]].set_axis(["low", "high"], axis=1)
+        text[title] = table[value].map(lambda rho: f"{rho:+.2f}" if math.isfinite(rho) else "none")
+        text[f"95 %{' within' * bool(before)}"] = _interval(ends, "+.2f", "too few kinds" if not before else "none")
+    return text.head(SURE)
 
 
 def paired_text(table: pd.DataFrame) -> pd.DataFrame:
@@ -251,9 +252,9 @@ def paired_text(table: pd.DataFrame) -> pd.DataFrame:
     return text.drop(columns=[f"bits{ERROR}", "low", "high"]).rename(columns={"interval": "95 %"})
 
 
-def _interval(table: pd.DataFrame, form: str) -> list[str]:
+def _interval(table: pd.DataFrame, form: str, missing: str = "one training") -> list[str]:
     return [
-        f"{low:{form}} to {high:{form}}" if math.isfinite(low) else "one training"
+        f"{low:{form}} to {high:{form}}" if math.isfinite(low) else missing
         for low, high in zip(table["low"], table["high"])
     ]
 

@@ -4,6 +4,7 @@ Of series and runs:
     errors, Errors             bias, variance and mean squared error of a series of estimates
     replicated                 a figure over independent runs, with its standard error and interval
     correlation                a correlation over independent runs, with its interval
+    rank_agreement, rank_agreement_within    whether two scores rank models alike, over kinds of models and within them
     batch_means_error          the standard error of the mean of a dependent series
     shares                     intervals of shares of items, grouped or not, and of the least of several shares
 Of samples:
@@ -42,6 +43,8 @@ _LATE = {
     "decodable_information": "decodable",
     "decodable_information_of_items": "decodable",
     "maximum_arborescence": "v_information.structure",
+    "rank_agreement": "agreement",
+    "rank_agreement_within": "agreement",
     "threshold_window": "v_information.hardness",
     "usable_leakage": "v_information.leakage",
     "weights_by": "v_information.structure",
@@ -59,7 +62,8 @@ _MODULES = {
 __all__ = [
     "Bracket", "Check", "Decoding", "Errors", "PartitionReport", "VInformation", "audit",
     "batch_means_error", "bracket", "correlation", "decodable_information", "decodable_information_of_items", "errors",
-    "maximum_arborescence", "replicated", "threshold_window", "usable_leakage", "weights_by",
+    "maximum_arborescence", "rank_agreement", "rank_agreement_within", "replicated", "threshold_window",
+    "usable_leakage", "weights_by",
 ]  # fmt: skip
 
 
