@@ -42,6 +42,26 @@ def test_nothing_is_found_where_there_is_nothing(bound):
     assert abs(found.value) < max(5 * found.standard_error, 0.02)
 
 
+def test_the_interval_reaches_up_to_what_is_reported_of_rows_that_trained():
+    """Of 20 columns with 400 rows much is learnt of single rows: the interval of new rows alone would miss .511."""
+    x, y = normal_pairs(400)
+    noise = np.random.default_rng(1).normal(size=(2, 400, 19))
+    found = estimate(np.column_stack([x, noise[0]]), np.column_stack([y, noise[1]]), "dv", **SMALL | {"folds": 4})
+    margin = found.value - found.low
+    assert found.seen > found.value + found.standard_error and "single rows" in found.notes[-1]
+    assert found.high == pytest.approx(found.seen + margin) and found.value + margin < TRUTH
+    assert found.bits.high == pytest.approx(found.high / math.log(2))
+    many = estimate(*normal_pairs(4000), "dv", **SMALL)
+    assert abs(many.seen - many.value) < 3 * many.standard_error and many.low < TRUTH < many.high + 0.05
+
+
+def test_critics_that_learn_nothing_say_so():
+    rng = np.random.default_rng(2)
+    found = estimate(rng.normal(size=(400, 10)), rng.normal(size=(400, 10)), "infonce", **SMALL)
+    assert any("of 2 folds training found nothing" in note for note in found.notes)
+    assert not any("found nothing" in note for note in estimate(*normal_pairs(600), "infonce", **SMALL).notes)
+
+
 def test_the_error_is_that_of_new_samples():
     """Of 24 samples: the mean error against their spread, within a factor of 1.7 (chi of 23 degrees: 1e-4)."""
     found = [estimate(*normal_pairs(400, seed), "smile-5", **SMALL | {"steps": 60}) for seed in range(24)]

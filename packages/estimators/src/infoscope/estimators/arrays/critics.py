@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -60,10 +60,13 @@ _SOURCES = {
 class CriticEstimate(Estimate):
     """An estimate by critics, and how they were trained.
 
+    seen   what the critics report of as many of the rows that trained them, nats: no estimate, for it is too high, but
+           what it has beyond the estimate they learnt of single rows, and more rows would bring the two together
     curve  a row for every judgement: fold, restart, step, training (the mean report on the batches since the last one,
            nats), judged (the objective on unseen rows), kept (whether the weights of this step were taken)
     """
 
+    seen: float
     curve: pd.DataFrame
 
 
@@ -131,14 +134,15 @@ class CriticMethod(Described):
             prepared = Preparation.fit(side, part.seen, self.margins, self.components)(side)
             sides.append(torch.from_numpy(prepared.astype(np.float32)))
         training = Rows(*(side[part.training] for side in sides), pairs.units[part.training])
-        stopping, held = (
+        known = _some(part.training, pairs.units, len(part.held), generator)
+        stopping, held, seen = (
             list(_independent(pairs.units[rows], [side[rows] for side in sides], at_once, generator))
-            for rows, at_once in ((part.stopping, _JUDGED_AT_ONCE), (part.held, _AT_ONCE))
+            for rows, at_once in ((part.stopping, _JUDGED_AT_ONCE), (part.held, _AT_ONCE), (known, _AT_ONCE))
         )
         fits = [self.fit(bound, training, stopping, generator) for _ in range(self.restarts)]
         best = max(fits, key=lambda fit: fit.judged)
         curves = [fit.curve.assign(fold=fold, restart=number) for number, fit in enumerate(fits)]
-        return _Fold.read(bound, best.critic, held, pairs.units[part.held], pd.concat(curves), generator)
+        return _Fold.read(bound, best.critic, held, seen, pairs.units[part.held], pd.concat(curves), generator)
 
     def fit(self, bound: Bound, rows: Rows, stopping: list[Batch], generator: np.random.Generator) -> Fit:
         """A critic trained on `rows` and stopped early by what its objective is worth on `stopping`."""
@@ -168,6 +172,15 @@ class CriticMethod(Described):
         critic.load_state_dict(weights[best])
         table = pd.DataFrame(curve, columns=["step", "training", "judged"])
         return Fit(critic, curve[best][2], table.assign(kept=np.arange(len(curve)) == best))
+
+
+def _some(
+    rows: NDArray[np.intp], units: NDArray[np.intp], count: int, generator: np.random.Generator
+) -> NDArray[np.intp]:
+    """The first `count` of these rows with units in random order, all of a unit together."""
+    _, codes = np.unique(units[rows], return_inverse=True)
+    places = generator.permutation(codes.max() + 1)[codes]
+    return rows[np.argsort(places, kind="stable")[:count]]
 
 
 Batch = tuple[Tensor, Tensor, NDArray[np.intp]]  # x, y and the places of independent rows
@@ -281,13 +294,20 @@ def _weights_of(critic: Critic) -> dict[str, Tensor]:
 
 @dataclass(frozen=True, eq=False)
 class _Fold:
-    """What one held-out part gave: its estimate, how it moves when a block is left out, rows in all and at once."""
+    """What one held-out part gave: its estimate, how it moves when a block is left out, rows in all and at once; and
+    the same of rows that trained its critic."""
 
     value: float
+    seen: float
     influence: NDArray[np.float64]
     rows: int
     largest: int
     curve: pd.DataFrame
+
+    @property
+    def learnt(self) -> bool:
+        """Whether some training of it has left its first weights, if it has any to train."""
+        return bool((self.curve["kept"] & (self.curve["step"] > 0)).any() or (self.curve["step"] == 0).all())
 
     @classmethod
     def read(
@@ -295,6 +315,7 @@ class _Fold:
         bound: Bound,
         critic: Critic,
         batches: list[Batch],
+        known: list[Batch],
         units: NDArray[np.intp],
         curve: pd.DataFrame,
         generator: np.random.Generator,
@@ -315,12 +336,18 @@ class _Fold:
         jackknifed = without[:, 0] / without[:, 1]
         influence = math.sqrt((blocks - 1) / blocks) * (jackknifed.mean() - jackknifed)
         largest = max(len(rows) for *_, rows in batches)
-        return cls(whole[0] / whole[1], influence, int(whole[1]), largest, curve)
+        seen = [float(bound.estimate(scores_of(critic, x, y))) for x, y, _ in known]
+        seen = np.average(seen, weights=[len(rows) for *_, rows in known])
+        return cls(whole[0] / whole[1], float(seen), influence, int(whole[1]), largest, curve)
 
 
 def _together(method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fold]) -> CriticEstimate:
     """The mean over held-out parts. Its variance is that of the draw of rows, by the jackknife, and what folds differ
     by beyond that, which is the training's; degrees of freedom by Welch and Satterthwaite.
+
+    The interval reaches from there to the same above what the critics report of rows that trained them. What the best
+    critic of the family would find lies between both: what is learnt of a sample is worth no more than that on new
+    rows, and no less on its own, but for early stopping.
     """
     shares = np.array([fold.rows for fold in folds]) / sum(fold.rows for fold in folds)
     values = np.array([fold.value for fold in folds])
@@ -342,7 +369,17 @@ def _together(method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fol
         "units": len(np.unique(pairs.units)),
         "degrees": degrees,
     }
-    return CriticEstimate(**found, notes=_notes(bound, values, largest), curve=_curve(folds))
+    seen = float(shares @ np.array([fold.seen for fold in folds]))
+    learnt = CriticEstimate(**found, notes=_notes(bound, values, largest, folds), seen=seen, curve=_curve(folds))
+    if not seen > learnt.value:
+        return learnt
+    notes = learnt.notes
+    if seen - learnt.value > learnt.standard_error:
+        notes += (
+            f"Of rows that trained them the critics report {seen:.3g} nats: in part they learnt single rows, so the "
+            "estimate is too low, and its interval reaches up to that.",
+        )
+    return replace(learnt, notes=notes, interval=(learnt.low, seen + learnt.high - learnt.value))
 
 
 def _curve(folds: list[_Fold]) -> pd.DataFrame:
@@ -350,8 +387,14 @@ def _curve(folds: list[_Fold]) -> pd.DataFrame:
     return table[["fold", "restart", *(name for name in table if name not in ("fold", "restart"))]]
 
 
-def _notes(bound: Bound, values: NDArray[np.float64], largest: int) -> tuple[str, ...]:
+def _notes(bound: Bound, values: NDArray[np.float64], largest: int, folds: list[_Fold]) -> tuple[str, ...]:
     notes = [f"The folds' estimates are {values.min():.3g} to {values.max():.3g} nats."]
+    idle = sum(not fold.learnt for fold in folds)
+    if idle:
+        notes.append(
+            f"In {idle} of {len(folds)} folds training found nothing that unseen rows bear out, and the first weights "
+            "were kept: so little, or so few rows, that critics cannot tell."
+        )
     ceiling = math.log(largest)
     if bound.name == "js":
         notes.append("js reports nwj's formula at the log ratio: with a perfect critic, I - 1/e nats.")
