@@ -198,6 +198,29 @@ class Store:
         """The run of a cell, or None; of several as `by_key` says."""
         return by_key(self.cells(f"tags.`{KEY}` = '{key}'"))[0].get(key)
 
+    def add_inputs(self, run_id: str, given: Sequence[DatasetInput]) -> None:
+        """Shows data sets at a run, each once however often they are sent. Of two that make the same data set at once
+        MLflow refuses one, which finds it then.
+        """
+        try:
+            self.client.log_inputs(run_id, datasets=given)
+        except MlflowException as error:
+            if not refused(error):
+                raise
+            self.client.log_inputs(run_id, datasets=given)
+
+    def add_labels(self, run: Run, more: Iterable[str]) -> None:
+        """Notes that a finished cell is part of other profiles, too."""
+        known = labels(run.data.tags.get(PROFILE, ""))
+        both = labels("; ".join([*known, *more]))
+        if both == known:
+            return
+        try:
+            self.client.set_tag(run.info.run_id, PROFILE, "; ".join(both))
+        except MlflowException:  # somebody may have deleted it meanwhile
+            if self.run(run.info.run_id):
+                raise
+
     def retire(self, run: Run, by: str = "") -> None:
         """Takes a run out of what counts: another attempt at its cell, whose run is `by`, has taken its place."""
         client, run_id, key = self.client, run.info.run_id, run.data.tags.get(KEY)
@@ -211,6 +234,11 @@ class Store:
         except MlflowException as error:
             if error.error_code != "RESOURCE_DOES_NOT_EXIST":  # it is gone already
                 raise
+
+
+def refused(error: MlflowException) -> bool:
+    """Whether the store has refused a request for what it is, and would again."""
+    return error.error_code in ("INVALID_PARAMETER_VALUE", "BAD_REQUEST")
 
 
 def pages(request: Callable[[str | None], Any]) -> Iterator[Any]:
@@ -388,6 +416,11 @@ def values(run: Run) -> dict[str, Any]:
     told = run.data.tags.get(CELL)
     if told is None:
         raise ValueError(f"it has a tag {KEY}, and none of {CELL}")
+    return plain_cell(told)
+
+
+def plain_cell(told: str) -> dict[str, Any]:
+    """A cell of the JSON in its run's tag. Raises ValueError when it holds none."""
     try:
         cell = json.loads(told)
     except (ValueError, RecursionError):
