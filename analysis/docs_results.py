@@ -27,6 +27,7 @@ from analysis.sample_estimators import audit, known_laws, verdicts
 from analysis.sample_estimators._runs import latest, share, versions
 from infoscope.estimators import methods
 from infoscope.tracking import StoreUnreachable, runs
+from infoscope.tracking.archive.lines import SUFFIX
 from infoscope.tracking.store.store import labels
 
 FOLDER = Path("docs") / "results"
@@ -87,6 +88,11 @@ def page(module: ModuleType, shown: Sequence[tuple[str, Section]]) -> Iterator[s
     yield f"# {name}\n\n{shown[0][1].title}\n\n{MADE}"
     if FULL not in dict(shown):
         yield not_run(experiment)
+    if (archive := FOLDER / "runs" / f"{experiment}{SUFFIX}").exists():
+        yield (
+            f"`make runs-load ARGS={archive.as_posix()}` puts these runs into your store: the tables can be drawn "
+            f"anew, and `make sweep-{experiment}` goes on from there.\n"
+        )
     for profile, part in shown:
         if part.problem:
             yield f"Profile {profile} is not shown: {escaped(part.problem)}\n"

@@ -69,6 +69,16 @@ def test_what_was_run_has_a_page_and_what_was_not_is_said(store, capsys):
     assert set(capsys.readouterr().out.split()) >= {f"docs/results/{name}" for name in written}
 
 
+def test_a_page_says_where_its_runs_lie_beside_it(store):
+    docs_results.main(["estimator-choice"])
+    page = store / "estimator-choice.md"
+    assert "runs-load" not in page.read_text()
+    (store / "runs").mkdir()
+    (store / "runs" / "estimator-choice.jsonl.gz").touch()
+    docs_results.main(["estimator-choice"])
+    assert "`make runs-load ARGS=docs/results/runs/estimator-choice.jsonl.gz` puts these runs" in page.read_text()
+
+
 def test_every_row_of_the_leaderboard_names_its_command_and_counts_a_data_set_once(store):
     docs_results.main(["known-laws"])
     rows = list(csv.DictReader((store / "leaderboard.csv").open()))

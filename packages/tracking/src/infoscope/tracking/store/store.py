@@ -40,6 +40,7 @@ from infoscope.tracking.tags import (  # noqa: F401  # looked for here
     DRIVER,
     ERROR,
     KEY,
+    LOADED_FROM,
     OUTCOME,
     PARENT,
     PROFILE,
@@ -513,11 +514,14 @@ def _metrics(run: Run) -> dict[str, float]:
 
 def table(run_id: str, name: str) -> pd.DataFrame:
     """A Parquet table that a trial reported with `report.table`, by its name. Raises ValueError for one that is
-    damaged, MLflow's exceptions for one that is not there.
+    damaged, LookupError for one that is not there.
     """
     client = connect(tracking_uri())
     with tempfile.TemporaryDirectory() as folder:
-        path = client.download_artifacts(run_id, f"{name}.parquet", folder)
+        try:
+            path = client.download_artifacts(run_id, f"{name}.parquet", folder)
+        except (MlflowException, FileNotFoundError) as error:
+            raise LookupError(_absent(run_id, f"table {name!r}", error)) from None
         try:
             return pd.read_parquet(path)
         except (ValueError, OSError, EOFError) as error:  # pyarrow's are among them
@@ -550,9 +554,19 @@ def arrays(run_id: str, name: str) -> dict[str, np.ndarray]:
             with np.load(path, allow_pickle=False) as file:
                 return dict(file)
     except (MlflowException, FileNotFoundError) as error:
-        raise LookupError(f"run {run_id} has no arrays {name!r}: {first_line(error)}") from None
+        raise LookupError(_absent(run_id, f"arrays {name!r}", error)) from None
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, MemoryError) as error:
         raise ValueError(f"{name}.npz of run {run_id} cannot be read: {first_line(error)}") from None
+
+
+def _absent(run_id: str, what: str, error: Exception) -> str:
+    """What a person is told where an artifact is missing."""
+    with contextlib.suppress(MlflowException):
+        run = connect(tracking_uri()).get_run(run_id)
+        if told := run.data.tags.get(LOADED_FROM):
+            file = told.rpartition(" ")[0]
+            return f"run {run_id} has no {what}: it was loaded from {file}, saved without it (--tables)"
+    return f"run {run_id} has no {what}: {first_line(error)}"
 
 
 def parents(experiment: str, profile: str | None = None) -> list[Run]:
