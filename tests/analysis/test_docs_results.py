@@ -14,6 +14,7 @@ import pytest
 from analysis import docs_results, report
 from analysis.common.tables import Result, save
 from analysis.sample_estimators import audit, known_laws, verdicts
+from infoscope.__main__ import _read
 
 LAW = {
     "collection": "everyday", "n": 500, "block": 0, "truth": 1.0, "truth_error": 0.0, "bias": 0.1,
@@ -73,6 +74,7 @@ def test_a_page_says_where_its_runs_lie_beside_it(store):
     docs_results.main(["estimator-choice"])
     page = store / "estimator-choice.md"
     assert "runs-load" not in page.read_text()
+    assert _read(["runs-save", "x"]).to == str(docs_results.FOLDER / "runs")
     (store / "runs").mkdir()
     (store / "runs" / "estimator-choice.jsonl.gz").touch()
     docs_results.main(["estimator-choice"])

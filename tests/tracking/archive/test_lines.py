@@ -150,8 +150,12 @@ def test_a_run_that_a_file_does_not_take_leaves_the_file_as_it_was(tmp_path):
     path = tmp_path / "toy.jsonl.gz"
     write(path, "toy", [RUN], False, False)
     before = path.read_bytes()
-    with pytest.raises(ValueError, match="its key must be"):
-        write(path, "toy", [Finished(**{**vars(RUN), "key": "no key"})], False, False)
+    for wrong, told in (
+        ({"key": "no key"}, "its key must be"),
+        ({"files": {"x.npz": bytes(17 << 20)}}, "it takes 23,"),
+    ):
+        with pytest.raises(ValueError, match=f"run {RUN.run} cannot be in a file: {told}"):
+            write(path, "toy", [RUN, Finished(**vars(RUN) | wrong)], False, False)
     assert path.read_bytes() == before and [found.name for found in tmp_path.iterdir()] == [path.name]
 
 

@@ -14,6 +14,7 @@ from infoscope.tracking import arrays, attach, curve, publish, runs, table
 from infoscope.tracking.archive.lines import opened
 from infoscope.tracking.archive.loading import load
 from infoscope.tracking.archive.saving import save
+from infoscope.tracking.cli import _progress
 from infoscope.tracking.sending.claims import SweepBusy
 from infoscope.tracking.sending.sync import sync
 from infoscope.tracking.status import status
@@ -235,6 +236,13 @@ def test_a_sweep_runs_only_what_the_file_has_not(enter, tmp_path):
     same(runs("toy", "smoke"), before)
     assert "1 completed, 2 already recorded of 3 cells" in toy("0", "1", "2")
     assert runs("toy", "smoke")["seed"].tolist().count(2) == 1 and len(runs("toy", "smoke")) == 3
+
+
+def test_a_long_load_says_how_far_it_is(capsys):
+    tell = _progress("made", every=0.0)
+    tell(16, 2000)
+    tell(2000, 2000)
+    assert capsys.readouterr().err == "made: 16 of 2,000 cells are in the store\n"
 
 
 def test_the_commands(file, enter, command, tmp_path):

@@ -100,9 +100,12 @@ class Finished:
         }
         told["files"] = {name: b64encode(data).decode() for name, data in self.files.items()}
         line = json.dumps(told, sort_keys=True, separators=(",", ":"), allow_nan=False).encode() + b"\n"
-        if len(line) > _LINE_BYTES:
-            raise ValueError(f"the run of cell {self.key} takes {len(line):,} bytes, of at most {_LINE_BYTES:,}")
-        run_of(line)
+        try:
+            if len(line) > _LINE_BYTES:
+                raise ValueError(f"it takes {len(line):,} bytes, of at most {_LINE_BYTES:,}")
+            run_of(line)
+        except ValueError as error:
+            raise ValueError(f"run {self.run} cannot be in a file: {error}") from None
         return line
 
 
