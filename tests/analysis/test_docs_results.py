@@ -145,6 +145,17 @@ def test_without_verdicts_and_audit_the_blanks_say_so(store):
     assert (of["verdict_note"], told["audit_note"], page["reliable but wrong"]) == ("not run", "not run", "not run")
 
 
+def test_verdicts_that_were_loaded_without_their_tables_are_not_said_to_be_missing(store, monkeypatch):
+    def absent(run_id, name):
+        raise LookupError(f"run {run_id} has no table {name!r}")
+
+    exam, run = docs_results.runs, LAW | {"law": "a<b>|c", "k": 5, "sets": 25, "profile": "laptop", "run_id": "run-0"}
+    found = pd.DataFrame([run])
+    monkeypatch.setattr(docs_results, "runs", lambda name, *label: found if name == "verdicts" else exam(name, *label))
+    monkeypatch.setattr(verdicts, "table", absent)
+    assert rows_of(store)["a<b>|c", "ksg"][0]["verdict_note"] == "not saved with its tables"
+
+
 def test_peers_stand_beside_ours(store, monkeypatch):
     exam, peer = docs_results.runs, pd.DataFrame([asked("b", "sklearn-sum", 4)])
 

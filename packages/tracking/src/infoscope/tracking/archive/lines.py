@@ -55,6 +55,7 @@ from infoscope.tracking.tags import CELL, CONSTANTS, DATA, PROFILE, SET_ASIDE, V
 
 SUFFIX = ".jsonl.gz"
 FORMAT, NEWEST = "infoscope runs", 1
+_WHOLE = "a file of runs as `make runs-save` writes it"
 FILE_BYTES, UNPACKED_BYTES = 256 << 10, 64 << 20  # of a table or arrays, as a file and in memory
 _LINE_BYTES, _ALL_BYTES = 16 << 20, 4 << 30  # unpacked
 _LATEST = 2**53  # ms
@@ -134,9 +135,6 @@ class Archive:
         """Its runs, in the order of their keys. Raises ValueError where it is not what it was any more."""
         with undamaged(self.path, _WHOLE):
             yield from _through(self.path)[1]
-
-
-_WHOLE = "a file of runs as `make runs-save` writes it"
 
 
 def opened(path: Path) -> Archive:
