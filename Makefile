@@ -40,7 +40,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: check-dependencies advise docs-results export-model help measure peers promote represent setup sweep-all sweep-status sweep-sync table-partition table-representations report audit site test test-slow test-gpu bench drill scale infra-secrets ui clean
+.PHONY: check-dependencies advise docs-results export-model help measure peers promote represent runs-load runs-save setup sweep-all sweep-status sweep-sync table-partition table-representations report audit site test test-slow test-gpu bench drill scale infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -65,6 +65,12 @@ sweep-status: $(READY) ## show how many cells of each sweep are done (PROFILE=la
 	@$(ASKED)
 
 sweep-sync: $(READY) ## send what dead processes left behind, close their runs (ARGS="--records FOLDER")
+	@$(ASKED)
+
+runs-save: $(READY) ## finished cells as a file, to keep beside the results (ARGS="critic-capacity --profile paper")
+	@$(ASKED)
+
+runs-load: $(READY) ## add the runs of such files to the store: their cells count as done (ARGS=docs/results/runs/FILE)
 	@$(ASKED)
 
 table-representations: $(READY) ## what logged models hold, in one table (MODEL=a run, address or name, with DATA=items.npz)

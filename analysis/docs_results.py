@@ -9,6 +9,7 @@ the list of all is written anew. No figure is typed.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import html
 import itertools
 import json
@@ -27,6 +28,7 @@ from analysis.sample_estimators import audit, known_laws, verdicts
 from analysis.sample_estimators._runs import latest, share, versions
 from infoscope.estimators import methods
 from infoscope.tracking import StoreUnreachable, runs
+from infoscope.tracking.archive.lines import SUFFIX
 from infoscope.tracking.store.store import labels
 
 FOLDER = Path("docs") / "results"
@@ -87,6 +89,11 @@ def page(module: ModuleType, shown: Sequence[tuple[str, Section]]) -> Iterator[s
     yield f"# {name}\n\n{shown[0][1].title}\n\n{MADE}"
     if FULL not in dict(shown):
         yield not_run(experiment)
+    if (archive := FOLDER / "runs" / f"{experiment}{SUFFIX}").exists():
+        yield (
+            f"`make runs-load ARGS={archive.as_posix()}` puts these runs into your store: the tables can be drawn "
+            f"anew, and `make sweep-{experiment}` goes on from there.\n"
+        )
     for profile, part in shown:
         if part.problem:
             yield f"Profile {profile} is not shown: {escaped(part.problem)}\n"
@@ -205,10 +212,12 @@ FINDINGS = ["wrong", "reliable", "verdict_note", "audit_failed", "audit_asked", 
 
 def with_findings(figures: pd.DataFrame) -> pd.DataFrame:
     """The rows with what the sweep verdicts and the audit found of them, or, as a note, why there is nothing."""
-    try:
-        calls = verdicts.counted(verdicts.judged(verdicts.read(latest(runs("verdicts"))[0])), ["law", "n"])
-    except LookupError:
-        calls = pd.DataFrame(columns=["law", "n", "sets", "wrong", "reliable"])
+    calls, absent = pd.DataFrame(columns=["law", "n", "sets", "wrong", "reliable"]), "not run"
+    with contextlib.suppress(LookupError):
+        judged = latest(runs("verdicts"))[0]
+        absent = "not saved with its tables"  # of runs that were loaded from a file
+        calls = verdicts.counted(verdicts.judged(verdicts.read(judged)), ["law", "n"])
+        absent = "not run"
     known = {(row.law, row.n): row for row in calls.itertuples()}
     audited = audit.recorded()
     rows = []
@@ -217,7 +226,7 @@ def with_findings(figures: pd.DataFrame) -> pd.DataFrame:
         failed, asked = audited.get(row.method, (None, None))
         rows.append(dict(zip(FINDINGS, (
             call and call.wrong, call and call.reliable,
-            "no verdict" if row.method != JUDGED else "not run" if call is None
+            "no verdict" if row.method != JUDGED else absent if call is None
             else "" if call.reliable else f"none of {call.sets} reliable",
             failed, asked,
             "" if asked else "not run" if row.method in audit.METHODS else "not audited",

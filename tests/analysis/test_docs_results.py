@@ -14,6 +14,7 @@ import pytest
 from analysis import docs_results, report
 from analysis.common.tables import Result, save
 from analysis.sample_estimators import audit, known_laws, verdicts
+from infoscope.__main__ import _read
 
 LAW = {
     "collection": "everyday", "n": 500, "block": 0, "truth": 1.0, "truth_error": 0.0, "bias": 0.1,
@@ -67,6 +68,17 @@ def test_what_was_run_has_a_page_and_what_was_not_is_said(store, capsys):
     assert "[estimator-choice](estimator-choice.md)" in index
     assert re.search(r"\| nuisance \|.*not run: `make sweep-nuisance PROFILE=paper`", index)
     assert set(capsys.readouterr().out.split()) >= {f"docs/results/{name}" for name in written}
+
+
+def test_a_page_says_where_its_runs_lie_beside_it(store):
+    docs_results.main(["estimator-choice"])
+    page = store / "estimator-choice.md"
+    assert "runs-load" not in page.read_text()
+    assert _read(["runs-save", "x"]).to == str(docs_results.FOLDER / "runs")
+    (store / "runs").mkdir()
+    (store / "runs" / "estimator-choice.jsonl.gz").touch()
+    docs_results.main(["estimator-choice"])
+    assert "`make runs-load ARGS=docs/results/runs/estimator-choice.jsonl.gz` puts these runs" in page.read_text()
 
 
 def test_every_row_of_the_leaderboard_names_its_command_and_counts_a_data_set_once(store):
@@ -131,6 +143,17 @@ def test_findings_stand_beside_the_estimates_and_blanks_say_why(store, monkeypat
 def test_without_verdicts_and_audit_the_blanks_say_so(store):
     of, told, page = rows_of(store)["a<b>|c", "ksg"]
     assert (of["verdict_note"], told["audit_note"], page["reliable but wrong"]) == ("not run", "not run", "not run")
+
+
+def test_verdicts_that_were_loaded_without_their_tables_are_not_said_to_be_missing(store, monkeypatch):
+    def absent(run_id, name):
+        raise LookupError(f"run {run_id} has no table {name!r}")
+
+    exam, run = docs_results.runs, LAW | {"law": "a<b>|c", "k": 5, "sets": 25, "profile": "laptop", "run_id": "run-0"}
+    found = pd.DataFrame([run])
+    monkeypatch.setattr(docs_results, "runs", lambda name, *label: found if name == "verdicts" else exam(name, *label))
+    monkeypatch.setattr(verdicts, "table", absent)
+    assert rows_of(store)["a<b>|c", "ksg"][0]["verdict_note"] == "not saved with its tables"
 
 
 def test_peers_stand_beside_ours(store, monkeypatch):

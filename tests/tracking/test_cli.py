@@ -47,6 +47,8 @@ sys.exit(code)
         ("status --set seeds", 2, "error: setting 'seeds' is not of the form name=value"),
         ("sync --record", 2, "error: argument --records: expected one argument"),
         ("export", 2, "error: the following arguments are required: RUN; `infoscope export --help`"),
+        ("runs-save", 2, "error: the following arguments are required: EXPERIMENT; `infoscope runs-save --help`"),
+        ("runs-load --tables x", 2, "error: --tables is not understood; `infoscope runs-load --help`"),
         ("ui --port 0", 2, "error: argument --port: port must be a number from 1 to 65535, got '0'"),
     ],
 )
@@ -115,7 +117,7 @@ def test_what_make_hands_over():
     under, settings = ["--profile", "smoke"], ["--set", "a=1 b=2"]
     assert {task: words_of_make(given | {"TASK": task}) for task in (
         "sweep-toy-model", "table-toy-model", "sweep-all", "sweep-status", "sweep-sync", "report", "export-model",
-        "promote", "ui",
+        "promote", "runs-save", "runs-load", "ui",
     )} == {
         "sweep-toy-model": ["sweep", "toy-model", *under, *settings, *rest],
         "table-toy-model": ["table", "toy-model", *under, *rest],
@@ -125,6 +127,8 @@ def test_what_make_hands_over():
         "report": ["report", *under, *rest],
         "export-model": ["export", *rest],
         "promote": ["promote", *rest],
+        "runs-save": ["runs-save", *rest],
+        "runs-load": ["runs-load", *rest],
         "ui": ["ui", "--port", "5001"],
     }  # fmt: skip
     with pytest.raises(ValueError, match="ARGS is .* no closing quotation; close it"):

@@ -89,6 +89,8 @@ def words_of_make(environment: Mapping[str, str]) -> list[str]:
         "promote": ["promote"],
         "report": ["report", *under],
         "represent": ["represent", *given(*REPRESENTED)],
+        "runs-load": ["runs-load"],
+        "runs-save": ["runs-save"],
         "scale": ["scale"],
         "sweep-all": ["sweep-all", *under, "--set", settings],
         "sweep-status": ["status", *under, "--set", settings],
@@ -131,6 +133,8 @@ def _read(words: Sequence[str]) -> argparse.Namespace:
             "status": "show how many cells of each sweep are done, and how many are not",
             "sync": "send what dead processes left behind, close their runs",
             "runs": "find runs of all sweeps by an MLflow filter, as a table with units",
+            "runs-save": "finished cells as a file, to keep beside the results or to carry to another store",
+            "runs-load": "add the runs of such files to the store: their cells count as done",
             "promote": "register a logged model under an alias, with a card that says what it is",
             "export": "export a logged model as a program that is served without infoscope",
             "ui": "open the MLflow UI on the runs, on this machine only",
@@ -152,13 +156,19 @@ def _read(words: Sequence[str]) -> argparse.Namespace:
     own["runs"].add_argument("--where", default="", metavar="FILTER", help='such as "metrics.`mse_bits2` < 0.1"')
     own["runs"].add_argument("--show", default="", metavar="COLUMNS", help="these too, by comma; what FILTER names is")
     own["runs"].add_argument("--csv", metavar="FILE", help="write every column there, units in the header")
+    own["runs-save"].add_argument("experiments", nargs="+", metavar="EXPERIMENT", help="such as critic-capacity")
+    own["runs-save"].add_argument("--profile", help="only the cells under this label (default: all)")
+    own["runs-save"].add_argument("--to", default="docs/results/runs", metavar="FOLDER", help="(default: %(default)s)")
+    own["runs-save"].add_argument("--tables", action="store_true", help="with tables and arrays up to 256 KiB each")
+    own["runs-save"].add_argument("--curves", action="store_true", help="with all points of curves, not the newest")
+    own["runs-load"].add_argument("files", nargs="+", metavar="FILE", help="of runs-save")
     own["promote"].add_argument("run", metavar="RUN", help="the id of the run that logged the model")
     own["promote"].add_argument("--alias", required=True, help="such as champion: MODEL=NAME@champion is then this one")
     own["promote"].add_argument("--model", metavar="NAME", help="which of its models, where it has several")
     own["promote"].add_argument("--name", help="of the registered model (default: SWEEP-MODEL)")
     own["ui"].add_argument("--port", type=_port, default=5000, help="(default: 5000)")
     calls = {"sweep": _sweep_alone, "sweep-all": _sweep_all, "status": _status, "sync": _sync, "export": _export}
-    calls |= {"promote": _promote, "runs": _runs, "ui": _ui}
+    calls |= {"promote": _promote, "runs": _runs, "runs-save": _runs_save, "runs-load": _runs_load, "ui": _ui}
     for task, call in calls.items():
         own[task].set_defaults(call=call)
 
@@ -282,8 +292,7 @@ def _terminated(*_: object) -> NoReturn:
 
 
 def _status(given: argparse.Namespace) -> None:
-    if importlib.util.find_spec(SWEEPS) is None:  # a console script does not look in the folder where it is given
-        sys.path.insert(0, os.getcwd())
+    _here()
     from infoscope.tracking.cli import show_status
 
     show_status(given.sweeps, given.profile, assignments(given.set))
@@ -311,6 +320,25 @@ def _runs(given: argparse.Namespace) -> None:
     from infoscope.tracking.cli import found_runs
 
     found_runs(given.where, given.show, given.csv)
+
+
+def _runs_save(given: argparse.Namespace) -> None:
+    from infoscope.tracking.cli import saved_runs
+
+    saved_runs(given.experiments, given.to, given.profile, given.tables, given.curves)
+
+
+def _here() -> None:
+    """Lets the sweeps be imported: a console script does not look in the folder where it is given."""
+    if importlib.util.find_spec(SWEEPS) is None:
+        sys.path.insert(0, os.getcwd())
+
+
+def _runs_load(given: argparse.Namespace) -> None:
+    _here()
+    from infoscope.tracking.cli import loaded_runs
+
+    loaded_runs(given.files)
 
 
 def _ui(given: argparse.Namespace) -> None:

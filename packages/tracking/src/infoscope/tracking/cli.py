@@ -6,13 +6,17 @@ import argparse
 import contextlib
 import importlib
 import os
+import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mlflow.exceptions import MlflowException
 
 from infoscope._arguments import BAD_INPUT, FAILED, INTERRUPTED, add_sweep_options, assignments
+from infoscope._modules import ANALYSES, module_of
+from infoscope.tracking.checks import plain_name
 from infoscope.tracking.scheduling.cluster import RayNotStarted
 from infoscope.tracking.scheduling.driver import SweepBusy, run
 from infoscope.tracking.scheduling.watch import Summary
@@ -137,6 +141,47 @@ def found_runs(where: str, show: str, csv: str | None) -> None:
     print(f"{len(found)} runs; other information is in nats", file=sys.stderr)
 
 
+def saved_runs(experiments: Sequence[str], folder: str, profile: str | None, tables: bool, curves: bool) -> None:
+    """Writes the finished cells of experiments into a file each; exits with 2 on bad input."""
+    from infoscope.tracking.archive.lines import SUFFIX
+    from infoscope.tracking.archive.saving import save
+
+    with _bad_input():
+        for name in experiments:
+            path = Path(folder).expanduser() / f"{plain_name('the name of an experiment', name)}{SUFFIX}"
+            print(save(name, path, profile, tables, curves), flush=True)
+
+
+def loaded_runs(files: Sequence[str]) -> None:
+    """Adds the runs of files to the tracking store, and prints the commands that show their tables; all of the files
+    are checked before anything is written. Exits with 2 on bad input.
+    """
+    from infoscope.tracking.archive.lines import opened, printable
+    from infoscope.tracking.archive.loading import load
+
+    os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")  # of every run
+    with _bad_input():
+        for archive in [opened(Path(file).expanduser()) for file in files]:
+            print(load(archive, _progress(archive.experiment)))
+            table = module_of(archive.experiment, ANALYSES)
+            labels = [shlex.quote(printable(label)) for label in sorted(archive.labels)]
+            shown = [f"make table-{archive.experiment} PROFILE={label}" for label in labels]
+            print(*(f"  to look: {command}" for command in (shown if table else ["make ui"])), sep="\n", flush=True)
+
+
+def _progress(name: str, every: float = 20.0) -> Callable[[int, int], None]:
+    """Says now and then how far it is; every: seconds."""
+    last = time.monotonic()
+
+    def tell(done: int, count: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= every and done < count:
+            last = time.monotonic()
+            print(f"{name}: {done:,} of {count:,} cells are in the store", file=sys.stderr)
+
+    return tell
+
+
 def sync_records(sweeps: Sequence[str], folder: str | None) -> None:
     """Sends what dead processes left behind; exits with 1 where something stays, with 2 on bad input."""
     with _bad_input():
@@ -160,7 +205,7 @@ def _bad_input() -> Iterator[None]:
     os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     try:
         yield
-    except (LookupError, TypeError, ValueError, OSError, StoreUnreachable, MlflowException) as error:
+    except (LookupError, TypeError, ValueError, OSError, SweepBusy, StoreUnreachable, MlflowException) as error:
         print(f"error: {first_line(error)}", file=sys.stderr)
         sys.exit(BAD_INPUT)
 

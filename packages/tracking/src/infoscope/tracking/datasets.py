@@ -95,6 +95,12 @@ def inputs(entries: Any) -> list[DatasetInput]:
         raise ValueError(f"it is no list of data sets ({type(error).__name__}: {error})") from None
 
 
+def entry_of(given: DatasetInput) -> dict[str, str]:
+    """What `inputs` makes a data set of MLflow of."""
+    context = next((tag.value for tag in given.tags if tag.key == MLFLOW_DATASET_CONTEXT), "")
+    return {name: getattr(given.dataset, name) or "" for name in _FIELDS} | {"context": context}
+
+
 def _described(value: Any) -> tuple[str, dict[str, Any], tuple[int, ...] | None]:
     """The digest of a value, and of an array or a list of texts its type and shape as MLflow writes them."""
     digest = hashlib.sha256()

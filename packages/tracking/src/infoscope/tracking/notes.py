@@ -107,6 +107,15 @@ def of_sweep(about: str, command: str, cells: int, skipped: int, experiment_id: 
     return clipped(storable_text(told), _OPENING)
 
 
+def of_loaded(question: str, file: str, cells: int, experiment_id: str, parent: str) -> str:
+    """The description of the parent of cells that were run elsewhere and came as a file, by its name."""
+    told = (
+        f"{plain(question)}\n\nNothing was run here: [{cells} cells]({_cells_page(experiment_id, parent)}) were loaded "
+        f"from {code(file)}. [Tables and figures]({run_page(experiment_id, parent, 'artifacts/analysis')})."
+    )
+    return clipped(storable_text(told.lstrip()), _OPENING)
+
+
 def of_summary(
     sweep: str,
     cell: Cell,

@@ -81,15 +81,23 @@ def _planned(name: str, profile: str, overrides: Mapping[str, str]) -> tuple[str
 
     Raises LookupError when there is no such module, and what the sweep itself raises.
     """
-    path = module_of(name)
-    sweep = getattr(importlib.import_module(path), "SWEEP", None) if path else None
-    if not isinstance(sweep, Sweep):
-        raise LookupError(f"there is no sweep {name} here")
+    sweep = declared(name)
     label, settings = sweep.profile(profile, overrides)
     if sweep.search and sweep.search.space:
         return label, None, _trials(sweep, settings)
     keys = set(sweep.plan(settings))
     return label, keys, len(keys)
+
+
+def declared(name: str) -> Sweep:
+    """The sweep of a name, as its module here declares it, which is executed. Raises LookupError when there is no such
+    module, and what the module itself raises.
+    """
+    path = module_of(name)
+    sweep = getattr(importlib.import_module(path), "SWEEP", None) if path else None
+    if not isinstance(sweep, Sweep):
+        raise LookupError(f"there is no sweep {name} here")
+    return sweep
 
 
 def _trials(sweep: Sweep, settings: Profile) -> int:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import inspect
 import itertools
 import json
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -155,6 +157,11 @@ class Sweep:
         plain_name("the name of a sweep", self.name)
         for name in self.profiles:
             plain_name("the name of a profile", name)
+
+    @property
+    def about(self) -> str:
+        """The question that the sweep asks."""
+        return inspect.getdoc(sys.modules[self.cells.__module__]) or ""  # sweeps may share a trial
 
     def profile(self, name: str, overrides: Mapping[str, str] | None = None) -> tuple[str, Profile]:
         """The profile and the label under which its cells are recorded. Raises ValueError for an unknown profile or

@@ -15,6 +15,8 @@ SUPERSEDES = "infoscope.supersedes"  # the run that one replaces
 SET_ASIDE = "infoscope.set_aside"  # of a run of which the store has refused something: how much, and why
 CONSTANTS = f"{_HIDDEN}infoscope.constants"  # and " PLACE": of `report.constants`, as JSON, by the place in its names
 DATA = "infoscope.data"  # the name of what the cell reads
+LOADED_FROM = "infoscope.loaded_from"  # of a run that came from a file, and of the parent of such: its name, its digest
+LOADED_RUN = "infoscope.loaded_run"  # the id that a run had in the store that it was saved from
 SECOND = "infoscope.second_of"  # of a second run of a cell: the id of the one that counts
 
 # of a summary's run
@@ -33,7 +35,7 @@ DRIVER = "infoscope.driver"  # its machine and folder, to be read
 
 TAKEN = frozenset(
     {KEY, CELL, PROFILE, VERSION, OUTCOME, ERROR, PARENT, ATTEMPT, SUPERSEDED, SUPERSEDED_BY, SUPERSEDES, SET_ASIDE}
-    | {CONSTANTS, SECOND, CELLS, ALIVE, CLAIM, IDENTITY, DRIVER}
+    | {CONSTANTS, LOADED_FROM, LOADED_RUN, SECOND, CELLS, ALIVE, CLAIM, IDENTITY, DRIVER}
 )
 
 _SHOWN_BEFORE = re.compile(r"infoscope\.(cell|attempt|constants|summary_of|alive|claim|identity)(?![a-z_])")

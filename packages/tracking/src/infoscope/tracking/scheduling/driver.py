@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from filelock import FileLock, Timeout
-from mlflow.entities import Run
 from mlflow.exceptions import MlflowException
 
 from infoscope.tracking.scheduling import cluster
@@ -22,12 +21,10 @@ from infoscope.tracking.sending.duplicates import by_key_once
 from infoscope.tracking.sending.summaries import summarise, tell_data
 from infoscope.tracking.sending.sync import close_leftovers
 from infoscope.tracking.store.store import (
-    PROFILE,
     Store,
     gather_statistics,
     home,
     is_finished,
-    labels,
     made_home,
     without_password,
 )
@@ -132,7 +129,7 @@ def _ahead(
         plan = search.recall(known.values(), label)
     done = {key: run for key, run in known.items() if is_finished(run)}
     for key in plan.keys() & done.keys():
-        _belongs_to(done[key], label, store)
+        store.add_labels(done[key], [label])
     missing = {key: cell for key, cell in plan.items() if key not in done}
     total = search.trials if search else len(plan)
     run_ids = {key: run.info.run_id for key, run in known.items() if key not in done}
@@ -159,14 +156,3 @@ def _leftovers(store: Store, folder: Path) -> set[str]:
     for key, reason in left.items():
         log.warning("not sent: the record of cell %s (%s)", key, reason)
     return set(left)
-
-
-def _belongs_to(run: Run, label: str, store: Store) -> None:
-    """Notes that a finished cell is part of another profile, too."""
-    known = labels(run.data.tags.get(PROFILE, ""))
-    if label not in known:
-        try:
-            store.client.set_tag(run.info.run_id, PROFILE, "; ".join([*known, label]))
-        except MlflowException:  # somebody may have deleted it meanwhile
-            if store.run(run.info.run_id):
-                raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import itertools
 import os
 import platform
@@ -138,10 +137,10 @@ class Invocation:
 
     def _begin(self) -> None:
         fields = self.search.space if self.search else varying(self.missing.values())
-        ui.describe(self.store, self._about.split("\n\n")[0], ui.settings(self.sweep.best, fields))
+        ui.describe(self.store, self.sweep.about.split("\n\n")[0], ui.settings(self.sweep.best, fields))
         summary, experiment = self.summary, self.store.experiment_id
         command = shlex.join(["python", *sys.orig_argv[1:]])
-        note = notes.of_sweep(self._about, command, summary.unfinished, summary.skipped, experiment, self.parent)
+        note = notes.of_sweep(self.sweep.about, command, summary.unfinished, summary.skipped, experiment, self.parent)
         told = [RunTag(MLFLOW_RUN_NOTE, note), RunTag(CELLS, str(summary.unfinished))]
         self.store.client.log_batch(self.parent, tags=told)
         self.claim.beside = lambda: self.store.client.log_batch(self.parent, metrics=[self._done()])
@@ -150,11 +149,6 @@ class Invocation:
     @property
     def parent(self) -> str:
         return self.claim.run_id
-
-    @property
-    def _about(self) -> str:
-        """The question that the sweep asks."""
-        return inspect.getdoc(sys.modules[self.sweep.cells.__module__]) or ""  # sweeps may share a trial
 
     def _done(self) -> Metric:
         """How many cells have ended, as a point of a curve over seconds."""
@@ -194,7 +188,7 @@ class Invocation:
 
     def _assignment(self, cells: Mapping[str, Cell], titles: Mapping[str, str], cost: float) -> Assignment:
         tags = self.tags | self.claim.own | {PARENT: self.parent}
-        question, experiment = self._about.split("\n\n")[0], self.store.experiment_id
+        question, experiment = self.sweep.about.split("\n\n")[0], self.store.experiment_id
 
         def note(cell: Cell) -> str:
             return notes.of_cell(question, self.sweep.name, self.summary.profile, cell, experiment, self.parent)

@@ -63,6 +63,7 @@ from infoscope.tracking.store.store import (
     is_finished,
     newest,
     of_cell,
+    refused,
     without_password,
 )
 from infoscope.tracking.sweep import text
@@ -260,24 +261,20 @@ class _Carrier:
         try:
             _send_model(self.record, entry, self.sent.run_id, self.store)
         except MlflowException as error:
-            if not _refused(error):
+            if not refused(error):
                 raise
             self._set_aside(entry, first_line(error))
 
     def _send_datasets(self, entry: Mapping[str, Any]) -> None:
-        """Shows the data sets at the run, each once however often they are sent."""
+        """Shows the data sets at the run."""
         try:
-            given = inputs(entry["datasets"])
+            self.store.add_inputs(self.sent.run_id, inputs(entry["datasets"]))
         except ValueError as error:
-            return self._set_aside(entry, str(error))
-        for last in (False, True):  # of two that make the same data set at once MLflow refuses one, which finds it then
-            try:
-                return self.store.client.log_inputs(self.sent.run_id, datasets=given)
-            except MlflowException as error:
-                if not _refused(error):
-                    raise
-                if last:
-                    self._set_aside(entry, first_line(error))
+            self._set_aside(entry, str(error))
+        except MlflowException as error:
+            if not refused(error):
+                raise
+            self._set_aside(entry, first_line(error))
 
     def _send_batch(self) -> None:
         again = {point.key for point in self._points if point.key in self.sent.earlier}
@@ -299,7 +296,7 @@ class _Carrier:
         try:
             self.store.client.log_batch(self.sent.run_id, *kinds)
         except MlflowException as error:
-            if not _refused(error) or self.store.run(self.sent.run_id) is None:
+            if not refused(error) or self.store.run(self.sent.run_id) is None:
                 raise
             if len(items) == 1:
                 self._set_aside(dict(items[0]), first_line(error))
@@ -408,7 +405,7 @@ class _Carrier:
         try:
             run = client.create_run(created, start_time=entry["time"], tags=tags)
         except MlflowException as error:
-            if not _refused(error):
+            if not refused(error):
                 raise
             self._tags, tags = tags, {name: tags[name] for name in (KEY, ATTEMPT) if name in tags}
             run = client.create_run(created, start_time=entry["time"], tags=tags)
@@ -491,11 +488,6 @@ def _checked(name: str, value: Any, step: Any) -> tuple[int, float]:
     """The step and the value of a metric as they are stored. Raises ValueError for what MLflow would not take."""
     metric_name(name)
     return metric_step(step), storable(metric_value(name, value))
-
-
-def _refused(error: MlflowException) -> bool:
-    """Whether the store has refused a request for what it is, and would again."""
-    return error.error_code in ("INVALID_PARAMETER_VALUE", "BAD_REQUEST")
 
 
 def _afresh(entry: Mapping[str, Any], following: Mapping[str, Any] | None) -> bool:

@@ -40,6 +40,7 @@ from infoscope.tracking.tags import (  # noqa: F401  # looked for here
     DRIVER,
     ERROR,
     KEY,
+    LOADED_FROM,
     OUTCOME,
     PARENT,
     PROFILE,
@@ -198,6 +199,29 @@ class Store:
         """The run of a cell, or None; of several as `by_key` says."""
         return by_key(self.cells(f"tags.`{KEY}` = '{key}'"))[0].get(key)
 
+    def add_inputs(self, run_id: str, given: Sequence[DatasetInput]) -> None:
+        """Shows data sets at a run, each once however often they are sent. Of two that make the same data set at once
+        MLflow refuses one, which finds it then.
+        """
+        try:
+            self.client.log_inputs(run_id, datasets=given)
+        except MlflowException as error:
+            if not refused(error):
+                raise
+            self.client.log_inputs(run_id, datasets=given)
+
+    def add_labels(self, run: Run, more: Iterable[str]) -> None:
+        """Notes that a finished cell is part of other profiles, too."""
+        known = labels(run.data.tags.get(PROFILE, ""))
+        both = labels("; ".join([*known, *more]))
+        if both == known:
+            return
+        try:
+            self.client.set_tag(run.info.run_id, PROFILE, "; ".join(both))
+        except MlflowException:  # somebody may have deleted it meanwhile
+            if self.run(run.info.run_id):
+                raise
+
     def retire(self, run: Run, by: str = "") -> None:
         """Takes a run out of what counts: another attempt at its cell, whose run is `by`, has taken its place."""
         client, run_id, key = self.client, run.info.run_id, run.data.tags.get(KEY)
@@ -211,6 +235,11 @@ class Store:
         except MlflowException as error:
             if error.error_code != "RESOURCE_DOES_NOT_EXIST":  # it is gone already
                 raise
+
+
+def refused(error: MlflowException) -> bool:
+    """Whether the store has refused a request for what it is, and would again."""
+    return error.error_code in ("INVALID_PARAMETER_VALUE", "BAD_REQUEST")
 
 
 def pages(request: Callable[[str | None], Any]) -> Iterator[Any]:
@@ -388,6 +417,11 @@ def values(run: Run) -> dict[str, Any]:
     told = run.data.tags.get(CELL)
     if told is None:
         raise ValueError(f"it has a tag {KEY}, and none of {CELL}")
+    return plain_cell(told)
+
+
+def plain_cell(told: str) -> dict[str, Any]:
+    """A cell of the JSON in its run's tag. Raises ValueError when it holds none."""
     try:
         cell = json.loads(told)
     except (ValueError, RecursionError):
@@ -480,11 +514,14 @@ def _metrics(run: Run) -> dict[str, float]:
 
 def table(run_id: str, name: str) -> pd.DataFrame:
     """A Parquet table that a trial reported with `report.table`, by its name. Raises ValueError for one that is
-    damaged, MLflow's exceptions for one that is not there.
+    damaged, LookupError for one that is not there.
     """
     client = connect(tracking_uri())
     with tempfile.TemporaryDirectory() as folder:
-        path = client.download_artifacts(run_id, f"{name}.parquet", folder)
+        try:
+            path = client.download_artifacts(run_id, f"{name}.parquet", folder)
+        except (MlflowException, FileNotFoundError) as error:
+            raise LookupError(_absent(run_id, f"table {name!r}", error)) from None
         try:
             return pd.read_parquet(path)
         except (ValueError, OSError, EOFError) as error:  # pyarrow's are among them
@@ -517,9 +554,19 @@ def arrays(run_id: str, name: str) -> dict[str, np.ndarray]:
             with np.load(path, allow_pickle=False) as file:
                 return dict(file)
     except (MlflowException, FileNotFoundError) as error:
-        raise LookupError(f"run {run_id} has no arrays {name!r}: {first_line(error)}") from None
+        raise LookupError(_absent(run_id, f"arrays {name!r}", error)) from None
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, MemoryError) as error:
         raise ValueError(f"{name}.npz of run {run_id} cannot be read: {first_line(error)}") from None
+
+
+def _absent(run_id: str, what: str, error: Exception) -> str:
+    """What a person is told where an artifact is missing."""
+    with contextlib.suppress(MlflowException):
+        run = connect(tracking_uri()).get_run(run_id)
+        if told := run.data.tags.get(LOADED_FROM):
+            file = told.rpartition(" ")[0]
+            return f"run {run_id} has no {what}: it was loaded from {file}, saved without it (--tables)"
+    return f"run {run_id} has no {what}: {first_line(error)}"
 
 
 def parents(experiment: str, profile: str | None = None) -> list[Run]:

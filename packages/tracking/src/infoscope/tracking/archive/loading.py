@@ -1,0 +1,216 @@
+"""A file of finished runs, into a store, where its cells count as done."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from mlflow.entities import Metric, Param, Run, RunTag
+from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME, MLFLOW_RUN_NOTE, MLFLOW_SOURCE_TYPE
+
+from infoscope.tracking import notes
+from infoscope.tracking.archive.lines import Archive, Finished, printable
+from infoscope.tracking.checks import NAME_LENGTH, clipped, storable_text
+from infoscope.tracking.datasets import inputs
+from infoscope.tracking.record import COMPLETE
+from infoscope.tracking.sending.claims import SweepBusy, is_own
+from infoscope.tracking.sending.duplicates import by_key_once
+from infoscope.tracking.sending.identity import own_tags
+from infoscope.tracking.sending.summaries import summarise, tell_data
+from infoscope.tracking.status import declared
+from infoscope.tracking.store import ui
+from infoscope.tracking.store.store import (
+    CURVES,
+    NO_FIGURES,
+    Store,
+    by_key,
+    constants,
+    first_line,
+    gather_statistics,
+    is_finished,
+    made_home,
+    plain_cell,
+)
+from infoscope.tracking.sweep import Sweep, varying
+from infoscope.tracking.tags import CELL, CELLS, KEY, LOADED_FROM, LOADED_RUN, OUTCOME, PARENT, PROFILE
+
+_POINTS, _OTHERS = 800, 100  # metrics and params of one request
+_AT_ONCE = 8  # runs that are sent to a server
+_BATCH = 16  # runs in memory
+
+
+@dataclass
+class Loaded:
+    """What was done with a file. added: the runs that are new; known: the cells that were done already; note: why there
+    are no summaries.
+    """
+
+    archive: Archive
+    added: int
+    known: int
+    note: str = ""
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{printable(label)}: {count:,}" for label, count in sorted(self.archive.labels.items()))
+        there = f", {self.known:,} were there already" if self.known else ""
+        line = f"{self.archive.experiment}: {self.added:,} cells added{there} ({told})"
+        return f"{line}\n  {self.note}" if self.note else line
+
+
+def load(archive: Archive, tell: Callable[[int, int], None] = lambda done, count: None) -> Loaded:
+    """Adds to the tracking store each run of a file whose cell is not finished there, with its times, tags and labels,
+    and gives the cells that are finished the labels that they lack. The experiment is made where there is none. A run
+    counts from when it is whole; done again, what a process that died has left by half goes, and nothing is added
+    twice.
+
+    tell: is told now and then how many runs are added, and of how many. Raises SweepBusy while the sweep runs in this
+    working tree, ValueError for a file that was changed meanwhile, StoreUnreachable and MLflow's exceptions when the
+    store does not answer; the same again goes on then.
+    """
+    name = archive.experiment
+    folder = made_home() / "records"
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder / f"{name}.lock", timeout=0):
+            return _load(archive, Store.open(name, create=True), tell)
+    except Timeout:
+        raise SweepBusy(f"sweep {name} is running in this working tree; wait for it or stop it first") from None
+
+
+def _load(archive: Archive, store: Store, tell: Callable[[int, int], None]) -> Loaded:
+    held = by_key(store.cells())[0]
+    missing = [key for key, (_, outcome, *_) in archive.known.items() if not _is_done(held.get(key), outcome)]
+    loaded = Loaded(archive, len(missing), len(archive.known) - len(missing))
+    for key in archive.known.keys() - set(missing):
+        store.add_labels(held[key], archive.known[key][0])
+    sweep = _sweep(archive.experiment, loaded)
+    _Loading(archive, store, sweep, held, set(missing)).run(tell)
+    known = by_key_once(store).values()
+    tell_data(store, known)
+    if sweep:
+        cells = [plain_cell(run.data.tags[CELL]) for run in known]
+        ui.describe(store, sweep.about.split("\n\n")[0], ui.settings(sweep.best, varying(cells)))
+        summarise(store, sweep, known)
+    gather_statistics(store.uri)
+    return loaded
+
+
+def _is_done(run: Run | None, outcome: str) -> bool:
+    """Whether a cell needs no run of this outcome: one that was stopped gives way to one that is complete."""
+    if run is None or not is_finished(run):
+        return False
+    return run.data.tags[OUTCOME] == COMPLETE or outcome != COMPLETE
+
+
+def _sweep(name: str, loaded: Loaded) -> Sweep | None:
+    """The sweep that asks for these cells, if it is here."""
+    try:
+        return declared(name)
+    except Exception as error:  # it may ask for its data when it is imported
+        loaded.note = f"no means over seeds ({first_line(error)})"
+        return None
+
+
+class _Loading:
+    """Adds the runs of a file that are missing. Those of a label get a parent, as if one invocation had made them: the
+    tables of an analysis go there, and a process that comes after one that died finds what that left.
+    """
+
+    def __init__(self, archive: Archive, store: Store, sweep: Sweep | None, held: Mapping[str, Run], missing: set[str]):
+        self.archive, self.store, self.held, self.missing = archive, store, held, missing
+        self.lock = threading.Lock()
+        self.question = sweep.about.split("\n\n")[0] if sweep else ""
+        spans, found = defaultdict(list), self._found()
+        for labels, _, start, end in archive.known.values():
+            spans[next(iter(labels), "")].append((start, end))
+        counts = Counter(next(iter(archive.known[key][0]), "") for key in missing)
+        self.ends = {label: max(end for _, end in spans[label]) for label in spans}
+        self.parents = {label: run.info.run_id for label, run in found.items() if run.info.status == "RUNNING"}
+        for label, count in counts.items():
+            self.parents[label] = self._parent(label, count, min(spans[label])[0], found.get(label))
+
+    def run(self, tell: Callable[[int, int], None]) -> None:
+        """Raises MLflow's exceptions when the store does not answer."""
+        lines = (run for run in self.archive.runs() if run.key in self.missing)
+        workers, done = 1 if self.store.uri.startswith("sqlite:") else _AT_ONCE, 0  # SQLite takes one at a time
+        with ThreadPoolExecutor(workers) as pool:
+            while batch := list(itertools.islice(lines, _BATCH)):
+                list(pool.map(self._add, batch))
+                tell(done := done + len(batch), len(self.missing))
+        for label, parent in self.parents.items():
+            self.store.client.set_terminated(parent, "FINISHED", self.ends[label])
+
+    def _found(self) -> dict[str, Run]:
+        """The parents that an earlier attempt from here has made for this file, by label."""
+        own, found = own_tags(), self.store.search(f"tags.`{LOADED_FROM}` != '' and tags.`{CELLS}` != ''")
+        ours = [run for run in found if run.data.tags[LOADED_FROM] == self.archive.name and is_own(run, own)]
+        return {run.data.tags.get(PROFILE, ""): run for run in ours}
+
+    def _parent(self, label: str, count: int, start: int, found: Run | None) -> str:
+        """The id of the parent of so many runs of a label; `found`: the one of an earlier attempt, which loses what is
+        not whole.
+        """
+        client, name = self.store.client, self.archive.experiment
+        if found is None:
+            tags = own_tags() | {PROFILE: label, LOADED_FROM: self.archive.name, MLFLOW_SOURCE_TYPE: "LOCAL"}
+            tags |= {MLFLOW_RUN_NAME: clipped(f"{name} {label}, loaded", NAME_LENGTH), CELLS: str(count)}
+            run_id = client.create_run(self.store.experiment_id, start_time=start, tags=tags).info.run_id
+        else:
+            run_id = found.info.run_id
+            client.update_run(run_id, status="RUNNING")
+            for run in list(self.store.search(f"tags.`{PARENT}` = '{run_id}'")):
+                if KEY in run.data.tags:
+                    count += 1
+                else:
+                    client.delete_run(run.info.run_id)
+        note = notes.of_loaded(self.question, self.archive.name, count, self.store.experiment_id, run_id)
+        client.log_batch(run_id, tags=[RunTag(MLFLOW_RUN_NOTE, note), RunTag(CELLS, str(count))])
+        return run_id
+
+    def _add(self, run: Finished) -> None:
+        """Makes one run. Its key goes last, when all the rest is there: without it it is no cell's."""
+        client, label = self.store.client, next(iter(run.labels), "")
+        parent = self.parents[label]
+        tags = run.tags | {PARENT: parent, OUTCOME: run.outcome, MLFLOW_SOURCE_TYPE: "LOCAL"}
+        tags |= {LOADED_FROM: self.archive.name, LOADED_RUN: run.run}
+        made = client.create_run(self.store.experiment_id, start_time=run.start, tags=tags)
+        run_id = made.info.run_id
+        points = [Metric(name, value, run.start + time, step)
+                  for name, told in run.metrics.items() for step, time, value in told]  # fmt: skip
+        params = [Param(*param) for param in run.params.items()]
+        described = [RunTag(MLFLOW_RUN_NOTE, self._note(run, label, parent, constants(made)))]
+        for number in range(max(-(-len(points) // _POINTS), -(-len(params) // _OTHERS), 1)):
+            some = points[number * _POINTS :][:_POINTS], params[number * _OTHERS :][:_OTHERS]
+            client.log_batch(run_id, *some, described if not number else ())
+        if run.files:
+            with tempfile.TemporaryDirectory() as folder:
+                for name, data in run.files.items():
+                    (Path(folder) / name).write_bytes(data)
+                client.log_artifacts(run_id, folder)
+        if run.inputs:
+            with self.lock:  # new data sets are made once
+                self.store.add_inputs(run_id, inputs(run.inputs))
+        client.set_terminated(run_id, "FINISHED", run.end)
+        client.set_tag(run_id, KEY, run.key)
+        before = self.held.get(run.key)
+        if before is not None and before.info.status != "RUNNING":  # else whoever works on it may live
+            self.store.retire(before, by=run_id)
+
+    def _note(self, run: Finished, label: str, parent: str, known: Mapping[str, float]) -> str:
+        """Its description, as it gets one when it is run: that of a file could hold any link."""
+        about = plain_cell(run.tags[CELL]), self.store.experiment_id, parent
+        note = notes.of_cell(self.question, self.archive.experiment, label, *about)
+        figures = {name: told[-1][2] for name, told in run.metrics.items() if not name.startswith(NO_FIGURES)}
+        courses = {name: told for name, told in run.metrics.items() if name.startswith(CURVES) and len(told) > 1}
+        drawn = {name.removeprefix(CURVES): notes.Course() for name in courses}
+        for name, told in courses.items():
+            for step, _, value in told:
+                drawn[name.removeprefix(CURVES)].add(step, value)
+        return storable_text(notes.with_results(note, figures, known, None, drawn))

@@ -1,0 +1,97 @@
+"""Stores with made-up finished runs, and a step from one store to the next."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from mlflow.entities import Metric, Param, RunTag
+from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME, MLFLOW_RUN_NOTE, MLFLOW_USER
+
+from infoscope.tracking.datasets import DataSet
+from infoscope.tracking.record import COMPLETE
+from infoscope.tracking.sending.flush import header_tags
+from infoscope.tracking.sending.identity import own_tags
+from infoscope.tracking.store.store import CURVES, Store
+from infoscope.tracking.sweep import Profile, Sweep, grid
+from infoscope.tracking.tags import CELLS, CONSTANTS, OUTCOME, PARENT, PROFILE, VERSION
+
+HOST, USER, FOLDER = "lab-node-17", "mary.shelley", "/home/mary.shelley/secret-project"
+SWEEP = Sweep("made", lambda profile: grid(depth=[1, 2], seed=list(profile.seeds)), print,
+              {"smoke": Profile(seeds=(0, 1)), "laptop": Profile(seeds=(0, 1, 2))}, best=("error", "min"))  # fmt: skip
+DATA = DataSet("digits", f"{FOLDER}/my digits.npz", lambda: {"x": np.arange(6.0)})
+
+
+def make(store, depth, seed, profile="laptop", outcome=COMPLETE, table=None, arrays=None, status="FINISHED"):
+    """A run as a sweep leaves it, on a machine and in a folder that are told in many places."""
+    cell, start = {"depth": depth, "seed": seed}, 1_700_000_000_000 + 1000 * seed
+    client, parent = store.client, "0" * 32
+    machine = {"infoscope.host": HOST, MLFLOW_USER: USER, "mlflow.source.name": f"{FOLDER}/sweep.py --profile laptop",
+               "mlflow.source.git.repoURL": f"https://{USER}:word@git.lab/x"}  # fmt: skip
+    own = {"version.torch": "2.9", "note": f"see {FOLDER}/notes.txt", CONSTANTS: json.dumps({"truth": 1.5})}
+    tags = header_tags(SWEEP.key(cell), cell, own_tags() | machine | own | {
+        PROFILE: profile, VERSION: "1", PARENT: parent, MLFLOW_RUN_NAME: f"depth={depth} seed={seed}"})  # fmt: skip
+    run_id = client.create_run(store.experiment_id, start_time=start, tags=tags).info.run_id
+    points = [Metric("error", 0.1 * seed, start, 0), Metric("none", math.nan, start + 7, 7),
+              Metric("system/cpu_utilization_percentage", 3.0, start, 0)]  # fmt: skip
+    points += [Metric(f"{CURVES}loss", 1 / (step + 1), start + step, step) for step in range(5)]
+    note = f"[page](http://tracker.example/{HOST})"
+    client.log_batch(run_id, points, [Param(name, str(value)) for name, value in cell.items()],
+                     [RunTag(OUTCOME, outcome), RunTag(MLFLOW_RUN_NOTE, note)])  # fmt: skip
+    client.log_inputs(run_id, datasets=[DATA.input])
+    if table is not None:
+        pd.DataFrame(table).to_parquet(store.folder / "sets.parquet")
+        client.log_artifact(run_id, str(store.folder / "sets.parquet"))
+    if arrays is not None:
+        np.savez_compressed(store.folder / "views.npz", **arrays)
+        client.log_artifact(run_id, str(store.folder / "views.npz"))
+    client.set_terminated(run_id, status, start + 5000)
+    return run_id
+
+
+@pytest.fixture
+def enter(tmp_path, monkeypatch, empty_store):
+    """(name) -> goes to a folder of this name, with an empty store of its own the first time."""
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+
+    def go(name):
+        folder = tmp_path / name
+        if not folder.exists():
+            folder.mkdir()
+            empty_store(folder)
+        monkeypatch.chdir(folder)
+        return folder
+
+    return go
+
+
+@pytest.fixture
+def made(enter, tmp_path):
+    """(folder) -> the store there with the experiment "made"; it is where the test works from now on."""
+
+    def go(name="first"):
+        enter(name)
+        store = Store.open("made", create=True)
+        object.__setattr__(store, "folder", tmp_path)
+        return store
+
+    return go
+
+
+@pytest.fixture
+def here(monkeypatch):
+    """The sweep is declared where the command is given."""
+    import sys
+    import types
+
+    module = types.ModuleType("sweeps.somewhere.made")
+    module.SWEEP = SWEEP
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr("infoscope.tracking.status.module_of", lambda name: module.__name__ if name == "made" else None)
+
+
+def invocation(store, label):
+    run_id = store.client.create_run(store.experiment_id, tags={CELLS: "1", PROFILE: label}).info.run_id
+    store.client.set_terminated(run_id, "FINISHED")
+    return run_id

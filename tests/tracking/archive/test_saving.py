@@ -1,0 +1,106 @@
+"""What of an experiment goes into a file: finished cells with what tables read; nothing that tells whose they were."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+from mlflow.entities import Metric
+
+from infoscope.tracking import notes
+from infoscope.tracking.archive.lines import opened
+from infoscope.tracking.archive.saving import save
+from infoscope.tracking.sending.identity import identity
+from infoscope.tracking.store.store import CURVES
+from tests.tracking.archive.conftest import FOLDER, HOST, SWEEP, USER, make
+
+
+def test_the_finished_cells_each_once_and_the_same_bytes_again(made, tmp_path):
+    store = made()
+    for seed in (2, 0, 1):
+        make(store, 1, seed, profile="laptop; paper" if seed else "smoke")
+    make(store, 1, 0, profile="paper")  # a second run of a cell: its label counts
+    make(store, 2, 0, outcome="stopped")
+    make(store, 2, 1, outcome="failed", status="FAILED")
+    make(store, 2, 2, outcome="", status="RUNNING")
+    saved = save("made", tmp_path / "made.jsonl.gz")
+    assert saved.runs == 4 and saved.labels == {"laptop": 3, "paper": 3, "smoke": 1}
+    archive = opened(saved.path)
+    keys = [SWEEP.key({"depth": depth, "seed": seed}) for depth, seed in ((1, 0), (1, 1), (1, 2), (2, 0))]
+    assert list(archive.known) == sorted(keys)
+    assert {run.outcome for run in archive.runs()} == {"complete", "stopped"}
+    before = saved.path.read_bytes()
+    save("made", saved.path)
+    assert saved.path.read_bytes() == before
+    assert "4 finished cells of made (laptop: 3, paper: 3, smoke: 1)" in str(saved)
+    assert save("made", tmp_path / "paper.gz", "paper").runs == 3
+    with pytest.raises(LookupError, match="no finished cells of 'made' under profile 'x'; there are some under laptop"):
+        save("made", tmp_path / "none.gz", "x")
+    with pytest.raises(LookupError, match="no runs of 'other'"):
+        save("other", tmp_path / "none.gz")
+    assert not (tmp_path / "none.gz").exists()
+
+
+def test_nothing_in_it_names_a_machine_a_person_or_a_folder(made, tmp_path):
+    store = made()
+    make(store, 1, 0)
+    text = gzip.decompress(save("made", tmp_path / "made.jsonl.gz").path.read_bytes()).decode()
+    for telling in (HOST, USER, FOLDER, "secret-project", "git.lab", str(tmp_path), identity(), "cpu_utilization"):
+        assert telling not in text
+    run = json.loads(text.splitlines()[1])
+    assert run["tags"]["mlflow.source.name"] == "sweep.py --profile laptop" and run["tags"]["note"] == "see notes.txt"
+    assert run["inputs"][0]["source"] == '{"url": "my digits.npz"}' and run["tags"]["version.torch"] == "2.9"
+
+
+def test_a_cell_that_is_about_a_folder_is_told(made, tmp_path):
+    store = made()
+    run_id = make(store, 1, 0)
+    store.client.set_tag(run_id, "mlflow.infoscope.cell", json.dumps({"data": "/home/mary/x.csv", "seed": 0}))
+    saved = save("made", tmp_path / "made.jsonl.gz")
+    assert f"1 cells name a folder of a machine among their values ({saved.folders[0]})" in str(saved)
+
+
+def test_tables_arrays_and_curves_only_when_asked_and_large_ones_never(made, tmp_path):
+    store = made()
+    make(store, 1, 0, table={"x": [1.0, 2.0]}, arrays={"y": np.random.default_rng(0).normal(size=50_000)})
+    store.client.log_text(next(run.info.run_id for run in store.cells()), "no Parquet", "mine.parquet")
+    plain = next(opened(save("made", tmp_path / "plain.gz").path).runs())
+    assert plain.files == {} and plain.metrics[f"{CURVES}loss"] == [(4, 4, 0.2)]
+    saved = save("made", tmp_path / "whole.gz", tables=True, curves=True)
+    whole = next(opened(saved.path).runs())
+    assert set(whole.files) == {"sets.parquet"} and saved.left_out == {"views.npz": 1}
+    assert "left out, for they have more than 262,144 bytes: views.npz of 1 runs" in str(saved)
+    assert whole.metrics[f"{CURVES}loss"] == [(step, step, 1 / (step + 1)) for step in range(5)]
+
+
+def test_of_a_step_that_was_reported_again_the_last_value_counts(made, tmp_path):
+    store = made()
+    run_id = make(store, 1, 0)
+    store.client.log_batch(run_id, [Metric(f"{CURVES}loss", 9.0, 1_700_000_000_100, 3)])
+    run = next(opened(save("made", tmp_path / "made.gz", curves=True).path).runs())
+    assert run.metrics[f"{CURVES}loss"][3] == (3, 100, 9.0) and len(run.metrics[f"{CURVES}loss"]) == 5
+
+
+def test_a_file_is_not_replaced_by_one_that_holds_less(made, tmp_path):
+    store, path = made(), tmp_path / "made.jsonl.gz"
+    for seed in range(2):
+        make(store, 1, seed, profile="paper" if seed else "laptop")
+    save("made", path, tables=True)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="holds tables, which would be lost: give --tables, too"):
+        save("made", path)
+    with pytest.raises(ValueError, match=r"holds 1 cells that would be lost: load it first \(`make runs-load ARGS="):
+        save("made", path, "paper", tables=True)
+    make(made("second"), 1, 5)
+    with pytest.raises(ValueError, match="holds 2 cells that would be lost"):
+        save("made", path, tables=True)
+    assert path.read_bytes() == before
+    path.write_bytes(b"mine")
+    with pytest.raises(ValueError, match="must be a file of runs"):
+        save("made", path)
+    assert path.read_bytes() == b"mine"
+
+
+def test_the_description_of_loaded_runs_is_a_text_and_no_link():
+    told = notes.of_loaded("A question.", "[x](http://x) 0123", 3, "7", "parent")
+    assert "`[x](http://x) 0123`" in told and told.startswith("A question.") and "3 cells" in told
