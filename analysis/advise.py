@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import BLUE, GREEN, VERMILLION
+from analysis.common.marks import save as save_figure
 from analysis.common.own_data import OwnData, add_arguments, described, given_data, listed, record
 from analysis.common.tables import FOLDER, Result, file_name, printable, readable, save, show
 from infoscope.estimators.arrays import METHODS, Pairs, as_method
@@ -67,7 +68,7 @@ def estimators(advice: Advice, data: OwnData, pairs: Pairs, name: str) -> Result
         f"Certified lower limit, 95 %, of any law: {certified}.",
         *advice.notes, *refused, f"SHA-256 of the data: {data.digest}.",
     ]  # fmt: skip
-    return Result("advise", figures, pd.DataFrame(rows), "\n".join(caption), lambda path: draw(advice, path))
+    return Result("advise", figures, pd.DataFrame(rows), "\n".join(caption), lambda *paths: draw(advice, *paths))
 
 
 def twins(advice: Advice) -> Result:
@@ -121,7 +122,7 @@ def sentence(advice: Advice) -> str:
     )
 
 
-def draw(advice: Advice, path: Path) -> None:
+def draw(advice: Advice, *paths: Path) -> None:
     """Left: estimates of the data with their intervals, and the answer as a band. Right: what one figure says of twins
     at their levels, for families that have a say, and what it says of the data as a line."""
     from matplotlib.figure import Figure
@@ -144,7 +145,7 @@ def draw(advice: Advice, path: Path) -> None:
         left.legend(loc="lower right")
     for right in others:
         _draw_twins(advice, right)
-    figure.savefig(path, dpi=120)
+    save_figure(figure, paths, 120)
 
 
 def _draw_twins(advice: Advice, right: Any) -> None:
@@ -187,11 +188,11 @@ def main(words: Sequence[str] | None = None) -> int:
         print(printable(result.caption))
     print(f"\n{printable(said)}")
     stem = FOLDER / file_name(f"advise-{path.stem}")
-    paths = save(results[0], stem)
+    first = save(results[0], stem)
     beside = FOLDER / file_name(f"advise-{path.stem}-twins")
     of_twins = [written for one in results[1:] for written in save(one, beside)]
-    page = readable([(results[0], paths[2]), *((one, None) for one in results[1:])], stem, [said])
-    paths = [*paths, *of_twins, page]
+    page = readable([(results[0], first.png), *((one, None) for one in results[1:])], stem, [said])
+    paths = [*first, *of_twins, page]
     print("\nsaved:", ", ".join(map(str, paths)))
     more = {"verdict": advice.verdict, "chosen": advice.chosen, "within": given.within, "answer": said}
     record(EXPERIMENT, data, pairs, given, more, _metrics(advice, results[0]), results, paths)
