@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import BLUE, GREEN, VERMILLION
+from analysis.common.marks import BLUE, GREEN, VERMILLION, mark
 from analysis.common.marks import save as save_figure
 from analysis.common.own_data import OwnData, add_arguments, described, given_data, listed, record
 from analysis.common.tables import FOLDER, Result, file_name, printable, readable, save, show
@@ -30,6 +30,7 @@ from infoscope.metrics.advice import ANSWERED, NOTHING, Advice, advise
 EXPERIMENT = "advise"
 BAD_INPUT = 2
 GREY = "#888888"
+MOST_FAMILIES = 10  # of twins in the figure, the most like the data first
 
 
 def estimators(advice: Advice, data: OwnData, pairs: Pairs, name: str) -> Result:
@@ -150,9 +151,10 @@ def draw(advice: Advice, *paths: Path) -> None:
 
 def _draw_twins(advice: Advice, right: Any) -> None:
     nearest = sorted(advice.tried, key=lambda one: one.fit.distance)
-    for one, marker in zip([one for one in nearest if one.counts] or nearest[:2], "os^Dv<>*PX"):
-        right.plot(one.levels / NATS_PER_BIT, one.profiles[:, 0] / NATS_PER_BIT, marker, ms=4, alpha=0.6,
-                   label=one.name + ("" if one.counts else " (unlike the data)"))  # fmt: skip
+    for one in ([one for one in nearest if one.counts] or nearest[:2])[:MOST_FAMILIES]:
+        right.plot(one.levels / NATS_PER_BIT, one.profiles[:, 0] / NATS_PER_BIT, linestyle="none", ms=4, alpha=0.6,
+                   label=one.name + ("" if one.counts else " (unlike the data)"),
+                   **mark("twins", one.name)._asdict())  # fmt: skip
     right.axhline(advice.observed[0] / NATS_PER_BIT, color=GREY, linestyle="--", label="the data")
     right.set(xlabel="information of twins (bits)", ylabel=f"{advice.asked[0]} says (bits)")
     right.legend(fontsize=8)

@@ -45,6 +45,8 @@ NAMES: dict[str, tuple[Any, ...]] = {
              "generated-reviews", "mnli-dev", "digits", "mnist"),
     "method": ("v-information", "knn", "as-numbers", "partitioning", "kernel-density"),
     "family": ("lexical-logistic", "tfidf-logistic", "logistic", "small-bert", "hub:bert-base-cased"),
+    "twins": ("scores: canonical variates", "scores: lengths", "scores: random directions", "latent",
+              "student: correlations", "student: degrees", "mixture"),
     "factors": (2, 3, 4, 5, 6, 7, 8, 10, 20),
 }  # fmt: skip
 

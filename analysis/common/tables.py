@@ -159,7 +159,7 @@ def readable(results: Sequence[tuple[Result, Path | None]], stem: Path, lead: Se
         parts += [f"<p>{html.escape(line)}</p>" for line in said]
         if drawn is not None:
             image = base64.b64encode(drawn.read_bytes()).decode("ascii")
-            parts.append(f'<img alt="{html.escape(result.name)}" src="data:image/png;base64,{image}">')
+            parts.append(f'<img alt="figure of {html.escape(result.name)}" src="data:image/png;base64,{image}">')
     path = stem.parent / f"{stem.name}.html"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(parts), encoding="utf-8")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import BLUE, SKY, legend, lines, save
+from analysis.common.marks import BLUE, ORANGE, SKY, legend, lines, save
 from analysis.disentanglement._scores import PUBLISHED, SCORES, TERMS, better_half, evaluations
 
 TOLD = 0.005  # of H(y), below which a latent tells of no factor
@@ -62,7 +62,7 @@ def bars(figures: pd.DataFrame, *paths: Path) -> None:
                 row = part[(part["name"] == name) & (part["term"] == term)].iloc[0]
                 at = number + 0.27 * (side - 1)
                 axis.bar(at, row["low"], 0.25, color="lightgrey")
-                axis.bar(at, row["high"] - row["low"], 0.25, bottom=row["low"], color="orange")
+                axis.bar(at, row["high"] - row["low"], 0.25, bottom=row["low"], color=ORANGE)
                 axis.errorbar([at - 0.05, at + 0.05], row[["low", "high"]].astype(float),
                               row[["low_error", "high_error"]].astype(float), fmt="none", color="black",
                               capsize=1.5, linewidth=0.8)  # fmt: skip

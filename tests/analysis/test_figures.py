@@ -440,6 +440,20 @@ def test_figures_are_written_in_one_place():
     assert writing == {"common/marks.py"}
 
 
+@pytest.mark.parametrize("name", SEVERAL)
+def test_colours_are_those_of_the_palette_or_grey(drawn, name):
+    """Also what no legend names."""
+    figure = drawn(name)
+    shown = {to_hex(line.get_color()) for axes in figure.axes for line in axes.lines}
+    shown |= {to_hex(patch.get_facecolor()) for axes in figure.axes for patch in axes.patches}
+    for axes in figure.axes:
+        for cloud in axes.collections:
+            if cloud.get_array() is None:  # of a colour map, else
+                shown |= {to_hex(colour) for colour in (*cloud.get_facecolor(), *cloud.get_edgecolor())}
+    grey = {colour for colour in shown if len(set(to_rgb(colour))) == 1}
+    assert shown - grey <= {colour.lower() for colour in marks.COLOURS}
+
+
 MATRICES = {  # of Machado, Oliveira & Fernandes 2009, full severity, on linear light
     "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
     "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
