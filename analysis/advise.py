@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import BLUE, GREEN, VERMILLION
+from analysis.common.marks import BLUE, GREEN, VERMILLION, mark
+from analysis.common.marks import save as save_figure
 from analysis.common.own_data import OwnData, add_arguments, described, given_data, listed, record
 from analysis.common.tables import FOLDER, Result, file_name, printable, readable, save, show
 from infoscope.estimators.arrays import METHODS, Pairs, as_method
@@ -29,6 +30,7 @@ from infoscope.metrics.advice import ANSWERED, NOTHING, Advice, advise
 EXPERIMENT = "advise"
 BAD_INPUT = 2
 GREY = "#888888"
+MOST_FAMILIES = 10  # of twins in the figure, the most like the data first
 
 
 def estimators(advice: Advice, data: OwnData, pairs: Pairs, name: str) -> Result:
@@ -67,7 +69,7 @@ def estimators(advice: Advice, data: OwnData, pairs: Pairs, name: str) -> Result
         f"Certified lower limit, 95 %, of any law: {certified}.",
         *advice.notes, *refused, f"SHA-256 of the data: {data.digest}.",
     ]  # fmt: skip
-    return Result("advise", figures, pd.DataFrame(rows), "\n".join(caption), lambda path: draw(advice, path))
+    return Result("advise", figures, pd.DataFrame(rows), "\n".join(caption), lambda *paths: draw(advice, *paths))
 
 
 def twins(advice: Advice) -> Result:
@@ -121,7 +123,7 @@ def sentence(advice: Advice) -> str:
     )
 
 
-def draw(advice: Advice, path: Path) -> None:
+def draw(advice: Advice, *paths: Path) -> None:
     """Left: estimates of the data with their intervals, and the answer as a band. Right: what one figure says of twins
     at their levels, for families that have a say, and what it says of the data as a line."""
     from matplotlib.figure import Figure
@@ -144,14 +146,15 @@ def draw(advice: Advice, path: Path) -> None:
         left.legend(loc="lower right")
     for right in others:
         _draw_twins(advice, right)
-    figure.savefig(path, dpi=120)
+    save_figure(figure, paths, 120)
 
 
 def _draw_twins(advice: Advice, right: Any) -> None:
     nearest = sorted(advice.tried, key=lambda one: one.fit.distance)
-    for one, marker in zip([one for one in nearest if one.counts] or nearest[:2], "os^Dv<>*PX"):
-        right.plot(one.levels / NATS_PER_BIT, one.profiles[:, 0] / NATS_PER_BIT, marker, ms=4, alpha=0.6,
-                   label=one.name + ("" if one.counts else " (unlike the data)"))  # fmt: skip
+    for one in ([one for one in nearest if one.counts] or nearest[:2])[:MOST_FAMILIES]:
+        right.plot(one.levels / NATS_PER_BIT, one.profiles[:, 0] / NATS_PER_BIT, linestyle="none", ms=4, alpha=0.6,
+                   label=one.name + ("" if one.counts else " (unlike the data)"),
+                   **mark("twins", one.name)._asdict())  # fmt: skip
     right.axhline(advice.observed[0] / NATS_PER_BIT, color=GREY, linestyle="--", label="the data")
     right.set(xlabel="information of twins (bits)", ylabel=f"{advice.asked[0]} says (bits)")
     right.legend(fontsize=8)
@@ -187,11 +190,11 @@ def main(words: Sequence[str] | None = None) -> int:
         print(printable(result.caption))
     print(f"\n{printable(said)}")
     stem = FOLDER / file_name(f"advise-{path.stem}")
-    paths = save(results[0], stem)
+    first = save(results[0], stem)
     beside = FOLDER / file_name(f"advise-{path.stem}-twins")
     of_twins = [written for one in results[1:] for written in save(one, beside)]
-    page = readable([(results[0], paths[2]), *((one, None) for one in results[1:])], stem, [said])
-    paths = [*paths, *of_twins, page]
+    page = readable([(results[0], first.png), *((one, None) for one in results[1:])], stem, [said])
+    paths = [*first, *of_twins, page]
     print("\nsaved:", ", ".join(map(str, paths)))
     more = {"verdict": advice.verdict, "chosen": advice.chosen, "within": given.within, "answer": said}
     record(EXPERIMENT, data, pairs, given, more, _metrics(advice, results[0]), results, paths)

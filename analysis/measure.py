@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import COLOURS
+from analysis.common.marks import save as save_figure
 from analysis.common.own_data import OwnData, add_arguments, described, given_data, listed, record
 from analysis.common.tables import FOLDER, Result, file_name, printable, save, show
 from infoscope.estimators.arrays import METHODS, Method, Pairs, as_method, methods
@@ -72,7 +73,7 @@ def table(answers: Sequence[Answer], data: OwnData, pairs: Pairs, name: str, uni
         *told,
         f"SHA-256 of the data: {data.digest}.",
     ]
-    return Result("measure", figures, text, "\n".join(caption), lambda path: draw(answers, path, unit))
+    return Result("measure", figures, text, "\n".join(caption), lambda *paths: draw(answers, *paths, unit=unit))
 
 
 def _figures(answer: Answer, unit: str) -> dict[str, Any]:
@@ -100,7 +101,7 @@ def _words(answer: Answer, unit: str) -> dict[str, str]:
     }
 
 
-def draw(answers: Sequence[Answer], path: Path, unit: str = BITS) -> None:
+def draw(answers: Sequence[Answer], *paths: Path, unit: str = BITS) -> None:
     """Estimates with their intervals, a limit as an arrow; beside them the training curves of critics, if any."""
     from matplotlib.figure import Figure
 
@@ -130,7 +131,7 @@ def draw(answers: Sequence[Answer], path: Path, unit: str = BITS) -> None:
     if curves:
         axes[1].set(xlabel="step (dot: weights that were kept)", ylabel=f"report on training batches ({unit})")
         axes[1].legend()
-    figure.savefig(path, dpi=120)
+    save_figure(figure, paths, 120)
 
 
 def defaults(pairs: Pairs) -> tuple[str, ...]:
@@ -171,7 +172,7 @@ def main(words: Sequence[str] | None = None) -> int:
     result = table(answers, data, pairs, path.name, given.unit)
     show(result.text)
     print(printable(result.caption))
-    paths = save(result, FOLDER / file_name(f"measure-{path.stem}"))
+    paths = [*save(result, FOLDER / file_name(f"measure-{path.stem}"))]
     print("\nsaved:", ", ".join(map(str, paths)))
     settings = {f"settings/{answer.method}": answer.estimate.settings for answer in answers}
     metrics = {

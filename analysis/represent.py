@@ -43,7 +43,7 @@ def results(found: RepresentationReport, name: str, digest: str) -> list[Result]
         *(f"Not said: {note}" for note in found.notes),
         f"SHA-256 of the data: {digest}.",
     ]  # fmt: skip
-    made = [Result("represent", in_bits(found.table), words, "\n".join(caption), lambda path: draw(found, path))]
+    made = [Result("represent", in_bits(found.table), words, "\n".join(caption), lambda *paths: draw(found, *paths))]
     for title, figures, said in (
         ("hardest", found.hardest, "Items of least PVI, by the richer family from all blocks; bits."),
         ("scores", found.scores, "Scores of disentanglement, of columns and of blocks."),
@@ -69,7 +69,7 @@ def _short(value: object) -> str:
     return str(value)
 
 
-def draw(found: RepresentationReport, path: Path) -> None:
+def draw(found: RepresentationReport, *paths: Path) -> None:
     """A heat map of block x target: what the richer family can use, bits, with its interval and its share of what
     there is to know.
     """
@@ -90,7 +90,7 @@ def draw(found: RepresentationReport, path: Path) -> None:
     axis.set(xticks=range(len(targets)), xticklabels=targets, yticks=range(len(blocks)), yticklabels=blocks)
     axis.tick_params(axis="x", rotation=20)
     figure.colorbar(image, ax=axis, label="usable information (bits)")
-    save_figure(figure, path, 120)
+    save_figure(figure, paths, 120)
 
 
 def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
@@ -128,7 +128,7 @@ def main(words: Sequence[str] | None = None) -> int:
             print(printable(result.caption))
         files = save(result, FOLDER / file_name(stem if result is made[0] else f"{stem}-{result.name}"))
         written += files
-        drawn.append((result, files[2] if result.draw else None))
+        drawn.append((result, files.png))
     page = str(found)
     print(f"\n{printable(page)}")
     written.append(readable(drawn, FOLDER / file_name(stem), page.splitlines()))

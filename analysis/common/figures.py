@@ -14,7 +14,7 @@ import pandas as pd
 from analysis.common.marks import legend, lines, save
 
 
-def panels(figures: pd.DataFrame, draw: Any, ylabel: str, path: Path) -> None:
+def panels(figures: pd.DataFrame, draw: Any, ylabel: str, *paths: Path) -> None:
     """One panel per domain and pool, with one legend: `draw(axis, rows)` draws it."""
     import matplotlib.pyplot as plt
 
@@ -31,10 +31,10 @@ def panels(figures: pd.DataFrame, draw: Any, ylabel: str, path: Path) -> None:
             axis.set_ylim(bottom=0)
     axes[0][0].set_ylabel(ylabel)
     legend(figure)
-    save(figure, path, 150)
+    save(figure, paths, 150)
 
 
-def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel: str, path: Path) -> None:
+def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel: str, *paths: Path) -> None:
     """A panel for every value of two fields, with one legend: `draw(axis, rows)` draws it. No runs: an empty place."""
     import matplotlib.pyplot as plt
 
@@ -54,11 +54,11 @@ def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel:
     for i in range(len(rows)):
         axes[i][0].set_ylabel(ylabel, fontsize="small")
     legend(figure)
-    save(figure, path, 120)
+    save(figure, paths, 120)
 
 
-def drawing(figures: pd.DataFrame, draw: Any, ylabel: str, *grid: str) -> Callable[[Path], None]:
-    """A figure, to be saved at a path: a panel per domain and pool, or for every value of the two fields of `grid`."""
+def drawing(figures: pd.DataFrame, draw: Any, ylabel: str, *grid: str) -> Callable[..., None]:
+    """A figure, to be saved at paths: a panel per domain and pool, or for every value of the two fields of `grid`."""
     arranged = functools.partial(grid_panels, figures, *grid) if grid else functools.partial(panels, figures)
     return functools.partial(arranged, draw, ylabel)
 

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 matplotlib.use("Agg")  # figures go to files: no analysis needs a screen
+matplotlib.rcParams["pdf.fonttype"] = 42  # TrueType: text stays text, as journals ask
 
 BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7"
 WINE, OLIVE, INDIGO = "#882255", "#999933", "#332288"  # of Tol's muted scheme
@@ -25,6 +26,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "*", ">", "d")
 STYLES = ("-", "--", ":", "-.")
 PLAIN = (1e-4, 1e5)  # ticks that are written without a power of ten
 FEW_TICKS, MANY_TICKS = 3, 7  # that a logarithmic axis shows at least, and about at most
+MANY_POINTS = 2000  # of a line or cloud, from which on it is an image in a PDF
+PRINTED = 300  # dots an inch of what is an image in a PDF
 
 # By what they are names of. A place in a row is for good: new names go to its end.
 NAMES: dict[str, tuple[Any, ...]] = {
@@ -42,6 +45,8 @@ NAMES: dict[str, tuple[Any, ...]] = {
              "generated-reviews", "mnli-dev", "digits", "mnist"),
     "method": ("v-information", "knn", "as-numbers", "partitioning", "kernel-density"),
     "family": ("lexical-logistic", "tfidf-logistic", "logistic", "small-bert", "hub:bert-base-cased"),
+    "twins": ("scores: canonical variates", "scores: lengths", "scores: random directions", "latent",
+              "student: correlations", "student: degrees", "mixture"),
     "factors": (2, 3, 4, 5, 6, 7, 8, 10, 20),
 }  # fmt: skip
 
@@ -98,13 +103,34 @@ def legend(figure: Any, loc: str = "outside right upper", **settings: Any) -> No
         figure.legend(found.values(), found.keys(), loc=loc, **{"fontsize": "small"} | settings)
 
 
-def save(figure: Any, path: Path, dpi: int, **settings: Any) -> None:
-    """Writes a figure, its logarithmic axes with ticks that can be read, and lets go of it."""
+def save(figure: Any, paths: Sequence[Path], dpi: int, **settings: Any) -> None:
+    """Writes a figure at each path in the format of its suffix, its logarithmic axes with ticks that can be read, and
+    lets go of it. The layout is that of the first path. A PDF has no date: the same figure gives the same bytes.
+    """
     import matplotlib.pyplot as plt
 
     readable(figure)
-    figure.savefig(path, dpi=dpi, **settings)
+    for place, path in enumerate(paths):
+        if place:
+            figure.set_layout_engine("none")  # all is where the first has put it
+        if path.suffix == ".pdf":
+            flattened(figure)
+            figure.savefig(path, dpi=PRINTED, metadata={"CreationDate": None}, **settings)
+        else:
+            figure.savefig(path, dpi=dpi, **settings)
     plt.close(figure)
+
+
+def flattened(figure: Any) -> None:
+    """Has what is of many points drawn as an image, which a page shows at once; all else stays lines and letters."""
+    from matplotlib.collections import PathCollection
+    from matplotlib.lines import Line2D
+
+    for axes in figure.axes:
+        for drawn in axes.get_children():
+            of = {Line2D: "get_xdata", PathCollection: "get_offsets"}.get(type(drawn))
+            if of and len(getattr(drawn, of)()) >= MANY_POINTS:
+                drawn.set_rasterized(True)
 
 
 def readable(figure: Any) -> None:

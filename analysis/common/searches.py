@@ -41,7 +41,7 @@ def best_of(trials: pd.DataFrame) -> str:
     )
 
 
-def scatter(trials: pd.DataFrame, settings: Mapping[str, str], judged: str, title: str, path: Path) -> None:
+def scatter(trials: pd.DataFrame, settings: Mapping[str, str], judged: str, title: str, *paths: Path) -> None:
     """What the trials were judged by, by each setting (column -> its name) on a logarithmic axis: to the end (filled),
     stopped early (open, at the last report).
     """
@@ -57,4 +57,4 @@ def scatter(trials: pd.DataFrame, settings: Mapping[str, str], judged: str, titl
         axis.set(xlabel=name, xscale="log")
     axes[0][0].set_ylabel(title)
     legend(figure)
-    save(figure, path, 120)
+    save(figure, paths, 120)

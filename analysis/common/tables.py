@@ -1,5 +1,5 @@
 """What every analysis does with its tables: choose the runs, print them with captions, save them as CSV, LaTeX and a
-plot.
+figure.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import html
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from infoscope.tracking import StoreUnreachable, publish, runs
 from infoscope.tracking.store.store import home, made_home
 
 FOLDER = Path("runs") / "tables"
+PICTURE = ".png", ".pdf"  # to look at, for papers
 LONGEST_NAME = 200  # of a file, which systems limit to 255 with its suffix
 LONGEST = 1e5  # from here on figures are printed with an exponent
 LATEX = {sign: f"\\{sign}" for sign in "%&#_${}"} | {
@@ -55,15 +56,28 @@ class Claim:
 @dataclass(frozen=True)
 class Result:
     """One table of an analysis: its name, the figures (with `NAME_error` columns), the same as text to read, a caption,
-    a function that draws it, and what it says of the paper's claims.
+    a function that draws it once and writes it at every path it is given, and what it says of the paper's claims.
     """
 
     name: str
     figures: pd.DataFrame
     text: pd.DataFrame
     caption: str
-    draw: Callable[[Path], None] | None = None
+    draw: Callable[..., None] | None = None
     claims: Sequence[Claim] = ()
+
+
+@dataclass(frozen=True)
+class Saved:
+    """The files of a result, and when gone through, those there are: a result that cannot be drawn has no figure."""
+
+    csv: Path
+    tex: Path
+    png: Path | None = None
+    pdf: Path | None = None
+
+    def __iter__(self) -> Iterator[Path]:
+        return (path for path in (self.csv, self.tex, self.png, self.pdf) if path is not None)
 
 
 @dataclass(frozen=True)
@@ -113,7 +127,7 @@ def main(analysis: Analysis) -> None:
         paths = save(result, FOLDER / analysis.stem(arguments.profile, result))
         print("\nsaved:", ", ".join(str(path) for path in paths), end="\n\n")
         written += paths
-        drawn.append((result, paths[2] if len(paths) > 2 else None))
+        drawn.append((result, paths.png))
     name = file_name("-".join([analysis.experiment, *arguments.profile.split(), "tables"]))
     _publish(analysis.experiment, arguments.profile, found, results, [*written, readable(drawn, FOLDER / name)])
 
@@ -145,7 +159,7 @@ def readable(results: Sequence[tuple[Result, Path | None]], stem: Path, lead: Se
         parts += [f"<p>{html.escape(line)}</p>" for line in said]
         if drawn is not None:
             image = base64.b64encode(drawn.read_bytes()).decode("ascii")
-            parts.append(f'<img alt="{html.escape(result.name)}" src="data:image/png;base64,{image}">')
+            parts.append(f'<img alt="figure of {html.escape(result.name)}" src="data:image/png;base64,{image}">')
     path = stem.parent / f"{stem.name}.html"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(parts), encoding="utf-8")
@@ -175,20 +189,20 @@ def file_name(text: str) -> str:
     return f"{name[: LONGEST_NAME - 9]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def save(result: Result, stem: Path) -> list[Path]:
-    """Writes STEM.csv, STEM.tex and, of a result that can be drawn, STEM.png; returns their paths."""
+def save(result: Result, stem: Path) -> Saved:
+    """Writes STEM.csv, STEM.tex and, of a result that can be drawn, STEM.png and for papers STEM.pdf."""
     if home() in stem.absolute().parents:
         made_home()
     stem.parent.mkdir(parents=True, exist_ok=True)
-    paths = [stem.parent / (stem.name + suffix) for suffix in (".csv", ".tex", ".png")]
+    csv, tex, *picture = (stem.parent / (stem.name + suffix) for suffix in (".csv", ".tex", *PICTURE))
     comment = "".join(f"# {line}\n" for line in [*result.caption.splitlines(), *map(str, result.claims)])
-    paths[0].write_text(comment + result.figures.to_csv(index=False), encoding="utf-8")
+    csv.write_text(comment + result.figures.to_csv(index=False), encoding="utf-8")
     text = result.text.astype(str).map(_latex).rename(columns=_latex)
-    paths[1].write_text(text.to_latex(index=False, escape=False, caption=_latex(result.caption)), encoding="utf-8")
+    tex.write_text(text.to_latex(index=False, escape=False, caption=_latex(result.caption)), encoding="utf-8")
     if result.draw is None:
-        return paths[:2]
-    result.draw(paths[2])
-    return paths
+        return Saved(csv, tex)
+    result.draw(*picture)
+    return Saved(csv, tex, *picture)
 
 
 def _latex(text: str) -> str:

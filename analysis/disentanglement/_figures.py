@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import BLUE, SKY, legend, lines, save
+from analysis.common.marks import BLUE, ORANGE, SKY, legend, lines, save
 from analysis.disentanglement._scores import PUBLISHED, SCORES, TERMS, better_half, evaluations
 
 TOLD = 0.005  # of H(y), below which a latent tells of no factor
@@ -25,7 +25,7 @@ def _finite(values: np.ndarray) -> np.ndarray:
     return values[np.isfinite(values)]
 
 
-def boxes(runs: Mapping[str, pd.DataFrame], titles: Mapping[str, str], path: Path) -> None:
+def boxes(runs: Mapping[str, pd.DataFrame], titles: Mapping[str, str], *paths: Path) -> None:
     """A panel per score: every evaluation of all trainings of a model, and of the better half of them (lighter)."""
     plt = _plots()
     down = -(-len(titles) // 4)
@@ -46,10 +46,10 @@ def boxes(runs: Mapping[str, pd.DataFrame], titles: Mapping[str, str], path: Pat
     for row in axes:
         row[0].set_ylabel("score")
     figure.suptitle("all trainings (dark), the better half by the score itself (light)", fontsize=9)
-    save(figure, path, 130)
+    save(figure, paths, 130)
 
 
-def bars(figures: pd.DataFrame, path: Path) -> None:
+def bars(figures: pd.DataFrame, *paths: Path) -> None:
     """Bounds of U, R and C by model: grey up to the lower one, orange from there to the upper one."""
     plt = _plots()
     places, names = list(dict.fromkeys(figures["where"])), list(dict.fromkeys(figures["name"]))
@@ -62,7 +62,7 @@ def bars(figures: pd.DataFrame, path: Path) -> None:
                 row = part[(part["name"] == name) & (part["term"] == term)].iloc[0]
                 at = number + 0.27 * (side - 1)
                 axis.bar(at, row["low"], 0.25, color="lightgrey")
-                axis.bar(at, row["high"] - row["low"], 0.25, bottom=row["low"], color="orange")
+                axis.bar(at, row["high"] - row["low"], 0.25, bottom=row["low"], color=ORANGE)
                 axis.errorbar([at - 0.05, at + 0.05], row[["low", "high"]].astype(float),
                               row[["low_error", "high_error"]].astype(float), fmt="none", color="black",
                               capsize=1.5, linewidth=0.8)  # fmt: skip
@@ -73,10 +73,10 @@ def bars(figures: pd.DataFrame, path: Path) -> None:
         axis.axhline(0, color="black", linewidth=0.6)
     axes[0][0].set_ylabel("share of H(y)")
     figure.suptitle("lower bound (grey), up to the upper bound (orange); ± standard error over trainings", fontsize=9)
-    save(figure, path, 130)
+    save(figure, paths, 130)
 
 
-def each_training(runs: pd.DataFrame, path: Path) -> None:
+def each_training(runs: pd.DataFrame, *paths: Path) -> None:
     """A panel per published score: a box of evaluations for each training."""
     plt = _plots()
     figure, axes = plt.subplots(1, len(PUBLISHED), figsize=(3.2 * len(PUBLISHED), 3.2), layout="constrained")
@@ -90,10 +90,10 @@ def each_training(runs: pd.DataFrame, path: Path) -> None:
         axis.set_xticks(range(len(runs)), labels=labels, rotation=40, ha="right")
         axis.set_ylim(0, 1.02)
     axes[0].set_ylabel("score")
-    save(figure, path, 130)
+    save(figure, paths, 130)
 
 
-def strips(changed: Mapping[str, Mapping[str, np.ndarray]], figures: pd.DataFrame, path: Path) -> None:
+def strips(changed: Mapping[str, Mapping[str, np.ndarray]], figures: pd.DataFrame, *paths: Path) -> None:
     """A block per training, a row per latent: the image at the values of that latent."""
     plt = _plots()
     most = max(len(images) for block in changed.values() for images in block.values())
@@ -115,10 +115,10 @@ def strips(changed: Mapping[str, Mapping[str, np.ndarray]], figures: pd.DataFram
             axes[row][first].text(0, 0.4, label, fontsize=8, transform=axes[row][first].transAxes)
             for column, image in enumerate(images):
                 axes[row][first + 1 + column].imshow(np.moveaxis(image, 0, -1), cmap="gray", vmin=0, vmax=1)
-    save(figure, path, 130, bbox_inches="tight")
+    save(figure, paths, 130, bbox_inches="tight")
 
 
-def attacks(figures: pd.DataFrame, scores: Mapping[str, str], path: Path) -> None:
+def attacks(figures: pd.DataFrame, scores: Mapping[str, str], *paths: Path) -> None:
     """Scores by the strength of the attack, ± standard error over evaluations; a panel per training and attack."""
     plt = _plots()
     groups = list(figures.groupby(["name", "training_seed", "attack"], sort=False))
@@ -137,4 +137,4 @@ def attacks(figures: pd.DataFrame, scores: Mapping[str, str], path: Path) -> Non
     for row in axes:
         row[0].set_ylabel("score")
     legend(figure)
-    save(figure, path, 130)
+    save(figure, paths, 130)

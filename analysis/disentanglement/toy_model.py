@@ -225,7 +225,7 @@ def gaussian(attack: str, factors: int, noise: float, alpha: float) -> np.ndarra
     )
 
 
-def draw(figures: pd.DataFrame, path: Path) -> None:
+def draw(figures: pd.DataFrame, *paths: Path) -> None:
     """Scores by the strength of the attack, a panel per attack and score: exact (line), estimated (points), printed
     where it differs (dotted).
     """
@@ -256,7 +256,7 @@ def draw(figures: pd.DataFrame, path: Path) -> None:
     figure.suptitle(
         "line: exact; points: estimated ± standard error over seeds; dotted: as printed, where that differs", fontsize=9
     )
-    save(figure, path, 130)
+    save(figure, paths, 130)
 
 
 ANALYSIS = Analysis("toy-model", analyse)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -67,7 +66,7 @@ class Evidence:
         figures: pd.DataFrame,
         text: pd.DataFrame,
         said: Sequence[str],
-        draw: Callable[[Path], None],
+        draw: Callable[..., None],
         claims: Sequence[Claim] = (),
         *,
         has_oracle: bool = True,

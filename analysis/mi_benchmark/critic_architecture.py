@@ -161,9 +161,9 @@ def draw_mse(axis: Any, rows: pd.DataFrame) -> None:
     axis.set(xlabel="true MI (bits)", yscale="log")
 
 
-def curves(runs: pd.DataFrame, path: Path) -> None:
+def curves(runs: pd.DataFrame, *paths: Path) -> None:
     """Figure 3: the estimate by step, a panel for every critic and estimator, one seed."""
-    grid_panels(runs, "critic", "bound", draw_curve, "estimate (bits)", path)
+    grid_panels(runs, "critic", "bound", draw_curve, "estimate (bits)", *paths)
 
 
 def draw_curve(axis: Any, runs: pd.DataFrame) -> None:

@@ -191,7 +191,7 @@ def fanova(trials: pd.DataFrame, names: Sequence[str]) -> dict[str, float]:
     return optuna.importance.get_param_importances(study, evaluator=evaluator)
 
 
-def scatter(trials: pd.DataFrame, path: Path) -> None:
+def scatter(trials: pd.DataFrame, *paths: Path) -> None:
     """The error of every trial by each setting: to the end (filled), stopped early (open, at its last report)."""
     import matplotlib.pyplot as plt
 
@@ -219,7 +219,7 @@ def scatter(trials: pd.DataFrame, path: Path) -> None:
                 axis.set_xticks(values, labels=written(values))
     axes[0].set_ylabel("MSE (bits²)")
     legend(figure)
-    save(figure, path, 120)
+    save(figure, paths, 120)
 
 
 ANALYSIS = Analysis("tune-critic", analyse)

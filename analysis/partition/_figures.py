@@ -20,7 +20,7 @@ WANTED = ("I(z_y;Y|D)", "I(z_d;D|Y)")  # what should be large; the others should
 PANELS = (*SCORES, "I(z_y;Y|D)", "I(z_d;D|Y)", "I(z_dy;Y,D)", "I(z_y;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)")
 
 
-def heatmap(figures: pd.DataFrame, evaluations: Sequence[Evaluation], path: Path) -> None:
+def heatmap(figures: pd.DataFrame, evaluations: Sequence[Evaluation], *paths: Path) -> None:
     """Every quantity by kind of model, nats; the colour is its share of the most it could be."""
     shown = figures[figures["route"] == CLASSIFIER].set_index("model")
     names = [name for name in QUANTITIES if name in shown]
@@ -41,7 +41,7 @@ def heatmap(figures: pd.DataFrame, evaluations: Sequence[Evaluation], path: Path
     figure.colorbar(image, label="share of the most it could be")
     axis.set_title("Nats by classifiers, mean ± standard error over trainings; grey: not applicable, or can only be 0",
                    fontsize=9)  # fmt: skip
-    save(figure, path, 150)
+    save(figure, paths, 150)
 
 
 def _aim(name: str) -> str:
@@ -65,7 +65,7 @@ def _written(row: pd.Series, name: str) -> str:
     return f"{row[name]:z.2f}" + (f"\n± {error:.2f}" if math.isfinite(error) else "")
 
 
-def scores(evaluations: Sequence[Evaluation], path: Path) -> None:
+def scores(evaluations: Sequence[Evaluation], *paths: Path) -> None:
     """Scores and quantities of every training with 95 % intervals over items, by kind; what is not there is left out
     and says so.
     """
@@ -101,4 +101,4 @@ def scores(evaluations: Sequence[Evaluation], path: Path) -> None:
         axis.grid(axis="y", alpha=0.3)
     figure.suptitle("By classifiers: every training with its 95 % interval over items; line: mean over trainings; "
                     "dashed: the most that these labels allow", fontsize=10)  # fmt: skip
-    save(figure, path, 130)
+    save(figure, paths, 130)

@@ -211,7 +211,7 @@ def reference_notes(runs: pd.DataFrame) -> list[str]:
     return [f"Published: {sources}; not comparable: differs in {', '.join([*apart, *UNLIKE[data]])}."]
 
 
-def draw(runs: pd.DataFrame, path: Path) -> None:
+def draw(runs: pd.DataFrame, *paths: Path) -> None:
     """Accuracy inside against outside of the training domains: every training, by model."""
     import matplotlib.pyplot as plt
 
@@ -231,7 +231,7 @@ def draw(runs: pd.DataFrame, path: Path) -> None:
         axis.grid(axis="y", alpha=0.3)
     axes[0, 0].set_ylabel("accuracy, 95 % interval over items")
     legend(figure, "outside lower center", ncols=2)
-    save(figure, path, 130)
+    save(figure, paths, 130)
 
 
 ANALYSIS = Analysis("domain-partition", analyse)

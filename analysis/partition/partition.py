@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import itertools
 import json
 import math
 import sys
@@ -37,7 +38,7 @@ from analysis.common.models import (
     newest,
     sentence,
 )
-from analysis.common.tables import FOLDER, Analysis, Result, file_name, plus_minus, printable, save, show
+from analysis.common.tables import FOLDER, PICTURE, Analysis, Result, file_name, plus_minus, printable, save, show
 from analysis.partition import _figures as drawings
 from analysis.partition import _tables as tables
 from analysis.partition._claims import arithmetic, claims
@@ -114,7 +115,7 @@ def results(found: Outcome) -> list[Result]:
     words = caption(found, figures)
     by_model = Result(
         "partition", figures, tables.comparison_text(figures), "\n".join(words),
-        lambda path: drawings.scores(evaluations, path), claims(evaluations),
+        functools.partial(drawings.scores, evaluations), claims(evaluations),
     )  # fmt: skip
     found_so_far = [by_model, *published_result(figures, evaluations)]
     over = tables.over_trainings(evaluations)
@@ -183,11 +184,12 @@ def write(found: Outcome, tabled: Sequence[Result], folder: Path) -> list[Path]:
     """Writes the files of the evaluation into a folder; returns the paths of those that concern all models."""
     folder.mkdir(parents=True, exist_ok=True)
     figures = tabled[0].figures
-    paths = save(replace(tabled[0], draw=None), folder / "it_comparison_table")
+    paths = [*save(replace(tabled[0], draw=None), folder / "it_comparison_table")]
     for result in tabled[1:]:
         paths += save(result, folder / f"it_{result.name}")
-    drawings.heatmap(figures, found.evaluations, folder / "it_heatmap.png")
-    drawings.scores(found.evaluations, folder / "it_model_comparison.png")
+    pictures = [[folder / f"it_{name}{suffix}" for suffix in PICTURE] for name in ("heatmap", "model_comparison")]
+    drawings.heatmap(figures, found.evaluations, *pictures[0])
+    drawings.scores(found.evaluations, *pictures[1])
     within = tables.within_items(found.evaluations)
     together = {
         "settings": asdict(found.effort),
@@ -205,8 +207,7 @@ def write(found: Outcome, tabled: Sequence[Result], folder: Path) -> list[Path]:
         mean = [row for row in tables.as_json(figures) if row["model"] == kind]
         content = {"model": kind, "over trainings": mean, "trainings": [one.json() for one in trainings]}
         (place / "it_results.json").write_text(json.dumps(content, indent=2), encoding="utf-8")
-    names = ("it_heatmap.png", "it_model_comparison.png", "model_comparison.json", "it_summary_report.txt")
-    return paths + [folder / name for name in names]
+    return [*paths, *itertools.chain(*pictures), folder / "model_comparison.json", folder / "it_summary_report.txt"]
 
 
 def summary(found: Outcome, tabled: Sequence[Result]) -> str:

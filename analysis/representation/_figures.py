@@ -14,7 +14,7 @@ from analysis.common.marks import legend, lines, save
 MOST_PANELS = 6
 
 
-def heatmap(holdings: pd.DataFrame, path: Path) -> None:
+def heatmap(holdings: pd.DataFrame, *paths: Path) -> None:
     """A panel for each data set: usable information of every block about every target, as a share of the target's
     entropy; grey: numbers have none, or the model was not asked."""
     rows = holdings.assign(line=holdings["model"] + ": " + holdings["block"])
@@ -41,10 +41,10 @@ def heatmap(holdings: pd.DataFrame, path: Path) -> None:
         axis.set_yticks(range(len(table)), labels=table.index, fontsize=7)
         axis.tick_params(length=0)
     figure.colorbar(image, ax=axes, label="share of H(target) that is usable, mean over trainings", aspect=40)
-    save(figure, path, 150)
+    save(figure, paths, 150)
 
 
-def scatter(scores: pd.DataFrame, agreement: pd.DataFrame, path: Path) -> None:
+def scatter(scores: pd.DataFrame, agreement: pd.DataFrame, *paths: Path) -> None:
     """The first pairs of scores of a table of rank correlations, a point a trained model."""
     pairs = list(itertools.islice(agreement.itertuples(), MOST_PANELS))
     columns = min(3, len(pairs))
@@ -63,4 +63,4 @@ def scatter(scores: pd.DataFrame, agreement: pd.DataFrame, path: Path) -> None:
         interval = f" ({pair.low:+.2f} to {pair.high:+.2f})" if np.isfinite(pair.low) else ""
         axis.set_title(f"{pair.data}\nrank correlation {pair.rho:+.2f}{interval}", fontsize=8)
     legend(figure)
-    save(figure, path, 150)
+    save(figure, paths, 150)

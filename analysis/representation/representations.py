@@ -21,6 +21,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -198,7 +199,7 @@ def results(reports: Sequence[Held], notes: Sequence[str] = ()) -> list[Result]:
         *notes,
     ]
     found = [
-        Result("holdings", table, holdings_text(table), "\n".join(caption), lambda path: drawings.heatmap(table, path))
+        Result("holdings", table, holdings_text(table), "\n".join(caption), functools.partial(drawings.heatmap, table))
     ]
     if len(agree):
         said = (
@@ -210,7 +211,7 @@ def results(reports: Sequence[Held], notes: Sequence[str] = ()) -> list[Result]:
         )
         said += f" Here {min(len(agree), SURE)} of {len(agree)} pairs; all are in the CSV file."
         found.append(
-            Result("agreement", agree, agreement_text(agree), said, lambda path: drawings.scatter(scores, agree, path))
+            Result("agreement", agree, agreement_text(agree), said, functools.partial(drawings.scatter, scores, agree))
         )
     apart = differences(reports)
     if len(apart):
@@ -272,9 +273,14 @@ def saved(profile: str) -> list[Result]:
         lines = path.read_text(encoding="utf-8").splitlines()
         said = list(itertools.takewhile(lambda line: line.startswith("# "), lines))
         table, drawn = pd.read_csv(path, skiprows=len(said)), path.with_name(f"{path.stem}.png")
-        draw = functools.partial(shutil.copy, drawn) if drawn.exists() else None
+        draw = functools.partial(_copied, drawn) if drawn.exists() else None
         found.append(Result(name, table, text(table), "\n".join(line[2:] for line in said), draw))
     return found
+
+
+def _copied(drawn: Path, *paths: Path) -> None:
+    for path in paths:
+        shutil.copy(drawn.with_suffix(path.suffix), path)
 
 
 OPTIONS = {
@@ -310,7 +316,7 @@ def main(words: Sequence[str] | None = None) -> None:
         print(printable(result.caption))
         paths = save(result, FOLDER / file_name("-".join((*stem, result.name))))
         print("\nsaved:", ", ".join(map(str, paths)), end="\n\n")
-        drawn.append((result, paths[2] if len(paths) > 2 else None))
+        drawn.append((result, paths.png))
     print("to send:", readable(drawn, FOLDER / file_name("-".join((*stem, "tables")))))
     sys.exit(1 if failures else 0)
 

@@ -148,7 +148,7 @@ def _laws(laws: pd.DataFrame, made: str) -> Result:
     return Result("laws", laws, text, caption)
 
 
-def draw(runs: pd.DataFrame, path: Path) -> None:
+def draw(runs: pd.DataFrame, *paths: Path) -> None:
     """Every answer less the truth with its interval, by law; red where it misses, a word where there is none."""
     import matplotlib.pyplot as plt
 
@@ -170,7 +170,7 @@ def draw(runs: pd.DataFrame, path: Path) -> None:
     axis.set_yticks(range(len(names)), names, fontsize="x-small")
     axis.set(xlabel="95 % interval less the truth (nats); red: misses it; x: refused, +: nothing found",
              ylim=(len(names) - 0.5, -0.5))  # fmt: skip
-    save(figure, path, 150)
+    save(figure, paths, 150)
 
 
 ANALYSIS = Analysis("advise", analyse)

@@ -124,7 +124,7 @@ def verdicts(figures: pd.DataFrame) -> list[str]:
     return lines
 
 
-def draw(figures: pd.DataFrame, path: Path) -> None:
+def draw(figures: pd.DataFrame, *paths: Path) -> None:
     """Coverage of the expectation by case, a mark per method and size, with the band that is wanted."""
     import matplotlib.pyplot as plt
 
@@ -146,7 +146,7 @@ def draw(figures: pd.DataFrame, path: Path) -> None:
     axis.set(xticks=range(len(cases)), xticklabels=cases, ylabel="share of intervals that cover the expectation")
     axis.tick_params(axis="x", rotation=20)
     legend(figure)
-    save(figure, path, 150)
+    save(figure, paths, 150)
 
 
 ANALYSIS = Analysis("coverage", analyse)

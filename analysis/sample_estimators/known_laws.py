@@ -226,7 +226,7 @@ def _cost(cost: pd.DataFrame, made: str) -> Result:
     return Result("cost", cost, pd.DataFrame(text), caption)
 
 
-def draw_biases(laws: pd.DataFrame, path: Path) -> None:
+def draw_biases(laws: pd.DataFrame, *paths: Path) -> None:
     """Bias by law and method at the greatest size, as colours, the methods of least bias first; a dot where the
     intervals cover."""
     import matplotlib.pyplot as plt
@@ -247,10 +247,10 @@ def draw_biases(laws: pd.DataFrame, path: Path) -> None:
         image, label=f"bias at n = {laws['n'].iloc[0]:,} (nats); grey: not asked, or refused", extend="both"
     )
     legend(figure, "outside upper center")
-    save(figure, path, 150)
+    save(figure, paths, 150)
 
 
-def draw_levels(paired: pd.DataFrame, path: Path) -> None:
+def draw_levels(paired: pd.DataFrame, *paths: Path) -> None:
     """Estimate against truth, a panel for each pool."""
     import matplotlib.pyplot as plt
 
@@ -264,7 +264,7 @@ def draw_levels(paired: pd.DataFrame, path: Path) -> None:
         axis.plot([0, most], [0, most], color="black", linewidth=0.8, label="truth")
         axis.set(title=pool, xlabel="truth (bits)", ylabel="estimate (bits)", ylim=(-0.2 * most, 1.3 * most))
     legend(figure)
-    save(figure, path, 150)
+    save(figure, paths, 150)
 
 
 ANALYSIS = Analysis("known-laws", analyse)

@@ -126,7 +126,7 @@ def sentences(figures: pd.DataFrame) -> list[str]:
     return lines
 
 
-def draw(figures: pd.DataFrame, path: Path) -> None:
+def draw(figures: pd.DataFrame, *paths: Path) -> None:
     """By law the share of data sets called reliable, and of those the share that is wrong, with its interval."""
     import matplotlib.pyplot as plt
 
@@ -148,7 +148,7 @@ def draw(figures: pd.DataFrame, path: Path) -> None:
     axes[1].set(xlabel="share of those calls that is wrong", xlim=(0, 1))
     axes[0].set_ylim(len(figures) - 0.5, -0.5)
     legend(figure)
-    save(figure, path, 150)
+    save(figure, paths, 150)
 
 
 ANALYSIS = Analysis("verdicts", analyse)

@@ -110,7 +110,7 @@ def window_row(name: str, label: object, own: pd.DataFrame, classes: int) -> dic
     }
 
 
-def draw_right(tables: Tables, path: Path) -> None:
+def draw_right(tables: Tables, *paths: Path) -> None:
     """Figure 3: a panel for each class of a data set, histograms of PVI, and the window of the class."""
     panels = [(name, list(table.groupby("label"))) for name, table in tables.items()]
 
@@ -134,7 +134,7 @@ def draw_right(tables: Tables, path: Path) -> None:
                 axis.set_axis_off()
             row[0].set_ylabel(f"items, but for the hardest {100 * TAIL:g} %")
 
-    drawn_in(max(len(classes) for _, classes in panels), len(panels), 4.2, 2.6, draw, path)
+    drawn_in(max(len(classes) for _, classes in panels), len(panels), 4.2, 2.6, draw, paths)
 
 
 def by_length(tables: Tables, family: str, words: Sequence[str]) -> Result:
@@ -217,7 +217,7 @@ def no_overlap(name: str, table: pd.DataFrame) -> Claim:
     return less_than(statement, difference, "difference of means")
 
 
-def draw_lines(figures: pd.DataFrame, column: str, title: str, path: Path) -> None:
+def draw_lines(figures: pd.DataFrame, column: str, title: str, *paths: Path) -> None:
     """Figure 5, or the same by length: a panel for each data set, a line for each class, side by side."""
     groups = list(figures[figures["n"] >= FEW].groupby("data", sort=False))
 
@@ -233,7 +233,7 @@ def draw_lines(figures: pd.DataFrame, column: str, title: str, path: Path) -> No
             axis.set(title=NAMES[name], xlabel=title)
         axes[0][0].set_ylabel("mean PVI (bits), 95 % interval")
 
-    drawn_in(max(1, len(groups)), 1, 4.4, 3.6, draw, path)
+    drawn_in(max(1, len(groups)), 1, 4.4, 3.6, draw, paths)
 
 
 def hardest(tables: Tables, family: str, words: Sequence[str]) -> Result:

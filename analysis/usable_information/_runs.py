@@ -161,7 +161,7 @@ def drawn_in(
     width: float,
     height: float,
     draw: Callable,
-    path: Path,
+    paths: Sequence[Path],
     legend_at: str = "outside right upper",
     across: int = 1,
 ) -> None:
@@ -172,4 +172,4 @@ def drawn_in(
                                 layout="constrained")  # fmt: skip
     draw(axes)
     legend(figure, legend_at, ncols=across)
-    save(figure, path, 150)
+    save(figure, paths, 150)

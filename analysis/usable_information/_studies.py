@@ -172,7 +172,7 @@ def falls(name: str, curve: pd.DataFrame) -> list[Claim]:
     ]  # fmt: skip
 
 
-def draw_epochs(figures: pd.DataFrame, path: Path) -> None:
+def draw_epochs(figures: pd.DataFrame, *paths: Path) -> None:
     """Figure 2: V-information above, accuracy below."""
     papers = published("vinfo")
     papers = papers[(papers["model"] == BERT) & papers["epochs"].notna()]
@@ -193,4 +193,4 @@ def draw_epochs(figures: pd.DataFrame, path: Path) -> None:
         axes[0][0].axhline(0, color="grey", linewidth=0.8)
         axes[0][0].set_title("with 95 % intervals", fontsize="medium")
 
-    drawn_in(1, 2, 6.0, 3.0, draw, path, "outside lower center", 2)
+    drawn_in(1, 2, 6.0, 3.0, draw, paths, "outside lower center", 2)

@@ -190,7 +190,7 @@ def claims(runs: pd.DataFrame, figures: pd.DataFrame) -> Iterator[Claim]:
                 )  # fmt: skip
 
 
-def difficulty_densities(tables: dict[str, pd.DataFrame], family: str, path: Path) -> None:
+def difficulty_densities(tables: dict[str, pd.DataFrame], family: str, *paths: Path) -> None:
     """Figure 1: the density of PVI in every data set, dotted means."""
 
     def draw(axes: np.ndarray) -> None:
@@ -208,7 +208,7 @@ def difficulty_densities(tables: dict[str, pd.DataFrame], family: str, path: Pat
         axis.set(xlabel=f"PVI (bits), {family}; but for the hardest {100 * TAIL:g} %", ylabel="density",
                  title="Difficulty of items; dotted: the means")  # fmt: skip
 
-    drawn_in(1, 1, 6.5, 4.0, draw, path)
+    drawn_in(1, 1, 6.5, 4.0, draw, paths)
 
 
 ANALYSIS = Analysis(

@@ -219,7 +219,7 @@ def by_setting(noisy: pd.DataFrame, family: str, words: Sequence[str]) -> Result
     return Result("settings", figures.drop(columns="against"), text, "\n".join(caption), draw)
 
 
-def draw_settings(figures: pd.DataFrame, path: Path) -> None:
+def draw_settings(figures: pd.DataFrame, *paths: Path) -> None:
     """Average precision by the rate of wrong labels: a panel for each data set and noise, a line for each score."""
     panels = list(figures.groupby(["data", "noise"], sort=False))
     rows = -(-len(panels) // COLUMNS)
@@ -235,7 +235,7 @@ def draw_settings(figures: pd.DataFrame, path: Path) -> None:
         for row in axes:
             row[0].set_ylabel("average precision, ± standard error")
 
-    drawn_in(min(COLUMNS, len(panels)), rows, 3.2, 3.2, draw, path)
+    drawn_in(min(COLUMNS, len(panels)), rows, 3.2, 3.2, draw, paths)
 
 
 def mapped(maps: pd.DataFrame, family: str, words: Sequence[str]) -> Result:
@@ -275,7 +275,7 @@ def mapped(maps: pd.DataFrame, family: str, words: Sequence[str]) -> Result:
     return Result("maps", figures, text, "\n".join(caption), draw)
 
 
-def draw_maps(tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, np.ndarray], path: Path) -> None:
+def draw_maps(tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, np.ndarray], *paths: Path) -> None:
     """Confidence against variability, coloured by PVI, and beside it the hardest items as pictures or text."""
     import matplotlib.pyplot as plt
 
@@ -296,7 +296,7 @@ def draw_maps(tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, np.ndar
         else:
             said = [textwrap.fill(f"{of}: {' '.join(text.split())}", WIDTH) for of, text in zip(named, shown["text"])]
             beside.text(0, 1, "\n".join(said), va="top", fontsize="x-small", parse_math=False)
-    save(figure, path, 150)
+    save(figure, paths, 150)
 
 
 def draw_pictures(axis: Any, pictures: np.ndarray, named: Sequence[str]) -> None:

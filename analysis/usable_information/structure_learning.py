@@ -148,7 +148,7 @@ def of_sets(runs: pd.DataFrame, score: str) -> pd.Series:
     return pd.concat(parts, keys=keys) if parts else pd.Series(dtype=float)
 
 
-def draw(figures: pd.DataFrame, study: str, path: Path) -> None:
+def draw(figures: pd.DataFrame, study: str, *paths: Path) -> None:
     """The score by sample size, a panel for each case and a line for each method."""
     score, what, _ = STUDIES[study]
     cases = list(figures.groupby("case", sort=False))
@@ -166,7 +166,7 @@ def draw(figures: pd.DataFrame, study: str, path: Path) -> None:
                 axis.set_ylim(bottom=-0.02, top=max(0.2, axis.get_ylim()[1]))
         axes[0][0].set_ylabel(what.partition(",")[0] + ", 95 % interval")
 
-    drawn_in(len(cases), 1, 4.4 if len(cases) > 1 else 5.6, 4.0, panels, path, "outside lower center", 3)
+    drawn_in(len(cases), 1, 4.4 if len(cases) > 1 else 5.6, 4.0, panels, paths, "outside lower center", 3)
 
 
 ANALYSIS = Analysis("structure-learning", analyse)

@@ -172,7 +172,7 @@ def shown_to_another(beginning: str, values: pd.DataFrame, own: str) -> Claim:
     return difference_claim(f"{beginning} {best} more than {own}.", difference, "difference", "bits")
 
 
-def draw(figures: pd.DataFrame, study: str, label: str, path: Path) -> None:
+def draw(figures: pd.DataFrame, study: str, label: str, *paths: Path) -> None:
     """The matrix in colours."""
     families = list(dict.fromkeys(figures["family"]))
     places = list(dict.fromkeys(zip(figures["of"], figures["block"])))
@@ -191,7 +191,7 @@ def draw(figures: pd.DataFrame, study: str, label: str, path: Path) -> None:
         axis.set(title=f"bits about {about}", ylabel="" if study == "blocks" else "hidden from", xlabel="read by")
         axis.figure.colorbar(image, ax=axis, label="bits, up to H(Y)")
 
-    drawn_in(1, 1, 1.1 * len(families) + 3.5, 0.4 * len(places) + 2.0, paint, path)
+    drawn_in(1, 1, 1.1 * len(families) + 3.5, 0.4 * len(places) + 2.0, paint, paths)
 
 
 ANALYSIS = Analysis("usable-leakage", analyse)

@@ -45,7 +45,7 @@ def draw(path: Path, bits: tuple[float, ...] = BITS, columns: tuple[int, ...] = 
     axis.set(xlabel="mutual information (bits)", ylabel="estimate (bits) and its 95 % interval", xlim=(0, 3.2))
     axis.set_title(f"Nearest neighbours (KSG), n = {rows:,}: an interval alone does not tell", fontsize="medium")
     axis.legend(frameon=False, fontsize="small")
-    save(figure, path, 150)
+    save(figure, [path], 150)
     return trusted
 
 

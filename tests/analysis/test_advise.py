@@ -26,7 +26,7 @@ def test_an_answer_is_said_shown_and_recorded(here, capsys):
     assert "estimates of the data" in progress and "twins: latent" in progress
     assert "x and y share 0." in printed and "Of 2 estimators use " in printed and "SHA-256 of the data" in printed
     folder = here / "runs" / "tables"
-    for name in ("advise-own.csv", "advise-own.png", "advise-own-twins.csv"):
+    for name in ("advise-own.csv", "advise-own.png", "advise-own.pdf", "advise-own-twins.csv"):
         assert (folder / name).stat().st_size > 100
     page = (folder / "advise-own.html").read_text()
     assert "<b>x and y share 0." in page and "data:image/png;base64" in page and "Hotelling" in page

@@ -63,7 +63,7 @@ def made_up(row, places, column, names, x, values, turned=False):
 
 
 def neural(places, x, values, draw, ylabel, grid=None, column="bound", names=BOUNDS, turned=False, span=30.0):
-    """A figure of the neural benchmark as a function of its path."""
+    """A figure of the neural benchmark as a function of its paths."""
     frame = made_up({"true_bits": 2.0}, places, column, names, x, values, turned)
     error = frame["level"] / 10 * span ** (frame["at"] / len(values))
     estimate = frame["true_bits"] * (1 - frame["level"] / 20)
@@ -267,7 +267,7 @@ def of_layers(turned):
     return drawn
 
 
-SEVERAL = {  # name -> (turned) -> draw(path)
+SEVERAL = {  # name -> (turned) -> draw(*paths)
     "capacity by depth": lambda turned: neural(
         DOMAINS, "depth", [1, 2, 3, 4, 5], critic_capacity.draw_depths, "MSE (bits²)", names=BOUNDS[:1], turned=turned
     ),
@@ -337,7 +337,7 @@ def drawn(monkeypatch, trace_of, tmp_path):
     monkeypatch.setattr(Figure, "savefig", lambda self, *given, **settings: kept.append(self))
 
     def draw(name, turned=False):
-        SEVERAL[name](turned)(path=tmp_path / "figure.png")
+        SEVERAL[name](turned)(tmp_path / "figure.png")
         assert kept
         return kept.pop()
 
@@ -432,6 +432,26 @@ def test_every_module_that_draws_several_panels_is_here():
     assert drawing - single - helpers <= imported
     for path in FOLDER.glob("*/*.py"):
         assert not re.search(r"""["']C\d["']|f["']C\{""", path.read_text()), path.name
+
+
+def test_figures_are_written_in_one_place():
+    """`marks.save`: as PNG and as PDF, with ticks that can be read."""
+    writing = {path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.py") if "savefig(" in path.read_text()}
+    assert writing == {"common/marks.py"}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_colours_are_those_of_the_palette_or_grey(drawn, name):
+    """Also what no legend names."""
+    figure = drawn(name)
+    shown = {to_hex(line.get_color()) for axes in figure.axes for line in axes.lines}
+    shown |= {to_hex(patch.get_facecolor()) for axes in figure.axes for patch in axes.patches}
+    for axes in figure.axes:
+        for cloud in axes.collections:
+            if cloud.get_array() is None:  # of a colour map, else
+                shown |= {to_hex(colour) for colour in (*cloud.get_facecolor(), *cloud.get_edgecolor())}
+    grey = {colour for colour in shown if len(set(to_rgb(colour))) == 1}
+    assert shown - grey <= {colour.lower() for colour in marks.COLOURS}
 
 
 MATRICES = {  # of Machado, Oliveira & Fernandes 2009, full severity, on linear light

@@ -35,7 +35,7 @@ def test_a_table_a_figure_and_one_run(here, capsys):
     printed, progress = capsys.readouterr()
     assert "ksg: 0." in progress and "nsb: no value (method must fit the types of x and y" in progress
     assert "n = 200 rows; x is continuous, y is continuous" in printed and "SHA-256 of the data:" in printed
-    for suffix in (".csv", ".tex", ".png"):
+    for suffix in (".csv", ".tex", ".png", ".pdf"):
         assert (here / "runs" / "tables" / f"measure-own{suffix}").stat().st_size > 100
     (run,) = Store.open("measure").search("")
     assert run.info.status == "FINISHED" and run.data.params["n"] == "200" and run.data.params["x"] == "a,b"

@@ -1,6 +1,7 @@
 """Tables over runs: means, errors, published figures, and what is written to disk."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -41,12 +42,15 @@ def test_saved_files_carry_the_caption(tmp_path):
         figures,
         pd.DataFrame({"MSE (bits²)": ["0.500 ± 0.100"]}),
         "First line.\nSecond: 95 % of it_all.",
-        lambda path: path.write_bytes(b"png"),
+        lambda *paths: [path.write_text(path.suffix) for path in paths],
     )
-    csv, tex, png = save(result, tmp_path / "tables" / "demo v1.5")
+    csv, tex, png, pdf = saved = save(result, tmp_path / "tables" / "demo v1.5")
+    assert (csv, tex, png, pdf) == (saved.csv, saved.tex, saved.png, saved.pdf)
     assert csv.read_text().startswith("# First line.\n# Second") and pd.read_csv(csv, comment="#").equals(figures)
     assert r"$\pm$" in tex.read_text() and r"95 \% of it\_all" in tex.read_text()
-    assert png.read_bytes() == b"png"
+    assert (png.read_text(), pdf.read_text(), pdf.name) == (".png", ".pdf", "demo v1.5.pdf")
+    without = save(replace(result, draw=None), tmp_path / "other" / "demo")
+    assert {*without} == {*(tmp_path / "other").iterdir()} and without.png is without.pdf is None
 
 
 def test_an_analysis_adds_what_it_prints_to_the_run_of_the_sweep(tmp_path, monkeypatch, capsys):
@@ -72,7 +76,8 @@ def test_an_analysis_adds_what_it_prints_to_the_run_of_the_sweep(tmp_path, monke
     ((experiment, profile, tables, names),) = published
     assert (experiment, profile) == ("demo", "smoke")
     assert tables == [("mse", ["a"], [["<b>1</b>"]], "Of <i>one</i> run.")]
-    assert names == {"demo-smoke-mse.csv", "demo-smoke-mse.tex", "demo-smoke-mse.png", "demo-smoke-tables.html"}
+    of_table = {f"demo-smoke-mse.{suffix}" for suffix in ("csv", "tex", "png", "pdf")}
+    assert names == of_table | {"demo-smoke-tables.html"}
     page = (tmp_path / "runs" / "tables" / "demo-smoke-tables.html").read_text()
     assert "&lt;b&gt;1&lt;/b&gt;" in page and "&lt;i&gt;one" in page and page.count("data:image/png;base64,") == 1
     assert "#/the/run" in capsys.readouterr().out
@@ -85,5 +90,6 @@ def test_an_analysis_adds_what_it_prints_to_the_run_of_the_sweep(tmp_path, monke
     assert capsys.readouterr().err == "not added to the run in MLflow: the server\n"
 
 
-def draw(path):
-    path.write_bytes(b"\x89PNG")
+def draw(*paths):
+    for path in paths:
+        path.write_bytes(b"\x89PNG" if path.suffix == ".png" else b"%PDF")

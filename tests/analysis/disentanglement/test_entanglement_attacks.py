@@ -9,6 +9,7 @@ import pytest
 from analysis.common.tables import save
 from analysis.disentanglement._scores import TERMS, WHERE
 from analysis.disentanglement.entanglement_attacks import ANALYSIS, changes
+from tests.analysis.pictures import drawn
 
 
 def made_up(falls=0.3, seeds=(0,), evaluations=3, votes_fall=0.0):
@@ -64,7 +65,7 @@ def test_several_trainings_are_the_unit_of_replication():
 
 def test_tables_are_saved_and_say_what_was_attacked(tmp_path):
     results = ANALYSIS.analyse(made_up(), ANALYSIS.arguments([]))
-    assert [len(save(result, tmp_path / result.name)) for result in results] == [3, 2]
+    assert [drawn(save(result, tmp_path / result.name)) for result in results] == [True, False]
     assert "beta-vae (seed 0)" in results[0].caption and len(results[0].text) == 4
     assert results[0].text["UniBound"].iloc[1].startswith("0.20")
 

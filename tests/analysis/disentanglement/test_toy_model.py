@@ -8,6 +8,7 @@ import pytest
 
 from analysis.common.tables import save
 from analysis.disentanglement.toy_model import ANALYSIS, exact, printed
+from tests.analysis.pictures import drawn
 
 
 def made_up(largest_z=3.0, factors=(2, 5), seeds=(0, 1, 2)):
@@ -92,4 +93,4 @@ def test_the_gaussian_decomposition_is_within_the_bounds():
 
 
 def test_all_are_saved(tmp_path):
-    assert [len(save(result, tmp_path / result.name)) for result in analyse(made_up())] == [3, 2, 2]
+    assert [drawn(save(result, tmp_path / result.name)) for result in analyse(made_up())] == [True, False, False]

@@ -10,6 +10,7 @@ from analysis.common.tables import save
 from analysis.disentanglement import vae_zoo
 from analysis.disentanglement._scores import SCORES, TERMS, WHERE
 from analysis.disentanglement.vae_zoo import ANALYSIS
+from tests.analysis.pictures import drawn
 
 LEVEL = {"beta-vae": 0.2, "factor-vae": 0.3, "beta-tcvae": 0.5, "joint-vae": 0.4, "ae": 0.1}
 WEIGHTS = {"beta-vae": 4.0, "factor-vae": 10.0, "beta-tcvae": 6.0, "joint-vae": 150.0, "ae": None}
@@ -133,8 +134,8 @@ def test_traversals_name_the_factor_of_every_latent(analyse):
 
 def test_every_table_is_saved_with_its_figure(analyse, tmp_path):
     results = analyse(made_up(seeds=(0, 1)), "--model", "factor-vae")
-    drawn = {name: len(save(result, tmp_path / name)) for name, result in results.items()}
-    assert drawn == {"scores": 3, "bounds": 3, "trainings": 3, "traversals": 3, "elsewhere": 2}
+    pictures = {name for name, result in results.items() if drawn(save(result, tmp_path / name))}
+    assert pictures == {"scores", "bounds", "trainings", "traversals"} == {*results} - {"elsewhere"}
     assert all("made-up; 6 latents" in result.caption for result in results.values())
 
 
@@ -143,7 +144,7 @@ def test_a_second_protocol_is_shown_where_it_was_measured(analyse, tmp_path):
     runs = runs.assign(**{f"evaluation {number}/factor_vae_lib": 0.5 for number in range(3)})
     result = analyse(runs)["scores"]
     assert "FactorVAE (lib)" in result.text and "BetaVAE (lib)" not in result.text
-    assert len(save(result, tmp_path / "scores")) == 3
+    assert drawn(save(result, tmp_path / "scores"))
 
 
 def test_nothing_is_shown_where_all_diverged(analyse):

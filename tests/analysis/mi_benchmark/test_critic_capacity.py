@@ -10,6 +10,7 @@ import pytest
 
 from analysis.common.tables import save
 from analysis.mi_benchmark.critic_capacity import analyse
+from tests.analysis.pictures import drawn
 
 POOLS = {"gaussian": "gaussian", "images": "mnist", "text": "imdb-bert"}
 ARGUMENTS = argparse.Namespace(bound=None, bits=None)
@@ -116,7 +117,7 @@ def test_diverged_runs_are_shown_and_counted(tmp_path):
     shown = by_depth.text.set_index(["domain", "depth"])["MSE (bits²)"]
     assert shown["text", 3] == "diverged" and "diverged" not in shown["images", 3]
     assert "Note: 7 steps of 1 runs were not finite" in by_depth.caption
-    assert len(save(by_estimator, tmp_path / "table")) == 3
+    assert drawn(save(by_estimator, tmp_path / "table"))
 
 
 @pytest.mark.parametrize("what", ["mse_bits2", "floor_mse_bits2"])

@@ -8,6 +8,7 @@ import pytest
 
 from analysis.common.tables import save
 from analysis.mi_benchmark.information_sources import ANALYSIS, AS_PUBLISHED, reliable_up_to
+from tests.analysis.pictures import drawn
 
 ARGUMENTS = ANALYSIS.arguments([])
 NUMBERS = (1, 4, 16, 100)
@@ -97,7 +98,7 @@ def test_diverged_estimates_are_unreliable(made_up, verdicts, tmp_path):
     found = verdicts(results)
     assert set(of_panel(found, "", "Estimates become").values()) == {"holds"} and len(found) == 4
     assert any("100: diverged" in claim.evidence for claim in results[0].claims)
-    assert len(save(results[0], tmp_path / "sources")) == 3 and len(save(results[1], tmp_path / "unseen")) == 2
+    assert drawn(save(results[0], tmp_path / "sources")) and not drawn(save(results[1], tmp_path / "unseen"))
 
 
 def test_js_has_no_say(made_up, verdicts):
@@ -141,7 +142,7 @@ def test_a_mixture_is_in_no_published_panel(made_up, tmp_path):
     runs = made_up(cells(domains=("mixture",), numbers=(1, 4)))
     result = ANALYSIS.analyse(runs, ARGUMENTS)[0]
     assert AS_PUBLISHED not in set(result.figures["panel"]) and "no run is of a published task" in result.caption
-    assert len(save(result, tmp_path / "sources")) == 3
+    assert drawn(save(result, tmp_path / "sources"))
 
 
 def test_a_seed_without_any_number_in_common_has_no_threshold(made_up):

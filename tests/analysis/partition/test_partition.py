@@ -94,8 +94,9 @@ def run_of(store, key):
 def test_models_are_found_evaluated_and_kept(store, origin, capsys):
     evaluated_by(["--models", "nvae,erm"])
     folder = origin / partition.OUTPUTS
-    outputs = ["model_comparison.json", "it_comparison_table.csv", "it_comparison_table.tex", "it_heatmap.png"]
-    outputs += ["it_model_comparison.png", "it_summary_report.txt", "nvae/it_results.json", "erm/it_results.json"]
+    outputs = ["model_comparison.json", "it_comparison_table.csv", "it_comparison_table.tex", "it_summary_report.txt"]
+    outputs += [f"it_{name}.{suffix}" for name in ("heatmap", "model_comparison") for suffix in ("png", "pdf")]
+    outputs += ["nvae/it_results.json", "erm/it_results.json"]
     for name in outputs:
         assert (folder / name).stat().st_size > 0, name
     together = json.loads((folder / "model_comparison.json").read_text())

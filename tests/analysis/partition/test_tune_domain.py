@@ -9,6 +9,7 @@ import pytest
 
 from analysis.common.tables import save
 from analysis.partition import tune_domain
+from tests.analysis.pictures import drawn
 
 PROFILE = argparse.Namespace(profile="laptop")
 
@@ -56,4 +57,4 @@ def test_the_best_finished_trial_is_recommended_and_the_rule_named(selection, mo
     assert text["steps"].iloc[-1] == "60 (stopped)" and text["held-out domain"].iloc[-1] == "stopped"
     assert "Best for dann: adversary.weight 1e+02." in result.caption and f"({selection})" in result.caption
     assert ("no fair score" in result.caption) == (selection == "oracle")
-    assert len(save(result, tmp_path / "table")) == 3
+    assert drawn(save(result, tmp_path / "table"))
