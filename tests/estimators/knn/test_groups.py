@@ -182,3 +182,40 @@ def test_one_row_and_sparse_matrices():
     assert as_variable("x", Continuous(scipy.sparse.csr_matrix(dense))).dim == 3
     with pytest.raises(ValueError, match="x must have at most 50,000,000 numbers as a sparse matrix"):
         as_variable("x", scipy.sparse.csr_matrix((1_000_000, 100)))
+
+
+def test_a_side_that_follows_from_the_other_has_no_upper_end():
+    x = np.random.default_rng(0).normal(size=500)
+    found = mutual_information(x, 2 * x + 1)
+    assert found.high == np.inf and np.isfinite(found.low) and "no end" in found.notes[-1]
+    labels = np.repeat([0, 1], 250)  # a label that a number tells has an end: its entropy
+    assert np.isfinite(mutual_information(x + 100 * labels, labels).high)
+
+
+def test_an_interval_of_few_groups_is_wide_and_says_so():
+    """2 groups of independent rows: Student t with one degree, 12.7 standard errors. Beside it 500 groups."""
+    x, y = gaussian_pair(1000, 0)
+    two, many = (mutual_information(x, y, groups=np.arange(1000) % count) for count in (2, 500))
+    assert two.high - two.low == pytest.approx(2 * 12.706 * two.standard_error, rel=1e-3)
+    assert many.high - many.low == pytest.approx(2 * 1.965 * many.standard_error, rel=1e-2)
+    assert any("2 groups alone" in note for note in two.notes) and not any("alone" in note for note in many.notes)
+
+
+@pytest.mark.parametrize("patients", [20, 50, 100])
+def test_groups_that_lie_together_are_said_to_mislead(patients):
+    """Effects of patients on both sides, independent: far below 0. Without effects nothing is said."""
+    generator = np.random.default_rng(0)
+    of_row = np.arange(2000) % patients
+    x, y = (generator.normal(size=patients)[of_row] + 0.3 * generator.normal(size=2000) for _ in range(2))
+    found = mutual_information(x, y, groups=of_row)
+    assert any("lie together" in note for note in found.notes)
+    alone = mutual_information(*generator.normal(size=(2, 2000)), groups=of_row)
+    assert not any("lie together" in note for note in alone.notes)
+
+
+def test_rounding_of_one_side_is_told():
+    x, y = gaussian_pair(1000, 0)
+    for pair in ((x.round(1), y), (x, y.round(1))):
+        assert any("ties on one side" in note for note in mutual_information(*pair).notes)
+    for pair in ((x, y), (x.round(1), y.round(1)), (x, y > 0)):
+        assert not any("ties on one side" in note for note in mutual_information(*pair).notes)

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from infoscope.estimators.arrays.protocol import Method, as_pairs
-from infoscope.estimators.arrays.registry import estimate
+from infoscope.estimators.arrays.neighbours import Ksg
+from infoscope.estimators.arrays.protocol import CATEGORIES, Method, as_pairs
+from infoscope.estimators.arrays.registry import as_method, estimate
+from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.result import Estimate, mean_of
-from infoscope.estimators.variables import Variable, joint_codes
+from infoscope.estimators.variables import Discrete, joint_codes
 
 WHOLES = {"x": "share of H(x)", "y": "share of H(y)", "min": "share of min(H(x), H(y))", "joint": "share of H(x, y)"}
 
@@ -30,8 +32,9 @@ def normalised(
         one says all of the other; "joint": of H(x, y), 1 where each says all of the other, and 1 less the distance of
         Rajski 1961. With numbers on one side, whose entropy has no end, "min" is that of the other side
 
-    Entropies are of frequencies, low by about (values - 1) / (2 n) nats. They are of the same rows as the information:
-    the interval is that of the ratio, by the influence of every row on both. Nothing is clipped.
+    Entropies are by the method itself where it corrects counts of categories (ksg, miller-madow and the like), so that
+    a copy is all of it; else of frequencies, low by about (values - 1) / (2 n) nats. They are of the same rows as the
+    information: the interval is that of the ratio, by the influence of every row on both. Nothing is clipped.
     ValueError also: numbers where their entropy is asked for. That is differential: it changes with their unit and may
     be 0 or below, so that nothing is a share of it.
     """
@@ -47,17 +50,24 @@ def normalised(
                 f"{name} must be categories to be normalised by their entropy, got numbers: a differential entropy "
                 "changes with the unit and may be 0 or below, so nothing is a share of it."
             )
-    some = [surprisal(sides[name], pairs.groups) for name in named]
+    codes = [sides[name].codes for name in named]
     if by == "joint":
-        codes, count = joint_codes([pairs.x.codes, pairs.y.codes])
-        some = [surprisal(Variable(pairs.x.continuous, codes, count), pairs.groups)]
-    whole = min(some)
+        codes = [joint_codes(codes)[0]]
+    asked = as_method(method, settings)
+    whole = min(entropy(one, asked, pairs.groups, generator) for one in codes)
     if not whole > 0:
         raise ValueError(f"{' and '.join(named)} must take two values or more to be normalised by, got one value.")
     return estimate(x, y, method, groups, generator, **settings).share_of(whole, WHOLES[by])
 
 
-def surprisal(side: Variable, groups: np.ndarray | None) -> Estimate:
-    """The entropy of the frequencies of categories, nats, with its influence."""
-    logs = np.log(np.bincount(side.codes) / side.n)
-    return mean_of(-logs[side.codes], groups)
+def entropy(
+    codes: np.ndarray, method: Method, groups: np.ndarray | None, generator: np.random.Generator | None
+) -> Estimate:
+    """The entropy of categories 0, 1, ... [n], nats, with its influence: what a method of categories says that they
+    tell of themselves, or by their frequencies.
+    """
+    if isinstance(method, Ksg):
+        return knn.entropy(Discrete(codes), groups=groups)
+    if getattr(method, "takes", None) == CATEGORIES and codes.max() > 0:
+        return estimate(Discrete(codes), Discrete(codes), method, groups, generator)
+    return mean_of(-np.log(np.bincount(codes) / len(codes))[codes], groups)

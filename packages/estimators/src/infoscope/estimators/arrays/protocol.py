@@ -34,6 +34,11 @@ TAKES = {
 }
 _FEWEST = 20  # rows of a fold
 _FEW_COLUMNS = 8
+_FEW_COPIES, _RARE_SHARE = 10, 0.02  # as often as this, or in this share of the rows, a number may be copied
+_SURELY = 5.0  # events that are expected where none is seen: by chance once in 150
+_FEWER = 0.25  # of the pairs with differing labels that are expected where rows are drawn anew
+_NEAR = 0.1  # of the distance of the quartiles
+_FEW_BITS = 16  # significant
 _BEYOND_CHANCE = 2.0  # times as many equal rows as when the sides are paired at random
 
 
@@ -94,26 +99,77 @@ def as_pairs(x: Any, y: Any, groups: ArrayLike | None = None) -> Pairs:
             raise ValueError(f"{name} must have more than one category, got one in all {n} rows.")
     notes = left.notes + right.notes
     if groups is not None:
-        return Pairs(left, right, group_codes(n, groups)[1], notes)
+        codes = group_codes(n, groups)[1]
+        if codes.max() + 1 < n:
+            return Pairs(left, right, codes, notes)
+        notes += (f"Each of the {n:,} groups is one row, so groups say nothing here.",)
     serial = serial_dependence(left, right)
     notes += () if serial is None else (f"{serial}.",)
-    repeated, codes = _copies(left, right) if left.dim and right.dim else (0, None)
+    repeated, codes, certain = _copies(left, right)
     if not repeated:
         return Pairs(left, right, None, notes, serial)
-    return Pairs(left, right, codes, (*notes, (
-        f"{repeated:,} of {n:,} rows equal an earlier one in every column: copies of a row are kept together, as one "
-        "group."
-    )), serial)  # fmt: skip
+    there = f"{repeated:,} of {n:,} rows equal an earlier one in every column"
+    if not certain:
+        note = f"{there}. If they are copies, they look like information: name them as groups, or drop them."
+        return Pairs(left, right, None, (*notes, note), serial)
+    note = f"{there}: copies of a row are kept together, as one group."
+    return Pairs(left, right, codes, (*notes, note), serial)
 
 
-def _copies(x: Variable, y: Variable) -> tuple[int, np.ndarray]:
-    """How many rows equal an earlier one, 0 where coarse values do so by chance, and codes [n] of equal rows."""
+def _copies(x: Variable, y: Variable) -> tuple[int, np.ndarray, bool]:
+    """How many rows equal an earlier one, 0 where coarse values do so by chance, codes [n] of equal rows, and whether
+    they are surely copies.
+    """
     codes = _codes_of_rows(x, y)
     repeated = x.n - (int(codes.max()) + 1)
-    if not repeated:
-        return 0, codes
-    mixed = _codes_of_rows(x, y.take(np.random.default_rng(0).permutation(y.n)))
-    return (repeated if repeated > _BEYOND_CHANCE * (x.n - int(mixed.max()) - 1) else 0), codes
+    if not repeated or not (x.dim or y.dim):  # categories alone repeat
+        return 0, codes, False
+    if x.dim and y.dim:
+        mixed = _codes_of_rows(x, y.take(np.random.default_rng(0).permutation(y.n)))
+        return (repeated if repeated > _BEYOND_CHANCE * (x.n - int(mixed.max()) - 1) else 0), codes, True
+    numbers, labels = (x, y.codes) if x.dim else (y, x.codes)
+    beyond, surely = _beside_labels(numbers, labels, codes)
+    return (repeated if beyond else 0), codes, surely
+
+
+def _beside_labels(numbers: Variable, labels: np.ndarray, codes: np.ndarray) -> tuple[bool, bool]:
+    """Whether rows of equal numbers [n] beside labels [n] look like copies, and whether they surely are; codes [n] of
+    equal rows.
+
+    They hardly differ in their labels, surely never, as some would if those were drawn anew; and there are more than
+    the resolution of the numbers explains: of all columns as if they did not depend on one another, surely of the
+    finest alone.
+    A number that many rows have, such as 0 or a limit, is no copy and left out.
+    """
+    of_numbers = _codes_of_rows(numbers)
+    sizes = np.bincount(of_numbers)
+    sizes = np.where(sizes <= max(_FEW_COPIES, _RARE_SHARE * numbers.n), sizes, 1)
+    equal = np.where(sizes[of_numbers[np.unique(codes, return_index=True)[1]]] > 1, np.bincount(codes), 1)
+    alike = sizes @ (sizes - 1) / 2
+    differing = 1 - np.sum((np.bincount(labels) / numbers.n) ** 2)  # the share of pairs of rows whose labels differ
+    apart = alike - equal @ (equal - 1) / 2
+    if apart > _FEWER * differing * alike or differing * np.sum(sizes - 1) <= _SURELY:
+        return False, False
+    pairs = numbers.n * (numbers.n - 1) / 2
+    shares = np.array([_equal_by_chance(column) / pairs for column in numbers.continuous.T])
+    by_chance, of_finest = _BEYOND_CHANCE * pairs * np.array([shares.prod(), shares.min()]) + _SURELY
+    return bool(alike > by_chance), bool(alike > of_finest and not apart)
+
+
+def _equal_by_chance(column: np.ndarray) -> float:
+    """How many pairs of equal numbers a smooth law would have at the resolution of a column [n], the least difference
+    of its values: as large a share of the pairs that are near as that is of what is called near. All pairs where
+    numbers have few bits: their resolution is not the same everywhere.
+    """
+    mantissas = np.frexp(column)[0] * 2.0**_FEW_BITS
+    values = np.sort(column)
+    gaps = np.diff(values)
+    if (mantissas == np.rint(mantissas)).all() or not gaps.any():
+        return len(column) * (len(column) - 1) / 2
+    step = gaps[gaps > 0].min()
+    near = max(_NEAR * float(values[3 * len(values) // 4] - values[len(values) // 4]), step)
+    pairs = np.sum(np.searchsorted(values, values + near, side="right") - np.arange(len(values)) - 1)
+    return float(pairs * step / (2 * near + step))
 
 
 def _codes_of_rows(*sides: Variable) -> np.ndarray:

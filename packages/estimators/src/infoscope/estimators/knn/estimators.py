@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import hypot, log
+from math import hypot, inf, log
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,11 @@ NORMAL_QUARTILES = 1.349  # their distance in a normal law, in standard deviatio
 ALONE_SHARE = 0.05  # of the rows alone in their cell, beyond which counts of categories are looked at for bias
 NOTED_BIAS = 0.02  # nats that independent categories would give
 CHANCE_TIES = 8  # samples, of normal scores: the same few in any n (one or two on average)
+NEARLY = 0.9  # of the most that an estimate can be, beyond which there may be no end
+FEW_GROUPS = 10  # of which an interval is rough
+TOGETHER, ENOUGH_GROUPS = 0.45, 25.0  # share of variance between groups; groups times the rest of it
+MANY_CLASSES = 50
+MOSTLY = 0.3  # of the rows share their value with another
 TIED_SHARE = 0.01  # rarer ties are accidents of rounding: then only the tied samples are counted the other way
 
 
@@ -296,7 +301,16 @@ def pair(left: Variable, right: Variable, settings: Settings, local: bool, recta
     """I(left; right)."""
     name = "KSG 2" if rectangles else method_of(left, right)
     margins = [(-1, (0,)), (-1, (1,)), (1, ())]
-    return combined({"x": left, "y": right}, margins, name, settings, local, rectangles)
+    found = combined({"x": left, "y": right}, margins, name, settings, local, rectangles)
+    most = float(digamma(found.n) - digamma(settings.k))  # where the neighbours of a row are the same on both sides
+    full = left.dim and right.dim and found.value > NEARLY * most
+    if not full or row_sizes(join(left, right)).max() > 1:  # of equal rows `repeats` speaks
+        return found
+    note = (
+        f"The most that {found.n:,} rows can show is {most:.2f} nats: x and y may follow from one another, so that "
+        "their information has no end."
+    )
+    return replace(found, notes=(*found.notes, note), interval=(found.low, inf))
 
 
 def method_of(x: Variable, y: Variable, z: Variable | None = None) -> str:
@@ -371,6 +385,9 @@ def combined(
     if settings.k >= len(values) / 2:  # nearly all samples are in every sphere: equal values are no precision
         bias = float("nan")
     notes += joint.notes + around.notes + repeats(variables, around, settings)
+    notes += clustered(variables, settings.groups)
+    if around.closed.all():
+        notes += rounded_alone({name: side for name, side in zip(named, variables) if side.dim})
     return finished(values, kept, settings.k, name, settings, local, notes, bias)
 
 
@@ -438,6 +455,52 @@ def repeats(variables: Sequence[Variable], around: Spheres, settings: Settings) 
         low = f"the estimate is low by up to about {1 / per_cell:.2g} nats for cells of {per_cell:.1f} rows"
         return (f"{at_zero}: {low}; wrap such columns in Discrete.",)
     return (f"{at_zero}, the rest have not: how much that biases the estimate is not known.",)
+
+
+def rounded_alone(named: Mapping[str, Variable]) -> tuple[str, ...]:
+    """What is said where the numbers of one side repeat, and those of another do not."""
+    tied = {name: float(np.mean(row_sizes(side) > 1)) for name, side in named.items()}
+    coarse = [name for name, share in tied.items() if share > MOSTLY]
+    if not coarse or min(tied.values()) > TIED_SHARE:
+        return ()
+    return (
+        f"Values of {' and '.join(coarse)} repeat, those of the other side do not: ties on one side bias the estimate, "
+        "by .03 nats or more either way. Where values are rounded, variables.jitter by their step takes that away.",
+    )
+
+
+def clustered(variables: Sequence[Variable], groups: np.ndarray | None) -> tuple[str, ...]:
+    """What is said of rows that lie together by groups on every side: too few places for density to be even."""
+    if groups is None:
+        return ()
+    between = min(_between(side, groups) for side in variables)
+    number = int(groups.max()) + 1
+    if between < TOGETHER or number * (1 - between) > ENOUGH_GROUPS:
+        return ()
+    return (
+        f"Rows of a group lie together ({100 * between:.0f} % or more of the variance of every side is between the "
+        f"{number} groups), so they tell little more than one row of each would: nearest neighbours are then biased, "
+        "mostly low, by more than the interval knows of. gcmi suffers less.",
+    )
+
+
+def _between(side: Variable, groups: np.ndarray) -> float:
+    """The largest share of a column's variance, or of a class's, that is between groups (intraclass correlation)."""
+    columns = side.standardised().continuous
+    if side.codes is not None and side.categories <= MANY_CLASSES:
+        columns = np.hstack([columns, side.codes[:, None] == np.arange(side.categories)])
+    if not columns.shape[1]:
+        return 0.0
+    sizes = np.bincount(groups)
+    rows, number = len(groups), len(sizes)
+    if number == rows:
+        return 0.0
+    means = np.column_stack([np.bincount(groups, column) / sizes for column in columns.T])
+    within = ((columns - means[groups]) ** 2).sum(axis=0) / (rows - number)
+    over = (sizes[:, None] * (means - columns.mean(axis=0)) ** 2).sum(axis=0) / (number - 1)
+    usual = (rows - np.sum(sizes**2) / rows) / (number - 1)  # rows of a group
+    effect = (over - within) / usual
+    return float(np.max(effect / np.maximum(effect + within, np.finfo(float).tiny)))
 
 
 def row_sizes(variable: Variable) -> np.ndarray:
@@ -589,6 +652,8 @@ def finished(
     everywhere = np.full(len(kept), np.nan)
     everywhere[kept] = values
     influence = mean_influence(values, settings.groups)
+    if len(influence) < FEW_GROUPS:
+        notes += (f"The error is of {len(influence)} groups alone: it is itself hardly known.",)
     chosen = [f"k = {k}"] if k is not None else []
     chosen += ["columns as given"] if settings.margins == "given" else []
     return Estimate(
@@ -599,6 +664,7 @@ def finished(
         notes=notes,
         settings=", ".join(chosen),
         units=len(influence),
+        degrees=len(influence) - 1,
         local=everywhere if local else None,
         influence=influence,
     )
