@@ -1,4 +1,4 @@
-"""Rows that follow one another: series and unnamed groups are seen, independent rows and sorted ones are not."""
+"""Rows that depend on others at some lag: series and unnamed groups are seen, independent rows and sorted ones not."""
 
 import warnings
 
@@ -46,6 +46,59 @@ def test_a_walk_is_alike_as_far_as_can_be_asked():
     assert found(*walks).lag is None and "125 rows apart they still are" in str(found(*walks))
 
 
+def in_turn(units, share, columns=1, n=N, seed=0):
+    """Rows of `units` that take turns; their own levels are so much of the variance."""
+    g = draws(seed)
+    levels = np.sqrt(share) * g.standard_normal((units, columns))
+    return levels[np.arange(n) % units] + np.sqrt(1 - share) * g.standard_normal((n, columns))
+
+
+@pytest.mark.parametrize("units, n", [(2, 1000), (20, 2000), (200, 2000)])
+def test_series_in_turn_are_seen(units, n):
+    """A panel sorted by day: each column of the array is a unit."""
+    x, y = (autoregression(0.97, n // units, units, seed).ravel() for seed in (1, 2))
+    seen = found(x, y)
+    assert seen.every == units and seen.lag is None
+    assert f"every {units}{'nd' if units == 2 else 'th'} row is alike in x and in y" in str(seen)
+    assert ("modulo" in str(seen)) == (units > 2)  # two units are too few for groups
+    order = draws().permutation(n)
+    assert found(x[order], y[order]) is None
+
+
+@pytest.mark.parametrize("units", [20, 37, 101, 250])
+def test_whoever_takes_turns_is_seen(units):
+    """Levels of half the variance: ranks correlate by (6 / pi) arcsin(1 / 4) = 0.48 at that lag, the root of n - lag
+    times which is the figure, but for the draw of levels."""
+    seen = found(in_turn(units, 0.7, seed=1), Discrete(in_turn(units, 0.7, seed=2) > 0))
+    assert seen.every == units and min(seen.errors) > 5
+    many = found(in_turn(units, 0.5, n=40 * units, seed=3), in_turn(units, 0.5, n=40 * units, seed=4))
+    assert many.every == units
+    assert many.errors == pytest.approx(np.full(2, 0.48 * np.sqrt(39 * units)), rel=3 / np.sqrt(units))
+
+
+@pytest.mark.parametrize(
+    "signs, words", [((-1, -1), "opposite in x and in y"), ((-1, 1), "opposite in x and alike in y")]
+)
+def test_series_that_turn_back_are_seen(signs, words):
+    seen = found(*(autoregression(0.98 * sign, seed=seed) for sign, seed in zip(signs, (1, 2))))
+    assert seen.every == 1 and tuple(np.sign(seen.errors)) == signs
+    assert f"rows that follow one another are {words}" in str(seen)
+
+
+def test_few_rows_of_a_short_memory_are_seen_and_none_of_one_that_does_no_harm():
+    """Of coefficients 0.3 the variance of a correlation is (1 + 0.09) / (1 - 0.09) = 1.2 times that of independent
+    rows, of 0.7 it is 2.9 times."""
+    few = [found(*(autoregression(0.7, 200, seed=2 * seed + side) for side in (0, 1))) for seed in range(20)]
+    assert sum(seen is not None for seen in few) >= 18
+    assert found(*(autoregression(0.3, 20_000, seed=seed) for seed in (1, 2))) is None
+
+
+def test_within_days_that_are_a_column_units_are_seen():
+    day = np.repeat(np.arange(50.0), 20)
+    x, y = (autoregression(0.97, 50, 20, seed).ravel() for seed in (1, 2))
+    assert found(np.column_stack([day, x]), y).every == 20
+
+
 def test_unnamed_groups_are_seen_in_numbers_and_labels():
     of_group = np.repeat(draws().standard_normal((N // 4, 2)), 4, axis=0)
     x = of_group + 0.5 * draws(1).standard_normal((N, 2))
@@ -54,6 +107,40 @@ def test_unnamed_groups_are_seen_in_numbers_and_labels():
 
 def test_one_side_without_memory_is_enough():
     assert found(autoregression(0.95), draws(1).standard_normal(N)) is None
+    assert found(in_turn(20, 0.9), draws(1).standard_normal(N)) is None
+
+
+def test_independent_rows_are_hardly_ever_told():
+    """A side without memory is beyond the limit at some lag in one data set of 1,000, beside a walk and whatever else;
+    more than two of 300 come by chance once in 280 times."""
+    g = draws(5)
+    noise, walks = g.standard_normal((300, 2, 200)), np.cumsum(g.standard_normal((300, 200)), axis=1)
+    told = [found(x, y) is not None for x, y in noise] + [found(x, x + y) is not None for x, y in noise]
+    assert not any(told)
+    assert sum(found(walk, y) is not None for walk, (y, _) in zip(walks, noise)) <= 2
+
+
+def test_rows_that_are_independent_given_labels_pass_in_whichever_order():
+    """Turns, as of classes that alternate; sections, as of a class that was added to; and rare ones."""
+    g = draws(6)
+    sections = np.where(np.arange(N) < 700, g.integers(0, 2, N), 0)
+    for label in (np.arange(N) % 2, np.arange(N) % 10, (np.arange(N) % 50 == 0).astype(int), sections):
+        assert found(g.standard_normal((N, 3)) + 2 * label[:, None], Discrete(label)) is None
+        assert found(Discrete(label), g.standard_normal((N, 3)) + 2 * label[:, None]) is None
+    rare = g.random(N) < 0.01
+    assert found(Discrete(rare), Discrete(rare ^ (g.random(N) < 0.002))) is None
+
+
+def test_copies_of_rows_are_no_series():
+    g = draws(7)
+    x = g.standard_normal((300, 2))
+    y, label = x[:, 0] + g.standard_normal(300), x[:, 0] > 0
+    again = np.tile(np.arange(300), 4)
+    assert found(x[again], y[again]) is None
+    more = np.r_[np.arange(300), np.tile(np.flatnonzero(label)[:60], 6)]
+    assert found(x[more], Discrete(label[more])) is None
+    coarse = [np.round(in_turn(20, 0.8, seed=seed)) for seed in (1, 2)]  # equal rows, by chance and not
+    assert found(*map(Continuous, coarse)).every == 20
 
 
 def test_independent_rows_and_sorted_ones_pass():
@@ -82,6 +169,9 @@ def test_independent_rows_and_sorted_ones_pass():
 def test_who_estimates_is_told():
     x, y = autoregression(0.99, seed=1)[:, 0], autoregression(0.99, seed=2)[:, 0]
     assert any("alike in x and in y" in note for note in estimate(x, y, method="gcmi").notes)
+    turns = [in_turn(20, 0.9, seed=seed)[:, 0] for seed in (1, 2)]
+    assert any("every 20th row is alike" in note for note in estimate(*turns, method="gcmi").notes)
+    assert "alike" not in " ".join(estimate(*turns, method="gcmi", groups=np.arange(N) % 20).notes)
     blocks = np.arange(N) // 50
     assert not any("alike" in note for note in estimate(x, y, method="gcmi", groups=blocks).notes)
     judged = subsample(x, y, resamples=20)
@@ -94,6 +184,8 @@ def test_tests_of_independence_warn(test):
     x, y = autoregression(0.9, 300, seed=1), autoregression(0.9, 300, seed=2)
     with pytest.warns(RowsInSequence, match="no independent draws"):
         test(x, y, permutations=1)
+    with pytest.warns(RowsInSequence, match="every 20th row .* name the groups"):
+        test(in_turn(20, 0.9, n=300, seed=1), in_turn(20, 0.9, n=300, seed=2), permutations=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         test(x, draws(5).standard_normal(300), permutations=1)

@@ -1,4 +1,4 @@
-"""Whether rows that follow one another are alike: a series, or groups that nobody named.
+"""Whether rows are alike, or opposite, at some lag: a series, series in turn, or groups that nobody named.
 
 Estimates, their intervals and tests of independence take rows for independent draws. Two series that know nothing of
 one another drift through the same values together for a while, which looks like information: of two independent
@@ -13,8 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.fft import irfft, next_fast_len, rfft
+from scipy.special import ndtri
 
-from infoscope.estimators.variables import Variable, factorise
+from infoscope.estimators.variables import Variable, factorise, joint_codes
 
 _SURE = 4.5  # standard errors on each side, by chance once in 300,000 data sets at most
 _GONE = 3.0  # below it rows are no longer said to be alike
@@ -23,6 +25,13 @@ _ROWS = 1000  # that are compared with their successors, at most
 _OTHERS = 2000  # rows that one of them may be compared with instead
 _APART = 20  # rows: others are no nearer than this, or than the data's twentieth part
 _WIDE = 32  # columns; of more, so many random combinations
+_CHANCE = 0.001  # that one side without memory seems to have some, at any of all lags
+_INFLATED = 1.5  # times the variance that a correlation of x with y has in independent rows; below it little harm
+_AT_ONCE = 200_000  # numbers of a side whose lags are asked; of more columns, random combinations
+_SIGNS = 4  # random halves of the categories
+_FEWEST_ALIKE = 10  # rows of a value that is given; of fewer, what is left of them leans on one another
+_FEWEST_UNITS = 8  # as groups
+_CLEAR = 0.5  # of the largest figure: the first lag that has so much is named
 
 
 class RowsInSequence(UserWarning):
@@ -31,40 +40,60 @@ class RowsInSequence(UserWarning):
 
 @dataclass(frozen=True)
 class SerialDependence:
-    """That rows which follow one another are more alike than others, on both sides.
+    """That rows at some lag are more alike than others, or more opposite, on both sides.
 
-    errors  how often a row's successor is nearer to it than another row is, beyond half, in standard errors: x, y
-    lag     how far apart rows must be to be alike no longer, in powers of two; None: as far as can be asked
+    errors  how far that is from chance, in standard errors, below 0 where they are opposite: x, y
+    lag     how far apart rows must be to depend no longer, in powers of two; None: as far as can be asked, or `every`
+            is more than 1
     rows    how many there are
+    every   the lag: 1 for rows that follow one another, k for every k-th row
     """
 
     errors: tuple[float, float]
     lag: int | None
     rows: int
+    every: int = 1
 
     def __str__(self) -> str:
+        first, second = ("alike" if error > 0 else "opposite" for error in self.errors)
+        how = f"{first} in x and {'' if first == second else second + ' '}in y"
+        clear = "{:.0f} and {:.0f} standard errors".format(*map(abs, self.errors))
+        harm = "no independent draws, and may show information where there is none"
+        if self.every > 1:
+            units = f" (the row's number modulo {self.every:,}, if so many units take turns)"
+            return (
+                f"every {_ordinal(self.every)} row is {how} ({clear}): series in turn, seasons or unnamed groups are "
+                f"{harm}; name the groups{units if self.every >= _FEWEST_UNITS else ''}, or shuffle the rows if their "
+                "order means nothing"
+            )
         far = f"{self.rows // 8:,} rows apart they still are"
         if self.lag is not None:
             kept = self.rows // self.lag
             far = f"{self.lag:,} rows apart they no longer are, so one row in {self.lag:,} may be kept, {kept:,} in all"
         return (
-            "rows that follow one another are alike in x and in y "
-            f"({self.errors[0]:.0f} and {self.errors[1]:.0f} standard errors; {far}): a series or unnamed groups are "
-            "no independent draws, and may show information where there is none; name the groups, or shuffle the rows "
-            "if they were only sorted"
+            f"rows that follow one another are {how} ({clear}; {far}): a series or unnamed groups are {harm}; name the "
+            "groups, or shuffle the rows if they were only sorted"
         )
 
 
 def serial_dependence(x: Variable, y: Variable) -> SerialDependence | None:
-    """The alikeness of successive rows on both sides; None where it is not seen.
+    """At which lag rows are alike, or opposite, on both sides; None where that is not seen.
 
-    For up to 1,000 disjoint pairs of successors, a sign test: is the successor nearer than a random row far away is,
-    by ranks of numbers and equality of categories? Both sides must say so by 4.5 standard errors. Where a column is
+    Of successive rows, a sign test of up to 1,000 disjoint pairs: is the successor nearer than a random row far away
+    is, by ranks of numbers and equality of categories? Both sides must say so by 4.5 standard errors. Where a column is
     sorted, or each category of a side comes in one run, the random row is one whose value of that column is at least as
-    near: rows that were only sorted by a column of theirs pass. Always the same answer for the same rows.
+    near: rows that were only sorted by a column of theirs pass.
+
+    Of every lag up to half the rows, autocorrelations of ranks and of random halves of the categories, less their means
+    for each value that rows are sorted by and each category of the other side: rows that are independent given labels
+    pass, in whichever order the labels are. Both sides must be away from 0 at one lag, either way, by so many standard
+    errors as a side without memory is in one data set of 1,000, over all lags and columns. And it must do harm: by the
+    lags at which both sides are 3 standard errors from 0, the variance of a correlation between them, 1 + 2 sum
+    |r_x r_y| (Bartlett 1935), is 1.5 times that of independent rows. Rows that equal an earlier one on both sides,
+    beyond chance, are left out of this. Always the same answer for the same rows.
 
     Not seen: fewer than 100 rows; a memory so short that it hardly widens an interval (autoregressions of coefficient
-    0.3); a series beside a column of time, whose values never come back.
+    0.3); a series beside a column of time, unless 10 rows and more share each value of it.
     """
     if x.n < _FEWEST:
         return None
@@ -72,16 +101,33 @@ def serial_dependence(x: Variable, y: Variable) -> SerialDependence | None:
     order = [column for side in (x, y) for column in _sorted_columns(side)]
     sides = [_points(side, generator) for side in (x, y)]
     errors = _errors(sides, order, 1, generator)
+    given = [factorise(column)[0] for column in order]
+    labels = [[] if side.codes is None else [side.codes] for side in (y, x)]
+    columns = [_columns(points, given + of, generator) for points, of in zip(sides, labels)]
+    found = _memories(columns)
     if min(errors) < _SURE:
-        return None
+        if not found.harmful():
+            return None
+        copies = _copies(sides, generator)
+        if copies is not None:
+            for side in columns:
+                side[:, copies] = 0
+            found = _memories(columns)
+            if not found.harmful():
+                return None
+        every, errors = found.named()
+        if every > 1:
+            return SerialDependence(errors, None, x.n, every)
     lag = 2
-    while lag <= x.n // 8 and min(_errors(sides, order, lag, generator)) >= _GONE:
+    while lag <= x.n // 8 and (
+        min(_errors(sides, order, lag, generator)) >= _GONE or found.inflation(lag) >= _INFLATED
+    ):
         lag *= 2
     return SerialDependence(errors, lag if lag <= x.n // 8 else None, x.n)
 
 
 def warn_of_series(x: Variable, y: Variable) -> None:
-    """Warns whoever called the caller of successive rows that are alike."""
+    """Warns whoever called the caller of rows that depend on one another at some lag."""
     found = serial_dependence(x, y)
     if found is not None:
         warnings.warn(f"{found}.", RowsInSequence, stacklevel=3)
@@ -140,3 +186,110 @@ def _errors(
         compared = np.count_nonzero(signs)
         found.append(float(signs.sum() / np.sqrt(compared)) if compared else 0.0)
     return found[0], found[1]
+
+
+@dataclass(frozen=True)
+class _Memories:
+    """Both sides' autocorrelations and their standard errors from 0 at lags 1, 2, ..., of the column that is furthest
+    from 0 [2, lags]; sure: how many of these are beyond chance; n: rows."""
+
+    correlations: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    sure: float
+    n: int
+
+    def inflation(self, step: int = 1) -> float:
+        """The variance of a correlation between the sides of every `step`-th row, by lags at which both are 3 standard
+        errors from 0, as a multiple of that of independent rows."""
+        lags = np.arange(step, self.errors.shape[1] + 1, step)
+        product = np.abs(self.correlations[:, lags - 1].prod(axis=0)) * (1 - lags / self.n)
+        return 1 + 2 * float(product[np.abs(self.errors[:, lags - 1]).min(axis=0) >= _GONE].sum())
+
+    def harmful(self) -> bool:
+        """Whether some lag is beyond chance on both sides, and all that are away from 0 widen an interval."""
+        return np.abs(self.errors).min(axis=0).max() >= self.sure and self.inflation() >= _INFLATED
+
+    def named(self) -> tuple[int, tuple[float, float]]:
+        """The first lag at which both sides are clearly alike, or that at which they are furthest from 0, where one is
+        opposite there; and the standard errors at that lag."""
+        alike, apart = self.errors.min(axis=0), np.abs(self.errors).min(axis=0)
+        place = int(np.argmax(apart))
+        if alike[place] > 0:
+            place = int(np.argmax(alike >= _CLEAR * alike[place]))
+        return place + 1, (float(self.errors[0, place]), float(self.errors[1, place]))
+
+
+def _columns(points: _Points, given: list[NDArray[np.intp]], generator: np.random.Generator) -> NDArray[np.float64]:
+    """Ranks and random halves of the categories [d, n], less their means in each combination of codes given, [n] each;
+    none is constant."""
+    numbers, codes = points
+    n, halves = len(numbers), []
+    if codes is not None:
+        categories = int(codes.max()) + 1
+        halves = [(generator.permutation(categories) % 2.0)[codes] for _ in range(_SIGNS if categories > 2 else 1)]
+    few = max(1, _AT_ONCE // n)
+    if numbers.shape[1] + len(halves) > few:
+        some = slice(None, None, max(1, n // _ROWS))
+        scales = [np.maximum(column[some].std(), 1 / n) for column in (*numbers.T, *halves)]
+        weights = generator.standard_normal((few, len(scales))) / scales
+        stacked = (numbers @ weights[:, : numbers.shape[1]].T).T
+        for half, weight in zip(halves, weights[:, numbers.shape[1] :].T):
+            stacked += weight[:, None] * half
+    else:
+        stacked = np.array([*numbers.T, *halves])
+    within = given[0] if len(given) == 1 else joint_codes(given or [np.zeros(n, np.intp)])[0]
+    counts = np.bincount(within)
+    before = np.abs(stacked).max(axis=1)
+    for column in stacked:
+        column -= (np.bincount(within, column) / counts)[within]
+    stacked[:, counts[within] < _FEWEST_ALIKE] = 0
+    return stacked[np.abs(stacked).max(axis=1) > 1e-9 * before]
+
+
+def _memories(sides: list[NDArray[np.float64]]) -> _Memories:
+    """What all columns [d, n] of both sides remember. A sum of products is over the larger of two errors: that of
+    independent rows, and the root of its own sum of squares, which hardly any chance makes too small."""
+    n = sides[0].shape[1]
+    most = n // 2
+    length, found = next_fast_len(n + most, real=True), []
+    lags = np.arange(1, most + 1)
+    tests = max(max(len(side) for side in sides), 1) * most
+    for side in sides:
+        correlations, errors = np.zeros(most), np.zeros(most)
+        for column in side:
+            squares = column**2
+            power = float(squares.mean())
+            sums, own = (
+                irfft(np.abs(rfft(one.astype(np.float32), length)) ** 2, length)[1 : most + 1].astype(np.float64)
+                for one in (column, squares)
+            )
+            sums += power * (n - lags) / (n - 1)  # what centring takes away
+            of_column = sums / np.sqrt(np.maximum(own, power**2 * (n - lags)))
+            further = np.abs(of_column) > np.abs(errors)
+            errors[further] = of_column[further]
+            correlations[further] = (sums / (power * (n - lags)))[further]
+        found.append((correlations, errors))
+    correlations, errors = (np.array(both) for both in zip(*found))
+    return _Memories(correlations, errors, float(-ndtri(_CHANCE / 2 / tests)), n)
+
+
+def _copies(sides: list[_Points], generator: np.random.Generator) -> NDArray[np.bool_] | None:
+    """Which rows [n] equal an earlier one on both sides; None where no side has numbers, or hardly any do beyond what
+    values in common make likely: of the two sides, or of the columns of the one that has numbers."""
+    widths = [numbers.shape[1] for numbers, _ in sides]
+    if not sum(widths):
+        return None
+    keys = []  # random numbers for values, whose sums are equal where all values are
+    for numbers, codes in sides:
+        columns = list((numbers * generator.standard_normal(numbers.shape[1])).T)
+        columns += [] if codes is None else [generator.standard_normal(int(codes.max()) + 1)[codes]]
+        keys += [np.sum(columns, axis=0)] if min(widths) else columns
+    n, copies = len(keys[0]), np.ones(len(keys[0]), bool)
+    copies[np.unique(np.sum(keys, axis=0), return_index=True)[1]] = False
+    by_chance = n - len(np.unique(np.sum([generator.permutation(key) for key in keys], axis=0)))
+    return copies if copies.sum() > 2 * by_chance else None
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{ending}"
