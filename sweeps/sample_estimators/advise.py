@@ -126,6 +126,7 @@ SWEEP = Sweep(
     replicates=("block",),
     check=check,
     cost=cost,
+    version=2,
 )
 
 if __name__ == "__main__":

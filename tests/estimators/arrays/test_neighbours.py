@@ -143,3 +143,26 @@ def test_samples_that_are_refused():
     for name in ("ksg-lnc", "kl-weighted"):
         with pytest.raises(ValueError, match=f"{name} takes numbers on both sides"):
             estimate(x, Discrete(np.arange(300) % 2), name)
+
+
+@pytest.mark.parametrize("method", ["ksg", "ksg-2", "reduced-ksg"])
+@pytest.mark.parametrize("rho", [0.0, 0.8])
+def test_the_interval_is_that_of_new_samples(method, rho):
+    """80 samples: 70 to 80 intervals of 95 % hold the expectation but in 1 of 1,000 cases, and the error is theirs
+    within a quarter or so (its own is an eleventh, that of the spread a twelfth; it is never narrowed, hence rather
+    large). The spread of the values of rows alone is 0.7 to 0.8 of it.
+    """
+    found = []
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=400)
+        found.append(estimate(x, rho * x + np.sqrt(1 - rho**2) * rng.normal(size=400), method))
+    middle, spread = np.mean(found), np.std(found, ddof=1)
+    assert sum(one.low <= middle <= one.high for one in found) >= 70
+    assert 0.85 < np.mean([one.standard_error for one in found]) / spread < 1.35
+
+
+def test_too_few_groups_to_halve_are_told():
+    rng = np.random.default_rng(0)
+    found = estimate(*rng.normal(size=(2, 200)), "ksg", groups=np.arange(200) % 6)
+    assert any("to be halved" in note for note in found.notes)

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from infoscope.estimators.arrays.chains import drawn
 from infoscope.estimators.arrays.fitting import Schedule
+from infoscope.estimators.arrays.neighbours import with_drawn_neighbours
 from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.checks import require_int
@@ -86,13 +87,15 @@ class ReducedKsg(Described):
         x, y = (self._columns(side) for side in (pairs.x, pairs.y))
         every = np.arange(pairs.n)
         counts = " and ".join(str(columns.shape[1]) for columns in (x, y))
-        return rotated(
+        sides = reduced(pairs.x, x, every), reduced(pairs.y, y, every)
+        found = rotated(
             pairs,
-            [(every, reduced(pairs.x, x, every), reduced(pairs.y, y, every))],
+            [(every, *sides)],
             self.k,
             method="KSG 1 on principal components",
             settings=f"{counts} components, k = {self.k}",
         )
+        return with_drawn_neighbours(found, Pairs(*sides, pairs.groups), self.k, generator)
 
     def _columns(self, side: Variable) -> NDArray[np.float64]:
         """The leading components [n, p] of the numbers of a side."""
