@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
+from infoscope import estimators
 from infoscope.estimators import knn
 from infoscope.estimators.variables import (
     Continuous,
@@ -54,6 +55,10 @@ def test_types_are_inferred_per_column(value, kind):
     assert variable.kind == kind and variable.n == 4
     assert variable.continuous.dtype == np.float64
     assert (variable.codes is None) == (kind == "continuous")
+
+
+def test_wrappers_are_where_estimate_is():
+    assert (estimators.Continuous, estimators.Discrete) == (Continuous, Discrete)
 
 
 def test_categories_of_several_columns_are_joined():
