@@ -11,27 +11,21 @@ override VENV := .venv
 PYTHON := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
+# Of what is on a person's own file, what is written behind make and not what the environment happens to hold: a Y is
+# anybody's.
+written = $(if $(filter command,$(origin $1)),$(value $1))
+override GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
+
 # What a person gives reaches Python in the environment, as it is: neither make nor a shell reads it as a program.
 override PROFILE := $(value PROFILE)
 override SET := $(value SET)
 override ARGS := $(value ARGS)
 override PORT := $(value PORT)
-override DATA := $(value DATA)
-override X := $(value X)
-override Y := $(value Y)
-override GROUPS := $(value GROUPS)
-override CONTINUOUS := $(value CONTINUOUS)
-override DISCRETE := $(value DISCRETE)
-override METHODS := $(value METHODS)
-override WITHIN := $(value WITHIN)
-override PEERS := $(value PEERS)
-override TARGETS := $(value TARGETS)
-override DOMAIN := $(value DOMAIN)
-override ITEMS := $(value ITEMS)
-override MODEL := $(value MODEL)
+override WRITTEN := DATA X Y GROUPS CONTINUOUS DISCRETE METHODS WITHIN PEERS TARGETS DOMAIN ITEMS MODEL
+$(foreach name,$(WRITTEN),$(eval override $(name) := $$(call written,$(name))))
 # a target with brackets is to make an archive and its member
 override TASK = $@$(if $%,($%))
-export PROFILE SET ARGS PORT TASK DATA X Y GROUPS CONTINUOUS DISCRETE METHODS WITHIN PEERS TARGETS DOMAIN ITEMS MODEL
+export GIVEN PROFILE SET ARGS PORT TASK $(WRITTEN)
 ASKED := $(PYTHON) -m infoscope make
 
 # of tests; the command line sets the same

@@ -21,11 +21,11 @@ import pandas as pd
 
 from analysis.common.marks import BLUE, GREEN, VERMILLION, mark
 from analysis.common.marks import save as save_figure
-from analysis.common.own_data import OwnData, add_arguments, described, given_data, listed, record
-from analysis.common.tables import FOLDER, Result, file_name, printable, readable, save, show
+from analysis.common.own_data import OwnData, add_arguments, as_options, described, given_data, listed, record, stem_of
+from analysis.common.tables import Result, printable, readable, save, show
 from infoscope.estimators.arrays import METHODS, Pairs, as_method
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.metrics.advice import ANSWERED, NOTHING, Advice, advise
+from infoscope.metrics.advice import ANSWERED, LEAST_SECONDS, NOTHING, Advice, advise
 
 EXPERIMENT = "advise"
 BAD_INPUT = 2
@@ -67,7 +67,7 @@ def estimators(advice: Advice, data: OwnData, pairs: Pairs, name: str) -> Result
         *([f"Bias and error (root mean square): on {figures['twins'][0]} twins at the level that is nearest to the "
            "data, of the family of twins that is worst for the estimator."] if "twins" in figures else []),
         f"Certified lower limit, 95 %, of any law: {certified}.",
-        *advice.notes, *refused, f"SHA-256 of the data: {data.digest}.",
+        *map(as_options, advice.notes), *map(as_options, refused), f"SHA-256 of the data: {data.digest}.",
     ]  # fmt: skip
     return Result("advise", figures, pd.DataFrame(rows), "\n".join(caption), lambda *paths: draw(advice, *paths))
 
@@ -178,7 +178,7 @@ def main(words: Sequence[str] | None = None) -> int:
         generator = np.random.default_rng(given.seed)
         advice = advise(pairs.x, pairs.y, data.groups, _seconds(given.within), chosen, generator, _say)
     except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {as_options(error)}", file=sys.stderr)
         return BAD_INPUT
     path = Path(given.data)
     results = [estimators(advice, data, pairs, path.name)]
@@ -189,10 +189,9 @@ def main(words: Sequence[str] | None = None) -> int:
         show(result.text)
         print(printable(result.caption))
     print(f"\n{printable(said)}")
-    stem = FOLDER / file_name(f"advise-{path.stem}")
+    stem = stem_of("advise", given)
     first = save(results[0], stem)
-    beside = FOLDER / file_name(f"advise-{path.stem}-twins")
-    of_twins = [written for one in results[1:] for written in save(one, beside)]
+    of_twins = [written for one in results[1:] for written in save(one, stem.with_name(f"{stem.name}-twins"))]
     page = readable([(results[0], first.png), *((one, None) for one in results[1:])], stem, [said])
     paths = [*first, *of_twins, page]
     print("\nsaved:", ", ".join(map(str, paths)))
@@ -225,9 +224,12 @@ def _metrics(advice: Advice, result: Result) -> dict[str, float]:
 
 def _seconds(text: str) -> float:
     try:
-        return float(text)
+        found = float(text)
     except ValueError:
-        raise ValueError(f"WITHIN must be a number of seconds, got {text!r}.") from None
+        found = math.nan
+    if not LEAST_SECONDS <= found < math.inf:
+        raise ValueError(f"WITHIN must be a number of seconds, {LEAST_SECONDS} or more, got {text!r}.")
+    return found
 
 
 if __name__ == "__main__":

@@ -20,8 +20,8 @@ import pandas as pd
 
 from analysis.common.marks import COLOURS
 from analysis.common.marks import save as save_figure
-from analysis.common.own_data import OwnData, add_arguments, described, given_data, listed, record
-from analysis.common.tables import FOLDER, Result, file_name, printable, save, show
+from analysis.common.own_data import OwnData, add_arguments, as_options, described, given_data, listed, record, stem_of
+from analysis.common.tables import Result, printable, save, show
 from infoscope.estimators.arrays import METHODS, Method, Pairs, as_method, methods
 from infoscope.estimators.arrays.critics import CriticEstimate
 from infoscope.estimators.result import BITS, NATS, Estimate, undefined
@@ -65,7 +65,8 @@ def table(answers: Sequence[Answer], data: OwnData, pairs: Pairs, name: str, uni
     """One row a method: bits, or nats, with a 95 % interval; notes and what could not be used below."""
     figures = pd.DataFrame([_figures(answer, unit) for answer in answers])
     text = pd.DataFrame([_words(answer, unit) for answer in answers])
-    told = [note for answer in answers for note in (f"{answer.method}: {said}" for said in answer.estimate.notes)]
+    told = [f"{answer.method}: {as_options(note)}" for answer in answers for note in answer.estimate.notes
+            if as_options(note) not in pairs.notes]  # fmt: skip
     caption = [
         f"Mutual information of {described(data, pairs, name)} ±: one standard error; interval: 95 %, of the draw of "
         "rows; of a bias it knows nothing, unless a note says so: make advise asks twins of the data.",
@@ -162,7 +163,7 @@ def main(words: Sequence[str] | None = None) -> int:
         data, pairs = given_data(given)
         chosen = [as_method(name) for name in listed(given.methods) or defaults(pairs)]
     except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {as_options(error)}", file=sys.stderr)
         return BAD_INPUT
     answers = measured(pairs, chosen, given.seed)
     if all(math.isnan(answer.estimate.value) for answer in answers):
@@ -172,7 +173,7 @@ def main(words: Sequence[str] | None = None) -> int:
     result = table(answers, data, pairs, path.name, given.unit)
     show(result.text)
     print(printable(result.caption))
-    paths = [*save(result, FOLDER / file_name(f"measure-{path.stem}"))]
+    paths = [*save(result, stem_of("measure", given))]
     print("\nsaved:", ", ".join(map(str, paths)))
     settings = {f"settings/{answer.method}": answer.estimate.settings for answer in answers}
     metrics = {

@@ -18,8 +18,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import save as save_figure
-from analysis.common.own_data import add_arguments, listed, read_representation, record_results
-from analysis.common.tables import FOLDER, Result, file_name, printable, readable, save, show
+from analysis.common.own_data import add_arguments, as_options, listed, read_representation, record_results, stem_of
+from analysis.common.tables import Result, printable, readable, save, show
+from infoscope.estimators.checks import require_int
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.representation import RepresentationReport, report
 
@@ -108,6 +109,7 @@ def main(words: Sequence[str] | None = None) -> int:
     given = _arguments(words)
     path = Path(given.data)
     try:
+        require_int("--seed", given.seed, 0)
         data = read_representation(
             path, listed(given.x), listed(given.targets), given.domain, given.groups, given.items,
             listed(given.continuous), listed(given.discrete), given.each,
@@ -117,21 +119,21 @@ def main(words: Sequence[str] | None = None) -> int:
             generator=np.random.default_rng(given.seed), progress=_say,
         )  # fmt: skip
     except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {as_options(error)}", file=sys.stderr)
         return BAD_INPUT
     made = results(found, path.name, data.digest)
-    stem = f"represent-{path.stem}"
+    stem = stem_of("represent", given)
     written, drawn = [], []
     for result in made:
         if result.name != "partition":  # by every route some hundred lines: its scores are in the page
             show(result.text)
             print(printable(result.caption))
-        files = save(result, FOLDER / file_name(stem if result is made[0] else f"{stem}-{result.name}"))
+        files = save(result, stem if result is made[0] else stem.with_name(f"{stem.name}-{result.name}"))
         written += files
         drawn.append((result, files.png))
     page = str(found)
     print(f"\n{printable(page)}")
-    written.append(readable(drawn, FOLDER / file_name(stem), page.splitlines()))
+    written.append(readable(drawn, stem, page.splitlines()))
     print("\nsaved:", ", ".join(map(str, written)))
     params = {
         "data": path.name, "sha256": data.digest, "n": found.n, "seed": given.seed, "rows": given.rows,

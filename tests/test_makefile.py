@@ -98,10 +98,34 @@ def test_a_table_needs_no_sweep(make):
     ],
 )
 def test_other_tasks(make, task, asked):
-    code, output = make(
-        task, "PROFILE=smoke", "DATA=a b.csv", "Y=$(y)", "METHODS=ksg,gcmi", "WITHIN=60", "TARGETS=y,$(z)"
-    )
+    own = {"represent": ["TARGETS=y,$(z)"], "advise": ["Y=$(y)", "METHODS=ksg,gcmi", "WITHIN=60"]}
+    words = own.get(task, ["Y=$(y)", "METHODS=ksg,gcmi"])
+    code, output = make(task, "PROFILE=smoke", "DATA=a b.csv", *words)
     assert code == 0 and f"ran {asked}" in output
+
+
+@pytest.mark.parametrize(
+    ("task", "word", "said"),
+    [
+        ("measure", "GROUP=g", "got GROUP=; did you mean GROUPS=?"),
+        ("measure", "x=a", "got x=; did you mean X=?"),
+        ("advise", "GROUPS_=a", "got GROUPS_=; did you mean GROUPS=?"),
+        ("measure", "WITHIN=60", "make measure takes DATA, X, GROUPS, CONTINUOUS, DISCRETE, Y, METHODS and ARGS"),
+        ("represent", "Y=y", "make represent takes DATA, X, GROUPS"),
+        ("represent", "COLOUR=red", "got COLOUR="),
+    ],
+)
+def test_a_mistyped_variable_is_refused(make, task, word, said):
+    code, output = make(task, "DATA=a.csv", word)
+    assert code == 2 and said in output and "ran" not in output.split()
+
+
+def test_the_environment_names_no_columns(make, monkeypatch):
+    """It may hold a Y of anybody's; settings of Ray and MLflow may be written behind make, too."""
+    monkeypatch.setenv("Y", "yes")
+    monkeypatch.setenv("GROUPS", "wheel")
+    code, output = make("measure", "DATA=a.csv", "X=b", "RAY_ADDRESS=auto", "INFOSCOPE_DATA=/data")
+    assert code == 0 and "ran -m analysis.measure --data a.csv --x b\n" in output
 
 
 def test_tasks_of_the_record_are_no_sweeps(make):

@@ -6,24 +6,39 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import re
 import sys
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.common.tables import Result, printable
+from analysis.common.tables import FOLDER, Result, file_name, printable
 from infoscope.estimators.arrays import Pairs, as_pairs
+from infoscope.estimators.checks import require_int
 from infoscope.estimators.classifier.inputs import as_blocks
-from infoscope.estimators.variables import Continuous, Discrete, as_clear_variable
+from infoscope.estimators.variables import (
+    Continuous,
+    Discrete,
+    as_clear_variable,
+    as_floats,
+    bare_columns,
+    quoted,
+    require_names,
+    require_no_dates,
+)
 from infoscope.tracking import StoreUnreachable
 from infoscope.tracking.store.single import record_run
 
 READERS = {".npz": "numpy arrays", ".csv": "a header and columns", ".parquet": "columns"}
+SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}  # of files that are called .csv and have no commas
+ORIGIN = (  # of what is asked: options that make other tables of one file
+    "x", "y", "targets", "domain", "groups", "items", "continuous", "discrete", "shuffle", "label", "each",
+)  # fmt: skip
 MANY_TEXTS = 0.5  # distinct texts a row: beyond it they are names or free text, and no categories
 
 
@@ -65,15 +80,32 @@ def listed(words: str) -> list[str]:
 
 def given_data(given: argparse.Namespace) -> tuple[OwnData, Pairs]:
     """The data that the command line names, and the same as a checked sample. ValueError as of `read` and
-    `estimate`."""
+    `estimate`, in the words of the command line."""
+    require_int("--seed", given.seed, 0)
     names = [listed(getattr(given, option)) for option in ("x", "y")]
     types = [listed(getattr(given, option)) for option in ("continuous", "discrete")]
     data = read(Path(given.data), *names, given.groups, *types, shuffle=given.shuffle)
     pairs = as_pairs(data.x, data.y, data.groups)
+    pairs = replace(pairs, notes=tuple(map(as_options, pairs.notes)))
     if pairs.serial is not None:
         print("warning: rows follow one another like a series: GROUPS= names groups; ARGS=--shuffle says that the file "
               "was only sorted", file=sys.stderr)  # fmt: skip
     return data, pairs
+
+
+def as_options(text: object) -> str:
+    """What is said of wrappers in Python as a person at a command line would do it, but for what is quoted."""
+    name = re.sub(r"(?<!')\bwrap\b", "name", str(text))
+    return re.sub(r"(?<!['\w])(Continuous|Discrete)(?!['\w])", lambda one: f"{one[0].upper()}=", name)
+
+
+def stem_of(task: str, given: argparse.Namespace) -> Path:
+    """What the files of a task are called: by its data, and by a digest of the place of the file and of what is asked
+    of it, so that two questions have tables of their own."""
+    path = Path(given.data)
+    asked = [str(path.resolve()), *(f"{name}={getattr(given, name, '')}" for name in ORIGIN)]
+    digest = hashlib.sha256("\n".join(asked).encode()).hexdigest()[:8]
+    return FOLDER / file_name(f"{task}-{path.stem}-{digest}")
 
 
 def described(data: OwnData, pairs: Pairs, name: str) -> str:
@@ -135,8 +167,8 @@ def read(
     continuous, discrete  names of columns that are numbers, or categories, whatever they look like
     shuffle     rows are put into random order, always the same: theirs means nothing
 
-    Raises ValueError in one sentence: no such file, another suffix, a file that cannot be read, a name that is not
-    there, columns on both sides, texts that are no categories.
+    Raises ValueError in one sentence: no such file, another suffix, a file that cannot be read, one without rows, two
+    columns of one name, a name that is not there, columns on both sides, missing values, texts that are no categories.
     """
     frame, arrays, digest = _opened(path)
     y = list(y) or (["y"] if "y" in arrays else [])
@@ -158,7 +190,7 @@ def read(
         order = np.random.default_rng(0).permutation(*rows)
         taken = {name: arrays[name] for name in {*x, *y, *([groups] if groups else [])}}
         arrays = {name: one.iloc[order] if frame is not None else one[order] for name, one in taken.items()}
-    sides = [_typed(names, arrays, set(continuous), set(discrete)) for names in (x, y)]
+    sides = [_typed(names, arrays, set(continuous), set(discrete), path) for names in (x, y)]
     return OwnData(
         *sides,
         np.asarray(arrays[groups]) if groups else None,
@@ -227,7 +259,7 @@ def read_representation(
         blocks = {
             f"{name} {place}": column[:, None] for name, block in blocks.items() for place, column in enumerate(block.T)
         }
-    aims = {name: _block(name, arrays[name], set(continuous), set(discrete)) for name in targets}
+    aims = {name: _block(name, arrays[name], set(continuous), set(discrete), path) for name in targets}
     for name, values in aims.items():
         as_clear_variable(f"target {name!r}", values)
     named = [np.asarray(arrays[name]) if name else None for name in (domain, groups, items)]
@@ -245,7 +277,8 @@ def _require(arrays: Mapping[str, Any], **given: Sequence[str]) -> None:
 def _opened(path: Path) -> tuple[pd.DataFrame | None, dict[str, Any], str]:
     """`_table_of` a file, and the SHA-256 of it."""
     if path.suffix not in READERS:
-        raise ValueError(f"DATA must be a file ending in {', '.join(READERS)}, got {str(path)!r}.")
+        got = "nothing" if path == Path() else repr(str(path))
+        raise ValueError(f"DATA must be a file ending in {', '.join(READERS)}, got {got}.")
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -259,7 +292,7 @@ def _table_of(path: Path) -> tuple[pd.DataFrame | None, dict[str, Any]]:
         if path.suffix == ".npz":
             with np.load(path, allow_pickle=False) as file:
                 return None, {name: file[name] for name in file.files}
-        frame = pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
+        frame = _read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
     except (ValueError, OSError, zipfile.BadZipFile) as error:  # pyarrow's and pandas' errors are ValueErrors
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"DATA must hold {READERS[path.suffix]}, got {str(path)!r}: {said}.") from None
@@ -267,12 +300,27 @@ def _table_of(path: Path) -> tuple[pd.DataFrame | None, dict[str, Any]]:
     if not frame.columns.is_unique:
         repeated = frame.columns[frame.columns.duplicated()][0]
         raise ValueError(f"DATA must have columns of different names, got {repeated!r} twice.")
+    if not len(frame):
+        raise ValueError(f"DATA must have rows, got none in {str(path)!r}, only {len(frame.columns)} names of columns.")
     return frame, dict(frame.items())
 
 
-def _typed(names: Sequence[str], arrays: dict[str, Any], continuous: set[str], discrete: set[str]) -> Any:
+def _read_csv(path: Path) -> pd.DataFrame:
+    """The table in a .csv. ValueError for a header without commas, or with a name twice, which pandas would change."""
+    header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0]
+    for sign, called in SEPARATORS.items():
+        if len(header) == 1 and sign in header[0]:
+            raise ValueError(f"commas must be between columns, but {called} are: pandas.read_csv(..., sep={sign!r}, "
+                             "decimal=',' where needed).to_csv(..., index=False) rewrites it")  # fmt: skip
+    repeated = header[(header != "") & header.duplicated()]
+    if len(repeated):
+        raise ValueError(f"columns must have different names, but {repeated.iloc[0]!r} is there more than once")
+    return pd.read_csv(path)
+
+
+def _typed(names: Sequence[str], arrays: dict[str, Any], continuous: set[str], discrete: set[str], path: Path) -> Any:
     """One side: blocks, wrapped where the person says what they are."""
-    blocks = [_block(name, arrays[name], continuous, discrete) for name in names]
+    blocks = [_block(name, arrays[name], continuous, discrete, path) for name in names]
     if len(blocks) == 1:
         return blocks[0]
     if any(isinstance(block, (Continuous, Discrete)) for block in blocks):
@@ -280,17 +328,25 @@ def _typed(names: Sequence[str], arrays: dict[str, Any], continuous: set[str], d
     return pd.concat(blocks, axis=1) if isinstance(blocks[0], pd.Series) else np.column_stack(blocks)
 
 
-def _block(name: str, values: Any, continuous: set[str], discrete: set[str]) -> Any:
+def _block(name: str, values: Any, continuous: set[str], discrete: set[str], path: Path) -> Any:
+    """A column or array of a file, wrapped where the person says what it is. ValueError: missing values, both types,
+    numbers that are not, dates and numbers as texts, texts that are no categories."""
     if name in continuous and name in discrete:
         raise ValueError(f"CONTINUOUS and DISCRETE must name different columns, got {name!r} in both.")
     missing = int(np.sum(pd.isna(values)))
     if missing:
-        raise ValueError(f"column {name!r} must have no missing values, got {missing:,} of {np.size(values):,}.")
+        raise ValueError(f"column {name!r} must have no missing values, got {missing:,} of {np.size(values):,}"
+                         f"{_words_for_missing(name, path)}.")  # fmt: skip
     if name in continuous:
+        for column in bare_columns(f"column {name!r}", values):
+            as_floats(f"column {name!r}", column)
         return Continuous(values)
     if name in discrete:
         return Discrete(values)
     if not pd.api.types.is_numeric_dtype(values.dtype) and not isinstance(values.dtype, pd.CategoricalDtype):
+        for column in bare_columns(f"column {name!r}", values):
+            require_no_dates("DATA", column, repr(name))
+            require_names("DATA", column, repr(name))
         distinct = len(np.unique(np.asarray(values, dtype=str)))
         if distinct > MANY_TEXTS * len(values):
             raise ValueError(
@@ -298,6 +354,18 @@ def _block(name: str, values: Any, continuous: set[str], discrete: set[str]) -> 
                 f"{len(values):,} rows: embed them first, or leave the column out."
             )
     return values
+
+
+def _words_for_missing(name: str, path: Path) -> str:
+    """Which words of a column of a .csv were read as missing values, as the end of a sentence."""
+    if path.suffix != ".csv":
+        return ""
+    words = pd.read_csv(path, dtype=str, keep_default_na=False)[name].fillna("")
+    counts = words[pd.read_csv(path)[name].isna()].str.strip().value_counts()
+    empty = f"empty cells ({counts.pop(''):,})" if "" in counts else ""
+    said = " and ".join(part for part in (quoted(counts) if len(counts) else "", empty) if part)
+    other = "; where a word is a category, give it another name" if len(counts) else ""
+    return f": {said} count as missing{other}"
 
 
 def _some(names: dict[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """The command on a person's own data: a table, a figure and one run in MLflow, or a sentence and nothing written."""
 
 import math
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -25,8 +26,13 @@ def here(tmp_path, monkeypatch):
     x = rng.normal(size=(200, 2))
     frame = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": 0.8 * x[:, 0] + 0.6 * rng.normal(size=200)})
     frame["label"] = np.where(frame["y"] > 0, "high", "low")
-    frame.to_csv("own.csv", index=False)
+    frame.assign(flat=1.5).to_csv("own.csv", index=False)
     return tmp_path
+
+
+def written(here, suffix=".csv"):
+    (path,) = (here / "runs" / "tables").glob(f"measure-own-*{suffix}")
+    return path
 
 
 def test_a_table_a_figure_and_one_run(here, capsys):
@@ -36,11 +42,11 @@ def test_a_table_a_figure_and_one_run(here, capsys):
     assert "ksg: 0." in progress and "nsb: no value (method must fit the types of x and y" in progress
     assert "n = 200 rows; x is continuous, y is continuous" in printed and "SHA-256 of the data:" in printed
     for suffix in (".csv", ".tex", ".png", ".pdf"):
-        assert (here / "runs" / "tables" / f"measure-own{suffix}").stat().st_size > 100
+        assert written(here, suffix).stat().st_size > 100
     (run,) = Store.open("measure").search("")
     assert run.info.status == "FINISHED" and run.data.params["n"] == "200" and run.data.params["x"] == "a,b"
     assert run.data.params["sha256"] == read(Path("own.csv"), ["a"], ["y"]).digest
-    figures = pd.read_csv(here / "runs" / "tables" / "measure-own.csv", comment="#").set_index("method")
+    figures = pd.read_csv(written(here), comment="#").set_index("method")
     assert run.data.metrics["ksg/bits"] == pytest.approx(figures.loc["ksg", "bits"])
     assert "nsb/bits" not in run.data.metrics and math.isnan(figures.loc["nsb", "bits"])
     assert "0." in run.data.tags["mlflow.note.content"]
@@ -51,10 +57,26 @@ def test_nats_where_they_are_asked_for(here):
     for unit in ("nats", "bits"):
         words = ["--data", "own.csv", "--x", "a,b", "--y", "y", "--methods", "ksg", "--unit", unit]
         assert measure.main(words) == 0
-        tables[unit] = pd.read_csv(here / "runs" / "tables" / "measure-own.csv", comment="#")
+        tables[unit] = pd.read_csv(written(here), comment="#")
     for name in ("{}", "{}_error", "low_{}", "high_{}"):
         nats, bits = (tables[unit][name.format(unit)].item() for unit in tables)
         assert nats == pytest.approx(np.log(2) * bits)
+
+
+def test_two_questions_have_tables_of_their_own(here):
+    (here / "other").mkdir()
+    shutil.copy("own.csv", "other/own.csv")
+    asked = [("own.csv", "a"), ("own.csv", "b"), ("other/own.csv", "a"), ("./own.csv", "a")]
+    for data, x in asked:
+        assert measure.main(["--data", data, "--x", x, "--y", "y", "--methods", "gcmi"]) == 0
+    assert len({*(here / "runs" / "tables").glob("measure-own-*.csv")}) == 3  # the last asks what the first asked
+
+
+def test_a_note_on_a_type_is_printed_once_in_the_words_of_the_command_line(here, capsys):
+    pd.read_csv("own.csv").assign(month=np.arange(200) % 12 + 1).to_csv("own.csv", index=False)
+    assert measure.main(["--data", "own.csv", "--x", "month", "--y", "label", "--methods", "ksg,nsb"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("'month' has 12 distinct whole numbers") == 1 and "(CONTINUOUS=: as numbers)" in printed
 
 
 def test_a_critic_is_drawn_with_its_training_and_a_limit_as_a_limit(here):
@@ -83,9 +105,15 @@ def test_defaults_fit_the_types(here, y, kind):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--data", "own.csv", "--y", "no"], "error: Y must name columns among a, b, y, label, got 'no'"),
+        (["--data", "own.csv", "--y", "no"], "error: Y must name columns among a, b, y, label, flat, got 'no'"),
         (["--data", "own.csv", "--x", "a", "--y", "y", "--methods", "kgs"], "error: method must be one of ksg"),
-        ([], "error: DATA must be a file ending in"),
+        ([], "error: DATA must be a file ending in .npz, .csv, .parquet, got nothing"),
+        (["--data", "own.csv", "--x", "a", "--y", "y", "--seed", "-1"], "error: --seed must be a whole number of at"),
+        (
+            ["--data", "own.csv", "--x", "a", "--y", "flat"],
+            "error: y must vary in every continuous column, got one "
+            "that is 1.5 in all 200 rows; drop it or name it in DISCRETE=.",
+        ),
         (["--data", "own.csv", "--x", "a", "--y", "y", "--methods", "nsb"], "error: no method gave a value"),
     ],
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.common.own_data import read
+from analysis.common.own_data import as_options, read
 from infoscope.estimators.arrays.protocol import as_pairs
 from infoscope.estimators.variables import Continuous, Discrete
 
@@ -81,6 +81,60 @@ def test_a_wrong_name_or_column_is_one_sentence(table, words, message):
     with pytest.raises(ValueError, match=message) as error:
         read(table, **words)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (["0.4"] * 20 + ["1.5"] * 38 + ["?"] * 2, r"column 'x' holds numbers as texts, such as '1.5', .* '\?' \(2\)"),
+        ([f"{place / 8}%" for place in range(60)], "column 'x' holds numbers as texts, such as '0.0%'"),
+        (pd.date_range("2020-01-01", periods=60).astype(str), "column 'x' holds dates or times as texts"),
+        (["None"] * 20 + ["cisplatin"] * 39 + [""], r"'x' must have no missing values, got 21 of 60: 'None' \(20\) and "
+         r"empty cells \(1\) count as missing; where a word is a category, give it another name"),
+    ],
+)  # fmt: skip
+def test_what_a_column_of_a_csv_holds_is_said(tmp_path, column, message):
+    path = tmp_path / "own.csv"
+    pd.DataFrame({"x": column, "y": FRAME["a"]}).to_csv(path, index=False)
+    with pytest.raises(ValueError, match=message):
+        read(path, ["x"], ["y"])
+    if "missing" not in message:
+        assert isinstance(read(path, ["x"], ["y"], discrete=["x"]).x, Discrete)
+        with pytest.raises(
+            ValueError, match="column 'x' must be numbers to be continuous, got a column of string, with"
+        ):
+            read(path, ["x"], ["y"], continuous=["x"])
+
+
+def test_dates_of_a_parquet_are_said_to_be_no_numbers(tmp_path):
+    path = tmp_path / "own.parquet"
+    pd.DataFrame({"day": pd.date_range("2020-01-01", periods=60), "y": FRAME["a"]}).to_parquet(path)
+    for words in ({}, {"continuous": ["day"]}):
+        with pytest.raises(ValueError, match="'day' .* turn them into numbers, such as .* days since the first"):
+            read(path, ["day"], ["y"], **words)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("x;y\n1,5;2\n", "commas must be between columns, but semicolons are: pandas.read_csv"),
+        ("x\ty\n1\t2\n", "commas must be between columns, but tabs are"),
+        ("x,x,y\n1,2,3\n", "columns must have different names, but 'x' is there more than once"),
+        ("x,y\n", "DATA must have rows, got none in .*own.csv', only 2 names of columns"),
+    ],
+)
+def test_a_csv_of_another_form_is_one_sentence(tmp_path, content, message):
+    (tmp_path / "own.csv").write_text(content)
+    with pytest.raises(ValueError, match=message) as error:
+        read(tmp_path / "own.csv", ["x"], ["y"])
+    assert "\n" not in str(error.value)
+
+
+def test_wrappers_are_options_for_a_person_at_a_command_line():
+    said = as_options(
+        "'Discrete' may be either; wrap numbers in Continuous, categories in Discrete. LogDiscrete stays."
+    )
+    assert said == "'Discrete' may be either; name numbers in CONTINUOUS=, categories in DISCRETE=. LogDiscrete stays."
 
 
 def test_a_wrong_file_is_one_sentence(tmp_path):

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
+from infoscope import estimators
 from infoscope.estimators import knn
 from infoscope.estimators.variables import (
     Continuous,
@@ -56,6 +57,10 @@ def test_types_are_inferred_per_column(value, kind):
     assert (variable.codes is None) == (kind == "continuous")
 
 
+def test_wrappers_are_where_estimate_is():
+    assert (estimators.Continuous, estimators.Discrete) == (Continuous, Discrete)
+
+
 def test_categories_of_several_columns_are_joined():
     one, two = np.array([0, 0, 1, 1, 1]), np.array(["a", "b", "a", "a", "b"])
     variable = as_variable("x", (Discrete(one), Discrete(two)))
@@ -98,8 +103,68 @@ def test_missing_labels_are_never_a_label(labels):
 def test_numbers_among_strings_are_neither():
     with pytest.raises(ValueError, match="got a column of mixed-integer; wrap it in Continuous or Discrete"):
         as_variable("x", ["a", 1, "b"])
-    with pytest.raises(ValueError, match="x must be numbers to be continuous, got a column of string"):
+    with pytest.raises(ValueError, match="x must be numbers to be continuous, got a column of string: make"):
         as_variable("x", Continuous(["1.5", "2"]))
+    with pytest.raises(ValueError, match=r"got a column of string, with '\?' \(2\), 'n/a' \(1\): make them numbers"):
+        as_variable("x", Continuous(["?", "1.5", "n/a", "?"]))
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (["0.4", "1.5", "-2"] * 10 + ["?"], r"numbers as texts, such as '0.4', and beside them '\?' \(1\): write"),
+        (["1e-3", "2", "<0.1"] * 10, r"such as '1e-3', and beside them '<0.1' \(10\)"),
+        (["12,5", "3,25"] * 10, "such as '12,5': write"),
+        (["45%", "7 %"] * 10, "such as '45%'"),
+        (["52,000", "1,234,567.5", "3\N{NO-BREAK SPACE}000"] * 10, "such as '52,000'"),
+        ([f"{code}" for code in range(10_000, 10_030)], "such as '10000'"),
+        (["7:30", "12:05"] * 10, "dates or times as texts, such as '7:30': read them with pandas.to_datetime"),
+        (["2020-01-31", "2021-02-01T12:30:00Z", "3/4/2021", "3 Mar 2021"] * 10, "dates or times as texts"),
+        ([b"1.5", b"2.5"] * 10, "such as '1.5'"),
+    ],
+)
+def test_numbers_and_dates_as_texts_are_refused(texts, said):
+    for value in (texts, np.array(texts), pd.Series(texts, dtype=object)):
+        with pytest.raises(ValueError, match=said) as error:
+            as_variable("x", value)
+        assert "if they are names, wrap it in Discrete" in str(error.value) and "\n" not in str(error.value)
+    assert as_variable("x", Discrete(texts)).categories == len(set(texts))
+    with pytest.raises(ValueError, match="column 'dose' holds"):
+        as_variable("x", pd.DataFrame({"dose": texts, "arm": ["a"] * len(texts)}))
+
+
+@pytest.mark.parametrize("texts", [
+    ["18-25", "26-40"], ["1.2.3", "1.2.4"], ["2019-20", "2020-21"], ["A1", "B2"], ["1", "2"], ["1", "x"], ["10.0.0.1"],
+    ["3", "4", "5", "-"], ["", "1.5"], ["may", "june"],
+])  # fmt: skip
+def test_names_that_hold_digits_are_categories(texts):
+    assert as_variable("x", texts * 5).categories == len(texts)
+
+
+def test_what_is_no_number_of_the_line_is_refused():
+    for value in ([1 + 2j, 2.0], np.array([1j, 2, 3]), np.array([1j, 2, 3], dtype=object), torch.tensor([1j, 2])):
+        for typed in (value, Continuous(value)):
+            with pytest.raises(ValueError, match="x must be real, got complex numbers"):
+                as_variable("x", typed)
+    days = pd.Series(pd.to_datetime(["2020-01-01", "2020-03-01"]), name="day")
+    for value in (days, days.to_numpy(), days - days[0], list(days.dt.date)):
+        for typed in (value, Continuous(value)):
+            with pytest.raises(ValueError, match=r"turn them into numbers, such as \(t - t.min\(\)\)"):
+                as_variable("x", typed)
+    t = days
+    assert list((t - t.min()) / np.timedelta64(1, "D")) == [0.0, 60.0]  # as the sentence has it
+
+
+@pytest.mark.parametrize("values", [[0.5, 1.5, 2.5], [1, 2, 1], ["a", "b", "a"]])
+def test_a_mask_is_never_forgotten(values):
+    hidden = np.ma.array(values, mask=[False, True, False])
+    for value in (hidden, hidden[:, None], Discrete(hidden), [hidden, hidden], [Discrete(values), Discrete(hidden)]):
+        for call in (as_variable, single_columns):
+            with pytest.raises(ValueError, match="x must have no missing values, got [12] masked of [36]"):
+                call("x", value)
+    with pytest.raises(ValueError, match="y must have no missing values, got 1 masked of 3"):
+        as_codes("y", hidden)
+    assert as_variable("x", np.ma.array(values)).n == 3
 
 
 def test_standardised_columns_at_any_scale():
@@ -171,7 +236,8 @@ def test_labels_do_not_warn(recwarn):
         Discrete(pixels()),
         Continuous(g.integers(18, 90, 1000)),
         pd.Series(g.integers(18, 90, 1000), dtype="category"),
-        [f"{code}" for code in g.integers(10_000, 99_999, 1000)],
+        [f"{code}" for code in g.integers(0, 10, 1000)],
+        Discrete([f"{code}" for code in g.integers(10_000, 99_999, 1000)]),
     ):
         as_variable("y", labels)
     assert not recwarn

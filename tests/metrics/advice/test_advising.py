@@ -78,6 +78,7 @@ def test_labels_of_categories():
         ({"seconds": 3}, "seconds must be at least 10, got 3"),
         ({"n": 150}, "at least 200 rows to be advised about"),
         ({"methods": []}, "methods must name an estimator at least"),
+        ({"methods": ["ksg", "nsb"]}, "nsb takes categories on both sides, got a continuous x and a continuous y"),
     ],
 )
 def test_bad_input_is_one_sentence(change, message):

@@ -251,6 +251,13 @@ def test_thinned_splits_keep_groups_whole():
     assert not (training & test).any()
 
 
+def test_a_domain_of_one_class_is_a_note():
+    rng = np.random.default_rng(0)
+    found = report(rng.normal(size=(40, 2)), np.arange(40) % 2, domain=np.zeros(40, int), rows=20, permutations=0)
+    assert {row.target for row in found.rows} == {"y"}
+    assert "nothing about domain: it is one class in all 40 rows, about which there is nothing to tell." in found.notes
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -260,6 +267,9 @@ def test_thinned_splits_keep_groups_whole():
         ({"targets": np.arange(39) % 2}, "one value for each of the 40 rows, got 39"),
         ({"targets": {"domain": np.arange(40) % 2}, "domain": np.arange(40) % 2}, "must not be called 'domain'"),
         ({"blocks": {"a": [7]}}, "blocks must name columns"),
+        ({"targets": np.zeros(40, int)}, "got none that is: nothing about y: it is one class in all 40 rows"),
+        ({"representation": np.zeros((5, 2)), "targets": [0, 1, 0, 1, 0]}, "must have at least 20 rows, got 5"),
+        ({"representation": np.ma.array(np.eye(40), mask=np.eye(40))}, "no missing values, got 40 masked of 1,600"),
         ({"representation": np.zeros((40, 2))}, "every block is constant"),
         ({"representation": np.full((40, 2), np.nan)}, "must be finite"),
         ({"richer": "none"}, "family must be one of"),

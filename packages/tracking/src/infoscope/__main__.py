@@ -11,6 +11,7 @@ program.
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib.util
 import os
 import shlex
@@ -38,8 +39,11 @@ PROGRAMS = {
     "scale": "infra.scale",
 }
 FILE = ("DATA", "X", "GROUPS", "CONTINUOUS", "DISCRETE")  # variables of tasks on a person's own file
-OWN = (*FILE, "Y", "METHODS")  # of `make measure` and `make advise`
-REPRESENTED = (*FILE, "TARGETS", "DOMAIN", "ITEMS")  # of `make represent`
+OWN = (*FILE, "Y", "METHODS")  # of `make measure`
+ADVISED = (*OWN, "WITHIN")
+REPRESENTED = (*FILE, "TARGETS", "DOMAIN", "ITEMS")
+ON_FILES = {"measure": OWN, "advise": ADVISED, "represent": REPRESENTED}
+MAKES = ("ARGS", "PROFILE", "PYTHON", "READY", "SHELL")  # variables of make that no task refuses
 QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
@@ -65,7 +69,8 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def words_of_make(environment: Mapping[str, str]) -> list[str]:
     """The words of the target TASK, with PROFILE, SET, PORT, DATA and the like as they are and ARGS split as a shell
-    would, nothing executed. Raises ValueError where a quotation in ARGS is not closed.
+    would, nothing executed. Raises ValueError where a quotation in ARGS is not closed, or among the names in GIVEN, all
+    that was written behind make, there is one that a task on a person's own file does not take.
     """
     task, profile, settings, port, more = (
         environment.get(name, "") for name in ("TASK", "PROFILE", "SET", "PORT", "ARGS")
@@ -75,20 +80,20 @@ def words_of_make(environment: Mapping[str, str]) -> list[str]:
     except ValueError as error:
         raise ValueError(f"ARGS is {more!r}, in which there is {str(error).lower()}; close it") from None
     under = ["--profile", profile]
+    if task in ON_FILES:
+        _require_taken(task, environment.get("GIVEN", "").split())
 
     def given(*names: str) -> list[str]:
         return [word for name in names if environment.get(name) for word in (f"--{name.lower()}", environment[name])]
 
     targets = {
-        "advise": ["advise", *given(*OWN, "WITHIN")],
+        **{own: [own, *given(*taken)] for own, taken in ON_FILES.items()},
         "audit": ["audit"],
         "docs-results": ["docs-results"],
         "drill": ["drill"],
         "export-model": ["export"],
-        "measure": ["measure", *given(*OWN)],
         "promote": ["promote"],
         "report": ["report", *under],
-        "represent": ["represent", *given(*REPRESENTED)],
         "runs-load": ["runs-load"],
         "runs-save": ["runs-save"],
         "scale": ["scale"],
@@ -104,6 +109,21 @@ def words_of_make(environment: Mapping[str, str]) -> list[str]:
         return targets[task] + rest
     kind, _, name = task.partition("-")
     return [kind, name, *under, *(["--set", settings] if kind == "sweep" else []), *rest]
+
+
+def _require_taken(task: str, names: Sequence[str]) -> None:
+    """Raises ValueError for a name that the task does not take. Settings of others have a _: RAY_ADDRESS."""
+    taken = ON_FILES[task]
+    for name in names:
+        if name not in (*taken, *MAKES) and ("_" not in name or _nearest(name, taken)):
+            like = _nearest(name, taken)
+            meant = f"; did you mean {like}=?" if like else ""
+            raise ValueError(f"make {task} takes {', '.join(taken)} and ARGS, got {name}={meant}")
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    """The one of the names that is most like it, capitals or not; "" where none is like it."""
+    return next(iter(difflib.get_close_matches(name.upper(), names, n=1, cutoff=0.7)), "")
 
 
 class _Parser(argparse.ArgumentParser):

@@ -9,6 +9,7 @@ from infoscope.estimators.families import Logistic, Network
 from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.label_errors import (
     HELD_OUT,
+    IN_SAMPLE,
     SCORES,
     Evidence,
     LabelScore,
@@ -69,6 +70,19 @@ def test_trainings_are_averaged():
     names = ["aum", "confidence", "forgetting", "el2n"]
     expected = (scores_of(one)[names] + scores_of(other)[names]) / 2
     pd.testing.assert_frame_equal(scores_of(both)[names], expected)
+
+
+def test_what_is_asked_of_a_training_needs_one_by_epochs():
+    rng = np.random.default_rng(3)
+    y = rng.integers(2, size=60)
+    x = 2.0 * y[:, None] + rng.normal(size=(60, 2))
+    found = gather("logistic", x, y, folds=3)
+    for score in (data_map, *(score.function for score in SCORES.values() if score.kind == IN_SAMPLE)):
+        with pytest.raises(ValueError, match="family must be one that is trained by epochs, such as mlp"):
+            score(found)
+    for hidden in ({"x": np.ma.array(x, mask=x > 1)}, {"y": np.ma.array(y, mask=y == 1)}):
+        with pytest.raises(ValueError, match="must have no missing values, got"):
+            gather("logistic", **{"x": x, "y": y} | hidden, folds=3)
 
 
 def test_held_out_scores_are_those_of_the_pvi_table():

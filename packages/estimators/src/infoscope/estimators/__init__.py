@@ -3,6 +3,7 @@
     neural       make_critic, BOUNDS, fit_critic, held_out, oracle_errors: critics, bounds, training, an exact critic
     arrays       estimate(x, y, method=...), normalised, methods: every estimator on arrays of your own, called alike
     result       Estimate: a number with its error, interval, unit, n, method and notes, as it is handed to a person
+    variables    Continuous, Discrete: what a column is
     sources      PairSource, KnownPairSource, ExactPairSource: the shapes of object that are measured
 
 Of samples, imported by name (`from infoscope.estimators import knn`):
@@ -15,7 +16,6 @@ Of samples, imported by name (`from infoscope.estimators import knn`):
     kernel_tests hsic_test, kcit_test: are they independent, in the eyes of kernels?
     laws         laws fitted to typed variables, whose information is known: a held-out lower bound
     resampling   which rows are in which subsample
-    variables    Continuous, Discrete: what a column is
     units        NATS_PER_BIT
     matmul       float32 products by the faster of torch's two libraries
 """
@@ -36,6 +36,7 @@ _LATE = {
     "neural.trace": ("Trace",),
     "neural.training": ("Training", "fit_critic"),
     "sources": ("ExactPairSource", "KnownPairSource", "PairSource"),
+    "variables": ("Continuous", "Discrete"),
 }
 _MODULE_OF = {name: module for module, names in _LATE.items() for name in names}
 

@@ -2,11 +2,12 @@
 
 A nearest-neighbour estimate needs to know, because distances between category codes mean nothing. Types are given per
 column by wrapping (`Continuous`, `Discrete`) or inferred: floats are continuous; integers, booleans, strings and pandas
-categories are discrete.
+categories are discrete. Numbers and dates that are written as texts are refused: somebody has to read them first.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import ndtri
 
@@ -28,6 +30,22 @@ _FEWEST_FOR_TAILS = 20  # rows: with fewer, no tail is seen
 _DENSE = 50_000_000  # numbers that a sparse matrix may have when it is written out
 _NAMED = 5  # columns that a warning names
 MARGINS = ("auto", "scaled", "rank", "given")
+_TEXTS_READ = 0.9  # of a column's texts: numbers or dates beyond it, with some that are not, such as "?"
+_EXAMPLES = 3  # of texts that an error quotes
+_DAYS = "such as (t - t.min()) / np.timedelta64(1, 'D') for days since the first"
+_TIMES = ("date", "datetime", "datetime64", "time", "timedelta", "timedelta64", "period")  # as pandas calls types
+_PLAIN = str.maketrans({"\N{MINUS SIGN}": "-", "\N{NO-BREAK SPACE}": " ", "\N{NARROW NO-BREAK SPACE}": " ",
+                        "\N{LESS-THAN OR EQUAL TO}": "<", "\N{GREATER-THAN OR EQUAL TO}": ">"})  # fmt: skip
+_NUMBER = re.compile(
+    r"([<>]=?|~)? ?[-+]?(\d+([.,]\d*)?|\d{1,3}([.,' _]\d{3})+([.,]\d+)?|[.,]\d+)(e[-+]?\d+)? ?%?", re.IGNORECASE
+)
+_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_DAY = (
+    r"\d{4}[-/.](0?\d|1[0-2])([-/.]\d\d?)?|\d\d?[-/.]\d\d?[-/.](\d\d){1,2}"
+    rf"|\d\d?\.?[ -]{_MONTH}[ -](\d\d){{1,2}}|{_MONTH} \d\d?,? \d\d\d\d"
+)
+_TIME = r"\d\d?:\d\d(:\d\d([.,]\d+)?)?( ?[ap]m)?"
+_DATE = re.compile(rf"({_DAY})([T ]{_TIME} ?(Z|[-+]\d\d:?\d\d)?)?|{_TIME}", re.IGNORECASE)
 
 
 _NUMPY_LABELS = (np.str_, np.bytes_, np.bool_, np.integer, np.floating)  # the same labels as Python's own types
@@ -145,8 +163,9 @@ def as_variable(name: str, value: Any) -> Variable:
     `Discrete` wrapper around one of these; a list or tuple of blocks, at least one of them wrapped, whose columns are
     put side by side; a Variable, returned as it is.
 
-    ValueError: no rows, more than two axes, missing or infinite values, a constant continuous column, or a column type
-    that is neither numbers nor categories.
+    ValueError: no rows, more than two axes, missing, masked or infinite values, a constant continuous column, a column
+    type that is neither numbers nor categories, complex numbers, dates, and texts that nobody declared categories, more
+    than 90 % of which are numbers or dates (but for up to 20 whole numbers and nothing else, which are labels).
 
     Once for all columns, LabelsAsNumbers is warned about continuous ones that look like labels, and NumbersAsCategories
     about integers, typed by nobody, that look like numbers. Those have more than 20 values, and fewer than 3 rows each
@@ -472,7 +491,10 @@ def columns(name: str, value: Any) -> list[tuple[type, _Column, bool]]:
     if isinstance(value, (Continuous, Discrete)):
         typed = type(value)
         return [(typed, column, True) for column in bare_columns(name, value.values)]
-    return [(_inferred(name, column), column, False) for column in bare_columns(name, value)]
+    found = bare_columns(name, value)
+    named = list(_names_of(value))
+    places = named if len(named) == len(found) else list(map(str, range(len(found))))
+    return [(_inferred(name, column, place), column, False) for place, column in zip(places, found)]
 
 
 def _names_of(value: Any) -> Iterator[str]:
@@ -490,7 +512,7 @@ def _names_of(value: Any) -> Iterator[str]:
 
 
 def bare_columns(name: str, value: Any) -> list[_Column]:
-    """Every column [n] of an untyped array-like of one or two axes."""
+    """Every column [n] of an untyped array-like of one or two axes. ValueError for other shapes, or a mask."""
     if isinstance(value, pd.DataFrame):
         return [column for place in range(value.shape[1]) for column in bare_columns(name, value.iloc[:, place])]
     if isinstance(getattr(value, "dtype", None), pd.CategoricalDtype):
@@ -506,6 +528,7 @@ def bare_columns(name: str, value: Any) -> list[_Column]:
     if torch and isinstance(value, torch.Tensor):
         value = value.detach().cpu()
         value = (value.double() if value.is_floating_point() else value).numpy()
+    require_unmasked(name, value)
     array = np.asarray(value)
     if isinstance(value, (list, tuple)) and array.dtype.kind in "US":  # numpy made strings of numbers and NaN too
         array = np.array(value, dtype=object)
@@ -518,35 +541,119 @@ def bare_columns(name: str, value: Any) -> list[_Column]:
     return list(array.T)
 
 
-def _inferred(name: str, column: _Column) -> type:
-    """Continuous or Discrete, from the column's type."""
+def require_unmasked(name: str, value: Any) -> None:
+    """ValueError where a masked array, or a list of them, hides values: numpy forgets masks without a word."""
+    parts = value if isinstance(value, (list, tuple)) else [value]
+    masked = sum(int(np.ma.getmaskarray(part).sum()) for part in parts if isinstance(part, np.ma.MaskedArray))
+    if masked:
+        raise ValueError(f"{name} must have no missing values, got {masked:,} masked of {sum(map(np.size, parts)):,}.")
+
+
+def _inferred(name: str, column: _Column, place: str) -> type:
+    """Continuous or Discrete, from the column's type; `place` is what errors call the column."""
     if isinstance(column, pd.Categorical):
         return Discrete
     if column.dtype.kind == "f":
         return Continuous
-    if column.dtype.kind in "iubUS":
+    if column.dtype.kind in "iub":
         return Discrete
-    kind = pd.api.types.infer_dtype(column, skipna=True)
+    if column.dtype.kind in "US":
+        kind = "string"
+    else:
+        require_no_dates(name, column, place)
+        kind = pd.api.types.infer_dtype(column, skipna=True)
+    if kind in ("string", "bytes"):
+        require_names(name, column, place)
     if kind in ("floating", "mixed-integer-float", "decimal"):
         return Continuous
     if kind in ("string", "boolean", "integer", "bytes"):
         return Discrete
+    _require_real(name, column)
     raise ValueError(
         f"{name} must hold numbers (continuous) or integers, booleans and strings (discrete), got a column of {kind}; "
         "wrap it in Continuous or Discrete."
     )
 
 
+def require_names(name: str, column: ArrayLike, place: str) -> None:
+    """ValueError for texts [n] that are numbers or dates rather than names of categories; missing ones do not count.
+
+    Digits alone, of at most 20 values, are labels, as integers are.
+    """
+    counts = _counts(np.asarray(column))
+    for what, form, how in (
+        ("numbers", _NUMBER, "write them as plain numbers, with a point, and leave out rows without one"),
+        ("dates or times", _DATE, f"read them with pandas.to_datetime and turn them into numbers, {_DAYS}"),
+    ):
+        reads = counts.index.map(lambda one, form=form: bool(form.fullmatch(one.strip().translate(_PLAIN)))).to_numpy()
+        if counts[reads].sum() <= _TEXTS_READ * counts.sum():
+            continue
+        if what == "numbers" and len(counts) <= _FEW_VALUES and all(one.isdecimal() for one in counts.index):
+            return
+        plain = reads & _plain(counts.index) if what == "numbers" else reads
+        example, others = (
+            (counts.index[plain][0], counts[~plain]) if plain.any() else (counts.index[reads][0], counts[~reads])
+        )
+        beside = f", and beside them {quoted(others)}" if len(others) else ""
+        raise ValueError(
+            f"{name} must be numbers or names of categories, but column {place} holds {what} as texts, such as "
+            f"{example!r}{beside}: {how}; if they are names, wrap it in Discrete."
+        )
+
+
+def _plain(texts: pd.Index) -> np.ndarray:
+    """Which texts [n] are numbers as Python writes them."""
+    return ~np.isnan(np.asarray(pd.to_numeric(texts, errors="coerce"), dtype=np.float64))
+
+
+def _counts(texts: np.ndarray) -> pd.Series:
+    """How often every text [n] occurs, the most frequent first; missing ones are left out."""
+    counts = pd.Series(texts, dtype=object).value_counts()
+    read = [one.decode(errors="replace") if isinstance(one, bytes) else str(one) for one in counts.index]
+    return counts.set_axis(read)
+
+
+def quoted(counts: pd.Series) -> str:
+    """Texts with how often each occurs: 'a' (12), 'b' (3); of many, the first."""
+    named = ", ".join(f"{text!r} ({count:,})" for text, count in counts[:_EXAMPLES].items())
+    return named + (f" and {len(counts) - _EXAMPLES:,} more" if len(counts) > _EXAMPLES else "")
+
+
+def require_no_dates(name: str, column: ArrayLike, place: str) -> None:
+    """ValueError for dates, times and spans of time, which have a unit and an origin only once they are numbers."""
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    if kind in _TIMES:
+        raise ValueError(
+            f"{name} must be numbers or names of categories, but column {place} holds {kind} values: turn them into "
+            f"numbers, {_DAYS}; if they are names, wrap it in Discrete."
+        )
+
+
+def _require_real(name: str, column: _Column) -> None:
+    if np.iscomplexobj(column) or any(isinstance(one, complex) for one in column):
+        raise ValueError(f"{name} must be real, got complex numbers: give real and imaginary part as two columns.")
+
+
 def as_floats(name: str, column: _Column) -> np.ndarray:
-    """float64 [n]; ValueError for what is no number, such as strings, even of digits."""
+    """float64 [n]; ValueError for what is no number, such as strings, even of digits, dates and complex numbers."""
     values = np.asarray(column)
-    if values.dtype.kind in "USMm" or (values.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in values)):
-        kind = pd.api.types.infer_dtype(values)
-        raise ValueError(f"{name} must be numbers to be continuous, got a column of {kind}.")
+    kind = pd.api.types.infer_dtype(values) if values.dtype.kind in "OUSMm" else ""
+    if values.dtype.kind in "US" or kind in _TIMES or (kind and any(isinstance(v, (str, bytes)) for v in values)):
+        how = f": turn them into numbers, {_DAYS}" if kind in _TIMES else _unreadable(values)
+        raise ValueError(f"{name} must be numbers to be continuous, got a column of {kind}{how}.")
+    if values.dtype.kind in "cO":
+        _require_real(name, values)
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be numbers to be continuous, got {values.dtype}: {error}.") from None
+
+
+def _unreadable(values: np.ndarray) -> str:
+    """Which texts among values [n] are no numbers, as the end of a sentence."""
+    counts = _counts(values)
+    bad = counts[~_plain(counts.index)]
+    return f", with {quoted(bad)}: make them numbers or leave their rows out" if len(bad) else ": make them numbers"
 
 
 def _as_numbers(name: str, column: _Column) -> np.ndarray:

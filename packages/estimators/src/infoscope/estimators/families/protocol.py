@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from sklearn.preprocessing import PolynomialFeatures
 
 from infoscope.estimators.families.complexity import Complexity
-from infoscope.estimators.variables import as_codes
+from infoscope.estimators.variables import as_codes, require_unmasked
 
 CLASSES, NUMBERS = "classes", "numbers"
 
@@ -139,7 +139,8 @@ def take(x: Any, rows: np.ndarray) -> Any:
 
 
 def as_matrix(name: str, values: ArrayLike) -> np.ndarray:
-    """Numbers [n] or [n, d] as float64 [n, d]; ValueError for anything else, or values that are not finite."""
+    """Numbers [n] or [n, d] as float64 [n, d]; ValueError for anything else, masked or not finite values."""
+    require_unmasked(name, values)
     try:
         matrix = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):

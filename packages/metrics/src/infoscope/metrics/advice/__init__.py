@@ -7,6 +7,6 @@ inversion   the levels at which twins behave as the data do
 realism     whether trees tell the data from a twin
 """
 
-from infoscope.metrics.advice.advising import ANSWERED, NOTHING, REFUSED, Advice, advise
+from infoscope.metrics.advice.advising import ANSWERED, LEAST_SECONDS, NOTHING, REFUSED, Advice, advise
 
-__all__ = ["ANSWERED", "NOTHING", "REFUSED", "Advice", "advise"]
+__all__ = ["ANSWERED", "LEAST_SECONDS", "NOTHING", "REFUSED", "Advice", "advise"]

@@ -24,7 +24,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from infoscope.estimators.arrays.certified import Certified
-from infoscope.estimators.arrays.protocol import Method, Pairs, as_pairs
+from infoscope.estimators.arrays.protocol import Described, Method, Pairs, as_pairs
 from infoscope.estimators.arrays.registry import as_method
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate, quantile, undefined
@@ -41,6 +41,7 @@ Say = Callable[[str], None]
 ANSWERED, NOTHING, REFUSED = "answered", "nothing found", "refused"
 WIDEST, WIDEST_SHARE = 0.1, 0.25  # nats, and of the value: half an interval that is still an answer
 FEWEST = 200  # rows
+LEAST_SECONDS = 10
 _SCREENED = 1000  # rows, on which families are tried first
 _LEVELS, _DRAWS = 7, 2  # at which every family is tried, and twins of each
 _FREE = 4  # more twins than statistics, at least
@@ -223,12 +224,12 @@ def advise(
     Rows that follow one another like a series are refused, unless groups are named (`estimators.serial`).
     Groups: twins have none, and less spread for it. The spread of twins is multiplied by what groups add to the
     standard error of neighbours.
-    ValueError: as of `estimate`; fewer than 200 rows; seconds below 10; no methods.
+    ValueError: as of `estimate`; fewer than 200 rows; seconds below 10; no methods, or one that takes other types.
     """
     began, generator = time.monotonic(), generator_or_default(generator)
     say = progress or (lambda text: None)
-    if not seconds >= 10:
-        raise ValueError(f"seconds must be at least 10, got {seconds!r}.")
+    if not seconds >= LEAST_SECONDS:
+        raise ValueError(f"seconds must be at least {LEAST_SECONDS}, got {seconds!r}.")
     whole = as_pairs(x, y, groups)
     if whole.n < FEWEST:
         raise ValueError(f"x and y must have at least {FEWEST} rows to be advised about, got {whole.n}.")
@@ -275,7 +276,11 @@ def _candidates(pairs: Pairs, methods: Sequence[Method | str] | None, seconds: f
     if methods is not None:
         if not len(methods):
             raise ValueError("methods must name an estimator at least, got none.")
-        return [as_method(one) for one in methods]
+        chosen = [as_method(one) for one in methods]
+        for one in chosen:
+            if isinstance(one, Described):
+                one.require(pairs)
+        return chosen
     kinds = pairs.x.kind, pairs.y.kind
     if kinds == ("discrete", "discrete"):
         return [as_method(name) for name in _CATEGORIES]

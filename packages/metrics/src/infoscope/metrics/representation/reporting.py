@@ -45,6 +45,7 @@ RICHER = GradientBoosting(rounds=20, leaves=7, learning_rate=0.2, components=32)
 _LINEAR: Mapping[str, Family] = {CLASSES: Logistic(), NUMBERS: Gaussian()}
 _PARTS = 10  # of equally many rows, that numbers are cut into where a decomposition asks for values
 _FEW = 2000  # rows that neighbours, tests and scores are asked of
+_FEWEST = 20  # rows of a report
 _SCORES = ("mig", "unibound", "informativeness")  # of blocks; their bounds are in the table
 
 Progress = Callable[[float, str], None]
@@ -90,11 +91,13 @@ def report(
     A target or figure that cannot be had is nan, and the notes say why. Seconds grow with targets x (2 blocks + 1),
     classes and columns.
 
-    ValueError: blocks, targets, domain, groups or items that do not fit together or are not finite; fewer than two
-    rows a fold; an unknown label; a family that predicts neither.
+    ValueError: blocks, targets, domain, groups or items that do not fit together or are not finite; fewer than 20 rows,
+    or targets all of which are one class or have a class of one row; an unknown label; a family that predicts neither.
     """
     numbers = as_blocks(named_blocks(representation, blocks))
     n = len(next(iter(numbers.values())))
+    if n < _FEWEST:
+        raise ValueError(f"representation must have at least {_FEWEST} rows, got {n}.")
     aims = _aims(targets, domain, n)
     codes = as_groups(groups, n)
     names = np.arange(n) if items is None else np.asarray(items)
@@ -227,6 +230,8 @@ class _Measure:
         self, name: str, aim: _Aim, generator: np.random.Generator, tell: Progress
     ) -> tuple[list[Row], dict[frozenset[str], Local], Predictions]:
         """A row for each block and for all of them; the local values of every set of blocks; predictions from all."""
+        if aim.outcome.classes == 1:
+            raise ValueError(f"it is one class in all {aim.outcome.n:,} rows, about which there is nothing to tell.")
         everything = frozenset(self.blocks)
         alone = [frozenset([block]) for block in self.blocks]
         wanted = dict.fromkeys([*alone, *(everything - one for one in alone if len(self.blocks) > 1), everything])

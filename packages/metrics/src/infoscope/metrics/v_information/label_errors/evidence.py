@@ -30,6 +30,13 @@ class Evidence:
         """Which kinds of score can be had."""
         return (HELD_OUT,) if self.epochs is None else (HELD_OUT, IN_SAMPLE)
 
+    @property
+    def courses(self) -> np.ndarray:
+        """`epochs`; ValueError where there are none."""
+        if self.epochs is None:
+            raise ValueError("family must be one that is trained by epochs, such as mlp, for what is asked in sample.")
+        return self.epochs
+
 
 def own(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """The values of the own class: [..., n, classes] -> [..., n]."""

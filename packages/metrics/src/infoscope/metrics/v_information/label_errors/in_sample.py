@@ -15,12 +15,12 @@ EARLY = 0.1  # of the epochs, after which EL2N is read: 20 of 200 in the paper
 
 def aum(evidence: Evidence) -> np.ndarray:
     """-area under the margin: the mean over epochs of the largest other logit - the own one (Pleiss et al. 2020)."""
-    return margins(evidence.epochs, evidence.codes).mean(axis=(0, 1))
+    return margins(evidence.courses, evidence.codes).mean(axis=(0, 1))
 
 
 def confidence(evidence: Evidence) -> np.ndarray:
     """-confidence: the mean over epochs of q(y | x), with its sign turned (Swayamdipta et al. 2020, section 2)."""
-    return -np.exp(own(evidence.epochs, evidence.codes)).mean(axis=(0, 1))
+    return -np.exp(own(evidence.courses, evidence.codes)).mean(axis=(0, 1))
 
 
 def forgetting(evidence: Evidence) -> np.ndarray:
@@ -38,15 +38,17 @@ def el2n(evidence: Evidence) -> np.ndarray:
 
     The paper takes the mean of ten trainings.
     """
-    early = np.exp(evidence.epochs[:, max(1, round(EARLY * evidence.epochs.shape[1])) - 1])
+    early = np.exp(evidence.courses[:, max(1, round(EARLY * evidence.courses.shape[1])) - 1])
     return np.linalg.norm(early - np.eye(early.shape[-1])[evidence.codes], axis=-1).mean(axis=0)
 
 
 def data_map(evidence: Evidence) -> pd.DataFrame:
     """Where each item is on a data map (Swayamdipta et al. 2020): confidence, the mean of q(y | x) over epochs;
     variability, its standard deviation; correctness, the share of epochs that predict y. The mean over trainings.
+
+    ValueError: evidence of a family that is not trained by epochs.
     """
-    q = np.exp(own(evidence.epochs, evidence.codes))
+    q = np.exp(own(evidence.courses, evidence.codes))
     return pd.DataFrame(
         {
             "confidence": q.mean(axis=(0, 1)),
@@ -58,4 +60,4 @@ def data_map(evidence: Evidence) -> pd.DataFrame:
 
 def _right(evidence: Evidence) -> np.ndarray:
     """Whether y is predicted, bool [trainings, epochs, n]."""
-    return evidence.epochs.argmax(axis=-1) == evidence.codes
+    return evidence.courses.argmax(axis=-1) == evidence.codes
