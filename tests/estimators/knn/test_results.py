@@ -192,7 +192,10 @@ NUMBERS = np.arange(10.0) ** 1.5
         (lambda: mutual_information(NUMBERS, NUMBERS, workers=0), "workers must be a whole number of at least 1"),
         (lambda: total_correlation(NUMBERS), "columns must be at least two variables, got 1"),
         (lambda: entropy(np.repeat(NUMBERS, 7)), "x must not repeat a value more than k = 5 times"),
-        (lambda: mutual_information(NUMBERS, NUMBERS.astype("datetime64[s]")), "got a column of datetime64"),
+        (
+            lambda: mutual_information(NUMBERS, NUMBERS.astype("datetime64[s]")),
+            "turn them into numbers, such as .* days since",
+        ),
     ],
 )
 def test_bad_input_is_named(call, message):

@@ -200,7 +200,7 @@ def test_factors_have_scores_and_an_array_is_one_block():
     rng = np.random.default_rng(5)
     factors = rng.integers(0, 3, (300, 2))
     codes = factors + 0.1 * rng.normal(size=factors.shape)
-    targets = {"shape": factors[:, 0], "colour": factors[:, 1], "missing": np.array([f"{i}" for i in range(300)])}
+    targets = {"shape": factors[:, 0], "colour": factors[:, 1], "missing": np.array([f"item {i}" for i in range(300)])}
     found = report(codes, targets, hardest=1, **QUICK)
     assert {"BetaVAE (uni-bound) of columns", "SAP of columns"} <= set(found.scores["score"])
     row = found.row("representation", "shape")
