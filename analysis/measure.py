@@ -92,9 +92,12 @@ def _words(answer: Answer, unit: str) -> dict[str, str]:
         return row | {unit: "no value", "95 % interval": "", "n": "", "in the limit": answer.limit, "seconds": ""}
     shown = found.as_unit(unit)
     known = math.isfinite(shown.standard_error)
+    value = f"{shown.value:.3f}" + f" ± {shown.standard_error:.3f}" * known
+    if math.isinf(shown.high) and not known:  # a limit from below is no estimate
+        value = ""
     interval = f"{shown.low:.3f} to {shown.high:.3f}" if math.isfinite(shown.high) else f"at least {shown.low:.3f}"
     return row | {
-        unit: "" if math.isinf(shown.high) else f"{shown.value:.3f}" + (f" ± {shown.standard_error:.3f}" * known),
+        unit: value,
         "95 % interval": interval if math.isfinite(shown.low) else "not known",
         "n": f"{found.n:,}" if found.n else "",
         "in the limit": answer.limit,

@@ -93,6 +93,14 @@ def test_a_critic_is_drawn_with_its_training_and_a_limit_as_a_limit(here):
     assert (here / "drawn.png").stat().st_size > 5000
 
 
+def test_an_estimate_whose_interval_has_no_upper_end_is_shown(here):
+    x = np.random.default_rng(0).normal(size=300)
+    pd.DataFrame({"x": x, "y": 2 * x + 1}).to_csv("own.csv", index=False)
+    assert measure.main(["--data", "own.csv", "--x", "x", "--y", "y", "--methods", "ksg"]) == 0
+    text = written(here, ".tex").read_text()
+    assert r"$\pm$" in text and "at least" in text
+
+
 @pytest.mark.parametrize(("y", "kind"), [("y", "numbers"), ("label", "labels")])
 def test_defaults_fit_the_types(here, y, kind):
     data = read(Path("own.csv"), ["a", "b"], [y])

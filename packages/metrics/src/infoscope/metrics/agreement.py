@@ -2,7 +2,8 @@
 
 Trainings of one kind are alike, so a rank correlation over all of them has hardly more to go by than there are kinds:
 an interval that draws models one by one held the truth in 64 to 92 of 100 simulated studies of five to twelve kinds,
-one that draws kinds, then trainings of each, in 90 to 100 (tests/metrics/test_agreement.py).
+one that draws kinds, then trainings of each, in 90 to 100, and of four kinds in 88 to 100 (laws of
+tests/metrics/test_agreement.py).
 """
 
 from __future__ import annotations
@@ -61,9 +62,7 @@ def rank_agreement_within(
     value = _correlation(_less_kinds(ranks[None], ends))[0]
     if not math.isfinite(value):
         return undefined("one of the scores is the same for all models of each kind", unit="", n=len(kept))
-    drawn = np.concatenate(
-        [rows[generator.integers(len(rows), size=(draws, len(rows)))] for rows in members], axis=1
-    )  # fmt: skip
+    drawn = np.hstack([rows[generator.integers(len(rows), size=(draws, len(rows)))] for rows in members])
     spread = _correlation(_less_kinds(rankdata(pair[drawn], axis=1), ends))
     return _estimate(value, spread, pair[kept], len(members))
 
