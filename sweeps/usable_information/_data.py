@@ -73,15 +73,16 @@ OF_VECTORS = {"logistic": functools.partial(Logistic, penalty=100.0)}  # of 768 
 
 
 def chosen(setting: str, names: Sequence[str], sources: Mapping[str, Source] = SOURCES) -> list[str]:
-    """The data sets of a setting; "auto" stands for the real ones of INFOSCOPE_DATA, or those that are generated.
+    """The data sets of a setting; "auto" stands for the real ones of INFOSCOPE_DATA, or those that are generated, and
+    "none" for no data set: a sweep of several studies goes without the one that reads this setting.
 
     Raises ValueError for an unknown one.
     """
-    auto = AUTO[setting][0 if data.data_root() is not None else 1]
-    found = dict.fromkeys(name for given in names for name in (auto if given == "auto" else (given,)))
+    words = {"auto": AUTO[setting][0 if data.data_root() is not None else 1], "none": ()}
+    found = dict.fromkeys(name for given in names for name in words.get(given, (given,)))
     for name in found:
         if name not in sources:
-            raise ValueError(f"unknown {setting} {name!r}; valid are auto, {', '.join(sources)}")
+            raise ValueError(f"unknown {setting} {name!r}; valid are auto, none, {', '.join(sources)}")
     return list(found)
 
 

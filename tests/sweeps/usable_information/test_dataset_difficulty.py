@@ -65,6 +65,15 @@ def test_what_is_run_without_real_data():
     assert all(cell["epochs"] is None for cell in found if cell["family"] != "small-bert")
 
 
+def test_a_study_is_left_out_by_a_word():
+    _, profile = SWEEP.profile("smoke", {"data": "generated-reviews", "curves": "none", "embeddings": "none"})
+    cells = SWEEP.plan(profile).values()
+    assert {(cell["study"], cell["data"]) for cell in cells} == {("difficulty", "generated-reviews")}
+    _, nothing = SWEEP.profile("smoke", {"data": "none", "curves": "none", "embeddings": "none"})
+    with pytest.raises(ValueError, match="has no cells"):
+        SWEEP.plan(nothing)
+
+
 def test_the_paper_profile_is_the_published_setting():
     paper = PROFILES["paper"]
     assert (paper.encoders, paper.epochs, paper.batch, paper.null) == (("hub:bert-base-cased",), 2, 32, "trained")
