@@ -26,6 +26,7 @@ from infoscope.metrics.pid.terms import (
     bounds,
     co_information,
     crossing_note,
+    either_specific,
     finite,
     is_low,
     least_specific,
@@ -56,7 +57,7 @@ DECOMPOSITIONS = {
 
 __all__ = [
     "APART", "BRANCHES", "CROSSED", "DECOMPOSITIONS", "ROUNDING", "Bounds", "Decomposition", "bounds", "co_information",
-    "crossing_note", "finite", "is_low", "least_specific", *_LATE,
+    "crossing_note", "either_specific", "finite", "is_low", "least_specific", *_LATE,
 ]  # fmt: skip
 
 

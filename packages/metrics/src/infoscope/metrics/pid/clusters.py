@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.cluster import KMeans
 
 from infoscope.estimators.checks import generator_or_default, require_int
-from infoscope.estimators.variables import Variable, as_variable, joint_codes, same_length
+from infoscope.estimators.knn import mutual_information
+from infoscope.estimators.result import Estimate
+from infoscope.estimators.variables import Variable, as_variable, join, joint_codes, same_length
 from infoscope.metrics.pid.sampling import jackknifed
 from infoscope.metrics.pid.tables import broja, discrete_shared_exclusion
-from infoscope.metrics.pid.terms import Decomposition
+from infoscope.metrics.pid.terms import Decomposition, without_unique
 
 MOST_CELLS = 1_000  # beyond which one solution takes minutes
 
@@ -23,7 +26,7 @@ def broja_from_arrays(
     b: Any,
     target: Any,
     clusters: int = 5,
-    tolerance: float = 1e-8,
+    tolerance: float = 1e-6,
     groups: ArrayLike | None = None,
     blocks: int = 20,
     generator: np.random.Generator | None = None,
@@ -35,11 +38,13 @@ def broja_from_arrays(
     groups, blocks, generator  as of `uncertainty.jackknife`, which gives bias and error. The generator draws the
                   clusters, too, which are the same in all blocks
 
-    What numbers tell within a cluster is lost, so that informations are low: the terms are those of the codes.
+    What numbers tell within a cluster is lost, so that informations are low: the terms are those of the codes, and a
+    note says by how much, where nearest neighbours find more.
     ValueError: as `broja`; rows that do not fit; more than 1,000 cells.
     """
+    sides = a, b, target
     return _of_clusters(
-        lambda table: broja(table, tolerance), "BROJA", (a, b, target), clusters, groups, blocks, generator
+        lambda table: broja(table, tolerance), without_unique, "BROJA", sides, clusters, groups, blocks, generator
     )
 
 
@@ -53,14 +58,18 @@ def discrete_shared_exclusion_from_arrays(
     depend on how finely each side is cut.
     """
     sides = a, b, target
-    return _of_clusters(discrete_shared_exclusion, "shared exclusions", sides, clusters, groups, blocks, generator)
+    return _of_clusters(
+        discrete_shared_exclusion, lambda found: np.empty((0, 4)), "shared exclusions", sides, clusters, groups, blocks,
+        generator,
+    )  # fmt: skip
 
 
 def _of_clusters(
-    of_table: Callable[[NDArray[np.float64]], Decomposition], method: str, variables: tuple[Any, Any, Any],
+    of_table: Callable[[NDArray[np.float64]], Decomposition],
+    branches: Callable[[Decomposition], NDArray[np.float64]], method: str, variables: tuple[Any, Any, Any],
     clusters: int, groups: ArrayLike | None, blocks: int, generator: np.random.Generator | None,
 ) -> Decomposition:  # fmt: skip
-    """A decomposition of the table of clusters of a, b and the target, Estimates."""
+    """A decomposition of the table of clusters of a, b and the target, with its `branches`, Estimates."""
     a, b, target = variables
     sides = {"target": as_variable("target", target), "a": as_variable("a", a), "b": as_variable("b", b)}
     n, generator = same_length(**sides), generator_or_default(generator)
@@ -71,13 +80,32 @@ def _of_clusters(
         raise ValueError(f"target, a and b may have {MOST_CELLS:,} cells together, got {' x '.join(map(str, shape))}.")
     cells = np.ravel_multi_index(codes, shape)
 
-    def decompose(rows: NDArray[np.int64]) -> Decomposition:
+    def decompose(rows: NDArray[np.int64]) -> tuple[Decomposition, NDArray[np.float64]]:
         counts = np.bincount(cells[rows], minlength=int(np.prod(shape)))
-        return of_table((counts / len(rows)).reshape(shape))
+        found = of_table((counts / len(rows)).reshape(shape))
+        return found, branches(found)
 
     numbers = [name for name, side in sides.items() if side.dim]
-    settings = f"{clusters} clusters of {', '.join(numbers)}" if numbers else ""
-    return jackknifed(decompose, n, groups, blocks, generator, method + " of clusters" * bool(numbers), settings)
+    if not numbers:
+        return jackknifed(decompose, n, groups, blocks, generator, method)
+    settings = f"{clusters} clusters of {', '.join(numbers)}"
+    found = jackknifed(decompose, n, groups, blocks, generator, f"{method} of clusters", settings)
+    note = _lost(found.informations[2], sides["a"], sides["b"], sides["target"], groups)
+    return found._replace(**{name: replace(term, notes=note) for name, term in zip(found._fields[:4], found)})
+
+
+def _lost(kept: Estimate, a: Variable, b: Variable, target: Variable, groups: ArrayLike | None) -> tuple[str, ...]:
+    """That clusters keep less of I(target; a, b) than nearest neighbours find, where these are sure of it."""
+    try:
+        near = mutual_information(join(a, b), target, groups=groups)
+    except ValueError as reason:
+        return (f"What clusters lose is not known, as nearest neighbours do not say: {reason}",)
+    if not near.low > kept.value:
+        return ()
+    return (
+        f"Clusters keep {kept.value:.2f} of the {near.value:.2f} nats that nearest neighbours find between a, b and "
+        "the target, and the terms are of what they keep: take more clusters where rows allow.",
+    )
 
 
 def _codes(side: Variable, clusters: int, generator: np.random.Generator) -> NDArray[np.int64]:

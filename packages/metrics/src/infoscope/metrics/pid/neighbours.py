@@ -9,6 +9,7 @@ The sums have a meaning for sources of one unit and dimension only, and depend o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +31,7 @@ from infoscope.estimators.knn.estimators import (
 from infoscope.estimators.knn.search import count_within, nearest
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.variables import Variable, as_variable, join, prepared, same_length
-from infoscope.metrics.pid.terms import Decomposition, from_redundancy, least_specific
+from infoscope.metrics.pid.terms import Decomposition, either_specific, from_redundancy, least_specific
 
 
 def shared_exclusion(
@@ -86,14 +87,16 @@ def williams_beer_from_arrays(
 
     The redundancy of mixed variables of Barà, Antonacci, Iovino, Lazic & Faes 2024: of each category the lesser of
     what a and b tell of it. They estimate that as divergences; here it is the mean of the local values of `knn`, whose
-    arguments and errors these are, and so of the same neighbours as the informations.
+    arguments and errors these are, and so of the same neighbours as the informations. Where a and b may tell as much of
+    some categories, the intervals reach over either telling less of these.
     """
     known = _Known.of(a, b, target, k, margins, groups, workers)
     target = known.sides[2]
     if target.kind != "discrete":
         raise ValueError(f"target must be categories, got {target.dim} columns of numbers; wrap labels in Discrete.")
-    told = [information.local for information in known.informations[:2]]
-    return known.with_redundancy(least_specific(*told, target.codes), "least specific information")
+    of_a, of_b = (information.local for information in known.informations[:2])
+    branches = [np.where(rows, of_b, of_a) for rows in either_specific(of_a, of_b, target.codes)]
+    return known.with_redundancy(least_specific(of_a, of_b, target.codes), "least specific information", branches)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,12 +120,28 @@ class _Known:
         told = tuple(pair(source, target, settings, local=True) for source in (a, b, join(a, b)))
         return cls([a, b, target], settings, margins, notes, told)
 
-    def with_redundancy(self, local: NDArray[np.float64], method: str) -> Decomposition:
-        """The decomposition of local values of the redundancy [n]."""
+    def with_redundancy(
+        self, local: NDArray[np.float64], method: str, branches: Sequence[NDArray[np.float64]] = ()
+    ) -> Decomposition:
+        """The decomposition of local values of the redundancy [n]. branches: what they would be to either side of every
+        kink; the intervals reach over those from which the redundancy is no farther than an interval of the difference.
+        """
         settings = replace(self.settings, margins=self.margins)
         everyone = np.ones(len(local), bool)
-        redundant = finished(local, everyone, settings.k, method, settings, True, self.notes)
-        return from_redundancy(self.informations, redundant)
+
+        def redundancy(values: NDArray[np.float64]) -> Estimate:
+            return finished(values, everyone, settings.k, method, settings, True, self.notes)
+
+        own = redundancy(local)
+        apart = [(other, own - other) for other in map(redundancy, branches)]
+        possible = [other for other, difference in apart if difference.low <= 0.0 <= difference.high]
+        found = from_redundancy(self.informations, own)
+        rows = [found, *(from_redundancy(self.informations, other) for other in possible)]
+        reached = [
+            replace(terms[0], interval=(min(one.low for one in terms), max(one.high for one in terms)))
+            for terms in zip(*(row[:4] for row in rows))
+        ]
+        return Decomposition(*reached, found.gap)
 
 
 def _radius(joint: list[Variable], k: int, search: dict[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -33,6 +33,15 @@ def gaussian(covariance: ArrayLike, a: ArrayLike, b: ArrayLike, target: ArrayLik
     ValueError: not symmetric or not positive semidefinite, rows that are not there or overlap, a target that a and b
     determine (its information is infinite).
     """
+    return _with_branches(covariance, a, b, target)[0]
+
+
+def _with_branches(
+    covariance: ArrayLike, a: ArrayLike, b: ArrayLike, target: ArrayLike
+) -> tuple[Decomposition, NDArray[np.float64]]:
+    """The decomposition, and what its terms would be if of the directions of the target, those of which a tells most
+    before b first, the first k were a's and the others b's, for each k [directions + 1, 4].
+    """
     correlation, (a, b, target) = _checked(covariance, a=a, b=b, target=target)
     basis = _whitening(correlation[np.ix_(target, target)])
     left, told, gap = [], [], 0.0
@@ -53,9 +62,11 @@ def gaussian(covariance: ArrayLike, a: ArrayLike, b: ArrayLike, target: ArrayLik
         told.append(-0.5 * float(np.log(values).sum()))
         if words == "a":
             by_a = vectors / np.sqrt(values)
-    logs = 0.5 * np.log(np.linalg.eigvalsh(by_a.T @ left[1] @ by_a))
-    unique_a, unique_b = float(logs[logs > 0].sum()), float(np.abs(logs[logs < 0]).sum())
-    return Decomposition(unique_a, unique_b, told[0] - unique_a, told[2] - told[0] - unique_b, gap)
+    logs = 0.5 * np.log(np.linalg.eigvalsh(by_a.T @ left[1] @ by_a))[::-1]
+    of_a = np.concatenate([[0.0], np.cumsum(logs)])
+    of_b = of_a - of_a[-1]
+    branches = np.stack([of_a, of_b, told[0] - of_a, told[2] - told[0] - of_b], axis=1)
+    return Decomposition(*map(float, branches[np.sum(logs > 0)]), gap), branches
 
 
 def gaussian_from_arrays(
@@ -74,8 +85,8 @@ def gaussian_from_arrays(
     groups, blocks, generator  as of `uncertainty.jackknife`
 
     Other laws have other terms: this says what their covariance does. The terms have a kink where a and b tell the same
-    of some direction of the target: there a unique term comes out too high by a part of its standard error, and 78 to
-    89 % of 95 % intervals held the truth (500 rows, docs/pid.md).
+    of some direction of the target: there a unique term comes out too high by a part of its standard error, and the
+    intervals reach over what the terms would be to either side of it (docs/pid.md).
     ValueError: as `gaussian`; rows that do not fit; values that are not finite; unknown margins.
     """
     if margins not in ("given", "rank"):
@@ -87,7 +98,7 @@ def gaussian_from_arrays(
     ends = np.cumsum([side.dim for side in sides])
     places = np.split(np.arange(ends[-1]), ends[:-1])
     return jackknifed(
-        lambda kept: gaussian(np.cov(rows[kept], rowvar=False), *places), len(rows), groups, blocks, generator,
+        lambda kept: _with_branches(np.cov(rows[kept], rowvar=False), *places), len(rows), groups, blocks, generator,
         "Gaussian PID, rank-normal margins" if margins == "rank" else "Gaussian PID",
     )  # fmt: skip
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from math import sqrt
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.resampling import leave_one_out
-from infoscope.estimators.result import NATS, Estimate, root_sum_squares
+from infoscope.estimators.result import NATS, Estimate, quantile
 from infoscope.estimators.variables import Continuous, Variable, as_variable, same_length
-from infoscope.metrics.pid.terms import Decomposition
+from infoscope.metrics.pid.terms import ROUNDING, Decomposition
 
 
 def as_rows(**sides: ArrayLike | Variable) -> list[Variable]:
@@ -29,7 +29,7 @@ def as_rows(**sides: ArrayLike | Variable) -> list[Variable]:
 
 
 def jackknifed(
-    decompose: Callable[[np.ndarray], Decomposition],
+    decompose: Callable[[np.ndarray], tuple[Decomposition, NDArray[np.float64]]],
     n: int,
     groups: ArrayLike | None,
     blocks: int,
@@ -40,18 +40,33 @@ def jackknifed(
 ) -> Decomposition:
     """Estimates of the terms that `decompose` gives for rows [m]: of all n, less the bias by the delete-block jackknife
     (Quenouille 1956), with its error (Shao & Wu 1989). A bias that is not in proportion to 1 / n stays.
+
+    Beside them it gives the branches [B, 4] between which the terms have kinks. A jackknife does not see a kink that it
+    does not cross, so the intervals reach over every branch that may be that of the law: from which the sample's own
+    (or what it found, where that is no branch) is not farther than an interval of their difference.
     """
     plan = leave_one_out(n, blocks, generator_or_default(generator), groups)
-    whole = decompose(np.arange(n))
-    without = np.array([decompose(np.flatnonzero(kept)) for kept in plan.weights.T])
-    mean = without.mean(axis=0)
-    values = plan.count * np.array(whole) - (plan.count - 1) * mean
-    influence = sqrt((plan.count - 1) / plan.count) * (mean - without)
+
+    def stacked(rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
+        found, branches = decompose(rows)
+        return np.vstack([found[:4], branches]), found.gap
+
+    whole, gap = stacked(np.arange(n))
+    without, gaps = zip(*(stacked(np.flatnonzero(kept)) for kept in plan.weights.T))
+    mean = np.mean(without, axis=0)
+    values = plan.count * whole - (plan.count - 1) * mean
+    influence = sqrt((plan.count - 1) / plan.count) * (mean - np.array(without))
+    errors, reach = np.sqrt(np.sum(influence**2, axis=0)), quantile(plan.count - 1)
+    own = np.flatnonzero(np.abs(whole - whole[0]).max(axis=1) <= gap + ROUNDING)[-1]
+    apart = np.sqrt(np.sum((influence[:, :, 0] - influence[:, own, None, 0]) ** 2, axis=0))
+    possible = np.abs(values[:, 0] - values[own, 0]) <= reach * apart + gap + ROUNDING
+    possible[0] = True
+    ends = zip((values - reach * errors)[possible].min(axis=0), (values + reach * errors)[possible].max(axis=0))
     terms = [
         Estimate(
-            float(value), root_sum_squares(of), NATS, n, method, notes, settings, plan.units, plan.count - 1,
-            influence=of,
+            float(value), float(error), NATS, n, method, notes, settings, plan.units, plan.count - 1,
+            interval=(float(low), float(high)), influence=of,
         )
-        for value, of in zip(values[:4], influence.T)
+        for value, error, (low, high), of in zip(values[0], errors[0], ends, influence[:, 0].T)
     ]  # fmt: skip
-    return Decomposition(*terms, plan.count * whole.gap + (plan.count - 1) * float(mean[4]))
+    return Decomposition(*terms, plan.count * gap + (plan.count - 1) * float(np.mean(gaps)))

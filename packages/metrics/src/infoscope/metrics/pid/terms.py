@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -151,6 +152,14 @@ def from_redundancy(informations: tuple[float, float, float], redundant: float, 
     return Decomposition(a - redundant, b - redundant, redundant, t - a - b + redundant, gap)
 
 
+def without_unique(of: Decomposition) -> NDArray[np.float64]:
+    """The terms [2, 4] of the same informations where a alone knows nothing, and where b alone does: the branches to
+    both sides of the kink at which the one comes to know nothing beyond the other.
+    """
+    a, b, _ = of.informations
+    return np.array([from_redundancy(of.informations, one)[:4] for one in (a, b)])
+
+
 def least_specific(a: NDArray[np.float64], b: NDArray[np.float64], values: NDArray[np.int64]) -> NDArray[np.float64]:
     """The local values [n] of a or b, for each value of the target (codes [n]) those of the one that tells less of it.
 
@@ -158,3 +167,14 @@ def least_specific(a: NDArray[np.float64], b: NDArray[np.float64], values: NDArr
     """
     less = np.bincount(values, weights=a) <= np.bincount(values, weights=b)
     return np.where(less[values], a, b)
+
+
+def either_specific(
+    a: NDArray[np.float64], b: NDArray[np.float64], values: NDArray[np.int64]
+) -> Iterator[NDArray[np.bool_]]:
+    """The branches of I_min: for k = 0, 1, ..., the rows [n] of those k values of the target of which b tells less than
+    a by most. There b's local values are taken, and elsewhere a's; `least_specific` is one of the branches.
+    """
+    ahead = np.bincount(values, weights=a - b)
+    place = np.argsort(np.argsort(-ahead))[values]
+    return (place < k for k in range(len(ahead) + 1))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from infoscope.estimators.result import Estimate
 from infoscope.metrics.partition.scores import clipped
-from infoscope.metrics.pid import BRANCHES, Bounds, crossing_note, is_low, least_specific
+from infoscope.metrics.pid import BRANCHES, Bounds, crossing_note, either_specific, is_low
 from infoscope.metrics.v_information.usable import Local, Term
 
 TERMS = ("unique", "redundant", "synergistic")
@@ -27,7 +27,9 @@ def sharing(
     """The six bounds by their names in `pid.Bounds`, and unique, redundant and synergistic by Williams & Beer; nats.
 
     values  [n], codes of the target's values. An interval is that of the branch of a bound which is active, or of both:
-            the larger or the smaller ends of their intervals. Where bounds cross, the notes of each say so.
+            the larger or the smaller ends of their intervals. Where bounds cross, the notes of each say so. Of a
+            concrete term it reaches over what the term would be where either source told less of the values of which
+            both tell about as much.
     """
     parts = [local.term(groups) for local in (alone, rest, joint)]
     found = {}
@@ -44,12 +46,24 @@ def sharing(
     note = crossing_note(-width.value, width.standard_error, "nats")
     if note:
         found = {name: replace(one, notes=(*one.notes, note)) for name, one in found.items()}
-    both = Local(least_specific(alone.found, rest.found, values), least_specific(alone.half, rest.half, values)).term(
-        groups
-    )
+    branches = [
+        Local(np.where(rows, rest.found, alone.found), np.where(rows, rest.half, alone.half)).term(groups)
+        for rows in either_specific(alone.found, rest.found, values)
+    ]
+    own = min(branches, key=lambda term: term.found.value)
+    possible = [term for term in branches if (term.found - own.found).low <= 0.0]
+    concrete = [_concrete(parts, both) for both in (own, *possible)]
+    for name, terms in zip(TERMS, zip(*concrete)):
+        ends = min(one.low for one in terms), max(one.high for one in terms)
+        found[name] = replace(terms[0], interval=ends)
+    return found
+
+
+def _concrete(parts: Sequence[Term], both: Term) -> list[Estimate]:
+    """Unique, redundant and synergistic of the terms of a, of the rest and of both, and the redundancy."""
     a, b, t = parts
-    concrete = a + -1.0 * both, both, t + -1.0 * a + -1.0 * b + both
-    return found | {name: term.estimate for name, term in zip(TERMS, concrete)}
+    terms = a + -1.0 * both, both, t + -1.0 * a + -1.0 * b + both
+    return [term.estimate for term in terms]
 
 
 def _linear(row: Sequence[int], parts: Sequence[Term]) -> Term:

@@ -1,0 +1,85 @@
+"""Intervals of the terms of samples, near the kinks that every minimum has.
+
+Of 40 data sets of a law 32 must hold the truth. A 95 % interval fails that once in 3,000 times; the intervals of the
+jackknife alone held it in 55 to 83 %, which fails nearly always in one term or another.
+"""
+
+import numpy as np
+import pytest
+
+from infoscope.estimators.variables import Discrete
+from infoscope.metrics import pid
+
+SETS, LEAST = 40, 32
+
+
+def held(decompose, truth):
+    """In how many data sets each term's interval holds the truth [4], to rounding."""
+    hits = np.zeros(4, int)
+    for seed in range(SETS):
+        found = decompose(np.random.default_rng(seed))
+        hits += [term.low <= true + 1e-6 and term.high >= true - 1e-6 for term, true in zip(found[:4], truth[:4])]
+        assert all(term.low <= term.value <= term.high for term in found[:4])
+    return hits
+
+
+def errors(in_a, in_b, values=2):
+    """p(target, a, b) of two readings of the target, wrong at these rates, each in any way."""
+
+    def reading(rate):
+        return np.where(np.eye(values, dtype=bool), 1 - rate, rate / (values - 1))
+
+    return np.einsum("ta,tb->tab", reading(in_a), reading(in_b)) / values
+
+
+def drawn(table, n, generator):
+    """a, b and the target [n] of a table of probabilities."""
+    target, a, b = np.unravel_index(generator.choice(table.size, n, p=table.ravel()), table.shape)
+    return Discrete(a), Discrete(b), Discrete(target)
+
+
+@pytest.mark.parametrize(
+    ("of_a", "of_b"),
+    [([1.02], [1.0]), ([1.1], [1.0]), ([1.0, 1.0, 1.0], [1.0, 1.0, 1.0]), ([2.0, 1.0, 0.3], [0.5, 1.0, 1.0])],
+)
+def test_two_channels_of_normal_variables_that_tell_about_the_same(of_a, of_b):
+    h = np.vstack([np.diag(of_a), np.diag(of_b)])
+    size = len(of_a)
+    covariance = np.block([[np.eye(size), h.T], [h, h @ h.T + np.eye(2 * size)]])
+    root, (target, a, b) = np.linalg.cholesky(covariance), np.split(np.arange(3 * size), 3)
+
+    def decompose(generator):
+        rows = generator.standard_normal((400, 3 * size)) @ root.T
+        return pid.gaussian_from_arrays(rows[:, a], rows[:, b], rows[:, target], blocks=30, generator=generator)
+
+    assert (held(decompose, pid.gaussian(covariance, a, b, target)) >= LEAST).all()
+
+
+@pytest.mark.parametrize("kind", ["broja", "williams-beer"])
+@pytest.mark.parametrize("table", [errors(0.2, 0.21), errors(0.2, 0.2), errors(0.3, 0.3, values=3)])
+def test_two_readings_that_are_wrong_about_as_often(kind, table):
+    of_table, of_rows = {
+        "broja": (pid.broja, pid.broja_from_arrays),
+        "williams-beer": (pid.williams_beer, pid.williams_beer_from_arrays),
+    }[kind]
+    hits = held(lambda generator: of_rows(*drawn(table, 400, generator)), of_table(table))
+    assert (hits >= LEAST).all()
+
+
+def test_far_from_a_kink_the_interval_is_that_of_the_jackknife():
+    generator = np.random.default_rng(0)
+    for found in (
+        pid.broja_from_arrays(*drawn(errors(0.05, 0.4), 1000, generator)),
+        pid.gaussian_from_arrays(*(generator.normal(size=(3, 500)) + np.outer([3, 0, 3], generator.normal(size=500)))),
+    ):
+        margin = found.unique_a.high - found.unique_a.value
+        assert margin == pytest.approx(found.unique_a.value - found.unique_a.low)
+        assert margin / found.unique_a.standard_error == pytest.approx(2.0, abs=0.1)
+        assert found.unique_b.high < 0.05
+
+
+def test_rows_whose_table_the_solver_finds_hard_have_terms():
+    """A source that tells nothing makes the minimum flat, along which 1e-8 nats are out of reach."""
+    for seed in range(10):
+        found = pid.broja_from_arrays(*drawn(errors(0.2, 0.5), 500, np.random.default_rng(seed)))
+        assert found.unique_a.low < pid.broja(errors(0.2, 0.5), 1e-6).unique_a < found.unique_a.high
