@@ -91,6 +91,13 @@ def test_a_generator_repeats_and_groups_are_whole():
         assert before.units == 50
 
 
+def test_sides_that_follow_from_one_another_have_no_upper_end():
+    x = np.random.default_rng(0).normal(size=(400, 2))
+    found = estimate(x, x @ [[0.8, -0.6], [0.6, 0.8]], method="reduced-ksg")
+    assert found.high == np.inf and found.low < found.value
+    assert any("may follow from one another" in note for note in found.notes)
+
+
 def test_bad_settings_are_said():
     x, y, _ = normal(0.6, 60)
     for name, settings, said in (

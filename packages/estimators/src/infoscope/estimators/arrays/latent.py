@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import ClassVar
 
 import numpy as np
@@ -41,17 +42,21 @@ def reduced(variable: Variable, columns: NDArray[np.float64], rows: NDArray) -> 
 def rotated(pairs: Pairs, folds: Sequence[tuple[NDArray, Variable, Variable]], k: int, **said: str) -> Estimate:
     """KSG of the held-out rows of each fold (indices, x, y) in its own columns, and the mean over all rows.
 
-    Rows that KSG leaves out (alone in their category) are left out of the mean.
+    Rows that KSG leaves out (alone in their category) are left out of the mean. Where a fold's interval has no upper
+    end, that of the mean has none.
     """
-    values, notes = np.full(pairs.n, np.nan), []
+    values, notes, bounded = np.full(pairs.n, np.nan), [], True
     for held, x, y in folds:
         groups = None if pairs.groups is None else factorise(pairs.groups[held])[0]
         found = neighbours(x, y, k, groups)
         values[held] = found.local
         notes += found.notes
+        bounded &= found.high < inf
     kept = ~np.isnan(values)
     groups = None if pairs.groups is None else factorise(pairs.groups[kept])[0]
     found = mean_of(values[kept], groups, notes=tuple(dict.fromkeys(notes)), **said)
+    if not bounded:
+        found = replace(found, interval=(found.low, inf))
     return found if kept.all() else replace(found, n=pairs.n, local=values)
 
 
