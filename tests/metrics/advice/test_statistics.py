@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from infoscope.estimators import uncertainty
 from infoscope.estimators.arrays.protocol import as_pairs
+from infoscope.estimators.knn import mutual_information
 from infoscope.metrics.advice.statistics import observed
 
 
@@ -57,3 +59,13 @@ def test_categories_and_mixed_sides(rows):
 
     asked, found = observed(as_pairs(pd.DataFrame({"a": x[:, 0], "b": labels}), y[:, 0]))
     assert "gcmi of the numbers" in asked.asked and np.isfinite(found).all()
+
+
+def test_no_error_is_asked_of_a_twin(rows, monkeypatch):
+    """Halves of the rows, from which `ksg` has its error, are forty times the work of the figure itself."""
+    x, y, labels = rows
+    monkeypatch.setattr(uncertainty, "subsample", lambda *_, **__: pytest.fail("halves were asked for"))
+    for sides in ((x, y), (x, labels)):
+        asked, found = observed(as_pairs(*sides))
+        pairs = asked.prepared(as_pairs(*sides))
+        assert found[1] == pytest.approx(mutual_information(pairs.x, pairs.y, 5, margins="given"), abs=1e-12)
