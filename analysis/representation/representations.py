@@ -65,9 +65,14 @@ def effort_of(profile: str) -> Effort:
 
 
 def found_in(experiment: str, profile: str) -> tuple[list[Candidate], list[str]]:
-    """The logged models of an experiment under a profile, and in a sentence what is left out."""
+    """The logged models of an experiment under a profile, with any of its settings replaced unless the profile names
+    them, and in a sentence what is left out.
+    """
     try:
-        frame = runs(experiment, profile)
+        frame = runs(experiment)
+        labels = frame["profile"].str.split("; ")
+        under = labels.map(lambda known: any(profile in (label, label.split(" ")[0]) for label in known))
+        frame = frame[under] if under.any() else runs(experiment, profile)
     except LookupError as error:
         return [], [f"No models of {experiment}: {sentence(error)}."]
     frame, notes = newest(frame)

@@ -35,7 +35,7 @@ def small():
     return VAE((1, SIZE, SIZE), {"real": 2}, (4, 4), 4)
 
 
-def log(experiment, folder, module, kind, seed, kept):
+def log(experiment, folder, module, kind, seed, kept, profile="laptop"):
     """A run as a sweep leaves it."""
     cell = {"model": kind, "seed": seed}
     key = f"{kind}-{seed}"
@@ -44,7 +44,7 @@ def log(experiment, folder, module, kind, seed, kept):
         Assignment({key: cell}, {}, {key: {}}, store, folder, "cpu", "here", 1.0), lambda told: None
     )
     (record,) = report.records
-    record.begin(cell, header_tags(key, cell, {"infoscope.profile": "laptop", "infoscope.version": "1"}), None)
+    record.begin(cell, header_tags(key, cell, {"infoscope.profile": profile, "infoscope.version": "1"}), None)
     if kept:
         report.arrays(cell, "evaluation", kept)
     if module is not None:
@@ -64,7 +64,8 @@ def origin(tmp_path_factory):
             module = VAE((1, SIZE, SIZE), {"real": 3}, (8, 8), hidden, torch.Generator().manual_seed(seed))
             log("vae-zoo", folder / "records", module, kind, seed, factors())
         log("vae-zoo", folder / "records", None, "bare", 0, None)
-        log("resnet-layers", folder / "records", small(), "first weights", 0, factors(1) | {"name": np.array("other")})
+        other = factors(1) | {"name": np.array("other")}
+        log("resnet-layers", folder / "records", small(), "first weights", 0, other, "laptop data=other")
     return folder
 
 
@@ -106,9 +107,18 @@ def test_models_of_two_sweeps_are_in_one_table_and_are_not_asked_twice(store, mo
     asked()
 
 
+@pytest.mark.parametrize(
+    ("profile", "count"), [("laptop", 1), ("laptop data=other", 1), ("laptop data=mine", 0), ("paper", 0)]
+)
+def test_a_profile_holds_what_was_run_with_settings_of_it_replaced(store, profile, count):
+    models, notes = representations.found_in("resnet-layers", profile)
+    assert len(models) == count and len(notes) == (not count)
+    assert not notes or "there are runs under laptop data=other" in notes[0]
+
+
 def test_a_model_by_its_address_with_items_of_a_file(store, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(representations, "effort_of", lambda profile: EFFORT)
-    (one, *_) = candidates(runs("resnet-layers", "laptop"))
+    (one, *_) = candidates(runs("resnet-layers"))
     np.savez(tmp_path / "mine.npz", **factors(2))
     asked(["--model", f"runs:/{one.run_id}/model", "--data", str(tmp_path / "mine.npz")])
     assert "mine.npz (120 items)" in capsys.readouterr().out
@@ -190,7 +200,7 @@ def test_scores_that_rank_alike_agree_are_drawn_and_pairs_are_of_seeds(tmp_path)
 
 
 def test_what_a_run_keeps_is_what_was_measured(store):
-    (one,) = candidates(runs("resnet-layers", "laptop"))
+    (one,) = candidates(runs("resnet-layers"))
     items, tell = items_of(one, None), lambda share, what: None
     new, old = (held(one, "resnet-layers", small(), items, EFFORT, again, tell) for again in (True, False))
     pd.testing.assert_frame_equal(new.table, old.table)
