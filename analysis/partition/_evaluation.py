@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -128,7 +128,7 @@ def evaluated(
         except (LookupError, ValueError):  # not there, or not whole: it is measured
             pass
         else:
-            log_results(candidate.run_id, metrics_of(done), (), PREFIX, items.data_set().input)
+            _logged(done, (), PREFIX, items)
             return done
     began = time.perf_counter()
     codes = codes_of(model, items.x, lambda share: tell(0.1 * share, "codes"))
@@ -172,26 +172,39 @@ def metrics_of(found: Evaluation) -> dict[str, float]:
     with their standard errors.
     """
     metrics = {}
-    prefix = PREFIX if found.codes == MEANS else f"{PREFIX}/{found.codes}"
     for route, figures in found.routes().items():
         for name, figure in figures.items():
             if np.isfinite(figure.value) and "_low(" not in name and "_high(" not in name:
-                stem = f"{prefix}/{route}/{metric_name(name)}"
+                stem = f"{_stem(found)}/{route}/{metric_name(name)}"
                 metrics[stem] = figure.value
                 if np.isfinite(figure.standard_error):
                     metrics[f"{stem}_error"] = figure.standard_error
     return metrics
 
 
+def _stem(found: Evaluation) -> str:
+    return PREFIX if found.codes == MEANS else f"{PREFIX}/{found.codes}"
+
+
 def keep(found: Evaluation, items: Items) -> None:
-    """Adds an evaluation to its model, on these items, and to the model's run: the metrics, the results as JSON for
-    people, and everything for `evaluated`.
+    """Adds an evaluation to its model's run, and its scores to the model, on these items: the metrics, the results as
+    JSON for people, and everything for `evaluated`.
     """
     with tempfile.TemporaryDirectory() as folder:
         paths = Path(folder) / "it_results.json", Path(folder) / f"{RECORD}.npz"
         paths[0].write_text(json.dumps(found.json(), indent=2), encoding="utf-8")
         np.savez_compressed(paths[1], **packed(found))
-        log_results(found.candidate.run_id, metrics_of(found), paths, f"{PREFIX}/{found.key}", items.data_set().input)
+        _logged(found, paths, f"{PREFIX}/{found.key}", items)
+
+
+def _logged(found: Evaluation, paths: Iterable[Path], folder: str, items: Items) -> None:
+    """The scores by classifiers are the model's, on these items: hundreds of terms by several routes, one data set for
+    each seed, would be thousands of columns of the page of models.
+    """
+    metrics = metrics_of(found)
+    stems = {f"{_stem(found)}/{CLASSIFIER}/{metric_name(name)}" for name in found.report.shares[CLASSIFIER]}
+    scores = stems | {f"{stem}_error" for stem in stems}
+    log_results(found.candidate.run_id, metrics, paths, folder, items.data_set().input, scores)
 
 
 def metric_name(quantity: str) -> str:

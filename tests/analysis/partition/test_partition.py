@@ -135,7 +135,9 @@ def test_what_is_evaluated_is_not_measured_again_unless_asked(store, monkeypatch
     monkeypatch.setattr("infoscope.metrics.partition.evaluate", refuse)
     (model,) = ready_models(store.run_of("erm-0"), store.client)
     shown = {point.key: point for point in model.metrics if point.dataset_name == "made up, in-domain"}
-    point = shown["partition/classifier/I.z_y.Y"]
+    point = shown["partition/classifier/sufficiency"]
+    assert "partition/classifier/I.z_y.Y" not in shown  # of the run alone: a term, no score
+    assert "partition/classifier/I.z_y.Y" in store.run_of("erm-0").data.metrics
     evaluated_by(words)
     again = store.client.get_logged_model(model.model_id).metrics
     assert len(again) == len(model.metrics) and point.value == store.run_of("erm-0").data.metrics[point.key]

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -585,12 +585,14 @@ def log_results(
     paths: Iterable[str | Path],
     folder: str,
     data: DatasetInput | None = None,
+    of_model: Collection[str] | None = None,
 ) -> None:
     """Adds what a later evaluation found to a cell's run: metrics, and files as artifacts in `folder`. The same names
     of an earlier evaluation are replaced, and what is there already is not logged again.
 
     data: what the evaluation was of, if it was of the run's only model (of several, of the newest): the metrics become
     the model's, too, on this data set, and the data set an input of the run.
+    of_model: the names of those that become the model's, where not all are to: each is a column of the page of models.
 
     Raises ValueError for a path that is not a file, and for a metric that has the name of one of the cell's fields, or
     one that MLflow would not take.
@@ -602,14 +604,15 @@ def log_results(
     for name in metrics:
         free_name("the name of a metric", metric_name(name), fields)
     model = _newest_model(run) if data else None
-    held = _held(model, data.dataset.digest) if model else run.data.metrics
-    of = (
-        dict(model_id=model.model_id, dataset_name=data.dataset.name, dataset_digest=data.dataset.digest)
-        if model
-        else {}
-    )
     given = {name: storable(float(value)) for name, value in metrics.items()}
-    found = [Metric(name, value, now, 0, **of) for name, value in given.items() if held.get(name) != value]
+    found = []
+    if model:
+        of = dict(model_id=model.model_id, dataset_name=data.dataset.name, dataset_digest=data.dataset.digest)
+        held, own = _held(model, data.dataset.digest), given.keys() if of_model is None else given.keys() & of_model
+        found = [Metric(name, given[name], now, 0, **of) for name in own if held.get(name) != given[name]]
+        given = {name: value for name, value in given.items() if name not in own}
+    held = run.data.metrics
+    found += [Metric(name, value, now, 0) for name, value in given.items() if held.get(name) != value]
     if data and found:
         client.log_inputs(run_id, datasets=[data])
     for begin in range(0, len(found), 1000):  # as many as MLflow takes in a request
