@@ -15,6 +15,7 @@ from analysis.common.tables import ERROR
 from analysis.partition._evaluation import Evaluation
 from analysis.partition._tables import OF_DRAWS, QUANTITIES, SCORES, by_kind, most
 from infoscope.metrics.partition.terms import CLASSIFIER
+from infoscope.metrics.partition.words import OLD_SUM
 
 WANTED = ("I(z_y;Y|D)", "I(z_d;D|Y)")  # what should be large; the others should be small, but for that of z_dy
 PANELS = (*SCORES, "I(z_y;Y|D)", "I(z_d;D|Y)", "I(z_dy;Y,D)", "I(z_y;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)")
@@ -95,7 +96,9 @@ def scores(evaluations: Sequence[Evaluation], *paths: Path) -> None:
             axis.axhline(max(ceiling(one, name) for one in evaluations), color="grey", linestyle="--", linewidth=0.8)
         low, high = axis.get_ylim()
         axis.set_ylim(min(0.0, low), high + 0.08 * (high - min(0.0, low)))
-        title = f"{name} (nats)" if name not in SCORES else name + " (an absent block counts 0)" * (name == "seed")
+        title = name if name in SCORES else f"{name} (nats)"
+        if name == "seed":
+            title = f"{OLD_SUM} (an absent block counts 0)"
         axis.set_title(title, fontsize=10)
         axis.set_xticks(range(len(kinds)), labels=list(kinds), rotation=25, ha="right", fontsize=8)
         axis.grid(axis="y", alpha=0.3)

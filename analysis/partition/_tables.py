@@ -15,6 +15,7 @@ from infoscope.metrics import replicated
 from infoscope.metrics.partition.published import AS_NUMBERS
 from infoscope.metrics.partition.report import compare
 from infoscope.metrics.partition.terms import CLASSIFIER, NEIGHBOURS, POSTERIOR
+from infoscope.metrics.partition.words import OLD_SUM
 
 # the evaluation's quantities, and the entropy that is the most each can be (None: see `most`)
 QUANTITIES = {
@@ -81,9 +82,9 @@ def comparison_text(figures: pd.DataFrame) -> pd.DataFrame:
     text = shown[["model", "trainings"]].copy()
     for name in (*SCORES, *QUANTITIES, "sufficiency"):
         text[name] = [cell_text(row, name) for _, row in shown.iterrows()]
-    text = text.rename(columns={name: name.replace("co-information", "co-I") for name in text})
+    text = text.rename(columns={name: name.replace("co-information", "co-I") for name in text} | {"seed": OLD_SUM})
     numbers = figures[figures["route"] == AS_NUMBERS].set_index("model")
-    text["seed (labels as numbers)"] = [cell_text(numbers.loc[model], "seed") for model in text["model"]]
+    text[f"{OLD_SUM} (labels as numbers)"] = [cell_text(numbers.loc[model], "seed") for model in text["model"]]
     return text
 
 
@@ -140,7 +141,8 @@ def differences_text(over: pd.DataFrame, within: pd.DataFrame) -> pd.DataFrame:
         same = (within["a"] == row.a) & (within["b"] == row.b) & (within["quantity"] == row.quantity)
         sure = within[same]
         rows.append({
-            "a": row.a, "b": row.b, "quantity": row.quantity, "a - b": plus_minus(row.difference, row.standard_error),
+            "a": row.a, "b": row.b, "quantity": OLD_SUM if row.quantity == "seed" else row.quantity,
+            "a - b": plus_minus(row.difference, row.standard_error),
             "95 % interval over trainings": interval(row.low, row.high),
             "sure over items (p Holm < 0.05)": f"{int((sure['p_holm'] < 0.05).sum())} of {len(sure)} seeds"
             if len(sure) else "no error over items",

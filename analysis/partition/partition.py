@@ -47,7 +47,7 @@ from analysis.partition._models import chosen, items_of
 from analysis.partition.domain_partition import counts
 from infoscope.metrics.partition.published import AS_NUMBERS
 from infoscope.metrics.partition.terms import CLASSIFIER
-from infoscope.metrics.partition.words import SEED_LIMITS
+from infoscope.metrics.partition.words import OLD_SUM, SEED_LIMITS
 from infoscope.tracking import StoreUnreachable, attach, runs
 from sweeps.partition.settings import IN_DOMAIN, MODELS
 
@@ -60,7 +60,7 @@ LIMITS = (
     "unique: in [0, 1]; 1 if and only if z_y and z_d each determine their label given the other and nothing else tells "
     "of it; z_dy counts as another place, so what it repeats lowers the score. unique_without_z_dy: the same as if "
     "z_dy did not exist, so blind to what it repeats. Both as far as this family of classifiers can use what is there. "
-    f"seed: {SEED_LIMITS}"
+    f"{OLD_SUM}: {SEED_LIMITS}"
 )
 
 

@@ -45,6 +45,7 @@ from analysis.representation._named import named_model
 from analysis.representation._reports import SHOWN, Effort, Held, held, items_of
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import rank_agreement, rank_agreement_within, replicated
+from infoscope.metrics.partition.words import OLD_SUM
 from infoscope.tracking import StoreUnreachable, runs
 from infoscope.tracking.models import address_of, search
 from infoscope.tracking.store.store import Store
@@ -56,7 +57,6 @@ FEWEST = 8  # trained models, of which a rank correlation is told
 SURE = 20  # rank correlations that are printed
 NEITHER = "given by hand"
 PARTITION = "partition: "  # before the names of its scores
-OLD_SUM = "old sum"  # what is called seed among them, which is a random one to everybody else
 
 
 def effort_of(profile: str) -> Effort:
@@ -132,7 +132,11 @@ def scores_of(reports: Sequence[Held]) -> pd.DataFrame:
         row |= {"usable of targets": shares.get("target", math.nan), "linearly usable": linear.get("target", math.nan)}
         row |= {"usable of the domain": shares.get("domain", math.nan)}
         row |= dict(zip(one.scores.get("score", ()), one.scores.get("value", ())))
-        row |= {PARTITION + name.replace("seed", OLD_SUM): value for name, (value, _) in one.partition.items()}
+        row |= {
+            PARTITION + name.replace("seed", OLD_SUM): value
+            for name, (value, _) in one.partition.items()
+            if not name.endswith("_ceiling")  # of the items, not of a model
+        }
         rows.append(row)
     return pd.DataFrame(rows)
 

@@ -14,6 +14,7 @@ _SURE = 2.0  # standard errors by which two routes must differ to disagree
 _SLIGHT = 5e-4  # nats; differences below are not even seen in what is printed
 _SIGNIFICANT = 0.05
 _COMPARED = ("I(z_y;Y|D)", "I(z_y;D|Y)", "I(z_d;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)", "I(z_dy;Y,D)")
+OLD_SUM = "old sum"  # to a reader, to whom a seed is a random one: the score "seed"
 SEED_LIMITS = (
     "The constants of the old score (typical entropy 2.5, three terms) are no property of these labels; it rewards "
     "co-information, which cannot exceed I(Y;D); it ignores Y or D alone in z_dy, and counts an absent block as 0."
@@ -95,7 +96,7 @@ def _score_lines(report: Evaluation) -> list[str]:
     for route in report.routes:
         nats, bits = report.shares[route]["seed"], report.shares[route]["seed_bits"]
         in_bits = f" in nats, {shown(bits)} in bits" if isfinite(nats.value) else ""
-        lines.append(f"Score seed ({route}): {shown(nats)}{in_bits}.")
+        lines.append(f"Score seed ({route}), the {OLD_SUM}: {shown(nats)}{in_bits}.")
     lines.append(f"No partition of these labels exceeds {found['seed_ceiling'].value:.3f} there in nats. {SEED_LIMITS}")
     return lines
 
