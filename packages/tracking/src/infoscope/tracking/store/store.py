@@ -608,8 +608,9 @@ def log_results(
     found = []
     if model:
         of = dict(model_id=model.model_id, dataset_name=data.dataset.name, dataset_digest=data.dataset.digest)
-        held, own = _held(model, data.dataset.digest), given.keys() if of_model is None else given.keys() & of_model
-        found = [Metric(name, given[name], now, 0, **of) for name in own if held.get(name) != given[name]]
+        own = {name: value for name, value in given.items() if of_model is None or name in of_model}
+        held = _held(model, data.dataset.digest)
+        found = [Metric(name, value, now, 0, **of) for name, value in own.items() if held.get(name) != value]
         given = {name: value for name, value in given.items() if name not in own}
     held = run.data.metrics
     found += [Metric(name, value, now, 0) for name, value in given.items() if held.get(name) != value]
