@@ -15,10 +15,11 @@ from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
 from infoscope.metrics.partition.published import AS_NUMBERS
 from infoscope.metrics.partition.terms import CLASSIFIER
+from infoscope.metrics.partition.words import OLD_SUM
 
 EXPECTATIONS = "domain_expectations"
 ROUNDING = 1e-9
-NAMES = {"nvae": "NVAE", "diva": "DIVA", "seed": "Partition Quality (score seed)"}
+NAMES = {"nvae": "NVAE", "diva": "DIVA", "seed": f"Partition Quality ({OLD_SUM})"}
 UNITS = {"seed": ""}  # of quantities that are not in nats
 
 
@@ -120,6 +121,6 @@ def arithmetic(evaluations: Sequence[Evaluation]) -> list[str]:
     zero = "which is 0 here, so it cannot be positive" if shared < ROUNDING else f"which is {shared:.4f} nats here"
     return [
         "By arithmetic: the co-information of a block with Y and D is I(Y;D) - I(Y;D|block), so at most I(Y;D), "
-        f"{zero}. What the score seed adds for it is error of the estimate.",
-        f"The score seed of these labels cannot exceed {ceiling:.3f} in nats, with any model.",
+        f"{zero}. What the {OLD_SUM} adds for it is error of the estimate.",
+        f"The {OLD_SUM} of these labels cannot exceed {ceiling:.3f} in nats, with any model.",
     ]
