@@ -15,6 +15,7 @@ from sweeps.mi_benchmark.settings import ESTIMATORS
 STUDIES = ("depth", "separable-depth", "width")
 JS_TRAINED = ("js", "smile-1", "smile-5", "smile-inf")  # one training
 SIZES = dict(studies=STUDIES, depths=(1, 2, 3, 4, 5), widths=(8, 32, 128, 512, 1024, 2048))
+DEPTHS = PUBLISHED | SIZES | dict(studies=("depth",), bounds=JS_TRAINED, seeds=(0, 1))  # table 2 alone
 
 PROFILES = {
     "smoke": Profile(
@@ -27,9 +28,8 @@ PROFILES = {
         | SIZES
         | dict(widths=(8, 32, 128, 512), bounds=("infonce", *JS_TRAINED), schedule_bits=(2.0,), seeds=(0, 1, 2))
     ),
-    "paper-2bits": Profile(
-        **PUBLISHED | SIZES | dict(studies=("depth",), bounds=JS_TRAINED, schedule_bits=(2.0,), seeds=(0, 1))
-    ),
+    "paper-2bits": Profile(**DEPTHS | dict(schedule_bits=(2.0,))),
+    "paper-4bits": Profile(**DEPTHS | dict(schedule_bits=(2.0, 4.0))),
     "paper": Profile(**PUBLISHED | SIZES | dict(bounds=ESTIMATORS)),
 }
 
