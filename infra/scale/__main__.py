@@ -134,7 +134,8 @@ def on_nodes(folder: Path, processes: Processes) -> Iterator[list[str]]:
         server.wait()
         places = token | {"RAY_ADDRESS": nodes.address, "MLFLOW_TRACKING_URI": server.uri}
         first, last = (cells.swept(place / f"{size}", size, **places) for size in SWEPT)
-        driver, wall = ((getattr(last, name) - getattr(first, name)) / (many - few) for name in ("driver", "wall"))
+        more = (many - few) - few  # cells of the second sweep, which finds those of the first, less those of the first
+        driver, wall = ((getattr(last, name) - getattr(first, name)) / more for name in ("driver", "wall"))
         yield [f"{count}", f"{1000 * wall:.0f}", f"{1000 * driver:.1f}", f"{100 * driver / wall:.0f} %"]
         processes.end_all()
 

@@ -104,7 +104,7 @@ PROFILES = {"smoke": Profile(**SMOKE), "laptop": Profile(**LAPTOP), "paper": Pro
 def cells(profile: Profile) -> Iterator[dict]:
     """The cells of both studies."""
     for name in chosen("data", profile.data):
-        for family in (*profile.quick, *profile.encoders):
+        for family in named(*profile.quick, *profile.encoders):
             own = profile.transformations if is_encoder(family) else profile.quick_transformations
             shown = [kind for kind in own if SOURCES[name].pairs or kind not in OF_PAIRS]
             for seed in seeds_of(family, profile):
@@ -115,9 +115,14 @@ def cells(profile: Profile) -> Iterator[dict]:
         for estimator in (HELD_OUT, CROSS_FITTED):
             yield measuring(profile, name, "logistic", estimator, "std", profile.seeds[0])
     for name in chosen("curves", profile.curves):
-        for encoder in profile.encoders:
+        for encoder in named(*profile.encoders):
             shared = measuring(profile, name, encoder, HELD_OUT, "std", profile.seeds[0])
             yield shared | {"study": "epochs", "epochs": profile.curve_epochs, "artefacts": 0}
+
+
+def named(*families: str) -> list[str]:
+    """Without "none", which stands for no family."""
+    return [family for family in families if family != "none"]
 
 
 def seeds_of(family: str, profile: Profile) -> tuple[int, ...]:

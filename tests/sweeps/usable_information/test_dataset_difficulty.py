@@ -69,6 +69,8 @@ def test_a_study_is_left_out_by_a_word():
     _, profile = SWEEP.profile("smoke", {"data": "generated-reviews", "curves": "none", "embeddings": "none"})
     cells = SWEEP.plan(profile).values()
     assert {(cell["study"], cell["data"]) for cell in cells} == {("difficulty", "generated-reviews")}
+    _, profile = SWEEP.profile("smoke", {"data": "generated-reviews", "encoders": "none", "embeddings": "none"})
+    assert {cell["family"] for cell in SWEEP.plan(profile).values()} == {*profile.quick}
     _, nothing = SWEEP.profile("smoke", {"data": "none", "curves": "none", "embeddings": "none"})
     with pytest.raises(ValueError, match="has no cells"):
         SWEEP.plan(nothing)
