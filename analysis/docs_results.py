@@ -29,12 +29,14 @@ from analysis.sample_estimators._runs import latest, share, versions
 from infoscope.estimators import methods
 from infoscope.tracking import StoreUnreachable, runs
 from infoscope.tracking.archive.lines import SUFFIX
+from infoscope.tracking.status import status
 from infoscope.tracking.store.store import labels
 
 FOLDER = Path("docs") / "results"
 UNTRIED = "smoke"  # a profile that only tries whether things run
 FULL = "paper"  # the published setting, or all of it where nothing is published
 HEADING = "## Profile "
+IN_PART = "Run in part: "
 MADE = "<!-- written by `make docs-results`: not to be edited -->\n"
 JUDGED = "ksg"  # the method that the sweep verdicts judges
 UNITS = {"truth": "nats", "bias": "nats", "rmse": "nats", "width": "nats", "seconds": "seconds of one thread"}
@@ -89,6 +91,8 @@ def page(module: ModuleType, shown: Sequence[tuple[str, Section]]) -> Iterator[s
     yield f"# {name}\n\n{shown[0][1].title}\n\n{MADE}"
     if FULL not in dict(shown):
         yield not_run(experiment)
+    elif told := in_part(experiment):
+        yield f"{told}\n"
     if (archive := FOLDER / "runs" / f"{experiment}{SUFFIX}").exists():
         yield (
             f"`make runs-load ARGS={archive.as_posix()}` puts these runs into your store: the tables can be drawn "
@@ -103,6 +107,9 @@ def page(module: ModuleType, shown: Sequence[tuple[str, Section]]) -> Iterator[s
         yield f"{cells} finished cells of `{command(experiment, profile)}`; `make table-{name}`.\n"
         for picture in part.pictures:
             yield f"### {picture.result.name}\n"
+            if picture.result.quotes:
+                yield f"Quotes items of the data, which are not ours to publish: `make table-{name}` shows it.\n"
+                continue
             if picture.result.draw is not None:
                 drawn = FOLDER / file_name("-".join([name, *profile.split(), picture.result.name]) + ".png")
                 picture.result.draw(drawn)
@@ -119,6 +126,17 @@ def page(module: ModuleType, shown: Sequence[tuple[str, Section]]) -> Iterator[s
                 yield table(
                     ["claim", "verdict", "evidence"], [(one.statement, one.verdict, one.evidence) for one in claims]
                 )
+
+
+def in_part(experiment: str) -> str:
+    """How much of the full setting was run; nothing where that is all of it."""
+    (found,) = status([experiment], FULL)
+    done, more = found.counts.get("done", 0), f"`{command(experiment, FULL)}` goes on where it stopped."
+    if found.cells is None:  # its note may name folders of this machine
+        return (
+            f"**{IN_PART}{done:,} cells**; of how many cannot be said without all the data of the full setting. {more}"
+        )
+    return f"**{IN_PART}{done:,} of {found.cells:,} cells** of the full setting; {more}" if done < found.cells else ""
 
 
 def not_run(experiment: str) -> str:
@@ -152,9 +170,13 @@ def index(modules: dict[str, ModuleType]) -> Iterator[str]:
     rows = []
     for name, module in modules.items():
         path, question = FOLDER / f"{name}.md", " ".join(module.__doc__.split("\n\n")[0].split())
-        shown = re.findall(rf"^{HEADING}(.*)$", path.read_text(encoding="utf-8"), re.M) if path.exists() else []
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        shown = re.findall(rf"^{HEADING}(.*)$", text, re.M)
         link = f"[{name}]({name}.md)" if shown else name
-        full = "run" if FULL in shown else f"not run: `{command(module.ANALYSIS.experiment, FULL)}`"
+        part = re.search(rf"^\*\*{IN_PART}(.*)\*\*", text, re.M)
+        full = f"{IN_PART}{part[1]}".lower() if part else "run"
+        if FULL not in shown:
+            full = f"not run: `{command(module.ANALYSIS.experiment, FULL)}`"
         rows.append(
             f"| {link} | {escaped(question)} | {full} | {', '.join(one for one in shown if one != FULL) or '-'} |"
         )

@@ -57,6 +57,7 @@ class Claim:
 class Result:
     """One table of an analysis: its name, the figures (with `NAME_error` columns), the same as text to read, a caption,
     a function that draws it once and writes it at every path it is given, and what it says of the paper's claims.
+    quotes: its rows quote items of the data, which are not ours to publish.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Result:
     caption: str
     draw: Callable[..., None] | None = None
     claims: Sequence[Claim] = ()
+    quotes: bool = False
 
 
 @dataclass(frozen=True)

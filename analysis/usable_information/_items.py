@@ -253,7 +253,7 @@ def hardest(tables: Tables, family: str, words: Sequence[str]) -> Result:
         f"A family that can use next to nothing ({used} bits on average) is a poor judge of labels.",
         *words,
     ]
-    return Result("hardest", figures, text.rename(columns={"pvi_bits": "PVI"}), "\n".join(caption))
+    return Result("hardest", figures, text.rename(columns={"pvi_bits": "PVI"}), "\n".join(caption), quotes=True)
 
 
 def shortened(text: str) -> str:

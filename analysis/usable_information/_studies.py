@@ -69,7 +69,7 @@ def examples(runs: pd.DataFrame, words: Sequence[str]) -> Result:
     caption = (
         "What each transformation leaves of an item; the information of what is left is that of a family fitted to it."
     )
-    return Result("transformations", figures, text, "\n".join([caption, *words]))
+    return Result("transformations", figures, text, "\n".join([caption, *words]), quotes=True)
 
 
 def artefacts(runs: pd.DataFrame, words: Sequence[str]) -> Result:

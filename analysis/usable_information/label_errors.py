@@ -272,7 +272,7 @@ def mapped(maps: pd.DataFrame, family: str, words: Sequence[str]) -> Result:
         *words,
     ]
     draw = functools.partial(draw_maps, tables, pictures)
-    return Result("maps", figures, text, "\n".join(caption), draw)
+    return Result("maps", figures, text, "\n".join(caption), draw, quotes=True)
 
 
 def draw_maps(tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, np.ndarray], *paths: Path) -> None:

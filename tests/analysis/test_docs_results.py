@@ -3,6 +3,7 @@ markup.
 """
 
 import csv
+import dataclasses
 import itertools
 import json
 import math
@@ -15,6 +16,7 @@ from analysis import docs_results, report
 from analysis.common.tables import Result, save
 from analysis.sample_estimators import audit, known_laws, verdicts
 from infoscope.__main__ import _read
+from infoscope.tracking.status import Status
 
 LAW = {
     "collection": "everyday", "n": 500, "block": 0, "truth": 1.0, "truth_error": 0.0, "bias": 0.1,
@@ -79,6 +81,45 @@ def test_a_page_says_where_its_runs_lie_beside_it(store):
     (store / "runs" / "estimator-choice.jsonl.gz").touch()
     docs_results.main(["estimator-choice"])
     assert "`make runs-load ARGS=docs/results/runs/estimator-choice.jsonl.gz` puts these runs" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("done", "cells", "said", "listed"),
+    [
+        (2, 5, "**Run in part: 2 of 5 cells** of the full setting", "run in part: 2 of 5 cells"),
+        (5, 5, None, "run"),
+        (2, None, "**Run in part: 2 cells**; of how many cannot be said", "run in part: 2 cells"),
+    ],
+)
+def test_a_full_setting_of_which_cells_are_missing_is_not_said_to_be_run(store, monkeypatch, done, cells, said, listed):
+    """Nor is a folder of this machine, which the note may name."""
+    runs, found = report.runs, Status("estimator-choice", {"done": done}, cells, 0, 0, "/home/me/data is not there")
+    for module in (report, docs_results):
+        monkeypatch.setattr(module, "runs", lambda *words: runs(words[0]).assign(profile="paper"))
+    monkeypatch.setattr(docs_results, "status", lambda names, profile: [found])
+    docs_results.main(["estimator-choice"])
+    page = (store / "estimator-choice.md").read_text()
+    assert "## Profile paper" in page and "/home/me" not in page
+    assert said in page if said else docs_results.IN_PART not in page
+    docs_results.main(["nuisance"])  # the list is written of the pages that are there
+    (row,) = [line for line in (store / "index.md").read_text().splitlines() if line.startswith("| [estimator-choice]")]
+    assert row.split(" | ")[2] == listed
+
+
+def test_items_of_the_data_stay_out_of_pages(store, monkeypatch):
+    section = report.section
+
+    def quoting(module, profile):
+        found = section(module, profile)
+        pictures = [
+            dataclasses.replace(one, result=dataclasses.replace(one.result, quotes=True)) for one in found.pictures
+        ]
+        return dataclasses.replace(found, pictures=pictures)
+
+    monkeypatch.setattr(docs_results, "section", quoting)
+    docs_results.main(["estimator-choice"])
+    page = (store / "estimator-choice.md").read_text()
+    assert "Quotes items of the data" in page and "| domain |" not in page and not list(store.glob("*.png"))
 
 
 def test_every_row_of_the_leaderboard_names_its_command_and_counts_a_data_set_once(store):
