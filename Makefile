@@ -61,7 +61,7 @@ sweep-status: $(READY) ## show how many cells of each sweep are done (PROFILE=la
 sweep-sync: $(READY) ## send what dead processes left behind, close their runs (ARGS="--records FOLDER")
 	@$(ASKED)
 
-runs-save: $(READY) ## finished cells as a file, to keep beside the results (ARGS="critic-capacity --profile paper")
+runs-save: $(READY) ## finished cells as a file, to keep beside the results (ARGS=critic-capacity PROFILE=paper)
 	@$(ASKED)
 
 runs-load: $(READY) ## add the runs of such files to the store: their cells count as done (ARGS=docs/results/runs/FILE)

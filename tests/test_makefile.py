@@ -98,9 +98,12 @@ def test_a_table_needs_no_sweep(make):
     ],
 )
 def test_other_tasks(make, task, asked):
-    own = {"represent": ["TARGETS=y,$(z)"], "advise": ["Y=$(y)", "METHODS=ksg,gcmi", "WITHIN=60"]}
-    words = own.get(task, ["Y=$(y)", "METHODS=ksg,gcmi"])
-    code, output = make(task, "PROFILE=smoke", "DATA=a b.csv", *words)
+    of_pairs = ["DATA=a b.csv", "Y=$(y)", "METHODS=ksg,gcmi"]
+    own = {
+        "report": ["PROFILE=smoke"], "represent": ["DATA=a b.csv", "TARGETS=y,$(z)"], "measure": of_pairs,
+        "advise": [*of_pairs, "WITHIN=60"],
+    }  # fmt: skip
+    code, output = make(task, *own.get(task, []))
     assert code == 0 and f"ran {asked}" in output
 
 
@@ -113,10 +116,17 @@ def test_other_tasks(make, task, asked):
         ("measure", "WITHIN=60", "make measure takes DATA, X, GROUPS, CONTINUOUS, DISCRETE, Y, METHODS and ARGS"),
         ("represent", "Y=y", "make represent takes DATA, X, GROUPS"),
         ("represent", "COLOUR=red", "got COLOUR="),
+        ("measure", "PROFILE=smoke", "got PROFILE="),
+        ("table-measures", "SET=a=1", "make table-measures takes PROFILE and ARGS, got SET="),
+        ("sweep-measures", "PROFIL=smoke", "got PROFIL=; did you mean PROFILE=?"),
+        ("runs-save", "SET=a=1", "make runs-save takes PROFILE and ARGS, got SET="),
+        ("audit", "PROFILE=smoke", "make audit takes ARGS alone, got PROFILE="),
+        ("ui", "PROFILE=smoke", "make ui takes PORT and ARGS, got PROFILE="),
     ],
 )
 def test_a_mistyped_variable_is_refused(make, task, word, said):
-    code, output = make(task, "DATA=a.csv", word)
+    """And so is one that the task would not have heard."""
+    code, output = make(task, word)
     assert code == 2 and said in output and "ran" not in output.split()
 
 

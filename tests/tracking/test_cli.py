@@ -129,8 +129,10 @@ def test_what_make_hands_over():
         "promote": ["promote", *rest],
         "runs-save": ["runs-save", *rest],
         "runs-load": ["runs-load", *rest],
-        "ui": ["ui", "--port", "5001"],
+        "ui": ["ui", "--port", "5001", *rest],
     }  # fmt: skip
+    saved = words_of_make(given | {"TASK": "runs-save", "GIVEN": "ARGS PROFILE"})  # written, not the default
+    assert saved == ["runs-save", *under, *rest]
     with pytest.raises(ValueError, match="ARGS is .* no closing quotation; close it"):
         words_of_make({"TASK": "sweep-sync", "ARGS": "'a"})
 

@@ -43,7 +43,15 @@ OWN = (*FILE, "Y", "METHODS")  # of `make measure`
 ADVISED = (*OWN, "WITHIN")
 REPRESENTED = (*FILE, "TARGETS", "DOMAIN", "ITEMS")
 ON_FILES = {"measure": OWN, "advise": ADVISED, "represent": REPRESENTED}
-MAKES = ("ARGS", "PROFILE", "PYTHON", "READY", "SHELL")  # variables of make that no task refuses
+OF_SWEEPS = ("PROFILE", "SET")
+OF_MODELS = ("PROFILE", "MODEL", "DATA")
+TAKEN = ON_FILES | {
+    **dict.fromkeys(("sweep-all", "sweep-status"), OF_SWEEPS),
+    **dict.fromkeys(("table-partition", "table-representations"), OF_MODELS),
+    **dict.fromkeys(("report", "runs-save"), OF_SWEEPS[:1]),
+    "ui": ("PORT",),
+}
+MAKES = ("ARGS", "PYTHON", "READY", "SHELL")  # variables of make that no task refuses
 QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
@@ -70,7 +78,7 @@ def main(words: Sequence[str] | None = None) -> int:
 def words_of_make(environment: Mapping[str, str]) -> list[str]:
     """The words of the target TASK, with PROFILE, SET, PORT, DATA and the like as they are and ARGS split as a shell
     would, nothing executed. Raises ValueError where a quotation in ARGS is not closed, or among the names in GIVEN, all
-    that was written behind make, there is one that a task on a person's own file does not take.
+    that was written behind make, there is one that the task does not take.
     """
     task, profile, settings, port, more = (
         environment.get(name, "") for name in ("TASK", "PROFILE", "SET", "PORT", "ARGS")
@@ -79,9 +87,7 @@ def words_of_make(environment: Mapping[str, str]) -> list[str]:
         rest = shlex.split(more)
     except ValueError as error:
         raise ValueError(f"ARGS is {more!r}, in which there is {str(error).lower()}; close it") from None
-    under = ["--profile", profile]
-    if task in ON_FILES:
-        _require_taken(task, environment.get("GIVEN", "").split())
+    under, written = ["--profile", profile], environment.get("GIVEN", "").split()
 
     def given(*names: str) -> list[str]:
         return [word for name in names if environment.get(name) for word in (f"--{name.lower()}", environment[name])]
@@ -95,7 +101,7 @@ def words_of_make(environment: Mapping[str, str]) -> list[str]:
         "promote": ["promote"],
         "report": ["report", *under],
         "runs-load": ["runs-load"],
-        "runs-save": ["runs-save"],
+        "runs-save": ["runs-save", *(under if "PROFILE" in written else [])],
         "scale": ["scale"],
         "sweep-all": ["sweep-all", *under, "--set", settings],
         "sweep-status": ["status", *under, "--set", settings],
@@ -103,22 +109,24 @@ def words_of_make(environment: Mapping[str, str]) -> list[str]:
         "table-partition": ["table", "partition", *under, *given("MODEL", "DATA")],
         "table-representations": ["table", "representations", *under, *given("MODEL", "DATA")],
     }
+    kind, _, name = task.partition("-")
+    by_kind = () if task in targets else {"sweep": OF_SWEEPS, "table": OF_SWEEPS[:1]}.get(kind, ())
+    _require_taken(task, written, TAKEN.get(task, by_kind))
     if task == "ui":
-        return ["ui", "--port", port]
+        return ["ui", "--port", port, *rest]
     if task in targets:
         return targets[task] + rest
-    kind, _, name = task.partition("-")
     return [kind, name, *under, *(["--set", settings] if kind == "sweep" else []), *rest]
 
 
-def _require_taken(task: str, names: Sequence[str]) -> None:
+def _require_taken(task: str, names: Sequence[str], taken: Sequence[str]) -> None:
     """Raises ValueError for a name that the task does not take. Settings of others have a _: RAY_ADDRESS."""
-    taken = ON_FILES[task]
     for name in names:
         if name not in (*taken, *MAKES) and ("_" not in name or _nearest(name, taken)):
             like = _nearest(name, taken)
             meant = f"; did you mean {like}=?" if like else ""
-            raise ValueError(f"make {task} takes {', '.join(taken)} and ARGS, got {name}={meant}")
+            listed = f"{', '.join(taken)} and ARGS" if taken else "ARGS alone"
+            raise ValueError(f"make {task} takes {listed}, got {name}={meant}")
 
 
 def _nearest(name: str, names: Sequence[str]) -> str:
