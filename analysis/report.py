@@ -220,14 +220,14 @@ def _numeric(values: pd.Series) -> bool:
 
 def differences(result: Result, module: ModuleType, found: pd.DataFrame) -> list[str]:
     """Where our figures differ from the paper's: how many beyond sampling error (95 %), those of them by more than a
-    quarter one by one, and the known reasons.
+    quarter one by one, and the known reasons; and by what part of the paper's they differ.
 
     The paper's figures are one run each, whose scatter is taken to be that of one of ours: the difference over its
     standard error then has Student's t distribution with runs - 1 degrees of freedom.
     """
     figures = result.figures
     columns = [name for name in figures if PAPERS + name in figures and name + ERROR in figures]
-    compared, alone, sure, diverged, told, apart = 0, 0, 0, 0, [], set()
+    compared, alone, sure, diverged, parts, told, apart = 0, 0, 0, 0, [], [], set()
     for name in columns:
         both = figures[np.isfinite(figures[PAPERS + name])]
         diverged += int((~np.isfinite(both[name])).sum())
@@ -236,6 +236,10 @@ def differences(result: Result, module: ModuleType, found: pd.DataFrame) -> list
         off = both[name] - both[PAPERS + name]
         beyond = off.abs() > stdtrit(np.maximum(both["runs"] - 1, 1), 0.975) * of_difference
         compared, alone, sure = compared + len(both), alone + int(of_difference.isna().sum()), sure + int(beyond.sum())
+        if len(both) and (both[PAPERS + name] > 0).all():  # a bias is small or of either sign
+            part = off.abs() / both[PAPERS + name]
+            worst = _place(both.loc[part.idxmax()])
+            parts.append(f"{_spoken(name)} by {part.mean():.1%} on average and {part.max():.1%} at most ({worst})")
         for index in both.index[beyond & (off.abs() > LARGE * both[PAPERS + name].abs())]:
             row = both.loc[index]
             ours = plus_minus(row[name], row[name + ERROR])
@@ -243,15 +247,19 @@ def differences(result: Result, module: ModuleType, found: pd.DataFrame) -> list
             apart.add(index)
     if not compared + diverged:
         return []
-    first = (
-        f"{sure} of {compared} figures differ from the paper's beyond sampling error (95 %, Student's t), {len(told)} "
-        f"of these by more than {LARGE:.0%}{', listed below' if told else ''}; the paper's are one run each, published "
-        "without error, whose scatter is taken to be that of one of our runs."
-    )
-    first += f" Of {alone} it cannot be told: one run, its scatter is unknown." if alone else ""
-    first += f" {diverged} further figures diverged here, and not in the paper." if diverged else ""
+    said = [f"Ours differ from the paper's in {'; '.join(parts)}."] if parts else []
+    if known := compared - alone:
+        said.append(
+            f"{sure} of {known} figures differ from the paper's beyond sampling error (95 %, Student's t), {len(told)} "
+            f"of these by more than {LARGE:.0%}{', listed below' if told else ''}; the paper's are one run each, "
+            "published without error, whose scatter is taken to be that of one of our runs."
+        )
+    if alone:
+        said.append(f"Of {alone} figures it cannot be told whether that is chance: one run, its scatter is unknown.")
+    if diverged:
+        said.append(f"{diverged} further figures diverged here, and not in the paper.")
     listed = told[:LISTED] + ([f"and {len(told) - LISTED} more"] if len(told) > LISTED else [])
-    return [first, *reasons(figures.loc[sorted(apart)], module, found), *listed] if told else [first]
+    return [" ".join(said), *(reasons(figures.loc[sorted(apart)], module, found) if told else ()), *listed]
 
 
 def _place(row: pd.Series) -> str:
