@@ -13,6 +13,11 @@ def labelled(n, generator, columns=1):
     return generator.normal(size=(n, columns)), generator.random(n) < 0.5
 
 
+def heaped(money, at_fives):
+    """Amounts [n] of which some are rounded to fives, the others to cents."""
+    return np.where(at_fives, 5 * np.round(money / 5), np.round(money, 2))
+
+
 def oversampled(generator, n=1000, columns=2):
     """A label of the last tenth of n rows, whose rows are drawn again and again until there are as many of each."""
     x, rare = generator.normal(size=(n, columns)), np.arange(n) >= 0.9 * n
@@ -56,6 +61,8 @@ def test_copies_are_no_information():
         lambda generator, n: generator.normal(size=n).astype(np.float16),
         lambda generator, n: np.where(generator.random(n) < 0.4, 0.0, generator.exponential(size=n)),
         lambda generator, n: (200 * generator.exponential(size=n)).round(2 - 3 * generator.integers(2)),
+        lambda generator, n: np.array([float(f"{one:.3g}") for one in np.exp(2 * generator.normal(size=n))]),
+        lambda generator, n: heaped(np.exp(4 + generator.normal(size=n)), generator.random(n) < 0.6),
     ],
 )
 @pytest.mark.parametrize("told", [False, True])

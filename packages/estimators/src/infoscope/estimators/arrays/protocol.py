@@ -6,6 +6,7 @@ also say what they take, what they are in the limit, what they cost and where th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -39,6 +40,11 @@ _SURELY = 5.0  # events that are expected where none is seen: by chance once in 
 _FEWER = 0.25  # of the pairs with differing labels that are expected where rows are drawn anew
 _NEAR = 0.1  # of the distance of the quartiles
 _FEW_BITS = 16  # significant
+_STEPS = tuple(digit * 10.0**power for power in range(12, -18, -1) for digit in (5, 1))  # to which people round
+_DIGITS = 9  # to which they may; beyond it nearly any number is a multiple
+_ROUNDING = 8 * np.finfo(float).eps
+_OF_TEN = range(1, len(_STEPS), 2)  # their places among the steps
+_NO_ROUNDER = 0.8  # of their multiples are none of five times it
 _BEYOND_CHANCE = 2.0  # times as many equal rows as when the sides are paired at random
 
 
@@ -143,33 +149,59 @@ def _beside_labels(numbers: Variable, labels: np.ndarray, codes: np.ndarray) -> 
     """
     of_numbers = _codes_of_rows(numbers)
     sizes = np.bincount(of_numbers)
-    sizes = np.where(sizes <= max(_FEW_COPIES, _RARE_SHARE * numbers.n), sizes, 1)
+    frequent = sizes > max(_FEW_COPIES, _RARE_SHARE * numbers.n)
+    sizes = np.where(frequent, 1, sizes)
     equal = np.where(sizes[of_numbers[np.unique(codes, return_index=True)[1]]] > 1, np.bincount(codes), 1)
     alike = sizes @ (sizes - 1) / 2
     differing = 1 - np.sum((np.bincount(labels) / numbers.n) ** 2)  # the share of pairs of rows whose labels differ
     apart = alike - equal @ (equal - 1) / 2
     if apart > _FEWER * differing * alike or differing * np.sum(sizes - 1) <= _SURELY:
         return False, False
-    pairs = numbers.n * (numbers.n - 1) / 2
-    shares = np.array([_equal_by_chance(column) / pairs for column in numbers.continuous.T])
+    rows = numbers.continuous[~frequent[of_numbers]]
+    pairs = len(rows) * (len(rows) - 1) / 2
+    shares = np.array([_equal_by_chance(column) / pairs for column in rows.T])
     by_chance, of_finest = _BEYOND_CHANCE * pairs * np.array([shares.prod(), shares.min()]) + _SURELY
     return bool(alike > by_chance), bool(alike > of_finest and not apart)
 
 
 def _equal_by_chance(column: np.ndarray) -> float:
-    """How many pairs of equal numbers a smooth law would have at the resolution of a column [n], the least difference
-    of its values: as large a share of the pairs that are near as that is of what is called near. All pairs where
-    numbers have few bits: their resolution is not the same everywhere.
+    """How many pairs of equal numbers a smooth law would have at the resolution of a column [n]. The resolution may
+    differ within it: people round to tens here and to hundredths there, and 3 significant digits are coarser in large
+    numbers. So numbers as round as one another are asked together. All pairs where numbers have few bits.
     """
     mantissas = np.frexp(column)[0] * 2.0**_FEW_BITS
-    values = np.sort(column)
-    gaps = np.diff(values)
-    if (mantissas == np.rint(mantissas)).all() or not gaps.any():
+    if (mantissas == np.rint(mantissas)).all():
         return len(column) * (len(column) - 1) / 2
+    values = np.sort(column)
+    found, roundness = 0.0, _roundness(values)
+    for place in np.unique(roundness):
+        chance = _equal_among(values[roundness == place])
+        found += chance / _NO_ROUNDER if place in _OF_TEN else chance
+    return found
+
+
+def _equal_among(values: np.ndarray) -> float:
+    """The same for sorted numbers, of which the least difference is the resolution: of the pairs that are near, within
+    so many steps of it, as large a share as one place is of those within reach.
+    """
+    gaps = np.diff(values)
+    if not gaps.any():
+        return len(values) * (len(values) - 1) / 2
     step = gaps[gaps > 0].min()
-    near = max(_NEAR * float(values[3 * len(values) // 4] - values[len(values) // 4]), step)
-    pairs = np.sum(np.searchsorted(values, values + near, side="right") - np.arange(len(values)) - 1)
-    return float(pairs * step / (2 * near + step))
+    near = _NEAR * float(values[3 * len(values) // 4] - values[len(values) // 4])
+    steps = max(1, math.floor(near / step))
+    within = np.searchsorted(values, values + (steps + 0.5) * step, side="right")  # other units are not quite even
+    return float(np.sum(within - np.arange(len(values)) - 1)) / (2 * steps + 1)
+
+
+def _roundness(values: np.ndarray) -> np.ndarray:
+    """The place in `_STEPS` of the largest of which each number is a multiple; how many they are, where of none."""
+    found = np.full(len(values), len(_STEPS))
+    for place, step in enumerate(_STEPS):
+        multiples = values / step
+        whole = np.abs(multiples - np.rint(multiples)) <= _ROUNDING * np.abs(multiples)
+        found[whole & (np.abs(multiples) < 10.0**_DIGITS) & (found == len(_STEPS))] = place
+    return found
 
 
 def _codes_of_rows(*sides: Variable) -> np.ndarray:
