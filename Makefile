@@ -111,7 +111,7 @@ $(VENV)/.site: $(READY) infra/site/requirements.txt infra/site/constraints.txt
 docs-results: $(READY) ## write docs/results from MLflow: tables beside the published, a leaderboard (ARGS="known-laws")
 	@$(ASKED)
 
-test: $(READY) ## run the tests: offline, 15 to 20 minutes on 2 cores
+test: $(READY) ## run the tests: offline, 12 minutes on 2 cores
 	@$(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow and not gpu and not bench"
 
 test-slow: $(READY) ## run the slow checks
