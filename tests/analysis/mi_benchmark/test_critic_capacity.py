@@ -87,6 +87,16 @@ def test_a_claim_is_decided_by_its_interval(slope, verdict):
     assert [claim.verdict for claim in claims] == [verdict] * 3
 
 
+def test_every_true_mi_has_a_table_of_all_estimators():
+    runs = made_up()
+    at_two = [name for name in runs if name.startswith("at 2 bits/")]
+    runs = runs.assign(**{name.replace("2", "4", 1): 2 * runs[name] for name in at_two})
+    runs["schedule_bits"] = [[2.0, 4.0]] * len(runs)
+    found = {result.name: result.figures for result in analyse(runs, ARGUMENTS)}
+    assert list(found) == ["smile-inf-2bits", "all-2bits", "all-4bits"]
+    np.testing.assert_allclose(found["all-4bits"]["mse_bits2"], 2 * found["all-2bits"]["mse_bits2"])
+
+
 @pytest.mark.parametrize(("setting", "comparable"), [({}, True), ({"steps": 800}, False), ({"width": 64}, False)])
 def test_only_the_published_setting_is_comparable(setting, comparable):
     assert ("not comparable" not in analyse(made_up(**setting), ARGUMENTS)[0].caption) == comparable
