@@ -85,6 +85,11 @@ def profiles_of(experiment: str) -> list[str]:
     return sorted((label for label in found if label.split()[0] != UNTRIED), key=lambda one: (one != FULL, one))
 
 
+def of_full(label: str) -> bool:
+    """Whether a label is of the full setting's profile, or of one that is named as a part of it."""
+    return label.split()[0].split("-")[0] == FULL
+
+
 def page(module: ModuleType, shown: Sequence[tuple[str, Section]]) -> Iterator[str]:
     """An analysis, profile by profile, as Markdown."""
     name, experiment = name_of(module), module.ANALYSIS.experiment
@@ -175,11 +180,13 @@ def index(modules: dict[str, ModuleType]) -> Iterator[str]:
         link = f"[{name}]({name}.md)" if shown else name
         part = re.search(rf"^\*\*{IN_PART}(.*)\*\*", text, re.M)
         full = f"{IN_PART}{part[1]}".lower() if part else "run"
-        if FULL not in shown:
+        parts = [] if FULL in shown else [label for label in shown if of_full(label)]
+        if parts:
+            full = f"{IN_PART}{', '.join(parts)}".lower()
+        elif FULL not in shown:
             full = f"not run: `{command(module.ANALYSIS.experiment, FULL)}`"
-        rows.append(
-            f"| {link} | {escaped(question)} | {full} | {', '.join(one for one in shown if one != FULL) or '-'} |"
-        )
+        others = [label for label in shown if label not in (FULL, *parts)]
+        rows.append(f"| {link} | {escaped(question)} | {full} | {', '.join(others) or '-'} |")
     yield "\n".join(["| analysis | question | published setting | other settings |", "|---|---|---|---|", *rows])
 
 

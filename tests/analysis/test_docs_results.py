@@ -106,6 +106,23 @@ def test_a_full_setting_of_which_cells_are_missing_is_not_said_to_be_run(store, 
     assert row.split(" | ")[2] == listed
 
 
+@pytest.mark.parametrize(
+    ("label", "full", "others"),
+    [
+        ("paper-4bits", "run in part: paper-4bits", "-"),
+        ("paper schedule_bits=2.0", "run in part: paper schedule_bits=2.0", "-"),
+        ("laptop", "not run: `make sweep-estimator-choice PROFILE=paper`", "laptop"),
+    ],
+)
+def test_a_named_part_of_the_full_setting_is_listed_as_one(store, monkeypatch, label, full, others):
+    runs = report.runs
+    for module in (report, docs_results):
+        monkeypatch.setattr(module, "runs", lambda *words: runs(words[0]).assign(profile=label))
+    docs_results.main(["estimator-choice"])
+    (row,) = [line for line in (store / "index.md").read_text().splitlines() if line.startswith("| [estimator-choice]")]
+    assert row.strip("| ").split(" | ")[2:] == [full, others]
+
+
 def test_items_of_the_data_stay_out_of_pages(store, monkeypatch):
     section = report.section
 
