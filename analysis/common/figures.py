@@ -13,6 +13,8 @@ import pandas as pd
 
 from analysis.common.marks import legend, lines, save
 
+HIDDEN = 0.05  # of a line's points may be outside of a panel without a word
+
 
 def panels(figures: pd.DataFrame, draw: Any, ylabel: str, *paths: Path) -> None:
     """One panel per domain and pool, with one legend: `draw(axis, rows)` draws it."""
@@ -24,9 +26,7 @@ def panels(figures: pd.DataFrame, draw: Any, ylabel: str, *paths: Path) -> None:
     for axis, ((domain, pool), rows) in zip(axes[0], groups):
         draw(axis, rows)
         axis.set(title=f"{domain} ({pool})" if domain != pool else domain)
-        if not any(np.isfinite(np.asarray(line.get_ydata(), float)).any() for line in axis.lines):
-            axis.set_yscale("linear")
-            axis.text(0.5, 0.5, "diverged", transform=axis.transAxes, ha="center")
+        finish(axis)
         if axis.get_yscale() == "linear":
             axis.set_ylim(bottom=0)
     axes[0][0].set_ylabel(ylabel)
@@ -50,11 +50,56 @@ def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel:
             continue
         with plt.rc_context({"lines.markersize": 3, "lines.linewidth": 1.2}):
             draw(axis, part)
+        finish(axis)
         axis.xaxis.label.set_fontsize("small")
     for i in range(len(rows)):
         axes[i][0].set_ylabel(ylabel, fontsize="small")
     legend(figure)
     save(figure, paths, 120)
+
+
+def finish(axis: Any) -> None:
+    """Says in a panel which of its named lines it does not show, because they have no finite figure (a training that
+    diverged, a truth that was not decoded) or lie outside the axis; a panel of one place has one tick.
+    """
+    handles, names = axis.get_legend_handles_labels()
+    drawn = {name: getattr(handle, "lines", (handle,))[0] for handle, name in zip(handles, names)}
+    drawn = {name: line for name, line in drawn.items() if line.get_transform() == axis.transData}  # not all across
+    values = {name: np.asarray(line.get_ydata(), float) for name, line in drawn.items()}
+    if not any(np.isfinite(of).any() for of in values.values()):
+        axis.set_yscale("linear")
+    hidden = {name: unseen_of(of, *axis.get_ylim()) for name, of in values.items()}
+    if said := "\n".join(f"{name}: {what}" for name, what in hidden.items() if what):
+        under = dict(transform=axis.transAxes, ha="center", va="top", fontsize="x-small", zorder=0)
+        axis.text(0.5, 0.97, said, in_layout=False, **under)
+    places = {place for line in drawn.values() for place in line.get_xdata(orig=False)}
+    if len(places) == 1 and list(places) != list(axis.get_xticks()):  # which may have a name
+        axis.set_xticks(list(places))
+
+
+def unseen_of(values: np.ndarray, low: float, high: float) -> str:
+    """What of a line cannot be seen between two limits, in words; nothing for at most HIDDEN of its points."""
+    finite = values[np.isfinite(values)]
+    outside = finite[(finite < low) | (finite > high)]
+    if not len(finite):
+        return "no finite figure"
+    if len(values) == 1:
+        return f"{finite[0]:,.4g}" if len(outside) else ""
+    parts = []
+    if (missing := len(values) - len(finite)) > HIDDEN * len(values):
+        parts.append(f"{missing:,} of {len(values):,} not finite")
+    if len(outside) > HIDDEN * len(values):
+        share = "all" if len(outside) == len(values) else f"{len(outside):,} of {len(values):,}"
+        parts.append(f"{share} outside,\nmedian {np.median(outside):,.4g}")
+    return ";\n".join(parts)
+
+
+def draw_level(axis: Any, places: pd.Series, values: pd.Series, **style: Any) -> None:
+    """A line that has no marker; of a single place, all across the panel, where it can be seen."""
+    if len(places) == 1:
+        axis.axhline(values.iloc[0], **style)
+    else:
+        axis.plot(places, values, **style)
 
 
 def drawing(figures: pd.DataFrame, draw: Any, ylabel: str, *grid: str) -> Callable[..., None]:
@@ -76,8 +121,8 @@ def draw_estimates(
 def draw_truths(axis: Any, rows: pd.DataFrame) -> None:
     """Both truths by true MI."""
     truth = rows.drop_duplicates("true_bits")
-    axis.plot(truth["true_bits"], truth["true_bits"], "k-", label="nominal MI")
-    axis.plot(truth["true_bits"], truth["decodable_bits"], "k:", label="decodable MI")
+    draw_level(axis, truth["true_bits"], truth["true_bits"], color="black", label="nominal MI")
+    draw_level(axis, truth["true_bits"], truth["decodable_bits"], color="black", linestyle=":", label="decodable MI")
     axis.set(xlabel="true MI (bits)")
 
 

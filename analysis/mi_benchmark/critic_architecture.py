@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common.figures import draw_estimates, drawing, grid_panels
+from analysis.common.figures import draw_estimates, draw_level, drawing, grid_panels
 from analysis.common.marks import BLUE
 from analysis.common.tables import Analysis, Claim, Result, main
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, by_bound, figure_text, figures_text
@@ -157,7 +157,7 @@ def draw_mse(axis: Any, rows: pd.DataFrame) -> None:
     """MSE by true MI, a line per critic, on a logarithmic axis."""
     draw_estimates(axis, rows, "true_bits", "mse_bits2", of="critic")
     floor = rows.drop_duplicates("true_bits")
-    axis.plot(floor["true_bits"], floor[FLOOR[1]], ":", color="grey", label="oracle critic")
+    draw_level(axis, floor["true_bits"], floor[FLOOR[1]], color="grey", linestyle=":", label="oracle critic")
     axis.set(xlabel="true MI (bits)", yscale="log")
 
 
@@ -172,7 +172,7 @@ def draw_curve(axis: Any, runs: pd.DataFrame) -> None:
     highest = trace["true_bits"].max()
     axis.plot(trace["step"], trace["estimate_bits"], color=BLUE, alpha=0.3, linewidth=0.5)
     smooth = trace["estimate_bits"].ewm(span=SPAN).mean()
-    axis.plot(trace["step"], smooth, color=BLUE, label=f"moving average, span {SPAN}")
+    axis.plot(trace["step"], smooth, color=BLUE, label=f"average, span {SPAN}")
     axis.plot(trace["step"], trace["true_bits"], color="black", linewidth=1, label="true MI")
     limit = np.log2(runs["batch"].iloc[0])
     axis.axhline(limit, color="grey", linestyle=":", linewidth=1, label="log2 of the batch size")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common.figures import draw_estimates, draw_unseen, drawing
+from analysis.common.figures import draw_estimates, draw_truths, draw_unseen, drawing
 from analysis.common.marks import BLUE, VERMILLION
 from analysis.common.tables import Analysis, Claim, Result, main, verdict
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
@@ -189,10 +189,8 @@ def lower_estimated_less(place: str, rows: pd.DataFrame) -> Claim:
 def draw_encoder(axis: Any, rows: pd.DataFrame) -> None:
     """Estimates by true MI, a line per estimator, with both truths."""
     draw_estimates(axis, rows, "true_bits", ESTIMATE)
-    axis.axline((0, 0), slope=1, color="black", linewidth=0.8, label="nominal MI")
-    truth = rows.drop_duplicates("true_bits")
-    axis.plot(truth["true_bits"], truth["decodable_bits"], "k:", label="decodable MI")
-    axis.set(xlabel="true MI (bits)", ylim=(0, 1.5 * rows["true_bits"].max()))
+    draw_truths(axis, rows)
+    axis.set(ylim=(0, 1.5 * rows["true_bits"].max()))
 
 
 def draw_layers(axis: Any, rows: pd.DataFrame) -> None:

@@ -1,8 +1,10 @@
 """Figures of several panels."""
 
+import numpy as np
 import pandas as pd
+import pytest
 
-from analysis.common.figures import draw_estimates, draw_truths, drawing, grid_panels
+from analysis.common.figures import draw_estimates, draw_truths, drawing, finish, grid_panels
 
 
 def test_a_grid_leaves_the_place_of_what_was_not_run_empty(tmp_path):
@@ -32,3 +34,38 @@ def test_a_panel_for_each_domain_or_for_the_values_of_two_fields(tmp_path):
         drawing(figures, draw, "y", *grid)(tmp_path / f"{number}.png")
         assert (tmp_path / f"{number}.png").stat().st_size > 0
     assert len(drawn) == 2 + 1 and all({"nominal MI", "decodable MI"} < labels for labels in drawn)
+
+
+@pytest.mark.parametrize(
+    ("values", "scale", "said"),
+    [
+        ([0.5, 0.7], "linear", None),
+        ([0.5] * 99 + [9.0], "linear", None),  # a start that leaves the axis is no news
+        ([1075.0, 1069.0, 0.5, 1100.0], "linear", "a: 3 of 4 outside,\nmedian 1,075"),
+        ([-7.0], "linear", "a: -7"),
+        ([np.nan, np.nan], "log", "a: no finite figure"),
+        ([0.5, np.nan, -7.0], "linear", "a: 1 of 3 not finite;\n1 of 3 outside,\nmedian -7"),
+    ],
+)
+def test_a_panel_says_what_it_does_not_show(values, scale, said):
+    import matplotlib.pyplot as plt
+
+    figure, axis = plt.subplots()
+    axis.errorbar(range(len(values)), values, np.zeros(len(values)), label="a")
+    axis.axhline(0.3, label="all across")
+    axis.set(ylim=(-0.25, 1.5))
+    axis.set_yscale(scale)
+    finish(axis)
+    assert [text.get_text() for text in axis.texts] == ([said] if said else [])
+    plt.close(figure)
+
+
+def test_a_panel_of_one_place_has_one_tick():
+    import matplotlib.pyplot as plt
+
+    figure, axis = plt.subplots()
+    axis.errorbar([2.0], [0.7], [0.1], label="a")
+    axis.axhline(0.3, label="all across")
+    finish(axis)
+    assert axis.get_xticks().tolist() == [2.0]
+    plt.close(figure)
