@@ -15,6 +15,7 @@ import itertools
 import json
 import math
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -107,13 +108,13 @@ def page(module: ModuleType, shown: Sequence[tuple[str, Section]]) -> Iterator[s
         if part.problem:
             yield f"Profile {profile} is not shown: {escaped(part.problem)}\n"
             continue
-        cells = len(runs(experiment, profile))
+        cells, shows = len(runs(experiment, profile)), f"make table-{name} PROFILE={shlex.quote(profile)}"
         yield f"{HEADING}{profile}\n"
-        yield f"{cells} finished cells of `{command(experiment, profile)}`; `make table-{name}`.\n"
+        yield f"{cells} finished cells of `{command(experiment, profile)}`; `{shows}`.\n"
         for picture in part.pictures:
             yield f"### {picture.result.name}\n"
             if picture.result.quotes:
-                yield f"Quotes items of the data, which are not ours to publish: `make table-{name}` shows it.\n"
+                yield f"Quotes items of the data, which are not ours to publish: `{shows}` shows it.\n"
                 continue
             if picture.result.draw is not None:
                 drawn = FOLDER / file_name("-".join([name, *profile.split(), picture.result.name]) + ".png")
