@@ -126,7 +126,7 @@ SWEEP = Sweep(
     replicates=("block",),
     check=check,
     cost=cost,
-    version=2,
+    version=3,
 )
 
 if __name__ == "__main__":

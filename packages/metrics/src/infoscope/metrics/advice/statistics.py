@@ -17,19 +17,21 @@ from infoscope.estimators.arrays.categories import ChaoShen, Grassberger, PlugIn
 from infoscope.estimators.arrays.gaussian import Gcmi
 from infoscope.estimators.arrays.protocol import Method, Pairs
 from infoscope.estimators.knn import mutual_information
+from infoscope.estimators.knn.search import nearest
 from infoscope.estimators.variables import Variable
-from infoscope.metrics.advice.twins.sides import is_wide, narrowed
+from infoscope.metrics.advice.twins.sides import has_ties, is_wide, narrowed
 
 Floats = NDArray[np.float64]
 Ask = Callable[[Pairs], float]
 Numbers = Callable[[Variable], Floats]
 _NEIGHBOURS = (2, 5, 20)
+_ABOUT = 10  # neighbours on the other side, beside which a value is seen
 _LARGEST = 0.9999  # a canonical correlation
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """Figures of pairs, nats, by name.
+    """Figures of pairs by name, nats but for shapes.
 
     asked     name -> what is asked of pairs that were prepared
     prepared  what is done to pairs first, once for all figures
@@ -71,6 +73,8 @@ def _for(pairs: Pairs) -> Statistics:
         elif max(pairs.x.dim, pairs.y.dim) > 1:
             lengths = _changed(lambda columns: (columns**2).sum(axis=1)[:, None])
             asked["gcmi of lengths"] = _on(lengths, _of(Gcmi()))
+        if "discrete" not in kinds and not any(is_wide(side) or has_ties(side) for side in (pairs.x, pairs.y)):
+            asked |= {"skewness about neighbours": _shape(2), "kurtosis about neighbours": _shape(3)}
     if is_wide(pairs.x) or is_wide(pairs.y):
         asked = {f"{name}, of components": ask for name, ask in asked.items()}
     return Statistics(asked, lambda both: replace(both, x=maps[0](both.x), y=maps[1](both.y)))
@@ -93,6 +97,38 @@ def _neighbours(k: int) -> Ask:
     """KSG of columns as they are, without the error that `ksg` has from halves: forty times its work, of thousands of
     twins."""
     return lambda pairs: float(mutual_information(pairs.x, pairs.y, k, margins="given", groups=pairs.groups))
+
+
+def _shape(order: int) -> Ask:
+    """How skewed (2) or heavy-tailed (3) either side is about what its neighbours on the other side have: the size of
+    L-skewness, L-kurtosis, mean over columns and sides. A law with a sharp edge, as of y = x + uniform noise, has other
+    shapes than the smooth ones that neighbours and copulas alone take it for.
+    """
+
+    def ask(pairs: Pairs) -> float:
+        x, y = pairs.x.continuous, pairs.y.continuous
+        moments = l_moments(np.hstack([_about(x, y), _about(y, x)]))
+        found = moments[order] / moments[1]
+        return float((np.abs(found) if order == 2 else found).mean())
+
+    return ask
+
+
+def _about(given: Floats, told: Floats) -> Floats:
+    """What is told [n, d] less the mean of what neighbours in the given [n, e] have, in their standard deviations; 0 of
+    a row whose neighbours all have the same."""
+    near = told[nearest(given, _ABOUT).ids]
+    spread = near.std(axis=1)
+    return np.divide(told - near.mean(axis=1), spread, out=np.zeros_like(told), where=spread > 0)
+
+
+def l_moments(columns: Floats) -> Floats:
+    """The first four L-moments [4, d] of columns [n, d], by plotting positions (Hosking 1990): moments of ranked values,
+    which heavy tails do not carry away."""
+    n = len(columns)
+    shares = (np.arange(n) + 0.5) / n
+    weights = [np.polynomial.legendre.Legendre.basis(order)(2 * shares - 1) for order in range(4)]
+    return np.array(weights) @ np.sort(columns, axis=0) / n
 
 
 def _on(changed: Callable[[Variable], Variable], ask: Ask) -> Ask:
