@@ -123,8 +123,8 @@ def _about(given: Floats, told: Floats) -> Floats:
 
 
 def l_moments(columns: Floats) -> Floats:
-    """The first four L-moments [4, d] of columns [n, d], by plotting positions (Hosking 1990): moments of ranked values,
-    which heavy tails do not carry away."""
+    """The first four L-moments [4, d] of columns [n, d], by plotting positions (Hosking 1990): moments of ranked
+    values, which heavy tails do not carry away."""
     n = len(columns)
     shares = (np.arange(n) + 0.5) / n
     weights = [np.polynomial.legendre.Legendre.basis(order)(2 * shares - 1) for order in range(4)]
