@@ -34,7 +34,8 @@ PROFILES = {
     ),
     "laptop": Profile(**LAPTOP),
     "paper": Profile(
-        **LAPTOP | dict(collections=("beyond-normal", "everyday", "late", "later", "latest"), sizes=(1000, 5000),
+        **LAPTOP | dict(collections=("beyond-normal", "everyday", "late", "later", "latest", "edges"),
+                        sizes=(1000, 5000),
                         within=90.0, blocks=tuple(range(10)))
     ),
 }  # fmt: skip

@@ -10,6 +10,7 @@ unseen_laws    laws that chose nothing, and examine it
 late_laws      laws that examined the advice first
 later_laws     laws that were written after them, and examined it
 latest_laws    laws that were written after these, and examine it
+edge_laws      laws with sharp edges, and smooth ones, that were written after it was taught to see edges
 independence_laws  settings of tests of independence, a null and an alternative each
 simulators     data with a known tree or order, for structure learning
 """

@@ -7,6 +7,7 @@ reduction      the same of ten digits, photographs and texts, where no linear ma
 late           twelve laws that were written after the advice had its constants, and led to one rule more
 later          twelve laws that were written after that rule, and found a wrong truth of twins
 latest         twelve laws that were written after that was mended
+edges          fourteen laws, ten of them with a sharp edge, that were written after shapes about neighbours were asked
 known-truth    the cases on which the estimators from samples were built
 cost           correlated normal columns, 2, 20 and 200 on each side: for seconds and memory
 """
@@ -15,7 +16,16 @@ from __future__ import annotations
 
 import math
 
-from infoscope.data.tasks import beyond_normal, everyday, known_truth, late_laws, later_laws, latest_laws, resampled
+from infoscope.data.tasks import (
+    beyond_normal,
+    edge_laws,
+    everyday,
+    known_truth,
+    late_laws,
+    later_laws,
+    latest_laws,
+    resampled,
+)
 from infoscope.data.tasks.known_truth import CASES, Case
 from infoscope.data.tasks.verdict_laws import coupled
 
@@ -26,6 +36,7 @@ COLLECTIONS: dict[str, tuple[str, ...]] = {
     "late": tuple(late_laws.LAWS),
     "later": tuple(later_laws.LAWS),
     "latest": tuple(latest_laws.LAWS),
+    "edges": tuple(edge_laws.LAWS),
     "resampled": resampled.NAMES,
     "reduction": tuple(name for pool in ("mnist", "cifar10", "imdb-bert") for name in resampled.level_names(pool, 8)),
     "known-truth": tuple(name for name in CASES if name not in everyday.LAWS),
@@ -35,7 +46,8 @@ COLLECTIONS: dict[str, tuple[str, ...]] = {
 
 def law(name: str) -> Case:
     """The law of a name of any collection. ValueError for an unknown one."""
-    for laws in (everyday.LAWS, late_laws.LAWS, later_laws.LAWS, latest_laws.LAWS, COST, known_truth.CASES):
+    tables = everyday, late_laws, later_laws, latest_laws, edge_laws
+    for laws in (*(table.LAWS for table in tables), COST, known_truth.CASES):
         if name in laws:
             return laws[name]
     if "-at-" in name:
