@@ -88,3 +88,35 @@ def test_groups_of_one_row_are_none():
     pairs = as_pairs(*walks, groups=np.arange(1000))
     assert pairs.groups is None and pairs.serial is not None
     assert "groups say nothing" in pairs.notes[0] and "follow one another" in pairs.notes[1]
+
+
+@pytest.mark.parametrize("codes", [(-999.0,), (9999.0,), (-998.0, -999.0)])
+def test_a_value_far_from_all_others_may_stand_for_what_is_missing(codes):
+    g = np.random.default_rng(4)
+    x, y = g.normal(size=(2, 800))
+    both = np.column_stack([x, y])
+    for place, code in enumerate(codes):
+        both[place::25, 1] = code  # 32 rows
+    (note,) = as_pairs(both, y).notes
+    more = " (and 1 more such values)" if len(codes) > 1 else ""
+    assert note.startswith(f"Column 2 of the numbers of x is {codes[0 if len(codes) == 1 else 1]:g} in 32 of 800 rows,")
+    assert f"far from all others{more}: if that stands for a missing value, leave these rows out" in note
+    assert not as_pairs(x, y).notes
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        lambda g, n: np.exp(3 * g.normal(size=n)),
+        lambda g, n: g.standard_cauchy(n),
+        lambda g, n: np.where(g.random(n) < 0.5, g.exponential(size=n), 0.0),
+        lambda g, n: np.clip(g.normal(size=n), -1, 1),
+        lambda g, n: 1e6 * g.integers(0, 2, n) + 0.5,
+        lambda g, n: np.round(g.standard_cauchy(n)) + 0.5,
+        lambda g, n: g.normal(size=n) + 1e4 * (g.random(n) < 0.04),
+    ],
+)
+def test_tails_heaps_and_two_values_are_no_codes(values):
+    g = np.random.default_rng(5)
+    for n in (60, 1000):
+        assert not any("far from all others" in note for note in as_pairs(values(g, n), g.normal(size=n)).notes)

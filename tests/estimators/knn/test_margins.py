@@ -1,7 +1,10 @@
 """Margins of nearest-neighbour estimates: ranked where tails are heavy, untouched where they are not."""
 
+import math
+
 import numpy as np
 import pytest
+from scipy import stats
 
 from infoscope.estimators import uncertainty
 from infoscope.estimators.knn.estimators import (
@@ -14,7 +17,7 @@ from infoscope.estimators.knn.estimators import (
     total_correlation,
 )
 from infoscope.estimators.uncertainty._engine import Sample
-from infoscope.estimators.variables import MARGINS, as_variable, heavy_tails, prepared
+from infoscope.estimators.variables import MARGINS, as_variable, heavy_tails, l_ratios, prepared
 
 RANKED = "normal scores of ranks are used"
 
@@ -185,3 +188,14 @@ def test_an_outlier_does_not_set_the_unit_of_an_entropy():
     assert 0 < estimate - clean < 2 * np.log(1e9) / 1000 + 0.01
     assert any("scaled by quartiles" in note for note in estimate.notes) and not clean.notes
     assert float(entropy(x * [1e5, 1e-3])) == pytest.approx(estimate + np.log(100), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("law", "skewness", "kurtosis"),
+    [(stats.uniform, 0.0, 0.0), (stats.expon, 1 / 3, 1 / 6), (stats.norm, 0.0, 30 / math.pi * math.atan(2**0.5) - 9)],
+)
+def test_l_ratios_are_those_of_the_law(law, skewness, kurtosis):
+    """Hosking 1990, table 1; of quantiles, so that there is no chance."""
+    n = 20_000
+    found = l_ratios(law.ppf((np.arange(n) + 0.5) / n)[:, None])
+    assert np.ravel(found) == pytest.approx([skewness, kurtosis], abs=1e-3)

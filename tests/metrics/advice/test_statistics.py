@@ -4,12 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from infoscope.estimators import uncertainty
 from infoscope.estimators.arrays.protocol import as_pairs
 from infoscope.estimators.knn import mutual_information
-from infoscope.metrics.advice.statistics import l_moments, observed
+from infoscope.metrics.advice.statistics import observed
 
 
 @pytest.fixture
@@ -73,17 +72,6 @@ def test_no_error_is_asked_of_a_twin(rows, monkeypatch):
         asked, found = observed(as_pairs(*sides))
         pairs = asked.prepared(as_pairs(*sides))
         assert found[1] == pytest.approx(mutual_information(pairs.x, pairs.y, 5, margins="given"), abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("law", "skewness", "kurtosis"),
-    [(stats.uniform, 0.0, 0.0), (stats.expon, 1 / 3, 1 / 6), (stats.norm, 0.0, 30 / math.pi * math.atan(2**0.5) - 9)],
-)
-def test_l_moments_are_those_of_the_law(law, skewness, kurtosis):
-    """Hosking 1990, table 1; of quantiles, so that there is no chance."""
-    n = 20_000
-    _, scale, third, fourth = l_moments(law.ppf((np.arange(n) + 0.5) / n)[:, None])[:, 0]
-    assert (third / scale, fourth / scale) == pytest.approx((skewness, kurtosis), abs=1e-3)
 
 
 def test_an_edge_has_a_shape_of_its_own():

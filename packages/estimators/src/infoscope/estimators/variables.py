@@ -26,6 +26,7 @@ _FEW_REPEATS = 2  # values that repeat this often on average are ties by design;
 _OFF_LATTICE = 1e-4  # of a step: the rounding of decimals in float32
 _HEAVY, _HEAVY_BY_ROOT = 0.2, 1.4  # L-kurtosis beyond which tails are heavy: 0.2 + 1.4 / sqrt(n), see `heavy_tails`
 _COMMON = 0.1  # of the rows at one value: a point mass, which is no part of a tail
+_CODE_ROWS, _BESIDE = 3, 10  # rows of a value that may be a code, and other values of the column
 _FEWEST_FOR_TAILS = 20  # rows: with fewer, no tail is seen
 _DENSE = 50_000_000  # numbers that a sparse matrix may have when it is written out
 _NAMED = 5  # columns that a warning names
@@ -397,7 +398,7 @@ def heavy_tails(columns: np.ndarray) -> np.ndarray:
         return np.zeros(columns.shape[1], bool)
     ordered = np.sort(columns, axis=0)
     repeated = np.mean(ordered[1:] == ordered[:-1], axis=0) >= _COMMON
-    kurtosis = _l_kurtosis(ordered)
+    kurtosis = l_ratios(ordered)[1]
     rows = np.full(columns.shape[1], n)
     for place in np.flatnonzero(repeated):
         values, counts = np.unique(ordered[:, place], return_counts=True)
@@ -405,21 +406,45 @@ def heavy_tails(columns: np.ndarray) -> np.ndarray:
             others = ordered[ordered[:, place] != values[counts.argmax()], place]
             few = len(others) < _FEWEST_FOR_TAILS or others[0] == others[-1]
             rows[place] = max(len(others), 1)
-            kurtosis[place] = 0 if few else _l_kurtosis(others[:, None])[0]
+            kurtosis[place] = 0 if few else l_ratios(others[:, None])[1][0]
     return kurtosis > _HEAVY + _HEAVY_BY_ROOT / np.sqrt(rows)
 
 
-def _l_kurtosis(ordered: np.ndarray) -> np.ndarray:
-    """Sample L-kurtosis [c] of columns [n, c] that are sorted and not constant, n > 3; unbiased moments."""
+def l_ratios(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sample L-skewness and L-kurtosis [c] of columns [n, c] that are sorted and not constant, n > 3, by unbiased
+    moments (Hosking 1990)."""
     n = len(ordered)
     place = np.arange(n, dtype=float)
     one = place / (n - 1)
     two = one * (place - 1) / (n - 2)
     three = two * (place - 2) / (n - 3)
-    weights = np.stack([2 * one - 1, 20 * three - 30 * two + 12 * one - 1])
+    weights = np.stack([2 * one - 1, 6 * two - 6 * one + 1, 20 * three - 30 * two + 12 * one - 1])
     span = np.abs(ordered).max(axis=0)  # divided out first, so that sums do not overflow
-    second, fourth = weights @ (ordered / span - np.median(ordered, axis=0) / span)
-    return fourth / second
+    second, third, fourth = weights @ (ordered / span - np.median(ordered, axis=0) / span)
+    return third / second, fourth / second
+
+
+def far_values(columns: np.ndarray) -> list[tuple[int, float, int]]:
+    """Values at an end of columns [n, c] that repeat and lie farther from all others than these from one another, such
+    as -999 for what is missing: (column, value, rows) of each.
+
+    One or two of them at an end, each in _CODE_ROWS rows at least, beside _BESIDE other values at least.
+    """
+    found = []
+    for sign in (1.0, -1.0):
+        rest = sign * columns
+        top = rest.max(axis=0)
+        ends = []
+        for _ in range(2):
+            low = rest.min(axis=0)
+            ends.append((low, (rest == low).sum(axis=0)))
+            rest = np.where(rest == low, np.inf, rest)
+            following = rest.min(axis=0)
+            repeated = np.min([count for _, count in ends], axis=0) >= _CODE_ROWS
+            for place in np.flatnonzero(repeated & np.isfinite(following) & (following - low > top - following)):
+                if len(np.unique(rest[:, place])) > _BESIDE:  # infinity is one of them
+                    found += [(int(place), float(sign * value[place]), int(count[place])) for value, count in ends]
+    return found
 
 
 def same_length(**variables: Variable) -> int:

@@ -19,7 +19,7 @@ from infoscope.estimators.checks import require_int
 from infoscope.estimators.resampling import group_codes
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.serial import SerialDependence, serial_dependence
-from infoscope.estimators.variables import Variable, as_clear_variable, same_length
+from infoscope.estimators.variables import Variable, as_clear_variable, far_values, same_length
 
 NUMBERS = "numbers"  # on both sides
 CATEGORIES = "categories"  # on both sides
@@ -103,7 +103,7 @@ def as_pairs(x: Any, y: Any, groups: ArrayLike | None = None) -> Pairs:
     for name, side in (("x", left), ("y", right)):
         if not side.dim and side.categories == 1:
             raise ValueError(f"{name} must have more than one category, got one in all {n} rows.")
-    notes = left.notes + right.notes
+    notes = left.notes + right.notes + _far_values("x", left) + _far_values("y", right)
     if groups is not None:
         codes = group_codes(n, groups)[1]
         if codes.max() + 1 < n:
@@ -120,6 +120,19 @@ def as_pairs(x: Any, y: Any, groups: ArrayLike | None = None) -> Pairs:
         return Pairs(left, right, None, (*notes, note), serial)
     note = f"{there}: copies of a row are kept together, as one group."
     return Pairs(left, right, codes, (*notes, note), serial)
+
+
+def _far_values(name: str, side: Variable) -> tuple[str, ...]:
+    """A sentence where values may stand for what is missing."""
+    if not side.dim or not (found := far_values(side.continuous)):
+        return ()
+    place, value, rows = found[0]
+    more = f" (and {len(found) - 1} more such values)" if len(found) > 1 else ""
+    of = f"Column {place + 1} of the numbers of {name}" if side.dim > 1 else name
+    return (
+        f"{of} is {value:g} in {rows:,} of {side.n:,} rows, far from all others{more}: if that stands for a missing "
+        "value, leave these rows out; here it counts as a value.",
+    )
 
 
 def _copies(x: Variable, y: Variable) -> tuple[int, np.ndarray, bool]:

@@ -18,7 +18,7 @@ from infoscope.estimators.arrays.gaussian import Gcmi
 from infoscope.estimators.arrays.protocol import Method, Pairs
 from infoscope.estimators.knn import mutual_information
 from infoscope.estimators.knn.search import nearest
-from infoscope.estimators.variables import Variable
+from infoscope.estimators.variables import Variable, l_ratios
 from infoscope.metrics.advice.twins.sides import has_ties, is_wide, narrowed
 
 Floats = NDArray[np.float64]
@@ -74,7 +74,8 @@ def _for(pairs: Pairs) -> Statistics:
             lengths = _changed(lambda columns: (columns**2).sum(axis=1)[:, None])
             asked["gcmi of lengths"] = _on(lengths, _of(Gcmi()))
         if "discrete" not in kinds and not any(is_wide(side) or has_ties(side) for side in (pairs.x, pairs.y)):
-            asked |= {"skewness about neighbours": _shape(2), "kurtosis about neighbours": _shape(3)}
+            asked |= {"skewness about neighbours": _shape(lambda columns: np.abs(l_ratios(columns)[0])),
+                      "kurtosis about neighbours": _shape(lambda columns: l_ratios(columns)[1])}  # fmt: skip
     if is_wide(pairs.x) or is_wide(pairs.y):
         asked = {f"{name}, of components": ask for name, ask in asked.items()}
     return Statistics(asked, lambda both: replace(both, x=maps[0](both.x), y=maps[1](both.y)))
@@ -99,17 +100,15 @@ def _neighbours(k: int) -> Ask:
     return lambda pairs: float(mutual_information(pairs.x, pairs.y, k, margins="given", groups=pairs.groups))
 
 
-def _shape(order: int) -> Ask:
-    """How skewed (2) or heavy-tailed (3) either side is about what its neighbours on the other side have: the size of
-    L-skewness, L-kurtosis, mean over columns and sides. A law with a sharp edge, as of y = x + uniform noise, has other
-    shapes than the smooth ones that neighbours and copulas alone take it for.
+def _shape(ratio: Callable[[Floats], Floats]) -> Ask:
+    """A ratio of sorted columns [n, d], of either side about what its neighbours on the other side have; mean over
+    columns and sides. A law with a sharp edge, as of y = x + uniform noise, has other shapes than the smooth ones that
+    neighbours and copulas alone take it for.
     """
 
     def ask(pairs: Pairs) -> float:
         x, y = pairs.x.continuous, pairs.y.continuous
-        moments = l_moments(np.hstack([_about(x, y), _about(y, x)]))
-        found = moments[order] / moments[1]
-        return float((np.abs(found) if order == 2 else found).mean())
+        return float(ratio(np.sort(np.hstack([_about(x, y), _about(y, x)]), axis=0)).mean())
 
     return ask
 
@@ -120,15 +119,6 @@ def _about(given: Floats, told: Floats) -> Floats:
     near = told[nearest(given, _ABOUT).ids]
     spread = near.std(axis=1)
     return np.divide(told - near.mean(axis=1), spread, out=np.zeros_like(told), where=spread > 0)
-
-
-def l_moments(columns: Floats) -> Floats:
-    """The first four L-moments [4, d] of columns [n, d], by plotting positions (Hosking 1990): moments of ranked
-    values, which heavy tails do not carry away."""
-    n = len(columns)
-    shares = (np.arange(n) + 0.5) / n
-    weights = [np.polynomial.legendre.Legendre.basis(order)(2 * shares - 1) for order in range(4)]
-    return np.array(weights) @ np.sort(columns, axis=0) / n
 
 
 def _on(changed: Callable[[Variable], Variable], ask: Ask) -> Ask:
