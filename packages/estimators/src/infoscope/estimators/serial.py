@@ -20,7 +20,7 @@ from infoscope.estimators.variables import Variable, factorise, joint_codes
 
 _SURE = 4.5  # standard errors on each side, by chance once in 300,000 data sets at most
 _GONE = 3.0  # below it rows are no longer said to be alike
-_FEWEST = 100  # rows
+_FEWEST = 30  # rows; of fewer hardly a series is
 _ROWS = 1000  # that are compared with their successors, at most
 _OTHERS = 2000  # rows that one of them may be compared with instead
 _APART = 20  # rows: others are no nearer than this, or than the data's twentieth part
@@ -92,8 +92,9 @@ def serial_dependence(x: Variable, y: Variable) -> SerialDependence | None:
     |r_x r_y| (Bartlett 1935), is 1.5 times that of independent rows. Rows that equal an earlier one on both sides,
     beyond chance, are left out of this. Always the same answer for the same rows.
 
-    Not seen: fewer than 100 rows; a memory so short that it hardly widens an interval (autoregressions of coefficient
-    0.3); a series beside a column of time, unless 10 rows and more share each value of it.
+    Not seen: fewer than 30 rows; of 30 to 80 rows all but slow memories (docs/series.md); a memory so short that it
+    hardly widens an interval (autoregressions of coefficient 0.3); a series beside a column of time, unless 10 rows and
+    more share each value of it.
     """
     if x.n < _FEWEST:
         return None
