@@ -142,5 +142,5 @@ def test_folds_keep_units_whole_and_are_of_like_size():
     sizes = np.bincount(fold_of)
     assert len(sizes) == 5 and np.ptp(sizes) <= 7
     assert np.ptp(np.bincount(as_pairs(X, Y).folds(3, np.random.default_rng(1)))) <= 1
-    with pytest.raises(ValueError, match="at least 240 rows in 12 groups for 12 folds, got 200 rows"):
+    with pytest.raises(ValueError, match="at least 240 rows for 12 folds, got 200 rows"):
         as_pairs(X, Y).folds(12, np.random.default_rng(1))

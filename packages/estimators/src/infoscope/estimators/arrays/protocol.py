@@ -80,9 +80,9 @@ class Pairs:
         """
         sizes = np.bincount(self.units)
         if len(sizes) < require_int("folds", count, 2) or self.n < _FEWEST * count:
+            asked, got = ("", "") if self.groups is None else (f" in {count} groups", f" in {len(sizes)}")
             raise ValueError(
-                f"x and y must have at least {_FEWEST * count} rows in {count} groups for {count} folds, "
-                f"got {self.n} rows in {len(sizes)}."
+                f"x and y must have at least {_FEWEST * count} rows{asked} for {count} folds, got {self.n} rows{got}."
             )
         order = generator.permutation(len(sizes))
         order = order[np.argsort(-sizes[order], kind="stable")]
