@@ -193,7 +193,7 @@ def row_pages(result: Result, found: pd.DataFrame, page: str) -> list[str]:
 
 def runs_page(page: str, run_ids: Sequence[str]) -> str:
     """The address of a run, or of several beside one another, given the page of another run of the experiment."""
-    address, experiment = re.fullmatch(r"(.*)/#/experiments/(\w+)/runs/\w+", page).groups()
+    address, experiment = re.fullmatch(r"(.*)/#/experiments/(\w+)/runs/\w+(?:\?.*)?", page).groups()
     if len(run_ids) == 1:
         return f"{address}/{run_page(experiment, run_ids[0])}"
     listed = (urllib.parse.quote(json.dumps(names)) for names in (run_ids, [experiment]))

@@ -128,7 +128,8 @@ def test_sections_and_rows_link_to_their_runs(store, invocation, capsys, monkeyp
     text, _ = written(capsys)
     address = "https://host.example/#"
     assert (
-        text.count(f'<a href="{address}/experiments/7/runs/all">Runs in MLflow</a>') == 2 and "hidden-one" not in text
+        text.count(f'<a href="{address}/experiments/7/runs/all?workflowType=machine_learning">Runs in MLflow</a>') == 2
+        and "hidden-one" not in text
     )
     runs = store[0]["estimator-choice"]
     groups = runs.groupby(["domain", "bound"])["run_id"].agg(list)
@@ -149,7 +150,7 @@ def test_a_row_that_is_not_surely_of_some_runs_links_to_none(made_up):
     assert all("run-0" in one or "run-2" in one for one in pages())
     assert pages(runs=[2, 3])[1] == "" and pages(shown=("js", "dv")) == ["", ""] and pages(shown=("dv",) * 3) == []
     assert pages(bound=["nwj", "mine"], shown=("nwj", "mine")) == ["", ""]
-    assert report.runs_page(page, ["a"]) == "http://127.0.0.1:5000/#/experiments/7/runs/a"
+    assert report.runs_page(page, ["a"]) == "http://127.0.0.1:5000/#/experiments/7/runs/a?workflowType=machine_learning"
 
 
 def test_what_comes_from_the_store_is_escaped(store, capsys):

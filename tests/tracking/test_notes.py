@@ -21,9 +21,11 @@ def test_a_cell_says_what_it_is_and_leads_back():
     note = notes.of_cell("Which one?", "demo", "smoke", CELL, "7", "parent")
     assert "Which one?" in note and "`bound=dv`, `schedule_bits=2.0,6.0`, `seed=0`" in note
     found = links(note)
-    assert found["demo smoke"] == "#/experiments/7/runs/parent"
-    assert found["tables and figures"] == "#/experiments/7/runs/parent/artifacts/analysis"
-    assert found["all its cells"].startswith("#/experiments/7/runs?searchFilter=tags.%60mlflow.parentRunId")
+    assert found["demo smoke"] == "#/experiments/7/runs/parent?workflowType=machine_learning"
+    assert found["tables and figures"] == "#/experiments/7/runs/parent/artifacts/analysis?workflowType=machine_learning"
+    assert found["all its cells"].startswith(
+        "#/experiments/7/runs?workflowType=machine_learning&searchFilter=tags.%60mlflow.parentRunId"
+    )
 
 
 def test_results_share_a_row_by_their_name_and_have_a_column_for_their_place():

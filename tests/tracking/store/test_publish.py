@@ -39,7 +39,7 @@ def test_tables_and_figures_go_to_the_newest_that_has_ended(store, tmp_path):
     (tmp_path / "mse.csv").write_text("x\n1\n")
     frame, table = runs("demo", "laptop"), [("mse", ["x"], [["1"]], "One row.")]
     page = publish("demo", "laptop", frame, table, [tmp_path / "mse.csv"])
-    assert page == f"#/experiments/{store.experiment_id}/runs/{old}"
+    assert page == f"#/experiments/{store.experiment_id}/runs/{old}?workflowType=machine_learning"
     first = store.run(old).data.tags[NOTE]
     assert first.endswith("What is asked.") and "| 1 |" in first and "One row." in first
     assert publish("demo", "laptop", frame, table, [tmp_path / "mse.csv"]) == page
@@ -49,7 +49,7 @@ def test_tables_and_figures_go_to_the_newest_that_has_ended(store, tmp_path):
     for run_id in (failed, killed):
         assert store.run(run_id).data.tags[NOTE] == "What is asked."
     store.client.delete_run(old)
-    assert publish("demo", "laptop", frame, table, []).endswith(failed)
+    assert f"/{failed}?" in publish("demo", "laptop", frame, table, [])
     with pytest.raises(ValueError, match="absent.csv is not a file"):
         publish("demo", "laptop", frame, table, [tmp_path / "absent.csv"])
 

@@ -16,6 +16,7 @@ from mlflow.entities import Run
 from infoscope.tracking.checks import clipped, storable_text
 from infoscope.tracking.sweep import Cell, text
 
+VIEW = "workflowType=machine_learning"  # of pages of the UI; else it shows what it has for language models
 _LONGEST, _OPENING = 7500, 4000  # of a note, of its part without results; MLflow takes 8,000 characters
 _ABOUT = "\n\n### About\n\n"  # above it is what the analysis found; another analysis replaces that
 _BEFORE = "\n\n### Tables\n"  # below it is what an analysis of before found
@@ -26,13 +27,13 @@ _ESCAPED = {sign: f"\\{sign}" for sign in "\\`*_[]|#!"} | {"<": "&lt;", ">": "&g
 
 def run_page(experiment_id: str, run_id: str, tab: str = "") -> str:
     """The address of a run's page, of its tab "model-metrics" or "artifacts/FOLDER"."""
-    return f"#/experiments/{experiment_id}/runs/{run_id}" + (f"/{tab}" if tab else "")
+    return f"#/experiments/{experiment_id}/runs/{run_id}" + (f"/{tab}" if tab else "") + f"?{VIEW}"
 
 
 def _cells_page(experiment_id: str, parent: str) -> str:
     """The address of the list of an invocation's cells."""
     chosen = urllib.parse.quote(f"tags.`mlflow.parentRunId` = '{parent}'")
-    return f"#/experiments/{experiment_id}/runs?searchFilter={chosen}"
+    return f"#/experiments/{experiment_id}/runs?{VIEW}&searchFilter={chosen}"
 
 
 def of_cell(question: str, sweep: str, label: str, cell: Cell, experiment_id: str, parent: str) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from filelock import FileLock, Timeout
 from mlflow.exceptions import MlflowException
 
+from infoscope.tracking.notes import VIEW
 from infoscope.tracking.scheduling import cluster
 from infoscope.tracking.scheduling.invocation import Invocation, tags
 from infoscope.tracking.scheduling.progress import Screen
@@ -95,7 +96,7 @@ def run(
 def where(store: Store) -> str:
     """The place of a sweep's records, and how to look at it, in words."""
     if store.uri.startswith(("http://", "https://")):
-        page = f"{without_password(store.uri).rstrip('/')}/#/experiments/{store.experiment_id}"
+        page = f"{without_password(store.uri).rstrip('/')}/#/experiments/{store.experiment_id}/runs?{VIEW}"
         return f"recorded on the MLflow server, {page}"
     return f"recorded in MLflow under {home()} (to look: make ui)"
 

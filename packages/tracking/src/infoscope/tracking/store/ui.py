@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from mlflow.entities import Experiment
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 
+from infoscope.tracking.notes import VIEW
 from infoscope.tracking.store.store import Store
 
 NAME = "infoscope"
@@ -48,4 +49,4 @@ def links(experiments: Iterable[Experiment], address: str) -> Iterator[tuple[str
     for experiment in experiments:
         if _TAG in experiment.tags:
             page = f"{address}/#/experiments/{experiment.experiment_id}/runs"
-            yield experiment.name, f"{page}?workflowType=machine_learning&viewStateShareKey={NAME}"
+            yield experiment.name, f"{page}?{VIEW}&viewStateShareKey={NAME}"
