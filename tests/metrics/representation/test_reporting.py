@@ -11,6 +11,7 @@ from infoscope.estimators.families import GradientBoosting
 from infoscope.metrics import pid
 from infoscope.metrics.factor_information import toy
 from infoscope.metrics.representation import report
+from infoscope.metrics.representation.reporting import parts_of
 from infoscope.metrics.representation.result import DOMAIN, MEASURES
 from infoscope.metrics.representation.sharing import TERMS, sharing
 from infoscope.metrics.v_information.usable import Local, thinned, with_ignorance
@@ -259,6 +260,32 @@ def test_values_of_which_two_blocks_tell_about_the_same_are_within_the_interval(
         for place, (name, true) in enumerate(zip(("unique", "redundant", "synergistic"), (truth[0], *truth[2:4]))):
             hits[place] += found[name].low <= true <= found[name].high
     assert (hits >= 32).all()
+
+
+def test_equal_numbers_share_a_part_and_the_order_of_rows_has_no_say():
+    rng = np.random.default_rng(11)
+    plain = rng.normal(size=997)
+    assert np.ptp(np.bincount(parts_of(plain))) <= 1 and len(np.unique(parts_of(plain))) == 10
+    for numbers in (rng.integers(0, 5, 1000) / 4.0, rng.poisson(8, 1000).astype(float), np.round(plain, 1)):
+        parts, order = parts_of(numbers), rng.permutation(len(numbers))
+        assert all(len(np.unique(parts[numbers == value])) == 1 for value in np.unique(numbers))
+        assert (parts_of(numbers[order]) == parts[order]).all()
+        assert (np.diff(parts[np.argsort(numbers)]) >= 0).all() and set(parts) == set(range(parts.max() + 1))
+    assert (parts_of(np.repeat([3.0, 1.0, 2.0], [1, 90, 9])) == np.repeat([2, 0, 1], [1, 90, 9])).all()
+    mostly = np.concatenate([np.zeros(800), 1 + rng.random(200)])  # four fifths are one value: the rest has two parts
+    assert np.bincount(parts_of(mostly)).tolist() == [800, 100, 100]
+
+
+def test_shares_of_numbers_with_ties_do_not_depend_on_the_order_of_rows():
+    """Quarters seen twice in independent noise: sorted rows give the same terms, up to what folds draw."""
+    rng = np.random.default_rng(12)
+    y = rng.integers(0, 5, 600) / 4.0
+    a, b = (y + 0.3 * rng.normal(size=600) for _ in range(2))
+    told = []
+    for order in (np.arange(600), np.argsort(a - b)):
+        found = report({"a": a[order], "b": b[order]}, {"y": y[order]}, hardest=0, **QUICK)
+        told.append(found.row("a", "y").sharing["redundant"])
+    assert abs(told[0] - told[1]) < 2 * told[0].standard_error  # cut by position they were 5 apart
 
 
 def test_thinned_splits_keep_groups_whole():

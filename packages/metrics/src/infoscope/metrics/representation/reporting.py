@@ -43,7 +43,7 @@ WHOLE = "representation"  # the block of an array without names
 ALL = "all blocks"
 RICHER = GradientBoosting(rounds=20, leaves=7, learning_rate=0.2, components=32)
 _LINEAR: Mapping[str, Family] = {CLASSES: Logistic(), NUMBERS: Gaussian()}
-_PARTS = 10  # of equally many rows, that numbers are cut into where a decomposition asks for values
+_PARTS = 10  # of about equally many rows, that numbers are cut into where a decomposition asks for values
 _FEW = 2000  # rows that neighbours, tests and scores are asked of
 _FEWEST = 20  # rows of a report
 _SCORES = ("mig", "unibound", "informativeness")  # of blocks; their bounds are in the table
@@ -155,11 +155,22 @@ class _Aim:
 
     @property
     def values(self) -> NDArray[np.int64]:
-        """Codes [n] of its values, or of parts of equally many rows."""
-        if self.outcome.classes is not None:
-            return self.outcome.values
-        ranks = np.argsort(np.argsort(self.outcome.values[:, 0], kind="stable"), kind="stable")
-        return ranks * _PARTS // len(ranks)
+        """Codes [n] of its values, or of the parts that numbers are cut into."""
+        return self.outcome.values if self.outcome.classes is not None else parts_of(self.outcome.values[:, 0])
+
+
+def parts_of(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Codes 0, 1, ... [n] of at most ten parts of numbers [n], in their order and of about equally many rows.
+
+    Equal numbers share a part, that of the middle of their rows, so that the order of rows has no say; up to ten
+    different numbers are each a part of their own.
+    """
+    _, codes, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    if len(counts) <= _PARTS:
+        return codes
+    twice_middle = 2 * np.cumsum(counts) - counts  # whole numbers, which do not round
+    part = twice_middle * _PARTS // (2 * len(numbers))
+    return np.unique(part, return_inverse=True)[1][codes]
 
 
 def named_blocks(representation: Any, blocks: Mapping[str, Sequence[Any]] | None) -> dict[str, Any]:
