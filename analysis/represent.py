@@ -105,7 +105,7 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """The exit status: 0, or 2 for bad input."""
+    """The exit status: 0, 1 where nothing can be said about a target or domain that was asked for, 2 for bad input."""
     given = _arguments(words)
     path = Path(given.data)
     try:
@@ -140,7 +140,9 @@ def main(words: Sequence[str] | None = None) -> int:
         "x": ",".join(found.blocks), "targets": given.targets, "domain": given.domain, "groups": given.groups,
     }  # fmt: skip
     record_results(EXPERIMENT, path.name, params, _metrics(found), made, written)
-    return 0
+    for name, why in found.unanswered.items():
+        print(f"error: nothing about {name}, which was asked for: {printable(why)}", file=sys.stderr)
+    return 1 if found.unanswered else 0
 
 
 def _say(share: float, what: str) -> None:

@@ -296,6 +296,27 @@ def test_thinned_splits_keep_groups_whole():
     assert not (training & test).any()
 
 
+def test_a_rare_class_has_its_figures_or_a_sentence_with_its_count():
+    """Five of 100 rows, of which a quarter of a training set may hold none; then two, and one."""
+    rng = np.random.default_rng(13)
+    noise, rows = rng.normal(size=100), rng.permutation(100)
+    for count in (5, 2):
+        y = (rows < count).astype(int)
+        truth_at_most = -(count * np.log(count / 100) + (100 - count) * np.log(1 - count / 100)) / 100
+        for seed in range(3):
+            found = report(2 * y + noise, y, hardest=0, generator=np.random.default_rng(seed), **QUICK)
+            row = found.row("representation", "y")
+            assert not found.unanswered and row.ceiling == pytest.approx(truth_at_most)
+            assert np.isfinite([row.richer.low, row.richer.high, row.linear.low, row.linear.high]).all()
+            assert row.richer <= truth_at_most
+    site = np.where(rows < 1, "far", "near")
+    found = report(noise, rows % 2, domain=site, hardest=0, **QUICK)
+    assert "its class 'far' has 1 of 100 rows, in a single group" in found.unanswered["domain"]
+    assert str(found).splitlines()[1].startswith("Nothing is said about domain, which was asked for: its class 'far'")
+    with pytest.raises(ValueError, match="class 'far' has 3 of 100 rows, in a single group; each must be in at least"):
+        report(noise, np.where(rows < 3, "far", "near"), groups=np.where(rows < 3, 0, rows), hardest=0, **QUICK)
+
+
 def test_a_domain_of_one_class_is_a_note():
     rng = np.random.default_rng(0)
     found = report(rng.normal(size=(40, 2)), np.arange(40) % 2, domain=np.zeros(40, int), rows=20, permutations=0)

@@ -42,7 +42,8 @@ class Sklearn:
     title           names it in results; None is scikit-learn's own description
     variance, floor of numbers, as in NearestNeighbours
 
-    Without an input the best member is that of the class frequencies, which each can state of a constant input.
+    Without an input the best member is that of the class frequencies, which each can state of a constant input; so is
+    the one of a training set of one class alone. A class that it does not hold has probability 0.
     """
 
     estimator: Any
@@ -74,6 +75,10 @@ class Sklearn:
             model.set_params(**{name: int(seed) for name, seed in zip(seeds, drawn)})
         if classes is None:
             return self._fit_numbers(model, x, y, np.arange(len(y)) if groups is None else groups)
+        present = np.unique(y)
+        if len(present) == 1:  # of one class there is nothing to learn, and most classifiers refuse it
+            alone = without_input(y, classes).log_probabilities(None)
+            return CategoricalLaw(lambda new: alone if new is None else alone.repeat(count_of(new), axis=0))
         model.fit(x, y)
 
         def predict(new: Any) -> np.ndarray:
@@ -107,6 +112,11 @@ def is_predictor(estimator: Any) -> bool:
 def as_rows(x: Any) -> Any:
     """Numbers [n] as one column [n, 1]; anything else as it is."""
     return x[:, None] if isinstance(x, np.ndarray) and x.ndim == 1 and np.issubdtype(x.dtype, np.number) else x
+
+
+def count_of(x: Any) -> int:
+    """How many items x has; a sparse matrix has a shape and no length."""
+    return x.shape[0] if hasattr(x, "shape") else len(x)
 
 
 @dataclass(frozen=True)

@@ -88,11 +88,13 @@ def report(
     progress        called with the share done and what was done last
 
     Usable information is that of a mixture of the family and of no input (`Stacked`), on rows it was not fitted to.
-    A target or figure that cannot be had is nan, and the notes say why. Seconds grow with targets x (2 blocks + 1),
+    A figure that cannot be had is nan, and the notes say why; a target about which nothing can be had is among the
+    `unanswered` and in the notes. Seconds grow with targets x (2 blocks + 1),
     classes and columns.
 
     ValueError: blocks, targets, domain, groups or items that do not fit together or are not finite; fewer than 20 rows,
-    or targets all of which are one class or have a class of one row; an unknown label; a family that predicts neither.
+    or targets all of which are one class or have a class of one row (or group); an unknown label; a family that
+    predicts neither.
     """
     numbers = as_blocks(named_blocks(representation, blocks))
     n = len(next(iter(numbers.values())))
@@ -112,21 +114,21 @@ def report(
     few = _some_rows(codes, _FEW, next(streams))
     measure = _Measure(numbers, codes, None if groups is None else codes, few, as_family(richer), rows, folds, k,
                        resamples)  # fmt: skip
-    found, notes, pvis = [], [], []
+    found, notes, pvis, unanswered = [], [], [], {}
     known: dict[str, dict[frozenset[str], Local]] = {}
     for done, ((name, aim), stream) in enumerate(zip(aims.items(), streams)):
         stage = lambda share, what, done=done: tell(0.9 * (done + share) / len(aims), what)  # noqa: E731
         try:
             some, known[name], said = measure.rows_of(name, aim, stream, stage)
         except ValueError as error:
-            notes.append(f"nothing about {name}: {error}")
+            unanswered[name] = str(error)
             continue
         found += some
         if hardest and aim.role == TARGET:
             table = hardest_of(pvi.table(said, aim.outcome), hardest)
             pvis.append(table.drop(columns=["H_yb", "H_yxb", "fold"]).assign(target=name, item=names[table.index]))
     if not found:
-        raise ValueError(f"targets must be measurable, got none that is: {notes[0]}")
+        raise ValueError(f"targets must be measurable, got none that is: {_nothing(*next(iter(unanswered.items())))}")
     if rows < n * (folds - 1) / folds:
         notes.append(f"what families learn from more than {rows:,} rows, which were drawn at random (rows=).")
     if len(few) < n:
@@ -141,8 +143,12 @@ def report(
     return RepresentationReport(
         {name: block.shape[1] for name, block in numbers.items()}, n, int(codes.max()) + 1, found,
         hard[[*order, *(column for column in hard if column not in order)]], scores, divided, settings,
-        (*notes, *why, *unsaid),
+        (*(_nothing(name, reason) for name, reason in unanswered.items()), *notes, *why, *unsaid), unanswered,
     )  # fmt: skip
+
+
+def _nothing(name: str, why: str) -> str:
+    return f"nothing about {name}: {why}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +223,23 @@ def _aims(targets: Any, domain: Any, n: int) -> dict[str, _Aim]:
     return found
 
 
+def _require_classes(outcome: Outcome, groups: NDArray[np.int64]) -> None:
+    """ValueError for one class only, and for one that some training set must be without."""
+    if outcome.classes is None:
+        return
+    if outcome.classes == 1:
+        raise ValueError(f"it is one class in all {outcome.n:,} rows, about which there is nothing to tell.")
+    members = np.unique(np.stack([outcome.values, groups]), axis=1)[0]
+    lone = np.flatnonzero(np.bincount(members) < 2)
+    if len(lone):
+        rows = int((outcome.values == lone[0]).sum())
+        more = f" (as {len(lone) - 1:,} more of its {outcome.classes:,} classes)" if len(lone) > 1 else ""
+        raise ValueError(
+            f"its class {str(outcome.labels[lone[0]])!r} has {rows:,} of {outcome.n:,} rows, in a single group{more}; "
+            "each must be in at least 2 groups (or rows) to be both learnt and asked: merge or drop it."
+        )
+
+
 def _some_rows(codes: NDArray[np.int64], most: int, generator: np.random.Generator) -> NDArray[np.int64]:
     """Rows of random groups, at most about `most`, in their order."""
     everything = np.ones(len(codes), bool)
@@ -241,8 +264,7 @@ class _Measure:
         self, name: str, aim: _Aim, generator: np.random.Generator, tell: Progress
     ) -> tuple[list[Row], dict[frozenset[str], Local], Predictions]:
         """A row for each block and for all of them; the local values of every set of blocks; predictions from all."""
-        if aim.outcome.classes == 1:
-            raise ValueError(f"it is one class in all {aim.outcome.n:,} rows, about which there is nothing to tell.")
+        _require_classes(aim.outcome, self.codes)
         everything = frozenset(self.blocks)
         alone = [frozenset([block]) for block in self.blocks]
         wanted = dict.fromkeys([*alone, *(everything - one for one in alone if len(self.blocks) > 1), everything])

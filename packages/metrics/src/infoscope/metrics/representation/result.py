@@ -140,6 +140,7 @@ class RepresentationReport:
     partition   scores of named blocks; None where there are none, and `notes` say why
     settings    how it was measured
     notes       what could not be said, and why
+    unanswered  target (or domain) that was asked for -> why nothing is said about it
     """
 
     blocks: Mapping[str, int]
@@ -151,6 +152,7 @@ class RepresentationReport:
     partition: PartitionReport | None
     settings: Mapping[str, object]
     notes: tuple[str, ...] = field(default=())
+    unanswered: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def table(self) -> pd.DataFrame:
@@ -180,6 +182,7 @@ class RepresentationReport:
         lines = [
             f"{self.n:,} rows in {self.groups:,} groups; blocks (columns) {widths}. Bits; brackets are 95 % intervals. "
             + ", ".join(f"{name}: {value}" for name, value in self.settings.items()) + ".",
+            *(f"Nothing is said about {name}, which was asked for: {why}" for name, why in self.unanswered.items()),
             *(_sentence(row) for row in self.rows),
         ]  # fmt: skip
         for target, part in self.hardest.groupby("target", sort=False):
@@ -201,7 +204,7 @@ def _sentence(row: Row) -> str:
     whole = f", {100 * row.share:z.0f} % of {cells['at most']}" if math.isfinite(row.share) else ""
     said = (
         f"{row.block} {verb} {row.target} {cells['information']} bits, from both sides: usable {cells['richer']}"
-        f"{whole}, by a linear family {cells['linear']}; neighbours {cells['neighbours']}."
+        f"{whole}, by a linear family {cells['linear']}; neighbours {cells['neighbours'].rstrip('.')}."
     )
     said += f" {row.finding.capitalize()}." if row.finding else ""
     if row.sharing:
