@@ -10,7 +10,7 @@ from scipy import integrate
 from infoscope.estimators.families import GradientBoosting
 from infoscope.metrics import pid
 from infoscope.metrics.factor_information import toy
-from infoscope.metrics.representation import report
+from infoscope.metrics.representation import report, reporting
 from infoscope.metrics.representation.reporting import parts_of
 from infoscope.metrics.representation.result import DOMAIN, MEASURES
 from infoscope.metrics.representation.sharing import TERMS, sharing
@@ -315,6 +315,21 @@ def test_a_rare_class_has_its_figures_or_a_sentence_with_its_count():
     assert str(found).splitlines()[1].startswith("Nothing is said about domain, which was asked for: its class 'far'")
     with pytest.raises(ValueError, match="class 'far' has 3 of 100 rows, in a single group; each must be in at least"):
         report(noise, np.where(rows < 3, "far", "near"), groups=np.where(rows < 3, 0, rows), hardest=0, **QUICK)
+
+
+def test_more_columns_than_rows(monkeypatch):
+    """Classes have their figures in the time of the rows, numbers a reason, scores of so many columns too."""
+    rng = np.random.default_rng(14)
+    y, shape = rng.integers(0, 2, (2, 90))
+    z = rng.normal(size=(90, 120))
+    z[:, 0] += 10 * y
+    monkeypatch.setattr(reporting, "_MOST", 100)
+    found = report(z, {"y": y, "shape": shape, "size": z[:, 1] + z[:, 2]}, hardest=0, **QUICK)
+    assert "120 columns fit numbers of 30 rows (half of a training set) without error" in found.unanswered["size"]
+    assert found.row("representation", "y").richer > 0.1 and near(found.row("representation", "shape").richer, 0.0)
+    assert not len(found.scores) and any(
+        note.startswith("scores of disentanglement of columns") for note in found.notes
+    )
 
 
 def test_a_domain_of_one_class_is_a_note():

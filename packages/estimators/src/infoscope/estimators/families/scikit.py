@@ -151,7 +151,8 @@ class GradientBoosting:
         if classes is None and y.shape[1] > 1:
             model = MultiOutputRegressor(model)
         if x is not None and self.components is not None and self.components < min(x.shape):
-            model = make_pipeline(PCA(self.components, svd_solver="covariance_eigh"), model)
+            wide = x.shape[1] > x.shape[0]  # a covariance of all columns would take hours of 25,000
+            model = make_pipeline(PCA(self.components, svd_solver="full" if wide else "covariance_eigh"), model)
         return Sklearn(model, self.name).fit(x, y, classes, groups, generator)
 
 

@@ -46,6 +46,7 @@ _LINEAR: Mapping[str, Family] = {CLASSES: Logistic(), NUMBERS: Gaussian()}
 _PARTS = 10  # of about equally many rows, that numbers are cut into where a decomposition asks for values
 _FEW = 2000  # rows that neighbours, tests and scores are asked of
 _FEWEST = 20  # rows of a report
+_MOST = 1000  # columns whose scores are asked: of 2,800 and 300 rows they take two minutes, all else five seconds
 _SCORES = ("mig", "unibound", "informativeness")  # of blocks; their bounds are in the table
 
 Progress = Callable[[float, str], None]
@@ -281,7 +282,16 @@ class _Measure:
             if not x.size:
                 return Local(np.zeros(len(x)), np.zeros(len(x)))
             drawn = np.random.default_rng(seed)
-            found, half = predictions(family, x, aim.outcome, splits, self.codes, drawn)
+            try:
+                found, half = predictions(family, x, aim.outcome, splits, self.codes, drawn)
+            except ValueError as error:
+                least = min(int(training.sum()) for training, _ in splits) // 2
+                if kind == CLASSES or x.shape[1] + 1 < least:
+                    raise
+                raise ValueError(
+                    f"{x.shape[1]:,} columns fit numbers of {least:,} rows (half of a training set) without error, "
+                    "which tells nothing of other rows: give fewer columns, such as principal components, or more rows."
+                ) from error
             said[names] = found
             return Local(found.informed - found.null, half.informed - half.null)
 
@@ -391,9 +401,15 @@ def _scores(
         representation=stacked(blocks, blocks), factors=codes, stream=streams_of(generator), items=_FEW,
         factor_names=factors, measured=information,
     )  # fmt: skip
+    columns_of = sum(block.shape[1] for block in blocks.values())
+    if columns_of > _MOST:
+        notes.append(
+            f"scores of disentanglement of columns, of which there are {columns_of:,}, more than {_MOST:,}: "
+            "disentanglement.report has them, in minutes."
+        )
     specs = [
         spec for spec in SCORES.values()
-        if spec.takes in ("representation", "codes") and not spec.extra
+        if spec.takes in ("representation", "codes") and not spec.extra and columns_of <= _MOST
         or (information is not None and spec.key in _SCORES)
     ]  # fmt: skip
     found = measure_scores(inputs, specs)
