@@ -46,6 +46,7 @@ from analysis.representation._reports import SHOWN, Effort, Held, held, items_of
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import rank_agreement, rank_agreement_within, replicated
 from infoscope.metrics.partition.words import OLD_SUM
+from infoscope.metrics.representation.reporting import CONSTANT
 from infoscope.tracking import StoreUnreachable, runs
 from infoscope.tracking.models import address_of, search
 from infoscope.tracking.store.store import Store
@@ -202,6 +203,7 @@ def results(reports: Sequence[Held], notes: Sequence[str] = ()) -> list[Result]:
         "richer family, a mean over trainings with the error of those bits. A target called domain is leakage.",
         f"Items: {'; '.join(items)}.",
         *dict.fromkeys(f"Not said: {note}" for one in reports for note in one.notes),
+        *collapsed(reports),
         *dict.fromkeys(
             f"Not had: {note}" for one in reports for note in one.table.loc[one.table["neighbours"].isna(), "notes"]
         ),
@@ -229,6 +231,19 @@ def results(reports: Sequence[Held], notes: Sequence[str] = ()) -> list[Result]:
             "over trainings, 95 % Student interval."
         )
         found.append(Result("paired", apart, paired_text(apart), said))
+    return found
+
+
+def collapsed(reports: Sequence[Held]) -> list[str]:
+    """A sentence for each model that has constant blocks, which count as 0 in every mean."""
+    found = []
+    for one in reports:
+        constant = one.table.loc[one.table["notes"].fillna("").str.contains(CONSTANT, regex=False), "block"].unique()
+        if len(constant):
+            found.append(
+                f"Counted as 0: {', '.join(constant)} of {one.candidate.name} on {one.data}, constant in all items: a "
+                "training that collapsed, or a block that it does not use, and nothing of any target."
+            )
     return found
 
 

@@ -199,6 +199,31 @@ def test_scores_that_rank_alike_agree_are_drawn_and_pairs_are_of_seeds(tmp_path)
     assert apart["bits"] == pytest.approx(0.05 / np.log(2)) and apart["trainings"] == 6 and apart["less"] == "one"
 
 
+class Collapsed(torch.nn.Module):
+    """Its one block is the same for every picture."""
+
+    def blocks(self, x):
+        return {"z": torch.distributions.Normal(torch.zeros(len(x), 2), torch.ones(len(x), 2))}
+
+
+def test_a_model_that_collapsed_counts_as_0(tmp_path):
+    """Of two trainings that hold b bits and 0 the mean is b / 2, and a sentence says which is 0."""
+    np.savez(tmp_path / "halves.npz", **factors())
+    ones = [Candidate("narrow", seed, "here", None) for seed in "01"]
+    items, tell = items_of(ones[0], str(tmp_path / "halves.npz")), lambda share, what: None
+    models = small(), Collapsed()
+    reports = [held(one, "vae-zoo", model, items, EFFORT, False, tell) for one, model in zip(ones, models)]
+    table = representations.holdings(reports).set_index("target")
+    alone = representations.holdings(reports[:1]).set_index("target")
+    for name in ("richer_bits", "linear_bits", "neighbours_bits"):
+        assert table.loc["upper", name] == pytest.approx(alone.loc["upper", name] / 2)
+    assert (table["trainings"] == 2).all()
+    assert alone.loc["upper", "richer_bits"] > 0.1
+    caption = representations.results(reports)[0].caption
+    assert "Counted as 0: z of narrow seed 1 on halves" in caption and "seed 0" not in caption
+    assert representations.collapsed([made_up("one", 0, 0.5, 0.5)]) == []
+
+
 def test_what_a_run_keeps_is_what_was_measured(store):
     (one,) = candidates(runs("resnet-layers"))
     items, tell = items_of(one, None), lambda share, what: None

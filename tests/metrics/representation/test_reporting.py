@@ -84,7 +84,17 @@ def test_what_is_the_same_is_redundant_and_a_constant_tells_nothing():
     nothing = found.row("z_x", "y")
     assert nothing.richer == nothing.linear == 0.0 == nothing.richer.high
     assert nothing.sharing["unique_high"] == pytest.approx(0.0, abs=1e-12)
-    assert nothing.cells()["neighbours"].startswith("not said: the block is constant")
+    assert nothing.neighbours == 0.0 and nothing.between == (0.0, 0.0)
+    assert "Constant in all rows, it tells nothing" in str(found)
+
+
+def test_a_representation_that_is_constant_holds_nothing_of_anything():
+    y, d, *_ = signs(120, 15)
+    found = report({"z_y": np.zeros((120, 2)), "z_d": np.ones(120)}, {"y": y, "size": y + 0.5 * d}, d, **QUICK)
+    assert {row.between for row in found.rows} == {(0.0, 0.0)} and not found.unanswered
+    assert all(float(getattr(row, measure)) == 0.0 for row in found.rows for measure in MEASURES)
+    assert all(float(one) == 0.0 for row in found.rows for one in row.sharing.values())
+    assert not len(found.hardest) and found.partition.scores()["unique_y_raw"] == pytest.approx(0.0, abs=1e-12)
 
 
 def test_what_only_both_tell_is_synergistic():
@@ -351,7 +361,6 @@ def test_a_domain_of_one_class_is_a_note():
         ({"targets": np.zeros(40, int)}, "got none that is: nothing about y: it is one class in all 40 rows"),
         ({"representation": np.zeros((5, 2)), "targets": [0, 1, 0, 1, 0]}, "must have at least 20 rows, got 5"),
         ({"representation": np.ma.array(np.eye(40), mask=np.eye(40))}, "no missing values, got 40 masked of 1,600"),
-        ({"representation": np.zeros((40, 2))}, "every block is constant"),
         ({"representation": np.full((40, 2), np.nan)}, "must be finite"),
         ({"richer": "none"}, "family must be one of"),
         ({"rows": 3}, "rows must be a whole number of at least 20"),

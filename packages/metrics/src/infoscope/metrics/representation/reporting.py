@@ -41,6 +41,7 @@ from infoscope.metrics.v_information.usable import Local, predictions, thinned, 
 
 WHOLE = "representation"  # the block of an array without names
 ALL = "all blocks"
+CONSTANT = "Constant in all rows, it tells nothing: its 0 is exact."
 RICHER = GradientBoosting(rounds=20, leaves=7, learning_rate=0.2, components=32)
 _LINEAR: Mapping[str, Family] = {CLASSES: Logistic(), NUMBERS: Gaussian()}
 _PARTS = 10  # of about equally many rows, that numbers are cut into where a decomposition asks for values
@@ -89,9 +90,8 @@ def report(
     progress        called with the share done and what was done last
 
     Usable information is that of a mixture of the family and of no input (`Stacked`), on rows it was not fitted to.
-    A figure that cannot be had is nan, and the notes say why; a target about which nothing can be had is among the
-    `unanswered` and in the notes. Seconds grow with targets x (2 blocks + 1),
-    classes and columns.
+    A constant block tells 0. A figure that cannot be had is nan, and the notes say why; a target about which nothing
+    can be had is among the `unanswered` and in the notes. Seconds grow with targets x (2 blocks + 1), classes, columns.
 
     ValueError: blocks, targets, domain, groups or items that do not fit together or are not finite; fewer than 20 rows,
     or targets all of which are one class or have a class of one row (or group); an unknown label; a family that
@@ -125,7 +125,7 @@ def report(
             unanswered[name] = str(error)
             continue
         found += some
-        if hardest and aim.role == TARGET:
+        if hardest and aim.role == TARGET and said is not None:
             table = hardest_of(pvi.table(said, aim.outcome), hardest)
             pvis.append(table.drop(columns=["H_yb", "H_yxb", "fold"]).assign(target=name, item=names[table.index]))
     if not found:
@@ -263,8 +263,10 @@ class _Measure:
 
     def rows_of(
         self, name: str, aim: _Aim, generator: np.random.Generator, tell: Progress
-    ) -> tuple[list[Row], dict[frozenset[str], Local], Predictions]:
-        """A row for each block and for all of them; the local values of every set of blocks; predictions from all."""
+    ) -> tuple[list[Row], dict[frozenset[str], Local], Predictions | None]:
+        """A row for each block and for all of them; the local values of every set of blocks; predictions from all, None
+        where all are constant.
+        """
         _require_classes(aim.outcome, self.codes)
         everything = frozenset(self.blocks)
         alone = [frozenset([block]) for block in self.blocks]
@@ -300,9 +302,8 @@ class _Measure:
         for done, names in enumerate(wanted):
             usable[names] = local(richer, names)
             tell((done + 1) / len(wanted), f"{name}: {', '.join(sorted(names))}")
-        if everything not in said:
-            raise ValueError("every block is constant: they tell nothing.")
-        usable = with_ignorance(usable, said[everything].fold)
+        if everything in said:  # not every block is constant
+            usable = with_ignorance(usable, said[everything].fold)
         ceiling = None
         if kind == CLASSES:
             logs = np.log(np.bincount(aim.outcome.values) / aim.outcome.n)
@@ -318,7 +319,7 @@ class _Measure:
                 parts = usable[names], usable[everything - names], usable[everything]
                 shared = sharing(*parts, aim.values, self.codes)
             found.append(self._row(names, name, aim, estimates, ceiling, shared, generator))
-        return found, usable, said[everything]
+        return found, usable, said.get(everything)
 
     def _row(
         self,
@@ -348,12 +349,13 @@ class _Measure:
     def _neighbours(
         self, names: Iterable[str], aim: _Aim, generator: np.random.Generator
     ) -> tuple[Estimate, tuple[str, ...]]:
-        """The neighbour estimate of some blocks, or why there is none; what is to be noted."""
+        """The neighbour estimate of some blocks, 0 of constant ones, or why there is none; what is to be noted."""
         some = {name: self.blocks[name][self.few] for name in self.blocks if name in names}
         apart, remarks = without_repeats(some, generator)
         x = stacked(apart, some)
         if not x.size:
-            return undefined("the block is constant: it tells nothing."), ()
+            nothing = mean_of(np.zeros(len(self.codes)), self.codes, method="of a constant", notes=(CONSTANT,))
+            return nothing, (CONSTANT,)
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
             groups = None if self.groups is None else self.groups[self.few]
@@ -384,6 +386,8 @@ def _scores(
         return pd.DataFrame(columns=columns), (
             *notes, f"scores of disentanglement, which need two factors of classes, got {len(factors)}."
         )  # fmt: skip
+    if not stacked(blocks, blocks).size:
+        return pd.DataFrame(columns=columns), (*notes, "scores of disentanglement, where every block is constant.")
     codes = np.column_stack([aims[name].outcome.values for name in factors])
     information = None
     if len(blocks) > 1:
