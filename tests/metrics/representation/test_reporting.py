@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from scipy import integrate
 
-from infoscope.estimators.families import GradientBoosting
+from infoscope.estimators.families import GradientBoosting, Logistic
+from infoscope.estimators.variables import Discrete, LabelsAsNumbers
 from infoscope.metrics import pid
 from infoscope.metrics.factor_information import toy
 from infoscope.metrics.representation import report, reporting
@@ -69,6 +70,7 @@ def test_the_page_says_it_in_sentences(kept_apart):
     page = str(kept_apart)
     assert "z_y tells about y" in page and "z_y leaks of domain" in page and "Score unique" in page
     assert "Not said: scores of disentanglement, which need two factors of classes, got 1." in page
+    assert "linear family: logistic(penalty=1) of classes, gaussian(variance=fitted, degree=1) of numbers" in page
     assert "nan" not in page and "nan" not in kept_apart.text.to_string()
     assert set(kept_apart.tables) == {"table", "hardest", "scores", "partition"}
     assert kept_apart.hardest["item"].str.startswith("row ").all() and len(kept_apart.hardest) == 5
@@ -342,6 +344,31 @@ def test_more_columns_than_rows(monkeypatch):
     )
 
 
+def test_labels_as_floats_are_doubted_on_the_page():
+    y = np.repeat([0.0, 1.0], 60).astype(np.float32)
+    z = y + np.random.default_rng(16).normal(size=120)
+    with pytest.warns(LabelsAsNumbers):
+        found = report(z, y, hardest=0, **QUICK)
+    (note,) = (note for note in found.notes if note.startswith("whether numbers are classes: target 'y' is taken as"))
+    assert "if they are class labels, their distances mean nothing; wrap them in Discrete" in note and note in str(
+        found
+    )
+    labels = report(z, Discrete(y), hardest=0, **QUICK)
+    assert labels.rows[0].classes == 2 and not any("distances" in note for note in labels.notes)
+
+
+def test_neighbours_above_what_families_use_may_be_right():
+    """Exclusive or of two signs that are seen without error, of which the linear family uses nothing."""
+    rng = np.random.default_rng(17)
+    signs = rng.choice([-1, 1], (2, 600))
+    seen = {name: sign + 0.1 * rng.normal(size=600) for name, sign in zip("ab", signs)}
+    found = report(seen, (signs[0] * signs[1] > 0).astype(int), hardest=0, richer=Logistic(), resamples=20)
+    row = found.row("all blocks", "y")
+    assert row.finding == "neighbours above" and row.neighbours == pytest.approx(np.log(2), abs=0.02)
+    (line,) = (line for line in str(found).splitlines() if line.startswith("all blocks tell about y"))
+    assert "Neighbours above: families may miss something, or neighbours are high." in line
+
+
 def test_a_domain_of_one_class_is_a_note():
     rng = np.random.default_rng(0)
     found = report(rng.normal(size=(40, 2)), np.arange(40) % 2, domain=np.zeros(40, int), rows=20, permutations=0)
@@ -353,6 +380,12 @@ def test_a_domain_of_one_class_is_a_note():
     ("change", "message"),
     [
         ({"items": ["a"]}, "items must be 40 names"),
+        ({"representation": {"all blocks": np.eye(40)}}, "blocks must not be called 'all blocks'"),
+        ({"domain": np.where(np.arange(40) % 2, "a", "b")}, "domain must not be a target, too, got the classes of 'y'"),
+        (
+            {"representation": pd.DataFrame(np.eye(40)), "targets": pd.Series(np.arange(40) % 2)[::-1]},
+            "targets must have its rows in the order of representation, got the same index in another",
+        ),
         ({"label": "x"}, "label must be one of the targets"),
         ({"targets": {}}, "targets must name at least one"),
         ({"targets": np.arange(39) % 2}, "one value for each of the 40 rows, got 39"),

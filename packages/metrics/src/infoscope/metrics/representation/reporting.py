@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from infoscope.estimators import uncertainty
 from infoscope.estimators.checks import generator_or_default, require_int
-from infoscope.estimators.classifier.inputs import as_blocks
+from infoscope.estimators.classifier.inputs import as_blocks, by_first_appearance
 from infoscope.estimators.families.closed_form import Gaussian
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Family, Outcome
@@ -22,7 +22,15 @@ from infoscope.estimators.families.registry import as_family
 from infoscope.estimators.families.scikit import GradientBoosting
 from infoscope.estimators.families.stacked import Stacked
 from infoscope.estimators.result import Estimate, mean_of, undefined
-from infoscope.estimators.variables import Continuous, Discrete, Variable, as_variable
+from infoscope.estimators.variables import (
+    Continuous,
+    Discrete,
+    LabelsAsNumbers,
+    NumbersAsCategories,
+    Variable,
+    as_variable,
+    require_same_order,
+)
 from infoscope.metrics import partition
 from infoscope.metrics.bracketing import found as how_they_lie
 from infoscope.metrics.bracketing import meaning as what_that_means
@@ -32,7 +40,7 @@ from infoscope.metrics.disentanglement.reporting import COLUMNS as SCORE_COLUMNS
 from infoscope.metrics.factor_information import FactorInformation
 from infoscope.metrics.factor_information.inputs import as_factors
 from infoscope.metrics.partition.terms import BLOCKS, stacked, without_repeats
-from infoscope.metrics.representation.result import DOMAIN, TARGET, RepresentationReport, Row
+from infoscope.metrics.representation.result import ALL, DOMAIN, TARGET, RepresentationReport, Row
 from infoscope.metrics.representation.sharing import sharing
 from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.hardness import hardest as hardest_of
@@ -40,10 +48,10 @@ from infoscope.metrics.v_information.predictions import Predictions, as_groups, 
 from infoscope.metrics.v_information.usable import Local, predictions, thinned, with_ignorance
 
 WHOLE = "representation"  # the block of an array without names
-ALL = "all blocks"
 CONSTANT = "Constant in all rows, it tells nothing: its 0 is exact."
 RICHER = GradientBoosting(rounds=20, leaves=7, learning_rate=0.2, components=32)
 _LINEAR: Mapping[str, Family] = {CLASSES: Logistic(), NUMBERS: Gaussian()}
+LINEAR = ", ".join(f"{family.name} of {kind}" for kind, family in _LINEAR.items())  # as pages and captions name it
 _PARTS = 10  # of about equally many rows, that numbers are cut into where a decomposition asks for values
 _FEW = 2000  # rows that neighbours, tests and scores are asked of
 _FEWEST = 20  # rows of a report
@@ -97,11 +105,18 @@ def report(
     or targets all of which are one class or have a class of one row (or group); an unknown label; a family that
     predicts neither.
     """
+    require_same_order(representation=representation, targets=targets, domain=domain, groups=groups, items=items)
     numbers = as_blocks(named_blocks(representation, blocks))
+    if ALL in numbers:
+        raise ValueError(f"blocks must not be called {ALL!r}, which is the row of them together: give it another name.")
     n = len(next(iter(numbers.values())))
     if n < _FEWEST:
         raise ValueError(f"representation must have at least {_FEWEST} rows, got {n}.")
-    aims = _aims(targets, domain, n)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        aims = _aims(targets, domain, n)
+    for doubt in heard:  # heard by who calls, too: the page is for others
+        warnings.warn(doubt.message, stacklevel=2)
     codes = as_groups(groups, n)
     names = np.arange(n) if items is None else np.asarray(items)
     if names.shape != (n,):
@@ -115,7 +130,9 @@ def report(
     few = _some_rows(codes, _FEW, next(streams))
     measure = _Measure(numbers, codes, None if groups is None else codes, few, as_family(richer), rows, folds, k,
                        resamples)  # fmt: skip
-    found, notes, pvis, unanswered = [], [], [], {}
+    found, pvis, unanswered = [], [], {}
+    notes = [f"whether numbers are classes: {one.message}" for one in heard if one.category is LabelsAsNumbers]
+    notes += [f"whether classes are numbers: {one.message}" for one in heard if one.category is NumbersAsCategories]
     known: dict[str, dict[frozenset[str], Local]] = {}
     for done, ((name, aim), stream) in enumerate(zip(aims.items(), streams)):
         stage = lambda share, what, done=done: tell(0.9 * (done + share) / len(aims), what)  # noqa: E731
@@ -140,7 +157,10 @@ def report(
     tell(1.0, "partition")
     order = ["target", "item"]
     hard = pd.concat(pvis, ignore_index=True) if pvis else pd.DataFrame(columns=[*order, "pvi_bits"])
-    settings = {"richer family": measure.richer.name, "training rows at most": rows, "folds": folds, "neighbours": k}
+    settings = {
+        "linear family": LINEAR, "richer family": measure.richer.name, "training rows at most": rows, "folds": folds,
+        "neighbours": k,
+    }  # fmt: skip
     return RepresentationReport(
         {name: block.shape[1] for name, block in numbers.items()}, n, int(codes.max()) + 1, found,
         hard[[*order, *(column for column in hard if column not in order)]], scores, divided, settings,
@@ -221,6 +241,16 @@ def _aims(targets: Any, domain: Any, n: int) -> dict[str, _Aim]:
         else:
             outcome = Outcome(variable.continuous, None)
         found[name] = _Aim(variable, outcome, role)
+    if domain is not None:
+        site = by_first_appearance(found["domain"].outcome.values)
+        for name, aim in found.items():
+            if aim.role == DOMAIN or aim.outcome.classes is None or not site.any():
+                continue
+            if (by_first_appearance(aim.outcome.values) == site).all():
+                raise ValueError(
+                    f"domain must not be a target, too, got the classes of {name!r} in every row: what is to be told "
+                    "is no leakage; leave one of them out."
+                )
     return found
 
 
