@@ -163,6 +163,34 @@ def test_texts_become_vectors():
         codes_of(torch.nn.Linear(1, 1), np.array(["a"]), lambda share: None)
 
 
+class Ends(torch.nn.Module):
+    """The mean of images of 3 channels."""
+
+    def blocks(self, x):
+        (mean,) = torch.nn.functional.conv2d(x, torch.ones(1, 3, 1, 1)).mean(dim=(1, 2, 3))[None, :, None]
+        return {"z": torch.distributions.Normal(mean, torch.ones_like(mean))}
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (np.zeros((5, 8, 8, 3), np.uint8), r"got shape \[5, 8, 8, 3\], whose channels are last: give x.transpose"),
+        (np.full((5, 3, 8, 8), 255.0), "as bytes .uint8. or as shares of 1, got float64 from 255 to 255"),
+        (np.full((5, 3, 8, 8), 200), "as bytes .uint8. or as shares of 1, got int64 from 200 to 200"),
+        (np.zeros((5, 7)), r"what this Ends takes .images are .*got shape \[5, 7\]: Expected"),
+        (np.zeros((5, 2, 8, 8)), r"what this Ends takes .images are .*got shape \[5, 2, 8, 8\]: Given"),
+    ],
+)
+def test_items_that_a_model_does_not_take_are_one_sentence(x, message):
+    with pytest.raises(ValueError, match=message):
+        codes_of(Ends(), x, lambda share: None)
+
+
+@pytest.mark.parametrize("x", [np.full((5, 3, 2, 2), 51, np.uint8), np.full((5, 3, 2, 2), 0.2)])
+def test_images_are_bytes_or_shares(x):
+    assert codes_of(Ends(), x, lambda share: None).means["z"] == pytest.approx(0.6)
+
+
 def test_a_network_of_torchvision_is_its_children():
     import torchvision
 
