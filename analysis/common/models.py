@@ -121,9 +121,12 @@ def codes_of(model: torch.nn.Module, x: np.ndarray, progress: Callable[[float], 
     """What a model makes of items: the blocks of x [n, ...], uint8 read as shares of 255, or the vectors of texts [n]
     or pairs of texts [n, 2]. progress is told the share that is done.
 
-    Raises ValueError for a model that makes neither, and what the model raises for items of another shape.
+    Raises ValueError for a model that makes neither, images with channels last or as numbers of 0 to 255 that are no
+    bytes, and items that the model does not take.
     """
     of_texts = x.dtype.kind == "U"
+    if not of_texts:
+        _require_images(x)
     ask = getattr(model, "embed" if of_texts else "blocks", None)
     if not callable(ask):
         raise ValueError(
@@ -141,13 +144,37 @@ def codes_of(model: torch.nn.Module, x: np.ndarray, progress: Callable[[float], 
                 parts.append({"vector": (ask(texts), None)})
             else:
                 numbers = torch.as_tensor(some)
-                found = ask((numbers / 255.0 if some.dtype == np.uint8 else numbers.float()).to(device))
+                shares = (numbers / 255.0 if some.dtype == np.uint8 else numbers.float()).to(device)
+                try:
+                    found = ask(shares)
+                except torch.OutOfMemoryError:
+                    raise
+                except (RuntimeError, ValueError, IndexError, TypeError) as error:
+                    raise ValueError(
+                        f"x must be what this {type(model).__name__} takes (images are [n, channels, height, width]), "
+                        f"got shape {list(x.shape)}: {sentence(error)}"
+                    ) from error
                 parts.append({name: (block.mean, block.scale) for name, block in found.items()})
             progress(min(1.0, (begin + EXAMPLES_AT_ONCE) / len(x)))
     means = {name: _joined([part[name][0] for part in parts]) for name in parts[0]}
     if any(scale is None for _, scale in parts[0].values()):
         return Codes(means, None)
     return Codes(means, {name: _joined([part[name][1] for part in parts]) for name in parts[0]})
+
+
+def _require_images(x: np.ndarray) -> None:
+    """ValueError for images whose channels are last, and for values beyond shares that are no bytes."""
+    channels = 1, 3, 4
+    if x.ndim == 4 and x.shape[-1] in channels and x.shape[1] not in channels:
+        raise ValueError(
+            f"x must be images [n, channels, height, width], got shape {list(x.shape)}, whose channels are last: give "
+            "x.transpose(0, 3, 1, 2)."
+        )
+    if x.ndim > 2 and x.dtype != np.uint8 and x.size and x.min() >= 0 and x.max() >= 2:
+        raise ValueError(
+            f"x must be images as bytes (uint8) or as shares of 1, got {x.dtype} from {x.min():g} to {x.max():g}: give "
+            "x.astype(np.uint8), or x / 255."
+        )
 
 
 def has_posterior(model: torch.nn.Module, x: np.ndarray) -> bool:

@@ -149,12 +149,14 @@ def _publish(experiment: str, profile: str, found: pd.DataFrame, results: Sequen
 
 
 def readable(results: Sequence[tuple[Result, Path | None]], stem: Path, lead: Sequence[str] = ()) -> Path:
-    """Writes STEM.html, what is said first, and the tables with their captions, claims and figures, as drawn, on one
-    page; returns its path.
+    """Writes STEM.html, what is said first (its first line bold, the others under a heading), and the tables with their
+    captions, claims and figures, as drawn, on one page; returns its path.
     """
     title = html.escape(stem.name)
     parts = ['<!DOCTYPE html><html lang="en"><meta charset="utf-8">', f"<title>{title}</title><style>{STYLE}</style>"]
-    parts += [f"<p><b>{html.escape(line)}</b></p>" for line in lead]
+    first, *others = map(html.escape, lead) if lead else ("",)
+    parts += [f"<p><b>{first}</b></p>"] * bool(first) + ["<h2>In sentences</h2>"] * bool(others)
+    parts += [f"<p>{line}</p>" for line in others]
     for result, drawn in results:
         said = [*result.caption.splitlines(), *map(str, result.claims)]
         parts += [f"<h2>{html.escape(result.name)}</h2>", result.text.astype(str).to_html(index=False, border=0)]

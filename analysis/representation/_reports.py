@@ -23,6 +23,7 @@ from infoscope.tracking.datasets import DataSet
 from sweeps.representation.settings import ITEMS, TARGET
 
 VERSION = 3  # of what is measured and kept; a new one makes every report to be made again
+LEFT_OUT = ", which is constant."  # ends a note of a report that is kept without its constant blocks, which hold 0
 PREFIX, RECORD = "representation", "report"
 ALL = "all"  # items of every part of a run
 SHOWN = ("linear", "richer", "neighbours")
@@ -110,19 +111,18 @@ def held(
     if candidate.run_id is not None and not again:
         try:
             kept = arrays(candidate.run_id, f"{PREFIX}/{key}/{RECORD}")
-            return _unpacked(json.loads(str(kept["text"])), candidate, experiment, items)
+            done = _unpacked(json.loads(str(kept["text"])), candidate, experiment, items)
+            if not any(note.endswith(LEFT_OUT) for note in done.notes):
+                return done
         except (LookupError, ValueError):  # not there, or not whole: it is measured
             pass
     codes = codes_of(model, items.x, lambda share: tell(0.1 * share, "codes"))
-    varying = {name: block for name, block in codes.means.items() if np.ptp(block, axis=0).any()}
-    if not varying:
-        raise ValueError("every block is constant: it tells nothing.")
     with threadpool_limits(1):  # small products: threads would only wait for one another
         found = report(
-            varying, items.targets, items.domain, items.groups, **asdict(effort), generator=np.random.default_rng(0),
-            progress=lambda share, what: tell(0.1 + 0.9 * share, what),
+            codes.means, items.targets, items.domain, items.groups, **asdict(effort),
+            generator=np.random.default_rng(0), progress=lambda share, what: tell(0.1 + 0.9 * share, what),
         )  # fmt: skip
-    packed = _packed(found, [name for name in codes.means if name not in varying])
+    packed = _packed(found)
     if candidate.run_id is not None:
         _keep(candidate.run_id, key, found, packed, items)
     return _unpacked(packed, candidate, experiment, items)
@@ -135,11 +135,10 @@ def report_key(model: torch.nn.Module, items: Items, effort: Effort) -> str:
     return digest(json.dumps(settings, sort_keys=True).encode(), *weights)
 
 
-def _packed(found: RepresentationReport, constant: list[str]) -> dict[str, Any]:
+def _packed(found: RepresentationReport) -> dict[str, Any]:
     partition = {} if found.partition is None else _scores_of(found.partition)
-    notes = [*found.notes, *(f"anything of {name}, which is constant." for name in constant)]
     plain = {name: json.loads(getattr(found, name).to_json(orient="records")) for name in ("table", "scores")}
-    return plain | {"n": found.n, "partition": partition, "notes": notes}
+    return plain | {"n": found.n, "partition": partition, "notes": list(found.notes)}
 
 
 def _scores_of(partition: Any) -> dict[str, tuple[float, float]]:

@@ -46,6 +46,7 @@ from analysis.representation._reports import SHOWN, Effort, Held, held, items_of
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import rank_agreement, rank_agreement_within, replicated
 from infoscope.metrics.partition.words import OLD_SUM
+from infoscope.metrics.representation.reporting import CONSTANT, LINEAR, RICHER
 from infoscope.tracking import StoreUnreachable, runs
 from infoscope.tracking.models import address_of, search
 from infoscope.tracking.store.store import Store
@@ -196,12 +197,14 @@ def results(reports: Sequence[Held], notes: Sequence[str] = ()) -> list[Result]:
     items = sorted({f"{one.data} ({one.n:,} items)" for one in reports})
     caption = [
         f"What {len(reports)} trained models hold, bits, mean ± standard error over trainings (seeds), of a single "
-        "training over its items. Usable by a linear family and by a mixture of it with boosted trees, on items that "
-        "neither was fitted to: lower bounds. Neighbours: of what is there, with the bias of many columns. Unique, "
+        "training over its items. Usable by a linear family and by a mixture of it with boosted trees (richer), on "
+        f"items that neither was fitted to: lower bounds; linear: {LINEAR}; trees: {RICHER.name}. "
+        "Neighbours: of what is there, with the bias of many columns. Unique, "
         "redundant and synergistic (Williams & Beer 2010): beside all other blocks. Share: of H(target), usable by the "
         "richer family, a mean over trainings with the error of those bits. A target called domain is leakage.",
         f"Items: {'; '.join(items)}.",
         *dict.fromkeys(f"Not said: {note}" for one in reports for note in one.notes),
+        *collapsed(reports),
         *dict.fromkeys(
             f"Not had: {note}" for one in reports for note in one.table.loc[one.table["neighbours"].isna(), "notes"]
         ),
@@ -229,6 +232,19 @@ def results(reports: Sequence[Held], notes: Sequence[str] = ()) -> list[Result]:
             "over trainings, 95 % Student interval."
         )
         found.append(Result("paired", apart, paired_text(apart), said))
+    return found
+
+
+def collapsed(reports: Sequence[Held]) -> list[str]:
+    """A sentence for each model that has constant blocks, which count as 0 in every mean."""
+    found = []
+    for one in reports:
+        constant = one.table.loc[one.table["notes"].fillna("").str.contains(CONSTANT, regex=False), "block"].unique()
+        if len(constant):
+            found.append(
+                f"Counted as 0: {', '.join(constant)} of {one.candidate.name} on {one.data}, constant in all items: a "
+                "training that collapsed, or a block that it does not use, and nothing of any target."
+            )
     return found
 
 

@@ -44,6 +44,15 @@ def test_a_page_tables_a_heat_map_and_one_run(here, capsys):
     assert recorded == pytest.approx(figures.loc[("z_y", "class"), "richer_bits"]) and 0.3 < recorded < 1.05
 
 
+def test_what_was_asked_for_and_cannot_be_said_fails_with_the_rest_written(here, capsys):
+    words = ["--data", "same.csv", "--x", "z_y*", "--targets", "class", "--domain", "same", "--rows", "60"]
+    assert represent.main(words) == 1
+    printed, errors = capsys.readouterr()
+    assert "error: nothing about domain, which was asked for: it is one class in all 160 rows" in errors
+    assert "Nothing is said about domain, which was asked for" in printed and "z_y tells about class" in printed
+    assert list((here / "runs" / "tables").glob("represent-same-*.html"))
+
+
 def test_blocks_by_prefix_array_or_column(here):
     path = here / "own.csv"
     named = {"targets": ["class"], "domain": "site", "items": "photo"}

@@ -42,7 +42,7 @@ def test_what_a_linear_family_cannot_use_is_the_gap():
     x = draws(1).normal(size=(2000, 2))
     y = x.prod(axis=1) > 0
     found = bracket(x, y)
-    assert found.finding == "neighbours high" and found.usable.value == pytest.approx(0, abs=0.02)
+    assert found.finding == "neighbours above" and found.usable.value == pytest.approx(0, abs=0.02)
     assert f"{found.gap:.3f} nats" in found.meaning and found.gap > 0.4
     assert bracket(x, y, family="gradient-boosting").usable.value > 0.5
 

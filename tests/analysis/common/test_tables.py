@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.common.tables import Result, plus_minus, published, save, summarise
+from analysis.common.tables import Result, plus_minus, published, readable, save, summarise
 
 
 def test_summary_is_mean_and_standard_error_over_runs():
@@ -51,6 +51,14 @@ def test_saved_files_carry_the_caption(tmp_path):
     assert (png.read_text(), pdf.read_text(), pdf.name) == (".png", ".pdf", "demo v1.5.pdf")
     without = save(replace(result, draw=None), tmp_path / "other" / "demo")
     assert {*without} == {*(tmp_path / "other").iterdir()} and without.png is without.pdf is None
+
+
+def test_only_the_first_line_of_a_lead_is_bold(tmp_path):
+    page = readable([], tmp_path / "page", ["a < b", "second", "third"]).read_text()
+    assert "<p><b>a &lt; b</b></p>\n<h2>In sentences</h2>\n<p>second</p>\n<p>third</p>" in page
+    alone = readable([], tmp_path / "alone", ["said"]).read_text()
+    assert "<p><b>said</b></p>" in alone and "<h2>" not in alone
+    assert "<p>" not in readable([], tmp_path / "none").read_text()
 
 
 def test_an_analysis_adds_what_it_prints_to_the_run_of_the_sweep(tmp_path, monkeypatch, capsys):

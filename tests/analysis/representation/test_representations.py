@@ -163,6 +163,34 @@ def test_texts_become_vectors():
         codes_of(torch.nn.Linear(1, 1), np.array(["a"]), lambda share: None)
 
 
+class Ends(torch.nn.Module):
+    """The mean of images of 3 channels."""
+
+    def blocks(self, x):
+        (mean,) = torch.nn.functional.conv2d(x, torch.ones(1, 3, 1, 1)).mean(dim=(1, 2, 3))[None, :, None]
+        return {"z": torch.distributions.Normal(mean, torch.ones_like(mean))}
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (np.zeros((5, 8, 8, 3), np.uint8), r"got shape \[5, 8, 8, 3\], whose channels are last: give x.transpose"),
+        (np.full((5, 3, 8, 8), 255.0), "as bytes .uint8. or as shares of 1, got float64 from 255 to 255"),
+        (np.full((5, 3, 8, 8), 200), "as bytes .uint8. or as shares of 1, got int64 from 200 to 200"),
+        (np.zeros((5, 7)), r"what this Ends takes .images are .*got shape \[5, 7\]: Expected"),
+        (np.zeros((5, 2, 8, 8)), r"what this Ends takes .images are .*got shape \[5, 2, 8, 8\]: Given"),
+    ],
+)
+def test_items_that_a_model_does_not_take_are_one_sentence(x, message):
+    with pytest.raises(ValueError, match=message):
+        codes_of(Ends(), x, lambda share: None)
+
+
+@pytest.mark.parametrize("x", [np.full((5, 3, 2, 2), 51, np.uint8), np.full((5, 3, 2, 2), 0.2)])
+def test_images_are_bytes_or_shares(x):
+    assert codes_of(Ends(), x, lambda share: None).means["z"] == pytest.approx(0.6)
+
+
 def test_a_network_of_torchvision_is_its_children():
     import torchvision
 
@@ -197,6 +225,31 @@ def test_scores_that_rank_alike_agree_are_drawn_and_pairs_are_of_seeds(tmp_path)
     others = [made_up("two", seed, value + 0.1 * (seed % 2), 0.0) for seed, value in enumerate(values[:6])]
     (apart,) = representations.differences([*reports, *others]).to_dict("records")
     assert apart["bits"] == pytest.approx(0.05 / np.log(2)) and apart["trainings"] == 6 and apart["less"] == "one"
+
+
+class Collapsed(torch.nn.Module):
+    """Its one block is the same for every picture."""
+
+    def blocks(self, x):
+        return {"z": torch.distributions.Normal(torch.zeros(len(x), 2), torch.ones(len(x), 2))}
+
+
+def test_a_model_that_collapsed_counts_as_0(tmp_path):
+    """Of two trainings that hold b bits and 0 the mean is b / 2, and a sentence says which is 0."""
+    np.savez(tmp_path / "halves.npz", **factors())
+    ones = [Candidate("narrow", seed, "here", None) for seed in "01"]
+    items, tell = items_of(ones[0], str(tmp_path / "halves.npz")), lambda share, what: None
+    models = small(), Collapsed()
+    reports = [held(one, "vae-zoo", model, items, EFFORT, False, tell) for one, model in zip(ones, models)]
+    table = representations.holdings(reports).set_index("target")
+    alone = representations.holdings(reports[:1]).set_index("target")
+    for name in ("richer_bits", "linear_bits", "neighbours_bits"):
+        assert table.loc["upper", name] == pytest.approx(alone.loc["upper", name] / 2)
+    assert (table["trainings"] == 2).all()
+    assert alone.loc["upper", "richer_bits"] > 0.1
+    caption = representations.results(reports)[0].caption
+    assert "Counted as 0: z of narrow seed 1 on halves" in caption and "seed 0" not in caption
+    assert representations.collapsed([made_up("one", 0, 0.5, 0.5)]) == []
 
 
 def test_what_a_run_keeps_is_what_was_measured(store):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from infoscope.estimators.families import Gaussian, GradientBoosting, Logistic, Stacked
-from infoscope.estimators.families.stacked import likeliest_weights
+from infoscope.estimators.families.stacked import likeliest_weights, set_aside
 from infoscope.metrics.v_information.measures import estimate
 
 
@@ -46,6 +46,27 @@ def test_it_is_as_good_as_the_better_family_and_knows_half_of_the_rows():
     whole, half = ((one.log_density(*unseen) - null).mean() for one in (law, law.half))
     assert whole == pytest.approx(np.log(2) / 2, abs=0.06) and 0.0 < whole - half < 0.06
     assert np.exp(law.log_weights[1]) > 0.9
+
+
+def test_half_of_the_rows_misses_no_class():
+    """Also not of one row, or of one group; and where every class is common the half is a random one."""
+    y, groups = np.repeat([0, 1, 2], [60, 6, 1]), np.arange(67)
+    groups[60:66] = [60, 60, 60, 63, 63, 63]
+    for seed in range(30):
+        aside = set_aside(y, 3, groups, np.random.default_rng(seed))
+        assert set(y[~aside]) == {0, 1, 2} and 29 <= aside.sum() <= 36
+        assert all(len(set(aside[groups == one])) == 1 for one in groups)
+    assert set_aside(np.array([0, 1]), 2, np.arange(2), np.random.default_rng(0)).sum() == 1  # one row has to weigh
+
+
+@pytest.mark.parametrize("family", [Logistic(), GradientBoosting(rounds=3)])
+def test_a_class_that_no_row_of_a_fit_has_is_impossible(family):
+    """Every family states the same of it, also where the rows are of one class alone."""
+    x = np.random.default_rng(5).normal(size=(40, 2))
+    for y, present in ((np.zeros(40, int), [0]), (np.repeat([0, 2], 20), [0, 2])):
+        chances = np.exp(family.fit(x, y, 3).log_probabilities(x))
+        assert chances.shape == (40, 3) and chances.sum(axis=1) == pytest.approx(1.0, abs=1e-6)
+        assert set(np.flatnonzero(chances.max(axis=0))) == set(present)
 
 
 def test_what_it_needs():

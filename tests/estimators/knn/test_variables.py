@@ -7,6 +7,7 @@ import torch
 
 from infoscope import estimators
 from infoscope.estimators import knn
+from infoscope.estimators.arrays.protocol import as_pairs
 from infoscope.estimators.variables import (
     Continuous,
     Discrete,
@@ -16,6 +17,7 @@ from infoscope.estimators.variables import (
     as_variable,
     jitter,
     join,
+    require_same_order,
     separate,
     single_columns,
 )
@@ -252,3 +254,16 @@ def test_many_columns_warn_once():
     with pytest.warns(NumbersAsCategories, match=r"2 columns \(0, 2\)") as caught:
         separate("x", [1000 * np.arange(50), np.arange(50) % 7, 7 * np.arange(50)])
     assert len(caught) == 1
+
+
+def test_the_same_rows_in_another_order_are_refused():
+    """Rows are matched by position: only the same names in another order say that this is wrong."""
+    frame = pd.DataFrame({"a": np.arange(5.0)}, index=list("pqrst"))
+    moved = pd.Series(np.arange(5.0), index=list("pqtrs"))
+    for x, y in ((frame, moved), ([Continuous(frame)], {"b": moved}), (frame.reset_index(), moved.reset_index()[::-1])):
+        with pytest.raises(ValueError, match="y must have its rows in the order of x, got the same index in another"):
+            require_same_order(x=x, y=y)
+    with pytest.raises(ValueError, match=r"\(row 2 is 't', there 'r'\)"):
+        as_pairs(frame, moved)
+    for other in (moved.to_numpy(), moved.rename(str.upper), moved.reset_index(drop=True), moved[frame.index], [1, 2]):
+        require_same_order(x=frame, y=other, groups=None)

@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 from scipy import integrate
 
-from infoscope.estimators.families import GradientBoosting
+from infoscope.estimators.families import GradientBoosting, Logistic
+from infoscope.estimators.variables import Discrete, LabelsAsNumbers
 from infoscope.metrics import pid
 from infoscope.metrics.factor_information import toy
-from infoscope.metrics.representation import report
+from infoscope.metrics.representation import report, reporting
+from infoscope.metrics.representation.reporting import parts_of
 from infoscope.metrics.representation.result import DOMAIN, MEASURES
 from infoscope.metrics.representation.sharing import TERMS, sharing
 from infoscope.metrics.v_information.usable import Local, thinned, with_ignorance
@@ -68,6 +70,7 @@ def test_the_page_says_it_in_sentences(kept_apart):
     page = str(kept_apart)
     assert "z_y tells about y" in page and "z_y leaks of domain" in page and "Score unique" in page
     assert "Not said: scores of disentanglement, which need two factors of classes, got 1." in page
+    assert "linear family: logistic(penalty=1) of classes, gaussian(variance=fitted, degree=1) of numbers" in page
     assert "nan" not in page and "nan" not in kept_apart.text.to_string()
     assert set(kept_apart.tables) == {"table", "hardest", "scores", "partition"}
     assert kept_apart.hardest["item"].str.startswith("row ").all() and len(kept_apart.hardest) == 5
@@ -83,7 +86,17 @@ def test_what_is_the_same_is_redundant_and_a_constant_tells_nothing():
     nothing = found.row("z_x", "y")
     assert nothing.richer == nothing.linear == 0.0 == nothing.richer.high
     assert nothing.sharing["unique_high"] == pytest.approx(0.0, abs=1e-12)
-    assert nothing.cells()["neighbours"].startswith("not said: the block is constant")
+    assert nothing.neighbours == 0.0 and nothing.between == (0.0, 0.0)
+    assert "Constant in all rows, it tells nothing" in str(found)
+
+
+def test_a_representation_that_is_constant_holds_nothing_of_anything():
+    y, d, *_ = signs(120, 15)
+    found = report({"z_y": np.zeros((120, 2)), "z_d": np.ones(120)}, {"y": y, "size": y + 0.5 * d}, d, **QUICK)
+    assert {row.between for row in found.rows} == {(0.0, 0.0)} and not found.unanswered
+    assert all(float(getattr(row, measure)) == 0.0 for row in found.rows for measure in MEASURES)
+    assert all(float(one) == 0.0 for row in found.rows for one in row.sharing.values())
+    assert not len(found.hardest) and found.partition.scores()["unique_y_raw"] == pytest.approx(0.0, abs=1e-12)
 
 
 def test_what_only_both_tell_is_synergistic():
@@ -261,12 +274,99 @@ def test_values_of_which_two_blocks_tell_about_the_same_are_within_the_interval(
     assert (hits >= 32).all()
 
 
+def test_equal_numbers_share_a_part_and_the_order_of_rows_has_no_say():
+    rng = np.random.default_rng(11)
+    plain = rng.normal(size=997)
+    assert np.ptp(np.bincount(parts_of(plain))) <= 1 and len(np.unique(parts_of(plain))) == 10
+    for numbers in (rng.integers(0, 5, 1000) / 4.0, rng.poisson(8, 1000).astype(float), np.round(plain, 1)):
+        parts, order = parts_of(numbers), rng.permutation(len(numbers))
+        assert all(len(np.unique(parts[numbers == value])) == 1 for value in np.unique(numbers))
+        assert (parts_of(numbers[order]) == parts[order]).all()
+        assert (np.diff(parts[np.argsort(numbers)]) >= 0).all() and set(parts) == set(range(parts.max() + 1))
+    assert (parts_of(np.repeat([3.0, 1.0, 2.0], [1, 90, 9])) == np.repeat([2, 0, 1], [1, 90, 9])).all()
+    mostly = np.concatenate([np.zeros(800), 1 + rng.random(200)])  # four fifths are one value: the rest has two parts
+    assert np.bincount(parts_of(mostly)).tolist() == [800, 100, 100]
+
+
+def test_shares_of_numbers_with_ties_do_not_depend_on_the_order_of_rows():
+    """Quarters seen twice in independent noise: sorted rows give the same terms, up to what folds draw."""
+    rng = np.random.default_rng(12)
+    y = rng.integers(0, 5, 600) / 4.0
+    a, b = (y + 0.3 * rng.normal(size=600) for _ in range(2))
+    told = []
+    for order in (np.arange(600), np.argsort(a - b)):
+        found = report({"a": a[order], "b": b[order]}, {"y": y[order]}, hardest=0, **QUICK)
+        told.append(found.row("a", "y").sharing["redundant"])
+    assert abs(told[0] - told[1]) < 2 * told[0].standard_error  # cut by position they were 5 apart
+
+
 def test_thinned_splits_keep_groups_whole():
     groups = np.repeat(np.arange(50), 4)
     test = groups < 10
     ((training, same),) = thinned([(~test, test)], groups, 40, np.random.default_rng(0))
     assert (same == test).all() and training.sum() == 40 and len(np.unique(groups[training])) == 10
     assert not (training & test).any()
+
+
+def test_a_rare_class_has_its_figures_or_a_sentence_with_its_count():
+    """Five of 100 rows, of which a quarter of a training set may hold none; then two, and one."""
+    rng = np.random.default_rng(13)
+    noise, rows = rng.normal(size=100), rng.permutation(100)
+    for count in (5, 2):
+        y = (rows < count).astype(int)
+        truth_at_most = -(count * np.log(count / 100) + (100 - count) * np.log(1 - count / 100)) / 100
+        for seed in range(3):
+            found = report(2 * y + noise, y, hardest=0, generator=np.random.default_rng(seed), **QUICK)
+            row = found.row("representation", "y")
+            assert not found.unanswered and row.ceiling == pytest.approx(truth_at_most)
+            assert np.isfinite([row.richer.low, row.richer.high, row.linear.low, row.linear.high]).all()
+            assert row.richer <= truth_at_most
+    site = np.where(rows < 1, "far", "near")
+    found = report(noise, rows % 2, domain=site, hardest=0, **QUICK)
+    assert "its class 'far' has 1 of 100 rows, in a single group" in found.unanswered["domain"]
+    assert str(found).splitlines()[1].startswith("Nothing is said about domain, which was asked for: its class 'far'")
+    with pytest.raises(ValueError, match="class 'far' has 3 of 100 rows, in a single group; each must be in at least"):
+        report(noise, np.where(rows < 3, "far", "near"), groups=np.where(rows < 3, 0, rows), hardest=0, **QUICK)
+
+
+def test_more_columns_than_rows(monkeypatch):
+    """Classes have their figures in the time of the rows, numbers a reason, scores of so many columns too."""
+    rng = np.random.default_rng(14)
+    y, shape = rng.integers(0, 2, (2, 90))
+    z = rng.normal(size=(90, 120))
+    z[:, 0] += 10 * y
+    monkeypatch.setattr(reporting, "_MOST", 100)
+    found = report(z, {"y": y, "shape": shape, "size": z[:, 1] + z[:, 2]}, hardest=0, **QUICK)
+    assert "120 columns fit numbers of 30 rows (half of a training set) without error" in found.unanswered["size"]
+    assert found.row("representation", "y").richer > 0.1 and near(found.row("representation", "shape").richer, 0.0)
+    assert not len(found.scores) and any(
+        note.startswith("scores of disentanglement of columns") for note in found.notes
+    )
+
+
+def test_labels_as_floats_are_doubted_on_the_page():
+    y = np.repeat([0.0, 1.0], 60).astype(np.float32)
+    z = y + np.random.default_rng(16).normal(size=120)
+    with pytest.warns(LabelsAsNumbers):
+        found = report(z, y, hardest=0, **QUICK)
+    (note,) = (note for note in found.notes if note.startswith("whether numbers are classes: target 'y' is taken as"))
+    assert "if they are class labels, their distances mean nothing; wrap them in Discrete" in note and note in str(
+        found
+    )
+    labels = report(z, Discrete(y), hardest=0, **QUICK)
+    assert labels.rows[0].classes == 2 and not any("distances" in note for note in labels.notes)
+
+
+def test_neighbours_above_what_families_use_may_be_right():
+    """Exclusive or of two signs that are seen without error, of which the linear family uses nothing."""
+    rng = np.random.default_rng(17)
+    signs = rng.choice([-1, 1], (2, 600))
+    seen = {name: sign + 0.1 * rng.normal(size=600) for name, sign in zip("ab", signs)}
+    found = report(seen, (signs[0] * signs[1] > 0).astype(int), hardest=0, richer=Logistic(), resamples=20)
+    row = found.row("all blocks", "y")
+    assert row.finding == "neighbours above" and row.neighbours == pytest.approx(np.log(2), abs=0.02)
+    (line,) = (line for line in str(found).splitlines() if line.startswith("all blocks tell about y"))
+    assert "Neighbours above: families may miss something, or neighbours are high." in line
 
 
 def test_a_domain_of_one_class_is_a_note():
@@ -280,6 +380,12 @@ def test_a_domain_of_one_class_is_a_note():
     ("change", "message"),
     [
         ({"items": ["a"]}, "items must be 40 names"),
+        ({"representation": {"all blocks": np.eye(40)}}, "blocks must not be called 'all blocks'"),
+        ({"domain": np.where(np.arange(40) % 2, "a", "b")}, "domain must not be a target, too, got the classes of 'y'"),
+        (
+            {"representation": pd.DataFrame(np.eye(40)), "targets": pd.Series(np.arange(40) % 2)[::-1]},
+            "targets must have its rows in the order of representation, got the same index in another",
+        ),
         ({"label": "x"}, "label must be one of the targets"),
         ({"targets": {}}, "targets must name at least one"),
         ({"targets": np.arange(39) % 2}, "one value for each of the 40 rows, got 39"),
@@ -288,7 +394,6 @@ def test_a_domain_of_one_class_is_a_note():
         ({"targets": np.zeros(40, int)}, "got none that is: nothing about y: it is one class in all 40 rows"),
         ({"representation": np.zeros((5, 2)), "targets": [0, 1, 0, 1, 0]}, "must have at least 20 rows, got 5"),
         ({"representation": np.ma.array(np.eye(40), mask=np.eye(40))}, "no missing values, got 40 masked of 1,600"),
-        ({"representation": np.zeros((40, 2))}, "every block is constant"),
         ({"representation": np.full((40, 2), np.nan)}, "must be finite"),
         ({"richer": "none"}, "family must be one of"),
         ({"rows": 3}, "rows must be a whole number of at least 20"),

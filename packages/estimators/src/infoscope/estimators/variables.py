@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,6 +50,7 @@ _DATE = re.compile(rf"({_DAY})([T ]{_TIME} ?(Z|[-+]\d\d:?\d\d)?)?|{_TIME}", re.I
 
 
 _NUMPY_LABELS = (np.str_, np.bytes_, np.bool_, np.integer, np.floating)  # the same labels as Python's own types
+_PLAIN_ITEMS = (str, bytes, int, float, bool, np.generic)  # of a list of values, which has no index
 _Column = np.ndarray | pd.Categorical
 
 
@@ -453,6 +454,38 @@ def same_length(**variables: Variable) -> int:
     if len(set(lengths.values())) != 1:
         raise ValueError(f"{' and '.join(lengths)} must have the same number of rows, got {lengths}.")
     return next(iter(lengths.values()))
+
+
+def require_same_order(**values: Any) -> None:
+    """ValueError where data frames or Series (as given, wrapped, in lists or mappings) name the same rows in another
+    order: rows are matched by position. Different names say nothing of that, and pass.
+    """
+    known = [(name, index) for name, value in values.items() for index in _indexes(value)]
+    for place, (name, index) in enumerate(known):
+        for other, before in known[:place]:
+            if len(index) != len(before) or index.equals(before):
+                continue
+            if index.value_counts().to_dict() == before.value_counts().to_dict():
+                first = int(np.argmax(np.asarray(index) != np.asarray(before)))
+                raise ValueError(
+                    f"{name} must have its rows in the order of {other}, got the same index in another order (row "
+                    f"{first:,} is {index[first]!r}, there {before[first]!r}): reindex one to the other, or give "
+                    "arrays (to_numpy()) that are to be matched by position."
+                )
+
+
+def _indexes(value: Any) -> Iterator[pd.Index]:
+    """The index of every data frame and Series in a value."""
+    if isinstance(value, (pd.DataFrame, pd.Series)):
+        yield value.index
+    elif isinstance(value, (Continuous, Discrete)):
+        yield from _indexes(value.values)
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from _indexes(part)
+    elif isinstance(value, (list, tuple)) and len(value) and not isinstance(value[0], _PLAIN_ITEMS):
+        for part in value:
+            yield from _indexes(part)
 
 
 def jitter(values: np.ndarray, generator: np.random.Generator, relative: float = 1e-10) -> np.ndarray:

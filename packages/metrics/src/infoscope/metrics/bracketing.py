@@ -21,6 +21,7 @@ from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.variables import as_variable, same_length
 
+ABOVE = "neighbours above"  # what is usable is a lower bound: above it they may be right
 _SURE = 2.0  # standard errors that two estimates must differ by to disagree
 
 
@@ -31,7 +32,7 @@ class Bracket:
     neighbours  the nearest-neighbour estimate, its interval, and the verdict on its bias
     usable      on held-out rows, the classifier's or the fitted law's: a lower bound, up to its interval
     ceiling     H(y), which I(x; y) cannot exceed, with its standard error, robust to groups; None for numbers
-    finding     agree, neighbours low, neighbours high, above ceiling
+    finding     agree, neighbours low, neighbours above (the family may miss something, or they are high), above ceiling
     meaning     what follows, in words and numbers
     """
 
@@ -96,7 +97,7 @@ def found(neighbours: uncertainty.Uncertain, usable: Estimate, ceiling: Estimate
     error = hypot(neighbours.standard_error, usable.standard_error)
     if abs(neighbours.value - usable.value) <= _SURE * error:
         return "agree"
-    return "neighbours low" if neighbours.value < usable.value else "neighbours high"
+    return "neighbours low" if neighbours.value < usable.value else ABOVE
 
 
 def meaning(finding: str, neighbours: uncertainty.Uncertain, usable: Estimate, ceiling: Estimate | None) -> str:

@@ -19,7 +19,13 @@ from infoscope.estimators.checks import require_int
 from infoscope.estimators.resampling import group_codes
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.serial import SerialDependence, serial_dependence
-from infoscope.estimators.variables import Variable, as_clear_variable, far_values, same_length
+from infoscope.estimators.variables import (
+    Variable,
+    as_clear_variable,
+    far_values,
+    require_same_order,
+    same_length,
+)
 
 NUMBERS = "numbers"  # on both sides
 CATEGORIES = "categories"  # on both sides
@@ -98,6 +104,7 @@ class Pairs:
 
 def as_pairs(x: Any, y: Any, groups: ArrayLike | None = None) -> Pairs:
     """x and y as a checked sample; see `estimate` for what is taken and what is refused."""
+    require_same_order(x=x, y=y, groups=groups)
     left, right = as_clear_variable("x", x), as_clear_variable("y", y)
     n = same_length(x=left, y=right)
     for name, side in (("x", left), ("y", right)):

@@ -42,7 +42,8 @@ class Sklearn:
     title           names it in results; None is scikit-learn's own description
     variance, floor of numbers, as in NearestNeighbours
 
-    Without an input the best member is that of the class frequencies, which each can state of a constant input.
+    Without an input the best member is that of the class frequencies, which each can state of a constant input; so is
+    the one of a training set of one class alone. A class that it does not hold has probability 0.
     """
 
     estimator: Any
@@ -74,6 +75,10 @@ class Sklearn:
             model.set_params(**{name: int(seed) for name, seed in zip(seeds, drawn)})
         if classes is None:
             return self._fit_numbers(model, x, y, np.arange(len(y)) if groups is None else groups)
+        present = np.unique(y)
+        if len(present) == 1:  # of one class there is nothing to learn, and most classifiers refuse it
+            alone = without_input(y, classes).log_probabilities(None)
+            return CategoricalLaw(lambda new: alone if new is None else alone.repeat(count_of(new), axis=0))
         model.fit(x, y)
 
         def predict(new: Any) -> np.ndarray:
@@ -109,6 +114,11 @@ def as_rows(x: Any) -> Any:
     return x[:, None] if isinstance(x, np.ndarray) and x.ndim == 1 and np.issubdtype(x.dtype, np.number) else x
 
 
+def count_of(x: Any) -> int:
+    """How many items x has; a sparse matrix has a shape and no length."""
+    return x.shape[0] if hasattr(x, "shape") else len(x)
+
+
 @dataclass(frozen=True)
 class GradientBoosting:
     """Gradient-boosted trees on histograms (Friedman 2001; scikit-learn), `rounds` trees (for each class, or
@@ -141,7 +151,8 @@ class GradientBoosting:
         if classes is None and y.shape[1] > 1:
             model = MultiOutputRegressor(model)
         if x is not None and self.components is not None and self.components < min(x.shape):
-            model = make_pipeline(PCA(self.components, svd_solver="covariance_eigh"), model)
+            wide = x.shape[1] > x.shape[0]  # a covariance of all columns would take hours of 25,000
+            model = make_pipeline(PCA(self.components, svd_solver="full" if wide else "covariance_eigh"), model)
         return Sklearn(model, self.name).fit(x, y, classes, groups, generator)
 
 

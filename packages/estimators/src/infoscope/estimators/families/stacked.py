@@ -26,8 +26,8 @@ class Stacked:
     """Mixtures of members of `families` and of the law without an input.
 
     The weights are those of largest likelihood on a random half of the rows (of their groups), for members that were
-    fitted to the other half; then every member is fitted to all rows. `MixedLaw.half` is the mixture of the members of
-    half the rows: what all rows teach beyond it says how much more rows would.
+    fitted to the other half, which holds every class; then every member is fitted to all rows. `MixedLaw.half`
+    is the mixture of the members of half the rows: what all rows teach beyond it says how much more rows would.
     """
 
     families: tuple[Family, ...]
@@ -45,10 +45,7 @@ class Stacked:
             return without_input(y, classes)
         generator = generator_or_default(generator)
         groups = np.arange(len(y)) if groups is None else groups
-        order = generator.permutation(np.unique(groups))
-        if len(order) < 2:
-            raise ValueError("groups must be at least 2 in every training set to weigh families, got 1.")
-        aside = np.isin(groups, order[: len(order) // 2])
+        aside = set_aside(y, classes, groups, generator)
         every = np.ones(len(y), bool)
         laws = [
             [without_input(y[rows], classes)]
@@ -62,6 +59,25 @@ class Stacked:
         log_weights = likeliest_weights(logs)
         half, whole = (MixedLaw(log_weights, some) for some in laws)
         return MixedLaw(log_weights, whole.laws, half)
+
+
+def set_aside(
+    y: np.ndarray, classes: int | None, groups: np.ndarray, generator: np.random.Generator
+) -> NDArray[np.bool_]:
+    """A random half of the groups, as a mask [n] of their rows, less one group of every class that only they hold: the
+    rest would hold all rows of it impossible, and seem to learn far too much from them. ValueError for one group.
+    """
+    names, codes = np.unique(groups, return_inverse=True)
+    if len(names) < 2:
+        raise ValueError("groups must be at least 2 in every training set to weigh families, got 1.")
+    place = np.empty(len(names), np.int64)
+    place[generator.permutation(len(names))] = np.arange(len(names))
+    place = place[codes]
+    aside = place < len(names) // 2
+    for missing in np.setdiff1d(y, y[~aside]) if classes is not None else ():
+        fewer = aside & (place != place[y == missing].max())
+        aside = fewer if fewer.any() else aside
+    return aside
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from infoscope.estimators import uncertainty
 from infoscope.estimators.checks import generator_or_default, require_int
-from infoscope.estimators.classifier.inputs import as_blocks
+from infoscope.estimators.classifier.inputs import as_blocks, by_first_appearance
 from infoscope.estimators.families.closed_form import Gaussian
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Family, Outcome
@@ -22,7 +22,15 @@ from infoscope.estimators.families.registry import as_family
 from infoscope.estimators.families.scikit import GradientBoosting
 from infoscope.estimators.families.stacked import Stacked
 from infoscope.estimators.result import Estimate, mean_of, undefined
-from infoscope.estimators.variables import Continuous, Discrete, Variable, as_variable
+from infoscope.estimators.variables import (
+    Continuous,
+    Discrete,
+    LabelsAsNumbers,
+    NumbersAsCategories,
+    Variable,
+    as_variable,
+    require_same_order,
+)
 from infoscope.metrics import partition
 from infoscope.metrics.bracketing import found as how_they_lie
 from infoscope.metrics.bracketing import meaning as what_that_means
@@ -32,7 +40,7 @@ from infoscope.metrics.disentanglement.reporting import COLUMNS as SCORE_COLUMNS
 from infoscope.metrics.factor_information import FactorInformation
 from infoscope.metrics.factor_information.inputs import as_factors
 from infoscope.metrics.partition.terms import BLOCKS, stacked, without_repeats
-from infoscope.metrics.representation.result import DOMAIN, TARGET, RepresentationReport, Row
+from infoscope.metrics.representation.result import ALL, DOMAIN, TARGET, RepresentationReport, Row
 from infoscope.metrics.representation.sharing import sharing
 from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.hardness import hardest as hardest_of
@@ -40,12 +48,14 @@ from infoscope.metrics.v_information.predictions import Predictions, as_groups, 
 from infoscope.metrics.v_information.usable import Local, predictions, thinned, with_ignorance
 
 WHOLE = "representation"  # the block of an array without names
-ALL = "all blocks"
+CONSTANT = "Constant in all rows, it tells nothing: its 0 is exact."
 RICHER = GradientBoosting(rounds=20, leaves=7, learning_rate=0.2, components=32)
 _LINEAR: Mapping[str, Family] = {CLASSES: Logistic(), NUMBERS: Gaussian()}
-_PARTS = 10  # of equally many rows, that numbers are cut into where a decomposition asks for values
+LINEAR = ", ".join(f"{family.name} of {kind}" for kind, family in _LINEAR.items())  # as pages and captions name it
+_PARTS = 10  # of about equally many rows, that numbers are cut into where a decomposition asks for values
 _FEW = 2000  # rows that neighbours, tests and scores are asked of
 _FEWEST = 20  # rows of a report
+_MOST = 1000  # columns whose scores are asked: of 2,800 and 300 rows they take two minutes, all else five seconds
 _SCORES = ("mig", "unibound", "informativeness")  # of blocks; their bounds are in the table
 
 Progress = Callable[[float, str], None]
@@ -88,17 +98,25 @@ def report(
     progress        called with the share done and what was done last
 
     Usable information is that of a mixture of the family and of no input (`Stacked`), on rows it was not fitted to.
-    A target or figure that cannot be had is nan, and the notes say why. Seconds grow with targets x (2 blocks + 1),
-    classes and columns.
+    A constant block tells 0. A figure that cannot be had is nan, and the notes say why; a target about which nothing
+    can be had is among the `unanswered` and in the notes. Seconds grow with targets x (2 blocks + 1), classes, columns.
 
     ValueError: blocks, targets, domain, groups or items that do not fit together or are not finite; fewer than 20 rows,
-    or targets all of which are one class or have a class of one row; an unknown label; a family that predicts neither.
+    or targets all of which are one class or have a class of one row (or group); an unknown label; a family that
+    predicts neither.
     """
+    require_same_order(representation=representation, targets=targets, domain=domain, groups=groups, items=items)
     numbers = as_blocks(named_blocks(representation, blocks))
+    if ALL in numbers:
+        raise ValueError(f"blocks must not be called {ALL!r}, which is the row of them together: give it another name.")
     n = len(next(iter(numbers.values())))
     if n < _FEWEST:
         raise ValueError(f"representation must have at least {_FEWEST} rows, got {n}.")
-    aims = _aims(targets, domain, n)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        aims = _aims(targets, domain, n)
+    for doubt in heard:  # heard by who calls, too: the page is for others
+        warnings.warn(doubt.message, stacklevel=2)
     codes = as_groups(groups, n)
     names = np.arange(n) if items is None else np.asarray(items)
     if names.shape != (n,):
@@ -112,21 +130,23 @@ def report(
     few = _some_rows(codes, _FEW, next(streams))
     measure = _Measure(numbers, codes, None if groups is None else codes, few, as_family(richer), rows, folds, k,
                        resamples)  # fmt: skip
-    found, notes, pvis = [], [], []
+    found, pvis, unanswered = [], [], {}
+    notes = [f"whether numbers are classes: {one.message}" for one in heard if one.category is LabelsAsNumbers]
+    notes += [f"whether classes are numbers: {one.message}" for one in heard if one.category is NumbersAsCategories]
     known: dict[str, dict[frozenset[str], Local]] = {}
     for done, ((name, aim), stream) in enumerate(zip(aims.items(), streams)):
         stage = lambda share, what, done=done: tell(0.9 * (done + share) / len(aims), what)  # noqa: E731
         try:
             some, known[name], said = measure.rows_of(name, aim, stream, stage)
         except ValueError as error:
-            notes.append(f"nothing about {name}: {error}")
+            unanswered[name] = str(error)
             continue
         found += some
-        if hardest and aim.role == TARGET:
+        if hardest and aim.role == TARGET and said is not None:
             table = hardest_of(pvi.table(said, aim.outcome), hardest)
             pvis.append(table.drop(columns=["H_yb", "H_yxb", "fold"]).assign(target=name, item=names[table.index]))
     if not found:
-        raise ValueError(f"targets must be measurable, got none that is: {notes[0]}")
+        raise ValueError(f"targets must be measurable, got none that is: {_nothing(*next(iter(unanswered.items())))}")
     if rows < n * (folds - 1) / folds:
         notes.append(f"what families learn from more than {rows:,} rows, which were drawn at random (rows=).")
     if len(few) < n:
@@ -137,12 +157,19 @@ def report(
     tell(1.0, "partition")
     order = ["target", "item"]
     hard = pd.concat(pvis, ignore_index=True) if pvis else pd.DataFrame(columns=[*order, "pvi_bits"])
-    settings = {"richer family": measure.richer.name, "training rows at most": rows, "folds": folds, "neighbours": k}
+    settings = {
+        "linear family": LINEAR, "richer family": measure.richer.name, "training rows at most": rows, "folds": folds,
+        "neighbours": k,
+    }  # fmt: skip
     return RepresentationReport(
         {name: block.shape[1] for name, block in numbers.items()}, n, int(codes.max()) + 1, found,
         hard[[*order, *(column for column in hard if column not in order)]], scores, divided, settings,
-        (*notes, *why, *unsaid),
+        (*(_nothing(name, reason) for name, reason in unanswered.items()), *notes, *why, *unsaid), unanswered,
     )  # fmt: skip
+
+
+def _nothing(name: str, why: str) -> str:
+    return f"nothing about {name}: {why}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,11 +182,22 @@ class _Aim:
 
     @property
     def values(self) -> NDArray[np.int64]:
-        """Codes [n] of its values, or of parts of equally many rows."""
-        if self.outcome.classes is not None:
-            return self.outcome.values
-        ranks = np.argsort(np.argsort(self.outcome.values[:, 0], kind="stable"), kind="stable")
-        return ranks * _PARTS // len(ranks)
+        """Codes [n] of its values, or of the parts that numbers are cut into."""
+        return self.outcome.values if self.outcome.classes is not None else parts_of(self.outcome.values[:, 0])
+
+
+def parts_of(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Codes 0, 1, ... [n] of at most ten parts of numbers [n], in their order and of about equally many rows.
+
+    Equal numbers share a part, that of the middle of their rows, so that the order of rows has no say; up to ten
+    different numbers are each a part of their own.
+    """
+    _, codes, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    if len(counts) <= _PARTS:
+        return codes
+    twice_middle = 2 * np.cumsum(counts) - counts  # whole numbers, which do not round
+    part = twice_middle * _PARTS // (2 * len(numbers))
+    return np.unique(part, return_inverse=True)[1][codes]
 
 
 def named_blocks(representation: Any, blocks: Mapping[str, Sequence[Any]] | None) -> dict[str, Any]:
@@ -203,7 +241,34 @@ def _aims(targets: Any, domain: Any, n: int) -> dict[str, _Aim]:
         else:
             outcome = Outcome(variable.continuous, None)
         found[name] = _Aim(variable, outcome, role)
+    if domain is not None:
+        site = by_first_appearance(found["domain"].outcome.values)
+        for name, aim in found.items():
+            if aim.role == DOMAIN or aim.outcome.classes is None or not site.any():
+                continue
+            if (by_first_appearance(aim.outcome.values) == site).all():
+                raise ValueError(
+                    f"domain must not be a target, too, got the classes of {name!r} in every row: what is to be told "
+                    "is no leakage; leave one of them out."
+                )
     return found
+
+
+def _require_classes(outcome: Outcome, groups: NDArray[np.int64]) -> None:
+    """ValueError for one class only, and for one that some training set must be without."""
+    if outcome.classes is None:
+        return
+    if outcome.classes == 1:
+        raise ValueError(f"it is one class in all {outcome.n:,} rows, about which there is nothing to tell.")
+    members = np.unique(np.stack([outcome.values, groups]), axis=1)[0]
+    lone = np.flatnonzero(np.bincount(members) < 2)
+    if len(lone):
+        rows = int((outcome.values == lone[0]).sum())
+        more = f" (as {len(lone) - 1:,} more of its {outcome.classes:,} classes)" if len(lone) > 1 else ""
+        raise ValueError(
+            f"its class {str(outcome.labels[lone[0]])!r} has {rows:,} of {outcome.n:,} rows, in a single group{more}; "
+            "each must be in at least 2 groups (or rows) to be both learnt and asked: merge or drop it."
+        )
 
 
 def _some_rows(codes: NDArray[np.int64], most: int, generator: np.random.Generator) -> NDArray[np.int64]:
@@ -228,10 +293,11 @@ class _Measure:
 
     def rows_of(
         self, name: str, aim: _Aim, generator: np.random.Generator, tell: Progress
-    ) -> tuple[list[Row], dict[frozenset[str], Local], Predictions]:
-        """A row for each block and for all of them; the local values of every set of blocks; predictions from all."""
-        if aim.outcome.classes == 1:
-            raise ValueError(f"it is one class in all {aim.outcome.n:,} rows, about which there is nothing to tell.")
+    ) -> tuple[list[Row], dict[frozenset[str], Local], Predictions | None]:
+        """A row for each block and for all of them; the local values of every set of blocks; predictions from all, None
+        where all are constant.
+        """
+        _require_classes(aim.outcome, self.codes)
         everything = frozenset(self.blocks)
         alone = [frozenset([block]) for block in self.blocks]
         wanted = dict.fromkeys([*alone, *(everything - one for one in alone if len(self.blocks) > 1), everything])
@@ -248,7 +314,16 @@ class _Measure:
             if not x.size:
                 return Local(np.zeros(len(x)), np.zeros(len(x)))
             drawn = np.random.default_rng(seed)
-            found, half = predictions(family, x, aim.outcome, splits, self.codes, drawn)
+            try:
+                found, half = predictions(family, x, aim.outcome, splits, self.codes, drawn)
+            except ValueError as error:
+                least = min(int(training.sum()) for training, _ in splits) // 2
+                if kind == CLASSES or x.shape[1] + 1 < least:
+                    raise
+                raise ValueError(
+                    f"{x.shape[1]:,} columns fit numbers of {least:,} rows (half of a training set) without error, "
+                    "which tells nothing of other rows: give fewer columns, such as principal components, or more rows."
+                ) from error
             said[names] = found
             return Local(found.informed - found.null, half.informed - half.null)
 
@@ -257,9 +332,8 @@ class _Measure:
         for done, names in enumerate(wanted):
             usable[names] = local(richer, names)
             tell((done + 1) / len(wanted), f"{name}: {', '.join(sorted(names))}")
-        if everything not in said:
-            raise ValueError("every block is constant: they tell nothing.")
-        usable = with_ignorance(usable, said[everything].fold)
+        if everything in said:  # not every block is constant
+            usable = with_ignorance(usable, said[everything].fold)
         ceiling = None
         if kind == CLASSES:
             logs = np.log(np.bincount(aim.outcome.values) / aim.outcome.n)
@@ -275,7 +349,7 @@ class _Measure:
                 parts = usable[names], usable[everything - names], usable[everything]
                 shared = sharing(*parts, aim.values, self.codes)
             found.append(self._row(names, name, aim, estimates, ceiling, shared, generator))
-        return found, usable, said[everything]
+        return found, usable, said.get(everything)
 
     def _row(
         self,
@@ -305,12 +379,13 @@ class _Measure:
     def _neighbours(
         self, names: Iterable[str], aim: _Aim, generator: np.random.Generator
     ) -> tuple[Estimate, tuple[str, ...]]:
-        """The neighbour estimate of some blocks, or why there is none; what is to be noted."""
+        """The neighbour estimate of some blocks, 0 of constant ones, or why there is none; what is to be noted."""
         some = {name: self.blocks[name][self.few] for name in self.blocks if name in names}
         apart, remarks = without_repeats(some, generator)
         x = stacked(apart, some)
         if not x.size:
-            return undefined("the block is constant: it tells nothing."), ()
+            nothing = mean_of(np.zeros(len(self.codes)), self.codes, method="of a constant", notes=(CONSTANT,))
+            return nothing, (CONSTANT,)
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
             groups = None if self.groups is None else self.groups[self.few]
@@ -341,6 +416,8 @@ def _scores(
         return pd.DataFrame(columns=columns), (
             *notes, f"scores of disentanglement, which need two factors of classes, got {len(factors)}."
         )  # fmt: skip
+    if not stacked(blocks, blocks).size:
+        return pd.DataFrame(columns=columns), (*notes, "scores of disentanglement, where every block is constant.")
     codes = np.column_stack([aims[name].outcome.values for name in factors])
     information = None
     if len(blocks) > 1:
@@ -358,9 +435,15 @@ def _scores(
         representation=stacked(blocks, blocks), factors=codes, stream=streams_of(generator), items=_FEW,
         factor_names=factors, measured=information,
     )  # fmt: skip
+    columns_of = sum(block.shape[1] for block in blocks.values())
+    if columns_of > _MOST:
+        notes.append(
+            f"scores of disentanglement of columns, of which there are {columns_of:,}, more than {_MOST:,}: "
+            "disentanglement.report has them, in minutes."
+        )
     specs = [
         spec for spec in SCORES.values()
-        if spec.takes in ("representation", "codes") and not spec.extra
+        if spec.takes in ("representation", "codes") and not spec.extra and columns_of <= _MOST
         or (information is not None and spec.key in _SCORES)
     ]  # fmt: skip
     found = measure_scores(inputs, specs)

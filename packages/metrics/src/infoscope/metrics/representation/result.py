@@ -10,11 +10,13 @@ import pandas as pd
 
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.metrics.bracketing import ABOVE
 from infoscope.metrics.partition import PartitionReport
 from infoscope.metrics.pid import Bounds
 from infoscope.metrics.representation.sharing import TERMS
 
 TARGET, DOMAIN = "target", "domain"
+ALL = "all blocks"  # the name of them together
 MEASURES = ("neighbours", "linear", "richer")
 _LIMITS = (
     "Usable information is what these families can read, from rows they were not fitted to: a lower bound on what is "
@@ -140,6 +142,7 @@ class RepresentationReport:
     partition   scores of named blocks; None where there are none, and `notes` say why
     settings    how it was measured
     notes       what could not be said, and why
+    unanswered  target (or domain) that was asked for -> why nothing is said about it
     """
 
     blocks: Mapping[str, int]
@@ -151,6 +154,7 @@ class RepresentationReport:
     partition: PartitionReport | None
     settings: Mapping[str, object]
     notes: tuple[str, ...] = field(default=())
+    unanswered: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def table(self) -> pd.DataFrame:
@@ -180,6 +184,7 @@ class RepresentationReport:
         lines = [
             f"{self.n:,} rows in {self.groups:,} groups; blocks (columns) {widths}. Bits; brackets are 95 % intervals. "
             + ", ".join(f"{name}: {value}" for name, value in self.settings.items()) + ".",
+            *(f"Nothing is said about {name}, which was asked for: {why}" for name, why in self.unanswered.items()),
             *(_sentence(row) for row in self.rows),
         ]  # fmt: skip
         for target, part in self.hardest.groupby("target", sort=False):
@@ -197,13 +202,15 @@ class RepresentationReport:
 def _sentence(row: Row) -> str:
     """What one block tells about one target, in words and bits."""
     cells = row.cells()
-    verb = "leaks of" if row.role == DOMAIN else "tells about"
+    several = "" if row.block == ALL else "s"
+    verb = f"leak{several} of" if row.role == DOMAIN else f"tell{several} about"
     whole = f", {100 * row.share:z.0f} % of {cells['at most']}" if math.isfinite(row.share) else ""
     said = (
         f"{row.block} {verb} {row.target} {cells['information']} bits, from both sides: usable {cells['richer']}"
-        f"{whole}, by a linear family {cells['linear']}; neighbours {cells['neighbours']}."
+        f"{whole}, by a linear family {cells['linear']}; neighbours {cells['neighbours'].rstrip('.')}."
     )
-    said += f" {row.finding.capitalize()}." if row.finding else ""
+    either = ": families may miss something, or neighbours are high" if row.finding == ABOVE else ""
+    said += f" {row.finding.capitalize()}{either}." if row.finding else ""
     if row.sharing:
         said += " Beside the other blocks " + ", ".join(f"{term} {cells[term]}" for term in TERMS) + "."
     return " ".join((said, *row.notes))
