@@ -14,6 +14,7 @@ import pandas as pd
 from analysis.common.marks import legend, lines, save
 
 HIDDEN = 0.05  # of a line's points may be outside of a panel without a word
+ON_EDGE = 0.02  # of a panel's height: a point no farther outside is seen on its edge
 
 
 def panels(figures: pd.DataFrame, draw: Any, ylabel: str, *paths: Path) -> None:
@@ -68,7 +69,9 @@ def finish(axis: Any) -> None:
     values = {name: np.asarray(line.get_ydata(), float) for name, line in drawn.items()}
     if not any(np.isfinite(of).any() for of in values.values()):
         axis.set_yscale("linear")
-    hidden = {name: unseen_of(of, *axis.get_ylim()) for name, of in values.items()}
+    low, high = axis.get_ylim()
+    edge = ON_EDGE * (high - low) if axis.get_yscale() == "linear" else 0.0
+    hidden = {name: unseen_of(of, low - edge, high + edge) for name, of in values.items()}
     if said := "\n".join(f"{name}: {what}" for name, what in hidden.items() if what):
         under = dict(transform=axis.transAxes, ha="center", va="top", fontsize="x-small", zorder=0)
         axis.text(0.5, 0.97, said, in_layout=False, **under)

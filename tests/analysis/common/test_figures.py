@@ -40,6 +40,7 @@ def test_a_panel_for_each_domain_or_for_the_values_of_two_fields(tmp_path):
     ("values", "scale", "said"),
     [
         ([0.5, 0.7], "linear", None),
+        ([0.5, -0.26], "linear", None),  # half of its marker is seen
         ([0.5] * 99 + [9.0], "linear", None),  # a start that leaves the axis is no news
         ([1075.0, 1069.0, 0.5, 1100.0], "linear", "a: 3 of 4 outside,\nmedian 1,075"),
         ([-7.0], "linear", "a: -7"),
