@@ -121,6 +121,8 @@ def test_nearly_copies_are_left_out_or_noted():
     assert any("nearest neighbour in their own group" in note for note in noted.notes)
     independent = uncertainty.subsample(*gaussian_pair(600, 1), groups=groups, resamples=10, drift=False)
     assert not independent.notes
+    told = uncertainty.subsample(x, y, groups=groups, resamples=10)  # .4 nats or more, where there are none
+    assert told.verdict == "unreliable" and "nearest neighbour in their own group" in told.reasons[0]
 
 
 def test_groups_that_do_not_fit():

@@ -480,7 +480,7 @@ def clustered(variables: Sequence[Variable], groups: np.ndarray | None) -> tuple
     return (
         f"Rows of a group lie together ({100 * between:.0f} % or more of the variance of every side is between the "
         f"{number} groups), so they tell little more than one row of each would: nearest neighbours may then be "
-        "biased, mostly low, by more than the interval knows of. gcmi suffers less.",
+        "biased, numbers mostly low and classes either way, by more than the interval knows of. gcmi suffers less.",
     )
 
 

@@ -28,9 +28,13 @@ AT_ONCE = 192  # subsamples that are counted together: bounds the memory
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Checked, standardised variables: (x, y) of I(x; y), or (x, y, z) of I(x; y | z)."""
+    """Checked, standardised variables: (x, y) of I(x; y), or (x, y, z) of I(x; y | z).
+
+    together  what is said where rows of one group are one another's nearest neighbours too often; empty otherwise
+    """
 
     variables: tuple[Variable, ...]
+    together: str = ""
 
     @classmethod
     def of(cls, x: Any, y: Any, z: Any = None) -> Sample:
@@ -59,23 +63,13 @@ class Sample:
         _, codes = group_codes(self.n, groups)
         first = knn.first_of_copies(join(*self.variables), codes)
         kept = [variable.take(first) for variable in self.variables]
-        joint, codes, notes = join(*kept), codes[first], []
+        codes, notes = codes[first], []
         if not first.all():
             notes.append(f"{np.sum(~first)} rows are exact copies of others of their group and left out.")
-        if joint.dim:
-            nearest = neighbours.nearest(joint.continuous, 1, joint.codes)[1][:, 0]
-            own = float(np.mean((nearest >= 0) & (codes[nearest] == codes)))
-            mates = joint_codes([codes_of(joint), codes])[0]
-            others = np.bincount(codes_of(joint))[codes_of(joint)] - 1
-            expected = float(np.mean((np.bincount(mates)[mates] - 1) / np.maximum(others, 1)))
-            if own > expected + OWN_GROUP:
-                notes.append(
-                    f"{100 * own:.0f} % of the rows have their nearest neighbour in their own group "
-                    f"({100 * expected:.0f} % by chance): what they share for that is counted as information; "
-                    "knn.mutual_information with groups leaves such neighbours out."
-                )
+        if together := _together(join(*kept), codes):
+            notes.append(f"{together}; knn.mutual_information with groups leaves such neighbours out.")
         kept[0] = replace(kept[0], notes=(*kept[0].notes, *notes))
-        return Sample(tuple(kept)), codes
+        return Sample(tuple(kept), together), codes
 
     @property
     def typical_rows(self) -> float:
@@ -90,6 +84,23 @@ class Sample:
         """The estimate on some of the rows, by itself."""
         measure = knn.mutual_information if len(self.variables) == 2 else knn.conditional_mutual_information
         return float(measure(*(v.take(rows) for v in self.variables), k=k, standardise=False))
+
+
+def _together(joint: Variable, groups: NDArray[np.int64]) -> str:
+    """The start of a sentence where rows of a group are nearest neighbours more often than by chance; else empty."""
+    if not joint.dim:
+        return ""
+    nearest = neighbours.nearest(joint.continuous, 1, joint.codes)[1][:, 0]
+    own = float(np.mean((nearest >= 0) & (groups[nearest] == groups)))
+    mates = joint_codes([codes_of(joint), groups])[0]
+    others = np.bincount(codes_of(joint))[codes_of(joint)] - 1
+    expected = float(np.mean((np.bincount(mates)[mates] - 1) / np.maximum(others, 1)))
+    if own <= expected + OWN_GROUP:
+        return ""
+    return (
+        f"{100 * own:.0f} % of the rows have their nearest neighbour in their own group ({100 * expected:.0f} % by "
+        "chance): what they share for that is counted as information"
+    )
 
 
 def resampled(sample: Sample, weights: Weights, k: int | NDArray[np.int64]) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ No single sign is enough: where neighbours are saturated an estimate does not mo
 the same. So it is called reliable only where all of these hold, asked in this order, the costly one last:
 
     rows that follow one another are not alike on both sides, or groups are named (`serial`)
+    where groups are named, their rows are not one another's nearest neighbours far more often than by chance
     the bias that drift predicts is at most _MOVES standard errors, and neighbourhoods are small (`bias`)
     it is _FOUND standard errors above 0: neighbours that see nothing cannot say that there is nothing
     the columns are few enough for neighbours
@@ -74,6 +75,8 @@ def verify(
     """The verdict on the estimate of a sample, with its standard error, its drift, and how its rows depend."""
     if serial is not None:
         return Verdict(UNRELIABLE, (str(serial),), np.nan, np.nan, drift, None)
+    if sample.together:
+        return Verdict(UNRELIABLE, (sample.together,), np.nan, np.nan, drift, None)
     word, reason = _at_once(sample, value, error, k, drift)
     if word != RELIABLE:
         return Verdict(word, (reason,), np.nan, np.nan, drift, None)
