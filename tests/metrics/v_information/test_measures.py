@@ -167,12 +167,15 @@ def test_calibration_mends_what_is_overconfident():
     assert plain.calibration.expected_error == plain.calibration.expected_error_before
 
 
-def test_calibration_error_by_hand():
-    """Of 1,500 items 600 are predicted with 0.5 and always right, 900 with 0.9 and right 7 times in 10."""
+@pytest.mark.parametrize("correct", [[1, 1, 1, 0, 1, 0, 1, 1, 0, 1] * 90, [1] * 630 + [0] * 270])
+def test_calibration_error_by_hand(correct):
+    """Of 1,500 items 600 are predicted with 0.5 and always right, 900 with 0.9 and right 7 times in 10, in any order:
+    items of one probability are in one bin.
+    """
     x = np.repeat([0, 1], [600, 900])
     logs = np.log([[0.5, 0.5], [0.1, 0.9]])
     fixed = Fixed(CategoricalLaw(lambda new: logs[:1] if new is None else logs[new]))
-    y = np.r_[np.zeros(600, dtype=int), np.tile([1, 1, 1, 0, 1, 0, 1, 1, 0, 1], 90)]
+    y = np.r_[np.zeros(600, dtype=int), correct]
     found = estimate(fixed, x, y, "in-sample", floor=0.0).calibration
     assert found.expected_error == pytest.approx((600 * 0.5 + 900 * 0.2) / 1500)
 
