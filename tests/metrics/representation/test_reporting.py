@@ -277,15 +277,34 @@ def test_values_of_which_two_blocks_tell_about_the_same_are_within_the_interval(
 def test_equal_numbers_share_a_part_and_the_order_of_rows_has_no_say():
     rng = np.random.default_rng(11)
     plain = rng.normal(size=997)
-    assert np.ptp(np.bincount(parts_of(plain))) <= 1 and len(np.unique(parts_of(plain))) == 10
+    assert np.ptp(np.bincount(parts_of_one(plain))) <= 1 and len(np.unique(parts_of_one(plain))) == 10
     for numbers in (rng.integers(0, 5, 1000) / 4.0, rng.poisson(8, 1000).astype(float), np.round(plain, 1)):
-        parts, order = parts_of(numbers), rng.permutation(len(numbers))
+        parts, order = parts_of_one(numbers), rng.permutation(len(numbers))
         assert all(len(np.unique(parts[numbers == value])) == 1 for value in np.unique(numbers))
-        assert (parts_of(numbers[order]) == parts[order]).all()
+        assert (parts_of_one(numbers[order]) == parts[order]).all()
         assert (np.diff(parts[np.argsort(numbers)]) >= 0).all() and set(parts) == set(range(parts.max() + 1))
-    assert (parts_of(np.repeat([3.0, 1.0, 2.0], [1, 90, 9])) == np.repeat([2, 0, 1], [1, 90, 9])).all()
+    assert (parts_of_one(np.repeat([3.0, 1.0, 2.0], [1, 90, 9])) == np.repeat([2, 0, 1], [1, 90, 9])).all()
     mostly = np.concatenate([np.zeros(800), 1 + rng.random(200)])  # four fifths are one value: the rest has two parts
-    assert np.bincount(parts_of(mostly)).tolist() == [800, 100, 100]
+    assert np.bincount(parts_of_one(mostly)).tolist() == [800, 100, 100]
+
+
+def parts_of_one(column):
+    return parts_of(column[:, None])
+
+
+def test_no_column_of_a_target_is_preferred():
+    rng = np.random.default_rng(12)
+    for columns, parts in ((2, 9), (3, 8), (4, 1), (9, 1)):
+        numbers = rng.normal(size=(900, columns))
+        found, turned = parts_of(numbers), parts_of(numbers[:, ::-1])
+        assert found.max() + 1 == turned.max() + 1 == parts
+        assert len(np.unique(np.stack([found, turned]), axis=1).T) == parts  # the same parts under other names
+    place = rng.uniform(-1, 1, (400, 2))
+    blocks = {name: place[:, [k]] + 0.3 * rng.normal(size=(400, 1)) for k, name in enumerate("ab")}
+    ways = [
+        report(blocks, {"place": place[:, order]}, hardest=0, **QUICK).row("a", "place") for order in ([0, 1], [1, 0])
+    ]
+    assert float(ways[0].sharing["redundant"]) == pytest.approx(float(ways[1].sharing["redundant"]), abs=0.03)
 
 
 def test_shares_of_numbers_with_ties_do_not_depend_on_the_order_of_rows():

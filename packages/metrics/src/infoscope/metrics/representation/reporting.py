@@ -29,6 +29,7 @@ from infoscope.estimators.variables import (
     NumbersAsCategories,
     Variable,
     as_variable,
+    joint_codes,
     require_same_order,
 )
 from infoscope.metrics import partition
@@ -183,20 +184,29 @@ class _Aim:
     @property
     def values(self) -> NDArray[np.int64]:
         """Codes [n] of its values, or of the parts that numbers are cut into."""
-        return self.outcome.values if self.outcome.classes is not None else parts_of(self.outcome.values[:, 0])
+        return self.outcome.values if self.outcome.classes is not None else parts_of(self.outcome.values)
 
 
 def parts_of(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Codes 0, 1, ... [n] of at most ten parts of numbers [n], in their order and of about equally many rows.
+    """Codes 0, 1, ... [n] of at most ten parts of numbers [n, d]: combinations of the parts of their columns, 10 of
+    one column, 3 of each of two, 2 of each of three. Of more columns all rows are one part, so that none is preferred.
+    """
+    columns = numbers.T
+    each = int(_PARTS ** (1 / len(columns)))
+    return joint_codes([_cut(column, each) for column in columns])[0]
 
-    Equal numbers share a part, that of the middle of their rows, so that the order of rows has no say; up to ten
+
+def _cut(numbers: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """Codes 0, 1, ... [n] of at most so many parts of numbers [n], in their order and of about equally many rows.
+
+    Equal numbers share a part, that of the middle of their rows, so that the order of rows has no say; up to as many
     different numbers are each a part of their own.
     """
     _, codes, counts = np.unique(numbers, return_inverse=True, return_counts=True)
-    if len(counts) <= _PARTS:
+    if len(counts) <= most:
         return codes
     twice_middle = 2 * np.cumsum(counts) - counts  # whole numbers, which do not round
-    part = twice_middle * _PARTS // (2 * len(numbers))
+    part = twice_middle * most // (2 * len(numbers))
     return np.unique(part, return_inverse=True)[1][codes]
 
 
