@@ -1,5 +1,6 @@
 """The report of a representation against closed forms, and what it says where nothing can be said."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -254,6 +255,11 @@ def test_more_blocks_never_tell_less_and_bounds_say_where_they_cross():
     crossed = sharing(Local(good, good), Local(good, good), Local(noisy, noisy), values, groups)
     assert all("above the upper one" in " ".join(crossed[name].notes) for name in pid.Bounds._fields)
     assert crossed["redundant"] == pytest.approx(good.mean()) and crossed["unique"] == pytest.approx(0.0)
+    halves = {name: rng.normal(size=(60, 1)) for name in "ab"}
+    row = report(halves, np.arange(60) % 2, hardest=0, **QUICK).row("a", "y")
+    for terms, said in ((crossed, True), (sharing(*[Local(good, good)] * 3, values, groups), False)):
+        cell = dataclasses.replace(row, sharing=terms).cells()["redundant"]
+        assert (", bounds that cross, " in cell, ", bounds " in cell) == (said, True)
 
 
 def test_values_of_which_two_blocks_tell_about_the_same_are_within_the_interval():

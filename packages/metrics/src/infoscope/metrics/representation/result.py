@@ -109,8 +109,8 @@ class Row:
         if any(math.isnan(one) for one in self.sharing.values()):
             return in_bits(self.sharing[term])
         low, high = (self.sharing[f"{term}_{side}"].bits for side in ("low", "high"))
-        value = self.sharing[term].bits
-        return f"{value:z.3f}, bounds {low:z.3f} to {high:z.3f} [{low.low:z.3f}, {high.high:z.3f}]"
+        value, bounds = self.sharing[term].bits, "bounds" if low.value <= high.value else "bounds that cross,"
+        return f"{value:z.3f}, {bounds} {low:z.3f} to {high:z.3f} [{low.low:z.3f}, {high.high:z.3f}]"
 
 
 def _figures(name: str, one: Estimate | None) -> dict[str, float]:
