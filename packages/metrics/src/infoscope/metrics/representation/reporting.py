@@ -377,8 +377,7 @@ class _Measure:
         if isinstance(neighbours, uncertainty.Uncertain):
             verdict, finding = neighbours.verdict, how_they_lie(neighbours, richer, ceiling)
             meaning = what_that_means(finding, neighbours, richer, ceiling)
-            if verdict == uncertainty.UNRELIABLE:  # its interval holds the draw of rows, which is not what is wrong
-                neighbours = replace(neighbours, interval=(math.nan, math.nan))
+            neighbours = replace(neighbours, interval=_with_bias(neighbours))
         block = next(iter(names)) if len(names) == 1 else ALL
         columns = sum(self.blocks[name].shape[1] for name in names)
         return Row(
@@ -407,6 +406,16 @@ class _Measure:
             except ValueError as error:
                 found = undefined(str(error))
         return found, (*remarks.values(), *dict.fromkeys(str(one.message) for one in heard))
+
+
+def _with_bias(neighbours: uncertainty.Uncertain) -> tuple[float, float]:
+    """The interval with the bias in it that their movement with the sample size predicts; nan where it is unreliable:
+    the draw of rows is not what is wrong there.
+    """
+    if neighbours.verdict == uncertainty.UNRELIABLE:
+        return math.nan, math.nan
+    bias = neighbours.drift.bias
+    return neighbours.low - max(0.0, bias), neighbours.high - min(0.0, bias)
 
 
 def _scores(

@@ -22,7 +22,8 @@ _LIMITS = (
     "Usable information is what these families can read, from rows they were not fitted to: a lower bound on what is "
     "there. Bounds and shares of blocks are of usable information, and so hold for these families.",
     "An interval of usable information reaches to where twice the training rows would lead; those of neighbours hold "
-    "the draw of rows, and the word beside them says whether a bias is to be expected: unreliable ones have none.",
+    "the draw of rows and the bias that shows as the sample grows; the word beside them says whether there may be "
+    "more: unreliable ones have none.",
     "Unique, redundant and synergistic: between the bounds for every decomposition; the concrete value is that of "
     "Williams & Beer 2010, who call redundant what the sources tell to the same extent, be it the same or not.",
     "Not shown: anything about other trainings of the same model. Errors are over rows (or groups of them).",
