@@ -13,6 +13,10 @@ those of the categories, corrected by their digamma (after Grassberger 1988, wit
 distances are tied (more than `TIED_SHARE` of the samples), counts are those of Mesner & Shalizi 2019: up to and
 including the radius. Values are in nats and never clipped: an estimate of a small information is often negative.
 
+The standard error is that of a mean of local values that are independent of one another. Those of neighbours are not:
+with continuous variables it is 0.6 to 0.85 of that of new samples (k = 5, normal variables of 1 to 5 columns), so that
+95 % intervals hold the expectation in 76 to 90 %. `arrays.estimate` widens it, `uncertainty.subsample` measures it.
+
 These estimates are biased low in many dimensions; their error is not only sampling error. Where all samples have k
 others at distance 0 because values are few, Mesner-Shalizi counts are those of cells without the sample itself: with a
 and b values of x and y, estimates are low by about (1 - 1/a - 1/b) / (rows per cell). Such columns are categories: as
@@ -33,6 +37,13 @@ from scipy.special import digamma
 from infoscope.estimators.checks import require_int
 from infoscope.estimators.discrete import chao_shen, expected_information, expected_of_pairs
 from infoscope.estimators.knn.search import count_within, nearest
+from infoscope.estimators.knn.second_order import (
+    OF_CONDITIONAL,
+    OF_PAIR,
+    freedom_of,
+    independent_rows,
+    second_order_error,
+)
 from infoscope.estimators.result import Estimate, mean_influence, root_sum_squares
 from infoscope.estimators.variables import (
     MARGINS,
@@ -152,8 +163,7 @@ def conditional_mutual_information(
     n = same_length(**dict(zip("xyz", variables)))
     require_classes(x=variables[0], y=variables[1])
     settings = checked(k, n, standardise, margins, groups, engine, workers, x, y, z)
-    margins = [(-1, (0, 2)), (-1, (1, 2)), (1, (2,))]
-    return combined(dict(zip("xyz", variables)), margins, method_of(*variables), settings, local)
+    return combined(dict(zip("xyz", variables)), OF_CONDITIONAL, method_of(*variables), settings, local)
 
 
 def total_correlation(
@@ -219,15 +229,20 @@ def co_information(
     parts = [(1, a), (1, b), (-1, join(a, b))]
     terms = [(sign, pair(side, target, unscaled, local=True)) for sign, side in parts]
     bias = sum(sign * by_chance({"x": side, "y": target})[1] for sign, side in parts)
+    joint, second = join(a, b, target), 0.0
+    if joint.kind == "discrete":
+        freedom = sum(freedom_of({"x": side, "y": target}, OF_PAIR) for _, side in parts)
+        second = second_order_error(freedom, independent_rows(joint.codes, settings.groups))
     return finished(
         sum(sign * term.local for sign, term in terms),
         kept,
-        settings.k if a.dim or b.dim or target.dim else None,
+        settings.k if joint.dim else None,
         " + ".join(dict.fromkeys(term.method for _, term in terms)),
         replace(unscaled, margins=settings.margins),
         local,
         tuple(dict.fromkeys([*notes, *(note for _, term in terms for note in term.notes)])),
         bias,
+        second,
     )
 
 
@@ -255,7 +270,8 @@ def entropy(
         sizes = class_sizes(variable, settings.groups)
         values = digamma(everyone(variable.n, settings.groups)) - digamma(sizes)
         notes, bias = unseen(sizes, float(values.mean()))
-        return finished(values, np.ones(variable.n, bool), None, "Grassberger", settings, local, notes, bias)
+        second = second_order_error(variable.categories - 1, independent_rows(variable.codes, settings.groups))
+        return finished(values, np.ones(variable.n, bool), None, "Grassberger", settings, local, notes, bias, second)
     kept, notes = without_singletons(variable, settings.groups)
     scaled, scales, said = variable, np.ones(variable.dim), ()
     if standardise:
@@ -300,8 +316,7 @@ def in_own_units(variable: Variable) -> tuple[Variable, np.ndarray, tuple[str, .
 def pair(left: Variable, right: Variable, settings: Settings, local: bool, rectangles: bool = False) -> Estimate:
     """I(left; right)."""
     name = "KSG 2" if rectangles else method_of(left, right)
-    margins = [(-1, (0,)), (-1, (1,)), (1, ())]
-    found = combined({"x": left, "y": right}, margins, name, settings, local, rectangles)
+    found = combined({"x": left, "y": right}, OF_PAIR, name, settings, local, rectangles)
     most = float(digamma(found.n) - digamma(settings.k))  # where the neighbours of a row are the same on both sides
     full = left.dim and right.dim and found.value > NEARLY * most
     if not full or row_sizes(join(left, right)).max() > 1:  # of equal rows `repeats` speaks
@@ -362,7 +377,8 @@ def combined(
             margin = join(*(variables[m] for m in members)) if members else None
             values += factor * digamma(class_sizes(margin, groups) if members else everyone(joint.n, groups))
         notes, bias = by_chance(named)
-        return finished(values, np.ones(joint.n, bool), None, "Grassberger", settings, local, notes, bias)
+        second = second_order_error(freedom_of(named, margins), independent_rows(joint.codes, groups))
+        return finished(values, np.ones(joint.n, bool), None, "Grassberger", settings, local, notes, bias, second)
     kept, notes = without_singletons(joint, settings.groups)
     settings = replace(settings, groups=of_kept(settings.groups, kept))
     sparse, bias = by_chance(named)
@@ -647,8 +663,11 @@ def finished(
     local: bool,
     notes: tuple[str, ...],
     bias: float = 0.0,
+    second_order: float = 0.0,
 ) -> Estimate:
-    """The estimate from the local values of the rows that were kept; a likely bias, in nats, widens its error."""
+    """The estimate from the local values of the rows that were kept; a likely bias, in nats, widens its error, which is
+    that of second order at least.
+    """
     everywhere = np.full(len(kept), np.nan)
     everywhere[kept] = values
     influence = mean_influence(values, settings.groups)
@@ -658,7 +677,7 @@ def finished(
     chosen += ["columns as given"] if settings.margins == "given" else []
     return Estimate(
         float(values.mean()),
-        hypot(root_sum_squares(influence), bias),
+        hypot(max(root_sum_squares(influence), second_order), bias),
         n=len(values),
         method=method,
         notes=notes,

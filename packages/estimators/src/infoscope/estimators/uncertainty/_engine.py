@@ -16,6 +16,7 @@ from scipy.special import digamma
 from infoscope.estimators.checks import require_int
 from infoscope.estimators.knn import _numba as neighbours
 from infoscope.estimators.knn import estimators as knn
+from infoscope.estimators.knn.second_order import OF_CONDITIONAL, OF_PAIR, freedom_of, second_order_error
 from infoscope.estimators.resampling import group_codes
 from infoscope.estimators.uncertainty import _kernels as kernels
 from infoscope.estimators.uncertainty._lists import sorted_lists
@@ -79,6 +80,13 @@ class Sample:
         joint = join(*self.variables)
         codes = codes_of(joint)
         return float(np.median(np.bincount(codes)[codes])) if joint.dim else float("nan")
+
+    def second_order_error(self, rows: float) -> float:
+        """What the error is at least where all are categories, with so many independent rows, nats; else 0."""
+        if join(*self.variables).kind != "discrete":
+            return 0.0
+        margins = OF_PAIR if len(self.variables) == 2 else OF_CONDITIONAL
+        return second_order_error(freedom_of(dict(zip("xyz", self.variables)), margins), rows)
 
     def alone(self, rows: NDArray[np.bool_], k: int) -> float:
         """The estimate on some of the rows, by itself."""

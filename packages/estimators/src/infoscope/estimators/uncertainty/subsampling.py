@@ -17,7 +17,7 @@ Nothing here is the bootstrap with replacement of a neighbour estimate: see `res
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -125,9 +125,9 @@ def subsample(
     verdict = None
     if drift:
         moved = diagnose_bias(value, estimates, fewer, k, rows)
-        error = root_sum_squares(_influence_of(estimates, plan))
-        alone = z is None and groups is None and plan.units == sample.n
-        serial = serial_dependence(*sample.variables) if alone else None
+        error = max(root_sum_squares(_influence_of(estimates, plan)), sample.second_order_error(plan.units))
+        alone = groups is None and plan.units == sample.n
+        serial = serial_dependence(*sample.variables[:2]) if alone else None
         verdict = verify(sample, value, error, degrees_of_freedom(plan), k, moved, generator, serial)
     return _of_sample(sample, k, value, estimates, plan, verdict)
 
@@ -313,7 +313,8 @@ def _of_sample(
 ) -> Uncertain:
     """The estimate on the whole sample with the error from its subsamples."""
     method, neighbours, notes = knn.treatment(sample.variables, k)
-    return _uncertain(value, neighbours or 0, method, plan.scheme, notes, estimates, plan, judgement)
+    found = _uncertain(value, neighbours or 0, method, plan.scheme, notes, estimates, plan, judgement)
+    return replace(found, standard_error=max(found.standard_error, sample.second_order_error(plan.units)))
 
 
 def _uncertain(

@@ -11,9 +11,10 @@ the same. So it is called reliable only where all of these hold, asked in this o
     on twins, data like these whose information is known (`twins`), neighbours give what they give here
     and what they give there is off by at most _EXPECTED standard errors
 
-Of categories alone, every combination must be able to occur _ROWS_PER_CELL times. The interval for the truth takes in
-the bias that is predicted, and as an error the difference that twins leave unexplained. What cannot be seen by this,
-nor by anything that looks at the same rows: information beside the visible one in patterns finer than the rows resolve.
+Of categories alone, every combination must be expected in _ROWS_PER_CELL rows if nothing were shared. The interval for
+the truth takes in the bias that is predicted, and as an error the difference that twins leave unexplained. What cannot
+be seen by this, nor by anything that looks at the same rows: information beside the visible one in patterns finer than
+the rows resolve.
 The constants were chosen on `infoscope.data.tasks.verdict_laws`; the sweep `verdicts` measures them on other laws.
 """
 
@@ -26,7 +27,7 @@ from numpy.random import Generator
 
 from infoscope.estimators.result import quantile
 from infoscope.estimators.serial import SerialDependence
-from infoscope.estimators.uncertainty._engine import Sample
+from infoscope.estimators.uncertainty._engine import Sample, codes_of
 from infoscope.estimators.uncertainty.bias import BiasDiagnostic
 from infoscope.estimators.uncertainty.twins import Twins, twins
 from infoscope.estimators.variables import join
@@ -98,10 +99,13 @@ def _at_once(sample: Sample, value: float, error: float, k: int, drift: BiasDiag
     """The word and the reason from what has been computed already."""
     joint = join(*sample.variables)
     if joint.kind == "discrete":
-        sizes = [variable.categories for variable in sample.variables]
-        if sample.n < _ROWS_PER_CELL * np.prod(sizes, dtype=float):
-            cells = " x ".join(map(str, sizes))
-            return UNVERIFIED, f"{cells} combinations of categories are too many for {sample.n} rows"
+        fewest = _fewest_expected(sample)
+        if fewest < _ROWS_PER_CELL:
+            cells = " x ".join(str(variable.categories) for variable in sample.variables)
+            return UNVERIFIED, (
+                f"{cells} combinations of categories are too many for {sample.n} rows, or one of them too rare: it is "
+                f"expected in {fewest:.2g} rows where nothing is shared, {_ROWS_PER_CELL:.0f} would do"
+            )
     if not abs(drift.bias) <= _MOVES * error:
         word = DRIFTING if abs(drift.bias) <= _LARGE * error else UNRELIABLE
         return word, (
@@ -121,6 +125,17 @@ def _at_once(sample: Sample, value: float, error: float, k: int, drift: BiasDiag
     if joint.dim > _COLUMNS:
         return UNVERIFIED, f"neighbours in {joint.dim} continuous columns are not to be trusted, {_COLUMNS} at most"
     return RELIABLE, ""
+
+
+def _fewest_expected(sample: Sample) -> float:
+    """Rows in which the rarest combination of categories is expected if x and y share nothing (given z)."""
+    x, y, *z = (codes_of(variable) for variable in sample.variables)
+    given = z[0] if z else np.zeros(sample.n, np.int64)
+    tables = [np.zeros((given.max() + 1, side.max() + 1)) for side in (x, y)]
+    for table, side in zip(tables, (x, y)):
+        np.add.at(table, (given, side), 1)
+    rarest = [table.min(axis=1) for table in tables]
+    return float((rarest[0] * rarest[1] / tables[0].sum(axis=1)).min())
 
 
 def _by_twins(value: float, error: float, found: Twins) -> tuple[str, str]:
