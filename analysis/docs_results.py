@@ -3,7 +3,7 @@
 A page for every analysis that has finished runs: each profile with its tables, published figures beside ours, claims,
 differences and command, the full setting first; where that was not run, it says so in its place. The exam of estimators
 also becomes a leaderboard, to sort, as CSV and as JSON. Pages of analyses without runs in this store stay as they are;
-the list of all is written anew. No figure is typed.
+the list of all is written anew, from what each page says of itself in a comment. No figure is typed.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from types import ModuleType
 
 import pandas as pd
 
-from analysis.common.tables import file_name
-from analysis.report import LONG, ORDER, Section, command, name_of, section
+from analysis.common.tables import file_name, published
+from analysis.report import LONG, ORDER, Section, command, compare, name_of, section
 from analysis.sample_estimators import audit, known_laws, verdicts
 from analysis.sample_estimators._runs import latest, share, versions
 from infoscope.estimators import methods
@@ -38,7 +38,14 @@ UNTRIED = "smoke"  # a profile that only tries whether things run
 FULL = "paper"  # the published setting, or all of it where nothing is published
 HEADING = "## Profile "
 IN_PART = "Run in part: "
+FACTS = re.compile(r"^<!-- facts: (.*) -->$", re.M)  # of a profile, for the list of all pages
+TOGETHER = 2.0  # seconds within which the cells of one trial begin, and within which they end
 MADE = "<!-- written by `make docs-results`: not to be edited -->\n"
+BESIDE = (
+    "Deviation: the absolute difference of ours from the paper's figure, as a part of it; the paper's figures are one "
+    "run each, without errors. A trial trains all estimators of one configuration; its hours count the waits for other "
+    "work beside it."
+)
 JUDGED = "ksg"  # the method that the sweep verdicts judges
 UNITS = {"truth": "nats", "bias": "nats", "rmse": "nats", "width": "nats", "seconds": "seconds of one thread"}
 
@@ -102,15 +109,18 @@ def page(module: ModuleType, shown: Sequence[tuple[str, Section]]) -> Iterator[s
     if (archive := FOLDER / "runs" / f"{experiment}{SUFFIX}").exists():
         yield (
             f"`make runs-load ARGS={archive.as_posix()}` puts these runs into your store: the tables can be drawn "
-            f"anew, and `make sweep-{experiment}` goes on from there.\n"
+            "anew, without what needs every step or item, and "
+            f"`make sweep-{experiment}` goes on from there.\n"
         )
     for profile, part in shown:
         if part.problem:
             yield f"Profile {profile} is not shown: {escaped(part.problem)}\n"
             continue
-        cells, shows = len(runs(experiment, profile)), f"make table-{name} PROFILE={shlex.quote(profile)}"
+        found, shows = runs(experiment, profile), f"make table-{name} PROFILE={shlex.quote(profile)}"
         yield f"{HEADING}{profile}\n"
-        yield f"{cells} finished cells of `{command(experiment, profile)}`; `{shows}`.\n"
+        yield f"{len(found)} finished cells of `{command(experiment, profile)}`; `{shows}`. {spent(found)}\n"
+        told = json.dumps(facts(profile, part, found)).replace("<", r"\u003c").replace(">", r"\u003e")
+        yield f"<!-- facts: {told} -->\n"
         for picture in part.pictures:
             yield f"### {picture.result.name}\n"
             if picture.result.quotes:
@@ -132,6 +142,37 @@ def page(module: ModuleType, shown: Sequence[tuple[str, Section]]) -> Iterator[s
                 yield table(
                     ["claim", "verdict", "evidence"], [(one.statement, one.verdict, one.evidence) for one in claims]
                 )
+
+
+def trials(found: pd.DataFrame) -> list[float]:
+    """Seconds of each trial, from the first start of its cells to the end: cells that begin together and end together
+    are one trial's, as those of a pack are. What a trial waited for other work counts.
+    """
+    begun = (found["start"] - found["start"].min()).dt.total_seconds()
+    order = pd.DataFrame({"begun": begun, "ended": begun + found["seconds"]}).sort_values(["ended", "begun"])
+    apart = order.diff().abs() > TOGETHER
+    groups = order.groupby(apart.any(axis="columns").cumsum())
+    return (groups["ended"].max() - groups["begun"].min()).tolist()
+
+
+def spent(found: pd.DataFrame) -> str:
+    """The hardware and the time of runs, in a sentence."""
+    seconds, devices = trials(found), sorted({tags.get("infoscope.device", "unknown") for tags in found["tags"]})
+    hours = f"{sum(seconds) / 3600:.1f} hours" if sum(seconds) >= 3600 else f"{sum(seconds) / 60:.1f} minutes"
+    of = f"{len(seconds)} trials, waits for other work included"
+    return f"Hardware: {escaped(', '.join(devices))}. Time: {hours} of {of}."
+
+
+def facts(profile: str, part: Section, found: pd.DataFrame) -> dict:
+    """What a page says of one profile to the list of all: cells, hours, and what stands beside published tables."""
+    beside = []
+    for result in (picture.result for picture in part.pictures if picture.result.beside):
+        of = {one.column: one for one in compare(result.figures).deviations}
+        if shown := of.get("mse_bits2") or of.get("mean_bits"):
+            kind = "MSE" if shown.column == "mse_bits2" else "mean"
+            told = dict(table=result.beside, kind=kind, figures=shown.n, of=len(published(result.beside)))
+            beside.append(told | dict(mean=shown.mean, largest=shown.largest, where=shown.where))
+    return dict(profile=profile, cells=len(found), hours=sum(trials(found)) / 3600, beside=beside)
 
 
 def in_part(experiment: str) -> str:
@@ -173,7 +214,7 @@ def index(modules: dict[str, ModuleType]) -> Iterator[str]:
     )
     if (FOLDER / "leaderboard.md").exists():
         yield "**[Leaderboard](leaderboard.md)**: estimators by law and size, to sort.\n"
-    rows = []
+    rows, beside = [], []
     for name, module in modules.items():
         path, question = FOLDER / f"{name}.md", " ".join(module.__doc__.split("\n\n")[0].split())
         text = path.read_text(encoding="utf-8") if path.exists() else ""
@@ -187,8 +228,20 @@ def index(modules: dict[str, ModuleType]) -> Iterator[str]:
         elif FULL not in shown:
             full = f"not run: `{command(module.ANALYSIS.experiment, FULL)}`"
         others = [label for label in shown if label not in (FULL, *parts)]
+        beside += [
+            f"| {escaped(one['table'].replace('table', 'table '))} | [{name}]({name}.md) | {said['profile']} | "
+            f"{said['cells']:,} | {one['figures']} of {one['of']} | {one['kind']}: {one['mean']:.1%} | "
+            f"{one['largest']:.1%} ({escaped(one['where'])}) | {said['hours']:.1f} |"
+            for said in map(json.loads, FACTS.findall(text))
+            for one in said["beside"]
+        ]
         rows.append(f"| {link} | {escaped(question)} | {full} | {', '.join(others) or '-'} |")
     yield "\n".join(["| analysis | question | published setting | other settings |", "|---|---|---|---|", *rows])
+    if beside:
+        head = ("published", "analysis", "profile", "cells run", "published figures beside ours",
+                "mean deviation from the paper's", "largest", "hours of trials")  # fmt: skip
+        yield f"\n## Beside the published\n\n{BESIDE}\n"
+        yield "\n".join([f"| {' | '.join(head)} |", "|---" * len(head) + "|", *beside])
 
 
 def leaderboard() -> list[Path]:

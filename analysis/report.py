@@ -218,16 +218,44 @@ def _numeric(values: pd.Series) -> bool:
     return all(value in WORDS or NUMBER.fullmatch(value) for value in values)
 
 
-def differences(result: Result, module: ModuleType, found: pd.DataFrame) -> list[str]:
-    """Where our figures differ from the paper's: how many beyond sampling error (95 %), those of them by more than a
-    quarter one by one, and the known reasons; and by what part of the paper's they differ.
+@dataclass(frozen=True)
+class Deviation:
+    """By what part of the paper's figures ours differ in one column, over `n` of them: mean, largest, and where."""
+
+    column: str
+    n: int
+    mean: float
+    largest: float
+    where: str
+
+    def __str__(self) -> str:
+        return f"{_spoken(self.column)} by {self.mean:.1%} on average and {self.largest:.1%} at most ({self.where})"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Figures beside the paper's. compared: those that both have; alone: of these, from one run, so that it cannot be
+    told whether a difference is chance; sure: beyond sampling error (95 %); diverged: the paper has them and ours are
+    not finite; deviations: by column whose published figures are all above 0; told: those that are sure and large, in
+    words; apart: their rows.
 
     The paper's figures are one run each, whose scatter is taken to be that of one of ours: the difference over its
     standard error then has Student's t distribution with runs - 1 degrees of freedom.
     """
-    figures = result.figures
+
+    compared: int = 0
+    alone: int = 0
+    sure: int = 0
+    diverged: int = 0
+    deviations: Sequence[Deviation] = ()
+    told: Sequence[str] = ()
+    apart: Sequence[int] = ()
+
+
+def compare(figures: pd.DataFrame) -> Comparison:
+    """The columns that stand beside a column of the paper's, compared with it."""
     columns = [name for name in figures if PAPERS + name in figures and name + ERROR in figures]
-    compared, alone, sure, diverged, parts, told, apart = 0, 0, 0, 0, [], [], set()
+    compared, alone, sure, diverged, deviations, told, apart = 0, 0, 0, 0, [], [], set()
     for name in columns:
         both = figures[np.isfinite(figures[PAPERS + name])]
         diverged += int((~np.isfinite(both[name])).sum())
@@ -239,27 +267,40 @@ def differences(result: Result, module: ModuleType, found: pd.DataFrame) -> list
         if len(both) and (both[PAPERS + name] > 0).all():  # a bias is small or of either sign
             part = off.abs() / both[PAPERS + name]
             worst = _place(both.loc[part.idxmax()])
-            parts.append(f"{_spoken(name)} by {part.mean():.1%} on average and {part.max():.1%} at most ({worst})")
+            deviations.append(Deviation(name, len(both), float(part.mean()), float(part.max()), worst))
         for index in both.index[beyond & (off.abs() > LARGE * both[PAPERS + name].abs())]:
             row = both.loc[index]
             ours = plus_minus(row[name], row[name + ERROR])
             told.append(f"{_place(row)}: {_spoken(name)} {ours}, paper {row[PAPERS + name]:.3f}")
             apart.add(index)
-    if not compared + diverged:
+    return Comparison(compared, alone, sure, diverged, deviations, told, sorted(apart))
+
+
+def differences(result: Result, module: ModuleType, found: pd.DataFrame) -> list[str]:
+    """Where our figures differ from the paper's: how many beyond sampling error (95 %), those of them by more than a
+    quarter one by one, and the known reasons; and by what part of the paper's they differ.
+    """
+    seen = compare(result.figures)
+    if not seen.compared + seen.diverged:
         return []
-    said = [f"Ours differ from the paper's in {'; '.join(parts)}."] if parts else []
-    if known := compared - alone:
+    said = [f"Ours differ from the paper's in {'; '.join(map(str, seen.deviations))}."] if seen.deviations else []
+    if known := seen.compared - seen.alone:
         said.append(
-            f"{sure} of {known} figures differ from the paper's beyond sampling error (95 %, Student's t), {len(told)} "
-            f"of these by more than {LARGE:.0%}{', listed below' if told else ''}; the paper's are one run each, "
-            "published without error, whose scatter is taken to be that of one of our runs."
+            f"{seen.sure} of {known} figures differ from the paper's beyond sampling error (95 %, Student's t), "
+            f"{len(seen.told)} of these by more than {LARGE:.0%}{', listed below' if seen.told else ''}; the paper's "
+            "are one run each, published without error, whose scatter is taken to be that of one of our runs."
         )
-    if alone:
-        said.append(f"Of {alone} figures it cannot be told whether that is chance: one run, its scatter is unknown.")
-    if diverged:
-        said.append(f"{diverged} further figures diverged here, and not in the paper.")
-    listed = told[:LISTED] + ([f"and {len(told) - LISTED} more"] if len(told) > LISTED else [])
-    return [" ".join(said), *(reasons(figures.loc[sorted(apart)], module, found) if told else ()), *listed]
+    if seen.alone:
+        said.append(
+            f"Of {seen.alone} figures it cannot be told whether that is chance: one run, its scatter is unknown."
+        )
+    if seen.diverged:
+        said.append(f"{seen.diverged} further figures diverged here, and not in the paper.")
+    listed = [*seen.told[:LISTED]]
+    if len(seen.told) > LISTED:
+        listed.append(f"and {len(seen.told) - LISTED} more")
+    why = reasons(result.figures.loc[[*seen.apart]], module, found) if seen.told else ()
+    return [" ".join(said), *why, *listed]
 
 
 def _place(row: pd.Series) -> str:

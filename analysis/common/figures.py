@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,9 @@ def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel:
     figure, axes = plt.subplots(len(rows), len(columns), figsize=size, squeeze=False, layout="constrained")
     for (i, first), (j, second) in itertools.product(enumerate(rows), enumerate(columns)):
         axis, part = axes[i][j], figures[(figures[row] == first) & (figures[column] == second)]
-        axis.set_title(f"{second}, {first}", fontsize="small")
+        fields = ((column, second), (row, first))
+        named = (f"{name} {value}" if isinstance(value, Real) else str(value) for name, value in fields)
+        axis.set_title(", ".join(named), fontsize="small")
         axis.tick_params(labelsize="x-small")
         if part.empty:
             axis.set_axis_off()

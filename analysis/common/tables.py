@@ -57,7 +57,8 @@ class Claim:
 class Result:
     """One table of an analysis: its name, the figures (with `NAME_error` columns), the same as text to read, a caption,
     a function that draws it once and writes it at every path it is given, and what it says of the paper's claims.
-    quotes: its rows quote items of the data, which are not ours to publish.
+    quotes: its rows quote items of the data, which are not ours to publish. beside: the published table whose figures
+    stand beside ours, a name that `published` takes.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Result:
     draw: Callable[..., None] | None = None
     claims: Sequence[Claim] = ()
     quotes: bool = False
+    beside: str = ""
 
 
 @dataclass(frozen=True)

@@ -71,10 +71,12 @@ class Evidence:
         *,
         has_oracle: bool = True,
         remarks: Sequence[str] = (),
+        beside: str = "",
     ) -> Result:
         """A table. Its caption says what is `said`, what ± and the oracle critic are, the remarks, and the notes."""
         explained = [over_seeds(figures), *([oracle(self.rows)] if has_oracle else []), *remarks]
-        return Result(name, figures, text, "\n".join([*said, *explained, *self.notes]), draw, claims)
+        caption = "\n".join([*said, *explained, *self.notes])
+        return Result(name, figures, text, caption, draw, claims, beside=beside)
 
     def unseen(self, by: Sequence[str], *grid: str, remarks: Sequence[str] = ()) -> Result:
         """What the trained critics say of pairs of items they have never seen, and the gap to their training batches.

@@ -167,8 +167,12 @@ def curves(runs: pd.DataFrame, *paths: Path) -> None:
 
 
 def draw_curve(axis: Any, runs: pd.DataFrame) -> None:
-    """Every step (faint), its moving average, and the true MI."""
-    trace = tracking.table(runs["run_id"].iloc[0], "trace")
+    """Every step (faint), its moving average, and the true MI; of a run that came as a file without them, a word."""
+    try:
+        trace = tracking.table(runs["run_id"].iloc[0], "trace")
+    except LookupError:
+        axis.text(0.5, 0.5, "steps not in the file of runs", ha="center", va="center", transform=axis.transAxes)
+        return
     highest = trace["true_bits"].max()
     axis.plot(trace["step"], trace["estimate_bits"], color=BLUE, alpha=0.3, linewidth=0.5)
     smooth = trace["estimate_bits"].ewm(span=SPAN).mean()

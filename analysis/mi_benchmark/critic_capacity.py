@@ -44,7 +44,7 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
         chosen, left_out = one_setting(runs[runs["study"] == study], axes=(size, "critic"))
         prefix = "" if study == "depth" else f"{study}-"
         for bits in levels:
-            reached = at(chosen, bits).sort_values([*GROUP, "critic", size, "seed"], kind="stable")
+            reached = at(chosen, bits).sort_values([*GROUP, "critic", size, "bound", "seed"], kind="stable")
             evidence = Evidence(reached, reached.iloc[:0], reached, left_out=left_out)
             if size == "depth" and bits == levels[0]:
                 results.append(by_depth(evidence, bound, bits, prefix))
@@ -77,7 +77,9 @@ def by_depth(evidence: Evidence, bound: str, bits: float, prefix: str) -> Result
         *others,
     ]
     draw = drawing(figures, draw_depths, "MSE (bits²)")
-    return Result(f"{prefix}{bound}-{bits:g}bits", figures, text, "\n".join(caption), draw, correlations(runs))
+    beside = "table2" if comparable else ""
+    name = f"{prefix}{bound}-{bits:g}bits"
+    return Result(name, figures, text, "\n".join(caption), draw, correlations(runs), beside=beside)
 
 
 def comparison(runs: pd.DataFrame, bits: float) -> list[str]:

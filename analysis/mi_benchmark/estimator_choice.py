@@ -56,7 +56,7 @@ def table_3(evidence: Evidence) -> Result:
         *evidence.notes,
     ]
     draw = drawing(figures, draw_mse, "MSE (bits²)")
-    return Result("mse", figures, text, "\n".join(caption), draw, claims(evidence.rows))
+    return Result("mse", figures, text, "\n".join(caption), draw, claims(evidence.rows), beside="table3")
 
 
 def both_truths(evidence: Evidence) -> Result:

@@ -46,7 +46,7 @@ def table_4(evidence: Evidence) -> Result:
     )
     text = figures_text(figures, PLACE, TITLES)
     draw = drawing(figures, draw_sides, "estimate (bits)")
-    return evidence.result("mean", figures, text, [said], draw, claims(evidence.rows))
+    return evidence.result("mean", figures, text, [said], draw, claims(evidence.rows), beside="table4")
 
 
 def claims(rows: pd.DataFrame) -> list[Claim]:

@@ -38,7 +38,7 @@ def made_up():
             cell = TRAINING | {"seed": 0, "schedule_bits": [2.0], "pool": POOLS[given["domain"]]} | given
             cell["size"] = cell.get("size", 64) if cell["domain"] == "images" else None
             row = cell | {"run_id": f"run-{number}", "profile": "laptop", "version": "1", "outcome": "complete"}
-            row |= {"start": pd.Timestamp("2026-01-01"), "tags": {"infoscope.code": "abc"}}
+            row |= {"start": pd.Timestamp("2026-01-01"), "seconds": 60.0, "tags": {"infoscope.code": "abc"}}
             rng = np.random.default_rng([cell["seed"], *repr(sorted(map(str, given.items()))).encode()])
             for bits in cell["schedule_bits"]:
                 if cell.get("kind") == "decoding":

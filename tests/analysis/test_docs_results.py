@@ -22,6 +22,7 @@ LAW = {
     "collection": "everyday", "n": 500, "block": 0, "truth": 1.0, "truth_error": 0.0, "bias": 0.1,
     "squared_error": 0.02, "absolute_error": 0.1, "width": 0.4, "estimate_seconds": 0.5, "memory_mib": 3.0,
     "labels_error": math.nan, "version": "1", "tags": {"infoscope.code": "abc"}, "start": pd.Timestamp("2026-01-01"),
+    "seconds": 2.0,
 }  # fmt: skip
 
 
@@ -121,6 +122,32 @@ def test_a_named_part_of_the_full_setting_is_listed_as_one(store, monkeypatch, l
     docs_results.main(["estimator-choice"])
     (row,) = [line for line in (store / "index.md").read_text().splitlines() if line.startswith("| [estimator-choice]")]
     assert row.strip("| ").split(" | ")[2:] == [full, others]
+
+
+def test_the_list_tells_what_stands_beside_published_tables_and_what_it_took(store):
+    """Mean and largest part by which the MSEs of the made-up runs differ from table 3's, computed from the tables."""
+    docs_results.main(["estimator-choice"])
+    text = (store / "index.md").read_text()
+    (row,) = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| table 3 |")]
+    result = next(
+        picture.result
+        for picture in report.section(report.estimator_choice, "laptop").pictures
+        if picture.result.beside == "table3"
+    )
+    both = result.figures.dropna(subset=["mse_bits2", "published_mse_bits2"])
+    part = (both["mse_bits2"] - both["published_mse_bits2"]).abs() / both["published_mse_bits2"]
+    assert row[1:5] == ["[estimator-choice](estimator-choice.md)", "laptop", "4", f"{len(both)} of 105"]
+    assert row[5] == f"MSE: {part.mean():.1%}" and row[6].startswith(f"{part.max():.1%} (text")
+    assert "Hardware: " in (store / "estimator-choice.md").read_text()
+
+
+def test_seconds_of_a_pack_count_once():
+    """Four cells of a pack, two of them begun a little later; a trial beside it; one after it."""
+    start = pd.to_datetime(["2026-01-01 00:00:00"] * 2 + ["2026-01-01 00:00:01"] * 2, utc=True)
+    others = pd.to_datetime(["2026-01-01 00:00:00", "2026-01-01 01:00:00"], utc=True)
+    found = pd.DataFrame({"start": [*start, *others], "seconds": [100.0, 100.001, 99.0, 99.0, 50.0, 7.0]})
+    assert sorted(docs_results.trials(found)) == pytest.approx([7, 50, 100.001])
+    assert docs_results.trials(found.iloc[::-1]) == pytest.approx(docs_results.trials(found))
 
 
 def test_items_of_the_data_stay_out_of_pages(store, monkeypatch):

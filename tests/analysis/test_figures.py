@@ -501,3 +501,11 @@ def test_ticks_are_written_alike():
         "0.0001", "0.03", "0.5", "1", "20", "1,500", "10,000",
     ]  # fmt: skip
     assert marks.written([3e-5, 1.0, 1e6]) == [r"$3 \cdot 10^{-5}$", "$10^{0}$", "$10^{6}$"]
+
+
+def test_a_panel_of_a_number_says_of_what(tmp_path):
+    titles = []
+    rows = pd.DataFrame({"size": [10, 20], "pool": ["mnist", "mnist"]})
+    draw = lambda axis, part: titles.append(axis.get_title()) or axis.plot([0, 1], [0, 1])  # noqa: E731
+    grid_panels(rows, "pool", "size", draw, "estimate (bits)", tmp_path / "panels.png")
+    assert titles == ["size 10, mnist", "size 20, mnist"]

@@ -95,6 +95,15 @@ def test_curves_of_one_seed(made_up, trace_of, tmp_path):
     assert {run for run, _ in trace_of} == first and len(trace_of) == len(CRITICS)
 
 
+def test_runs_from_a_file_without_their_steps_are_drawn_with_a_word_in_place_of_curves(made_up, monkeypatch, tmp_path):
+    def absent(run_id, name):
+        raise LookupError(f"run {run_id} has no table {name!r}")
+
+    monkeypatch.setattr("infoscope.tracking.table", absent)
+    for number, result in enumerate(ANALYSIS.analyse(made_up(cells(("images",), bounds=("dv",))), ARGUMENTS)):
+        assert drawn(save(result, tmp_path / str(number)))
+
+
 def test_a_smaller_profile_is_not_comparable(made_up):
     whole = list(cells(bits=(2.0, 4.0)))
     assert "not comparable" not in ANALYSIS.analyse(made_up(whole), ARGUMENTS)[0].caption

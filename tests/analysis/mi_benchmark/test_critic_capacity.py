@@ -97,6 +97,12 @@ def test_every_true_mi_has_a_table_of_all_estimators():
     np.testing.assert_allclose(found["all-4bits"]["mse_bits2"], 2 * found["all-2bits"]["mse_bits2"])
 
 
+def test_tables_do_not_depend_on_the_order_of_runs_in_the_store():
+    runs = made_up()
+    for one, other in zip(analyse(runs, ARGUMENTS), analyse(runs.iloc[::-1].reset_index(drop=True), ARGUMENTS)):
+        pd.testing.assert_frame_equal(one.text, other.text)
+
+
 @pytest.mark.parametrize(("setting", "comparable"), [({}, True), ({"steps": 800}, False), ({"width": 64}, False)])
 def test_only_the_published_setting_is_comparable(setting, comparable):
     assert ("not comparable" not in analyse(made_up(**setting), ARGUMENTS)[0].caption) == comparable

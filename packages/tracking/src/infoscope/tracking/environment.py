@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import getpass
 import importlib.metadata
+import os
 import platform
 import subprocess
 import sys
@@ -45,7 +47,17 @@ def _device_name(device: str) -> str:
         import torch
 
         return f"cuda ({torch.cuda.get_device_name()})"
-    return f"{device} ({platform.machine()})"
+    return f"{device} ({_processor()}, {os.cpu_count()} cores)"
+
+
+def _processor() -> str:
+    """The processor's name as Linux has it (ARM has none there), or what Python knows of it."""
+    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as told:
+        for line in told:
+            name, _, value = line.partition(":")
+            if name.strip() == "model name" and value.strip():
+                return value.strip()
+    return platform.processor() or platform.machine()
 
 
 def _user() -> str:
