@@ -230,8 +230,9 @@ def ui(port: int) -> None:
     gather_statistics(uri)
     print(f"MLflow UI on {address} (Ctrl-C ends it)")
     with contextlib.suppress(MlflowException):  # the server itself says what is wrong
-        for name, page in links(connect(uri).search_experiments(), address):
-            print(f"  {name:<24}{page}")
+        pages = dict(links(connect(uri).search_experiments(), address))
+        for name, page in pages.items():
+            print(f"  {name:<{max(map(len, pages))}}  {page}")
     sys.stdout.flush()
     # one worker: with several, every request waits 40 ms
     command = ["-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
