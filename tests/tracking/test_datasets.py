@@ -12,10 +12,10 @@ from mlflow.protos.databricks_pb2 import BAD_REQUEST
 
 from infoscope.estimators import make_critic
 from infoscope.tracking.datasets import DataSet, inputs
-from infoscope.tracking.models import ready_models
 from infoscope.tracking.record import Record, records
 from infoscope.tracking.scheduling.worker import Assignment, work
 from infoscope.tracking.sending.flush import close_all, send
+from infoscope.tracking.store.outputs import ready_models
 from infoscope.tracking.store.store import KEY, SUPERSEDED, Store
 from infoscope.tracking.sweep import Profile, Sweep
 

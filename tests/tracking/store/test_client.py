@@ -14,6 +14,7 @@ from infoscope.tracking.sending.flush import Flusher, close, header_tags, send
 from infoscope.tracking.sending.sync import sync
 from infoscope.tracking.status import status
 from infoscope.tracking.store.client import REQUESTS, Client, NoAnswer, _causes, connect
+from infoscope.tracking.store.outputs import is_ready, newest_model
 from infoscope.tracking.store.store import Store, StoreUnreachable
 from infra.drill.liar import Liar
 from tests.tracking.servers import Server
@@ -189,7 +190,7 @@ def test_a_model_of_which_an_answer_is_lost_is_logged_once(store, liar, lie, mon
         models.log_model(model_at(record), "critic", run_id, store)
         models.log_model(model_at(record), "critic", run_id, store)  # and once more changes nothing
         (model,) = of_run(run_id, store)
-        assert models.is_ready(model), at
+        assert is_ready(model), at
         outputs = store.client.get_run(run_id).outputs.model_outputs
         assert [output.model_id for output in outputs] == [model.model_id], at
         assert {metric.key: metric.value for metric in model.metrics or ()} == {"level": 0.5}, at
@@ -203,7 +204,7 @@ def test_another_model_of_the_same_name_is_logged_beside_it(store, tmp_path):
         write_model(make_critic("inner", dim, dim), example, tmp_path / str(dim))
         models.log_model(tmp_path / str(dim), "critic", run_id, store)
     first, second = of_run(run_id, store)[::-1]
-    assert models.newest(store.run(run_id), "critic", store.client) == second.model_id != first.model_id
+    assert newest_model(store.run(run_id), store.client, "critic").model_id == second.model_id != first.model_id
 
 
 def test_a_model_sent_by_half_goes_with_the_end_of_its_run_or_with_a_sync(store, tmp_path):

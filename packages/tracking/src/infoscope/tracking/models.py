@@ -34,6 +34,7 @@ from infoscope.tracking.aliases import MOVED
 from infoscope.tracking.checks import undamaged
 from infoscope.tracking.record import SYSTEM
 from infoscope.tracking.store.client import connect
+from infoscope.tracking.store.outputs import is_ready, newest_model, outputs, ready_models
 from infoscope.tracking.store.store import Store, pages, tracking_uri
 
 FLAVOR = "infoscope"
@@ -181,7 +182,7 @@ def model_name(run_id: str, name: str | None = None) -> str:
 
 def _model_uri(run_id: str, name: str | None) -> str:
     client, name = _client(), model_name(run_id, name)
-    return f"models:/{newest(client.get_run(run_id), name, client)}"
+    return f"models:/{newest_model(client.get_run(run_id), client, name).model_id}"
 
 
 def _client() -> Any:
@@ -190,18 +191,6 @@ def _client() -> Any:
     if uri.startswith("sqlite:///") and not Path(uri.removeprefix("sqlite:///")).exists():
         raise LookupError("no runs yet; run a sweep first, such as `make sweep-vae-zoo`")
     return connect(uri)
-
-
-def ready_models(run: Any, client: Any) -> list[Any]:
-    """The models that a run put out and that were uploaded whole."""
-    models = [client.get_logged_model(output.model_id) for output in _outputs(run)]
-    return [model for model in models if is_ready(model)]
-
-
-def newest(run: Any, name: str, client: Any) -> str | None:
-    """The id of the model of a name that a run put out last; None if there is none."""
-    models = [model for model in ready_models(run, client) if model.name == name]
-    return max(models, key=lambda model: model.creation_timestamp).model_id if models else None
 
 
 def log_model(folder: Path, name: str, run_id: str, store: Store) -> None:
@@ -253,17 +242,8 @@ def discard(models: Iterable[Any], store: Store) -> int:
 def link(model_id: str, run_id: str, store: Store) -> None:
     """Shows a model at a run, once."""
     run = store.client.get_run(run_id)
-    if not any(output.model_id == model_id for output in _outputs(run)):
+    if not any(output.model_id == model_id for output in outputs(run)):
         store.client.log_outputs(run_id, models=[LoggedModelOutput(model_id, step=0)])
-
-
-def _outputs(run: Any) -> list[Any]:
-    return run.outputs.model_outputs if run.outputs else []
-
-
-def is_ready(model: Any) -> bool:
-    """Whether a model was uploaded whole."""
-    return str(model.status) == "READY"
 
 
 def _description(model: Any, run_id: str) -> Any:

@@ -15,8 +15,9 @@ from mlflow.exceptions import MlflowException
 
 from infoscope.tracking import notes
 from infoscope.tracking.checks import plain_name, storable_text
-from infoscope.tracking.models import downloaded, model_files, model_name, newest, tracking_at
+from infoscope.tracking.models import downloaded, model_files, model_name, tracking_at
 from infoscope.tracking.store.client import connect
+from infoscope.tracking.store.outputs import newest_model
 from infoscope.tracking.store.store import NO_FIGURES, tracking_uri, values
 from infoscope.tracking.tags import DATA
 
@@ -38,7 +39,7 @@ def promote(run_id: str, alias: str, model: str | None = None, name: str | None 
     run, model = client.get_run(run_id), model_name(run_id, model)
     experiment = client.get_experiment(run.info.experiment_id).name
     name = plain_name("the name of a registered model", name or f"{experiment}-{model}")
-    model_id = newest(run, model, client)
+    model_id = newest_model(run, client, model).model_id
     with downloaded(f"models:/{model_id}", None) as folder:
         description = json.loads((model_files(folder) / "model.json").read_text())
     told = card(experiment, model, run, description)

@@ -48,6 +48,7 @@ from infoscope.tracking.record import ASIDE, COMPLETE, FAILED, STOPPED, Record, 
 from infoscope.tracking.sending.checkpoint import TAG, Checkpoint, forget
 from infoscope.tracking.sending.claims import may_live
 from infoscope.tracking.sending.machine import Machine
+from infoscope.tracking.store.outputs import newest_model, ready_models
 from infoscope.tracking.store.store import (
     ATTEMPT,
     CELL,
@@ -449,7 +450,7 @@ class _Carrier:
                     points.setdefault(name, {})[step] = number
         files = {*state["files"], *(path.name for path in self.record.files.iterdir())}
         found = {file.path for file in client.list_artifacts(run.info.run_id) if not file.is_dir}
-        logged = {model.name: model for model in sorted(models.ready_models(run, client), key=_age)}
+        logged = {model.name: model for model in sorted(ready_models(run, client), key=_age)}
         own = all(_same(points[name].get(p.step, None), p.value) for name, history in held.items() for p in history)
         if own and found <= files and set(logged) <= names:
             return
@@ -530,10 +531,10 @@ def _send_model(record: Record, entry: Mapping[str, Any], run_id: str, store: St
         models.log_model(record.model_folder(name), name, run_id, store)
         return
     run = store.run_of(owner)
-    model = models.newest(run, name, store.client) if run else None
+    model = newest_model(run, store.client, name) if run else None
     if model is None:
         raise LookupError(f"the model {name} that cell {record.key} shares with cell {owner} is not logged yet")
-    models.link(model, run_id, store)
+    models.link(model.model_id, run_id, store)
 
 
 class Flusher:

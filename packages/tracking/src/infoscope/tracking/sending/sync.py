@@ -17,6 +17,7 @@ from infoscope.tracking.record import Record, records, sweeps_in, writer
 from infoscope.tracking.sending.claims import is_dead, is_own
 from infoscope.tracking.sending.flush import close_all, told_aside
 from infoscope.tracking.sending.identity import own_tags
+from infoscope.tracking.store.outputs import is_ready
 from infoscope.tracking.store.store import Store, first_line, home, is_finished, made_home, skipped
 from infoscope.tracking.tags import ALIVE, CELLS, KEY, PARENT
 
@@ -112,7 +113,7 @@ def close_leftovers(store: Store, folder: Path) -> Synced:
 
 def _discard_models(store: Store) -> int:
     """Deletes the models that were never uploaded whole, except of runs that are running; returns how many."""
-    found = [model for model in models.search(f"model_type = '{models.FLAVOR}'", store) if not models.is_ready(model)]
+    found = [model for model in models.search(f"model_type = '{models.FLAVOR}'", store) if not is_ready(model)]
     running = {run.info.run_id for run in store.search("attributes.status = 'RUNNING'")} if found else set()
     return models.discard([model for model in found if model.source_run_id not in running], store)
 

@@ -31,6 +31,7 @@ from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 from infoscope.tracking.checks import COLUMNS, free_name, metric_name
 from infoscope.tracking.record import COMPLETE, STOPPED, SYSTEM, milliseconds, storable
 from infoscope.tracking.store.client import CONTACT_SECONDS, TIMEOUT, Client, connect, environment, without_password
+from infoscope.tracking.store.outputs import newest_model
 from infoscope.tracking.tags import (  # noqa: F401  # looked for here
     ALIVE,
     ATTEMPT,
@@ -603,7 +604,7 @@ def log_results(
     fields = values(run) if CELL in run.data.tags else ()
     for name in metrics:
         free_name("the name of a metric", metric_name(name), fields)
-    model = _newest_model(run) if data else None
+    model = newest_model(run, client) if data else None
     given = {name: storable(float(value)) for name, value in metrics.items()}
     found = []
     if model:
@@ -620,13 +621,6 @@ def log_results(
         client.log_batch(run_id, metrics=found[begin : begin + 1000])
     for path in paths:
         client.log_artifact(run_id, str(path), folder)
-
-
-def _newest_model(run: Run) -> LoggedModel | None:
-    """The model that a run has put out whole, the newest of several."""
-    from infoscope.tracking.models import ready_models  # with torch, which those who read the record do without
-
-    return max(ready_models(run, connect(tracking_uri())), key=lambda one: one.creation_timestamp, default=None)
 
 
 def _held(model: LoggedModel, digest: str) -> dict[str, float]:
