@@ -1,0 +1,20 @@
+"""The figures of the documents: what they show has closed forms, and they are pictures."""
+
+import math
+
+import pytest
+
+from infra.site.picture import parts
+
+TRUTH = {  # bits: unique of a, redundant, synergistic
+    "copies": (0, 1, 0), "a alone": (1, 0, 0), "a XOR b": (0, 0, 1),
+    "a AND b": (0, 1.5 - 0.75 * math.log2(3), 0.5),
+}  # fmt: skip
+
+
+def test_the_parts_of_coins_are_those_of_their_gates(tmp_path):
+    found = parts(tmp_path / "parts.png")
+    assert set(found) == set(TRUTH) and (tmp_path / "parts.png").stat().st_size > 5_000
+    for name, terms in TRUTH.items():
+        told = [getattr(found[name], term) / math.log(2) for term in ("unique_a", "redundant", "synergistic")]
+        assert told == pytest.approx(terms, abs=1e-4)
