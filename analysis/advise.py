@@ -21,7 +21,17 @@ import pandas as pd
 
 from analysis.common.marks import BLUE, GREEN, VERMILLION, mark
 from analysis.common.marks import save as save_figure
-from analysis.common.own_data import OwnData, add_arguments, as_options, described, given_data, listed, record, stem_of
+from analysis.common.own_data import (
+    OwnData,
+    Parser,
+    add_arguments,
+    as_options,
+    described,
+    given_data,
+    listed,
+    record,
+    stem_of,
+)
 from analysis.common.tables import Result, printable, readable, save, show
 from infoscope.estimators.arrays import METHODS, Pairs, as_method
 from infoscope.estimators.units import NATS_PER_BIT
@@ -161,7 +171,7 @@ def _draw_twins(advice: Advice, right: Any) -> None:
 
 
 def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_arguments(parser)
     parser.add_argument("--methods", default="", metavar="NAMES", help=f"candidates, of {', '.join(METHODS)}")
     parser.add_argument("--within", default="120", metavar="SECONDS", help="about how long it may take (default: 120)")

@@ -20,7 +20,17 @@ import pandas as pd
 
 from analysis.common.marks import COLOURS
 from analysis.common.marks import save as save_figure
-from analysis.common.own_data import OwnData, add_arguments, as_options, described, given_data, listed, record, stem_of
+from analysis.common.own_data import (
+    OwnData,
+    Parser,
+    add_arguments,
+    as_options,
+    described,
+    given_data,
+    listed,
+    record,
+    stem_of,
+)
 from analysis.common.tables import Result, printable, save, show
 from infoscope.estimators.arrays import METHODS, Method, Pairs, as_method, methods
 from infoscope.estimators.arrays.critics import CriticEstimate
@@ -145,7 +155,7 @@ def defaults(pairs: Pairs) -> tuple[str, ...]:
 
 
 def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_arguments(parser)
     parser.add_argument("--methods", default="", metavar="NAMES", help=f"of {', '.join(METHODS)}, smile-CLIP")
     parser.add_argument("--seed", type=int, default=0, help="of folds, batches and initial weights (default: 0)")

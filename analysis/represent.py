@@ -18,7 +18,15 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import save as save_figure
-from analysis.common.own_data import add_arguments, as_options, listed, read_representation, record_results, stem_of
+from analysis.common.own_data import (
+    Parser,
+    add_arguments,
+    as_options,
+    listed,
+    read_representation,
+    record_results,
+    stem_of,
+)
 from analysis.common.tables import Result, printable, readable, save, show
 from infoscope.estimators.checks import require_int
 from infoscope.estimators.units import NATS_PER_BIT
@@ -96,7 +104,7 @@ def draw(found: RepresentationReport, *paths: Path) -> None:
 
 
 def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_arguments(parser, SIDES)
     parser.add_argument("--label", default=None, help="the target that z_y is meant for, of blocks z_y, z_d, z_dy, z_x")
     parser.add_argument("--each", action="store_true", help="every column is a block of its own")

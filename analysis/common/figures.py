@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable
-from numbers import Real
+from numbers import Number
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pandas as pd
 from analysis.common.marks import legend, lines, save
 
 HIDDEN = 0.05  # of a line's points may be outside of a panel without a word
+WIDE = 36  # signs that a panel of a grid holds in a line of small letters
 ON_EDGE = 0.02  # of a panel's height: a point no farther outside is seen on its edge
 
 
@@ -37,7 +38,9 @@ def panels(figures: pd.DataFrame, draw: Any, ylabel: str, *paths: Path) -> None:
 
 
 def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel: str, *paths: Path) -> None:
-    """A panel for every value of two fields, with one legend: `draw(axis, rows)` draws it. No runs: an empty place."""
+    """A panel for every value of two fields, with one legend: `draw(axis, rows)` draws it. Where there are no runs, it
+    says so. A number is shown with the name of its field.
+    """
     import matplotlib.pyplot as plt
 
     rows, columns = list(dict.fromkeys(figures[row])), list(dict.fromkeys(figures[column]))
@@ -45,12 +48,11 @@ def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel:
     figure, axes = plt.subplots(len(rows), len(columns), figsize=size, squeeze=False, layout="constrained")
     for (i, first), (j, second) in itertools.product(enumerate(rows), enumerate(columns)):
         axis, part = axes[i][j], figures[(figures[row] == first) & (figures[column] == second)]
-        fields = ((column, second), (row, first))
-        named = (f"{name} {value}" if isinstance(value, Real) else str(value) for name, value in fields)
-        axis.set_title(", ".join(named), fontsize="small")
+        axis.set_title(f"{_titled(column, second)}, {_titled(row, first)}", fontsize="small")
         axis.tick_params(labelsize="x-small")
         if part.empty:
             axis.set_axis_off()
+            axis.text(0.5, 0.5, "no runs", transform=axis.transAxes, ha="center", fontsize="small")
             continue
         with plt.rc_context({"lines.markersize": 3, "lines.linewidth": 1.2}):
             draw(axis, part)
@@ -60,6 +62,10 @@ def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel:
         axes[i][0].set_ylabel(ylabel, fontsize="small")
     legend(figure)
     save(figure, paths, 120)
+
+
+def _titled(field: str, value: Any) -> str:
+    return f"{field} {value:g}" if isinstance(value, Number) else str(value)
 
 
 def finish(axis: Any) -> None:
@@ -75,12 +81,18 @@ def finish(axis: Any) -> None:
     low, high = axis.get_ylim()
     edge = ON_EDGE * (high - low) if axis.get_yscale() == "linear" else 0.0
     hidden = {name: unseen_of(of, low - edge, high + edge) for name, of in values.items()}
-    if said := "\n".join(f"{name}: {what}" for name, what in hidden.items() if what):
+    if said := "\n".join(_sentence(name, what) for name, what in hidden.items() if what):
         under = dict(transform=axis.transAxes, ha="center", va="top", fontsize="x-small", zorder=0)
         axis.text(0.5, 0.97, said, in_layout=False, **under)
     places = {place for line in drawn.values() for place in line.get_xdata(orig=False)}
     if len(places) == 1 and list(places) != list(axis.get_xticks()):  # which may have a name
         axis.set_xticks(list(places))
+
+
+def _sentence(name: str, what: str) -> str:
+    """In as many lines as a panel needs."""
+    first = what.partition("\n")[0]
+    return f"{name}:{' ' if len(name) + len(first) + 2 <= WIDE else chr(10)}{what}"
 
 
 def unseen_of(values: np.ndarray, low: float, high: float) -> str:
@@ -133,10 +145,10 @@ def draw_truths(axis: Any, rows: pd.DataFrame) -> None:
 
 
 def draw_unseen(axis: Any, rows: pd.DataFrame, column: str = "held_out_bits") -> None:
-    """Training batches (solid) and unseen pairs (dashed: their column) by true MI."""
+    """Training batches (solid, filled) and unseen pairs (dashed, hollow: their column) by true MI."""
     for bound, line, mark in lines(rows, "bound"):
         axis.plot(line["true_bits"], line["settled_mean_bits"], label=bound, **mark)
         dashed = {"linestyle": "--", "capsize": 3, "fillstyle": "none"} | mark
         axis.errorbar(line["true_bits"], line[column], line[column + "_error"], **dashed)
     axis.axline((0, 0), slope=1, color="black", linewidth=0.8, label="true MI")
-    axis.set(xlabel="true MI (bits); dashed: unseen pairs")
+    axis.set(xlabel="true MI (bits); hollow: unseen pairs")

@@ -9,10 +9,10 @@ import hashlib
 import re
 import sys
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -59,6 +59,13 @@ class OwnData:
 
 
 SIDES = {"x": "default: array x, or all other columns", "y": "default: y"}
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong with an option in one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"error: {message}; ARGS=--help lists the options\n")
 
 
 def add_arguments(parser: argparse.ArgumentParser, sides: Mapping[str, str] = SIDES) -> None:
@@ -162,7 +169,8 @@ def read(
 ) -> OwnData:
     """The data in a file.
 
-    x, y        names of columns, or of arrays of a .npz; without them "y" and "x", and x of a table is what is left
+    x, y        names of columns, or of arrays of a .npz, PREFIX* all that begin so and that nothing else names; without
+                them "y" and "x", and x of a table is what is left
     groups      name of the column whose equal values depend on one another; empty: every row is on its own
     continuous, discrete  names of columns that are numbers, or categories, whatever they look like
     shuffle     rows are put into random order, always the same: theirs means nothing
@@ -174,11 +182,14 @@ def read(
     y = list(y) or (["y"] if "y" in arrays else [])
     if not y:
         raise ValueError(f"Y must name what x is measured against, among {_some(arrays)}, got nothing.")
+    y = [name for word in y for name in _named(word, arrays, {groups, *x})]
     taken = {*y, groups}
     x = list(x) or (["x"] if "x" in arrays else [] if frame is None else [name for name in arrays if name not in taken])
+    x = [name for word in x for name in _named(word, arrays, taken)]
     _require(arrays, X=x, Y=y, GROUPS=[groups] if groups else [])
-    if not x or set(x) & {*y, groups}:
-        raise ValueError(f"X must name columns that are not in Y or GROUPS, got {', '.join(x) or 'nothing'}.")
+    if not x or taken & {*x}:
+        got = ", ".join(name for name in x if name in taken) or "nothing"
+        raise ValueError(f"X must name columns that are not in Y or GROUPS, got {got}.")
     for option, names in (("CONTINUOUS", continuous), ("DISCRETE", discrete)):
         for name in names:
             if name not in (*x, *y):
@@ -246,14 +257,18 @@ def read_representation(
     parts: dict[str, list[str]] = {}
     for word in x or [name for name in arrays if name not in taken]:
         prefix = word[:-1] if word.endswith("*") else None
-        names = [word] if prefix is None else [name for name in arrays if name.startswith(prefix) and name not in taken]
-        _require(arrays, X=names or [word])
+        names = _named(word, arrays, taken)
+        _require(arrays, X=names)
         block = "x" if prefix is None and frame is not None else (prefix or word).rstrip("_.-") or "x"
         for name in names:
             parts.setdefault(name if each else block, []).append(name)
     clash = taken & {name for names in parts.values() for name in names}
     if clash or not parts:
         raise ValueError(f"X must name columns that nothing else names, got {', '.join(sorted(clash)) or 'nothing'}.")
+    for name in (one for names in parts.values() for one in names):
+        if not pd.api.types.is_numeric_dtype(arrays[name].dtype):
+            first = np.asarray(arrays[name])[0]
+            raise ValueError(f"X must name columns of numbers, got {name!r}, whose first row is {first}.")
     blocks = as_blocks({name: np.column_stack([arrays[one] for one in names]) for name, names in parts.items()})
     if each and frame is None:
         blocks = {
@@ -266,12 +281,21 @@ def read_representation(
     return OwnRepresentation(blocks, aims, *named, digest)
 
 
+def _named(word: str, arrays: Mapping[str, Any], taken: Collection[str]) -> list[str]:
+    """The columns that a word names: PREFIX* those that begin so and that nothing else names, else the word itself."""
+    if word in arrays or not word.endswith("*"):
+        return [word]
+    return [name for name in arrays if name.startswith(word[:-1]) and name not in taken] or [word]
+
+
 def _require(arrays: Mapping[str, Any], **given: Sequence[str]) -> None:
-    """ValueError for a name that is not there."""
+    """ValueError for a name that is not there, or that is of no rows."""
     for option, names in given.items():
         for name in names:
             if name not in arrays:
                 raise ValueError(f"{option} must name columns among {_some(arrays)}, got {name!r}.")
+            if arrays[name].ndim == 0:
+                raise ValueError(f"{option} must name arrays with rows, got {name!r}, which is a single value.")
 
 
 def _opened(path: Path) -> tuple[pd.DataFrame | None, dict[str, Any], str]:
@@ -290,12 +314,11 @@ def _table_of(path: Path) -> tuple[pd.DataFrame | None, dict[str, Any]]:
     """The table in a file, None of a .npz, and its columns or arrays by name."""
     try:
         if path.suffix == ".npz":
-            with np.load(path, allow_pickle=False) as file:
-                return None, {name: file[name] for name in file.files}
+            return None, _arrays_of(path)
         frame = _read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
     except (ValueError, OSError, zipfile.BadZipFile) as error:  # pyarrow's and pandas' errors are ValueErrors
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"DATA must hold {READERS[path.suffix]}, got {str(path)!r}: {said}.") from None
+        raise ValueError(f"DATA must hold {READERS[path.suffix]}, got {str(path)!r}: {said.rstrip('.')}.") from None
     frame.columns = frame.columns.map(str)
     if not frame.columns.is_unique:
         repeated = frame.columns[frame.columns.duplicated()][0]
@@ -303,6 +326,22 @@ def _table_of(path: Path) -> tuple[pd.DataFrame | None, dict[str, Any]]:
     if not len(frame):
         raise ValueError(f"DATA must have rows, got none in {str(path)!r}, only {len(frame.columns)} names of columns.")
     return frame, dict(frame.items())
+
+
+def _arrays_of(path: Path) -> dict[str, np.ndarray]:
+    """The arrays in a .npz by name. ValueError, which never advises to load it unsafely."""
+    if not zipfile.is_zipfile(path):
+        raise ValueError("it is no archive that numpy.savez has written")
+    with np.load(path, allow_pickle=False) as file:
+        arrays = {}
+        for name in file.files:
+            try:
+                arrays[name] = file[name]
+            except ValueError as error:
+                objects = "Object arrays" in str(error)
+                said = "an array of objects: save numbers or texts" if objects else f"no array ({error})"
+                raise ValueError(f"{name!r} is {said}") from None
+        return arrays
 
 
 def _read_csv(path: Path) -> pd.DataFrame:

@@ -37,7 +37,13 @@ LATEX = {sign: f"\\{sign}" for sign in "%&#_${}"} | {
     "±": r"$\pm$",
     "²": r"$^2$",
 }
-STYLE = "body { font: 14px sans-serif } td, th { padding: 2px 10px; text-align: left } img { max-width: 100% }"
+STYLE = (  # dark where the reader's system is; a table scrolls by itself, and no cell is wider than a line of text
+    ":root { color-scheme: light dark } body { font: 14px sans-serif; max-width: 75rem; margin: auto; padding: 1rem; "
+    "overflow-wrap: break-word } div { overflow-x: auto } table { width: max-content } "
+    "td, th { max-width: 30em; padding: 2px 10px; text-align: left; vertical-align: top } "
+    "img { max-width: 100%; background: white } summary { cursor: pointer }"
+)
+FOLDED = 40  # rows from which on a table of a page is folded
 ERROR = "_error"  # suffix of the column that holds a column's standard error
 
 
@@ -152,16 +158,24 @@ def _publish(experiment: str, profile: str, found: pd.DataFrame, results: Sequen
 
 def readable(results: Sequence[tuple[Result, Path | None]], stem: Path, lead: Sequence[str] = ()) -> Path:
     """Writes STEM.html, what is said first (its first line bold, the others under a heading), and the tables with their
-    captions, claims and figures, as drawn, on one page; returns its path.
+    captions, claims and figures, as drawn, on one page that a phone can show too, long tables folded; returns its
+    path.
     """
     title = html.escape(stem.name)
-    parts = ['<!DOCTYPE html><html lang="en"><meta charset="utf-8">', f"<title>{title}</title><style>{STYLE}</style>"]
+    parts = [
+        '<!DOCTYPE html><html lang="en"><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{title}</title><style>{STYLE}</style>",
+    ]
     first, *others = map(html.escape, lead) if lead else ("",)
     parts += [f"<p><b>{first}</b></p>"] * bool(first) + ["<h2>In sentences</h2>"] * bool(others)
     parts += [f"<p>{line}</p>" for line in others]
     for result, drawn in results:
         said = [*result.caption.splitlines(), *map(str, result.claims)]
-        parts += [f"<h2>{html.escape(result.name)}</h2>", result.text.astype(str).to_html(index=False, border=0)]
+        table = f"<div>{result.text.astype(str).to_html(index=False, border=0)}</div>"
+        if len(result.text) >= FOLDED:
+            table = f"<details><summary>table, {len(result.text):,} rows</summary>{table}</details>"
+        parts += [f"<h2>{html.escape(result.name)}</h2>", table]
         parts += [f"<p>{html.escape(line)}</p>" for line in said]
         if drawn is not None:
             image = base64.b64encode(drawn.read_bytes()).decode("ascii")

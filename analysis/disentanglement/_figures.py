@@ -43,6 +43,8 @@ def boxes(runs: Mapping[str, pd.DataFrame], titles: Mapping[str, str], *paths: P
         axis.set_title(title, fontsize="medium")
         axis.set_xticks(range(len(runs)), labels=list(runs), rotation=40, ha="right")
         axis.set_ylim(bottom=0)
+    for axis in axes.flat[max(0, len(titles) - 4) : len(titles)]:
+        axis.tick_params(labelbottom=True)  # the lowest of every column, also above an empty place
     for row in axes:
         row[0].set_ylabel("score")
     figure.suptitle("all trainings (dark), the better half by the score itself (light)", fontsize=9)

@@ -243,9 +243,8 @@ def draw_biases(laws: pd.DataFrame, *paths: Path) -> None:
     axis.scatter(*reversed(places), s=6, color="black", label=f"at least {WANTED:.0%} of 95 % intervals hold the truth")
     axis.set_xticks(range(len(names[1])), names[1], rotation=90, fontsize="small")
     axis.set_yticks(range(len(names[0])), names[0], fontsize="x-small")
-    figure.colorbar(
-        image, label=f"bias at n = {laws['n'].iloc[0]:,} (nats); grey: not asked, or refused", extend="both"
-    )
+    figure.colorbar(image, label="bias (nats)", extend="both")  # longer words do not fit beside three rows
+    axis.set_title(f"n = {laws['n'].iloc[0]:,}; grey: not asked, or refused", fontsize="small")
     legend(figure, "outside upper center")
     save(figure, paths, 150)
 

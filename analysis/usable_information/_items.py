@@ -126,9 +126,10 @@ def draw_right(tables: Tables, *paths: Path) -> None:
                 edges = window[0] + width * bars  # one of them at the bound, so that no bar is on both sides
                 for correct, told, colour in ((True, "right", BLUE), (False, "wrong", ORANGE)):
                     axis.hist(own["pvi_bits"][own["correct"] == correct], edges, alpha=0.6, color=colour, label=told)
-                axis.axvspan(*window, color="grey", alpha=0.15, label="window")
+                if window[0] < window[1]:
+                    axis.axvspan(*window, color="grey", alpha=0.15, label="window")
                 for bound in window:
-                    axis.axvline(bound, linestyle=":", color="black", linewidth=1.0)
+                    axis.axvline(bound, linestyle=":", color="black", linewidth=1.0, label="H(y) - log2 C, H(y) - 1")
                 axis.set(title=f"{NAMES[name]}: {label}", xlim=(left, right), xlabel="PVI (bits)")
             for axis in row[len(classes) :]:
                 axis.set_axis_off()

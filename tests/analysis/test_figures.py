@@ -20,7 +20,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from analysis.common import marks, searches
-from analysis.common.figures import draw_unseen, grid_panels, panels
+from analysis.common.figures import draw_unseen, finish, grid_panels, panels
 from analysis.disentanglement import _figures, toy_model
 from analysis.mi_benchmark import (
     critic_architecture,
@@ -96,6 +96,15 @@ def of_levels(turned):
     names = marks.NAMES["contestant"][:5]
     frame = made_up({}, pools, "method", names, "truth", [0.1, 0.3, 0.6], turned)
     return functools.partial(known_laws.draw_levels, frame.assign(bias=frame["level"] / 100))
+
+
+def of_biases(turned):
+    """Three laws: a figure as low as that of a smoke profile."""
+    laws = [{"collection": "everyday", "law": law, "method": method, "n": 1000, "bias": 0.1 * place - 0.2,
+             "intervals": 3, "covered": 3 - place}
+            for law in ("patients", "sparse-table", "parity-of-signs")
+            for place, method in enumerate(("gcmi", "ksg", "shrinkage"))]  # fmt: skip
+    return functools.partial(known_laws.draw_biases, pd.DataFrame(laws[::-1] if turned else laws))
 
 
 def of_methods(turned):
@@ -328,6 +337,7 @@ SEVERAL = {  # name -> (turned) -> draw(*paths)
     "critic search": of_critic_search,
     "verdicts": of_verdicts,
 }  # fmt: skip
+MAPS = {"biases": of_biases}  # of colours that are no names
 
 
 @pytest.fixture
@@ -337,7 +347,7 @@ def drawn(monkeypatch, trace_of, tmp_path):
     monkeypatch.setattr(Figure, "savefig", lambda self, *given, **settings: kept.append(self))
 
     def draw(name, turned=False):
-        SEVERAL[name](turned)(tmp_path / "figure.png")
+        (SEVERAL | MAPS)[name](turned)(tmp_path / "figure.png")
         assert kept
         return kept.pop()
 
@@ -394,7 +404,7 @@ def test_one_legend_holds_for_all_panels(drawn, name):
 def test_ticks_can_be_read(drawn, name):
     """Logarithmic axes have two labels or more, and no labels of an axis are one over another."""
     figure = drawn(name)
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
             if not axes.axison or not axes.get_visible():
@@ -409,6 +419,75 @@ def test_ticks_can_be_read(drawn, name):
             side = (lambda box: (box.x0, box.x1)) if axis is axes.xaxis else (lambda box: (box.y0, box.y1))
             spans = sorted(map(side, boxes))
             assert turned or all(one[1] <= other[0] for one, other in itertools.pairwise(spans)), axes.get_title()
+
+
+@pytest.mark.parametrize("name", SEVERAL | MAPS)
+def test_words_are_within_the_figure(drawn, name):
+    """Titles, labels of axes and of colour bars, and what is said in a panel: nothing is cut off."""
+    figure = drawn(name)
+    figure.draw_without_rendering()
+    edge = figure.bbox
+    for axes in figure.axes:
+        words = [axes.title, axes.xaxis.label, axes.yaxis.label, *axes.texts] if axes.axison else axes.texts
+        for text in words:
+            box = text.get_window_extent()
+            if text.get_text() and text.get_visible():
+                assert edge.x0 - 1 <= box.x0 and box.x1 <= edge.x1 + 1, text.get_text()
+                assert edge.y0 - 1 <= box.y0 and box.y1 <= edge.y1 + 1, text.get_text()
+
+
+def test_a_grid_names_its_numbers_and_its_empty_places(drawn, monkeypatch):
+    """A panel of eta 0.2 says so; a place without runs is not a title above nothing."""
+    rows = crossed(pool=["mnist"], nuisance=[0.0, 0.2]) + crossed(pool=["digits"], nuisance=[0.2])
+    frame = made_up({}, rows, "bound", BOUNDS[:2], "true_bits", BITS)
+    frame = frame.assign(settled_mean_bits=1.0, held_out_bits=0.9, held_out_bits_error=0.1)
+    monkeypatch.setitem(
+        SEVERAL, "eta", lambda turned: functools.partial(grid_panels, frame, "pool", "nuisance", draw_unseen, "bits")
+    )
+    axes = drawn("eta").axes
+    assert [axis.get_title() for axis in axes] == [f"nuisance {eta}, {pool}" for pool in ("mnist", "digits")
+                                                   for eta in ("0", "0.2")]  # fmt: skip
+    assert [[text.get_text() for text in axis.texts] for axis in axes] == [[], [], ["no runs"], []]
+    hollow = [line.get_fillstyle() for line in axes[0].lines if line.get_linestyle() == "--"]
+    assert hollow == ["none", "none"] and "hollow" in axes[0].get_xlabel()
+
+
+@pytest.mark.parametrize(
+    ("draw", "x", "column"),
+    [(representation_dimension.draw_sides, "dimension", "published_mean_bits"),
+     (estimator_choice.draw_mse, "true_bits", "published_mse_bits2")],
+)  # fmt: skip
+def test_an_axis_speaks_of_the_paper_only_where_it_is_drawn(draw, x, column):
+    frame = made_up({"true_bits": 2.0}, [{}], "bound", BOUNDS[:2], x, [100, 400])
+    known = {name: 1.0 for name in ("mean_bits", "mse_bits2", "decodable_bits", "mean_bits_error", "mse_bits2_error")}
+    for value, said in ((1.0, True), (np.nan, False)):
+        axis = Figure().subplots()
+        draw(axis, frame.assign(**known | {column: value}))
+        assert ("dashed: paper" in axis.get_xlabel()) is said
+
+
+def test_the_lowest_panel_of_every_column_names_its_models(drawn):
+    """Thirteen scores in four columns: three of the lowest have nothing below them."""
+    figure = drawn("boxes")
+    figure.draw_without_rendering()
+    shown = [axis for axis in figure.axes if axis.axison]
+    assert len(shown) % 4
+    for axis in shown[-4:]:
+        assert [tick.get_text() for tick in axis.get_xticklabels() if tick.get_visible()] == ["beta-vae", "factor-vae"]
+
+
+def test_what_is_said_in_a_panel_has_as_many_lines_as_it_needs():
+    figure = Figure(figsize=(2.6, 2.2), layout="constrained")
+    axis = figure.subplots()
+    axis.plot(np.arange(100), np.full(100, 50.0), label="average, span 200")
+    axis.set_ylim(0, 3)
+    finish(axis)
+    (text,) = axis.texts
+    figure.draw_without_rendering()
+    axis.plot(np.arange(4000), np.r_[np.full(3997, 50.0), 1, 1, 1], label="average, span 2,000")
+    finish(axis)
+    assert all(one.get_window_extent().width <= axis.bbox.width for one in axis.texts)
+    assert text.get_text() == "average, span 200: all outside,\nmedian 50"
 
 
 def test_rows_are_drawn_in_the_colour_of_their_own_name(drawn):

@@ -72,7 +72,9 @@ def test_blocks_by_prefix_array_or_column(here):
         (["--data", "own.csv", "--targets", "none"], "error: TARGETS must name columns among"),
         (["--data", "own.csv", "--targets", "class", "--x", "q*"], "error: X must name columns among"),
         (["--data", "own.csv", "--targets", "class", "--x", "class"], "error: X must name columns that nothing else"),
-        (["--data", "own.csv", "--targets", "class"], "error: "),  # of texts among the columns that are left
+        (["--data", "own.csv", "--targets", "class"], "error: X must name columns of numbers, got 'site', whose first"),
+        (["--data", "own.csv", "--targets", "class", "--row", "x"], "error: argument --row"),
+        (["--data", "own.csv", "--lst"], "error: unrecognized arguments: --lst; ARGS=--help lists the options"),
         (["--targets", "class"], "error: DATA must be a file ending in"),
         (["--data", "own.csv", "--x", "z*", "--targets", "class", "--seed", "-1"], "error: --seed must be a whole"),
         (
@@ -82,6 +84,10 @@ def test_blocks_by_prefix_array_or_column(here):
     ],
 )
 def test_bad_input_writes_nothing(here, capsys, words, message):
-    assert represent.main(words) == 2
-    assert message in capsys.readouterr().err
+    try:
+        status = represent.main(words)
+    except SystemExit as ended:
+        status = ended.code
+    said = capsys.readouterr().err
+    assert status == 2 and message in said and "usage:" not in said
     assert not (here / "runs").exists()

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from analysis import report
-from analysis.common.tables import Claim, Result
+from analysis.common.tables import Claim, Result, readable
 from infoscope.tracking import parents, runs
 
 REPORT = "report-smoke.html"
@@ -157,3 +157,23 @@ def test_a_row_of_the_report_opens_its_runs(page, ui, recorded):
     page.open(ui + address[address.index("/#") :])
     page.until_shown("Comparing 2 Runs from 1 Experiment", *(names[run_id] for run_id in chosen))
     assert not [name for run_id, name in names.items() if run_id not in chosen and name in page.text()]
+
+
+@pytest.mark.parametrize(("scheme", "dark"), [("light", False), ("dark", True)])
+def test_a_page_to_send_is_light_or_dark_and_fits_a_phone(browser, tmp_path, scheme, dark):
+    """Long notes beside figures do not squeeze a table to a column of words, and a long table is folded."""
+    note = "what is said of this row and of no other, at some length. " * 12
+    short = pd.DataFrame({f"figure {place}": ["1.234 ± 0.010"] * 3 for place in range(12)}).assign(note=note)
+    results = [Result(name, text, text, "A caption.") for name, text in (("a", short), ("b", pd.concat([short] * 50)))]
+    path = readable([(result, None) for result in results], tmp_path / "own", ["An answer.", "A sentence."])
+    browser.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    browser.ask("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=2, mobile=True)
+    browser.open(path.as_uri())
+    browser.until_shown("An answer.", "table, 150 rows")
+    browser.until("document.documentElement.scrollWidth <= 391")
+    assert browser.value("matchMedia('(prefers-color-scheme: dark)').matches") is dark
+    ink = "getComputedStyle(document.body).color.match(/[0-9]+/g).slice(0, 3).map(Number).reduce((a, b) => a + b)"
+    assert (browser.value(ink) > 384) is dark
+    assert browser.value("document.documentElement.scrollHeight") < 2500
+    browser.ask("Emulation.clearDeviceMetricsOverride")
+    browser.ask("Emulation.setEmulatedMedia", features=[])

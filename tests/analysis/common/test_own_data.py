@@ -40,6 +40,21 @@ def test_columns_are_sides_and_groups(table):
     np.testing.assert_allclose(pairs.x.continuous[:, 0], FRAME["a"])
 
 
+def test_a_prefix_names_all_columns_that_begin_so(table):
+    """But for those that something else names; a name that ends in a star is itself."""
+    wide = FRAME[["a", "b", "age"]].rename(columns={"age": "b2"}).assign(a2=1.5 * FRAME["a"], patient=FRAME["patient"])
+    path = table.with_suffix(".csv")
+    wide.assign(**{"a*": FRAME["b"]}).to_csv(path, index=False)
+    assert read(path, ["a*"], ["b"]).columns == (("a*",), ("b",))
+    wide.to_csv(path, index=False)
+    assert read(path, ["a*"], ["b*"], discrete=["b2"]).columns == (("a", "a2"), ("b", "b2"))
+    assert read(path, ["a", "b*"], ["a*"], discrete=["b2"]).columns == (("a", "b", "b2"), ("a2",))
+    assert read(path, ["*"], ["b"], "patient", discrete=["b2"]).columns[0] == ("a", "b2", "a2")
+    for words in ({"x": ["q*"], "y": ["a"]}, {"x": ["a"], "y": ["q*"]}):
+        with pytest.raises(ValueError, match=r"must name columns among a, b, b2, a2, patient, got 'q\*'"):
+            read(path, **words)
+
+
 def test_what_is_left_is_x(table):
     frame = FRAME[["a", "b", "city"]]
     frame.to_csv(table.with_suffix(".csv"), index=False)
@@ -69,7 +84,7 @@ def test_arrays_of_a_file_of_numpy(tmp_path):
     [
         ({"x": ["a"]}, "Y must name what x is measured against, among a, b, age"),
         ({"y": ["c"]}, "Y must name columns among a, b, age, city, patient, name, hole, got 'c'"),
-        ({"x": ["a", "b"], "y": ["b"]}, "X must name columns that are not in Y or GROUPS, got a, b"),
+        ({"x": ["a", "b"], "y": ["b"]}, "X must name columns that are not in Y or GROUPS, got b\\.$"),
         ({"x": ["a"], "y": ["b"], "groups": "team"}, "GROUPS must name columns among"),
         ({"x": ["a"], "y": ["b"], "discrete": ["age"]}, "DISCRETE must name columns of X or Y, got 'age'"),
         ({"x": ["age"], "y": ["b"], "discrete": ["age"], "continuous": ["age"]}, "CONTINUOUS and DISCRETE must name"),
@@ -150,5 +165,21 @@ def test_a_wrong_file_is_one_sentence(tmp_path):
     np.savez(tmp_path / "objects.npz", x=np.array([object()]), y=np.zeros(1))
     with pytest.raises(ValueError, match="DATA must hold numpy arrays, got .*objects"):
         read(tmp_path / "objects.npz")  # never unpickled
+    np.save(tmp_path / "one.npy", np.zeros((30, 2)))
+    (tmp_path / "one.npy").rename(tmp_path / "one.npz")
+    (tmp_path / "noise.npz").write_bytes(bytes(range(256)))  # numpy's own words: load it unsafely
+    np.savez(tmp_path / "single.npz", x=3.0, y=np.zeros(30), seed=1)
+    for name, told in (
+        ("objects", "'x' is an array of objects: save numbers or texts"),
+        ("one", "it is no archive that numpy"),
+        ("noise", "it is no archive that numpy"),
+        ("single", "X must name arrays with rows, got 'x', which"),
+    ):
+        with pytest.raises(ValueError, match=told) as error:
+            read(tmp_path / f"{name}.npz")
+        assert "unsafe" not in str(error.value) and "pickle" not in str(error.value)
+        assert str(error.value).endswith(".") and not str(error.value).endswith("..")
+    np.savez(tmp_path / "more.npz", x=np.zeros(30), y=np.zeros(30), seed=1)
+    assert read(tmp_path / "more.npz").n == 30
     (tmp_path / "twice.csv").write_text("a,a.1,b\n1,2,3\n")
     assert read(tmp_path / "twice.csv", ["a"], ["b"]).n == 1
