@@ -1,8 +1,11 @@
 """What a mixture of families can use of some columns about a target, row by row, and how much more rows would teach.
 
-Held-out information is low by what the training rows could not teach, about c / n for n of them. Members of half of the
-rows are low by twice as much, so that the estimate plus what it gained over them is free of that. The interval of a
-`Term` is the hull of both: that of the estimate, and that of where it is heading.
+Held-out information is low by what the training rows could not teach. For a few weights and many rows that is c / n of n
+rows; where weights are many, of size and not of number, the least that is known is c / sqrt(n) (Bartlett & Mendelson
+2002). Members of half of the rows are low by twice as much, or by its root: the estimate plus what it gained over them,
+once or 2.4 times, is where it is heading. The interval of a `Term` is the hull of the estimate's and of that of the
+farther end, in which that of the nearer one lies. Where the estimate is 0 for all one knows nothing was gained, and
+`unseen` says what could be there.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ from infoscope.estimators.families.protocol import Outcome, fit_each
 from infoscope.estimators.families.stacked import Stacked, likeliest_weights
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.metrics.v_information.predictions import FLOOR, Predictions, Split, fit_nulls, of_classes, of_numbers
+
+GAINS = 1.0 / (np.sqrt(2.0) - 1.0)  # of doubling the rows, that are still to come where what is missing falls by sqrt(2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +58,22 @@ class Local:
 
     def term(self, groups: NDArray[np.int64], method: str = "") -> Term:
         """Their means, with errors between groups (codes [n])."""
-        return Term(
-            mean_of(self.found, groups, method=method), mean_of(2 * self.found - self.half, groups, method=method)
-        )
+        further = self.found + GAINS * (self.found - self.half)
+        return Term(mean_of(self.found, groups, method=method), mean_of(further, groups, method=method))
+
+    def gain(self, groups: NDArray[np.int64]) -> Estimate:
+        """What the second half of the training rows taught."""
+        return mean_of(self.found - self.half, groups)
+
+
+def unseen(shown: float, weights: int, rows: int) -> float:
+    """The information, nats, of which so many weights that `rows` rows teach show `shown` nats on other rows.
+
+    Weights of an information I shrunk as is best for it show I^2 / (I + a) of it, where a = weights / (2 rows) is what
+    it costs to fit them (James & Stein 1961; Akaike 1974): about I - a of much, next to nothing of less than a.
+    """
+    shown, cost = max(shown, 0.0), weights / (2.0 * rows)
+    return (shown + np.sqrt(shown**2 + 4.0 * shown * cost)) / 2.0
 
 
 def with_ignorance(known: Mapping[frozenset[str], Local], folds: NDArray[np.int64]) -> dict[frozenset[str], Local]:
@@ -91,8 +109,10 @@ def predictions(
     splits: Sequence[Split],
     groups: NDArray[np.int64],
     generator: np.random.Generator,
-) -> tuple[Predictions, Predictions]:
-    """What members say of rows they were not fitted to, and what the same say that saw half of the training rows."""
+) -> tuple[Predictions, ...]:
+    """What members say of rows they were not fitted to, and what the same say that saw half of the training rows; where
+    the family has a `first` part, the same two of this after them.
+    """
     trainings, tests = zip(*splits)
     nulls = fit_nulls(family, outcome, trainings, groups, generator)
     fits = fit_each(family, x, outcome.values, trainings, outcome.classes, groups, generator)
@@ -102,7 +122,8 @@ def predictions(
             return of_numbers(x, outcome, tests, members, nulls)
         return of_classes(x, outcome, tests, [np.zeros(outcome.n, bool)] * len(tests), members, nulls, FLOOR)
 
-    return said(fits), said([member.half for member in fits])
+    sets = [fits] if family.first is None else [fits, [member.first for member in fits]]
+    return tuple(said(some) for members in sets for some in (members, [member.half for member in members]))
 
 
 def thinned(
