@@ -283,10 +283,11 @@ def _require_classes(outcome: Outcome, groups: NDArray[np.int64]) -> None:
     lone = np.flatnonzero(np.bincount(members) < 2)
     if len(lone):
         rows = int((outcome.values == lone[0]).sum())
+        numbers = ", or wrap whole numbers in Continuous" if np.asarray(outcome.labels).dtype.kind in "iu" else ""
         more = f" (as {len(lone) - 1:,} more of its {outcome.classes:,} classes)" if len(lone) > 1 else ""
         raise ValueError(
             f"its class {str(outcome.labels[lone[0]])!r} has {rows:,} of {outcome.n:,} rows, in a single group{more}; "
-            "each must be in at least 2 groups (or rows) to be both learnt and asked: merge or drop it."
+            f"each must be in at least 2 groups (or rows) to be both learnt and asked: merge or drop it{numbers}."
         )
 
 
@@ -448,8 +449,8 @@ class _Taught:
                     f"nothing that is sure was read, and up to {hidden / NATS_PER_BIT:.3f} bits can be there unread: a "
                     f"linear family has {self.weights:,} weights, learnt from {half:,} rows to see whether it tells.",
                 )
-        elif local.gain(self.codes).low > 0.0 and float(term.further) > found.high:
-            taught = float(found - local.gain(self.codes)) / NATS_PER_BIT
+        elif term.rises:
+            taught = local.half.mean() / NATS_PER_BIT
             notes = (
                 f"more rows would teach more, half of them taught {taught:.3f} bits and all {found.bits:.3f}: the upper "
                 "end is where that leads.",

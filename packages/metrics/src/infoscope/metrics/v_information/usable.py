@@ -23,7 +23,9 @@ from infoscope.estimators.families.stacked import Stacked, likeliest_weights
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.metrics.v_information.predictions import FLOOR, Predictions, Split, fit_nulls, of_classes, of_numbers
 
-GAINS = 1.0 / (np.sqrt(2.0) - 1.0)  # of doubling the rows, that are still to come where what is missing falls by sqrt(2)
+GAINS = 1.0 / (
+    np.sqrt(2.0) - 1.0
+)  # of the last doubling of the rows, that are to come where what is missing falls by sqrt(2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,13 @@ class Term:
         ends = self.found.low, self.further.low, self.found.high, self.further.high
         return replace(self.found, interval=(min(ends), max(ends)))
 
+    @property
+    def rises(self) -> bool:
+        """Whether the second half of the training rows is sure to have taught something, and that more lead beyond what
+        the draw of rows explains: the upper end is then of what was not measured.
+        """
+        return (self.further - self.found).low > 0.0 and self.further.value > self.found.high
+
 
 @dataclass(frozen=True, eq=False)
 class Local:
@@ -60,10 +69,6 @@ class Local:
         """Their means, with errors between groups (codes [n])."""
         further = self.found + GAINS * (self.found - self.half)
         return Term(mean_of(self.found, groups, method=method), mean_of(further, groups, method=method))
-
-    def gain(self, groups: NDArray[np.int64]) -> Estimate:
-        """What the second half of the training rows taught."""
-        return mean_of(self.found - self.half, groups)
 
 
 def unseen(shown: float, weights: int, rows: int) -> float:
