@@ -71,8 +71,8 @@ def test_the_page_says_it_in_sentences(kept_apart):
     page = str(kept_apart)
     assert "z_y tells about y" in page and "z_y leaks of domain" in page and "Score unique" in page
     assert "Not said: scores of disentanglement, which need two factors of classes, got 1." in page
-    both = "logistic(penalty=0.0001, 0.01, 1, 100, mixed) of classes, ridge(penalty=0.0001, 0.01, 1, 100, mixed) of numbers"
-    assert f"linear family: {both}" in page
+    penalties = "(penalty=0.0001, 0.01, 1, 100, mixed)"
+    assert f"linear family: logistic{penalties} of classes, ridge{penalties} of numbers" in page
     assert "nan" not in page and "nan" not in kept_apart.text.to_string()
     assert set(kept_apart.tables) == {"table", "hardest", "scores", "partition"}
     assert kept_apart.hardest["item"].str.startswith("row ").all() and len(kept_apart.hardest) == 5

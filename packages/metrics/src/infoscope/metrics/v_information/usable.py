@@ -1,7 +1,7 @@
 """What a mixture of families can use of some columns about a target, row by row, and how much more rows would teach.
 
-Held-out information is low by what the training rows could not teach. For a few weights and many rows that is c / n of n
-rows; where weights are many, of size and not of number, the least that is known is c / sqrt(n) (Bartlett & Mendelson
+Held-out information is low by what the training rows could not teach. For few weights and many rows that is c / n of n
+rows; of linear families, however many their weights, the slowest that is known is c / sqrt(n) (Bartlett & Mendelson
 2002). Members of half of the rows are low by twice as much, or by its root: the estimate plus what it gained over them,
 once or 2.4 times, is where it is heading. The interval of a `Term` is the hull of the estimate's and of that of the
 farther end, in which that of the nearer one lies. Where the estimate is 0 for all one knows nothing was gained, and
@@ -23,7 +23,7 @@ from infoscope.estimators.families.stacked import Stacked, likeliest_weights
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.metrics.v_information.predictions import FLOOR, Predictions, Split, fit_nulls, of_classes, of_numbers
 
-GAINS = 1.0 / (
+GAINS = 1.0 / (np.sqrt(2.0) - 1.0)  # of the last doubling of rows, still to come where sqrt(2) less is missing then
     np.sqrt(2.0) - 1.0
 )  # of the last doubling of the rows, that are to come where what is missing falls by sqrt(2)
 
