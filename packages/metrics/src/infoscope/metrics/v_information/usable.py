@@ -24,8 +24,6 @@ from infoscope.estimators.result import Estimate, mean_of
 from infoscope.metrics.v_information.predictions import FLOOR, Predictions, Split, fit_nulls, of_classes, of_numbers
 
 GAINS = 1.0 / (np.sqrt(2.0) - 1.0)  # of the last doubling of rows, still to come where sqrt(2) less is missing then
-    np.sqrt(2.0) - 1.0
-)  # of the last doubling of the rows, that are to come where what is missing falls by sqrt(2)
 
 
 @dataclass(frozen=True, eq=False)
