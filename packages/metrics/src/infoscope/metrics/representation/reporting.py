@@ -452,8 +452,8 @@ class _Taught:
         elif term.rises:
             taught = local.half.mean() / NATS_PER_BIT
             notes = (
-                f"more rows would teach more, half of them taught {taught:.3f} bits and all {found.bits:.3f}: the upper "
-                "end is where that leads.",
+                f"more rows would teach more, half of them taught {taught:.3f} bits and all {found.bits:.3f}: the "
+                "upper end is where that leads.",
             )
         if self.ceiling is not None:
             high = min(high, max(self.ceiling.high, float(found)))
