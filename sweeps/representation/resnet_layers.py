@@ -59,11 +59,16 @@ def cost(cell: dict) -> float:
 
 def pools(cell: dict) -> tuple[ImagePool, ImagePool]:
     """The images to train on, and those to measure on. ValueError for unknown data."""
-    if cell["data"] == "mnist":
+    return _pools(cell["data"])
+
+
+@functools.cache  # to read them again for every network, and for their digest, takes half a second each
+def _pools(name: str) -> tuple[ImagePool, ImagePool]:
+    if name == "mnist":
         return data.mnist("train"), data.mnist("test")
-    if cell["data"] == "digits":
+    if name == "digits":
         return data.digits().split(_UNSEEN, stream(0, "unseen digits"))
-    raise ValueError(f"data must be auto, mnist or digits, got {cell['data']!r}.")
+    raise ValueError(f"data must be auto, mnist or digits, got {name!r}.")
 
 
 def data_sets(cell: dict) -> tuple[DataSet, ...]:

@@ -17,7 +17,7 @@ from infoscope.models.domain import MODELS
 from infoscope.tracking import load_model
 from infoscope.tracking.cli import exported
 from infoscope.tracking.export import program, rows
-from infoscope.tracking.models import write_model
+from infoscope.tracking.models import log_model, write_model
 from infoscope.tracking.record import Record
 from infoscope.tracking.sending.flush import header_tags, send
 from infoscope.tracking.store.store import Store
@@ -199,6 +199,17 @@ def test_an_exported_model_is_served_without_infoscope(tmp_path, empty_store, mo
         for name in ("served", "alone"):
             np.testing.assert_allclose(got[name], expected, rtol=1e-4, atol=1e-6)
     assert expected.shape == (6, 4)
+
+
+def test_a_run_is_asked_for_once_to_log_its_model(own_folder, monkeypatch):
+    """To show the model at it and its values at the model; each request takes as long as all else of a small model."""
+    store = Store.open("demo", create=True)
+    run_id = store.client.create_run(store.experiment_id).info.run_id
+    write_model(make_critic("inner", 2, 2), {name: np.ones((2, 2), np.float32) for name in "xy"}, own_folder / "model")
+    asked, get_run = [], type(store.client).get_run
+    monkeypatch.setattr(type(store.client), "get_run", lambda self, run: asked.append(run) or get_run(self, run))
+    log_model(own_folder / "model", "critic", run_id, store)
+    assert asked == [run_id] and len(get_run(store.client, run_id).outputs.model_outputs) == 1
 
 
 def test_what_cannot_be_exported_ends_the_command_with_a_sentence(tmp_path, empty_store, monkeypatch, capsys):

@@ -48,6 +48,18 @@ def test_it_is_as_good_as_the_better_family_and_knows_half_of_the_rows():
     assert np.exp(law.log_weights[1]) > 0.9
 
 
+def test_the_first_families_are_mixed_as_if_they_were_alone():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(300, 4))
+    y = (x[:, 0] + rng.normal(size=300) > 0).astype(int)
+    linear, trees = (Logistic(0.1), Logistic(10.0)), GradientBoosting(rounds=3)
+    both = Stacked((*linear, trees), 2).fit(x, y, 2, None, np.random.default_rng(5))
+    alone = Stacked(linear).fit(x, y, 2, None, np.random.default_rng(5))
+    for one, other in ((both.first, alone), (both.first.half, alone.half)):
+        np.testing.assert_allclose(one.log_probabilities(x), other.log_probabilities(x))
+    assert alone.first is None and len(both.laws) == 4
+
+
 def test_half_of_the_rows_misses_no_class():
     """Also not of one row, or of one group; and where every class is common the half is a random one."""
     y, groups = np.repeat([0, 1, 2], [60, 6, 1]), np.arange(67)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from infoscope.tracking import Pack
-from sweeps.representation.resnet_layers import PROFILES, SWEEP, trial
+from sweeps.representation.resnet_layers import PROFILES, SWEEP, pools, trial
 from sweeps.representation.settings import TRAINED, UNTRAINED
 from tests.sweeps.keeper import Keeper
 
@@ -23,6 +23,12 @@ def test_every_network_has_one_that_was_not_trained():
         (UNTRAINED, 0, 0), (UNTRAINED, 0, 1), (TRAINED, 4, 0), (TRAINED, 4, 1),
     ]  # fmt: skip
     assert {cell["data"] for cell in cells()} == {"digits"}
+
+
+def test_a_worker_reads_its_images_once():
+    """For the networks of all its cells, and for what is recorded of the data: to read them takes longer than that."""
+    given = cells(seeds="0,1")
+    assert all(one is other for cell in given for one, other in zip(pools(cell), pools(given[0]), strict=True))
 
 
 def test_bad_data_and_depth_are_refused():

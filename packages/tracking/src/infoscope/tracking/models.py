@@ -12,6 +12,7 @@ give them only models of people you trust.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import importlib
 import importlib.metadata
@@ -212,9 +213,10 @@ def log_model(folder: Path, name: str, run_id: str, store: Store) -> None:
             path = Path(scratch) / "model"
             save_model(str(path), _description(model, run_id), folder)
             client.log_model_artifacts(model.model_id, str(path))
-    link(model.model_id, run_id, store)
+    run = store.client.get_run(run_id)
+    _link(model.model_id, run, store)
     if not ready:
-        _copy_metrics(model.model_id, run_id, store)
+        _copy_metrics(model.model_id, run, store)
         client.finalize_logged_model(model.model_id, "READY")
     discard([other for other in known if other.model_id != model.model_id], store)
 
@@ -241,9 +243,12 @@ def discard(models: Iterable[Any], store: Store) -> int:
 
 def link(model_id: str, run_id: str, store: Store) -> None:
     """Shows a model at a run, once."""
-    run = store.client.get_run(run_id)
+    _link(model_id, store.client.get_run(run_id), store)
+
+
+def _link(model_id: str, run: Any, store: Store) -> None:
     if not any(output.model_id == model_id for output in outputs(run)):
-        store.client.log_outputs(run_id, models=[LoggedModelOutput(model_id, step=0)])
+        store.client.log_outputs(run.info.run_id, models=[LoggedModelOutput(model_id, step=0)])
 
 
 def _description(model: Any, run_id: str) -> Any:
@@ -254,18 +259,17 @@ def _description(model: Any, run_id: str) -> Any:
     )
 
 
-def _copy_metrics(model_id: str, run_id: str, store: Store) -> None:
+def _copy_metrics(model_id: str, run: Any, store: Store) -> None:
     """Shows the single values of a run at its model as well, on the data set that they are of; a curve has got beyond
     its first step.
     """
-    run = store.client.get_run(run_id)
     single = [
         Metric(one.key, one.value, one.timestamp, 0, model_id=model_id, **_measured_on(one.key, run))
         for one in run.to_proto().data.metrics
         if one.step == 0 and not one.key.startswith(SYSTEM)
     ]
     if single:
-        store.client.log_batch(run_id, metrics=single)
+        store.client.log_batch(run.info.run_id, metrics=single)
 
 
 def _measured_on(metric: str, run: Any) -> dict[str, str]:
@@ -312,7 +316,10 @@ def save_model(path: str, mlflow_model: Any, source: Path, **_: Any) -> None:
 
 def versions(*names: str) -> list[str]:
     """Installed packages as requirements, each at its version."""
-    return [f"{name}=={importlib.metadata.version(name)}" for name in names]
+    return [f"{name}=={_version(name)}" for name in names]
+
+
+_version = functools.cache(importlib.metadata.version)  # it reads files, for every model of a worker again
 
 
 def _load_pyfunc(path: str) -> _LoadedModel:

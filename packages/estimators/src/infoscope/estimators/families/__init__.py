@@ -6,6 +6,7 @@ closed_form   Table, Gaussian, Laplace, BoundedLogistic: least losses or PAC bou
 logistic      Logistic: linear or polynomial log odds, all folds and penalties in one computation
 local         NearestNeighbours, Kernel: neighbours' classes, or a Gaussian around a local mean
 networks      Network: fully connected networks
+ridge         Ridge: linear regression with a penalty, its errors those of rows left out
 scikit        Sklearn, GradientBoosting, tfidf_logistic: estimators of scikit-learn's interface
 stacked       Stacked: mixtures of several families and of no input, weighted by rows aside
 transformers  TextClassifier: fine-tuned transformers (imported only when asked for)
@@ -19,10 +20,11 @@ from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.networks import Network
 from infoscope.estimators.families.protocol import Family
 from infoscope.estimators.families.registry import FAMILIES, as_family
+from infoscope.estimators.families.ridge import Ridge
 from infoscope.estimators.families.scikit import GradientBoosting, Sklearn, tfidf_logistic
 from infoscope.estimators.families.stacked import Stacked
 
 __all__ = [
     "FAMILIES", "BoundedLogistic", "Family", "Gaussian", "GradientBoosting", "Kernel", "Laplace", "Logistic",
-    "NearestNeighbours", "Network", "Sklearn", "Stacked", "Table", "as_family", "tfidf_logistic",
+    "NearestNeighbours", "Network", "Ridge", "Sklearn", "Stacked", "Table", "as_family", "tfidf_logistic",
 ]  # fmt: skip

@@ -28,9 +28,12 @@ class Stacked:
     The weights are those of largest likelihood on a random half of the rows (of their groups), for members that were
     fitted to the other half, which holds every class; then every member is fitted to all rows. `MixedLaw.half`
     is the mixture of the members of half the rows: what all rows teach beyond it says how much more rows would.
+
+    first  None, or how many of the families are to be mixed by themselves, too, of the same fits: `MixedLaw.first`
     """
 
     families: tuple[Family, ...]
+    first: int | None = None
 
     @property
     def name(self) -> str:
@@ -56,9 +59,14 @@ class Stacked:
             np.broadcast_to(law.log_density(take(x, aside) if place else None, y[aside]), aside.sum())
             for place, law in enumerate(laws[0])
         ])  # fmt: skip
-        log_weights = likeliest_weights(logs)
-        half, whole = (MixedLaw(log_weights, some) for some in laws)
-        return MixedLaw(log_weights, whole.laws, half)
+
+        def mixed(count: int, first: MixedLaw | None) -> MixedLaw:
+            log_weights = likeliest_weights(logs[:, :count])
+            half, whole = (some[:count] for some in laws)
+            return MixedLaw(log_weights, whole, MixedLaw(log_weights, half), first)
+
+        first = None if self.first is None else mixed(1 + self.first, None)
+        return mixed(1 + len(self.families), first)
 
 
 def set_aside(
@@ -82,11 +90,14 @@ def set_aside(
 
 @dataclass(frozen=True, eq=False)
 class MixedLaw:
-    """Laws, the first of which sees no input, mixed by weights; half: the same of members that saw half of the rows."""
+    """Laws, the first of which sees no input, mixed by weights; half: the same of members that saw half of the rows;
+    first: the same of the first families alone.
+    """
 
     log_weights: NDArray[np.float64]
     laws: Sequence[Any]
     half: MixedLaw | None = None
+    first: MixedLaw | None = None
 
     def log_probabilities(self, x: Any) -> NDArray[np.float64]:
         return self._mixed([self.laws[0].log_probabilities(None), *(law.log_probabilities(x) for law in self.laws[1:])])

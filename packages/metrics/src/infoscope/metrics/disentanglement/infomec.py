@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -33,11 +33,15 @@ from infoscope.metrics.factor_information.arrays import Latents
 from infoscope.metrics.factor_information.inputs import Factors, as_array, as_factors, categorical_mask, of_items
 from infoscope.metrics.factor_information.result import OF_ENTROPY, SHARE
 from infoscope.metrics.v_information.predictions import Split, fold_splits
-from infoscope.metrics.v_information.usable import Term, predictions
+from infoscope.metrics.v_information.usable import GAINS, Term, predictions
 
 NEIGHBOURS = 10  # these three as in the published code
 INACTIVE = 1 / 20  # of the largest range of a latent: those of less are left out
 STEPS = 100  # of L-BFGS
+RISES = (
+    "Half of the items taught less, more would teach more: the upper end is where that leads, and can be too low where "
+    "latents are not far fewer than items."
+)
 LINEAR = Stacked((Sklearn(LogisticRegression(C=np.inf, max_iter=STEPS), "logistic"),))
 
 
@@ -69,7 +73,8 @@ def explicitness(
 
     It has no penalty, as published, but is mixed with the frequencies of values (`Stacked`), and asked about items that
     it was not fitted to. Such information is low by what the items could not teach: the interval reaches from that of
-    the estimate to that of where it is heading (`usable.Term`). Codes that tell nothing have 0 in it, however many.
+    the estimate to that of where it is heading (`usable.Term`), at most to all there is. Codes that tell nothing have 0
+    in it, however many.
 
     folds        of items; items: how many random ones are used, None: all
     categorical  numbers of the latents that are categories
@@ -92,12 +97,15 @@ def explicitness(
             warnings.simplefilter("ignore", ConvergenceWarning)
             said, half = predictions(LINEAR, x, outcome, splits, groups, generator)
         found[:, k], whole[:, k] = said.informed - said.null, -said.null
-        further[:, k] = 2 * found[:, k] - (half.informed - half.null)
+        further[:, k] = found[:, k] + GAINS * (said.informed - half.informed)
         if progress is not None:
             progress((k + 1) / known.count)
     model = " and ".join(np.unique(np.where(known.numbers, "linear", "logistic")))
     how = f"usable by {model} regression, {folds} folds, {known.n} items; over items"
-    return Term(*(mean_share(local, whole, OF_ENTROPY, how) for local in (found, further))).estimate
+    term = Term(*(mean_share(local, whole, OF_ENTROPY, how) for local in (found, further)))
+    share, notes = term.estimate, (RISES,) * term.rises
+    ends = share.low, min(share.high, max(1.0, share.value))
+    return replace(share, interval=ends, notes=(*share.notes, *notes))
 
 
 def squares(

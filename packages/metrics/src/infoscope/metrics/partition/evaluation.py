@@ -13,7 +13,7 @@ Blocks z_y, z_d, z_dy and z_x of a representation are measured against discrete 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,9 +40,11 @@ from infoscope.metrics.partition.terms import (
     by_classifier,
     by_enumeration,
     by_neighbours,
+    joint,
     stacked,
     without_repeats,
 )
+from infoscope.metrics.partition.words import UNTAUGHT
 
 _NULLS = (Term(("z_y",), "d", "y"), Term(("z_d",), "y", "d"), Term(("z_x",), "y"), Term(("z_x",), "d", "y"))
 _BEYOND = (("z_d", "y", "z_y"), ("z_x", "y", "z_y"), ("z_y", "d", "z_d"), ("z_x", "d", "z_d"))
@@ -121,12 +123,41 @@ def evaluate(
     found[AS_NUMBERS] = {term.name: own.linear({term: 1.0}) for term in own_terms}
     found[NEIGHBOURS] |= beyond
     shares = {route.name: scores(route, names) for route in routes} | {AS_NUMBERS: seed_scores(own, names)}
+    untaught = untaught_note(numbers, labels, fitted, folds, shares[CLASSIFIER]["sufficiency"])
+    if untaught:
+        shares[CLASSIFIER] = {
+            name: replace(one, notes=(*one.notes, untaught)) for name, one in shares[CLASSIFIER].items()
+        }
     settings = {
         "family": fitted.family, "folds": folds, "k": k, "resamples": resamples, "permutations": permutations,
     }  # fmt: skip
     widths = {name: block.shape[1] for name, block in numbers.items()}
     items = Items(labels["y"], labels["d"], row_groups)
     return PartitionReport(widths, n, fitted.groups, found, shares, tests, settings, items)
+
+
+def untaught_note(
+    blocks: Mapping[str, NDArray[np.float64]],
+    labels: Mapping[str, NDArray[np.int64]],
+    fitted: classifier.Information,
+    folds: int,
+    sufficiency: Estimate,
+) -> str:
+    """That learning the weights of logistic regression from so few groups costs more than what the draw of rows does to
+    what all blocks tell, `sufficiency`; empty where it costs less, and of other families, of which it is not known.
+    """
+    combinations = len(np.unique(joint(labels, "yd")))
+    columns = len(stacked(blocks, blocks).T)
+    weights, rows = columns * (combinations - 1), fitted.groups * (folds - 1) / folds
+    cost = weights / (2 * rows)  # nats, to first order and without a penalty (Akaike 1974)
+    error = sufficiency.standard_error * float(fitted.entropy(("y", "d")))
+    if not (fitted.family.startswith("logistic") and cost > error):  # neither where the error is nan
+        return ""
+    return (
+        f"{UNTAUGHT}: {weights:,} weights ({columns:,} columns, {combinations} combinations of Y and D) learnt from "
+        f"{rows:,.0f} rows or groups cost up to about {cost:.2g} nats, the draw of rows {error:.2g}. Scores by the "
+        "classifier can be too low by that, and their intervals do not hold it."
+    )
 
 
 def given(blocks: Mapping[str, ArrayLike | None] | Any) -> dict[str, ArrayLike]:

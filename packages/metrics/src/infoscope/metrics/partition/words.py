@@ -14,6 +14,7 @@ _SURE = 2.0  # standard errors by which two routes must differ to disagree
 _SLIGHT = 5e-4  # nats; differences below are not even seen in what is printed
 _SIGNIFICANT = 0.05
 _COMPARED = ("I(z_y;Y|D)", "I(z_y;D|Y)", "I(z_d;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)", "I(z_dy;Y,D)")
+UNTAUGHT = "what so few rows do not teach"
 OLD_SUM = "old sum"  # to a reader, to whom a seed is a random one: the score "seed"
 SEED_LIMITS = (
     "The constants of the old score (typical entropy 2.5, three terms) are no property of these labels; it rewards "
@@ -173,8 +174,10 @@ def limits(report: Evaluation) -> list[str]:
         any("still moves with the sample size" in note for note in figure.notes)
         for figure in report.figures[NEIGHBOURS].values()
     )
+    notes = dict.fromkeys(note for one in report.shares.get(CLASSIFIER, {}).values() for note in one.notes)
     return [
         *crossings(report),
+        *(f"Not shown: {note}" for note in notes if note.startswith(UNTAUGHT)),
         f"Not shown: {moving} of {len(report.figures[NEIGHBOURS])} neighbour quantities still move with the sample "
         "size, those of wide blocks more than those of narrow ones, which flatters their score unique. Use the "
         "classifier's.",

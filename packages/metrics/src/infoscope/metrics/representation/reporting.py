@@ -15,13 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from infoscope.estimators import uncertainty
 from infoscope.estimators.checks import generator_or_default, require_int
 from infoscope.estimators.classifier.inputs import as_blocks, by_first_appearance
-from infoscope.estimators.families.closed_form import Gaussian
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Family, Outcome
 from infoscope.estimators.families.registry import as_family
+from infoscope.estimators.families.ridge import Ridge
 from infoscope.estimators.families.scikit import GradientBoosting
 from infoscope.estimators.families.stacked import Stacked
-from infoscope.estimators.result import Estimate, mean_of, undefined
+from infoscope.estimators.result import Estimate, mean_of, quantile, undefined
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import (
     Continuous,
     Discrete,
@@ -45,14 +46,22 @@ from infoscope.metrics.representation.result import ALL, DOMAIN, TARGET, Represe
 from infoscope.metrics.representation.sharing import sharing
 from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.hardness import hardest as hardest_of
-from infoscope.metrics.v_information.predictions import Predictions, as_groups, fold_splits
-from infoscope.metrics.v_information.usable import Local, predictions, thinned, with_ignorance
+from infoscope.metrics.v_information.predictions import Predictions, Split, as_groups, fold_splits
+from infoscope.metrics.v_information.usable import Local, predictions, thinned, unseen, with_ignorance
 
 WHOLE = "representation"  # the block of an array without names
 CONSTANT = "Constant in all rows, it tells nothing: its 0 is exact."
 RICHER = GradientBoosting(rounds=20, leaves=7, learning_rate=0.2, components=32)
-_LINEAR: Mapping[str, Family] = {CLASSES: Logistic(), NUMBERS: Gaussian()}
-LINEAR = ", ".join(f"{family.name} of {kind}" for kind, family in _LINEAR.items())  # as pages and captions name it
+_PENALTIES = (1e-4, 1e-2, 1.0, 100.0)  # rows aside say how much of each: many classes need little, many columns much
+_LINEAR: Mapping[str, tuple[Family, ...]] = {
+    CLASSES: tuple(Logistic(penalty) for penalty in _PENALTIES),
+    NUMBERS: tuple(Ridge(penalty) for penalty in _PENALTIES),
+}
+_NAMES = {
+    kind: f"{name}(penalty={', '.join(f'{penalty:g}' for penalty in _PENALTIES)}, mixed)"
+    for kind, name in ((CLASSES, "logistic"), (NUMBERS, "ridge"))
+}
+LINEAR = ", ".join(f"{name} of {kind}" for kind, name in _NAMES.items())  # as pages and captions name it
 _PARTS = 10  # of about equally many rows, that numbers are cut into where a decomposition asks for values
 _FEW = 2000  # rows that neighbours, tests and scores are asked of
 _FEWEST = 20  # rows of a report
@@ -274,10 +283,11 @@ def _require_classes(outcome: Outcome, groups: NDArray[np.int64]) -> None:
     lone = np.flatnonzero(np.bincount(members) < 2)
     if len(lone):
         rows = int((outcome.values == lone[0]).sum())
+        numbers = ", or wrap whole numbers in Continuous" if np.asarray(outcome.labels).dtype.kind in "iu" else ""
         more = f" (as {len(lone) - 1:,} more of its {outcome.classes:,} classes)" if len(lone) > 1 else ""
         raise ValueError(
             f"its class {str(outcome.labels[lone[0]])!r} has {rows:,} of {outcome.n:,} rows, in a single group{more}; "
-            "each must be in at least 2 groups (or rows) to be both learnt and asked: merge or drop it."
+            f"each must be in at least 2 groups (or rows) to be both learnt and asked: merge or drop it{numbers}."
         )
 
 
@@ -313,34 +323,24 @@ class _Measure:
         wanted = dict.fromkeys([*alone, *(everything - one for one in alone if len(self.blocks) > 1), everything])
         kind = NUMBERS if aim.outcome.classes is None else CLASSES
         linear = _LINEAR[kind]
-        richer = Stacked((linear, self.richer) if kind in self.richer.outcomes else (linear,))
+        family = Stacked((*linear, self.richer) if kind in self.richer.outcomes else linear, len(linear))
+        method = _NAMES[kind] if family.families == linear else f"{_NAMES[kind]}, {self.richer.name}"
         splits = fold_splits(aim.outcome, self.codes, self.folds, generator)
         splits = thinned(splits, self.codes, self.rows, generator)
         seed = int(generator.integers(2**63))
-        said = {}
-
-        def local(family: Stacked, names: frozenset[str]) -> Local:
-            x = stacked(self.blocks, [block for block in self.blocks if block in names])
-            if not x.size:
-                return Local(np.zeros(len(x)), np.zeros(len(x)))
-            drawn = np.random.default_rng(seed)
-            try:
-                found, half = predictions(family, x, aim.outcome, splits, self.codes, drawn)
-            except ValueError as error:
-                least = min(int(training.sum()) for training, _ in splits) // 2
-                if kind == CLASSES or x.shape[1] + 1 < least:
-                    raise
-                raise ValueError(
-                    f"{x.shape[1]:,} columns fit numbers of {least:,} rows (half of a training set) without error, "
-                    "which tells nothing of other rows: give fewer columns, such as principal components, or more rows."
-                ) from error
-            said[names] = found
-            return Local(found.informed - found.null, half.informed - half.null)
-
-        linears = {names: local(Stacked((linear,)), names) for names in {*alone, everything}}
-        usable = {}
+        said, usable, linears = {}, {}, {}
         for done, names in enumerate(wanted):
-            usable[names] = local(richer, names)
+            x = stacked(self.blocks, [block for block in self.blocks if block in names])
+            if x.size:
+                drawn = np.random.default_rng(seed)
+                found, half, *first = predictions(family, x, aim.outcome, splits, self.codes, drawn)
+                said[names] = found
+                usable[names], linears[names] = (
+                    Local(whole.informed - whole.null, part.informed - part.null)
+                    for whole, part in ((found, half), first)
+                )
+            else:
+                usable[names] = linears[names] = Local(np.zeros(len(x)), np.zeros(len(x)))
             tell((done + 1) / len(wanted), f"{name}: {', '.join(sorted(names))}")
         if everything in said:  # not every block is constant
             usable = with_ignorance(usable, said[everything].fold)
@@ -350,9 +350,10 @@ class _Measure:
             ceiling = mean_of(-logs[aim.outcome.values], self.codes, method="frequencies")
         found = []
         for names in dict.fromkeys((*alone, everything)):
-            methods = f"usable by {richer.name}", f"usable by a {linear.name}"
+            taught = _Taught(self.codes, splits, self._weights(names, aim.outcome), ceiling)
             estimates = [
-                one.term(self.codes, method).estimate for one, method in zip((usable[names], linears[names]), methods)
+                taught.estimate(one, f"usable by a mixture of {by} and no input")
+                for one, by in ((usable[names], method), (linears[names], _NAMES[kind]))
             ]
             shared = {}
             if names != everything:
@@ -360,6 +361,11 @@ class _Measure:
                 shared = sharing(*parts, aim.values, self.codes)
             found.append(self._row(names, name, aim, estimates, ceiling, shared, generator))
         return found, usable, said.get(everything)
+
+    def _weights(self, names: Iterable[str], outcome: Outcome) -> int:
+        """How many weights a linear family has of some blocks."""
+        columns = sum(int((np.ptp(self.blocks[name], axis=0) > 0).sum()) for name in names)
+        return columns * (outcome.values.shape[1] if outcome.classes is None else outcome.classes - 1)
 
     def _row(
         self,
@@ -378,6 +384,10 @@ class _Measure:
             verdict, finding = neighbours.verdict, how_they_lie(neighbours, richer, ceiling)
             meaning = what_that_means(finding, neighbours, richer, ceiling)
             neighbours = replace(neighbours, interval=_with_bias(neighbours))
+        if richer.notes:
+            notes = (*notes, *(f"Richer: {note}" for note in richer.notes))
+        if linear.notes:
+            notes = (*notes, *(f"Linear: {note}" for note in linear.notes))
         block = next(iter(names)) if len(names) == 1 else ALL
         columns = sum(self.blocks[name].shape[1] for name in names)
         return Row(
@@ -406,6 +416,48 @@ class _Measure:
             except ValueError as error:
                 found = undefined(str(error))
         return found, (*remarks.values(), *dict.fromkeys(str(one.message) for one in heard))
+
+
+@dataclass(frozen=True, eq=False)
+class _Taught:
+    """What families were taught by, and so what they may have missed: groups of rows (codes [n]), splits, how many
+    weights a linear one has, and H(target) where there is one.
+    """
+
+    codes: NDArray[np.int64]
+    splits: Sequence[Split]
+    weights: int
+    ceiling: Estimate | None
+
+    def estimate(self, local: Local, method: str) -> Estimate:
+        """The mean, with an interval at most to the ceiling, that holds what could be there unread where nothing sure
+        was; and notes on what was not measured but led to.
+        """
+        term = local.term(self.codes, method)
+        found, high, notes = term.found, term.estimate.high, ()
+        half = min(len(np.unique(self.codes[training])) for training, _ in self.splits) // 2
+        if not local.found.any():
+            return term.estimate
+        if found.low <= 0.0:
+            least = quantile() ** 2 / (2 * len(np.unique(self.codes)))  # no likelihood of these rows tells it from 0
+            hidden = unseen(max(found.high, least), self.weights, half)
+            if self.ceiling is not None:
+                hidden = min(hidden, self.ceiling.high)
+            if hidden > high:
+                high = hidden
+                notes = (
+                    f"nothing that is sure was read, and up to {hidden / NATS_PER_BIT:.3f} bits can be there unread: a "
+                    f"linear family has {self.weights:,} weights, learnt from {half:,} rows to see whether it tells.",
+                )
+        elif term.rises:
+            taught = local.half.mean() / NATS_PER_BIT
+            notes = (
+                f"more rows would teach more, half of them taught {taught:.3f} bits and all {found.bits:.3f}: the "
+                "upper end is where that leads.",
+            )
+        if self.ceiling is not None:
+            high = min(high, max(self.ceiling.high, float(found)))
+        return replace(found, interval=(min(term.estimate.low, high), high), notes=notes)
 
 
 def _with_bias(neighbours: uncertainty.Uncertain) -> tuple[float, float]:

@@ -21,7 +21,8 @@ MEASURES = ("neighbours", "linear", "richer")
 _LIMITS = (
     "Usable information is what these families can read, from rows they were not fitted to: a lower bound on what is "
     "there. Bounds and shares of blocks are of usable information, and so hold for these families.",
-    "An interval of usable information reaches to where twice the training rows would lead; those of neighbours hold "
+    "An interval of usable information reaches to where more training rows lead at the slowest, at most to H(target); "
+    "where nothing sure was read, to what may be there unread. Those of neighbours hold "
     "the draw of rows and the bias that shows as the sample grows; the word beside them says whether there may be "
     "more: unreliable ones have none.",
     "Unique, redundant and synergistic: between the bounds for every decomposition; the concrete value is that of "

@@ -39,7 +39,7 @@ def sharing(
             found[name] = clipped(branches[0])
         else:
             least = min(branches, key=float)
-            ends = min(one.low for one in branches), min(one.high for one in branches)
+            ends = min(one.low for one in branches), max(0.0, min(one.high for one in branches))  # no term is below 0
             found[name] = replace(least, interval=ends)
     widths = [_linear(row, parts) for name in Bounds._fields if not is_low(name) for row in getattr(BRANCHES, name)]
     width = min(widths, key=lambda term: term.found.value).found
