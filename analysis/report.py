@@ -68,6 +68,7 @@ COMMON = ("smoke", "laptop", "paper")  # the profiles that every sweep has
 LISTED = 12  # differences that are listed one by one
 LONG = 40  # rows beyond which a table is folded
 LINKED = 30  # runs that are compared at most
+NEVER = "no runs of "  # begins what the record says of an experiment that was never run
 MARKS = {"holds": "✓", "does not hold": "✗", "undecided": "?"}
 UI = "http://127.0.0.1:5000"  # of `make ui`
 WORDS = {"diverged", "infinite", "not run", "not decoded", "stopped or diverged", "too few trials", "-", "nan"}
@@ -152,7 +153,7 @@ def missing(experiment: str, title: str, profile: str, problem: str) -> Section:
     name = profile.split(" ")[0]
     if name in COMMON:
         return Section(experiment, title, problem=problem, command=command(experiment, profile))
-    only = f"{name!r} is a profile of other sweeps; the profiles that every sweep has are {', '.join(COMMON)}"
+    only = f"{name!r} is not of the profiles that every sweep has, {', '.join(COMMON)}"
     return Section(experiment, title, problem=f"{problem}; {only}")
 
 
@@ -326,8 +327,11 @@ def main(words: Sequence[str] | None = None) -> None:
         others = [f"`make report PROFILE={shlex.quote(label)}`" for label in finished()]
         instead = f"; {' or '.join(others)} would show what there is" if others else ""
         print(f"error: nothing to show under profile {profile!r}{instead}:", file=sys.stderr)
-        for part in sections:
-            print(f"  {part.experiment}: {part.problem}", file=sys.stderr)
+        told = [part for part in sections if not part.problem.startswith(NEVER)]
+        for part in told:
+            print(f"  {part.name}: {part.problem}", file=sys.stderr)
+        if never := len(sections) - len(told):
+            print(f"  {never} others: never run; `make help` lists the sweeps", file=sys.stderr)
         sys.exit(2)
     path = FOLDER / f"report-{file_name(profile)}.html"
     made_home()
