@@ -30,7 +30,7 @@ from jinja2 import Environment, FileSystemLoader
 from mlflow.exceptions import MlflowException
 from scipy.special import stdtrit
 
-from analysis.common.tables import ERROR, Claim, Result, file_name, plus_minus
+from analysis.common.tables import ERROR, Claim, Result, file_name, in_a_sentence, plus_minus
 from analysis.disentanglement import entanglement_attacks, toy_model, tune_vae, vae_zoo
 from analysis.mi_benchmark import (
     critic_architecture,
@@ -310,9 +310,10 @@ def finished() -> list[str]:
     return [label for label, _ in found.most_common()]
 
 
+@in_a_sentence()
 def main(words: Sequence[str] | None = None) -> None:
     """Writes the page, prints its path, and adds it to the newest run of every sweep shown. Exits with 1 when an
-    analysis failed, with 2 when there is nothing to show.
+    analysis failed, with 2 when there is nothing to show or the page cannot be written.
     """
     parser = argparse.ArgumentParser(description=sys.modules[__name__].__doc__)
     parser.add_argument("--profile", default="laptop", help="the profile whose runs to show (default: laptop)")

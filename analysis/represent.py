@@ -27,7 +27,7 @@ from analysis.common.own_data import (
     record_results,
     stem_of,
 )
-from analysis.common.tables import Result, printable, readable, save, show
+from analysis.common.tables import Result, in_a_sentence, printable, readable, require_writable, save, show
 from infoscope.estimators.checks import require_int
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.representation import RepresentationReport, report
@@ -113,6 +113,7 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
+@in_a_sentence()
 def main(words: Sequence[str] | None = None) -> int:
     """The exit status: 0, 1 where nothing can be said about a target or domain that was asked for, 2 for bad input."""
     given = _arguments(words)
@@ -123,6 +124,7 @@ def main(words: Sequence[str] | None = None) -> int:
             path, listed(given.x), listed(given.targets), given.domain, given.groups, given.items,
             listed(given.continuous), listed(given.discrete), given.each,
         )  # fmt: skip
+        require_writable(stem_of("represent", given))
         found = report(
             data.blocks, data.targets, data.domain, data.groups, data.items, label=given.label, rows=given.rows,
             generator=np.random.default_rng(given.seed), progress=_say,

@@ -56,6 +56,13 @@ def test_a_table_a_figure_and_one_run(here, capsys):
     assert [name for name, _ in links([experiment], "")] == ["measure"]  # by `make ui`
 
 
+def test_nothing_is_measured_that_cannot_be_kept(here, capsys, monkeypatch):
+    monkeypatch.setattr("analysis.common.tables.os.access", lambda path, how: False)
+    assert measure.main(["--data", "own.csv", "--x", "a,b", "--y", "y", "--methods", "gcmi"]) == 2
+    printed, said = capsys.readouterr()
+    assert said.startswith("error: tables go to") and said.count("\n") == 1 and not printed
+
+
 def test_nats_where_they_are_asked_for(here):
     tables = {}
     for unit in ("nats", "bits"):
