@@ -44,8 +44,9 @@ RECORDED = ("information_low", "information_high", "neighbours", "linear", "rich
 def results(found: RepresentationReport, name: str, digest: str) -> list[Result]:
     """The table of blocks and targets, with its heat map, and what else there is."""
     words = found.text
+    groups = f" in {found.groups:,} groups" if found.groups < found.n else ""
     caption = [
-        f"What blocks of {name} tell about targets, bits, n = {found.n:,} rows in {found.groups:,} groups. "
+        f"What blocks of {name} tell about targets, bits, n = {found.n:,} rows{groups}. "
         "Information: from both sides, the ends of the intervals of neighbours and of the richer family; unique, "
         "redundant and synergistic beside all other blocks: by Williams & Beer, and what bounds every decomposition. "
         f"Linear: {found.settings['linear family']}; richer: a mixture of that with {found.settings['richer family']}; "

@@ -63,7 +63,7 @@ ASKED = {  # in each experiment
     "advise": "Own data: which estimator is to be believed, and how much is there?",
     "represent": "Own data: what does a representation hold, where, and for whom?",
 }
-SIDES = {"x": "default: array x, or all other columns", "y": "default: y"}
+SIDES = {"x": "PREFIX*: all that begin so; default: array x, or all other columns", "y": "default: y"}
 
 
 class Parser(argparse.ArgumentParser):

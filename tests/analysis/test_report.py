@@ -279,8 +279,10 @@ def test_no_command_for_a_profile_that_a_sweep_may_not_have(store, monkeypatch):
     assert report.section(nuisance, "paper").command == "make sweep-nuisance PROFILE=paper"
     assert report.section(nuisance, "smoke seeds=1").command == "make sweep-nuisance PROFILE=smoke SET=seeds=1"
     part = report.section(nuisance, "paper-4bits")
-    assert not part.command and not part.failed and part.problem.endswith(
-        "'paper-4bits' is not of the profiles that every sweep has, smoke, laptop, paper"
+    assert (
+        not part.command
+        and not part.failed
+        and part.problem.endswith("'paper-4bits' is not of the profiles that every sweep has, smoke, laptop, paper")
     )
 
 

@@ -13,7 +13,8 @@ WITHOUT_FIGURE = {"bias": {1, 3}, "law": set(), "coverage": {0}}
 
 def test_what_has_no_figure_is_last_and_names_are_no_figures(browser, tmp_path):
     rows = "".join(
-        f"<tr>{''.join(f'<td>{cells[row]}</td>' for cells, _ in COLUMNS.values())}<td>{row}</td></tr>" for row in range(5)
+        f"<tr>{''.join(f'<td>{cells[row]}</td>' for cells, _ in COLUMNS.values())}<td>{row}</td></tr>"
+        for row in range(5)
     )
     heads = "".join(f"<th>{name}</th>" for name in COLUMNS)
     script = SCRIPT.read_text(encoding="utf-8")
