@@ -85,7 +85,7 @@ measure: $(READY) ## measure your own data (DATA=pairs.csv X=a,b Y=c GROUPS= MET
 advise: $(READY) ## which estimator to believe on your own data (DATA=pairs.csv X=a,b Y=c GROUPS= METHODS= WITHIN=120 CONTINUOUS= DISCRETE=)
 	@$(ASKED)
 
-represent: $(READY) ## what a representation holds, where, for whom (DATA=z.csv X="z_y_*,z_d_*" TARGETS=y DOMAIN= GROUPS= ITEMS= ARGS=--each)
+represent: $(READY) ## what a representation holds, where, for whom (DATA=z.csv X="z_y*,z_d*" TARGETS=y DOMAIN= GROUPS= ITEMS= ARGS=--each)
 	@$(ASKED)
 
 audit: $(READY) ## put estimators of MI, ours and installed ones, through what must not change an estimate

@@ -32,7 +32,7 @@ from analysis.common.own_data import (
     record,
     stem_of,
 )
-from analysis.common.tables import Result, printable, readable, save, show
+from analysis.common.tables import Result, in_a_sentence, printable, readable, require_writable, save, show
 from infoscope.estimators.arrays import METHODS, Pairs, as_method
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.advice import ANSWERED, LEAST_SECONDS, NOTHING, Advice, advise
@@ -179,11 +179,13 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
+@in_a_sentence()
 def main(words: Sequence[str] | None = None) -> int:
     """The exit status: 0, also of a refusal; 2 for bad input."""
     given = _arguments(words)
     try:
         data, pairs = given_data(given)
+        require_writable(stem_of("advise", given))
         chosen = [as_method(one) for one in listed(given.methods)] or None
         generator = np.random.default_rng(given.seed)
         advice = advise(pairs.x, pairs.y, data.groups, _seconds(given.within), chosen, generator, _say)

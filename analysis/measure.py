@@ -31,7 +31,7 @@ from analysis.common.own_data import (
     record,
     stem_of,
 )
-from analysis.common.tables import Result, printable, save, show
+from analysis.common.tables import Result, in_a_sentence, printable, require_writable, save, show
 from infoscope.estimators.arrays import METHODS, Method, Pairs, as_method, methods
 from infoscope.estimators.arrays.critics import CriticEstimate
 from infoscope.estimators.result import BITS, NATS, Estimate, undefined
@@ -166,6 +166,7 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
+@in_a_sentence()
 def main(words: Sequence[str] | None = None) -> int:
     """The exit status: 0, or 2 for bad input."""
     given = _arguments(words)
@@ -174,6 +175,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return 0
     try:
         data, pairs = given_data(given)
+        require_writable(stem_of("measure", given))
         chosen = [as_method(name) for name in listed(given.methods) or defaults(pairs)]
     except ValueError as error:
         print(f"error: {as_options(error)}", file=sys.stderr)

@@ -30,7 +30,7 @@ from jinja2 import Environment, FileSystemLoader
 from mlflow.exceptions import MlflowException
 from scipy.special import stdtrit
 
-from analysis.common.tables import ERROR, Claim, Result, file_name, plus_minus
+from analysis.common.tables import ERROR, Claim, Result, file_name, in_a_sentence, plus_minus
 from analysis.disentanglement import entanglement_attacks, toy_model, tune_vae, vae_zoo
 from analysis.mi_benchmark import (
     critic_architecture,
@@ -68,6 +68,7 @@ COMMON = ("smoke", "laptop", "paper")  # the profiles that every sweep has
 LISTED = 12  # differences that are listed one by one
 LONG = 40  # rows beyond which a table is folded
 LINKED = 30  # runs that are compared at most
+NEVER = "no runs of "  # begins what the record says of an experiment that was never run
 MARKS = {"holds": "✓", "does not hold": "✗", "undecided": "?"}
 UI = "http://127.0.0.1:5000"  # of `make ui`
 WORDS = {"diverged", "infinite", "not run", "not decoded", "stopped or diverged", "too few trials", "-", "nan"}
@@ -152,7 +153,7 @@ def missing(experiment: str, title: str, profile: str, problem: str) -> Section:
     name = profile.split(" ")[0]
     if name in COMMON:
         return Section(experiment, title, problem=problem, command=command(experiment, profile))
-    only = f"{name!r} is a profile of other sweeps; the profiles that every sweep has are {', '.join(COMMON)}"
+    only = f"{name!r} is not of the profiles that every sweep has, {', '.join(COMMON)}"
     return Section(experiment, title, problem=f"{problem}; {only}")
 
 
@@ -350,9 +351,10 @@ def finished() -> list[str]:
     return [label for label, _ in found.most_common()]
 
 
+@in_a_sentence()
 def main(words: Sequence[str] | None = None) -> None:
     """Writes the page, prints its path, and adds it to the newest run of every sweep shown. Exits with 1 when an
-    analysis failed, with 2 when there is nothing to show.
+    analysis failed, with 2 when there is nothing to show or the page cannot be written.
     """
     parser = argparse.ArgumentParser(description=sys.modules[__name__].__doc__)
     parser.add_argument("--profile", default="laptop", help="the profile whose runs to show (default: laptop)")
@@ -367,8 +369,11 @@ def main(words: Sequence[str] | None = None) -> None:
         others = [f"`make report PROFILE={shlex.quote(label)}`" for label in finished()]
         instead = f"; {' or '.join(others)} would show what there is" if others else ""
         print(f"error: nothing to show under profile {profile!r}{instead}:", file=sys.stderr)
-        for part in sections:
-            print(f"  {part.experiment}: {part.problem}", file=sys.stderr)
+        told = [part for part in sections if not part.problem.startswith(NEVER)]
+        for part in told:
+            print(f"  {part.name}: {part.problem}", file=sys.stderr)
+        if never := len(sections) - len(told):
+            print(f"  {never} others: never run; `make help` lists the sweeps", file=sys.stderr)
         sys.exit(2)
     path = FOLDER / f"report-{file_name(profile)}.html"
     made_home()

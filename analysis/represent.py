@@ -27,7 +27,7 @@ from analysis.common.own_data import (
     record_results,
     stem_of,
 )
-from analysis.common.tables import Result, printable, readable, save, show
+from analysis.common.tables import Result, in_a_sentence, printable, readable, require_writable, save, show
 from infoscope.estimators.checks import require_int
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.representation import RepresentationReport, report
@@ -44,8 +44,9 @@ RECORDED = ("information_low", "information_high", "neighbours", "linear", "rich
 def results(found: RepresentationReport, name: str, digest: str) -> list[Result]:
     """The table of blocks and targets, with its heat map, and what else there is."""
     words = found.text
+    groups = f" in {found.groups:,} groups" if found.groups < found.n else ""
     caption = [
-        f"What blocks of {name} tell about targets, bits, n = {found.n:,} rows in {found.groups:,} groups. "
+        f"What blocks of {name} tell about targets, bits, n = {found.n:,} rows{groups}. "
         "Information: from both sides, the ends of the intervals of neighbours and of the richer family; unique, "
         "redundant and synergistic beside all other blocks: by Williams & Beer, and what bounds every decomposition. "
         f"Linear: {found.settings['linear family']}; richer: a mixture of that with {found.settings['richer family']}; "
@@ -113,6 +114,7 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
+@in_a_sentence()
 def main(words: Sequence[str] | None = None) -> int:
     """The exit status: 0, 1 where nothing can be said about a target or domain that was asked for, 2 for bad input."""
     given = _arguments(words)
@@ -123,6 +125,7 @@ def main(words: Sequence[str] | None = None) -> int:
             path, listed(given.x), listed(given.targets), given.domain, given.groups, given.items,
             listed(given.continuous), listed(given.discrete), given.each,
         )  # fmt: skip
+        require_writable(stem_of("represent", given))
         found = report(
             data.blocks, data.targets, data.domain, data.groups, data.items, label=given.label, rows=given.rows,
             generator=np.random.default_rng(given.seed), progress=_say,

@@ -44,6 +44,9 @@ def make(tmp_path):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / f"{name}.py").write_text(STAND_IN.format(then=""))
 
+    for data in ("a.csv", "a b.csv"):  # what is not there is answered before a stand-in is asked
+        (tmp_path / data).touch()
+
     def run(*arguments):
         command = ["make", *arguments, "READY=", f"PYTHON={sys.executable}"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)

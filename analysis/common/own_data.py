@@ -58,7 +58,12 @@ class OwnData:
     digest: str
 
 
-SIDES = {"x": "default: array x, or all other columns", "y": "default: y"}
+ASKED = {  # in each experiment
+    "measure": "Own data: how much do two sides share, by several estimators?",
+    "advise": "Own data: which estimator is to be believed, and how much is there?",
+    "represent": "Own data: what does a representation hold, where, and for whom?",
+}
+SIDES = {"x": "PREFIX*: all that begin so; default: array x, or all other columns", "y": "default: y"}
 
 
 class Parser(argparse.ArgumentParser):
@@ -151,7 +156,7 @@ def record_results(
         for result in results
     ]
     try:
-        page = record_run(experiment, name, params, metrics, tables, paths)
+        page = record_run(experiment, name, params, metrics, tables, paths, ASKED.get(experiment, ""))
     except (StoreUnreachable, OSError) as error:
         print(f"not recorded in MLflow: {printable(error).splitlines()[0]}", file=sys.stderr)
         return

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import argparse
 import base64
+import contextlib
 import hashlib
 import html
 import math
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -117,9 +119,28 @@ class Analysis:
         return file_name("-".join([self.experiment, *profile.split(), result.name]))
 
 
+@contextlib.contextmanager
+def in_a_sentence() -> Iterator[None]:
+    """Ends a program with 2 and one sentence where a file, or the store, cannot be written: read-only, or full."""
+    try:
+        yield
+    except OSError as error:
+        told = f"{error.filename} cannot be written: {error.strerror}" if error.filename else error
+        print(f"error: {printable(told)}", file=sys.stderr)
+        sys.exit(2)
+
+
+def require_writable(stem: Path) -> None:
+    """ValueError where no table can be written beside STEM, before minutes are spent on it; writes nothing."""
+    folder = next(folder for folder in stem.absolute().parents if folder.exists())
+    if not os.access(folder, os.W_OK):
+        raise ValueError(f"tables go to {stem.parent}, but {folder} cannot be written.")
+
+
+@in_a_sentence()
 def main(analysis: Analysis) -> None:
-    """Prints and saves the results of an analysis. Exits with 2 when there is nothing to analyse or an option is
-    wrong.
+    """Prints and saves the results of an analysis. Exits with 2 when there is nothing to analyse, an option is wrong
+    or nothing can be written.
     """
     arguments = analysis.arguments(description=sys.modules["__main__"].__doc__)
     try:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 from threadpoolctl import threadpool_limits
 
-from analysis.common.tables import FOLDER, Result, save, show
+from analysis.common.tables import FOLDER, Result, in_a_sentence, require_writable, save, show
 from infoscope.estimators import classifier, knn
 from infoscope.metrics.metamorphic import EXACT, FAILS, NOT_OFFERED, STATISTICAL, Check, audit
 
@@ -202,6 +202,7 @@ def cell(violation: float, error: float, verdict: str) -> str:
     return f"FAILS {number}" if verdict == FAILS else number
 
 
+@in_a_sentence()
 def main() -> None:
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("--n", type=int, default=600, help="rows of each data set (default: 600)")
@@ -209,6 +210,7 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)  # small products: threads would only wait for one another
     try:
+        require_writable(PATH)
         with threadpool_limits(1):
             found, missing = audited(list(estimators()), arguments.n, arguments.repeats)
     except ValueError as error:

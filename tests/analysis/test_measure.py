@@ -14,6 +14,7 @@ from analysis import measure
 from analysis.common.own_data import read
 from infoscope.estimators.arrays import as_pairs
 from infoscope.tracking.store.store import Store
+from infoscope.tracking.store.ui import links
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -50,6 +51,16 @@ def test_a_table_a_figure_and_one_run(here, capsys):
     assert run.data.metrics["ksg/bits"] == pytest.approx(figures.loc["ksg", "bits"])
     assert "nsb/bits" not in run.data.metrics and math.isnan(figures.loc["nsb", "bits"])
     assert "0." in run.data.tags["mlflow.note.content"]
+    experiment = Store.open("measure").client.get_experiment_by_name("measure")
+    assert experiment.tags["mlflow.note.content"].startswith("Own data: how much do two sides share")
+    assert [name for name, _ in links([experiment], "")] == ["measure"]  # by `make ui`
+
+
+def test_nothing_is_measured_that_cannot_be_kept(here, capsys, monkeypatch):
+    monkeypatch.setattr("analysis.common.tables.os.access", lambda path, how: False)
+    assert measure.main(["--data", "own.csv", "--x", "a,b", "--y", "y", "--methods", "gcmi"]) == 2
+    printed, said = capsys.readouterr()
+    assert said.startswith("error: tables go to") and said.count("\n") == 1 and not printed
 
 
 def test_nats_where_they_are_asked_for(here):

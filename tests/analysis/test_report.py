@@ -181,6 +181,26 @@ def test_nothing_to_show(store, capsys):
     )
 
 
+def test_what_was_never_run_is_counted_where_there_is_nothing_to_show(store, capsys, monkeypatch):
+    """Beside what was run under another profile; not a line for each of all sweeps."""
+    known = report.runs
+
+    def runs(experiment, profile=None):
+        if experiment not in ("estimator-choice", "representation-dimension"):
+            raise LookupError(f"no runs of {experiment!r} in the tracking store; run `make sweep-{experiment}` first")
+        return known(experiment, profile)
+
+    monkeypatch.setattr(report, "runs", runs)
+    with pytest.raises(SystemExit):
+        report.main(["--profile", "paper"])
+    first, *others = capsys.readouterr().err.splitlines()
+    assert first.startswith("error: nothing to show under profile 'paper'")
+    assert others[-1] == f"  {len(report.ORDER) - 2} others: never run; `make help` lists the sweeps"
+    assert [line.split(":")[0].strip() for line in others[:-1]] == [
+        "estimator-choice", "representation-dimension", "representations",
+    ]  # fmt: skip
+
+
 def test_the_command_of_a_label_with_settings():
     assert report.command("nuisance", "laptop seeds=1 steps=40") == (
         "make sweep-nuisance PROFILE=laptop SET='seeds=1 steps=40'"
@@ -259,7 +279,11 @@ def test_no_command_for_a_profile_that_a_sweep_may_not_have(store, monkeypatch):
     assert report.section(nuisance, "paper").command == "make sweep-nuisance PROFILE=paper"
     assert report.section(nuisance, "smoke seeds=1").command == "make sweep-nuisance PROFILE=smoke SET=seeds=1"
     part = report.section(nuisance, "paper-4bits")
-    assert not part.command and not part.failed and "'paper-4bits' is a profile of other sweeps" in part.problem
+    assert (
+        not part.command
+        and not part.failed
+        and part.problem.endswith("'paper-4bits' is not of the profiles that every sweep has, smoke, laptop, paper")
+    )
 
 
 def test_only_the_study_of_the_table_is_compared_with_the_published_setting(made_up):

@@ -44,6 +44,7 @@ sys.exit(code)
         ("report --bits 4", 2, "error: report has no option --bits; it has --help, --profile"),
         ("audit --sets 4", 2, "error: audit has no option --sets; it has --help, --n, --repeats"),
         ("drill --steady", 2, "error: drill has no option --steady; it has --help, --rounds"),
+        ("advise --data no.csv --y c", 2, "error: DATA must be a file that can be read, got 'no.csv': No such file"),
         ("status --set seeds", 2, "error: setting 'seeds' is not of the form name=value"),
         ("sync --record", 2, "error: argument --records: expected one argument"),
         ("export", 2, "error: the following arguments are required: RUN; `infoscope export --help`"),

@@ -154,6 +154,7 @@ def test_a_sweep_that_was_never_run(store):
     [
         (("os;id",), "the name of a sweep must"),
         (("listed-cells", "--set", "seeds"), "not of the form name=value"),
+        (("listed-cells", "lsted-cells"), "there is no sweep lsted-cells here, nor anything that it has recorded"),
     ],
 )
 def test_bad_input_is_one_sentence(store, command, arguments, words):
@@ -164,6 +165,13 @@ def test_bad_input_is_one_sentence(store, command, arguments, words):
 def test_an_unknown_profile_is_said_beside_the_sweep(store):
     (one,) = status(["listed-cells"], "nope")
     assert one.cells is None and "unknown profile 'nope'" in one.note
+
+
+def test_a_profile_that_no_sweep_has_is_an_error(store, command):
+    code, output, error = command("status", "listed-cells", "needy", "--profile", "nope")
+    assert code == 2 and "unknown profile 'nope'" in output and len(error.splitlines()) == 1
+    assert "unknown profile 'nope' of sweep listed-cells; valid are laptop, smoke" in error
+    assert command("status", "listed-cells", "needy")[0] == 0
 
 
 def test_one_request_for_a_thousand_cells(tmp_path, store, monkeypatch):

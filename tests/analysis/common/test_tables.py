@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.common import tables
 from analysis.common.tables import Result, plus_minus, published, readable, save, summarise
 
 
@@ -101,3 +102,27 @@ def test_an_analysis_adds_what_it_prints_to_the_run_of_the_sweep(tmp_path, monke
 def draw(*paths):
     for path in paths:
         path.write_bytes(b"\x89PNG" if path.suffix == ".png" else b"%PDF")
+
+
+def test_what_cannot_be_written_is_one_sentence(tmp_path, monkeypatch, capsys):
+    """Where a folder should be, there is a file: as on a store that is read-only or full, the system refuses."""
+    frame = pd.DataFrame({"a": [1.0]})
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").write_text("a file")
+    monkeypatch.setattr(tables, "runs", lambda experiment, profile: frame)
+    monkeypatch.setattr("sys.argv", ["analysis"])
+    with pytest.raises(SystemExit) as ended:
+        tables.main(tables.Analysis("demo", lambda runs, arguments: [Result("one", frame, frame, "Of one run.")]))
+    said = capsys.readouterr().err
+    assert ended.value.code == 2 and said.startswith("error: ") and "runs" in said and said.count("\n") == 1
+    assert (tmp_path / "runs").read_text() == "a file"
+
+
+def test_what_cannot_be_written_is_said_before_the_work(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(tables.os, "access", lambda path, how: asked.append(path) or False)
+    with pytest.raises(ValueError, match="tables go to .*, but .* cannot be written"):
+        tables.require_writable(tmp_path / "runs" / "tables" / "demo")
+    assert asked == [tmp_path] and not (tmp_path / "runs").exists()
+    monkeypatch.undo()
+    tables.require_writable(tmp_path / "runs" / "tables" / "demo")

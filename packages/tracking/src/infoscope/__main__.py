@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import importlib.util
+import itertools
 import os
 import shlex
 import signal
@@ -203,6 +204,8 @@ def _read(words: Sequence[str]) -> argparse.Namespace:
     task = next(iter(words), "")
     if task and not task.startswith("-") and task not in own:
         raise ValueError(f"task must be one of {', '.join(own)}, got {task!r}")
+    if task in ON_FILES:
+        _require_file(words)
     if task in PROGRAMS:
         return _replacement(PROGRAMS[task], task, words[1:])
     if task == "table" and len(words) > 1:
@@ -217,6 +220,15 @@ def _read(words: Sequence[str]) -> argparse.Namespace:
     elif task == "sweep-all":
         _valid(SWEEPS, "sweep")
     return given
+
+
+def _require_file(words: Sequence[str]) -> None:
+    """Raises ValueError where the file that follows --data is not there: what reads it takes seconds to load, and says
+    what else is wrong with its name.
+    """
+    name = next((after for word, after in itertools.pairwise(words) if word == "--data"), "")
+    if Path(name).suffix and not Path(name).exists():
+        raise ValueError(f"DATA must be a file that can be read, got {name!r}: No such file or directory.")
 
 
 def _replacement(module: str, task: str, words: Sequence[str]) -> argparse.Namespace:

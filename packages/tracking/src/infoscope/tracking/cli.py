@@ -194,10 +194,15 @@ def sync_records(sweeps: Sequence[str], folder: str | None) -> None:
 
 
 def show_status(sweeps: Sequence[str], profile: str, settings: Mapping[str, str]) -> None:
-    """Prints how many cells of each sweep are done, and how many are not; exits with 2 on bad input."""
+    """Prints how many cells of each sweep are done, and how many are not; exits with 2 on bad input, and where it can
+    be said of none, as under a profile that none has.
+    """
     with _bad_input():
         found = status(sweeps, profile, settings)
     print("\n".join(lines(found)) if found else "no runs yet; run a sweep first, such as `make sweep-critic-capacity`")
+    if found and all(one.cells is None for one in found):
+        print(f"error: no sweep says which cells it has: {found[0].note}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
 
 
 @contextlib.contextmanager

@@ -43,10 +43,14 @@ def status(
 ) -> list[Status]:
     """How far sweeps are: those named, or all that have runs or records. One request for a thousand cells.
 
-    Raises ValueError for a name that is none, StoreUnreachable when the store does not answer.
+    Raises ValueError for a name that is none, LookupError for one of which there is neither a module nor a run or
+    record, StoreUnreachable when the store does not answer.
     """
     names = sweeps or sweeps_in(home() / "records", Store.names())
     found = [_status(plain_name("the name of a sweep", name), profile, overrides or {}) for name in names]
+    for one in found:
+        if sweeps and not (module_of(one.sweep) or one.counts or one.others or one.unsent):
+            raise LookupError(f"there is no sweep {one.sweep} here, nor anything that it has recorded")
     return [one for one in found if sweeps or one.counts or one.others or one.unsent]
 
 

@@ -15,8 +15,10 @@ from infoscope.tracking.checks import clipped, metric_name
 from infoscope.tracking.record import milliseconds
 from infoscope.tracking.store.publish import Table, add_files
 from infoscope.tracking.store.store import Store, StoreUnreachable, files, first_line
+from infoscope.tracking.store.ui import describe, settings
 
 _LONGEST = 500  # characters of a parameter
+_UNSEEN = {"sha256", "seed"}  # parameters that take the place of others in a list of runs
 
 
 def record_run(
@@ -26,10 +28,11 @@ def record_run(
     metrics: Mapping[str, float],
     tables: Sequence[Table],
     paths: Iterable[str | Path],
+    asked: str = "",
 ) -> str:
     """Records one finished run with its parameters, its metrics that are finite, tables and pictures in its
     description and files as artifacts; returns the address of its page in the MLflow UI. The experiment is made where
-    there is none.
+    there is none, with what is `asked` in it and a view of what was given, which `make ui` links to.
 
     Raises StoreUnreachable when the server does not answer, ValueError for a path that is no file or a name that
     cannot be one of a metric.
@@ -45,6 +48,7 @@ def record_run(
         told = [RunTag(MLFLOW_RUN_NOTE, note), RunTag("infoscope.experiment", experiment)]
         store.client.log_batch(run_id, values, given, told)
         store.end(run_id, "FINISHED")
+        describe(store, asked, settings(None, (key for key in params if key not in _UNSEEN)))
     except MlflowException as error:
         raise StoreUnreachable(f"the MLflow tracking store does not answer ({first_line(error)})") from error
     return notes.run_page(store.experiment_id, run_id)
