@@ -14,7 +14,7 @@ from infoscope.metrics import pid
 from infoscope.metrics.factor_information import toy
 from infoscope.metrics.representation import report, reporting
 from infoscope.metrics.representation.reporting import parts_of
-from infoscope.metrics.representation.result import DOMAIN, MEASURES
+from infoscope.metrics.representation.result import ALL, DOMAIN, MEASURES
 from infoscope.metrics.representation.sharing import TERMS, sharing
 from infoscope.metrics.v_information.usable import Local, thinned, with_ignorance
 
@@ -475,3 +475,27 @@ def test_bad_input_is_named(change, message):
     given = {"representation": rng.normal(size=(40, 2)), "targets": np.arange(40) % 2} | change
     with pytest.raises(ValueError, match=message):
         report(**given)
+
+
+def test_a_page_begins_with_what_can_be_read_where():
+    """A block that copies the target, one of noise, and the domain, of which nothing is anywhere."""
+    drawn = np.random.default_rng(0)
+    label, domain = drawn.integers(0, 4, 300), drawn.integers(0, 2, 300)
+    blocks = {"copy": label[:, None] + 0.01 * drawn.normal(size=(300, 1)), "noise": drawn.normal(size=(300, 2))}
+    found = report(blocks, {"digit": label}, domain=domain, generator=drawn, hardest=0, **QUICK)
+    about, leaked = found.summary
+    assert str(found).splitlines()[:2] == [about, leaked]
+    whole, copy = found.row(ALL, "digit").richer.bits, found.row("copy", "digit").richer.bits
+    assert about.startswith(f"Of digit, {whole.value:.3f} [{whole.low:.3f}, {whole.high:.3f}] of ")
+    assert f"most from copy, {copy.value:.3f}" in about and "nothing that is sure from noise (at most " in about
+    assert leaked.startswith("Of the domain, ") and "most from" not in leaked
+    assert "300 rows; blocks" in str(found)  # and not 300 groups of one row each
+
+
+def test_unanswered_targets_come_before_everything_else():
+    drawn = np.random.default_rng(0)
+    once = np.arange(60)  # a class in one row each
+    found = report(
+        {"z": drawn.normal(size=(60, 2))}, {"y": once % 2, "name": once.astype(str)}, generator=drawn, **QUICK
+    )
+    assert "name" in found.unanswered and str(found).startswith("Nothing is said about name, which was asked for: ")

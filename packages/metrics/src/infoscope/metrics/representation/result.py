@@ -18,6 +18,7 @@ from infoscope.metrics.representation.sharing import TERMS
 TARGET, DOMAIN = "target", "domain"
 ALL = "all blocks"  # the name of them together
 MEASURES = ("neighbours", "linear", "richer")
+_LISTED = 4  # blocks that a summary names
 _LIMITS = (
     "Usable information is what these families can read, from rows they were not fitted to: a lower bound on what is "
     "there. Bounds and shares of blocks are of usable information, and so hold for these families.",
@@ -97,7 +98,8 @@ class Row:
     def cells(self) -> dict[str, str]:
         """The same to read, in bits; what cannot be said is said in its cell."""
         ceiling = "none: numbers" if self.ceiling is None else in_bits(self.ceiling, interval=False)
-        found = {"block": self.block, "target": self.target + (" (domain)" if self.role == DOMAIN else "")}
+        domain = " (domain)" if self.role == DOMAIN and self.target != DOMAIN else ""
+        found = {"block": self.block, "target": self.target + domain}
         low, high = (end / NATS_PER_BIT for end in self.between)
         found["information"] = f"{low:z.3f} to {high:z.3f}" if math.isfinite(high) else f"{low:z.3f} or more"
         found |= {name: in_bits(getattr(self, name)) for name in MEASURES}
@@ -181,12 +183,20 @@ class RepresentationReport:
                 return row
         raise KeyError((block, target))
 
+    @property
+    def summary(self) -> tuple[str, ...]:
+        """A sentence for each target and the domain: what can be read of it, where, and where nothing sure can."""
+        targets = dict.fromkeys(row.target for row in self.rows)
+        return tuple(_in_short([row for row in self.rows if row.target == target]) for target in targets)
+
     def __str__(self) -> str:
         widths = ", ".join(f"{name} ({width})" for name, width in self.blocks.items())
+        grouped = f" in {self.groups:,} groups" if self.groups < self.n else ""
         lines = [
-            f"{self.n:,} rows in {self.groups:,} groups; blocks (columns) {widths}. Bits; brackets are 95 % intervals. "
-            + ", ".join(f"{name}: {value}" for name, value in self.settings.items()) + ".",
             *(f"Nothing is said about {name}, which was asked for: {why}" for name, why in self.unanswered.items()),
+            *self.summary,
+            f"{self.n:,} rows{grouped}; blocks (columns) {widths}. Bits; brackets are 95 % intervals. "
+            + ", ".join(f"{name}: {value}" for name, value in self.settings.items()) + ".",
             *(_sentence(row) for row in self.rows),
         ]  # fmt: skip
         for target, part in self.hardest.groupby("target", sort=False):
@@ -199,6 +209,32 @@ class RepresentationReport:
         ]  # fmt: skip
         lines += [] if self.partition is None else ["Partition:", str(self.partition)]
         return "\n".join([*lines, *(f"Not said: {note}" for note in self.notes), *_LIMITS])
+
+
+def _in_short(rows: Sequence[Row]) -> str:
+    """What is said of one target, given the rows of all blocks: usable by the richer family, in bits."""
+    whole = next((row for row in rows if row.block == ALL), rows[0])
+    blocks = sorted((row for row in rows if row is not whole), key=lambda row: -float(row.richer))
+    sure = [row for row in blocks if row.richer.low > 0.0]
+    unsure = [f"{row.block} (at most {row.richer.bits.high:z.3f})" for row in blocks if not row.richer.low > 0.0]
+    more = [row.block for row in rows if row.finding == ABOVE]
+    of_all = f" of {float(whole.ceiling.bits):.3f}" if whole.ceiling is not None else ""
+    source = "all blocks together" if whole.block == ALL else whole.block
+    said = [f"{in_bits(whole.richer)}{of_all} bits can be read from {source}"]
+    for place, row in enumerate(sure[:_LISTED]):
+        unique = row.sharing.get("unique")
+        alone = "" if unique is None or math.isnan(unique.value) else f", {float(unique.bits):z.3f} in no other"
+        said.append(f"{'then' if place else 'most'} from {row.block}, {in_bits(row.richer)}{alone}")
+    if len(sure) > _LISTED:
+        said.append(f"less from {len(sure) - _LISTED} more")
+    if unsure:
+        others = f" and {len(unsure) - _LISTED} more" if len(unsure) > _LISTED else ""
+        said.append(f"nothing that is sure from {', '.join(unsure[:_LISTED])}{others}")
+    if more:
+        others = f" and {len(more) - _LISTED} more" if len(more) > _LISTED else ""
+        said.append(f"neighbours find more than that in {', '.join(more[:_LISTED])}{others}, and may be right")
+    what = "the domain" if whole.role == DOMAIN else whole.target
+    return f"Of {what}, {'; '.join(said)}."
 
 
 def _sentence(row: Row) -> str:
