@@ -22,7 +22,7 @@ from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.resampling import halves
 from infoscope.estimators.result import Estimate, quantile
 from infoscope.estimators.uncertainty.bias import EXPONENT
-from infoscope.estimators.variables import factorise
+from infoscope.estimators.variables import factorise, join
 
 Measure = Callable[[Pairs], Estimate]
 _HALVES = 40
@@ -41,12 +41,14 @@ class Halved:
 
     wider    its error over new samples, by that of the spread of the values of rows; at least 1
     bias     that its movement from halves to all rows predicts, nats
+    wide     bias that one neighbour in the place of k predicts, nats, where k are not near; else 0
     degrees  of freedom of the error
-    notes    where nothing can be halved
+    notes    where nothing can be halved, or k are not near
     """
 
     wider: float = 1.0
     bias: float = 0.0
+    wide: float = 0.0
     degrees: float = np.inf
     notes: tuple[str, ...] = ()
 
@@ -63,10 +65,11 @@ class Halved:
                 f"The estimate moves with the number of rows: a bias of {self.bias:+.3f} nats is predicted from halves "
                 "of them, which the interval holds; it may be more.",
             )
-        high = np.inf if np.isinf(found.high) else found.value + margin - min(0.0, self.bias)
+        low = found.value - margin - max(0.0, self.bias, self.wide)
+        high = np.inf if np.isinf(found.high) else found.value + margin - min(0.0, self.bias, self.wide)
         return replace(
-            found, standard_error=error, interval=(found.value - margin - max(0.0, self.bias), high), degrees=degrees,
-            notes=notes, influence=None if found.influence is None else self.wider * found.influence,
+            found, standard_error=error, interval=(low, high), degrees=degrees, notes=notes,
+            influence=None if found.influence is None else self.wider * found.influence,
         )  # fmt: skip
 
 
@@ -103,7 +106,21 @@ def halved(
     exponent = max(EXPONENT, min(_FASTEST, 2 / min(columns, pairs.x.dim + pairs.y.dim)))
     bias = float(estimates.mean() - whole.value) / (2.0**exponent - 1) * (some.n / pairs.n) ** exponent
     degrees = min(len(estimates), int(some.units.max()) + 1) - 1
-    return Halved(max(1.0, error / whole.standard_error), bias, degrees)
+    wide, notes = _wide(some, k, whole, margins, exponent) if measure is None else (0.0, ())
+    return Halved(max(1.0, error / whole.standard_error), bias, wide, degrees, notes)
+
+
+def _wide(pairs: Pairs, k: int, whole: Estimate, margins: str, exponent: float) -> tuple[float, tuple[str, ...]]:
+    """The bias that one neighbour predicts, and a note, where k are many of the rows among which they are sought."""
+    codes = join(pairs.x, pairs.y).codes
+    rows = pairs.n if codes is None else float(np.median(np.bincount(codes)[codes]))
+    if k <= knn.WIDE_SHARE * rows:
+        return 0.0, ()
+    one = knn.mutual_information(pairs.x, pairs.y, 1, margins=margins, groups=pairs.groups).value
+    return (whole.value - one) / (1 - k**-exponent), (
+        f"k = {k} neighbours are more than a tenth of the {rows:.0f} rows that are alike in their categories: these "
+        f"are not near. One neighbour gives {one:.3f} nats, and the interval holds the bias that this predicts.",
+    )
 
 
 def _one_by_one(pairs: Pairs, measure: Measure, generator: np.random.Generator) -> tuple[NDArray[np.float64], float]:
