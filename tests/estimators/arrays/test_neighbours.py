@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.special import gamma
+from scipy.special import gamma, ndtr, xlogy
 
 from infoscope.estimators import knn
 from infoscope.estimators.arrays import estimate, neighbours
-from infoscope.estimators.variables import Discrete
+from infoscope.estimators.variables import Continuous, Discrete, as_variable, within_steps
 
 
 def normal_pairs(n, correlation, dim=1, seed=0):
@@ -187,6 +187,45 @@ def test_a_bias_that_shows_in_halves_is_held_and_told():
     truth = information(0.5, 3)
     assert sum(one.low <= truth <= one.high for one in found) >= 40
     assert sum("moves with the number of rows" in "".join(one.notes) for one in found) > 20
+
+
+def rounded_information(rho, step):
+    """I(x rounded to a step; y) of normal x and y, nats, by a sum over y and the cells of x."""
+    y, places = np.linspace(-8, 8, 2001), np.arange(-int(9 / step), int(9 / step) + 1)
+    ends = (np.append(places, places[-1] + 1) - 0.5) * step
+    cells = np.diff(ndtr((ends - rho * y[:, None]) / np.sqrt(1 - rho**2)), axis=1)
+    weights = np.exp(-(y**2) / 2) / np.exp(-(y**2) / 2).sum()
+    return (xlogy(cells, cells).T @ weights - xlogy(weights @ cells, weights @ cells)).sum()
+
+
+@pytest.mark.parametrize(("rho", "step"), [(0.9, 0.1), (0.0, 0.5), (0.6, 0.5)])
+@pytest.mark.parametrize("side", ["x", "y"])
+def test_one_side_rounded(rho, step, side):
+    """The mean of 20 samples within .022 of the information of the rounded numbers: closed counts at ties are .025 to
+    .062 too high (by chance .007 off on average, more than .02 in 1 of 100 cases)."""
+    found = []
+    for seed in range(20):
+        x, y = (one[:, 0] for one in normal_pairs(700, rho, seed=seed))
+        sides = (Continuous(np.round(x / step) * step), y)
+        found.append(estimate(*(sides if side == "x" else sides[::-1])))
+    assert np.mean(found) == pytest.approx(rounded_information(rho, step), abs=0.022)
+    assert all(f"Values of {side} are rounded" in one.notes[0] for one in found)
+
+
+def test_noise_within_steps_is_undone_by_rounding():
+    rng = np.random.default_rng(0)
+    numbers = np.column_stack([0.25 * rng.integers(-9, 9, 300) + 7, rng.normal(size=300)])
+    moved = within_steps(as_variable("x", numbers), rng).continuous
+    assert (np.round(4 * moved[:, 0]) / 4 == numbers[:, 0]).all() and (moved[:, 1] == numbers[:, 1]).all()
+    assert len(np.unique(moved[:, 0])) == 300
+
+
+def test_both_sides_rounded_and_point_masses_are_as_before():
+    x, y = (np.round(one[:, 0], 1) for one in normal_pairs(300, 0.6))
+    assert estimate(x, y).value == knn.mutual_information(x, y).value
+    x = np.where(x > 0, normal_pairs(300, 0.6)[0][:, 0], 0.0)
+    y = normal_pairs(300, 0.6)[1][:, 0]
+    assert estimate(x, y).value == knn.mutual_information(x, y).value
 
 
 def test_too_few_groups_to_halve_are_told():

@@ -505,6 +505,20 @@ def jitter(values: np.ndarray, generator: np.random.Generator, relative: float =
     return values + width * generator.uniform(-0.5, 0.5, values.shape)
 
 
+def within_steps(variable: Variable, generator: np.random.Generator) -> Variable:
+    """The same with noise that is even within a step, in every column of numbers that are rounded to equal steps.
+
+    A rounded number can be read off the sum, and the noise tells nothing: information with anything else is exactly
+    that of the rounded numbers.
+    """
+    moved = variable.continuous.copy()
+    for column in moved.T:
+        steps = _lattice(column)
+        if steps is not None:
+            column += np.ptp(column) / steps.max() * generator.uniform(-0.5, 0.5, len(column))
+    return replace(variable, continuous=moved)
+
+
 def _lattice(column: np.ndarray) -> np.ndarray | None:
     """The column [n] in whole steps from its least value, if its values repeat and are equally spaced; else None."""
     first = column[:1000]

@@ -16,10 +16,11 @@ from infoscope.estimators.checks import require_int
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.knn.search import nearest
 from infoscope.estimators.result import Estimate, mean_influence, mean_of, root_sum_squares
-from infoscope.estimators.variables import Variable, factorise, join, prepared
+from infoscope.estimators.variables import Variable, factorise, join, prepared, within_steps
 
 _BOXES, _RARE = 20_000, 0.005  # drawn to find alpha, and the share of them below it
 _AT_ONCE = 2_000_000  # numbers
+_DITHERS = 5  # draws of noise within a step
 _SURE = 2.5  # standard errors, beyond which something is found
 
 
@@ -43,10 +44,42 @@ class Ksg(Described):
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
-        found = knn.mutual_information(
-            pairs.x, pairs.y, self.k, method=self.form, margins=self.margins, groups=pairs.groups, local=True
-        )
-        return halved(pairs, generator, self.k, self.margins)(found)
+        draws, notes = _within_steps(pairs, generator)
+        each = [
+            knn.mutual_information(
+                one.x, one.y, self.k, method=self.form, margins=self.margins, groups=one.groups, local=True
+            )
+            for one in draws
+        ]
+        found = each[0] if len(each) == 1 else _mean_of_draws(each, notes)
+        return halved(draws[0], generator, self.k, self.margins)(found)
+
+
+def _within_steps(pairs: Pairs, generator: np.random.Generator) -> tuple[list[Pairs], tuple[str, ...]]:
+    """The pairs; where the numbers of one side alone are rounded, with several draws of noise within their steps, for
+    ties on one side bias neighbours, and a note.
+    """
+    if not (pairs.x.dim and pairs.y.dim):
+        return [pairs], ()
+    coarse = knn.coarse_alone({"x": pairs.x, "y": pairs.y})
+    draws = [
+        replace(pairs, **{name: within_steps(getattr(pairs, name), generator) for name in coarse})
+        for _ in range(_DITHERS if coarse else 1)
+    ]
+    if not coarse or knn.coarse_alone({"x": draws[0].x, "y": draws[0].y}):  # ties that are no rounding
+        return [pairs], ()
+    return draws, (
+        f"Values of {coarse[0]} are rounded, those of the other side are not: the estimate is of the rounded ones, "
+        f"with even noise within a step to part ties (the mean of {_DITHERS} draws), which changes no information.",
+    )
+
+
+def _mean_of_draws(each: list[Estimate], notes: tuple[str, ...]) -> Estimate:
+    """The mean of estimates of the same rows with other noise. Its error is that of one: it holds the noise, too."""
+    local = np.mean([one.local for one in each], axis=0)
+    found = max(each, key=lambda one: one.standard_error)
+    shared = dict.fromkeys(note for one in each for note in one.notes)
+    return replace(found, value=float(np.mean(each)), local=local, notes=(*shared, *notes))
 
 
 @dataclass(frozen=True)
