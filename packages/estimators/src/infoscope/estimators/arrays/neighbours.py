@@ -16,7 +16,7 @@ from infoscope.estimators.checks import require_int
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.knn.search import nearest
 from infoscope.estimators.result import Estimate, mean_influence, mean_of, root_sum_squares
-from infoscope.estimators.variables import Variable, factorise, join, prepared, within_steps
+from infoscope.estimators.variables import Variable, factorise, join, prepared, with_masses, within_steps
 
 _BOXES, _RARE = 20_000, 0.005  # drawn to find alpha, and the share of them below it
 _AT_ONCE = 2_000_000  # numbers
@@ -44,6 +44,8 @@ class Ksg(Described):
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
+        if pairs.x.dim and pairs.y.dim and self.form == "ksg1":
+            pairs = replace(pairs, x=with_masses(pairs.x), y=with_masses(pairs.y))
         draws, notes = _within_steps(pairs, generator)
         each = [
             knn.mutual_information(
