@@ -230,3 +230,13 @@ def test_more_columns_than_rows_to_fit_are_refused(name):
     x, y = np.random.default_rng(0).normal(size=(2, 200, 90))
     with pytest.raises(ValueError, match=f"more rows than columns for {name}, got 160 rows of 180 columns"):
         estimate(x, y, name)
+
+
+@pytest.mark.parametrize("method", [*CLOSED, "student-copula"])
+def test_a_dependence_that_the_law_does_not_know_is_told_and_held(method):
+    """y = e (2 or .3), as x is above 0 or not: .389 nats, of which correlations see nothing."""
+    rng = draws(0)
+    x, e = rng.normal(size=(2, 500))
+    found = estimate(x, np.where(x > 0, 2.3, 0.3) * e, method)
+    assert found < 0.05 and found.low < 0.389 < found.high
+    assert any("Nearest neighbours (ksg) find" in note for note in found.notes)

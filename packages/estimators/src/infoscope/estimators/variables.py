@@ -27,6 +27,7 @@ _OFF_LATTICE = 1e-4  # of a step: the rounding of decimals in float32
 _HEAVY, _HEAVY_BY_ROOT = 0.2, 1.4  # L-kurtosis beyond which tails are heavy: 0.2 + 1.4 / sqrt(n), see `heavy_tails`
 _COMMON = 0.1  # of the rows at one value: a point mass, which is no part of a tail
 _CODE_ROWS, _BESIDE = 3, 10  # rows of a value that may be a code, and other values of the column
+_HARDLY = 0.98  # of the rows have values of their own
 _FEWEST_FOR_TAILS = 20  # rows: with fewer, no tail is seen
 _DENSE = 50_000_000  # numbers that a sparse matrix may have when it is written out
 _NAMED = 5  # columns that a warning names
@@ -503,6 +504,37 @@ def jitter(values: np.ndarray, generator: np.random.Generator, relative: float =
             f"relative must exceed the resolution of the numbers, got {relative!r}: centre the values first."
         )
     return values + width * generator.uniform(-0.5, 0.5, values.shape)
+
+
+def with_masses(variable: Variable) -> Variable:
+    """The same with a category for each number at which a column has a tenth of its rows or more (0 millimetres of
+    rain), where its other values hardly repeat. Information is the same: the category can be read off the number.
+    """
+    codes = [] if variable.codes is None else [variable.codes]
+    for column in variable.continuous.T:
+        values, which, sizes = np.unique(column, return_inverse=True, return_counts=True)
+        common = np.flatnonzero(sizes >= max(_COMMON * len(column), 2))
+        others = np.delete(sizes, common)
+        if len(common) and len(others) > _HARDLY * others.sum():
+            codes.append(np.where(np.isin(which, common), which, len(values)))
+    if len(codes) == (variable.codes is not None):
+        return variable
+    joint, categories = joint_codes(codes)
+    return replace(variable, codes=joint, categories=categories)
+
+
+def within_steps(variable: Variable, generator: np.random.Generator) -> Variable:
+    """The same with noise that is even within a step, in every column of numbers that are rounded to equal steps.
+
+    A rounded number can be read off the sum, and the noise tells nothing: information with anything else is exactly
+    that of the rounded numbers.
+    """
+    moved = variable.continuous.copy()
+    for column in moved.T:
+        steps = _lattice(column)
+        if steps is not None:
+            column += np.ptp(column) / steps.max() * generator.uniform(-0.5, 0.5, len(column))
+    return replace(variable, continuous=moved)
 
 
 def _lattice(column: np.ndarray) -> np.ndarray | None:

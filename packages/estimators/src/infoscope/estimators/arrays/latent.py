@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from math import inf
+from math import sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -18,20 +18,17 @@ from torch import Tensor, nn
 
 from infoscope.estimators.arrays.chains import drawn
 from infoscope.estimators.arrays.fitting import Schedule
-from infoscope.estimators.arrays.neighbours import with_drawn_neighbours
+from infoscope.estimators.arrays.halves import halved
 from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.checks import require_int
 from infoscope.estimators.knn import estimators as knn
-from infoscope.estimators.result import Estimate, mean_of
+from infoscope.estimators.result import Estimate, quantile, root_sum_squares
 from infoscope.estimators.variables import Variable, factorise
 
 _SHARE, _MOST = 0.95, 8  # of the variance, and how many components at most
-
-
-def neighbours(x: Variable, y: Variable, k: int, groups: NDArray | None) -> Estimate:
-    """KSG on columns as they are, with local values."""
-    return knn.mutual_information(x, y, k, margins="given", groups=groups, local=True)
+_CODES = "The interval is of the codes that were learnt: of what they leave out of x and y it knows nothing."
+_COMPONENTS = "The interval is of leading components: of what the others share it knows nothing."
 
 
 def reduced(variable: Variable, columns: NDArray[np.float64], rows: NDArray) -> Variable:
@@ -39,25 +36,54 @@ def reduced(variable: Variable, columns: NDArray[np.float64], rows: NDArray) -> 
     return replace(variable, continuous=np.ascontiguousarray(columns), notes=()).take(rows)
 
 
-def rotated(pairs: Pairs, folds: Sequence[tuple[NDArray, Variable, Variable]], k: int, **said: str) -> Estimate:
+def rotated(
+    pairs: Pairs,
+    folds: Sequence[tuple[NDArray, Variable, Variable]],
+    k: int,
+    generator: np.random.Generator,
+    **said: str,
+) -> Estimate:
     """KSG of the held-out rows of each fold (indices, x, y) in its own columns, and the mean over all rows.
 
-    Rows that KSG leaves out (alone in their category) are left out of the mean. Where a fold's interval has no upper
-    end, that of the mean has none.
+    Rows that KSG leaves out (alone in their category) are left out of the mean. Errors and intervals are those of new
+    rows in the same columns (`halves`): of other columns that a fold might have had they know nothing. Where a fold's
+    interval has no upper end, that of the mean has none.
     """
-    values, notes, bounded = np.full(pairs.n, np.nan), [], True
+    local, found, units = np.full(pairs.n, np.nan), [], []
     for held, x, y in folds:
-        groups = None if pairs.groups is None else factorise(pairs.groups[held])[0]
-        found = neighbours(x, y, k, groups)
-        values[held] = found.local
-        notes += found.notes
-        bounded &= found.high < inf
-    kept = ~np.isnan(values)
-    groups = None if pairs.groups is None else factorise(pairs.groups[kept])[0]
-    found = mean_of(values[kept], groups, notes=tuple(dict.fromkeys(notes)), **said)
-    if not bounded:
-        found = replace(found, interval=(found.low, inf))
-    return found if kept.all() else replace(found, n=pairs.n, local=values)
+        part = Pairs(x, y, None if pairs.groups is None else factorise(pairs.groups[held])[0])
+        one = knn.mutual_information(x, y, k, margins="given", groups=part.groups, local=True)
+        one = halved(part, generator, k, "given", columns=pairs.x.dim + pairs.y.dim)(one)
+        local[held] = one.local
+        found.append(one)
+        units.append(np.unique(pairs.units[held[~np.isnan(one.local)]]))
+    return replace(_mean(found, np.argsort(np.concatenate(units))), n=pairs.n, local=local, **said)
+
+
+def _mean(found: Sequence[Estimate], order: NDArray[np.intp]) -> Estimate:
+    """The mean over all rows of estimates on different rows, each of which counts as many as it is of; `order` is that
+    of their units, one estimate after the other.
+    """
+    if len(found) == 1:
+        return found[0]
+    shares = np.array([one.n for one in found]) / sum(one.n for one in found)
+    value = float(shares @ [one.value for one in found])
+    error, degrees = root_sum_squares(shares * [one.standard_error for one in found]), sum(one.degrees for one in found)
+    error = max(error, float(np.std(found, ddof=1)) / sqrt(len(found)))  # each fold has learnt columns of its own
+    margins = np.array([quantile(one.degrees) * one.standard_error for one in found])
+    below = shares @ (np.array([one.value - one.low for one in found]) - margins)  # a bias, which folds may have alike
+    above = shares @ (np.array([one.high - one.value for one in found]) - margins)
+    margin = quantile(degrees) * error
+    return replace(
+        found[0],
+        value=value,
+        standard_error=error,
+        interval=(float(value - margin - below), float(value + margin + above)),
+        degrees=degrees,
+        notes=tuple(dict.fromkeys(note for one in found for note in one.notes)),
+        units=len(order),
+        influence=np.concatenate([share * one.influence for share, one in zip(shares, found)])[order],
+    )
 
 
 @dataclass(frozen=True)
@@ -97,10 +123,13 @@ class ReducedKsg(Described):
             pairs,
             [(every, *sides)],
             self.k,
+            generator,
             method="KSG 1 on principal components",
             settings=f"{counts} components, k = {self.k}",
         )
-        return with_drawn_neighbours(found, Pairs(*sides, pairs.groups), self.k, generator)
+        if x.shape[1] + y.shape[1] == pairs.x.dim + pairs.y.dim:
+            return found
+        return replace(found, notes=(*found.notes, _COMPONENTS))
 
     def _columns(self, side: Variable) -> NDArray[np.float64]:
         """The leading components [n, p] of the numbers of a side."""
@@ -176,9 +205,15 @@ class Latent(Described):
         for split in splits(pairs, self.folds, generator):
             x, y = self._codes(pairs, split, torch_generator(generator))
             folds.append((split.held, reduced(pairs.x, x, split.held), reduced(pairs.y, y, split.held)))
-        return rotated(
-            pairs, folds, self.k, method="LMI", settings=f"{self.size} latent columns, k = {self.k}, {self.folds} folds"
+        found = rotated(
+            pairs,
+            folds,
+            self.k,
+            generator,
+            method="LMI",
+            settings=f"{self.size} latent columns, k = {self.k}, {self.folds} folds",
         )
+        return replace(found, notes=(*found.notes, _CODES))
 
     def _codes(self, pairs: Pairs, split: Split, draw: torch.Generator) -> list[NDArray[np.float64]]:
         """Both sides' codes of all rows [n, size], at standard deviation 1; none for a side of categories alone."""

@@ -10,22 +10,18 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from infoscope.estimators import uncertainty
+from infoscope.estimators.arrays.halves import halved
 from infoscope.estimators.arrays.protocol import ANY, NUMBERS, Described, Pairs
 from infoscope.estimators.checks import require_int
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.knn.search import nearest
 from infoscope.estimators.result import Estimate, mean_influence, mean_of, root_sum_squares
-from infoscope.estimators.variables import Variable, factorise, join, prepared
+from infoscope.estimators.variables import Variable, factorise, join, prepared, with_masses, within_steps
 
 _BOXES, _RARE = 20_000, 0.005  # drawn to find alpha, and the share of them below it
 _AT_ONCE = 2_000_000  # numbers
-_SURE = 2.0  # standard errors, beyond which something is found
-_HALVES, _ASKED = 40, 20_000  # halves of the rows, and of how many rows at most
-_TOO_SMALL = (
-    "Too few groups, or rows of a class, to be halved: the error leaves out that neighbours would be others, and may "
-    "be a quarter too small."
-)
+_DITHERS = 5  # draws of noise within a step
+_SURE = 2.5  # standard errors, beyond which something is found
 
 
 @dataclass(frozen=True)
@@ -48,38 +44,44 @@ class Ksg(Described):
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
-        found = knn.mutual_information(
-            pairs.x, pairs.y, self.k, method=self.form, margins=self.margins, groups=pairs.groups, local=True
-        )
-        return with_drawn_neighbours(found, pairs, self.k, generator)
+        if pairs.x.dim and pairs.y.dim and self.form == "ksg1":
+            pairs = replace(pairs, x=with_masses(pairs.x), y=with_masses(pairs.y))
+        draws, notes = _within_steps(pairs, generator)
+        each = [
+            knn.mutual_information(
+                one.x, one.y, self.k, method=self.form, margins=self.margins, groups=one.groups, local=True
+            )
+            for one in draws
+        ]
+        found = each[0] if len(each) == 1 else _mean_of_draws(each, notes)
+        return halved(draws[0], generator, self.k, self.margins)(found)
 
 
-def with_drawn_neighbours(found: Estimate, pairs: Pairs, k: int, generator: np.random.Generator) -> Estimate:
-    """A nearest-neighbour estimate whose error is that of new samples.
-
-    The values of rows have neighbours in common, so that their spread alone tells too little: 0.6 to 0.85 of the error
-    (k = 5, normal variables of 1 to 5 columns). It is widened by as much as that of halves of the rows, drawn at
-    random, is larger (`uncertainty.subsample`, of up to 20,000 rows); never narrowed.
+def _within_steps(pairs: Pairs, generator: np.random.Generator) -> tuple[list[Pairs], tuple[str, ...]]:
+    """The pairs; where the numbers of one side alone are rounded, with several draws of noise within their steps, for
+    ties on one side bias neighbours, and a note.
     """
-    if not (pairs.x.dim or pairs.y.dim) or not found.standard_error > 0:
-        return found
-    rows = np.arange(pairs.n)
-    if pairs.n > _ASKED:  # whole groups
-        order = generator.permutation(int(pairs.units.max()) + 1)[pairs.units]
-        rows = np.sort(np.argsort(order, kind="stable")[:_ASKED])
-    x, y = pairs.x.take(rows), pairs.y.take(rows)
-    groups = None if pairs.groups is None else factorise(pairs.groups[rows])[0]
-    try:
-        halves = uncertainty.subsample(x, y, None, k, _HALVES, groups, generator, drift=False)
-        alone = knn.mutual_information(x, y, k, groups=groups)
-    except ValueError:  # too few groups, or rows of a class, to be halved
-        return replace(found, notes=(*found.notes, _TOO_SMALL))
-    wider = max(1.0, halves.standard_error / alone.standard_error)
-    ends = None if found.interval is None else (found.value - wider * (found.value - found.low), found.high)
-    return replace(
-        found, standard_error=wider * found.standard_error, interval=ends, degrees=min(found.degrees, halves.degrees),
-        influence=None if found.influence is None else wider * found.influence,
-    )  # fmt: skip
+    if not (pairs.x.dim and pairs.y.dim):
+        return [pairs], ()
+    coarse = knn.coarse_alone({"x": pairs.x, "y": pairs.y})
+    draws = [
+        replace(pairs, **{name: within_steps(getattr(pairs, name), generator) for name in coarse})
+        for _ in range(_DITHERS if coarse else 1)
+    ]
+    if not coarse or knn.coarse_alone({"x": draws[0].x, "y": draws[0].y}):  # ties that are no rounding
+        return [pairs], ()
+    return draws, (
+        f"Values of {coarse[0]} are rounded, those of the other side are not: the estimate is of the rounded ones, "
+        f"with even noise within a step to part ties (the mean of {_DITHERS} draws), which changes no information.",
+    )
+
+
+def _mean_of_draws(each: list[Estimate], notes: tuple[str, ...]) -> Estimate:
+    """The mean of estimates of the same rows with other noise. Its error is that of one: it holds the noise, too."""
+    local = np.mean([one.local for one in each], axis=0)
+    found = max(each, key=lambda one: one.standard_error)
+    shared = dict.fromkeys(note for one in each for note in one.notes)
+    return replace(found, value=float(np.mean(each)), local=local, notes=(*shared, *notes))
 
 
 @dataclass(frozen=True)
@@ -101,16 +103,17 @@ class _AgainstChance(Described):
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
-        found = self.measure(pairs)
+        found, of_halves = self.measure(pairs), halved(pairs, generator, self.k, measure=self.measure)
         chance = self.measure(replace(pairs, y=pairs.y.take(generator.permutation(pairs.n))))
-        if abs(chance.value) <= max(knn.NOTED_BIAS, _SURE * chance.standard_error):
-            return found
+        error = of_halves.wider * max(found.standard_error, chance.standard_error)
+        if abs(chance.value) <= max(knn.NOTED_BIAS, _SURE * error):
+            return of_halves(found)
         note = (
             f"The same rows put together at random give {chance.value:.3f} nats, where the truth is 0: the estimate "
             "may be off as far, and its standard error holds that."
         )
-        error = hypot(found.standard_error, chance.value)
-        return replace(found, standard_error=error, notes=(*found.notes, note))
+        error = hypot(found.standard_error, chance.value / of_halves.wider)
+        return of_halves(replace(found, standard_error=error, notes=(*found.notes, note)))
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ TAKES = {
 _FEWEST = 20  # rows of a fold
 _FEW_COLUMNS = 8
 _FEW_COPIES, _RARE_SHARE = 10, 0.02  # as often as this, or in this share of the rows, a number may be copied
+_NEARLY_ALL = 0.9  # of the rows
 _SURELY = 5.0  # events that are expected where none is seen: by chance once in 150
 _FEWER = 0.25  # of the pairs with differing labels that are expected where rows are drawn anew
 _NEAR = 0.1  # of the distance of the quartiles
@@ -151,11 +152,26 @@ def _copies(x: Variable, y: Variable) -> tuple[int, np.ndarray, bool]:
     if not repeated or not (x.dim or y.dim):  # categories alone repeat
         return 0, codes, False
     if x.dim and y.dim:
+        if (apart := _at_common_values(x, y)).any():
+            x, y, codes = x.take(~apart), y.take(~apart), codes.copy()
+            codes[apart] = codes.max() + 1 + np.arange(apart.sum())
+            repeated = x.n - len(np.unique(codes[~apart]))
         mixed = _codes_of_rows(x, y.take(np.random.default_rng(0).permutation(y.n)))
         return (repeated if repeated > _BEYOND_CHANCE * (x.n - int(mixed.max()) - 1) else 0), codes, True
     numbers, labels = (x, y.codes) if x.dim else (y, x.codes)
     beyond, surely = _beside_labels(numbers, labels, codes)
     return (repeated if beyond else 0), codes, surely
+
+
+def _at_common_values(x: Variable, y: Variable) -> np.ndarray:
+    """Which rows [n] have a value on either side that many rows have, such as 0 beside 0, and are no copies for that;
+    none where nearly all rows are such.
+    """
+    common = np.ones(x.n, bool)
+    for side in (x, y):
+        codes = _codes_of_rows(side)
+        common &= np.bincount(codes)[codes] > max(_FEW_COPIES, _RARE_SHARE * x.n)
+    return common if common.mean() < _NEARLY_ALL else np.zeros(x.n, bool)
 
 
 def _beside_labels(numbers: Variable, labels: np.ndarray, codes: np.ndarray) -> tuple[bool, bool]:

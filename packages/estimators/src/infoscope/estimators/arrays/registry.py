@@ -63,6 +63,8 @@ def estimate(
     chosen, generator = as_method(method, settings), generator_or_default(generator)
     pairs = as_pairs(x, y, groups)
     found = chosen.estimate(pairs, generator)
+    if isinstance(chosen, tuple(map(type, gaussian.METHODS))):
+        found = gaussian.beside_neighbours(found, pairs, generator)
     return replace(found, notes=tuple(dict.fromkeys((*pairs.notes, *found.notes))))
 
 

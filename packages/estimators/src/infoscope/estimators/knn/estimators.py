@@ -475,14 +475,19 @@ def repeats(variables: Sequence[Variable], around: Spheres, settings: Settings) 
 
 def rounded_alone(named: Mapping[str, Variable]) -> tuple[str, ...]:
     """What is said where the numbers of one side repeat, and those of another do not."""
-    tied = {name: float(np.mean(row_sizes(side) > 1)) for name, side in named.items()}
-    coarse = [name for name, share in tied.items() if share > MOSTLY]
-    if not coarse or min(tied.values()) > TIED_SHARE:
+    coarse = coarse_alone(named)
+    if not coarse:
         return ()
     return (
         f"Values of {' and '.join(coarse)} repeat, those of the other side do not: ties on one side bias the estimate, "
         "by .03 nats or more either way. Where values are rounded, variables.jitter by their step takes that away.",
     )
+
+
+def coarse_alone(named: Mapping[str, Variable]) -> list[str]:
+    """The names of sides whose numbers repeat; none, where those of all sides do."""
+    tied = {name: float(np.mean(row_sizes(side) > 1)) for name, side in named.items()}
+    return [name for name, share in tied.items() if share > MOSTLY] if min(tied.values()) <= TIED_SHARE else []
 
 
 def clustered(variables: Sequence[Variable], groups: np.ndarray | None) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ AT_ONCE = 192  # subsamples that are counted together: bounds the memory
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Checked, standardised variables: (x, y) of I(x; y), or (x, y, z) of I(x; y | z).
+    """Checked variables, prepared as neighbours are sought in them: (x, y) of I(x; y), or (x, y, z) of I(x; y | z).
 
     together  what is said where rows of one group are one another's nearest neighbours too often; empty otherwise
     """
@@ -38,7 +38,7 @@ class Sample:
     together: str = ""
 
     @classmethod
-    def of(cls, x: Any, y: Any, z: Any = None) -> Sample:
+    def of(cls, x: Any, y: Any, z: Any = None, margins: str = "auto") -> Sample:
         """ValueError as `knn.mutual_information`."""
         given = {} if z is None else {"z": as_variable("z", z)}
         variables = {"x": as_variable("x", x), "y": as_variable("y", y)} | given
@@ -48,7 +48,7 @@ class Sample:
             raise ValueError(
                 "The discrete variables must share categories among rows, got rows that are all different."
             )
-        return cls(tuple(prepared(v, name=name) for name, v in variables.items()))
+        return cls(tuple(prepared(v, margins, name) for name, v in variables.items()))
 
     @property
     def n(self) -> int:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-_EXPONENT, _COUNT_EXPONENT = 0.4, 1.0  # of neighbour estimates; of counts of categories, whose bias goes as 1 / n
+EXPONENT, _COUNT_EXPONENT = 0.4, 1.0  # of neighbour estimates; of counts of categories, whose bias goes as 1 / n
 HALVES_WITH_ONE = 40  # halves that are estimated again with one neighbour
 
 
@@ -50,11 +50,11 @@ def diagnose_bias(
     halves [B]: the estimates of the halves; fewer [<= B]: of the first of them with one neighbour instead of k, empty
     where k is 1; rows: of the typical class, NaN where nothing is continuous.
     """
-    growth = 2.0 ** (_COUNT_EXPONENT if np.isnan(rows) else _EXPONENT)
+    growth = 2.0 ** (_COUNT_EXPONENT if np.isnan(rows) else EXPONENT)
     half = float(halves.mean())
     bias = by_halves = (half - value) / (growth - 1.0)
     by_neighbours = float("nan")
     if len(fewer):
-        by_neighbours = float((halves[: len(fewer)] - fewer).mean()) / (growth * (1.0 - k**-_EXPONENT))
+        by_neighbours = float((halves[: len(fewer)] - fewer).mean()) / (growth * (1.0 - k**-EXPONENT))
         bias = (by_halves + by_neighbours) / 2
     return BiasDiagnostic(bias, by_halves, by_neighbours, k / rows, value - bias, half)

@@ -96,6 +96,7 @@ def subsample(
     groups: ArrayLike | None = None,
     generator: np.random.Generator | None = None,
     drift: bool = True,
+    margins: str = "auto",
 ) -> Uncertain:
     """I(x; y) or I(x; y | z), nats, with an interval from random halves drawn without replacement, and a verdict.
 
@@ -105,6 +106,7 @@ def subsample(
     generator  draws the halves, and twins; None is a fresh one with seed 0
     drift      whether to judge the bias too, for about a third more time, and up to a second or three estimates more
                where nothing speaks against it until twins are asked
+    margins    as of `knn.mutual_information`
 
     Drawn from one sample without replacement, estimates on m of its n rows vary by (n - m) / m times the variance of an
     estimate on n rows: the standard error is their standard deviation times sqrt(m / (n - m)).
@@ -112,7 +114,7 @@ def subsample(
     ValueError: as `knn.mutual_information`; fewer than 8 rows or groups; fewer than 10 resamples; a subsample in which
     x or y has one class only.
     """
-    sample, groups = Sample.of(x, y, z).without_copies(groups)
+    sample, groups = Sample.of(x, y, z, margins).without_copies(groups)
     generator = generator_or_default(generator)
     plan = shared(resamples, HALVES, sample.n, groups)
     if plan is None:
