@@ -220,7 +220,9 @@ def _in_short(rows: Sequence[Row]) -> str:
     more = [row.block for row in rows if row.finding == ABOVE]
     of_all = f" of {float(whole.ceiling.bits):.3f}" if whole.ceiling is not None else ""
     source = "all blocks together" if whole.block == ALL else whole.block
-    said = [f"{in_bits(whole.richer)}{of_all} bits can be read from {source}"]
+    bits = f"{in_bits(whole.richer)}{of_all} bits"
+    known = whole.richer.low > 0.0
+    said = [f"{bits} can be read from {source}" if known else f"nothing that is sure can be read from {source}: {bits}"]
     for place, row in enumerate(sure[:_LISTED]):
         unique = row.sharing.get("unique")
         alone = "" if unique is None or math.isnan(unique.value) else f", {float(unique.bits):z.3f} in no other"
