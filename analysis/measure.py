@@ -32,7 +32,7 @@ from analysis.common.own_data import (
     stem_of,
 )
 from analysis.common.tables import Result, in_a_sentence, printable, require_writable, save, show
-from infoscope.estimators.arrays import METHODS, Method, Pairs, as_method, methods
+from infoscope.estimators.arrays import METHODS, Method, Pairs, as_method, estimate_pairs, methods
 from infoscope.estimators.arrays.critics import CriticEstimate
 from infoscope.estimators.result import BITS, NATS, Estimate, undefined
 from infoscope.estimators.units import NATS_PER_BIT
@@ -62,7 +62,7 @@ def measured(pairs: Pairs, chosen: Sequence[Method], seed: int) -> list[Answer]:
     for method in chosen:
         began = time.monotonic()
         try:
-            found = method.estimate(pairs, np.random.default_rng(seed))
+            found = estimate_pairs(method, pairs, np.random.default_rng(seed))
         except ValueError as error:
             found = undefined(str(error), n=pairs.n, method=method.name)
         took = time.monotonic() - began

@@ -12,7 +12,7 @@ import pytest
 
 from analysis import measure
 from analysis.common.own_data import read
-from infoscope.estimators.arrays import as_pairs
+from infoscope.estimators.arrays import as_method, as_pairs
 from infoscope.tracking.store.store import Store
 from infoscope.tracking.store.ui import links
 
@@ -102,6 +102,14 @@ def test_a_critic_is_drawn_with_its_training_and_a_limit_as_a_limit(here):
     assert result.text["95 % interval"][1].startswith("at least ") and " to " in result.text["95 % interval"][0]
     result.draw(here / "drawn.png")
     assert (here / "drawn.png").stat().st_size > 5000
+
+
+def test_what_a_law_of_one_shape_cannot_see_is_said_as_in_python():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    pairs = as_pairs(x, np.abs(x) + 0.1 * rng.normal(size=400))
+    (found,) = measure.measured(pairs, [as_method("gcmi")], 0)
+    assert any("Nearest neighbours (ksg) find" in note for note in found.estimate.notes)
 
 
 def test_an_estimate_whose_interval_has_no_upper_end_is_shown(here):

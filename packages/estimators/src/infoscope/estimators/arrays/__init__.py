@@ -20,6 +20,9 @@ chains      masked networks: each column given those before it
 
 from infoscope.estimators.arrays.normalising import normalised
 from infoscope.estimators.arrays.protocol import Described, Method, Pairs, as_pairs
-from infoscope.estimators.arrays.registry import METHODS, as_method, estimate, methods
+from infoscope.estimators.arrays.registry import METHODS, as_method, estimate, estimate_pairs, methods
 
-__all__ = ["METHODS", "Described", "Method", "Pairs", "as_method", "as_pairs", "estimate", "methods", "normalised"]
+__all__ = [
+    "METHODS", "Described", "Method", "Pairs", "as_method", "as_pairs", "estimate", "estimate_pairs", "methods",
+    "normalised",
+]  # fmt: skip
