@@ -127,7 +127,7 @@ SWEEP = Sweep(
     replicates=("block",),
     check=check,
     cost=cost,
-    version=3,
+    version=4,  # estimates by neighbours of rounded numbers and of masses
 )
 
 if __name__ == "__main__":
