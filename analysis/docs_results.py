@@ -27,6 +27,7 @@ from analysis.common.tables import file_name, published
 from analysis.report import LONG, ORDER, Section, command, compare, name_of, section
 from analysis.sample_estimators import audit, known_laws, verdicts
 from analysis.sample_estimators._runs import latest, share, versions
+from infoscope.errors import UnknownName
 from infoscope.estimators import methods
 from infoscope.tracking import StoreUnreachable, runs
 from infoscope.tracking.archive.lines import SUFFIX
@@ -59,7 +60,7 @@ def main(words: Sequence[str] | None = None) -> int:
     failed = 0
     try:
         if unknown := [name for name in asked if name not in modules]:
-            raise ValueError(f"an analysis must be one of {', '.join(modules)}, got {', '.join(unknown)}")
+            raise UnknownName(f"an analysis must be one of {', '.join(modules)}, got {', '.join(unknown)}")
         FOLDER.mkdir(parents=True, exist_ok=True)
         for name in asked:
             profiles = profiles_of(modules[name].ANALYSIS.experiment)

@@ -9,6 +9,7 @@ from filelock import FileLock
 from safetensors.torch import load_file, save_file
 
 from infoscope import data, models
+from infoscope.errors import UnknownName
 from infoscope.tracking.checks import undamaged
 from infoscope.tracking.store.store import made_home
 from sweeps.streams import stream
@@ -67,7 +68,9 @@ def fine_tuned(pool: str) -> tuple[torch.Tensor, torch.Tensor]:
         encoder = models.pretrained_encoder(pool.removeprefix(HUB), generator=generator)
         settings = {}
     else:
-        raise ValueError(f"unknown pool {pool!r} of texts; valid are {', '.join((WORDS, *TRANSFORMERS))}, {HUB}<model>")
+        raise UnknownName(
+            f"pool must be one of {', '.join((WORDS, *TRANSFORMERS))}, {HUB}<model> for texts, got {pool!r}"
+        )
     device = "cuda" if torch.cuda.is_available() else "cpu"
     trained = models.fine_tune(texts, labels, encoder, generator, device=device, **settings)
     return trained.embed(texts).float(), labels

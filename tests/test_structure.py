@@ -14,7 +14,7 @@ def test_import_contract():
 
 
 def test_the_namespace_stays_implicit():
-    """One __init__.py in packages/*/src/infoscope would hide the other four packages."""
+    """One __init__.py in packages/*/src/infoscope would hide the other packages."""
     assert not list(REPOSITORY.glob("packages/*/src/infoscope/__init__.py"))
 
 

@@ -22,6 +22,7 @@ from rich.console import Console
 from rich.progress import Progress, TimeRemainingColumn
 from safetensors import SafetensorError
 
+from infoscope.errors import OutOfRange, WrongShape
 from infoscope.tracking import load_model
 from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.models import address_of
@@ -150,7 +151,7 @@ def codes_of(model: torch.nn.Module, x: np.ndarray, progress: Callable[[float], 
                 except torch.OutOfMemoryError:
                     raise
                 except (RuntimeError, ValueError, IndexError, TypeError) as error:
-                    raise ValueError(
+                    raise WrongShape(
                         f"x must be what this {type(model).__name__} takes (images are [n, channels, height, width]), "
                         f"got shape {list(x.shape)}: {sentence(error)}"
                     ) from error
@@ -166,12 +167,12 @@ def _require_images(x: np.ndarray) -> None:
     """ValueError for images whose channels are last, and for values beyond shares that are no bytes."""
     channels = 1, 3, 4
     if x.ndim == 4 and x.shape[-1] in channels and x.shape[1] not in channels:
-        raise ValueError(
+        raise WrongShape(
             f"x must be images [n, channels, height, width], got shape {list(x.shape)}, whose channels are last: give "
             "x.transpose(0, 3, 1, 2)."
         )
     if x.ndim > 2 and x.dtype != np.uint8 and x.size and x.min() >= 0 and x.max() >= 2:
-        raise ValueError(
+        raise OutOfRange(
             f"x must be images as bytes (uint8) or as shares of 1, got {x.dtype} from {x.min():g} to {x.max():g}: give "
             "x.astype(np.uint8), or x / 255."
         )

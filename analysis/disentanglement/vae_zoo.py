@@ -45,6 +45,7 @@ from analysis.disentanglement._scores import (
     percent,
     scores_of,
 )
+from infoscope.errors import InvalidInput
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
 from infoscope.tracking import arrays, table
@@ -74,7 +75,7 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
     if len(diverged):
         words.append(f"{len(diverged)} trainings diverged ({', '.join(sorted(set(diverged['name'])))}): no figure.")
     if arguments.model not in set(runs["model"]):
-        raise ValueError(f"model is {arguments.model!r}; there are runs of {', '.join(dict.fromkeys(runs['model']))}")
+        raise InvalidInput(f"model is {arguments.model!r}; there are runs of {', '.join(dict.fromkeys(runs['model']))}")
     return [
         scores(runs, words),
         bounds(runs, words),
@@ -255,7 +256,7 @@ def traversals(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
     """What changes in an image with each latent, of the best and the worst training of a model by UniBound."""
     chosen = runs[(runs["model"] == model) & (runs["diverged"] == 0)].sort_values("unibound", ascending=False)
     if chosen.empty:
-        raise ValueError(f"model is {model!r}; all of its trainings diverged")
+        raise InvalidInput(f"model is {model!r}; all of its trainings diverged")
     ends = [("best", chosen.iloc[0]), ("worst", chosen.iloc[-1])][: len(chosen)]
     rows, strips = [], {}
     for place, run in ends:

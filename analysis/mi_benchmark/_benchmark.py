@@ -13,6 +13,7 @@ from analysis.common.figures import draw_unseen, drawing
 from analysis.common.tables import Claim, Result, plus_minus, published, summarise
 from analysis.mi_benchmark._notes import PUBLISHED, notes, oracle, over_seeds, setting, unlike_published
 from analysis.mi_benchmark._terms import CONSTANT, GROUP, PAPERS
+from infoscope.errors import InvalidInput
 from sweeps.mi_benchmark.settings import DECODING
 
 KIND = (*GROUP, "encoder", "statistics", "study")  # cells that differ in these need not have each other's fields
@@ -150,7 +151,7 @@ def trained_and_decoded(runs: pd.DataFrame, axes: Sequence[str] = ()) -> tuple[p
     said = runs.reindex(columns=["kind", "bound"])
     decoding = (said["kind"] == DECODING) | (said["bound"] == "posterior")  # so recorded before cells had a kind
     if decoding.all():
-        raise ValueError(f"kind must not be {DECODING} in all {len(runs)} runs; some must have trained a critic.")
+        raise InvalidInput(f"kind must not be {DECODING} in all {len(runs)} runs; some must have trained a critic.")
     trained, left_out = one_setting(runs[~decoding], axes)
     return trained, one_setting(runs[decoding], axes)[0], left_out
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.models import Candidate, arrays_of, digest, evaluation_set
+from infoscope.errors import InvalidInput, WrongLength
 from infoscope.tracking import arrays
 from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.store.store import Store
@@ -69,7 +70,7 @@ def items_of(candidate: Candidate, file: str | None, split: str) -> Items:
         raise ValueError(f"the items of run {candidate.run_id} lack {', '.join(sorted(missing))}")
     names = stored["split_names"].tolist()
     if split != "all" and split not in names:
-        raise ValueError(f"split is {split!r}; run {candidate.run_id} has all, {', '.join(names)}")
+        raise InvalidInput(f"split is {split!r}; run {candidate.run_id} has all, {', '.join(names)}")
     keep = np.ones(len(stored["y"]), bool) if split == "all" else stored["split"] == names.index(split)
     return Items(*(stored[name][keep] for name in ("x", "y", "d", "groups")), f"{stored['name']}, {split}")
 
@@ -80,5 +81,5 @@ def of_file(path: Path) -> Items:
     missing = {"x", "y", "d"} - set(stored)
     lengths = {name: len(stored[name]) for name in ("x", "y", "d", "groups") if name in stored and stored[name].ndim}
     if missing or len(set(lengths.values())) != 1:
-        raise ValueError(f"{path} must hold x, y, d and perhaps groups, of one length; it has lengths {lengths}")
+        raise WrongLength(f"{path} must hold x, y, d and perhaps groups, of one length; it has lengths {lengths}")
     return Items(stored["x"], stored["y"], stored["d"], stored.get("groups"), path.name)

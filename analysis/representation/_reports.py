@@ -16,6 +16,7 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from analysis.common.models import Candidate, arrays_of, codes_of, digest, evaluation_set, in_letters
+from infoscope.errors import WrongType
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.representation import RepresentationReport, report
 from infoscope.tracking import arrays, log_results
@@ -97,7 +98,7 @@ def _of_arrays(stored: Mapping[str, np.ndarray], name: str) -> Items:
     else:
         domain = stored.get("domain")
     if "x" not in stored or not targets:
-        raise ValueError(f"items must hold x and target:NAME, or x, y and d; {name} holds {', '.join(stored)}.")
+        raise WrongType(f"items must hold x and target:NAME, or x, y and d; {name} holds {', '.join(stored)}.")
     return Items(stored["x"], targets, domain, stored.get("groups"), name)
 
 

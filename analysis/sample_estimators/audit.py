@@ -23,6 +23,7 @@ from sklearn.feature_selection import mutual_info_classif, mutual_info_regressio
 from threadpoolctl import threadpool_limits
 
 from analysis.common.tables import FOLDER, Result, in_a_sentence, require_writable, save, show
+from infoscope.errors import WrongShape
 from infoscope.estimators import classifier, knn
 from infoscope.metrics.metamorphic import EXACT, FAILS, NOT_OFFERED, STATISTICAL, Check, audit
 
@@ -74,7 +75,7 @@ def as_numbers() -> Function:
 def one_column(y: NDArray) -> NDArray:
     """y [n] of an estimator that takes one column of numbers."""
     if y.ndim == 2 and y.shape[1] > 1:
-        raise ValueError(f"y must be one column, got {y.shape[1]}")
+        raise WrongShape(f"y must be one column, got {y.shape[1]}")
     return y.reshape(-1)
 
 

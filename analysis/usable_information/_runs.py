@@ -13,6 +13,7 @@ import pandas as pd
 from analysis.common.marks import legend, save
 from analysis.common.tables import Claim, verdict
 from infoscope import tracking
+from infoscope.errors import UnknownName
 from infoscope.estimators.result import clustered_error
 
 CELL = ["study", "data", "transformation", "family", "estimator", "seed"]
@@ -122,7 +123,7 @@ def shown_family(runs: pd.DataFrame, asked: str | None) -> str:
     whole = of_study(runs, "difficulty", estimator="held-out", transformation="std")
     levels = whole.pivot_table(index="data", columns="family", values="v_information_bits")
     if asked is not None and asked not in levels:
-        raise ValueError(f"family must be one of {', '.join(levels)}, not {asked!r}.")
+        raise UnknownName(f"family must be one of {', '.join(levels)}, not {asked!r}.")
     return asked or str(levels.idxmax(axis=1).mode()[0])
 
 

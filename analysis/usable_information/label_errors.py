@@ -30,6 +30,7 @@ from analysis.usable_information._runs import (
     newest,
 )
 from infoscope import tracking
+from infoscope.errors import UnknownName
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
 from infoscope.metrics.v_information.hardness import hardest
@@ -53,7 +54,7 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
     noisy, maps = runs[runs["noise"] != AS_THEY_ARE], runs[runs["noise"] == AS_THEY_ARE]
     family = arguments.family or str(runs.groupby("family")["v_information_bits"].mean().idxmax())
     if family not in set(runs["family"]):
-        raise ValueError(f"family must be one of {', '.join(sorted(set(runs['family'])))}, got {family!r}.")
+        raise UnknownName(f"family must be one of {', '.join(sorted(set(runs['family'])))}, got {family!r}.")
     results = []
     if len(noisy):
         results += [overall(noisy, words), by_setting(noisy, family, words)]

@@ -16,6 +16,7 @@ from pathlib import Path
 import pandas as pd
 import torch
 
+from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.tracking.store.store import made_home
 from infra.drill.faults import FAULTS, parse
 from infra.drill.places import DrillError, Server
@@ -43,9 +44,9 @@ def main() -> int:
         kinds = [kind for kind in parse(words.faults) if _possible(kind)]
         numbers = {"rounds": words.rounds, "packs": words.packs, "steps": words.steps, "down": words.down}
         if small := [name for name, value in numbers.items() if value < 1]:
-            raise ValueError(f"{small[0]} must be at least 1, got {numbers[small[0]]}")
+            raise OutOfRange(f"{small[0]} must be at least 1, got {numbers[small[0]]}")
         if words.seed < 0:
-            raise ValueError(f"seed must not be negative, got {words.seed}")
+            raise InvalidInput(f"seed must not be negative, got {words.seed}")
         if not kinds:
             raise ValueError(f"none of the faults {words.faults} can be tried on this machine")
     except ValueError as error:

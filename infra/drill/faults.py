@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 from mlflow.tracking import MlflowClient
 
+from infoscope.errors import InvalidInput, UnknownName
 from infoscope.tracking.store.store import ALIVE, CELL, CELLS, DRIVER, KEY, OUTCOME
 from infra.drill import sweep
 from infra.drill.liar import LIES, Liar
@@ -375,7 +376,7 @@ def parse(text: str) -> list[str]:
     names = [name for name in text.split(",") if name]
     for name in names:
         if name not in FAULTS:
-            raise ValueError(f"fault must be one of {', '.join(FAULTS)}, got {name!r}")
+            raise UnknownName(f"fault must be one of {', '.join(FAULTS)}, got {name!r}")
     if not names:
-        raise ValueError(f"faults must be one or more of {', '.join(FAULTS)}, got none")
+        raise InvalidInput(f"faults must be one or more of {', '.join(FAULTS)}, got none")
     return names

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from infoscope.errors import UnknownName
+
 LIES: Mapping[str, str] = {
     "error": "500 after the server has done what it was asked",
     "lost": "the connection is cut after the server has done what it was asked",
@@ -43,7 +45,7 @@ class Liar:
     def lie(self, *lies: str, share: float = 1.0) -> None:
         """From now on, to this share of the requests, in one of these ways."""
         if unknown := set(lies) - set(LIES):
-            raise ValueError(f"lie must be one of {', '.join(LIES)}, got {sorted(unknown)[0]!r}")
+            raise UnknownName(f"lie must be one of {', '.join(LIES)}, got {sorted(unknown)[0]!r}")
         self._lies, self._share = lies, share
         self._honest.clear()
 

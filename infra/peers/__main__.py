@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from infoscope.errors import UnknownName
 from sweeps.sample_estimators.peers import PEERS, Peer
 from sweeps.sample_estimators.peers.protocol import ENVIRONMENTS, OURS, PINS
 
@@ -33,7 +34,7 @@ def asked(names: list[str]) -> list[Peer]:
     known = {name for peer in PEERS.values() for name in (peer.name, peer.package, peer.environment)} - {OURS}
     for name in names:
         if name not in known:
-            raise ValueError(f"PEERS must be among {', '.join(sorted(known))}, got {name!r}.")
+            raise UnknownName(f"PEERS must be among {', '.join(sorted(known))}, got {name!r}.")
     chosen = [peer for peer in PEERS.values() if not names or {peer.name, peer.package, peer.environment} & set(names)]
     return list({peer.package: peer for peer in chosen if peer.environment != OURS}.values())
 

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from infoscope.data import FactorDataset
+from infoscope.errors import UnknownName
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import disentanglement
 from infoscope.metrics.factor_information.arrays import from_arrays
@@ -52,7 +53,7 @@ def check_effort(cell: Mapping[str, Any]) -> None:
     require_minimum(cell, MINIMUM)
     for name in cell["protocols"]:
         if name not in disentanglement.PROTOCOLS:
-            raise ValueError(f"unknown protocol {name!r}; valid are {', '.join(disentanglement.PROTOCOLS)}")
+            raise UnknownName(f"protocol must be one of {', '.join(disentanglement.PROTOCOLS)}, got {name!r}")
 
 
 def measure(

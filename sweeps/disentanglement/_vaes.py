@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from infoscope import data
+from infoscope.errors import OutOfRange, UnknownName
 from infoscope.metrics.factor_information.posterior import CategoricalPosterior, GaussianPosterior, ProductPosterior
 from infoscope.models import OBJECTIVES, VAE, AutoEncoder, Encoding, LatentSpec, encode_all, fit_vae
 from infoscope.models.vae.objectives import PRESETS, Objective
@@ -48,7 +49,7 @@ def factor_set(cell: Mapping[str, Any]) -> data.FactorDataset:
 @functools.lru_cache(maxsize=1)
 def _factor_set(name: str, resolution: int, every_orientation: int, every_position: int) -> data.FactorDataset:
     if name not in DATA:
-        raise ValueError(f"unknown data {name!r}; valid are auto, {', '.join(DATA)}")
+        raise UnknownName(f"data must be one of auto, {', '.join(DATA)}, got {name!r}")
     steps = {"orientation": every_orientation, "posX": every_position, "posY": every_position}
     found = DATA[name]()
     found = found.thinned(steps) if max(steps.values()) > 1 else found
@@ -89,7 +90,7 @@ def training_fields(model: str, setting: str, steps: int, relative_weight: float
     """The fields of a training: the published ones but for what the setting says, with the weight a multiple of it."""
     for what, given, known in (("model", model, MODELS), ("setting", setting, PRESETS)):
         if given not in known:
-            raise ValueError(f"unknown {what} {given!r}; valid are {', '.join(known)}")
+            raise UnknownName(f"{what} must be one of {', '.join(known)}, got {given!r}")
     fields = OBJECTIVES[model].settings(setting)
     fields["steps"] = max(1, round(steps * fields.pop("share", 1.0)))
     if "weight" in fields:
@@ -101,7 +102,7 @@ def check_training(cell: Mapping[str, Any]) -> None:
     """Raises ValueError for numbers out of range and data that do not exist, before anything starts."""
     require_minimum(cell, MINIMUM)
     if not cell["learning_rate"] > 0:
-        raise ValueError(f"learning_rate must be above 0, got {cell['learning_rate']}.")
+        raise OutOfRange(f"learning_rate must be above 0, got {cell['learning_rate']}.")
     objective(cell)
     untrained(cell)
     factor_set(cell)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from infoscope.errors import OutOfRange, UnknownName
 from infoscope.metrics.factor_information.attacks import redundancy_attack, synergy_attack
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, load_model, main, runs
 from sweeps.disentanglement import _factor_scores, _vaes, vae_zoo
@@ -76,20 +77,20 @@ def best(zoo: pd.DataFrame, models: tuple[str, ...], count: int) -> pd.DataFrame
     of the science that is newest.
     """
     if count < 1:
-        raise ValueError(f"best must be at least 1, got {count}.")
+        raise OutOfRange(f"best must be at least 1, got {count}.")
     zoo = zoo[(zoo["version"] == zoo.loc[zoo["start"].idxmax(), "version"]) & (zoo["diverged"] == 0)]
     missing = [model for model in models if model not in set(zoo["model"])]
     if missing:
-        raise ValueError(f"models is {', '.join(models)}; vae-zoo has no finished training of {', '.join(missing)}")
+        raise UnknownName(f"models is {', '.join(models)}; vae-zoo has no finished training of {', '.join(missing)}")
     ranked = zoo.sort_values(CHOSEN_BY, ascending=False, kind="stable")
     return pd.concat([ranked[ranked["model"] == model].head(count) for model in models])
 
 
 def check(cell: dict) -> None:
     if cell["attack"] not in ATTACKS:
-        raise ValueError(f"unknown attack {cell['attack']!r}; valid are {', '.join(ATTACKS)}")
+        raise UnknownName(f"attack must be one of {', '.join(ATTACKS)}, got {cell['attack']!r}")
     if not 0 <= cell["alpha"] < np.inf:
-        raise ValueError(f"alpha must be a number of at least 0, got {cell['alpha']}.")
+        raise OutOfRange(f"alpha must be a number of at least 0, got {cell['alpha']}.")
     _factor_scores.check_effort(cell)
     _vaes.factor_set(cell)
 

@@ -11,6 +11,7 @@ import math
 
 from optuna.distributions import FloatDistribution
 
+from infoscope.errors import InvalidInput, OutOfRange, UnknownName
 from infoscope.metrics.factor_information import exact
 from infoscope.models import VAE, AutoEncoder, encode_all
 from infoscope.tracking import Pack, Profile, Report, Search, Sweep, asha, main
@@ -56,18 +57,18 @@ def space(profile: Profile) -> dict:
         ranges["weight"] = profile.relative_weights
     for name, (low, high) in ranges.items():
         if not 0 < low < high:
-            raise ValueError(f"the range of {name} must rise from above 0, got {low} to {high} times its setting.")
+            raise OutOfRange(f"the range of {name} must rise from above 0, got {low} to {high} times its setting.")
     return {name: FloatDistribution(low * whole[name], high * whole[name], log=True)
             for name, (low, high) in ranges.items()}  # fmt: skip
 
 
 def check(cell: dict) -> None:
     if cell["criterion"] not in CRITERIA:
-        raise ValueError(f"unknown criterion {cell['criterion']!r}; valid are {', '.join(CRITERIA)}")
+        raise UnknownName(f"criterion must be one of {', '.join(CRITERIA)}, got {cell['criterion']!r}")
     if cell["criterion"] != "elbo" and cell["model"] in WITHOUT_DENSITY:
-        raise ValueError(f"model is {cell['model']!r}, whose code has no density; search it by criterion=elbo")
+        raise InvalidInput(f"model is {cell['model']!r}, whose code has no density; search it by criterion=elbo")
     if cell["judging_draws"] < _factor_scores.MINIMUM["draws"]:
-        raise ValueError(
+        raise OutOfRange(
             f"judging_draws must be at least {_factor_scores.MINIMUM['draws']}, got {cell['judging_draws']}."
         )
     _factor_scores.check_effort(cell)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from infoscope.data import FactorDataset
+from infoscope.errors import OutOfRange
 from infoscope.models import VAE, AutoEncoder, Encoding, encode_all, traverse
 from infoscope.tracking import Pack, Profile, Report, Sweep, main
 from sweeps.disentanglement import _factor_scores, _vaes
@@ -93,7 +94,7 @@ def cells(profile: Profile) -> Iterator[dict]:
 
 def check(cell: dict) -> None:
     if cell["evaluations"] < 1:
-        raise ValueError(f"evaluations must be at least 1, got {cell['evaluations']}.")
+        raise OutOfRange(f"evaluations must be at least 1, got {cell['evaluations']}.")
     _factor_scores.check_effort(cell)
     _vaes.check_training(cell)
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from infoscope.errors import Conflict, OutOfRange
 from infoscope.estimators import BOUNDS, Bound, Critic, Training, held_out, make_critic, oracle_errors, share_training
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import batch_means_error, errors
@@ -116,7 +117,7 @@ def check(cell: dict) -> None:
     """
     require_minimum(cell, MINIMUM)
     if len(set(cell["schedule_bits"])) < len(cell["schedule_bits"]):
-        raise ValueError(f"schedule_bits is {cell['schedule_bits']}; every true MI can occur only once")
+        raise Conflict(f"schedule_bits is {cell['schedule_bits']}; every true MI can occur only once")
     check_encoder(cell)
     if any(map(needs_fine_tuning, cell["pool"].split("+"))):  # the training is left to the trial
         source = [labels(cell["domain"], bits, cell["sources"]) for bits in cell["schedule_bits"]][0]
@@ -125,7 +126,7 @@ def check(cell: dict) -> None:
     if cell.get("kind") == DECODING:
         return
     if not 0 < cell["learning_rate"] < math.inf:
-        raise ValueError(f"learning_rate must be positive and finite, got {cell['learning_rate']}.")
+        raise OutOfRange(f"learning_rate must be positive and finite, got {cell['learning_rate']}.")
     dims = (source.dim_x, source.dim_y) if cell["critic"] == "inner" else (1, 1)
     make_critic(cell["critic"], *dims, cell["depth"], 1, 1, second=has_two_scores(cell))
 

@@ -15,6 +15,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from infoscope import data, models
+from infoscope.errors import UnknownName
 from infoscope.tracking.checks import undamaged
 from infoscope.tracking.store.store import made_home
 from sweeps.streams import stream
@@ -50,7 +51,7 @@ def check_encoder(cell: Mapping[str, Any]) -> None:
     }
     for name, valid in known.items():
         if name in cell and cell[name] not in valid:
-            raise ValueError(f"{name} must be one of {', '.join(valid)}, got {cell[name]!r}.")
+            raise UnknownName(f"{name} must be one of {', '.join(valid)}, got {cell[name]!r}.")
 
 
 @functools.lru_cache(maxsize=2)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from infoscope import data
+from infoscope.errors import OutOfRange, UnknownName
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
@@ -44,7 +45,7 @@ def pool_of(domain: str, images: str, text: str) -> str:
             return _chosen("text", text, TEXT_POOLS, embedded=2)
         case "mixture":
             return f"{pool_of('images', images, text)}+{pool_of('text', images, text)}"
-    raise ValueError(f"unknown domain {domain!r}; valid are {', '.join((*DOMAINS, 'mixture'))}")
+    raise UnknownName(f"domain must be one of {', '.join((*DOMAINS, 'mixture'))}, got {domain!r}")
 
 
 def text_pools(names: Sequence[str]) -> list[str]:
@@ -63,7 +64,7 @@ def _chosen(what: str, name: str, valid: Sequence[str], embedded: int) -> str:
     if name == "auto":
         return valid[0 if data.data_root() is not None else embedded]
     if name not in valid and not (what == "text" and name.startswith(HUB)):
-        raise ValueError(f"unknown pool {name!r} for {what}; valid are auto, {', '.join(valid)}")
+        raise UnknownName(f"pool of {what} must be one of auto, {', '.join(valid)}, got {name!r}")
     return name
 
 
@@ -140,7 +141,7 @@ def pairs(
     if domain == "text":
         return data.TextPairs(items(pool, part), sources, crossover)
     if sources % rows:
-        raise ValueError(f"sources is {sources}, which is not a multiple of the {rows} rows of patches")
+        raise OutOfRange(f"sources is {sources}, which is not a multiple of the {rows} rows of patches")
     grid = (1, rows, sources // rows)
     if domain == "mixture":
         images, text = pool.split("+")

@@ -12,6 +12,7 @@ import torch
 
 from infoscope import data
 from infoscope.data import DomainDataset
+from infoscope.errors import InvalidInput, UnknownName
 from infoscope.metrics.shares import least_interval
 from infoscope.models.domain import MODELS, PUBLISHED, RULES, Accuracies, Accuracy, DomainFit, DomainModel, fit_domain
 from infoscope.tracking import Profile, Report
@@ -80,7 +81,7 @@ class Parts(NamedTuple):
 def data_fields(profile: Profile) -> dict[str, Any]:
     """The fields of a cell's data. Base "auto" is MNIST of INFOSCOPE_DATA, or the bundled digits where it is unset."""
     if profile.base not in ("auto", *BASES):
-        raise ValueError(f"unknown base {profile.base!r}; valid are auto, {', '.join(BASES)}")
+        raise UnknownName(f"base must be one of auto, {', '.join(BASES)}, got {profile.base!r}")
     base = BASES[0 if data.data_root() is not None else 1] if profile.base == "auto" else profile.base
     base = None if profile.data == "camelyon17" else base
     return {"data": profile.data, "base": base, "size": profile.size, "sample": profile.sample}
@@ -96,12 +97,14 @@ def dataset(cell: Mapping[str, Any]) -> DomainDataset:
         rows = torch.randperm(len(found), generator=draws)[: sample or None].sort().values
         return found.subset(rows).resized(size)
     if cell["base"] == "mnist" and data.data_root() is None:
-        raise ValueError("base is 'mnist', which is read from the folder that INFOSCOPE_DATA names, and it is not set")
+        raise InvalidInput(
+            "base is 'mnist', which is read from the folder that INFOSCOPE_DATA names, and it is not set"
+        )
     base = None if cell["base"] == "mnist" else "digits"
     if name == "crmnist":
         return data.crmnist(base=base, count=sample or None, size=size, generator=draws)
     if name not in DATA:
-        raise ValueError(f"unknown data {name!r}; valid are {', '.join(DATA)}")
+        raise UnknownName(f"data must be one of {', '.join(DATA)}, got {name!r}")
     protocol = "diva" if name == "rotated-mnist-diva" else "domainbed"
     found = data.rotated_mnist(base=base, protocol=protocol, size=size, generator=draws)
     return thinned(found, sample / len(np.unique(found.groups)), draws) if sample else found
@@ -165,7 +168,7 @@ def model_fields(model: str, of_data: str, setting: str) -> dict[str, Any]:
     """
     for what, given, known in (("model", model, MODELS), ("setting", setting, SETTINGS)):
         if given not in known:
-            raise ValueError(f"unknown {what} {given!r}; valid are {', '.join(known)}")
+            raise UnknownName(f"{what} must be one of {', '.join(known)}, got {given!r}")
     published = PUBLISHED[OF_DATA[model, of_data]][1] if (model, of_data) in OF_DATA else {}
     fields = _flat(published, CONFIG) | _flat(SETTINGS[setting].get(model, {}), CONFIG)
     return {"model": model, "setting": setting, **fields}
@@ -215,9 +218,9 @@ def check(cell: Mapping[str, Any]) -> None:
     """
     require_minimum(cell, MINIMUM)
     if cell["selection"] not in SELECTIONS:
-        raise ValueError(f"unknown selection {cell['selection']!r}; valid are {', '.join(SELECTIONS)}")
+        raise UnknownName(f"selection must be one of {', '.join(SELECTIONS)}, got {cell['selection']!r}")
     if cell["patience"] and not RULES[SELECTIONS[cell["selection"]]][1]:
-        raise ValueError(f"patience must be 0 for the selection {cell['selection']!r}, got {cell['patience']}.")
+        raise InvalidInput(f"patience must be 0 for the selection {cell['selection']!r}, got {cell['patience']}.")
     _settings(cell)
     _checked_parts(*(cell[name] for name in DATA_FIELDS))
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 from optuna.distributions import FloatDistribution
 
+from infoscope.errors import InvalidInput
 from infoscope.tracking import Pack, Profile, Report, Search, Sweep, asha, main
 from sweeps.partition import _domains, domain_partition
 from sweeps.partition.settings import CONFIG, CRITERION
@@ -74,7 +75,7 @@ def space(profile: Profile) -> dict:
 
 def check(cell: dict) -> None:
     if cell["selection"] not in SETS:
-        raise ValueError(f"selection is {cell['selection']!r}; a search can be judged by {' or '.join(SETS)}")
+        raise InvalidInput(f"selection is {cell['selection']!r}; a search can be judged by {' or '.join(SETS)}")
     _domains.check(cell)
 
 

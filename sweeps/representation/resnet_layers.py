@@ -17,6 +17,7 @@ import torch
 
 from infoscope import data, models
 from infoscope.data.pools.pools import ImagePool
+from infoscope.errors import UnknownName
 from infoscope.tracking import Pack, Profile, Report, Sweep, main
 from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
@@ -68,7 +69,7 @@ def _pools(name: str) -> tuple[ImagePool, ImagePool]:
         return data.mnist("train"), data.mnist("test")
     if name == "digits":
         return data.digits().split(_UNSEEN, stream(0, "unseen digits"))
-    raise ValueError(f"data must be auto, mnist or digits, got {name!r}.")
+    raise UnknownName(f"data must be auto, mnist or digits, got {name!r}.")
 
 
 def data_sets(cell: dict) -> tuple[DataSet, ...]:

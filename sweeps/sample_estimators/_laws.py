@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from infoscope.data import data_root
 from infoscope.data.tasks import everyday, exam, resampled
+from infoscope.errors import UnknownName
 from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
 
@@ -17,7 +18,7 @@ def laws_of(asked: Sequence[str], collections: Mapping[str, Sequence[str]]) -> d
     none of them."""
     known = {law for laws in collections.values() for law in laws}
     if unknown := [law for law in asked if law not in (*known, "all")]:
-        raise ValueError(f"laws must be of the collections {', '.join(collections)}, got {unknown[0]!r}.")
+        raise UnknownName(f"laws must be of the collections {', '.join(collections)}, got {unknown[0]!r}.")
     return {
         collection: tuple(law for law in laws if "all" in asked or law in asked)
         for collection, laws in collections.items()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from infoscope.data.tasks.known_truth import case, draws
+from infoscope.errors import InvalidInput, UnknownName
 from infoscope.estimators import uncertainty
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
 from sweeps import datasets
@@ -59,9 +60,9 @@ def cells(profile: Profile) -> Iterator[dict]:
 
 def check(cell: dict) -> None:
     if case(cell["case"]).measure == "co-information":
-        raise ValueError(f"case is {cell['case']!r}; coverage is of mutual information, conditional or not")
+        raise InvalidInput(f"case is {cell['case']!r}; coverage is of mutual information, conditional or not")
     if cell["method"] not in METHODS:
-        raise ValueError(f"unknown method {cell['method']!r}; valid are {', '.join(METHODS)}")
+        raise UnknownName(f"method must be one of {', '.join(METHODS)}, got {cell['method']!r}")
     require_minimum(cell, {"n": 100, "sets": 2, "k": 1, "block": 0})
 
 

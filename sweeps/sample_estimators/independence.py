@@ -17,6 +17,7 @@ import pandas as pd
 
 from infoscope.data.tasks.independence_laws import LAWS, law
 from infoscope.data.tasks.known_truth import Generator, draws
+from infoscope.errors import UnknownName
 from infoscope.estimators.kernel_tests import hsic_test, kcit_test
 from infoscope.estimators.uncertainty import PermutationTest, permutation_test
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
@@ -62,7 +63,7 @@ def cells(profile: Profile) -> Iterator[dict]:
 def check(cell: dict) -> None:
     law(cell["law"])
     if cell["test"] not in TESTS:
-        raise ValueError(f"test must be one of {', '.join(TESTS)}, got {cell['test']!r}.")
+        raise UnknownName(f"test must be one of {', '.join(TESTS)}, got {cell['test']!r}.")
     least = round(1 / TEST_LEVEL) - 1
     require_minimum(cell, {"sets": 2, "block": 0, "permutations": least, "n": 50})
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from infoscope.data.tasks import exam, resampled
 from infoscope.data.tasks.known_truth import draws
+from infoscope.errors import InvalidInput, WrongType
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
 from sweeps.checks import require_minimum
 from sweeps.sample_estimators._contestants import answer, contestants, every, seconds, sits, warm
@@ -87,9 +88,9 @@ def check(cell: dict) -> None:
     exam.law(cell["law"])
     require_minimum(cell, {"n": 50, "sets": 1, "block": 0})
     if cell["method"] in PEERS and not PEERS[cell["method"]].installed():
-        raise ValueError(f"method must be installed (make peers), got {cell['method']!r}.")
+        raise InvalidInput(f"method must be installed (make peers), got {cell['method']!r}.")
     if not sits(cell["method"], cell["law"]):
-        raise ValueError(f"method must take the types of {cell['law']}, got {cell['method']!r}.")
+        raise WrongType(f"method must take the types of {cell['law']}, got {cell['method']!r}.")
 
 
 def cost(cell: dict) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from infoscope import data
+from infoscope.errors import UnknownName
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.protocol import Family
 from infoscope.estimators.families.scikit import tfidf_logistic
@@ -82,7 +83,7 @@ def chosen(setting: str, names: Sequence[str], sources: Mapping[str, Source] = S
     found = dict.fromkeys(name for given in names for name in words.get(given, (given,)))
     for name in found:
         if name not in sources:
-            raise ValueError(f"unknown {setting} {name!r}; valid are auto, none, {', '.join(sources)}")
+            raise UnknownName(f"{setting} must be one of auto, none, {', '.join(sources)}, got {name!r}")
     return list(found)
 
 
@@ -149,7 +150,7 @@ def family_of(cell: Mapping[str, Any]) -> Family:
         return known[name]()
     if of_vectors or not is_encoder(name):
         more = [] if of_vectors else [*TRANSFORMERS, f"{HUB}<model>"]
-        raise ValueError(f"unknown family {name!r} for {cell['data']}; valid are {', '.join([*known, *more])}")
+        raise UnknownName(f"family must be one of {', '.join([*known, *more])} for {cell['data']}, got {name!r}")
     settings = ("epochs", "batch", "max_length", "null")
     return SequenceClassifiers(name, **{setting: cell[setting] for setting in settings})
 

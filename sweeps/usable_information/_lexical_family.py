@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
 from infoscope.data.texts.transformations import sides, tokens
+from infoscope.errors import OutOfRange
 from infoscope.estimators.families.scikit import Sklearn
 
 MOST_NEW = 8  # words of a hypothesis that its premise lacks, counted apart up to here
@@ -24,7 +25,7 @@ def lexical_logistic(penalty: float = 1.0, least_documents: int = 3) -> Sklearn:
     ValueError unless penalty is positive.
     """
     if not penalty > 0.0:
-        raise ValueError(f"penalty must be positive, got {penalty!r}.")
+        raise OutOfRange(f"penalty must be positive, got {penalty!r}.")
     words = TfidfVectorizer(analyzer=features, min_df=least_documents, sublinear_tf=True)
     steps = [("features", words), ("classifier", LogisticRegression(C=1.0 / penalty, max_iter=1000))]
     return Sklearn(Pipeline(steps), f"lexical-logistic(penalty={penalty:g})")

@@ -16,6 +16,7 @@ import pandas as pd
 import torch
 
 from infoscope import models
+from infoscope.errors import InvalidInput, UnknownName
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.laws import CategoricalLaw, without_input
 from infoscope.estimators.families.protocol import CLASSES, needed
@@ -69,9 +70,9 @@ class SequenceClassifiers:
 
     def __post_init__(self) -> None:
         if self.encoder not in TRANSFORMERS and not self.encoder.startswith(HUB):
-            raise ValueError(f"encoder must be {', '.join(TRANSFORMERS)} or {HUB}<model>, got {self.encoder!r}.")
+            raise InvalidInput(f"encoder must be {', '.join(TRANSFORMERS)} or {HUB}<model>, got {self.encoder!r}.")
         if self.null not in NULLS:
-            raise ValueError(f"null must be {' or '.join(NULLS)}, got {self.null!r}.")
+            raise UnknownName(f"null must be {' or '.join(NULLS)}, got {self.null!r}.")
 
     @property
     def rate(self) -> float:

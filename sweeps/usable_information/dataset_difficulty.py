@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from infoscope.data.texts import transformations
+from infoscope.errors import InvalidInput, UnknownName
 from infoscope.estimators.families.protocol import Family, Outcome, Predictor, as_outcome, take
 from infoscope.estimators.result import clustered_error
 from infoscope.estimators.units import NATS_PER_BIT
@@ -144,9 +145,9 @@ def measuring(profile: Profile, name: str, family: str, estimator: str, kind: st
 def check(cell: dict) -> None:
     require_minimum(cell, MINIMUM)
     if cell["transformation"] not in TRANSFORMATIONS:
-        raise ValueError(f"unknown transformation {cell['transformation']!r}; valid are {', '.join(TRANSFORMATIONS)}")
+        raise UnknownName(f"transformation must be one of {', '.join(TRANSFORMATIONS)}, got {cell['transformation']!r}")
     if cell["transformation"] in WORDLESS and not is_encoder(cell["family"]):
-        raise ValueError(
+        raise InvalidInput(
             f"transformation is {cell['transformation']!r}; {cell['family']} weighs words, and it has none"
         )
     family_of(cell)

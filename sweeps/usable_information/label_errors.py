@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
+from infoscope.errors import OutOfRange
 from infoscope.estimators.families import Network
 from infoscope.estimators.result import clustered_error
 from infoscope.metrics.v_information.label_errors import (
@@ -75,7 +76,7 @@ def cells(profile: Profile) -> Iterator[dict]:
 def check(cell: dict) -> None:
     require_minimum(cell, MINIMUM)
     if cell["noise"] != AS_THEY_ARE and not 0.0 < cell["rate"] < 1.0:
-        raise ValueError(f"rates must be shares between 0 and 1, got {cell['rate']}.")
+        raise OutOfRange(f"rates must be shares between 0 and 1, got {cell['rate']}.")
 
 
 def cost(cell: dict) -> float:

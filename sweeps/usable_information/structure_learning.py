@@ -28,6 +28,7 @@ from sklearn.metrics import mutual_info_score
 from infoscope import data
 from infoscope.data.files import read_arrays
 from infoscope.data.tasks import simulators
+from infoscope.errors import InvalidInput, NoVariation, UnknownName, UnreadableFile
 from infoscope.estimators import knn, npeet
 from infoscope.estimators.families.closed_form import Gaussian, Table
 from infoscope.estimators.families.protocol import Family
@@ -85,11 +86,11 @@ def expression_table(path: str) -> tuple[np.ndarray, np.ndarray]:
         stored = read_arrays(Path(path), ("expression", "adjacency"))
         found = stored["expression"].astype(np.float64), stored["adjacency"] != 0
     except (OSError, ValueError) as error:
-        raise ValueError(
+        raise UnreadableFile(
             f"genes must be {SIMULATED} or a .npz with expression and adjacency, not {path!r}: {error}"
         ) from None
     if found[0].ndim != 2 or found[1].shape != (found[0].shape[1],) * 2 or not np.isfinite(found[0]).all():
-        raise ValueError(
+        raise UnreadableFile(
             f"genes must be {SIMULATED} or a .npz with finite expression [n, m] and adjacency [m, m], not {path!r}."
         )
     return found
@@ -156,7 +157,7 @@ def by_kernel(x: np.ndarray, y: np.ndarray) -> float:
     """The mean log ratio of leave-one-out Gaussian kernel densities, bandwidths n^(-1/6) standard deviations (Scott's
     rule for two dimensions). Raises ValueError for a variable that does not vary."""
     if min(np.ptp(x), np.ptp(y)) == 0.0:
-        raise ValueError("variables must vary to have a kernel density, but one of them is constant.")
+        raise NoVariation("variables must vary to have a kernel density, but one of them is constant.")
     bandwidth = len(x) ** (-1 / 6)
     logs = [-0.5 * squareform(pdist(np.c_[v] / (bandwidth * v.std()), "sqeuclidean")) for v in (x, y)]
     for log in logs:
@@ -217,7 +218,7 @@ def cells(profile: Profile) -> Iterator[dict]:
     }
     for study in profile.studies:
         if study not in of_study:
-            raise ValueError(f"unknown study {study!r}; valid are {', '.join(of_study)}")
+            raise UnknownName(f"study must be one of {', '.join(of_study)}, got {study!r}")
         cases, sizes, frames = of_study[study]
         for case in cases:
             methods = [method for method in profile.methods if method in offered(study, case)]
@@ -236,11 +237,11 @@ def offered(study: str, case: str) -> tuple[str, ...]:
 
 def check(cell: dict) -> None:
     if cell["study"] == "trees" and cell["case"] not in STARS:
-        raise ValueError(f"unknown case {cell['case']!r}; valid are {', '.join(STARS)}")
+        raise UnknownName(f"case must be one of {', '.join(STARS)}, got {cell['case']!r}")
     if cell["study"] == "frames" and cell["case"] not in ("digits", "mnist"):
-        raise ValueError(f"unknown images {cell['case']!r}; valid are auto, digits, mnist")
+        raise UnknownName(f"images must be one of auto, digits, mnist, got {cell['case']!r}")
     if cell["study"] == "genes" and cell["case"] != SIMULATED and cell["n"] > len(expression_table(cell["case"])[0]):
-        raise ValueError(f"n is {cell['n']}; {cell['case']} has {len(expression_table(cell['case'])[0])} rows")
+        raise InvalidInput(f"n is {cell['n']}; {cell['case']} has {len(expression_table(cell['case'])[0])} rows")
     require_minimum(cell, MINIMUM)
 
 

@@ -21,6 +21,7 @@ import pandas as pd
 import torch
 
 from infoscope import data
+from infoscope.errors import OutOfRange, UnknownName
 from infoscope.estimators.families.local import Kernel, NearestNeighbours
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.networks import Network
@@ -104,7 +105,7 @@ def cells(profile: Profile) -> Iterator[dict]:
     studies = {"blocks": block_cells, "hiding": hiding_cells}
     for study in profile.studies:
         if study not in studies:
-            raise ValueError(f"unknown study {study!r}; valid are {', '.join(studies)}")
+            raise UnknownName(f"study must be one of {', '.join(studies)}, got {study!r}")
         yield from studies[study](profile)
 
 
@@ -156,13 +157,13 @@ def check(cell: dict) -> None:
         known("images", cell["data"], ("digits", "mnist"))
         known("network to hide from", cell["against"], (NOTHING, *NETWORKS))
         if not cell["strength"] >= 0.0:
-            raise ValueError(f"strength must be at least 0, got {cell['strength']}.")
+            raise OutOfRange(f"strength must be at least 0, got {cell['strength']}.")
 
 
 def known(what: str, name: str, valid: Any) -> None:
     """ValueError unless the name is one of the valid ones."""
     if name not in valid:
-        raise ValueError(f"unknown {what} {name!r}; valid are {', '.join(valid)}")
+        raise UnknownName(f"{what} must be one of {', '.join(valid)}, got {name!r}")
 
 
 def trial(pack: Pack, report: Report) -> None:

@@ -14,6 +14,7 @@ from infoscope.estimators.knn.estimators import (
     mutual_information,
     total_correlation,
 )
+from tests.refusals import refused
 
 LN2 = np.log(2)
 ESTIMATORS = (discrete.plug_in, discrete.miller_madow, discrete.grassberger, discrete.chao_shen)
@@ -27,7 +28,7 @@ def test_entropies_of_plenty_of_rows(estimate):
     assert estimate(shares * 80_000) == pytest.approx(1.75 * LN2, abs=1e-4)
     assert estimate([17]) == pytest.approx(0, abs=1e-12)
     assert estimate([3, 0, 5]) == estimate([5, 3])
-    with pytest.raises(ValueError, match="counts must be whole numbers"):
+    with refused("counts", "invalid"):
         estimate([0.5, 1])
 
 
@@ -35,7 +36,7 @@ def test_entropies_of_plenty_of_rows(estimate):
 def test_fractions_of_rows_lie_between_whole_ones(estimate):
     values = [float(getattr(found, "mean", found)) for found in (estimate([80, 8 + part]) for part in (0, 0.5, 1))]
     assert values == sorted(values) and values[0] < values[1] < values[2]
-    with pytest.raises(ValueError, match="counts must be finite and at least 0"):
+    with refused("counts", "invalid"):
         estimate([0.5, -1])
 
 
@@ -138,7 +139,7 @@ def test_rows_that_are_all_different_are_refused():
         lambda: uncertainty.subsample(Discrete(ids), coin),
         lambda: npeet.entropyd(ids),
     ):
-        with pytest.raises(ValueError, match="share categories among rows, got .*rows that are all different"):
+        with refused(code="constant"):
             call()
 
 

@@ -32,6 +32,7 @@ from infra.drill.places import SmallDisk, separation
 from infra.drill.processes import Processes
 from infra.drill.reading import Reading, expected, read
 from infra.drill.rounds import Round, Settings
+from tests.refusals import refused
 from tests.tracking.scheduling.test_driver import exit_status
 
 REPOSITORY = Path(__file__).parents[2]
@@ -291,7 +292,7 @@ def test_a_liar_tells_what_the_server_says_and_then_lies(lying):
     assert len(asked) == 4 and liar.told == dict.fromkeys(LIES, 1)
     liar.be_honest()
     assert ask().json() == {"asked": 5}
-    with pytest.raises(ValueError, match="lie must be one of error, lost"):
+    with refused("lie", "name"):
         liar.lie("white")
 
 

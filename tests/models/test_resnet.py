@@ -11,6 +11,7 @@ import torchvision
 from torch.nn.functional import adaptive_avg_pool2d
 
 from infoscope.models import LayerEncoder, ResNet, fit_resnet
+from tests.refusals import refused
 
 GREY = (1, 32, 32)
 THIN = {"shape": GREY, "labels": 2, "depth": 18, "width": 4}
@@ -225,13 +226,13 @@ def test_bad_layer_or_pool_is_refused(layer, pool, name):
 
 
 def test_bad_samples_are_refused():
-    with pytest.raises(ValueError, match="^images must have shape"):
+    with refused("images", "shape"):
         ResNet(**THIN)(torch.zeros(3, 1000))
 
     def codes(n: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
         return halves(n, generator)[0], torch.zeros(n, dtype=torch.int64)
 
-    with pytest.raises(ValueError, match="^sample must return labels of torch.bool and shape"):
+    with refused("sample", "shape"):
         fit_resnet(codes, GREY, generator(), labels=2, depth=18, width=4)
-    with pytest.raises(ValueError, match="^steps must be"):
+    with refused("steps", "range"):
         fit_resnet(halves, GREY, generator(), labels=2, depth=18, width=4, steps=0)

@@ -13,6 +13,7 @@ from infoscope.tracking.record import Record, records
 from infoscope.tracking.scheduling.worker import Assignment, RecordedReport
 from infoscope.tracking.sending.flush import Flusher, close, close_all, header_tags, send
 from infoscope.tracking.store.store import Store, StoreUnreachable
+from tests.refusals import refused
 
 
 @pytest.fixture(scope="module")
@@ -215,7 +216,7 @@ def test_results_of_a_later_evaluation_replace_earlier_ones(tmp_path, store):
     row = runs("demo").set_index("key").loc["evaluated"]
     assert row["unique"] == 0.5 and math.isnan(row["seed"]) and row["status"] == "FINISHED"
     assert Path(store.client.download_artifacts(run_id, "partition/report.json", str(tmp_path))).read_text() == "2"
-    with pytest.raises(ValueError, match="absent.json is not a file"):
+    with refused(code="invalid"):
         log_results(run_id, {"unique": 0.75}, [tmp_path / "absent.json"], "partition")
     assert runs("demo").set_index("key").loc["evaluated", "unique"] == 0.5
 
@@ -398,7 +399,7 @@ def test_files_are_attached_to_the_newest_finished_invocation(tmp_path, monkeypa
     assert names == {"analysis/report.html", "analysis/figure.png"} and not store.client.list_artifacts(older)
     found = store.client.download_artifacts(newer, "analysis/report.html", str(tmp_path))
     assert Path(found).read_text() == "<p>second</p>"
-    with pytest.raises(ValueError, match="nothing.csv is not a file"):
+    with refused("nothing.csv", "invalid"):
         attach("demo", "laptop", [*paths, "nothing.csv"])
     with pytest.raises(LookupError, match="no invocation of 'demo' under profile 'paper' has finished"):
         attach("demo", "paper", paths)

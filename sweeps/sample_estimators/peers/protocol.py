@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from infoscope.errors import InvalidInput
 from infoscope.estimators import Estimate
 from infoscope.estimators.arrays.protocol import Described, Pairs
 from infoscope.estimators.variables import Variable
@@ -105,7 +106,7 @@ class Peer(Described):
         super().require(pairs)
         widths = _width(pairs.x), _width(pairs.y)
         if self.one_column and min(widths) > 1:
-            raise ValueError(
+            raise InvalidInput(
                 f"x or y must be one column: {self.name} asks of every column of the other side on its own, "
                 f"got {widths[0]} and {widths[1]} columns."
             )
@@ -162,7 +163,7 @@ class Peer(Described):
         if not self.installed():
             where = f".peers/{self.environment}" if self.environment else "infoscope's own environment"
             wanted = " ".join(filter(None, (self.package, self.version)))
-            raise ValueError(
+            raise InvalidInput(
                 f"{self.name} must be installed (make peers PEERS={self.package}), got no {wanted} in {where}."
             )
         process = worker(self.python, self.calls)
@@ -173,9 +174,9 @@ class Peer(Described):
         try:
             found = process.ask(request, seconds)
         except Silence as silence:
-            raise ValueError(f"{self.name} must answer, but it {silence}.") from None
+            raise InvalidInput(f"{self.name} must answer, but it {silence}.") from None
         if "error" in found:
-            raise ValueError(f"{self.name} must answer, got its {found['error'].rstrip('.')}.")
+            raise InvalidInput(f"{self.name} must answer, got its {found['error'].rstrip('.')}.")
         return found
 
 

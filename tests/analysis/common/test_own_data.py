@@ -9,6 +9,7 @@ import pytest
 from analysis.common.own_data import as_options, read
 from infoscope.estimators.arrays.protocol import as_pairs
 from infoscope.estimators.variables import Continuous, Discrete
+from tests.refusals import refused
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(
@@ -51,7 +52,7 @@ def test_a_prefix_names_all_columns_that_begin_so(table):
     assert read(path, ["a", "b*"], ["a*"], discrete=["b2"]).columns == (("a", "b", "b2"), ("a2",))
     assert read(path, ["*"], ["b"], "patient", discrete=["b2"]).columns[0] == ("a", "b2", "a2")
     for words in ({"x": ["q*"], "y": ["a"]}, {"x": ["a"], "y": ["q*"]}):
-        with pytest.raises(ValueError, match=r"must name columns among a, b, b2, a2, patient, got 'q\*'"):
+        with refused(code="name"):
             read(path, **words)
 
 
@@ -67,7 +68,7 @@ def test_a_person_says_what_a_column_is(table):
     data = read(table, ["age"], ["b"], discrete=["age"])
     assert isinstance(data.x, Discrete)
     data = read(table, ["age"], ["b"])
-    with pytest.raises(ValueError, match="x must be typed: column 'age' has"):
+    with refused("x", "type"):
         as_pairs(data.x, data.y)
 
 
@@ -115,9 +116,7 @@ def test_what_a_column_of_a_csv_holds_is_said(tmp_path, column, message):
         read(path, ["x"], ["y"])
     if "missing" not in message:
         assert isinstance(read(path, ["x"], ["y"], discrete=["x"]).x, Discrete)
-        with pytest.raises(
-            ValueError, match="column 'x' must be numbers to be continuous, got a column of string, with"
-        ):
+        with refused("column 'x'", "type"):
             read(path, ["x"], ["y"], continuous=["x"])
 
 
@@ -125,7 +124,7 @@ def test_dates_of_a_parquet_are_said_to_be_no_numbers(tmp_path):
     path = tmp_path / "own.parquet"
     pd.DataFrame({"day": pd.date_range("2020-01-01", periods=60), "y": FRAME["a"]}).to_parquet(path)
     for words in ({}, {"continuous": ["day"]}):
-        with pytest.raises(ValueError, match="'day' .* turn them into numbers, such as .* days since the first"):
+        with refused(code="type"):
             read(path, ["day"], ["y"], **words)
 
 
@@ -153,17 +152,17 @@ def test_wrappers_are_options_for_a_person_at_a_command_line():
 
 
 def test_a_wrong_file_is_one_sentence(tmp_path):
-    with pytest.raises(ValueError, match="DATA must be a file ending in .npz, .csv, .parquet, got"):
+    with refused("DATA", "file"):
         read(tmp_path / "pairs.pkl")
-    with pytest.raises(ValueError, match="DATA must be a file that can be read, got .*No such file"):
+    with refused("DATA", "file"):
         read(tmp_path / "pairs.csv")
     for suffix, content in ((".npz", b"no zip"), (".parquet", b"no parquet"), (".csv", b"")):
         (tmp_path / f"broken{suffix}").write_bytes(content)
-        with pytest.raises(ValueError, match="DATA must hold .*, got .*broken") as error:
+        with refused("DATA", "type") as error:
             read(tmp_path / f"broken{suffix}", y=["y"])
         assert "\n" not in str(error.value)
     np.savez(tmp_path / "objects.npz", x=np.array([object()]), y=np.zeros(1))
-    with pytest.raises(ValueError, match="DATA must hold numpy arrays, got .*objects"):
+    with refused("DATA", "type"):
         read(tmp_path / "objects.npz")  # never unpickled
     np.save(tmp_path / "one.npy", np.zeros((30, 2)))
     (tmp_path / "one.npy").rename(tmp_path / "one.npz")

@@ -17,6 +17,7 @@ from infoscope.tracking import runs
 from infoscope.tracking.scheduling.worker import Assignment, RecordedReport
 from infoscope.tracking.sending.flush import close, header_tags
 from infoscope.tracking.store.store import Store
+from tests.refusals import refused
 
 SIZE, N = 16, 120
 EFFORT = Effort(rows=80, resamples=10, permutations=0)
@@ -145,7 +146,7 @@ def test_items_of_domain_models_are_read_by_their_names(monkeypatch):
     found = items_of(Candidate("nvae", "0", "r", "r"), None)
     assert list(found.targets["class"]) == ["one", "two", "one", "two"] and set(found.domain) == {"red", "blue"}
     monkeypatch.setattr("analysis.representation._reports.arrays", lambda run, name: {"x": stored["x"]})
-    with pytest.raises(ValueError, match=r"items must hold x and target:NAME, or x, y and d"):
+    with refused("items", "type"):
         items_of(Candidate("nvae", "0", "r", "r"), None)
     with pytest.raises(LookupError, match=r"give DATA=FILE.npz"):
         items_of(Candidate("a", "", "a", None), None)

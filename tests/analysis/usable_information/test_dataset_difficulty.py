@@ -14,6 +14,7 @@ from analysis.usable_information._items import WORDS, length_ranges, shortened
 from analysis.usable_information._runs import cautions, described, newest, over_seeds, paired
 from infoscope.metrics.v_information.hardness import threshold_window
 from tests.analysis.pictures import drawn
+from tests.refusals import refused
 
 ANALYSIS = dataset_difficulty.ANALYSIS
 CLASSES = ("contradiction", "entailment", "neutral")
@@ -181,7 +182,7 @@ def test_older_runs_of_a_cell_are_left_out_and_said(store):
 
 
 def test_a_family_that_was_not_run(store):
-    with pytest.raises(ValueError, match="family must be one of small-bert, not 'gpt2'"):
+    with refused("family", "name"):
         analysed(store[0], "--family", "gpt2")
 
 

@@ -11,6 +11,7 @@ from analysis.common.tables import save
 from analysis.usable_information.label_errors import ANALYSIS, balanced, level
 from infoscope.metrics.v_information.label_errors import SCORES
 from tests.analysis.pictures import drawn
+from tests.refusals import refused
 
 LEVELS = dict(zip(SCORES, (0.50, 0.55, 0.52, 0.45, 0.58, 0.57, 0.20, 0.30)))  # average precision at 10 % of digits
 GAIN = {"digits": 0.0, "cola": -0.1, "snli": 0.02}  # of the scores in sample, added to those
@@ -105,5 +106,5 @@ def test_settings_with_fewer_seeds_are_left_out_and_one_seed_has_no_interval(sto
 
 
 def test_an_unknown_family_is_refused(store):
-    with pytest.raises(ValueError, match="family must be one of mlp, got 'forest'"):
+    with refused("family", "name"):
         analysed(store, "--family", "forest")

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from infoscope.data import ChannelPairs, channel_information, crossover_for
+from tests.refusals import refused
 
 LN2 = math.log(2.0)
 
@@ -61,21 +62,21 @@ def test_more_information_needs_a_smaller_crossover():
 
 @pytest.mark.parametrize("information", [-1e-9, 10.001 * LN2, math.nan, math.inf])
 def test_unreachable_information_is_refused(information):
-    with pytest.raises(ValueError, match=r"mutual_information must be from 0 to 6\.93147 nats"):
+    with refused("mutual_information", "range"):
         crossover_for(information, 10)
 
 
 @pytest.mark.parametrize("crossover", [-0.01, 0.51, 1.0, math.nan, "0.1"])
 def test_crossover_outside_its_range_is_refused(crossover):
-    with pytest.raises(ValueError, match=r"crossover must be a probability in \[0, 0\.5\]"):
+    with refused("crossover", "range"):
         channel_information(crossover, 10)
-    with pytest.raises(ValueError, match="crossover"):
+    with refused("crossover", "range"):
         ChannelPairs(10, crossover)
 
 
 @pytest.mark.parametrize("sources", [0, -1, 2.5, True, "3"])
 def test_sources_that_are_not_a_count_are_refused(sources):
-    with pytest.raises(ValueError, match="sources must be a whole number of at least 1"):
+    with refused("sources", "range"):
         ChannelPairs(sources, 0.1)
 
 

@@ -12,6 +12,7 @@ import torch
 from PIL import Image
 
 from infoscope.data import ImagePairs, ImagePool, digits
+from tests.refusals import refused
 
 LABELS = torch.arange(100) % 2
 
@@ -116,5 +117,5 @@ def test_bad_arguments_are_refused(arguments, name):
 
 def test_patches_in_colour_are_refused():
     colour = ImagePool(torch.zeros(4, 2, 2, 3, dtype=torch.uint8), torch.tensor([0, 0, 1, 1]), "colour")
-    with pytest.raises(ValueError, match=r"pool must hold grey images \[n, h, w\], got \[4, 2, 2, 3\]"):
+    with refused("pool", "shape"):
         ImagePairs(colour)

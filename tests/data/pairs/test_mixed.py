@@ -9,6 +9,7 @@ import torch
 from scipy.stats import chisquare
 
 from infoscope.data import EmbeddingPool, ImagePairs, ImagePool, MixedPairs, channel_information
+from tests.refusals import refused
 
 FALSE_ALARM = 1e-6
 IMAGE_LABELS = torch.tensor([3, 8, 8, 3, 8])
@@ -102,9 +103,9 @@ def test_bad_arguments_are_refused(arguments, sentence):
 
 
 def test_a_pool_without_two_classes_is_refused():
-    with pytest.raises(ValueError, match="texts must hold exactly two classes"):
+    with refused("texts", "type"):
         MixedPairs(images(), EmbeddingPool(torch.zeros(3, 2), torch.tensor([0, 1, 2]), "three"))
-    with pytest.raises(ValueError, match="images must hold at least two items of each class"):
+    with refused("images", "few"):
         MixedPairs(ImagePool(images().images[:2], IMAGE_LABELS[:2], "two"), texts())
-    with pytest.raises(ValueError, match="images must hold grey images"):
+    with refused("images", "shape"):
         MixedPairs(ImagePool(torch.zeros(5, 2, 2, 3, dtype=torch.uint8), IMAGE_LABELS, "colour"), texts())

@@ -1,9 +1,9 @@
 """The collections of the exam."""
 
 import numpy as np
-import pytest
 
 from infoscope.data.tasks import exam
+from tests.refusals import refused
 
 
 def test_every_name_is_a_law_with_a_truth():
@@ -20,5 +20,5 @@ def test_what_needs_data_is_known_before_it_is_drawn():
 
 
 def test_an_unknown_law_is_refused():
-    with pytest.raises(ValueError, match="law must be one of the collections beyond-normal, .*, got 'gaussian-3'"):
+    with refused("law", "name"):
         exam.law("gaussian-3")

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from infoscope.data.tasks import beyond_normal, verdict_laws
+from tests.refusals import refused
 
 REFERENCE = Path(__file__).parents[4] / "shared" / "reference" / "beyond_normal_tasks.csv"
 
@@ -26,7 +27,7 @@ def test_the_truths_of_beyond_normal_are_the_published_ones():
 
 
 def test_an_unknown_law_is_refused():
-    with pytest.raises(ValueError, match="law must be one of .* got '1v1-normal'"):
+    with refused("law", "name"):
         beyond_normal.law("1v1-normal")
 
 

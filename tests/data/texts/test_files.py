@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from infoscope.data.texts import cola, nli, sst2
+from tests.refusals import refused
 
 REAL = pytest.mark.skipif(not os.environ.get("INFOSCOPE_DATA"), reason="INFOSCOPE_DATA names no folder of real data")
 
@@ -74,12 +75,12 @@ def test_a_damaged_line_is_refused(file, lines, load, message, tmp_path):
     ("load", "split"), [(cola, "test"), (sst2, "valid"), (lambda split: nli("mnli", split), "test")]
 )
 def test_another_split_is_refused(load, split):
-    with pytest.raises(ValueError, match="^split must be"):
+    with refused("split", "invalid"):
         load(split)
 
 
 def test_another_inference_set_is_refused():
-    with pytest.raises(ValueError, match="^name must be one of snli, mnli, got 'anli'"):
+    with refused("name", "name"):
         nli("anli")
 
 
@@ -122,7 +123,7 @@ def test_the_downloaded_cola_is_parted_into_its_domains_or_refused(hub):
     hub["nyu-mll/glue", "cola", "validation"] = stored
     assert (len(cola("dev")), len(cola("out-of-domain")), cola("out-of-domain").texts[0]) == (527, 516, "527")
     stored["label"] = sorted(labels)
-    with pytest.raises(ValueError, match=r"must be \[162, 365\] of classes 0 and 1"):
+    with refused("the downloaded dev sentences", "invalid"):
         cola("dev")
 
 

@@ -24,6 +24,7 @@ from infoscope.data.texts.transformations import (
     transformed,
     vocabulary_only,
 )
+from tests.refusals import refused
 
 # The instance of table 7 of Ethayarajh et al. 2022.
 PREMISE = "Two girls kissing a man with a black shirt and brown hair on the cheeks."
@@ -106,7 +107,7 @@ def test_only_words_of_the_list_are_kept():
     assert vocabulary_only(SINGLE, ["STOP", "it"]) == ["stop stop it", " "]
     assert vocabulary_only(PAIRS, {"girls"}) == ["PREMISE: girls HYPOTHESIS: girls"]
     for words in ([], "stop"):
-        with pytest.raises(ValueError, match="^words must be one or more words"):
+        with refused("words", "invalid"):
             vocabulary_only(SINGLE, words)
 
 
@@ -117,7 +118,7 @@ def test_every_transformation_gives_as_many_texts_and_changes_nothing_given():
         found = transformed(name, pairs, generator())
         assert len(found) == 2 and all(isinstance(text, str) and text for text in found), name
     assert pairs == before
-    with pytest.raises(ValueError, match="^name must be one of shuffled, std"):
+    with refused("name", "name"):
         transformed("upside-down", pairs, generator())
 
 
@@ -125,5 +126,5 @@ def test_every_transformation_gives_as_many_texts_and_changes_nothing_given():
     "of_pairs", ["hypothesis_only", "premise_only", "raw_overlap", "overlap_level", "overlap_lengths"]
 )
 def test_single_texts_have_no_two_sides(of_pairs):
-    with pytest.raises(ValueError, match="^pairs must be of a premise and a hypothesis"):
+    with refused("pairs", "invalid"):
         getattr(transformations, of_pairs)(SINGLE)

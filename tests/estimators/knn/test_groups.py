@@ -17,6 +17,7 @@ from infoscope.estimators.knn.estimators import (
 )
 from infoscope.estimators.knn.search import count_within, nearest
 from infoscope.estimators.variables import as_variable
+from tests.refusals import refused
 
 ENGINES = ["numba", "sklearn", "cpu"]
 pytestmark = pytest.mark.filterwarnings("ignore::infoscope.estimators.variables.LabelsAsNumbers")
@@ -128,9 +129,9 @@ def test_nearly_copies_are_left_out_or_noted():
 def test_groups_that_do_not_fit():
     x, y = gaussian_pair(50, 0)
     for groups in (np.zeros(50), np.arange(49)):
-        with pytest.raises(ValueError, match="groups must be at least two, one for each of the 50 rows"):
+        with refused("groups", "length"):
             mutual_information(x, y, groups=groups)
-    with pytest.raises(ValueError, match="groups must share categories, got 2 groups with no category in common"):
+    with refused("groups", "constant"):
         mutual_information(x, (x > 0).astype(int), groups=(x > 0).astype(int))
 
 
@@ -174,7 +175,7 @@ def test_entropies_of_wide_neighbourhoods_say_so():
 
 
 def test_one_row_and_sparse_matrices():
-    with pytest.raises(ValueError, match="x must have at least two rows, got 1"):
+    with refused("x", "few"):
         as_variable("x", [[0.5, 1.5]])
     dense = np.random.default_rng(0).normal(size=(40, 3)) * [1, 0, 1] + [0, 0.5, 0]
     dense[:20, 1] = 0
@@ -182,7 +183,7 @@ def test_one_row_and_sparse_matrices():
         assert np.array_equal(as_variable("x", kind(dense)).continuous, dense)
         assert as_variable("x", Discrete(kind(np.eye(4)))).categories == 4
     assert as_variable("x", Continuous(scipy.sparse.csr_matrix(dense))).dim == 3
-    with pytest.raises(ValueError, match="x must have at most 50,000,000 numbers as a sparse matrix"):
+    with refused("x", "shape"):
         as_variable("x", scipy.sparse.csr_matrix((1_000_000, 100)))
 
 

@@ -11,6 +11,7 @@ import torch
 
 from infoscope.estimators import BOUNDS, UnknownBound, share_training
 from infoscope.estimators.neural.bounds import split
+from tests.refusals import refused
 
 NAMES = [name for name in BOUNDS if name != "flo"]  # which has a second score, and its own tests
 PLUG_IN = ("infonce-anchor", "dime-kl", "dime-gan", "dime-hellinger")
@@ -157,7 +158,7 @@ def test_flo_by_loops_and_at_its_optimum():
     assert BOUNDS["flo"].estimate(split(scores, second)).item() == pytest.approx(expected, abs=1e-14)
     best = BOUNDS["flo"].estimate(split(scores, torch.tensor(mean, dtype=torch.float64).log()))
     assert best.item() == pytest.approx(-np.log(mean).mean(), abs=1e-14) and best > expected
-    with pytest.raises(ValueError, match="second=True for flo"):
+    with refused("scores", "invalid"):
         BOUNDS["flo"].estimate(scores)
 
 
@@ -240,7 +241,7 @@ def test_unknown_bound(name):
 
 @pytest.mark.parametrize("shape", [(3,), (3, 4), (1, 1), (2, 3, 4)])
 def test_scores_must_be_square(shape):
-    with pytest.raises(ValueError, match="scores must have shape"):
+    with refused("scores", "shape"):
         BOUNDS["dv"].estimate(torch.zeros(shape))
 
 

@@ -17,6 +17,7 @@ from infoscope.estimators.uncertainty.subsampling import (
     leave_one_out,
     subsample,
 )
+from tests.refusals import refused
 
 METHODS = (subsample, jackknife, holmes_nemenman)
 
@@ -138,7 +139,7 @@ def test_differences_on_shared_resamples_are_paired():
 def test_terms_of_different_resamples_are_refused():
     z, labels = mixture(100, 9)
     a, b = (subsample(z, labels, generator=draws(seed)) for seed in (0, 1))
-    with pytest.raises(ValueError, match="terms must share one Resamples"):
+    with refused("terms", "conflict"):
         a - b
 
 
@@ -281,17 +282,17 @@ def test_an_estimate_knows_its_estimator_and_what_was_done_differently():
 def test_a_subsample_that_loses_a_class_is_refused():
     """Three rows of the second class: half of the halves hold at most one; every jackknife sample all but one."""
     x, labels = draws(27).normal(size=60), np.repeat([0, 1], [57, 3])
-    with pytest.raises(ValueError, match="y must have at least two classes in every subsample, .* use jackknife"):
+    with refused("y", "constant"):
         subsample(x, labels, drift=False)
     assert jackknife(x, labels, resamples=60).value == pytest.approx(float(knn.mutual_information(x, labels)))
     plan = halves(60, 100, draws())
     lost = int((plan.weights[57:].sum(axis=0) < 2).sum())
-    with pytest.raises(ValueError, match=f"the rarest is missing from {lost} of 100"):
+    with refused("x", "constant"):
         subsample(labels, x, resamples=plan, drift=False)
     none = int((plan.weights[57:].sum(axis=0) == 0).sum())
-    with pytest.raises(ValueError, match=f"the rarest is missing from {none} of 100"):
+    with refused("y", "constant"):
         subsample(draws(28).integers(0, 2, 60), labels, resamples=plan, drift=False)
-    with pytest.raises(ValueError, match="y must have at least two classes, got one in all 59 rows"):
+    with refused("y", "constant"):
         jackknife(x, np.repeat([0, 1], [59, 1]))
 
 

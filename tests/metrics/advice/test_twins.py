@@ -13,6 +13,7 @@ from infoscope.metrics.advice.twins.drawn import shared_tails
 from infoscope.metrics.advice.twins.paired import coupled_partners
 from infoscope.metrics.advice.twins.protocol import information
 from infoscope.metrics.advice.twins.sides import normal_scores
+from tests.refusals import refused
 
 SURE = 4.5  # standard errors: a false alarm in 150,000 for each comparison
 
@@ -153,7 +154,7 @@ def test_latent_twins_keep_the_margins_and_the_correlations_within_a_side():
 
 
 def test_a_latent_twin_of_labels_is_refused():
-    with pytest.raises(ValueError, match="x and y must be numbers for latent twins"):
+    with refused("x and y", "type"):
         Latent(as_pairs(normal()[0], np.array(["a", "b"] * 1000)))
 
 

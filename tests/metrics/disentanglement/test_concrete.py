@@ -7,6 +7,7 @@ from infoscope.metrics.disentanglement import SCORES, Inputs, decomposed, report
 from infoscope.metrics.factor_information.attacks import redundancy_attack, synergy_attack
 from infoscope.metrics.factor_information.posterior import GaussianPosterior
 from infoscope.metrics.factor_information.result import FactorInformation
+from tests.refusals import refused
 
 FACTORS = np.tile(np.stack(np.unravel_index(np.arange(12), (3, 4)), axis=1), (60, 1))
 ENTROPY = np.log([3.0, 4.0])
@@ -94,5 +95,5 @@ def test_a_report_has_them_after_its_scores(monkeypatch):
     assert [*after["score"][len(before) :]] == [
         f"{term} ({name}, at one latent)" for name in ("gaussian", "williams-beer") for term in TERMS
     ]
-    with pytest.raises(ValueError, match="decomposition must be one of gaussian, .*, got 'maximal'"):
+    with refused("decomposition", "name"):
         report(codes, FACTORS, **given, decompositions=("maximal",))

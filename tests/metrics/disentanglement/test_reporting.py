@@ -38,6 +38,7 @@ from infoscope.metrics.factor_information.attacks import redundancy_attack, syne
 from infoscope.metrics.factor_information.exact import factor_information
 from infoscope.metrics.factor_information.posterior import CategoricalPosterior, GaussianPosterior, ProductPosterior
 from infoscope.metrics.factor_information.result import FactorInformation
+from tests.refusals import refused
 
 SIZES = (3, 4, 6, 8)
 
@@ -189,9 +190,9 @@ def test_exact_and_discretised_are_told_apart(perfect, factors):
     assert mig(perfect, factors).method.startswith("plug-in of 20")
     assert mig(perfect, factors).value == pytest.approx(1.0)
     assert mig(posterior, factors, draws=200).value == pytest.approx(1.0, abs=1e-4)
-    with pytest.raises(ValueError, match="arrays have no density"):
+    with refused("representation", "type"):
         mig(perfect, factors, "exact")
-    with pytest.raises(ValueError, match="factors must be None"):
+    with refused("factors", "conflict"):
         mig(factor_information(posterior, factors, 100), factors)
 
 
@@ -324,14 +325,14 @@ def test_a_score_of_ones_own_is_in_every_report_and_changes_no_other(factors, no
     table = report(noisy, factors, generator=np.random.default_rng(0)).set_index("score")
     assert table.loc["own (estimated)", "value"] > 0.95
     assert table.drop("own (estimated)").equals(before.set_index("score"))
-    with pytest.raises(ValueError, match="takes must be one of .*, got 'all'"):
+    with refused("takes", "name"):
         ScoreSpec("own", "own", correlation, "all", "none", "share")
 
 
 def test_what_cannot_be_measured_at_all_is_an_error_and_not_a_note(factors, noisy):
     inputs = Inputs(representation=noisy, factors=factors, stream=lambda purpose: None,
                     from_arrays=partial(from_arrays, method="guess"))  # fmt: skip
-    with pytest.raises(ValueError, match="method must be knn or classifier, got 'guess'"):
+    with refused("method", "invalid"):
         measure_scores(inputs, [SCORES["mig"]])
 
 

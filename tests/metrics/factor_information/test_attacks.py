@@ -12,6 +12,7 @@ from infoscope.metrics.factor_information.posterior import (
     GaussianPosterior,
     ProductPosterior,
 )
+from tests.refusals import refused
 
 ATTACKS = (redundancy_attack, synergy_attack)
 
@@ -151,14 +152,14 @@ def test_an_attacked_posterior_can_be_attacked():
 def test_requirements():
     posterior, _ = example(4)
     category = CategoricalPosterior(np.full((4, 2), 0.5))
-    with pytest.raises(ValueError, match="alpha must be a finite number of at least 0, got -1"):
+    with refused("alpha", "range"):
         redundancy_attack(posterior, -1)
-    with pytest.raises(ValueError, match="alpha must be a finite number of at least 0, got 'strong'"):
+    with refused("alpha", "range"):
         redundancy_attack(posterior, "strong")
-    with pytest.raises(ValueError, match="mixing must be an orthogonal matrix of shape"):
+    with refused("mixing", "shape"):
         synergy_attack(np.ones((4, 3)), 1.0, mixing=np.ones((3, 3)))
-    with pytest.raises(ValueError, match="z has 0 Gaussian parts"):
+    with refused("z", "invalid"):
         redundancy_attack(category, 1.0)
     two = ProductPosterior(posterior, GaussianPosterior(posterior.mean, posterior.scale, ("a", "b", "c")))
-    with pytest.raises(ValueError, match="z has 2 Gaussian parts"):
+    with refused("z", "invalid"):
         redundancy_attack(two, 1.0)

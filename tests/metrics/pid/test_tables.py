@@ -14,6 +14,7 @@ from infoscope.metrics.pid import (
     discrete_information,
     williams_beer,
 )
+from tests.refusals import refused
 
 BIT = np.log(2)
 
@@ -59,7 +60,7 @@ def test_bounds_broadcast_and_are_not_clipped():
     assert bounds([[1.0], [2.0]], [0.5, 1.0, 1.5], 3.0).unique_low.shape == (2, 3)
     contradictory = bounds(1.0, 0.2, 0.9)  # estimates in which the whole tells less than a part
     assert contradictory[:2] == pytest.approx((0.8, 0.7))
-    with pytest.raises(ValueError, match="i_target_b has 1 values that are not finite"):
+    with refused("i_target_b", "missing"):
         bounds(1.0, np.nan, 2.0)
 
 
@@ -148,11 +149,11 @@ def test_the_terms_do_not_depend_on_order_and_the_gap_is_kept():
 
 
 def test_requirements():
-    with pytest.raises(ValueError, match=r"table must have shape \[target, a, b\], got \(2, 2\)"):
+    with refused("table", "shape"):
         discrete_information(np.full((2, 2), 0.25))
-    with pytest.raises(ValueError, match="a sum of 2"):
+    with refused("table", "range"):
         broja(SAME * 2)
-    with pytest.raises(ValueError, match="tolerance must be at least 1e-10 nats"):
+    with refused("tolerance", "range"):
         broja(AND, tolerance=1e-40)
 
 

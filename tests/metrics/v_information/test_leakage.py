@@ -12,6 +12,7 @@ from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.networks import Network
 from infoscope.metrics.v_information.leakage import hide, hiding_matrix, matrix, usable_leakage
 from infoscope.metrics.v_information.measures import estimate
+from tests.refusals import refused
 
 
 def circles(n, seed):
@@ -94,5 +95,5 @@ def test_bad_input_is_refused(call, message):
 def test_an_unknown_label_of_a_matrix_is_refused():
     x, u = circles(60, 4)
     found = usable_leakage({"ring": x}, {"u": u}, {"linear": Logistic()}, folds=3)
-    with pytest.raises(ValueError, match="label must be one of"):
+    with refused("label", "name"):
         matrix(found, "v")

@@ -30,6 +30,7 @@ from infoscope.metrics.v_information.structure import (
     weights_by,
     wrong_edges,
 )
+from tests.refusals import refused
 
 
 def total(weights, parents):
@@ -68,7 +69,7 @@ def test_no_tree_of_four_nodes_is_better(seed):
     root = None if rng.random() < 0.6 else int(rng.integers(4))
     best = best_total(weights, root)
     if best is None:
-        with pytest.raises(ValueError, match="no spanning arborescence"):
+        with refused("weights", "range"):
             maximum_arborescence(weights, root)
     else:
         found = maximum_arborescence(weights, root)
@@ -88,7 +89,7 @@ def test_networkx_has_the_same_total():
         graph.add_weighted_edges_from((i, j, weights[i, j]) for i, j in np.argwhere(np.isfinite(weights)).tolist())
         reachable = any(len(nx.descendants(graph, node)) == len(weights) - 1 for node in graph)
         if not reachable:
-            with pytest.raises(ValueError, match="no spanning arborescence"):
+            with refused("weights", "range"):
                 maximum_arborescence(weights)
             continue
         found = maximum_arborescence(weights)

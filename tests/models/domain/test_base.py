@@ -28,6 +28,7 @@ from infoscope.models.domain.adversarial import covariance_norms, mean_squared_c
 from infoscope.models.domain.networks import reversal_strength, reverse_gradient
 from infoscope.models.domain.variational import absolute_values
 from infoscope.tracking.models import read_model, write_model
+from tests.refusals import refused
 
 SETTING = {"shape": (3, 16, 16), "classes": 4, "domains": 3, "network": {"width": 4}}
 FLAT = {"shape": (5,), "classes": 4, "domains": 3, "network": {"width": 16}}
@@ -57,7 +58,7 @@ def test_block_spec_lays_out_what_exists():
     for wrong in ({"z_y": -1}, {"z_y": 1.5}, {"z_y": True}, {"z_q": 3}, {}, {"z_y": None}):
         with pytest.raises(ValueError, match="z_|block"):
             BlockSpec.from_dict(wrong)
-    with pytest.raises(ValueError, match="z_x"):
+    with refused("name", "name"):
         spec.without("z_x")
 
 
@@ -78,7 +79,7 @@ def test_every_model_answers_from_its_blocks_alone(name):
         assert domains.shape == (12, 3)
     else:
         assert domains is None
-    with pytest.raises(ValueError, match="x must have shape"):
+    with refused("x", "shape"):
         model(x[:, :1])
 
 
@@ -135,7 +136,7 @@ def test_categorical_loss_belongs_to_its_own_pixel():
             60 * (other != levels).sum().item(), rel=1e-3
         )
     assert torch.allclose(model.decode(z), levels / 255, atol=1e-5)
-    with pytest.raises(ValueError, match=r"in \[0, 1\] .* got values in \[0, 1.98"):
+    with refused("x", "range"):
         model.reconstruction(levels / 255 * 2, z)
 
 
@@ -466,7 +467,7 @@ def test_invariance_penalty_is_the_slope_by_a_scalar_weight():
     assert invariance_penalty(logits, y, "squared").item() == pytest.approx(slope(slice(None)) ** 2, rel=1e-10)
     halves = slope(slice(0, None, 2)) * slope(slice(1, None, 2))
     assert invariance_penalty(logits, y, "unbiased").item() == pytest.approx(halves, rel=1e-10)
-    with pytest.raises(ValueError, match="two items"):
+    with refused("a step", "invalid"):
         invariance_penalty(logits[:1], y[:1])
 
 
@@ -486,7 +487,7 @@ def test_squared_penalty_is_biased_upwards_and_the_product_is_not():
 def test_irm_averages_domains_and_switches():
     model, items = IRM(**FLAT, weight=7.0, weight_before=0.5, switch=0.25, generator=generator()), batch(12, (5,))
     items = Batch(*(values[:9] for values in items))  # 4, 4 and 1 of the three domains would leave no halves
-    with pytest.raises(ValueError, match="two items"):
+    with refused("a step", "invalid"):
         model.losses(items, 0.0, generator())
     items = Batch(*(values[[0, 1, 2, 3, 4, 5, 8, 9]] for values in batch(12, (5,))))
     logits = model.class_logits(items.x)

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from infoscope.models.domain import DANN, ERM, NVAE, DomainData, accuracies, extract_blocks, posteriors
+from tests.refusals import refused
 
 SETTING = {"shape": (2,), "classes": 2, "domains": 2, "network": {"width": 4}}
 
@@ -95,16 +96,16 @@ def test_unknown_classes_are_not_counted():
     data.y[1] = -1
     assert accuracies(reader(), data).overall == accuracies(reader(), answers([1, 1], [0, 0])).overall
     data.y[:] = -1
-    with pytest.raises(ValueError, match="data.y"):
+    with refused("data.y", "range"):
         accuracies(reader(), data)
 
 
 def test_domains_are_read_by_models_that_read_them():
     data = answers([1, 0], [0, 1])
     assert accuracies(DANN(**SETTING), data, of="domain").overall.n == 2
-    with pytest.raises(ValueError, match="ERM, which never reads the domain"):
+    with refused("of", "type"):
         accuracies(reader(), data, of="domain")
-    with pytest.raises(ValueError, match="of must be"):
+    with refused("of", "name"):
         accuracies(reader(), data, of="colour")
 
 
@@ -121,9 +122,9 @@ def test_blocks_of_a_data_set():
     for name, values in blocks.items():
         assert values.shape == (7, 8) and not values.requires_grad
         assert torch.allclose(values, whole[name].mean, atol=1e-6)
-    with pytest.raises(ValueError, match="data"):
+    with refused("data", "invalid"):
         extract_blocks(model, x[:0])
-    with pytest.raises(ValueError, match="batch"):
+    with refused("batch", "range"):
         extract_blocks(model, x, batch=0)
 
 
@@ -141,7 +142,7 @@ def test_draws_have_the_posteriors_mean_and_scale():
         assert torch.allclose(draws[name], again[name], atol=1e-5)
     erm = ERM(shape=(5,), classes=2, domains=2)
     assert torch.equal(extract_blocks(erm, x)["z_y"], extract_blocks(erm, x, generator=generator())["z_y"])
-    with pytest.raises(ValueError, match="scale"):
+    with refused("scale", "type"):
         erm.blocks(x)["z_y"].log_density(torch.zeros(250, 32))
 
 

@@ -22,6 +22,7 @@ from infoscope.models.domain import (
 )
 from infoscope.models.domain.items import Minibatches, fetch
 from infoscope.models.domain.training import _Training
+from tests.refusals import refused
 
 FLAT = {"shape": (6,), "classes": 3, "domains": 2, "network": {"width": 16}}
 FAST = {"learning_rate": 5e-3, "batch": 24}
@@ -120,7 +121,7 @@ def test_a_stopped_training_continues_with_the_same_numbers(name, settings):
         assert again.curve == whole.curve and again.step == whole.step
         for key, value in whole.model.state_dict().items():
             assert torch.equal(value, again.model.state_dict()[key])
-    with pytest.raises(ValueError, match="state must be of a training of 30 steps by the rule 'last'"):
+    with refused("state", "conflict"):
         fit_domain(model(name, **settings | balanced), items(), steps=30, generator=generator(), state=state)
 
 
@@ -216,7 +217,7 @@ def test_leave_one_domain_out_averages_over_trainings():
     for wrong, message in ((("best",), "rule"), (("training-domain-validation",), "'validation'")):
         with pytest.raises(ValueError, match=message):
             select_step(curves, *wrong)
-    with pytest.raises(ValueError, match="curves"):
+    with refused("curves", "type"):
         select_step([], "last")
 
 
@@ -261,19 +262,19 @@ def test_few_labels_are_enough_for_a_vae_that_takes_unlabelled_items():
     fit = fit_domain(model("nvae"), data, items(seed=2), steps=300, generator=generator(1))
     assert fit.curve[-1]["validation/average"] > 0.6
     assert 0 <= fit.curve[-1]["class_prior"] <= math.log(3) + 1e-5
-    with pytest.raises(ValueError, match="train.y must be known"):
+    with refused("train.y", "range"):
         fit_domain(model("dann"), data, steps=1, generator=generator())
 
 
 def test_what_cannot_be_trained_is_refused():
     good = items(12)
-    with pytest.raises(ValueError, match="train.d must be below the model's 2 domains, got 2"):
+    with refused("train.d", "range"):
         fit_domain(model(), DomainData(torch.zeros(3, 6), [0, 1, 2], [0, 1, 2]), steps=1, generator=generator())
-    with pytest.raises(ValueError, match=r"validation\['validation'\].y must be below the model's 3 classes, got 3"):
+    with refused("validation['validation'].y", "range"):
         fit_domain(model(), good, DomainData(torch.zeros(1, 6), [3], [0]), steps=1, generator=generator())
-    with pytest.raises(ValueError, match="'test domain'"):
+    with refused("validation", "type"):
         fit_domain(model(), good, good, steps=1, generator=generator(), rule="oracle (test-domain)")
-    with pytest.raises(ValueError, match="patience"):
+    with refused("patience", "conflict"):
         fit_domain(model(), good, good, steps=1, generator=generator(), patience=2)
-    with pytest.raises(ValueError, match="steps"):
+    with refused("steps", "range"):
         fit_domain(model(), good, steps=0, generator=generator())

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from infoscope.models import OBJECTIVES, VAE, AutoEncoder, LatentSpec, VaeTraining, encode_all, fit_vae
+from tests.refusals import refused
 
 SMALL = {"image_shape": (1, 16, 16), "channels": (4, 8), "hidden": 16}
 SETTINGS = {
@@ -232,7 +233,7 @@ def test_a_state_of_another_training_is_refused():
     ):
         with pytest.raises(ValueError, match=f"^{told}"):
             other.load_state_dict(state)
-    with pytest.raises(ValueError, match="^steps must be more than the 5 done"):
+    with refused("steps", "range"):
         begun.advance(1)
 
 

@@ -8,6 +8,7 @@ from infoscope.models.domain import MODELS
 from infoscope.tracking import Pack
 from sweeps.partition import _domains
 from sweeps.partition.tune_domain import PROFILES, RANGES, cells, check, fields, space, trial
+from tests.refusals import refused
 from tests.sweeps.partition.test_domain_partition import Keeper, embedded  # noqa: F401
 
 
@@ -40,5 +41,5 @@ def test_a_trial_is_judged_by_its_rule(selection, part):
 
 
 def test_a_rule_that_judges_nothing_is_refused():
-    with pytest.raises(ValueError, match="selection is 'last'; a search can be judged by"):
+    with refused("selection", "invalid"):
         check(fields(profile(selection="last")))

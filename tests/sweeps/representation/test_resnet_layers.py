@@ -6,6 +6,7 @@ import pytest
 from infoscope.tracking import Pack
 from sweeps.representation.resnet_layers import PROFILES, SWEEP, pools, trial
 from sweeps.representation.settings import TRAINED, UNTRAINED
+from tests.refusals import refused
 from tests.sweeps.keeper import Keeper
 
 
@@ -32,9 +33,9 @@ def test_a_worker_reads_its_images_once():
 
 
 def test_bad_data_and_depth_are_refused():
-    with pytest.raises(ValueError, match="data must be auto, mnist or digits, got 'letters'"):
+    with refused("data", "name"):
         cells(data="letters")
-    with pytest.raises(ValueError, match="depth must be one of 18, 34, 50, 101, got 19"):
+    with refused("depth", "name"):
         cells(depth="19")
 
 

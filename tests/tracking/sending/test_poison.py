@@ -14,6 +14,7 @@ from infoscope.tracking.sending.sync import sync
 from infoscope.tracking.status import status
 from infoscope.tracking.store.store import OUTCOME, PROFILE, VERSION, Store
 from infra.drill.poison import poison
+from tests.refusals import refused
 from tests.tracking.scheduling.test_driver import finish, start
 
 
@@ -128,7 +129,7 @@ RESERVED = ("run_id", "key", "profile", "version", "outcome", "status", "start",
 @pytest.mark.parametrize("name", RESERVED)
 def test_a_field_may_not_hide_what_is_known_of_a_run(name):
     sweep = Sweep("named", lambda profile: [{name: 1}], nothing, PROFILES)
-    with pytest.raises(ValueError, match=f"the name of a cell's field is '{name}', which every run has"):
+    with refused("the name of a cell's field", "conflict"):
         sweep.plan(PROFILES["smoke"])
     searched = Sweep("named", fixed, nothing, PROFILES,
                      search=Search("loss", "min", lambda: None, lambda _: {name: space(None)["width"]}))  # fmt: skip

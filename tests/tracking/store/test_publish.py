@@ -8,6 +8,7 @@ from PIL import Image
 from infoscope.tracking import curve, publish, runs
 from infoscope.tracking.sending.flush import header_tags
 from infoscope.tracking.store.store import CELLS, CONSTANTS, CURVES, PARENT, PROFILE, Store
+from tests.refusals import refused
 
 NOTE = "mlflow.note.content"
 
@@ -50,7 +51,7 @@ def test_tables_and_figures_go_to_the_newest_that_has_ended(store, tmp_path):
         assert store.run(run_id).data.tags[NOTE] == "What is asked."
     store.client.delete_run(old)
     assert f"/{failed}?" in publish("demo", "laptop", frame, table, [])
-    with pytest.raises(ValueError, match="absent.csv is not a file"):
+    with refused(code="invalid"):
         publish("demo", "laptop", frame, table, [tmp_path / "absent.csv"])
 
 

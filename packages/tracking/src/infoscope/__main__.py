@@ -26,6 +26,7 @@ from typing import NoReturn
 
 from infoscope._arguments import BAD_INPUT, FAILED, INTERRUPTED, add_profile, add_sweep_options, assignments
 from infoscope._modules import ANALYSES, SWEEPS, module_of, names, options_of, source_of, sweeps_in_order
+from infoscope.errors import InvalidInput, OutOfRange, UnknownName, UnreadableFile
 
 TERMINATED = 143
 TRIED = "smoke"  # a profile that only tries whether things run
@@ -87,7 +88,7 @@ def words_of_make(environment: Mapping[str, str]) -> list[str]:
     try:
         rest = shlex.split(more)
     except ValueError as error:
-        raise ValueError(f"ARGS is {more!r}, in which there is {str(error).lower()}; close it") from None
+        raise OutOfRange(f"ARGS is {more!r}, in which there is {str(error).lower()}; close it") from None
     under, written = ["--profile", profile], environment.get("GIVEN", "").split()
 
     def given(*names: str) -> list[str]:
@@ -137,7 +138,7 @@ def _nearest(name: str, names: Sequence[str]) -> str:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise ValueError(f"{message}; `{self.prog} --help` says what it takes")
+        raise InvalidInput(f"{message}; `{self.prog} --help` says what it takes")
 
 
 def _read(words: Sequence[str]) -> argparse.Namespace:
@@ -203,7 +204,7 @@ def _read(words: Sequence[str]) -> argparse.Namespace:
 
     task = next(iter(words), "")
     if task and not task.startswith("-") and task not in own:
-        raise ValueError(f"task must be one of {', '.join(own)}, got {task!r}")
+        raise UnknownName(f"task must be one of {', '.join(own)}, got {task!r}")
     if task in ON_FILES:
         _require_file(words)
     if task in PROGRAMS:
@@ -228,7 +229,7 @@ def _require_file(words: Sequence[str]) -> None:
     """
     name = next((after for word, after in itertools.pairwise(words) if word == "--data"), "")
     if Path(name).suffix and not Path(name).exists():
-        raise ValueError(f"DATA must be a file that can be read, got {name!r}: No such file or directory.")
+        raise UnreadableFile(f"DATA must be a file that can be read, got {name!r}: No such file or directory.")
 
 
 def _replacement(module: str, task: str, words: Sequence[str]) -> argparse.Namespace:
@@ -239,7 +240,7 @@ def _replacement(module: str, task: str, words: Sequence[str]) -> argparse.Names
     for word in words:
         name = word.partition("=")[0]
         if known and name.startswith("--") and " " not in word and not any(one.startswith(name) for one in known):
-            raise ValueError(f"{task} has no option {name}; it has {', '.join(known)}")
+            raise UnknownName(f"{task} has no option {name}; it has {', '.join(known)}")
     return argparse.Namespace(call=lambda given: os.execv(sys.executable, [sys.executable, "-m", module, *words]))
 
 
@@ -247,7 +248,7 @@ def _declared(name: str, package: str, kind: str) -> str:
     """The module of a sweep or a table. Raises ValueError where there is none of this name."""
     valid = _valid(package, kind)
     if name.replace("_", "-") not in valid:
-        raise ValueError(f"{kind} must be one of {', '.join(valid)}, got {name!r}")
+        raise UnknownName(f"{kind} must be one of {', '.join(valid)}, got {name!r}")
     return module_of(name, package)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
+from infoscope.errors import InvalidInput
+
 DEFAULT_PROFILE = "laptop"
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130  # exit statuses
 
@@ -38,6 +40,6 @@ def assignments(text: str) -> dict[str, str]:
     for word in text.split():
         name, equals, value = word.partition("=")
         if not (name and equals and value):
-            raise ValueError(f"setting {word!r} is not of the form name=value")
+            raise InvalidInput(f"setting {word!r} is not of the form name=value")
         pairs[name] = value
     return pairs

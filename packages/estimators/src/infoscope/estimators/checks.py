@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
 
-
-def require_int(name: str, value: int, least: int) -> int:
-    """`value` as an int; ValueError unless it is a whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
-    return int(value)
+from infoscope.errors import WrongType
 
 
 def generator_or_default(generator: np.random.Generator | None) -> np.random.Generator:
@@ -19,5 +12,5 @@ def generator_or_default(generator: np.random.Generator | None) -> np.random.Gen
     if generator is None:
         return np.random.default_rng(0)
     if not isinstance(generator, np.random.Generator):
-        raise ValueError(f"generator must be a numpy.random.Generator, got {type(generator).__name__}.")
+        raise WrongType(f"generator must be a numpy.random.Generator, got {type(generator).__name__}.")
     return generator

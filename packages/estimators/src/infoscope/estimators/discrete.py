@@ -25,7 +25,8 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma, gammaln, polygamma, xlogy
 
-from infoscope.estimators.checks import require_int
+from infoscope.checks import require_int
+from infoscope.errors import InvalidInput, OutOfRange
 
 _WINDOW = 12  # standard deviations of a cell's count that are summed over
 _AT_ONCE = 2_000_000  # terms
@@ -151,7 +152,7 @@ def _possible(counts: NDArray[np.float64], categories: int | None) -> int:
     """How many categories are possible. ValueError: fewer than occur."""
     categories = len(counts) if categories is None else require_int("categories", categories, 1)
     if categories < len(counts):
-        raise ValueError(f"categories must be at least the {len(counts)} that occur, got {categories}.")
+        raise OutOfRange(f"categories must be at least the {len(counts)} that occur, got {categories}.")
     return categories
 
 
@@ -238,5 +239,5 @@ def checked(counts: ArrayLike, whole: bool = True) -> NDArray[np.float64]:
         or not 0 < counts.sum() < np.inf
     ):
         kind = "whole numbers" if whole else "finite and at least 0"
-        raise ValueError(f"counts must be {kind} [m] that are not all 0, got {counts.tolist()!r:.80}.")
+        raise InvalidInput(f"counts must be {kind} [m] that are not all 0, got {counts.tolist()!r:.80}.")
     return counts[counts > 0]

@@ -19,7 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import gammaincc
 
-from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.checks import require_int
+from infoscope.errors import InvalidInput, OutOfRange
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.cross_fitting import PermutationTest, p_value
 from infoscope.estimators.resampling import group_codes
 from infoscope.estimators.result import Estimate
@@ -50,11 +52,11 @@ def hsic_test(
     sample, generator = _checked(x, y), generator_or_default(generator)
     require_int("permutations", permutations, 1)
     if null not in ("permutation", "gamma"):
-        raise ValueError(f"null must be permutation or gamma, got {null!r}.")
+        raise InvalidInput(f"null must be permutation or gamma, got {null!r}.")
     if groups is None:
         warn_of_series(*sample.variables)
     elif null == "gamma":
-        raise ValueError("null must be permutation with groups, got 'gamma', which is the law of independent rows.")
+        raise InvalidInput("null must be permutation with groups, got 'gamma', which is the law of independent rows.")
     n, (other, moved), exchanged = sample.n, sample.variables, "rows"
     permute = methodcaller("permutation", n)
     if groups is not None:
@@ -100,7 +102,7 @@ def kcit_test(x: Any, y: Any, z: Any, groups: ArrayLike | None = None) -> Permut
     if groups is not None:
         count, codes = group_codes(n, groups)
         if count < FEWEST_ROWS:
-            raise ValueError(f"groups must be at least {FEWEST_ROWS}, got {count}.")
+            raise OutOfRange(f"groups must be at least {FEWEST_ROWS}, got {count}.")
         members = np.eye(count)[codes]
         product = members.T @ product @ members
     return _by_gamma(observed, product.trace() / n, 2 * np.vdot(product, product) / n**2)

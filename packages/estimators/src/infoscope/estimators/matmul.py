@@ -20,6 +20,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from infoscope.errors import UnknownName
+
 _CHOICES = ("mkl", "onednn")
 MINIMUM = 1 << 20  # multiplications from which on the faster product outweighs oneDNN's dearer call (10 microseconds)
 
@@ -34,7 +36,7 @@ def library() -> str:
     available = has_onednn()
     if chosen not in ("", *_CHOICES) or (chosen == "onednn" and not available):
         valid = _CHOICES if available else _CHOICES[:1]
-        raise ValueError(f"INFOSCOPE_CPU_PRODUCTS must be unset or one of {', '.join(valid)} here, got {chosen!r}.")
+        raise UnknownName(f"INFOSCOPE_CPU_PRODUCTS must be unset or one of {', '.join(valid)} here, got {chosen!r}.")
     return chosen or ("onednn" if available and prefers_onednn(torch.cpu.get_capabilities()) else "mkl")
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from infoscope.estimators.checks import require_int
+from infoscope.checks import require_int
+from infoscope.errors import OutOfRange, WrongLength
 from infoscope.estimators.variables import as_codes
 
 FEWEST_UNITS = 8  # of which subsamples are drawn: fewer say next to nothing about a variance
@@ -60,7 +61,7 @@ def partitions(
     """For each number in `parts` a random division of n rows, or of their groups [n], into that many equal parts."""
     units, of_row = _units(n, groups)
     if not len(parts) or min(parts) < 2 or max(parts) > units:
-        raise ValueError(f"parts must be whole numbers from 2 to {units} (what there is to divide), got {list(parts)}.")
+        raise OutOfRange(f"parts must be whole numbers from 2 to {units} (what there is to divide), got {list(parts)}.")
     chosen = []
     for number in parts:
         part = np.empty(units, np.int64)
@@ -84,7 +85,7 @@ def group_codes(n: int, groups: ArrayLike) -> tuple[int, NDArray[np.int64]]:
     """How many groups there are, and the number of each row's [n]. ValueError: another length, or missing names."""
     codes = as_codes("groups", groups)
     if codes.shape != (n,):
-        raise ValueError(f"groups must have one entry for each of the {n} rows, got shape {codes.shape}.")
+        raise WrongLength(f"groups must have one entry for each of the {n} rows, got shape {codes.shape}.")
     return int(codes.max()) + 1, codes.astype(np.int64)
 
 
@@ -92,7 +93,7 @@ def _units(n: int, groups: ArrayLike | None) -> tuple[int, NDArray[np.int64] | N
     units, codes = (n, None) if groups is None else group_codes(n, groups)
     if units < FEWEST_UNITS:
         what = "rows" if groups is None else "groups"
-        raise ValueError(f"There must be at least {FEWEST_UNITS} {what} to draw subsamples from, got {units}.")
+        raise OutOfRange(f"There must be at least {FEWEST_UNITS} {what} to draw subsamples from, got {units}.")
     return units, codes
 
 

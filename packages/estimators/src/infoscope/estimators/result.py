@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri, stdtrit  # scipy.stats takes two seconds to import
 
+from infoscope.errors import Conflict, InvalidInput, OutOfRange
 from infoscope.estimators.units import NATS_PER_BIT
 
 LEVEL = 0.95
@@ -94,13 +95,13 @@ class Estimate(float):
         if self.unit == BITS:
             return self
         if self.unit != NATS:
-            raise ValueError(f"unit must be nats or bits to be converted to bits, got {self.unit!r}.")
+            raise InvalidInput(f"unit must be nats or bits to be converted to bits, got {self.unit!r}.")
         return replace(plain(self) / NATS_PER_BIT, unit=BITS)
 
     def as_unit(self, unit: str) -> Estimate:
         """The same in nats or bits. ValueError for another unit, and for shares, which have none."""
         if unit not in (NATS, BITS) or self.unit not in (NATS, BITS):
-            raise ValueError(f"unit must be nats or bits, and of information, got {unit!r} of {self.unit!r}.")
+            raise InvalidInput(f"unit must be nats or bits, and of information, got {unit!r} of {self.unit!r}.")
         if unit == self.unit:
             return self
         return self.bits if unit == BITS else replace(NATS_PER_BIT * plain(self), unit=NATS)
@@ -113,7 +114,7 @@ class Estimate(float):
         ValueError: a whole that is not above 0, other units.
         """
         if not whole.value > 0 or whole.unit != self.unit:
-            raise ValueError(
+            raise OutOfRange(
                 f"whole must be above 0 and in {self.unit}, got {whole.value:g} {whole.unit}: nothing is a share of it."
             )
         share, notes = self.value / whole.value, (*self.notes, *whole.notes)
@@ -174,7 +175,7 @@ class Estimate(float):
                 local=None if self.local is None else self.local + shift,
             )
         if other.unit != self.unit:
-            raise ValueError(f"units of a sum or difference must be equal, got {self.unit!r} and {other.unit!r}.")
+            raise Conflict(f"units of a sum or difference must be equal, got {self.unit!r} and {other.unit!r}.")
         paired = self.influence is not None and other.influence is not None
         paired = paired and len(self.influence) == len(other.influence)
         influence = self.influence + sign * other.influence if paired else None

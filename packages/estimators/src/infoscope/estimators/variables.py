@@ -20,6 +20,19 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import ndtri
 
+from infoscope.errors import (
+    InvalidInput,
+    MissingValues,
+    NoVariation,
+    OutOfRange,
+    TooFew,
+    UnknownName,
+    WrongLength,
+    WrongOrder,
+    WrongShape,
+    WrongType,
+)
+
 _FEW_VALUES, _FEW_ROWS = 20, 3  # integers of more values are numbers if they do not run on, or have fewer rows each
 _FROM_ZERO, _RUNS_ON = 0.05, 0.9  # class labels begin near 0, as a share of their number, and hardly leave one out
 _FEW_REPEATS = 2  # values that repeat this often on average are ties by design; whole ones look like labels
@@ -191,7 +204,7 @@ def as_clear_variable(name: str, value: Any) -> Variable:
     variable, doubts = _typed_variable(name, value)
     for suspects, only in ((doubts.numbers, ""), (doubts.untyped_labels, "only ")):
         if suspects:
-            raise ValueError(
+            raise WrongType(
                 f"{name} must be typed: {listed(suspects, only)} in {doubts.rows} rows; wrap numbers in Continuous, "
                 "categories in Discrete."
             )
@@ -231,7 +244,7 @@ def _typed_variable(name: str, value: Any) -> tuple[Variable, _Doubts]:
     found = columns(name, value)
     lengths = {len(column) for _, column, _ in found}
     if len(lengths) != 1 or 0 in lengths:
-        raise ValueError(
+        raise WrongLength(
             f"{name} must have at least one row, and columns of one length, got lengths {sorted(lengths)}."
         )
     numbers, labels, as_labels, integers, untyped = [], [], [], [], []
@@ -317,7 +330,7 @@ def as_codes(name: str, value: Any) -> np.ndarray:
     """
     found = bare_columns(name, value)
     if len(found) != 1:
-        raise ValueError(f"{name} must be one column of categories, got {len(found)} columns.")
+        raise InvalidInput(f"{name} must be one column of categories, got {len(found)} columns.")
     return factorise(categorical(name, found[0]))[0]
 
 
@@ -363,7 +376,7 @@ def prepared(variable: Variable, margins: str = "auto", name: str = "x") -> Vari
     result is measured in the same geometry. ValueError: another word.
     """
     if margins not in MARGINS:
-        raise ValueError(f"margins must be one of {', '.join(MARGINS)}, got {margins!r}.")
+        raise UnknownName(f"margins must be one of {', '.join(MARGINS)}, got {margins!r}.")
     if margins == "given" or not variable.dim:
         return variable
     if margins == "rank":
@@ -453,7 +466,7 @@ def same_length(**variables: Variable) -> int:
     """The common number of rows; ValueError if there is none."""
     lengths = {name: variable.n for name, variable in variables.items()}
     if len(set(lengths.values())) != 1:
-        raise ValueError(f"{' and '.join(lengths)} must have the same number of rows, got {lengths}.")
+        raise WrongLength(f"{' and '.join(lengths)} must have the same number of rows, got {lengths}.")
     return next(iter(lengths.values()))
 
 
@@ -468,7 +481,7 @@ def require_same_order(**values: Any) -> None:
                 continue
             if index.value_counts().to_dict() == before.value_counts().to_dict():
                 first = int(np.argmax(np.asarray(index) != np.asarray(before)))
-                raise ValueError(
+                raise WrongOrder(
                     f"{name} must have its rows in the order of {other}, got the same index in another order (row "
                     f"{first:,} is {index[first]!r}, there {before[first]!r}): reindex one to the other, or give "
                     "arrays (to_numpy()) that are to be matched by position."
@@ -500,7 +513,7 @@ def jitter(values: np.ndarray, generator: np.random.Generator, relative: float =
     spread = Variable(numbers, None, 1).scales().reshape(values.shape[1:])
     width = relative * spread
     if np.any(width < 4 * np.spacing(np.abs(values).max(axis=0))):
-        raise ValueError(
+        raise OutOfRange(
             f"relative must exceed the resolution of the numbers, got {relative!r}: centre the values first."
         )
     return values + width * generator.uniform(-0.5, 0.5, values.shape)
@@ -609,7 +622,7 @@ def bare_columns(name: str, value: Any) -> list[_Column]:
         return [pd.Categorical(value)]
     if sparse.issparse(value):
         if np.prod(value.shape, dtype=float) > _DENSE:
-            raise ValueError(
+            raise WrongShape(
                 f"{name} must have at most {_DENSE:,} numbers as a sparse matrix, got shape {value.shape}: reduce its "
                 "columns first."
             )
@@ -623,11 +636,11 @@ def bare_columns(name: str, value: Any) -> list[_Column]:
     if isinstance(value, (list, tuple)) and array.dtype.kind in "US":  # numpy made strings of numbers and NaN too
         array = np.array(value, dtype=object)
     if array.ndim not in (1, 2):
-        raise ValueError(f"{name} must be [n] or [n, d], got shape {array.shape}.")
+        raise WrongShape(f"{name} must be [n] or [n, d], got shape {array.shape}.")
     if array.ndim == 1:
         return [array]
     if array.shape[1] == 0:
-        raise ValueError(f"{name} must have at least one column, got shape {array.shape}.")
+        raise WrongShape(f"{name} must have at least one column, got shape {array.shape}.")
     return list(array.T)
 
 
@@ -636,7 +649,9 @@ def require_unmasked(name: str, value: Any) -> None:
     parts = value if isinstance(value, (list, tuple)) else [value]
     masked = sum(int(np.ma.getmaskarray(part).sum()) for part in parts if isinstance(part, np.ma.MaskedArray))
     if masked:
-        raise ValueError(f"{name} must have no missing values, got {masked:,} masked of {sum(map(np.size, parts)):,}.")
+        raise MissingValues(
+            f"{name} must have no missing values, got {masked:,} masked of {sum(map(np.size, parts)):,}."
+        )
 
 
 def _inferred(name: str, column: _Column, place: str) -> type:
@@ -659,7 +674,7 @@ def _inferred(name: str, column: _Column, place: str) -> type:
     if kind in ("string", "boolean", "integer", "bytes"):
         return Discrete
     _require_real(name, column)
-    raise ValueError(
+    raise WrongType(
         f"{name} must hold numbers (continuous) or integers, booleans and strings (discrete), got a column of {kind}; "
         "wrap it in Continuous or Discrete."
     )
@@ -685,7 +700,7 @@ def require_names(name: str, column: ArrayLike, place: str) -> None:
             (counts.index[plain][0], counts[~plain]) if plain.any() else (counts.index[reads][0], counts[~reads])
         )
         beside = f", and beside them {quoted(others)}" if len(others) else ""
-        raise ValueError(
+        raise WrongType(
             f"{name} must be numbers or names of categories, but column {place} holds {what} as texts, such as "
             f"{example!r}{beside}: {how}; if they are names, wrap it in Discrete."
         )
@@ -713,7 +728,7 @@ def require_no_dates(name: str, column: ArrayLike, place: str) -> None:
     """ValueError for dates, times and spans of time, which have a unit and an origin only once they are numbers."""
     kind = pd.api.types.infer_dtype(column, skipna=True)
     if kind in _TIMES:
-        raise ValueError(
+        raise WrongType(
             f"{name} must be numbers or names of categories, but column {place} holds {kind} values: turn them into "
             f"numbers, {_DAYS}; if they are names, wrap it in Discrete."
         )
@@ -721,7 +736,7 @@ def require_no_dates(name: str, column: ArrayLike, place: str) -> None:
 
 def _require_real(name: str, column: _Column) -> None:
     if np.iscomplexobj(column) or any(isinstance(one, complex) for one in column):
-        raise ValueError(f"{name} must be real, got complex numbers: give real and imaginary part as two columns.")
+        raise WrongType(f"{name} must be real, got complex numbers: give real and imaginary part as two columns.")
 
 
 def as_floats(name: str, column: _Column) -> np.ndarray:
@@ -730,13 +745,13 @@ def as_floats(name: str, column: _Column) -> np.ndarray:
     kind = pd.api.types.infer_dtype(values) if values.dtype.kind in "OUSMm" else ""
     if values.dtype.kind in "US" or kind in _TIMES or (kind and any(isinstance(v, (str, bytes)) for v in values)):
         how = f": turn them into numbers, {_DAYS}" if kind in _TIMES else _unreadable(values)
-        raise ValueError(f"{name} must be numbers to be continuous, got a column of {kind}{how}.")
+        raise WrongType(f"{name} must be numbers to be continuous, got a column of {kind}{how}.")
     if values.dtype.kind in "cO":
         _require_real(name, values)
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be numbers to be continuous, got {values.dtype}: {error}.") from None
+        raise WrongType(f"{name} must be numbers to be continuous, got {values.dtype}: {error}.") from None
 
 
 def _unreadable(values: np.ndarray) -> str:
@@ -750,11 +765,11 @@ def _as_numbers(name: str, column: _Column) -> np.ndarray:
     """float64 [n], finite and not constant."""
     numbers = as_floats(name, column)
     if not np.isfinite(numbers).all():
-        raise ValueError(f"{name} must be finite, got {(~np.isfinite(numbers)).sum()} NaN or infinite values.")
+        raise MissingValues(f"{name} must be finite, got {(~np.isfinite(numbers)).sum()} NaN or infinite values.")
     if len(numbers) == 1:
-        raise ValueError(f"{name} must have at least two rows, got 1.")
+        raise TooFew(f"{name} must have at least two rows, got 1.")
     if numbers.min() == numbers.max():
-        raise ValueError(
+        raise NoVariation(
             f"{name} must vary in every continuous column, got one that is {float(numbers[0])!r} in all "
             f"{len(numbers)} rows; drop it or wrap it in Discrete."
         )
@@ -764,7 +779,7 @@ def _as_numbers(name: str, column: _Column) -> np.ndarray:
 def categorical(name: str, column: _Column) -> np.ndarray:
     """The column with nothing missing; values of mixed types become strings with their type, so that they sort."""
     if pd.isna(column).any():
-        raise ValueError(f"{name} must have no missing categories, got {pd.isna(column).sum()} of {len(column)}.")
+        raise MissingValues(f"{name} must have no missing categories, got {pd.isna(column).sum()} of {len(column)}.")
     if isinstance(column, pd.Categorical):
         return column.codes
     if column.dtype.kind != "O":

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from infoscope.errors import MissingValues, NoVariation, WrongLength, WrongShape
 from infoscope.estimators.result import Estimate, mean_of
 
 
@@ -42,9 +43,9 @@ def errors(estimates: np.ndarray, truth: float) -> Errors:
     """
     estimates = np.asarray(estimates, dtype=np.float64)
     if estimates.ndim != 1 or estimates.size == 0:
-        raise ValueError(f"estimates must be one-dimensional with at least one step, got shape {estimates.shape}.")
+        raise WrongShape(f"estimates must be one-dimensional with at least one step, got shape {estimates.shape}.")
     if not np.isfinite(truth):
-        raise ValueError(f"truth must be finite, got {truth}.")
+        raise MissingValues(f"truth must be finite, got {truth}.")
     nonfinite = int((~np.isfinite(estimates)).sum())
     if nonfinite:
         return Errors(*[float("nan")] * 6, steps=estimates.size, nonfinite=nonfinite)
@@ -80,7 +81,7 @@ def replicated(values: Sequence[float], unit: str = "") -> Estimate:
     """
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 1 or values.size == 0:
-        raise ValueError(f"values must hold one figure per run [runs], at least one, got shape {values.shape}.")
+        raise WrongShape(f"values must hold one figure per run [runs], at least one, got shape {values.shape}.")
     return mean_of(values, unit=unit, method="mean over runs")
 
 
@@ -93,9 +94,9 @@ def correlation(x: np.ndarray, y: np.ndarray) -> Estimate:
     """
     x, y = np.asarray(x, dtype=np.float64), np.atleast_2d(np.asarray(y, dtype=np.float64))
     if y.shape[1] != x.size or x.size < 3:
-        raise ValueError(f"x has {x.size} points and y {y.shape[1]}; they must be equally many, and at least 3")
+        raise WrongLength(f"x has {x.size} points and y {y.shape[1]}; they must be equally many, and at least 3")
     if x.min() == x.max():
-        raise ValueError(f"x is constant at {x[0]}; a correlation needs it to vary")
+        raise NoVariation(f"x is constant at {x[0]}; a correlation needs it to vary")
     spread = y.std(axis=1)
     centred = y - y.mean(axis=1, keepdims=True)
     r = np.where(spread > 0, centred @ (x - x.mean()) / (x.size * x.std() * np.where(spread > 0, spread, 1.0)), np.nan)

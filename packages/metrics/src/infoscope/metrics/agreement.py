@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
+from infoscope.errors import MissingValues, WrongLength
 from infoscope.estimators.result import Estimate, undefined
 
 FEWEST_KINDS = 4  # of which an interval over kinds is told
@@ -71,12 +72,12 @@ def _checked(a: ArrayLike, b: ArrayLike, kinds: Sequence) -> tuple[NDArray[np.fl
     """Both scores [models, 2], and the rows of each kind."""
     a, b, kinds = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64), np.asarray(kinds)
     if not a.shape == b.shape == kinds.shape or a.ndim != 1 or a.size < 3:
-        raise ValueError(
+        raise WrongLength(
             f"a, b and kinds must have one value for each of three or more models, got shapes {a.shape}, {b.shape} and "
             f"{kinds.shape}."
         )
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise ValueError("a and b must be finite; leave out models without a score.")
+        raise MissingValues("a and b must be finite; leave out models without a score.")
     return np.stack([a, b], axis=1), [np.flatnonzero(kinds == kind) for kind in dict.fromkeys(kinds.tolist())]
 
 

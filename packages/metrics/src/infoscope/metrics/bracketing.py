@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from infoscope.errors import Conflict
 from infoscope.estimators import classifier, knn, laws, uncertainty
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate
@@ -74,7 +75,7 @@ def bracket(
     left, right = as_variable("x", x), as_variable("y", y)
     same_length(x=left, y=right)
     if right.kind != "discrete" and family is not None:
-        raise ValueError(f"family must be None where y is {right.kind}: classifiers need labels, got {family!r}.")
+        raise Conflict(f"family must be None where y is {right.kind}: classifiers need labels, got {family!r}.")
     generator = generator_or_default(generator)
     neighbours = uncertainty.subsample(left, right, k=k, resamples=resamples, groups=groups, generator=generator)
     if right.kind == "discrete":

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.checks import require_int
+from infoscope.errors import InvalidInput
+from infoscope.estimators.checks import generator_or_default
 
 Estimator = Callable[[NDArray, NDArray], float]
 _HOLDS, FAILS, NOT_OFFERED = "holds", "fails", "not offered"
@@ -67,7 +69,7 @@ def audit(
     require_int("repeats", repeats, 2)
     kinds = list(y)
     if not kinds or not set(kinds) <= set(CHECKS):
-        raise ValueError(f"y must be some of {', '.join(CHECKS)}, got {kinds}.")
+        raise InvalidInput(f"y must be some of {', '.join(CHECKS)}, got {kinds}.")
     generator = generator_or_default(generator)
     return tuple(
         measured(name, kind, check, tolerance, estimator, n, repeats, generator)

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from scipy.special import betaincinv, stdtrit
 
+from infoscope.errors import OutOfRange
 from infoscope.estimators.result import LEVEL
 
 
@@ -61,6 +62,6 @@ def least_interval(shares: Collection[Share], level: float = LEVEL) -> tuple[flo
     share that came out least, by itself, would be too low: it was chosen for its value.
     """
     if not shares:
-        raise ValueError("shares must be one or more, got none.")
+        raise OutOfRange("shares must be one or more, got none.")
     lows, highs = zip(*(share_interval(share, 1 - (1 - level) / len(shares)) for share in shares))
     return (math.nan, math.nan) if any(map(math.isnan, lows)) else (min(lows), min(highs))

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.distributions import Normal
 
+from infoscope.errors import WrongType
+
 
 @dataclass(frozen=True)
 class Block:
@@ -33,5 +35,5 @@ class Block:
         Raises ValueError for a deterministic block, which has no density.
         """
         if self.scale is None:
-            raise ValueError("scale must be given for a density: a deterministic block has none.")
+            raise WrongType("scale must be given for a density: a deterministic block has none.")
         return Normal(self.mean, self.scale, validate_args=False).log_prob(z).sum(-1)

@@ -10,8 +10,10 @@ from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool2d, binary_cross_entropy_with_logits, cross_entropy
 from torchvision.models.resnet import BasicBlock, Bottleneck, conv1x1
 
+from infoscope.checks import one_of, require_int
+from infoscope.errors import Conflict, OutOfRange, UnknownName, WrongShape
 from infoscope.models.blocks import Block
-from infoscope.models.checks import one_of, require_int, require_ints
+from infoscope.models.checks import require_ints
 from infoscope.models.initialisation import draw_uniform, generator_or_default
 
 _STAGES = {
@@ -49,13 +51,13 @@ class ResNet(nn.Module):
         super().__init__()
         shape = require_ints("shape", shape, 3)
         if shape[0] not in (1, 3):
-            raise ValueError(f"shape must begin with 1 or 3 channels, got {shape[0]}.")
+            raise WrongShape(f"shape must begin with 1 or 3 channels, got {shape[0]}.")
         if depth not in _STAGES:
-            raise ValueError(f"depth must be one of {', '.join(map(str, _STAGES))}, got {depth!r}.")
+            raise UnknownName(f"depth must be one of {', '.join(map(str, _STAGES))}, got {depth!r}.")
         self.config = {"shape": shape, "labels": require_int("labels", labels), "task": one_of("task", task, TASKS)}
         self.config |= {"depth": depth, "width": require_int("width", width)}
         if task == "combinations" and labels > 16:
-            raise ValueError(f"labels must be at most 16 for the task of 2^labels combinations, got {labels}.")
+            raise OutOfRange(f"labels must be at most 16 for the task of 2^labels combinations, got {labels}.")
         block, blocks = _STAGES[depth]
         with torch.device("meta"):  # shapes only: torchvision's blocks would draw from the global generator
             self.conv1 = nn.Conv2d(3, width, 7, stride=2, padding=3, bias=False)
@@ -131,7 +133,7 @@ class ResNet(nn.Module):
         channels, height, width = shape = self.config["shape"]
         size = channels * height * width
         if images.shape[1:] not in (torch.Size(shape), torch.Size([size])):
-            raise ValueError(f"images must have shape [n, {size}] or [n, *{shape}], got {list(images.shape)}.")
+            raise WrongShape(f"images must have shape [n, {size}] or [n, *{shape}], got {list(images.shape)}.")
         return images.view(-1, *shape).expand(-1, 3, -1, -1)
 
     def _initialise(self, generator: torch.Generator) -> None:
@@ -207,7 +209,7 @@ def fit_resnet(
     for step in range(1, steps + 1):
         images, truth = sample(batch, generator)
         if truth.dtype != torch.bool or truth.shape != (batch, labels):
-            raise ValueError(
+            raise WrongShape(
                 f"sample must return labels of torch.bool and shape [{batch}, {labels}], got {truth.dtype} and "
                 f"{list(truth.shape)}."
             )
@@ -232,10 +234,10 @@ def _block(block: type[BasicBlock | Bottleneck], inputs: int, planes: int, strid
 def _grid(output: Tensor, pool: str | int | None) -> tuple[int, int] | None:
     """The places [rows, columns] that a pool leaves of a layer's output; None when the layer has no places."""
     if not (pool is None or pool == "mean" or (isinstance(pool, int) and not isinstance(pool, bool))):
-        raise ValueError(f'pool must be None, "mean" or a whole number of features, got {pool!r}.')
+        raise Conflict(f'pool must be None, "mean" or a whole number of features, got {pool!r}.')
     channels = output.shape[1]
     if isinstance(pool, int) and pool < channels:
-        raise ValueError(f"pool must be at least the layer's {channels} channels, got {pool}.")
+        raise WrongShape(f"pool must be at least the layer's {channels} channels, got {pool}.")
     if output.dim() == 2:
         return None
     height, width = output.shape[2:]

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from infoscope.errors import Conflict, InvalidInput, OutOfRange, WrongType
+
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _ENTITY = re.compile(r"[\w./ :-]{1,250}")
 _LAST_STEP = 2**53  # beyond it a browser does not tell one step from the next, and far beyond no database holds it
@@ -23,7 +25,7 @@ def plain_name(what: str, name: str) -> str:
     signs of "._-", the first a letter or digit.
     """
     if not (isinstance(name, str) and PLAIN.fullmatch(name)):
-        raise ValueError(
+        raise InvalidInput(
             f"{what} must be up to 100 letters, digits, dots, dashes and underscores, beginning with a letter or "
             f"digit, got {shown(name)}"
         )
@@ -36,7 +38,7 @@ def entity_name(what: str, name: str) -> str:
     """
     plain = isinstance(name, str) and _ENTITY.fullmatch(name) and posixpath.normpath(name) == name
     if not plain or name == "." or name.startswith(("/", "..")):
-        raise ValueError(
+        raise InvalidInput(
             f"{what} must be up to 250 letters, digits, spaces and signs of '._-:/', and as a path neither begin at a "
             f"root nor hold empty parts or dots alone, got {shown(name)}"
         )
@@ -55,7 +57,7 @@ def metric_step(step: Any) -> int:
     except TypeError:
         whole = None
     if whole is None or abs(whole) > _LAST_STEP:
-        raise ValueError(f"the step of a metric must be a whole number from -2**53 to 2**53, got {shown(step)}")
+        raise OutOfRange(f"the step of a metric must be a whole number from -2**53 to 2**53, got {shown(step)}")
     return whole
 
 
@@ -69,7 +71,7 @@ def metric_value(name: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError, RuntimeError):  # torch's, of a tensor of several values
         exact = False
     if not exact:
-        raise ValueError(f"metric {name!r} must be a single number that a 64-bit float holds, got {shown(value)}")
+        raise WrongType(f"metric {name!r} must be a single number that a 64-bit float holds, got {shown(value)}")
     return number
 
 
@@ -78,11 +80,11 @@ def stored_text(what: str, value: Any, length: int) -> str:
     what no database takes: half of a surrogate pair, or a zero character.
     """
     if not isinstance(value, str):
-        raise ValueError(f"{what} must be a text, got {shown(value)}")
+        raise WrongType(f"{what} must be a text, got {shown(value)}")
     if len(value) > length:
-        raise ValueError(f"{what} must be at most {length} characters long, got {len(value)}: {shown(value)}")
+        raise OutOfRange(f"{what} must be at most {length} characters long, got {len(value)}: {shown(value)}")
     if value != storable_text(value):
-        raise ValueError(f"{what} must be text without surrogates and zero characters, got {shown(value)}")
+        raise WrongType(f"{what} must be text without surrogates and zero characters, got {shown(value)}")
     return value
 
 
@@ -118,11 +120,11 @@ def free_name(what: str, name: str, taken: Iterable[str] = ()) -> str:
     is among `taken`, the fields of the cell.
     """
     if name in COLUMNS:
-        raise ValueError(
+        raise Conflict(
             f"{what} is {name!r}, which every run has with another meaning; it must be none of {', '.join(COLUMNS)}"
         )
     if name in taken:
-        raise ValueError(f"{what} is {name!r}, which is a field of the cell; give it another name")
+        raise InvalidInput(f"{what} is {name!r}, which is a field of the cell; give it another name")
     return name
 
 
@@ -137,4 +139,4 @@ def undamaged(path: Path, what: str) -> Iterator[None]:
         yield
     except (ValueError, KeyError, AttributeError, RuntimeError, SafetensorError) as error:
         told = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ValueError(f"{path} must be {what}, but: {told}") from error
+        raise InvalidInput(f"{path} must be {what}, but: {told}") from error

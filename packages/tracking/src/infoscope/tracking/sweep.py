@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from infoscope.errors import Conflict, OutOfRange, TooFew, UnknownName, WrongType
 from infoscope.tracking.checks import (
     PARAM_LENGTH,
     TAG_LENGTH,
@@ -48,7 +49,7 @@ class Profile:
         settings = dict(self._settings)
         for name, text in texts.items():
             if name not in settings:
-                raise ValueError(f"unknown setting {name!r} (given {text!r}); this profile has {', '.join(settings)}")
+                raise UnknownName(f"setting {name!r} must be one of {', '.join(settings)}, got {name}={text}")
             settings[name] = _parse(name, text, settings[name])
         return Profile(**settings)
 
@@ -56,18 +57,18 @@ class Profile:
 def _parse(name: str, text: str, like: Any) -> Any:
     if isinstance(like, tuple):
         if not text.strip(","):
-            raise ValueError(f"setting {name} must list at least one value, got {shown(text)}.")
+            raise TooFew(f"setting {name} must list at least one value, got {shown(text)}.")
         return tuple(_parse(name, part, like[0]) for part in text.split(",") if part)
     if isinstance(like, bool):
         if text.lower() not in ("true", "false"):
-            raise ValueError(f"setting {name} must be true or false, got {text!r}.")
+            raise WrongType(f"setting {name} must be true or false, got {text!r}.")
         return text.lower() == "true"
     try:
         value = type(like)(text)
     except ValueError:
-        raise ValueError(f"setting {name} is {shown(text)}, which is not a valid {type(like).__name__}") from None
+        raise WrongType(f"setting {name} is {shown(text)}, which is not a valid {type(like).__name__}") from None
     if not isinstance(value, str) and not 0 <= value < math.inf:
-        raise ValueError(f"setting {name} must be a finite number of at least 0, got {shown(text)}.")
+        raise OutOfRange(f"setting {name} must be a finite number of at least 0, got {shown(text)}.")
     return value
 
 
@@ -168,7 +169,7 @@ class Sweep:
         setting.
         """
         if name not in self.profiles:
-            raise ValueError(f"unknown profile {name!r} of sweep {self.name}; valid are {', '.join(self.profiles)}")
+            raise UnknownName(f"profile of {self.name} must be one of {', '.join(self.profiles)}, got {name!r}")
         overrides = overrides or {}
         changed = [f"{key}={text}" for key, text in sorted(overrides.items()) if key not in self.axes]
         label = " ".join([name, *changed])
@@ -184,15 +185,15 @@ class Sweep:
         told = ",".join(map(str, values))
         if name in self.ranges:
             if len(values) != 2 or values[0] > values[1]:
-                raise ValueError(f"setting {name} must be a lowest and a highest value, as in 1,2, got {shown(told)}.")
+                raise WrongType(f"setting {name} must be a lowest and a highest value, as in 1,2, got {shown(told)}.")
         elif len(set(values)) < len(values):
-            raise ValueError(f"setting {name} is {shown(told)}; it can list every value only once")
+            raise Conflict(f"setting {name} is {shown(told)}; it can list every value only once")
         valid = self.choices.get(name)
         for word in values if valid else ():
             if callable(valid):
                 valid(word)
             elif word not in valid:
-                raise ValueError(f"unknown {shown(word)} in setting {name}; valid are {', '.join(valid)}")
+                raise UnknownName(f"setting {name} must be of {', '.join(valid)}, got {shown(word)}")
 
     def plan(self, profile: Profile) -> dict[str, Cell]:
         """Key -> cell for every cell of the profile, each one checked. Raises ValueError on an invalid or repeated
@@ -205,10 +206,10 @@ class Sweep:
             self.declared(cell)  # after the check: a tag may need the data that the cell names
             key = self.key(cell)
             if key in plan:
-                raise ValueError(f"sweep {self.name} lists the cell {cell} twice; every cell must differ in some value")
+                raise Conflict(f"sweep {self.name} lists the cell {cell} twice; every cell must differ in some value")
             plan[key] = cell
         if not plan:
-            raise ValueError(f"sweep {self.name} has no cells under these settings; give every axis at least one value")
+            raise TooFew(f"sweep {self.name} has no cells under these settings; give every axis at least one value")
         return plan
 
     def declared(self, cell: Cell) -> None:
@@ -388,7 +389,7 @@ def canonical(cell: Mapping[str, Any]) -> str:
         entity_name("the name of a cell's field", name)
         for item in value if isinstance(value, tuple | list) else (value,):
             if not isinstance(item, bool | int | float | str | None) or item != item:
-                raise ValueError(
+                raise WrongType(
                     f"cell value {name} is {shown(value)}; a cell holds numbers, strings, booleans, None or tuples of "
                     "them"
                 )
@@ -396,6 +397,6 @@ def canonical(cell: Mapping[str, Any]) -> str:
             stored_text(f"cell value {name}", text(value), PARAM_LENGTH)
         except ValueError as error:
             if "digits" in str(error):  # Python's own limit for writing an integer
-                raise ValueError(f"cell value {name} has more digits than can be written") from None
+                raise OutOfRange(f"cell value {name} has more digits than can be written") from None
             raise
     return stored_text("a cell as JSON", json.dumps(cell, sort_keys=True), TAG_LENGTH)

@@ -10,6 +10,7 @@ from infoscope.data.domains.dataset import DomainDataset
 from infoscope.data.domains.folders import image_files, read_columns
 from infoscope.data.domains.labels import coded, numbers_or_text
 from infoscope.data.pools.loaders import DATA_VARIABLE, root_or_default
+from infoscope.errors import InvalidInput, OutOfRange, UnknownName, WrongType
 
 _SPLITS = {"train": 0, "id_val": 1, "test": 2, "val": 3}  # the codes of WILDS
 _HOSPITALS = 5
@@ -33,9 +34,9 @@ def camelyon17(root: Path | str | None = None, split: str | None = "train", grou
     or a patch is not there, ValueError for another split or group, or a damaged table.
     """
     if split is not None and split not in _SPLITS:
-        raise ValueError(f"split must be one of {list(_SPLITS)} or None, got {split!r}.")
+        raise UnknownName(f"split must be one of {list(_SPLITS)} or None, got {split!r}.")
     if group not in ("slide", "patient"):
-        raise ValueError(f"group must be slide or patient, got {group!r}.")
+        raise InvalidInput(f"group must be slide or patient, got {group!r}.")
     root = root_or_default(root)
     if root is None:
         raise FileNotFoundError(f"root or {DATA_VARIABLE} must name the folder that holds {FOLDER}, made by WILDS.")
@@ -80,11 +81,11 @@ def _patches(cells: dict[str, list[str]]) -> list[str]:
 def _whole_numbers(table: Path, column: str, cells: list[str]) -> np.ndarray:
     values = numbers_or_text(cells)
     if values.dtype.kind != "i":
-        raise ValueError(f"{table} must have whole numbers in column {column}, got text.")
+        raise OutOfRange(f"{table} must have whole numbers in column {column}, got text.")
     return values
 
 
 def _check_codes(table: Path, column: str, values: np.ndarray, count: int) -> None:
     found = np.unique(values)
     if found[0] < 0 or found[-1] >= count:
-        raise ValueError(f"{table} must have numbers 0 to {count - 1} in column {column}, got {found.tolist()}.")
+        raise WrongType(f"{table} must have numbers 0 to {count - 1} in column {column}, got {found.tolist()}.")

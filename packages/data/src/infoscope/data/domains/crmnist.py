@@ -15,11 +15,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from infoscope.data.checks import check_count
+from infoscope.checks import require_int
 from infoscope.data.domains.dataset import DomainDataset
 from infoscope.data.domains.digits import base_digits, check_angles, source_pixels
 from infoscope.data.domains.split import draw_evenly, permutation, uniform
 from infoscope.data.pools.pools import ImagePool
+from infoscope.errors import InvalidInput, OutOfRange, UnknownName, WrongLength
 
 _ROTATIONS = (0, 15, 30, 45, 60, 75)  # degrees
 _DOMAIN_COLOURS = ("blue", "green", "yellow", "cyan", "magenta", "orange")
@@ -179,9 +180,9 @@ def _drawn(labels: np.ndarray, count: int | None, generator: torch.Generator) ->
     """Positions of `count` digits in rising order, spread evenly over the classes; of all for None."""
     if count is None:
         return np.arange(len(labels))
-    count = check_count("count", count)
+    count = require_int("count", count)
     if count > len(labels):
-        raise ValueError(f"count must be at most {len(labels)}, the number of digits there are, got {count}.")
+        raise OutOfRange(f"count must be at most {len(labels)}, the number of digits there are, got {count}.")
     return np.flatnonzero(draw_evenly(labels, count / len(labels), generator))
 
 
@@ -202,17 +203,17 @@ def _check_setting(
     classes: set[int],
 ) -> None:
     if not len(degrees) == len(colours) == len(subsets):
-        raise ValueError(
+        raise WrongLength(
             f"rotations, colours and subsets must be as many, one of each for a domain, got {len(degrees)}, "
             f"{len(colours)} and {len(subsets)}."
         )
     for colour in colours:
         if colour not in _GAINS or colour == _GREY:
-            raise ValueError(f"colours must be some of {[one for one in _GAINS if one != _GREY]}, got {colour!r}.")
+            raise InvalidInput(f"colours must be some of {[one for one in _GAINS if one != _GREY]}, got {colour!r}.")
     named = {one for subset in subsets for one in subset} | ({red_class} if red_class is not None else set())
     if not named <= classes:
-        raise ValueError(
+        raise UnknownName(
             f"subsets and red_class must name classes of {sorted(classes)}, got {sorted(named - classes)}."
         )
     if not isinstance(p, Real) or not 0.0 <= p <= 1.0:
-        raise ValueError(f"p must be a probability in [0, 1], got {p!r}.")
+        raise OutOfRange(f"p must be a probability in [0, 1], got {p!r}.")

@@ -14,6 +14,7 @@ from infoscope.data.checks import check_size
 from infoscope.data.domains.images import Images, ImagesInMemory, ResizedImages
 from infoscope.data.domains.labels import as_array, coded, group_numbers
 from infoscope.data.domains.split import assign
+from infoscope.errors import InvalidInput, MissingValues, OutOfRange, TooFew, UnknownName, WrongShape, WrongType
 
 _IMAGES_AT_ONCE = 4096
 
@@ -112,7 +113,7 @@ class DomainDataset:
         """
         kept = self._positions(index)
         if not len(kept):
-            raise ValueError(f"index must choose at least one of the {len(self)} items of {self.name!r}, got none.")
+            raise TooFew(f"index must choose at least one of the {len(self)} items of {self.name!r}, got none.")
         return replace(
             self,
             rows=self.rows[kept],
@@ -150,11 +151,11 @@ class DomainDataset:
         """
         held_out = None if held_out is None else self._domain(held_out)
         if held_out is None and not disjoint:
-            raise ValueError("held_out must be a domain when disjoint is False, got None.")
+            raise WrongType("held_out must be a domain when disjoint is False, got None.")
         for argument, fraction in (("validation", validation), ("test", test)):
             whole = argument == "validation" and fraction is None
             if not whole and (not isinstance(fraction, Real) or not 0.0 < fraction < 1.0):
-                raise ValueError(f"{argument} must be a fraction inside (0, 1), got {fraction!r}.")
+                raise OutOfRange(f"{argument} must be a fraction inside (0, 1), got {fraction!r}.")
         parts = assign(self.y, self.d, self.groups, held_out, validation, test, disjoint, generator)
         self._check_training(parts.train, held_out)
         where = "in-domain" if held_out is None else f"on {self.domain_names[held_out]}"
@@ -171,7 +172,7 @@ class DomainDataset:
         Raises ValueError for features and for a size that is not of positive whole numbers.
         """
         if len(self.image_shape) != 3:
-            raise ValueError(f"size must be left out for features, as {self.name!r} has, got {size!r}.")
+            raise InvalidInput(f"size must be left out for features, as {self.name!r} has, got {size!r}.")
         height, width = check_size(size)
         if (height, width) == self.image_shape[1:]:
             return self
@@ -204,7 +205,7 @@ class DomainDataset:
             chosen = chosen.astype(np.int64) if not chosen.size else chosen
             fits = chosen.ndim == 1 and chosen.dtype.kind in "iu" and bool(((chosen >= 0) & (chosen < n)).all())
         if not fits:
-            raise ValueError(
+            raise WrongShape(
                 f"index must be positions from 0 to {n - 1}, a mask of {n} values or a slice, "
                 f"got {chosen.dtype} of shape {list(chosen.shape)}"
                 + (f" from {chosen.min()} to {chosen.max()}." if chosen.size and chosen.dtype.kind in "iu" else ".")
@@ -217,7 +218,7 @@ class DomainDataset:
         by_number = [domain] if isinstance(domain, Integral) and not isinstance(domain, bool) else []
         found = [code for code in by_name or by_number if code in named]
         if len(found) != 1:
-            raise ValueError(f"held_out must be one of the domains {named}, by number or name, got {domain!r}.")
+            raise UnknownName(f"held_out must be one of the domains {named}, by number or name, got {domain!r}.")
         return int(found[0])
 
     def _check_training(self, train: np.ndarray, held_out: int | None) -> None:
@@ -225,7 +226,7 @@ class DomainDataset:
         for what, codes, names in (("class", self.y, self.class_names), ("domain", self.d, self.domain_names)):
             lacking = np.setdiff1d(codes[outside], codes[train])
             if len(lacking):
-                raise ValueError(
+                raise WrongShape(
                     f"validation and test must leave every {what} in training, but of {len(np.unique(self.groups))} "
                     f"groups none with {what} {[names[one] for one in lacking]} is left for it."
                 )
@@ -250,23 +251,23 @@ def _values(x: np.ndarray | torch.Tensor) -> torch.Tensor:
     try:
         values = torch.as_tensor(x).detach().cpu()
     except (TypeError, ValueError, RuntimeError) as error:
-        raise ValueError(f"x must be an array of images or features, got {type(x).__name__}.") from error
+        raise WrongType(f"x must be an array of images or features, got {type(x).__name__}.") from error
     if values.ndim not in (2, 3, 4) or not values.numel() or values.is_complex() or values.dtype == torch.bool:
-        raise ValueError(
+        raise WrongShape(
             "x must be images [N, H, W] or [N, C, H, W] or features [N, p], at least one, "
             f"got {values.dtype} of shape {list(values.shape)}."
         )
     if values.is_floating_point() and not bool(values.isfinite().all()):
         bad = int((~values.flatten(1).isfinite().all(1)).sum())
-        raise ValueError(f"x must be finite, but {bad} of its {len(values)} items are not.")
+        raise MissingValues(f"x must be finite, but {bad} of its {len(values)} items are not.")
     if values.ndim == 2:
         return values.float()
     if values.ndim == 4 and values.shape[1] > 4 >= values.shape[3]:
-        raise ValueError(f"x must have its channels first, [N, C, H, W], got shape {list(values.shape)}.")
+        raise WrongShape(f"x must have its channels first, [N, C, H, W], got shape {list(values.shape)}.")
     if values.dtype != torch.uint8:
         if not values.is_floating_point() or values.min() < 0.0 or values.max() > 1.0:
             low, high = (limit.item() for limit in values.double().aminmax())
-            raise ValueError(
+            raise OutOfRange(
                 f"x must be images of uint8 or of floats in [0, 1], got {values.dtype} from {low:g} to {high:g}."
             )
         values = values.float()

@@ -13,6 +13,7 @@ from PIL import Image
 from infoscope.data.checks import check_size
 from infoscope.data.pools.loaders import digits, mnist, root_or_default
 from infoscope.data.pools.pools import ImagePool
+from infoscope.errors import InvalidInput, MissingValues, WrongShape, WrongType
 
 _BUNDLED = "digits"
 INTERPOLATIONS = {
@@ -34,14 +35,14 @@ def base_digits(
     if isinstance(base, ImagePool):
         pools = [base]
     elif base not in (None, _BUNDLED):
-        raise ValueError(f"base must be an ImagePool, {_BUNDLED!r} or None, got {base!r}.")
+        raise WrongType(f"base must be an ImagePool, {_BUNDLED!r} or None, got {base!r}.")
     elif base == _BUNDLED or root_or_default(root) is None:
         pools = [_bundled()]
     else:
         pools = [mnist(split, root) for split in splits]
     height, width = check_size(size)
     if any(pool.images.ndim != 3 for pool in pools):
-        raise ValueError(f"base must hold grey images [n, h, w], got images {list(pools[0].images.shape)}.")
+        raise WrongShape(f"base must hold grey images [n, h, w], got images {list(pools[0].images.shape)}.")
     images = [
         pool.images if pool.images.shape[1:] == (height, width) else pool.resized(height, width)[:, 0] for pool in pools
     ]
@@ -76,7 +77,7 @@ def check_angles(argument: str, angles: Sequence[float]) -> tuple[float, ...]:
     try:
         degrees = np.asarray(tuple(angles), dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{argument} must be angles in degrees, got {angles!r}.") from error
+        raise InvalidInput(f"{argument} must be angles in degrees, got {angles!r}.") from error
     if degrees.ndim != 1 or not degrees.size or not np.isfinite(degrees).all():
-        raise ValueError(f"{argument} must be at least one finite angle in degrees, got {angles!r}.")
+        raise MissingValues(f"{argument} must be at least one finite angle in degrees, got {angles!r}.")
     return tuple(degrees.tolist())

@@ -13,6 +13,7 @@ from infoscope.data.domains.dataset import DomainDataset
 from infoscope.data.domains.images import ImageFiles, open_image
 from infoscope.data.domains.labels import coded, numbers_or_text
 from infoscope.data.files import reading
+from infoscope.errors import Conflict, InvalidInput, UnreadableFile, WrongShape
 
 _SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 _COLUMNS = ("path", "label", "domain", "group")
@@ -45,12 +46,12 @@ def image_folder(
         raise FileNotFoundError(f"root names the folder {str(root)!r}, which does not exist.")
     if table is None:
         if columns or extra:
-            raise ValueError(f"columns and extra must be left out without a table, got {columns!r} and {extra!r}.")
+            raise Conflict(f"columns and extra must be left out without a table, got {columns!r} and {extra!r}.")
         cells = _listed(root)
     else:
         called = {key: key for key in _COLUMNS} | dict(columns or {})
         if set(called) != set(_COLUMNS):
-            raise ValueError(f"columns must rename some of {list(_COLUMNS)}, got {sorted(columns)}.")
+            raise InvalidInput(f"columns must rename some of {list(_COLUMNS)}, got {sorted(columns)}.")
         cells = read_columns(Path(table).expanduser(), (*called.values(), *extra), optional=(called["group"],))
         cells = {key: cells[column] for key, column in called.items() if column in cells} | {
             column: cells[column] for column in extra
@@ -76,7 +77,7 @@ def image_folder(
 def image_files(root: Path, paths: Sequence[str], size: int | Sequence[int] | None, channels: int) -> ImageFiles:
     """The files as a source of images, after a look at the first; errors as of `image_folder`."""
     if channels not in (1, 3):
-        raise ValueError(f"channels must be 1 (grey) or 3 (RGB), got {channels!r}.")
+        raise WrongShape(f"channels must be 1 (grey) or 3 (RGB), got {channels!r}.")
     with open_image(root / paths[0]) as first:
         width, height = first.size
     return ImageFiles(root, paths, channels, (height, width) if size is None else check_size(size), size is not None)
@@ -95,7 +96,7 @@ def read_columns(path: Path, columns: Sequence[str], optional: Sequence[str] = (
         header = next(reader, [])
         lacking = sorted(set(columns) - set(header) - set(optional))
         if lacking:
-            raise ValueError(f"{path} must have the columns {lacking}, got {header}.")
+            raise UnreadableFile(f"{path} must have the columns {lacking}, got {header}.")
         places = {column: header.index(column) for column in columns if column in header}
         rows = [row for row in reader if row]
     short = next((number for number, row in enumerate(rows, 1) if len(row) != len(header)), None)

@@ -13,6 +13,8 @@ import numpy as np
 import torch
 from PIL import Image, UnidentifiedImageError
 
+from infoscope.errors import WrongType
+
 Images = Callable[[np.ndarray], torch.Tensor]
 _MODES = {1: "L", 3: "RGB"}
 
@@ -53,11 +55,11 @@ class ImageFiles:
             try:
                 image = stored.convert(_MODES[self.channels])
             except (OSError, ValueError, SyntaxError) as error:  # Pillow's of a PNG is a SyntaxError
-                raise ValueError(f"{self.root / path} must be a whole image, but: {error}.") from error
+                raise WrongType(f"{self.root / path} must be a whole image, but: {error}.") from error
         height, width = self.size
         if image.size != (width, height):
             if not self.resize:
-                raise ValueError(
+                raise WrongType(
                     f"{self.root / path} is {image.height} x {image.width} pixels, but the first image is "
                     f"{height} x {width}; size must be given to bring them to one."
                 )
@@ -85,4 +87,4 @@ def open_image(path: Path) -> Image.Image:
     except FileNotFoundError as error:
         raise FileNotFoundError(f"the image {path} is not there.") from error
     except (UnidentifiedImageError, Image.DecompressionBombError) as error:
-        raise ValueError(f"{path} must be an image that Pillow can read.") from error
+        raise WrongType(f"{path} must be an image that Pillow can read.") from error

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from infoscope.errors import WrongLength
+
 
 def coded(
     argument: str, labels: Sequence, n: int, names: Sequence[str] | None = None
@@ -20,7 +22,7 @@ def coded(
     if values.dtype == object and all(isinstance(value, str) for value in values.flat):
         values = values.astype(str)
     if values.dtype.kind not in "biuU" or values.shape != (n,):
-        raise ValueError(
+        raise WrongLength(
             f"{argument} must be {n} whole numbers or strings, one per item, got {values.dtype} of shape "
             f"{list(values.shape)}."
         )
@@ -28,7 +30,7 @@ def coded(
         distinct, codes = np.unique(values, return_inverse=True)
         return codes.astype(np.int64), tuple(map(str, distinct.tolist()))
     if values.dtype.kind == "U" or values.min() < 0 or values.max() >= len(names):
-        raise ValueError(
+        raise WrongLength(
             f"{argument} must be codes from 0 to {len(names) - 1}, one for each of the {len(names)} names given, "
             f"got values from {values.min()} to {values.max()}."
         )

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from infoscope.data.checks import check_count
+from infoscope.checks import require_int
 from infoscope.data.domains.dataset import DomainDataset
 from infoscope.data.domains.digits import INTERPOLATIONS, base_digits, check_angles, rotated
 from infoscope.data.domains.split import permutation
 from infoscope.data.pools.pools import ImagePool
+from infoscope.errors import InvalidInput, OutOfRange, UnknownName
 
 _ANGLES = (0, 15, 30, 45, 60, 75)  # degrees
 _INTERPOLATION = {"diva": "nearest", "domainbed": "bilinear"}
@@ -59,7 +60,7 @@ def rotated_mnist(
         ("interpolation", interpolation, [None, *INTERPOLATIONS]),
     ):
         if value not in valid:
-            raise ValueError(f"{argument} must be one of {valid}, got {value!r}.")
+            raise UnknownName(f"{argument} must be one of {valid}, got {value!r}.")
     generator = torch.Generator().manual_seed(0) if generator is None else generator
     interpolation = interpolation or _INTERPOLATION[protocol]
     degrees = check_angles("angles", angles)
@@ -68,7 +69,7 @@ def rotated_mnist(
         chosen = _of_each_class(labels, per_class, generator) if indices is None else _checked(indices, len(labels))
         hands = [chosen] * len(degrees)
     elif indices is not None:
-        raise ValueError("indices must be left out for the protocol 'domainbed', which takes every digit.")
+        raise InvalidInput("indices must be left out for the protocol 'domainbed', which takes every digit.")
     else:
         dealt = permutation(len(labels), generator)
         hands = [np.sort(dealt[first :: len(degrees)]) for first in range(len(degrees))]
@@ -89,19 +90,19 @@ def rotated_mnist(
 
 def _of_each_class(labels: np.ndarray, per_class: int, generator: torch.Generator) -> np.ndarray:
     """Positions of per_class digits of each class, in rising order."""
-    check_count("per_class", per_class)
+    require_int("per_class", per_class)
     order = permutation(len(labels), generator)
     members = {label: order[labels[order] == label] for label in np.unique(labels).tolist()}
     fewest = min(map(len, members.values()))
     if per_class > fewest:
-        raise ValueError(f"per_class must be at most {fewest}, the digits of the rarest class, got {per_class}.")
+        raise OutOfRange(f"per_class must be at most {fewest}, the digits of the rarest class, got {per_class}.")
     return np.sort(np.concatenate([some[:per_class] for some in members.values()]))
 
 
 def _checked(indices: Sequence[int], n: int) -> np.ndarray:
     chosen = np.asarray(indices)
     if chosen.ndim != 1 or not chosen.size or chosen.dtype.kind not in "iu" or chosen.min() < 0 or chosen.max() >= n:
-        raise ValueError(f"indices must be positions from 0 to {n - 1}, at least one, got {chosen!r}.")
+        raise OutOfRange(f"indices must be positions from 0 to {n - 1}, at least one, got {chosen!r}.")
     if len(np.unique(chosen)) < len(chosen):
-        raise ValueError("indices must be distinct positions, but some occur more than once.")
+        raise OutOfRange("indices must be distinct positions, but some occur more than once.")
     return chosen.astype(np.int64)

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from infoscope.errors import TooFew
+
 
 class _Assignment(NamedTuple):
     """Positions of the items of each part, int64, in rising order; validation is None where none was asked for."""
@@ -51,7 +53,7 @@ def assign(
         parts["train"], parts["validation"] = trained & ~in_validation[code], trained & in_validation[code]
     for part, items in parts.items():
         if not items.any():
-            raise ValueError(
+            raise TooFew(
                 f"validation {validation!r} and test {test!r} must leave items in every part, but of {len(group)} "
                 f"groups none is left for {part}."
             )

@@ -11,7 +11,19 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from infoscope.data.checks import check_count, check_size
+from infoscope.checks import require_int
+from infoscope.data.checks import check_size
+from infoscope.errors import (
+    Conflict,
+    InvalidInput,
+    MissingValues,
+    OutOfRange,
+    TooFew,
+    UnknownName,
+    WrongLength,
+    WrongShape,
+    WrongType,
+)
 
 Reader = Callable[[np.ndarray], torch.Tensor]
 
@@ -46,9 +58,9 @@ class FactorDataset:
         labels = np.asarray(factors)
         self.factor_names = tuple(factor_names)
         if labels.ndim != 2 or labels.size == 0:
-            raise ValueError(f"factors must be non-empty [N, K], got shape {list(labels.shape)}.")
+            raise WrongShape(f"factors must be non-empty [N, K], got shape {list(labels.shape)}.")
         if len(set(self.factor_names)) != len(self.factor_names) or len(self.factor_names) != labels.shape[1]:
-            raise ValueError(
+            raise WrongLength(
                 f"factor_names must be {labels.shape[1]} different names, one per factor, got {list(factor_names)}."
             )
         if factor_values is None:
@@ -80,7 +92,7 @@ class FactorDataset:
         images = self._read(index)
         expected = (len(index), *self.image_shape)
         if images.dtype != torch.float32 or images.shape != expected:
-            raise ValueError(
+            raise WrongShape(
                 f"images must give float32 of shape {list(expected)} for {len(index)} indices, "
                 f"got {images.dtype} of shape {list(images.shape)}."
             )
@@ -94,12 +106,12 @@ class FactorDataset:
         k = self._number(factor)
         size = self.factor_sizes[k]
         if not isinstance(value, Integral) or not 0 <= value < size:
-            raise ValueError(f"value must be a code 0..{size - 1} of {self.factor_names[k]!r}, got {value!r}.")
+            raise WrongType(f"value must be a code 0..{size - 1} of {self.factor_names[k]!r}, got {value!r}.")
         return np.flatnonzero(self.factors[:, k] == value)
 
     def sample(self, n: int, generator: torch.Generator) -> np.ndarray:
         """n indices drawn independently and uniformly, with replacement: int64 [n]."""
-        check_count("n", n)
+        require_int("n", n)
         return torch.randint(len(self), (n,), generator=generator, device=generator.device).cpu().numpy()
 
     @property
@@ -113,16 +125,18 @@ class FactorDataset:
         Raises ValueError when the data set is not a grid or a code is not one of its factor's.
         """
         if self._place is None:
-            raise ValueError(f"index_of needs a grid, but {self.name!r} does not have every combination exactly once.")
+            raise InvalidInput(
+                f"index_of needs a grid, but {self.name!r} does not have every combination exactly once."
+            )
         codes = np.asarray(values)
         sizes = np.array(self.factor_sizes)
         if codes.dtype.kind not in "iu" or codes.ndim != 2 or codes.shape[1] != len(sizes):
-            raise ValueError(
+            raise WrongShape(
                 f"values must be whole numbers [b, {len(sizes)}], got {codes.dtype} of shape {list(codes.shape)}."
             )
         outside = ((codes < 0) | (codes >= sizes)).any(axis=1)
         if outside.any():
-            raise ValueError(f"values must be codes below {list(self.factor_sizes)}, got {codes[outside][0].tolist()}.")
+            raise OutOfRange(f"values must be codes below {list(self.factor_sizes)}, got {codes[outside][0].tolist()}.")
         return self._place[np.ravel_multi_index(codes.T, self.factor_sizes)]
 
     def thinned(self, every: Mapping[str | int, int]) -> FactorDataset:
@@ -133,10 +147,10 @@ class FactorDataset:
         """
         steps = np.ones(len(self.factor_sizes), np.int64)
         for factor, step in every.items():
-            steps[self._number(factor)] = check_count(f"every[{factor!r}]", step)
+            steps[self._number(factor)] = require_int(f"every[{factor!r}]", step)
         kept = np.flatnonzero((self.factors % steps == 0).all(axis=1))
         if not len(kept):
-            raise ValueError(f"every must leave some image of {self.name!r}, but {dict(every)} leaves none.")
+            raise TooFew(f"every must leave some image of {self.name!r}, but {dict(every)} leaves none.")
         thinning = "".join(f" {name}/{step}" for name, step in zip(self.factor_names, steps) if step > 1)
         return FactorDataset(
             lambda index: self._read(kept[index]),
@@ -154,7 +168,7 @@ class FactorDataset:
         height, width = check_size(size)
         channels, old_height, old_width = self.image_shape
         if height > old_height or width > old_width:
-            raise ValueError(f"size must be at most {(old_height, old_width)}, the size of the images, got {size!r}.")
+            raise OutOfRange(f"size must be at most {(old_height, old_width)}, the size of the images, got {size!r}.")
         down, across = _area_weights(old_height, height), _area_weights(old_width, width)
 
         def read(index: np.ndarray) -> torch.Tensor:
@@ -183,25 +197,25 @@ class FactorDataset:
         if isinstance(factor, Integral) and 0 <= factor < len(self.factor_names):
             return int(factor)
         if factor not in self.factor_names:
-            raise ValueError(f"factor must be one of {list(self.factor_names)} or its number, got {factor!r}.")
+            raise UnknownName(f"factor must be one of {list(self.factor_names)} or its number, got {factor!r}.")
         return self.factor_names.index(factor)
 
     def _checked_index(self, index: ArrayLike) -> np.ndarray:
         places = torch.as_tensor(index).cpu().numpy()
         if places.ndim != 1 or places.dtype.kind not in "iu":
-            raise ValueError(f"index must be whole numbers [b], got {places.dtype} of shape {list(places.shape)}.")
+            raise WrongShape(f"index must be whole numbers [b], got {places.dtype} of shape {list(places.shape)}.")
         if len(places) and not 0 <= places.min() <= places.max() < len(self):
-            raise ValueError(f"index must be in 0..{len(self) - 1}, got {places.min()} to {places.max()}.")
+            raise InvalidInput(f"index must be in 0..{len(self) - 1}, got {places.min()} to {places.max()}.")
         return places.astype(np.int64, copy=False)
 
     def _check_codes(self, codes: np.ndarray) -> None:
         if len(self.factor_values) != codes.shape[1]:
-            raise ValueError(f"factor_values must be {codes.shape[1]} sequences, got {len(self.factor_values)}.")
+            raise WrongShape(f"factor_values must be {codes.shape[1]} sequences, got {len(self.factor_values)}.")
         if codes.dtype.kind not in "iu":
-            raise ValueError(f"factors must be codes, whole numbers, where there are factor_values, got {codes.dtype}.")
+            raise OutOfRange(f"factors must be codes, whole numbers, where there are factor_values, got {codes.dtype}.")
         for name, column, values in zip(self.factor_names, codes.T, self.factor_values):
             if column.min() < 0 or column.max() >= len(values):
-                raise ValueError(
+                raise InvalidInput(
                     f"factors must be codes 0..{len(values) - 1} of {name!r}, which has {len(values)} factor_values, "
                     f"got {column.min()} to {column.max()}."
                 )
@@ -211,27 +225,27 @@ def _recoded(name: str, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Codes int64 [N] and the label of each code."""
     try:
         if labels.dtype == object and any(label is None or label != label for label in labels):
-            raise ValueError(f"factors must have a label for every image, but {name!r} has None or NaN.")
+            raise MissingValues(f"factors must have a label for every image, but {name!r} has None or NaN.")
         values, codes = np.unique(labels, return_inverse=True)
     except TypeError as error:
-        raise ValueError(f"factors must have labels of one kind per factor, but those of {name!r} differ.") from error
+        raise Conflict(f"factors must have labels of one kind per factor, but those of {name!r} differ.") from error
     if (values != values).any():
-        raise ValueError(f"factors must have a label for every image, but {name!r} has NaN.")
+        raise MissingValues(f"factors must have a label for every image, but {name!r} has NaN.")
     return codes.astype(np.int64), values
 
 
 def _array_reader(images: ArrayLike, n: int) -> Reader:
     array = np.asarray(images)
     if array.ndim not in (3, 4) or len(array) != n or array.size == 0:
-        raise ValueError(
+        raise WrongShape(
             f"images must be non-empty [N, H, W] or [N, C, H, W] with N = {n}, got shape {list(array.shape)}."
         )
     if array.dtype.kind == "f":
         low, high = array.min(), array.max()
         if not (low >= 0 and high <= 1):  # also when either is NaN
-            raise ValueError(f"images must be in [0, 1] where they are floating, got {low} to {high}.")
+            raise OutOfRange(f"images must be in [0, 1] where they are floating, got {low} to {high}.")
     elif array.dtype not in (np.uint8, np.bool_):
-        raise ValueError(f"images must be uint8, bool or floating, got {array.dtype}.")
+        raise WrongType(f"images must be uint8, bool or floating, got {array.dtype}.")
     white = 255 if array.dtype == np.uint8 and array.max() > 1 else 1
 
     def read(index: np.ndarray) -> torch.Tensor:
@@ -244,11 +258,11 @@ def _array_reader(images: ArrayLike, n: int) -> Reader:
 def _checked_shape(first: torch.Tensor) -> tuple[int, int, int]:
     """The shape of the images, from what the reader gives for a single index."""
     if first.ndim != 4 or len(first) != 1 or first.shape[1] not in (1, 3) or first.numel() == 0:
-        raise ValueError(
+        raise WrongShape(
             f"images must be [b, C, H, W] with C = 1 or 3 channels before the pixels, got {list(first.shape)}."
         )
     if first.dtype != torch.float32 or not (first.min() >= 0 and first.max() <= 1):
-        raise ValueError(
+        raise OutOfRange(
             f"images must be float32 in [0, 1], got {first.dtype} from {first.min().item()} to {first.max().item()}."
         )
     return tuple(first.shape[1:])

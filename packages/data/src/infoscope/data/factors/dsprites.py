@@ -12,6 +12,7 @@ from infoscope.data.factors.dataset import FactorDataset, Reader
 from infoscope.data.factors.sprites import FACTORS, SHAPES, sprites
 from infoscope.data.files import read_arrays, reading
 from infoscope.data.pools.loaders import DATA_VARIABLE, root_or_default
+from infoscope.errors import InvalidInput, UnknownName, WrongShape
 
 _FILES = {
     "grid": "dsprites_downsampled.npz",
@@ -41,7 +42,7 @@ def dsprites(root: Path | str | None = None, part: str = "grid") -> FactorDatase
     Raises ValueError for another part or a damaged file, FileNotFoundError when the folder or the file is not there.
     """
     if part not in _FILES:
-        raise ValueError(f"part must be one of {list(_FILES)}, got {part!r}.")
+        raise UnknownName(f"part must be one of {list(_FILES)}, got {part!r}.")
     root = root_or_default(root)
     if root is None:
         raise FileNotFoundError(
@@ -86,7 +87,7 @@ def _bit_reader(path: Path, n: int) -> Reader:
         header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
         shape, by_column, dtype = header(stream)
         if by_column or dtype != np.uint8 or len(shape) != 3 or shape[0] != n:
-            raise ValueError(
+            raise WrongShape(
                 f"imgs is {dtype} {list(shape)}{', by column' * by_column} and not uint8 [{n}, H, W], by row"
             )
         _, height, width = shape
@@ -97,7 +98,7 @@ def _bit_reader(path: Path, n: int) -> Reader:
             count = min(at_once, n - start)
             pixels = np.frombuffer(stream.read(count * area), np.uint8).reshape(count, area)
             if pixels.max() > 1:
-                raise ValueError(f"imgs has the value {pixels.max()} and not only 0 and 1")
+                raise InvalidInput(f"imgs has the value {pixels.max()} and not only 0 and 1")
             bits[start : start + count] = np.packbits(pixels, axis=1)
 
     def read(index: np.ndarray) -> torch.Tensor:

@@ -7,8 +7,9 @@ import math
 import numpy as np
 import torch
 
-from infoscope.data.checks import check_count
+from infoscope.checks import require_int
 from infoscope.data.factors.dataset import FactorDataset
+from infoscope.errors import OutOfRange
 
 FACTORS = ("shape", "scale", "orientation", "posX", "posY")
 SHAPES = ("square", "ellipse", "heart")
@@ -50,9 +51,9 @@ def sprites(
     """
     sizes = (shapes, scales, orientations, positions, positions)
     for argument, size, most in zip(("shapes", "scales", "orientations", "positions"), sizes, _SIZES):
-        if check_count(argument, size) > most:
-            raise ValueError(f"{argument} must be at most {most}, as many as dSprites has, got {size}.")
-    check_count("resolution", resolution, least=16)
+        if require_int(argument, size) > most:
+            raise OutOfRange(f"{argument} must be at most {most}, as many as dSprites has, got {size}.")
+    require_int("resolution", resolution, least=16)
     # Multiples of the published steps: a thinner grid has exactly the values, and images, of the full one.
     steps = [np.arange(size) * (most / size) for size, most in zip(sizes, _SIZES)]
     values = [

@@ -10,8 +10,10 @@ import math
 
 import torch
 
-from infoscope.data.checks import check_count, check_crossover
+from infoscope.checks import require_int
+from infoscope.data.checks import check_crossover
 from infoscope.data.pairs.protocol import Pairs
+from infoscope.errors import OutOfRange
 
 _LN2 = math.log(2.0)
 # Requests this close (relative) to sources * ln 2 are the maximum: the product itself carries such a rounding error.
@@ -23,7 +25,7 @@ def channel_information(crossover: float, sources: int) -> float:
 
     Raises ValueError when crossover is outside [0, 1/2] or sources is not a positive whole number.
     """
-    return check_count("sources", sources) * _information_of_one(check_crossover(crossover))
+    return require_int("sources", sources) * _information_of_one(check_crossover(crossover))
 
 
 def crossover_for(mutual_information: float, sources: int) -> float:
@@ -32,10 +34,10 @@ def crossover_for(mutual_information: float, sources: int) -> float:
     Solved to machine precision by Newton's method; exactly 0.0 at the maximum sources * ln 2 and exactly 0.5 at 0.
     Raises ValueError when mutual_information is not in [0, sources * ln 2].
     """
-    sources = check_count("sources", sources)
+    sources = require_int("sources", sources)
     per_source = mutual_information / sources
     if not 0.0 <= per_source <= _LN2 * (1.0 + _AT_MAXIMUM):
-        raise ValueError(
+        raise OutOfRange(
             f"mutual_information must be from 0 to {sources * _LN2:.6g} nats ({sources} bits, one per source), "
             f"got {mutual_information!r}."
         )
@@ -55,7 +57,7 @@ class ChannelPairs:
     """
 
     def __init__(self, sources: int, crossover: float = 0.0) -> None:
-        self.sources = self.dim_x = self.dim_y = check_count("sources", sources)
+        self.sources = self.dim_x = self.dim_y = require_int("sources", sources)
         self.crossover = check_crossover(crossover)
         self.mutual_information = channel_information(crossover, sources)
 
@@ -82,7 +84,7 @@ def draw_labels(
 
     Every source of binary pairs draws these first, so the same generator gives the same labels whatever they label.
     """
-    shape = (check_count("n", n), sources)
+    shape = (require_int("n", n), sources)
     device = generator.device
     x = torch.randint(2, shape, generator=generator, device=device).bool()
     # float64 keeps P(flip) within 2^-53 of the crossover; rand is in [0, 1), so crossover 0 never flips.

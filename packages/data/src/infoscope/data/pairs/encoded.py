@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import torch
 
-from infoscope.data.checks import check_count
+from infoscope.checks import require_int
 from infoscope.data.pairs.protocol import KnownPairSource, LabelledPairs, LabelledSource, Pairs
+from infoscope.errors import WrongShape, WrongType
 
 Encoder = Callable[[torch.Tensor], torch.Tensor]
 
@@ -43,8 +44,8 @@ class EncodedPairs:
         self.encoder_y = encoder if encoder_y is None else encoder_y
         self.mutual_information = source.mutual_information
         self._copies: dict[tuple[int, torch.device], torch.nn.Module] = {}
-        self.dim_x = self._probed(self.encoder_x, 0) if dim_x is None else check_count("dim_x", dim_x)
-        self.dim_y = self._probed(self.encoder_y, 1) if dim_y is None else check_count("dim_y", dim_y)
+        self.dim_x = self._probed(self.encoder_x, 0) if dim_x is None else require_int("dim_x", dim_x)
+        self.dim_y = self._probed(self.encoder_y, 1) if dim_y is None else require_int("dim_y", dim_y)
 
     def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
         """Draws n pairs of the source and encodes them: x [n, dim_x] and y [n, dim_y], float32."""
@@ -54,7 +55,7 @@ class EncodedPairs:
     def sample_labelled(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> LabelledPairs:
         """The pairs of `sample`, then the source's labels. Raises ValueError when the source does not tell them."""
         if not isinstance(self.source, LabelledSource):
-            raise ValueError(f"source must be one that tells its labels, got {type(self.source).__name__}.")
+            raise WrongType(f"source must be one that tells its labels, got {type(self.source).__name__}.")
         x, y, x_labels, y_labels = self.source.sample_labelled(n, generator, device)
         return *self._encoded(x, y), x_labels, y_labels
 
@@ -63,7 +64,7 @@ class EncodedPairs:
         for side, encoder, values, dim in (("x", self.encoder_x, x, self.dim_x), ("y", self.encoder_y, y, self.dim_y)):
             code = self._call(encoder, values)
             if code.shape != (len(values), dim) or not code.is_floating_point():
-                raise ValueError(
+                raise WrongShape(
                     f"the code of {side} must be floating of shape {[len(values), dim]}, "
                     f"got {code.dtype} of shape {list(code.shape)}."
                 )
@@ -88,7 +89,7 @@ class EncodedPairs:
         pair = self.source.sample(2, torch.Generator().manual_seed(0), device)
         code = self._call(encoder, pair[side])
         if code.ndim != 2 or len(code) != 2:
-            raise ValueError(f"encoder must map [2, d] to [2, e], got shape {list(code.shape)}.")
+            raise WrongShape(f"encoder must map [2, d] to [2, e], got shape {list(code.shape)}.")
         return code.shape[1]
 
 

@@ -6,8 +6,9 @@ import math
 
 import torch
 
-from infoscope.data.checks import check_count
+from infoscope.checks import require_int
 from infoscope.data.pairs.protocol import Pairs
+from infoscope.errors import Conflict, InvalidInput, OutOfRange
 
 # Noise this small beside the signal is lost in the float32 of the pairs.
 _LEAST_NOISE = float(torch.finfo(torch.float32).eps)
@@ -30,17 +31,17 @@ class GaussianPairs:
         correlation: float | None = None,
         cubic: bool = False,
     ) -> None:
-        self.dim = self.dim_x = self.dim_y = check_count("dim", dim)
+        self.dim = self.dim_x = self.dim_y = require_int("dim", dim)
         self.cubic = cubic
         if (mutual_information is None) == (correlation is None):
-            raise ValueError(
+            raise Conflict(
                 "exactly one of mutual_information and correlation must be given, "
                 f"got mutual_information={mutual_information!r} and correlation={correlation!r}."
             )
         if correlation is None:
             greatest = -self.dim * math.log(_LEAST_NOISE)
             if not 0.0 <= mutual_information <= greatest:
-                raise ValueError(
+                raise OutOfRange(
                     f"mutual_information must be from 0 to {greatest:.4g} nats for dim={dim} "
                     f"(beyond it float32 loses the noise), got {mutual_information!r}."
                 )
@@ -50,7 +51,7 @@ class GaussianPairs:
         else:
             self._noise = math.sqrt((1.0 - correlation) * (1.0 + correlation)) if abs(correlation) < 1.0 else 0.0
             if not self._noise >= _LEAST_NOISE:
-                raise ValueError(
+                raise InvalidInput(
                     f"correlation must be inside (-1, 1), far enough from the ends for float32, got {correlation!r}."
                 )
             self.correlation = float(correlation)
@@ -58,7 +59,7 @@ class GaussianPairs:
 
     def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
         """Draws n pairs: x and y, float32 [n, dim], from one draw of 2 dim columns: first x, then the noise."""
-        draw = torch.randn(check_count("n", n), 2 * self.dim, generator=generator, device=generator.device)
+        draw = torch.randn(require_int("n", n), 2 * self.dim, generator=generator, device=generator.device)
         x, noise = draw.to(device).chunk(2, dim=1)
         y = self.correlation * x + self._noise * noise
         return x.contiguous(), y**3 if self.cubic else y

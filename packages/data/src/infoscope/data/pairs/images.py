@@ -13,6 +13,7 @@ from infoscope.data.pairs.protocol import LabelledPairs, Pairs
 from infoscope.data.pairs.two_classes import TwoClasses
 from infoscope.data.pools.canvas import Canvas
 from infoscope.data.pools.pools import ImagePool
+from infoscope.errors import OutOfRange, UnknownName, WrongShape
 
 
 class ImagePairs:
@@ -91,7 +92,7 @@ class ImagePairs:
 def patch_size(pool: ImagePool, name: str = "pool") -> tuple[int, int]:
     """Height and width of the images of a pool that serve as patches; ValueError, naming it, unless they are grey."""
     if pool.images.ndim != 3:
-        raise ValueError(f"{name} must hold grey images [n, h, w], got {list(pool.images.shape)}.")
+        raise WrongShape(f"{name} must hold grey images [n, h, w], got {list(pool.images.shape)}.")
     return tuple(pool.images.shape[1:])
 
 
@@ -104,18 +105,18 @@ def _branch_of(generator: torch.Generator) -> torch.Generator:
 
 def _check_nuisance(nuisance: float, backgrounds: ImagePool | None) -> float:
     if not isinstance(nuisance, Real) or not 0.0 <= nuisance <= 1.0:
-        raise ValueError(f"nuisance must be a weight in [0, 1], got {nuisance!r}.")
+        raise OutOfRange(f"nuisance must be a weight in [0, 1], got {nuisance!r}.")
     if nuisance > 0.0 and backgrounds is None:
-        raise ValueError(f"backgrounds must be given where nuisance is above 0 (it is {nuisance!r}), got None.")
+        raise OutOfRange(f"backgrounds must be given where nuisance is above 0 (it is {nuisance!r}), got None.")
     if backgrounds is not None and backgrounds.images.ndim != 4:
-        raise ValueError(f"backgrounds must hold RGB images [n, h, w, 3], got {list(backgrounds.images.shape)}.")
+        raise WrongShape(f"backgrounds must hold RGB images [n, h, w, 3], got {list(backgrounds.images.shape)}.")
     return float(nuisance)
 
 
 def _check_channels(channels: int | None, of_grid: int, nuisance: float) -> int:
     if nuisance > 0.0 and of_grid not in (1, 3):
-        raise ValueError(f"grid must have 1 or 3 channels where nuisance is above 0, got {of_grid}.")
+        raise WrongShape(f"grid must have 1 or 3 channels where nuisance is above 0, got {of_grid}.")
     valid = (1, 3) if of_grid == 1 else (of_grid,)
     if channels is not None and channels not in valid:
-        raise ValueError(f"channels must be one of {list(valid)} for a grid of {of_grid}, got {channels!r}.")
+        raise UnknownName(f"channels must be one of {list(valid)} for a grid of {of_grid}, got {channels!r}.")
     return of_grid if channels is None else int(channels)

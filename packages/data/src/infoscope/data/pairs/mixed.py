@@ -14,6 +14,7 @@ from infoscope.data.pairs.protocol import LabelledPairs, Pairs
 from infoscope.data.pairs.two_classes import TwoClasses
 from infoscope.data.pools.canvas import Canvas
 from infoscope.data.pools.pools import EmbeddingPool, ImagePool
+from infoscope.errors import OutOfRange, UnknownName
 
 LAYOUTS = ("resized", "repeated")
 _REPEATED_SIZE = 64
@@ -48,7 +49,7 @@ class MixedPairs:
         size: int | Sequence[int] | None = None,
     ) -> None:
         if layout not in LAYOUTS:
-            raise ValueError(f"layout must be one of {list(LAYOUTS)}, got {layout!r}.")
+            raise UnknownName(f"layout must be one of {list(LAYOUTS)}, got {layout!r}.")
         self.images, self.texts, self.layout = images, texts, layout
         self.grid = check_grid(grid)
         self.crossover = check_crossover(crossover)
@@ -59,7 +60,7 @@ class MixedPairs:
         self.size = check_size(size)
         pixels = self.grid[0] * self.size[0] * self.size[1]
         if layout == "repeated" and pixels > self.dim_y:
-            raise ValueError(f"size must leave at most dim_y={self.dim_y} pixels where repeated, got {pixels}.")
+            raise OutOfRange(f"size must leave at most dim_y={self.dim_y} pixels where repeated, got {pixels}.")
         self.dim_x = self.dim_y if layout == "repeated" else pixels
         self.mutual_information = channel_information(self.crossover, self.sources)
         self._canvas = Canvas(patch_size(images, "images"), self.grid, self.size)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from infoscope.data.checks import check_count, check_crossover
+from infoscope.checks import require_int
+from infoscope.data.checks import check_crossover
 from infoscope.data.pairs.channel import channel_information, draw_labels
 from infoscope.data.pairs.protocol import LabelledPairs, Pairs
 from infoscope.data.pairs.two_classes import TwoClasses
@@ -24,7 +25,7 @@ class TextPairs:
 
     def __init__(self, pool: EmbeddingPool, sources: int, crossover: float = 0.0) -> None:
         self.pool = pool
-        self.sources = check_count("sources", sources)
+        self.sources = require_int("sources", sources)
         self.crossover = check_crossover(crossover)
         self.dim_x = self.dim_y = self.sources * pool.vectors.shape[1]
         self.mutual_information = channel_information(self.crossover, self.sources)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from infoscope.errors import TooFew, WrongType
+
 
 class TwoClasses:
     """The items of a pool of two classes, sorted by class and kept once on every device they were asked for.
@@ -15,9 +17,9 @@ class TwoClasses:
     def __init__(self, values: torch.Tensor, labels: torch.Tensor, name: str = "pool") -> None:
         classes, counts = labels.unique(return_counts=True)
         if len(classes) != 2:
-            raise ValueError(f"{name} must hold exactly two classes, got {classes.tolist()}; use its restrict((a, b)).")
+            raise WrongType(f"{name} must hold exactly two classes, got {classes.tolist()}; use its restrict((a, b)).")
         if int(counts.min()) < 2:
-            raise ValueError(f"{name} must hold at least two items of each class, got {counts.tolist()}.")
+            raise TooFew(f"{name} must hold at least two items of each class, got {counts.tolist()}.")
         self.counts: tuple[int, int] = tuple(counts.tolist())
         in_order = bool((labels.diff() >= 0).all())
         self._values = values if in_order else values[labels.argsort(stable=True)]

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from infoscope.data.files import read_gzip
+from infoscope.errors import UnreadableFile
 
 _UNSIGNED_BYTE = 0x08
 
@@ -32,11 +33,11 @@ def read_idx(path: Path) -> torch.Tensor:
 def _parse(content: bytes, path: Path) -> torch.Tensor:
     """Header: two zero bytes, the type, the number of axes, then each length as a big-endian uint32."""
     if len(content) < 4 or content[:2] != b"\0\0" or content[2] != _UNSIGNED_BYTE:
-        raise ValueError(f"{path} must be an IDX file of unsigned bytes, got one that begins with {content[:4]!r}.")
+        raise UnreadableFile(f"{path} must be an IDX file of unsigned bytes, got one that begins with {content[:4]!r}.")
     axes = content[3]
     start = 4 + 4 * axes
     shape = struct.unpack(f">{axes}I", content[4:start]) if len(content) >= start else ()
     values = np.frombuffer(content, np.uint8)[start:]
     if not shape or values.size != math.prod(shape):
-        raise ValueError(f"{path} must hold as many bytes as its header states (shape {shape}), got {values.size}.")
+        raise UnreadableFile(f"{path} must hold as many bytes as its header states (shape {shape}), got {values.size}.")
     return torch.from_numpy(values.reshape(shape).copy())

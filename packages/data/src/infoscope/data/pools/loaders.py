@@ -17,6 +17,7 @@ from filelock import FileLock
 from infoscope.data.files import read_arrays, reading
 from infoscope.data.pools.idx import read_idx
 from infoscope.data.pools.pools import EmbeddingPool, ImagePool
+from infoscope.errors import UnknownName
 
 DATA_VARIABLE = "INFOSCOPE_DATA"
 _ENCODERS = ("bert", "roberta")
@@ -96,7 +97,7 @@ def imdb_embeddings(encoder: str = "bert", root: Path | str | None = None) -> Em
     file is not there.
     """
     if encoder not in _ENCODERS:
-        raise ValueError(f"encoder must be one of {list(_ENCODERS)}, got {encoder!r}.")
+        raise UnknownName(f"encoder must be one of {list(_ENCODERS)}, got {encoder!r}.")
     root = root_or_default(root)
     if root is None:
         raise FileNotFoundError(
@@ -124,7 +125,7 @@ def root_or_default(root: Path | str | None) -> Path | None:
 
 def _check_split(split: str) -> None:
     if split not in _SPLITS:
-        raise ValueError(f"split must be one of {list(_SPLITS)}, got {split!r}.")
+        raise UnknownName(f"split must be one of {list(_SPLITS)}, got {split!r}.")
 
 
 def _cifar10_subset(path: Path, split: str) -> ImagePool:

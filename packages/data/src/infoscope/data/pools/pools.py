@@ -10,8 +10,9 @@ from typing import Self
 import numpy as np
 import torch
 
-from infoscope.data.checks import check_count
+from infoscope.checks import require_int
 from infoscope.data.pools.canvas import Canvas
+from infoscope.errors import Conflict, InvalidInput, MissingValues, OutOfRange, WrongLength, WrongShape
 
 _PLANES_AT_ONCE = 512
 
@@ -32,7 +33,7 @@ class _Pool:
         """The items of these classes, in their order; the name says which. ValueError for a class the pool lacks."""
         wanted = sorted(set(classes))
         if not wanted or not set(wanted) <= set(self.classes):
-            raise ValueError(f"classes must be some of {list(self.classes)} of {self.name!r}, got {list(classes)}.")
+            raise InvalidInput(f"classes must be some of {list(self.classes)} of {self.name!r}, got {list(classes)}.")
         kept = torch.isin(self.labels, torch.tensor(wanted, device=self.labels.device))
         return self._part(kept, f"[{','.join(map(str, wanted))}]")
 
@@ -45,7 +46,7 @@ class _Pool:
         class of the pool.
         """
         if not isinstance(fraction, Real) or not 0.0 < fraction < 1.0:
-            raise ValueError(f"fraction must be inside (0, 1), got {fraction!r}.")
+            raise OutOfRange(f"fraction must be inside (0, 1), got {fraction!r}.")
         held_out = self._places(generator) < fraction
         training = self._part(~held_out, f" training {100 * (1 - fraction):g}%")
         return self._whole("fraction", fraction, training, self._part(held_out, f" held out {100 * fraction:g}%"))
@@ -55,7 +56,7 @@ class _Pool:
 
         Raises ValueError when count is not a whole number of at least 2 or leaves a part without a class of the pool.
         """
-        check_count("count", count, least=2)
+        require_int("count", count, least=2)
         fold = (self._places(generator) * count).long()
         of = [f"fold {k + 1} of {count}" for k in range(count)]
         return [
@@ -70,7 +71,7 @@ class _Pool:
 
     def _whole(self, argument: str, value: float, training: Self, held_out: Self) -> tuple[Self, Self]:
         if not training.classes == held_out.classes == self.classes:
-            raise ValueError(
+            raise Conflict(
                 f"{argument} must leave items of every class in both parts, but {value!r} leaves classes "
                 f"{list(training.classes)} and {list(held_out.classes)} of {list(self.classes)}."
             )
@@ -151,7 +152,7 @@ class EmbeddingPool(_Pool):
         _check_labels(self.labels, len(self.vectors))
         bad = int((~self.vectors.isfinite().all(1)).sum())
         if bad:
-            raise ValueError(f"vectors must be finite, but {bad} of the {len(self.vectors)} rows are not.")
+            raise MissingValues(f"vectors must be finite, but {bad} of the {len(self.vectors)} rows are not.")
 
 
 def _equal_items(items: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
@@ -165,14 +166,14 @@ def _equal_items(items: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
 
 def _check_values(name: str, values: torch.Tensor, dtype: torch.dtype, layout: str, fits: bool) -> None:
     if values.dtype != dtype or not fits or values.numel() == 0:
-        raise ValueError(
+        raise WrongShape(
             f"{name} must be a non-empty {dtype} tensor {layout}, got {values.dtype} of shape {list(values.shape)}."
         )
 
 
 def _check_labels(labels: torch.Tensor, n: int) -> None:
     if labels.dtype != torch.int64 or labels.shape != (n,):
-        raise ValueError(
+        raise WrongLength(
             f"labels must be torch.int64 of shape [{n}], one per item, "
             f"got {labels.dtype} of shape {list(labels.shape)}."
         )

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from infoscope.data.checks import check_count
+from infoscope.checks import require_int
 from infoscope.data.pools.pools import ImagePool
 
 # Of photographs, the amplitude falls as a power of the frequency that differs from scene to scene (Field 1987; van der
@@ -26,7 +26,7 @@ def textures(n: int = 1000, size: int = 32, *, generator: torch.Generator) -> Im
     They are synthetic and show nothing, so all have the label 0; their left and right edges, and upper and lower, meet.
     Raises ValueError when n or size is not a positive whole number, or size is 1.
     """
-    n, size = check_count("n", n), check_count("size", size, least=2)
+    n, size = require_int("n", n), require_int("size", size, least=2)
     device = generator.device
 
     def uniform(low: float, high: float) -> torch.Tensor:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from infoscope.data.tasks.known_truth import Case
+from infoscope.errors import UnknownName
 
 Generator = np.random.Generator
 Pair = tuple[NDArray, NDArray]
@@ -42,7 +43,7 @@ BIMODAL = (((0.3, 0.0), (0.7, 5.0)), ((0.5, -1.0), (0.5, 3.0)))  # (weight, mean
 def law(name: str) -> Case:
     """The law of one of NAMES: sample(n, generator) -> (x [n, dim], y [n, dim]), and its truth in nats."""
     if name not in NAMES:
-        raise ValueError(f"law must be one of {', '.join(NAMES)}, got {name!r}.")
+        raise UnknownName(f"law must be one of {', '.join(NAMES)}, got {name!r}.")
     base = next(base for base in BASES if name.endswith(base))
     maps = [part for part in name.removesuffix(base).split("-") if part]
     draw, truth = _base(base)

@@ -28,6 +28,7 @@ from infoscope.data.tasks import (
 )
 from infoscope.data.tasks.known_truth import CASES, Case
 from infoscope.data.tasks.verdict_laws import coupled
+from infoscope.errors import UnknownName
 
 COST: dict[str, Case] = {f"normal-2-of-{dim}": coupled(dim, 0.7, pairs=2) for dim in (2, 20, 200)}
 COLLECTIONS: dict[str, tuple[str, ...]] = {
@@ -54,7 +55,7 @@ def law(name: str) -> Case:
         return resampled.law(name)
     if name in beyond_normal.NAMES:
         return beyond_normal.law(name)
-    raise ValueError(
+    raise UnknownName(
         f"law must be one of the collections {', '.join(COLLECTIONS)} of infoscope.data.tasks.exam, got {name!r}."
     )
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infoscope.data.tasks.known_truth import Generator
+from infoscope.errors import UnknownName
 
 Map = Callable[[NDArray], NDArray]
 
@@ -133,5 +134,5 @@ LAWS: dict[str, IndependenceLaw] = {
 def law(name: str) -> IndependenceLaw:
     """The setting of a name. ValueError for an unknown one."""
     if name not in LAWS:
-        raise ValueError(f"law must be one of {', '.join(LAWS)}, got {name!r}.")
+        raise UnknownName(f"law must be one of {', '.join(LAWS)}, got {name!r}.")
     return LAWS[name]

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from infoscope.errors import UnknownName
+
 CLASSES, DOMAINS = 10, 3
 SPREADS = {2: 1.5, 12: 0.5, 24: 0.4}  # of the class centres, by dimension: 0.7 to 1.4 nats, far from 0 and from log 10
 DRAWS, AT_ONCE = 400_000, 20_000  # of Monte Carlo truths
@@ -211,7 +213,7 @@ CASES = {
 def case(name: str) -> Case:
     """ValueError for an unknown one."""
     if name not in CASES:
-        raise ValueError(f"case must be one of {', '.join(CASES)}, got {name!r}.")
+        raise UnknownName(f"case must be one of {', '.join(CASES)}, got {name!r}.")
     return CASES[name]
 
 

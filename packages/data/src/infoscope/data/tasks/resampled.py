@@ -19,6 +19,7 @@ from scipy.optimize import brentq
 
 from infoscope.data.pools.loaders import cifar10, imdb_embeddings, mnist
 from infoscope.data.tasks.known_truth import Case, discrete_information
+from infoscope.errors import InvalidInput, OutOfRange, TooFew, UnknownName
 
 Generator = np.random.Generator
 _BITS = 1 / math.log(2)
@@ -39,9 +40,9 @@ def level_names(pool: str, count: int) -> tuple[str, ...]:
     ValueError: an unknown pool, or fewer than 2 levels.
     """
     if pool not in POOLS:
-        raise ValueError(f"pool must be one of {', '.join(POOLS)}, got {pool!r}.")
+        raise UnknownName(f"pool must be one of {', '.join(POOLS)}, got {pool!r}.")
     if count < 2:
-        raise ValueError(f"count must be at least 2 levels, got {count}.")
+        raise OutOfRange(f"count must be at least 2 levels, got {count}.")
     return tuple(
         f"{pool}-at-{bits:.3f}" for bits in np.linspace(0, math.floor(100 * math.log2(CLASSES[pool])) / 100, count)
     )
@@ -62,7 +63,7 @@ def law(name: str) -> Case:
     except ValueError:
         nats = math.nan
     if pool not in POOLS or not 0 <= nats < math.log(CLASSES[pool]) + 1e-9:
-        raise ValueError(
+        raise InvalidInput(
             f"law must be <pool>-at-<bits> with a pool of {', '.join(POOLS)} and bits that its labels can carry, "
             f"got {name!r}."
         )
@@ -130,7 +131,7 @@ def items(pool: str, a: NDArray, b: NDArray, g: Generator) -> tuple[NDArray, NDA
     for label, (start, stop) in enumerate(of_class):
         wanted = np.flatnonzero(np.concatenate([a, b]) == label)
         if len(wanted) > stop - start:
-            raise ValueError(
+            raise TooFew(
                 f"n must leave every item for one row: {pool} has {stop - start:,} items of class {label}, "
                 f"{len(wanted):,} wanted."
             )

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from infoscope.data.checks import check_count
+from infoscope.checks import require_int
+from infoscope.errors import InvalidInput, OutOfRange, WrongShape
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +23,7 @@ class Simulated:
 
 def star(m: int) -> np.ndarray:
     """The parents of the tree in which node 0 is the parent of all others."""
-    return np.array([-1] + [0] * (check_count("m", m, 2) - 1))
+    return np.array([-1] + [0] * (require_int("m", m, 2) - 1))
 
 
 def gaussian_hub(n: int, m: int, generator: np.random.Generator) -> Simulated:
@@ -33,7 +34,7 @@ def gaussian_hub(n: int, m: int, generator: np.random.Generator) -> Simulated:
 
 def discrete_star(n: int, m: int, states: int, generator: np.random.Generator) -> Simulated:
     """X_0 uniform over `states`; X_j given X_0 by a table whose rows are uniform over the simplex; integers [n, m]."""
-    hub = generator.integers(check_count("states", states, 2), size=n)
+    hub = generator.integers(require_int("states", states, 2), size=n)
     children = [drawn(generator.dirichlet(np.ones(states), states)[hub], generator) for _ in range(m - 1)]
     return Simulated(np.column_stack([hub, *children]), star(m))
 
@@ -44,8 +45,8 @@ def discretised_logistic(n: int, m: int, states: int, scale: float, generator: n
     The outermost states hold the tails.
     """
     if not scale > 0.0:
-        raise ValueError(f"scale must be positive, got {scale!r}.")
-    hub = generator.integers(check_count("states", states, 2), size=n)
+        raise OutOfRange(f"scale must be positive, got {scale!r}.")
+    hub = generator.integers(require_int("states", states, 2), size=n)
     edges = np.arange(states - 1) + 0.5
     children = []
     for j in range(1, m):
@@ -62,9 +63,9 @@ def drawn(laws: np.ndarray, generator: np.random.Generator) -> np.ndarray:
 
 def random_graph(m: int, parents: int, generator: np.random.Generator) -> np.ndarray:
     """A random acyclic graph, bool [m, m] ([i, j]: i acts on j): up to `parents` earlier nodes in a random order."""
-    order, adjacency = generator.permutation(check_count("m", m, 2)), np.zeros((m, m), dtype=bool)
+    order, adjacency = generator.permutation(require_int("m", m, 2)), np.zeros((m, m), dtype=bool)
     for place in range(1, m):
-        count = generator.integers(1, min(check_count("parents", parents, 1), place) + 1)
+        count = generator.integers(1, min(require_int("parents", parents, 1), place) + 1)
         adjacency[generator.choice(order[:place], count, replace=False), order[place]] = True
     return adjacency
 
@@ -80,13 +81,13 @@ def gene_network(
     """
     graph = random_graph(20, 2, generator) if adjacency is None else np.asarray(adjacency) != 0
     if graph.ndim != 2 or len(graph) != graph.shape[1]:
-        raise ValueError(f"adjacency must be a square matrix, got shape {list(graph.shape)}.")
+        raise WrongShape(f"adjacency must be a square matrix, got shape {list(graph.shape)}.")
     expression = generator.normal(size=(n, len(graph)))
     waiting = list(range(len(graph)))
     while waiting:
         ready = [gene for gene in waiting if not graph[waiting, gene].any()]
         if not ready:
-            raise ValueError(f"adjacency must be acyclic, but genes {waiting} regulate one another.")
+            raise InvalidInput(f"adjacency must be acyclic, but genes {waiting} regulate one another.")
         for gene in ready:
             regulators = np.flatnonzero(graph[:, gene])
             if len(regulators):
@@ -114,7 +115,7 @@ def moving_digits(
     """
     images = np.asarray(images, dtype=np.float32)
     if images.ndim != 3 or max(images.shape[1:]) > size:
-        raise ValueError(
+        raise WrongShape(
             f"images must be [k, h, w] of at most {size} by {size} pixels, got shape {list(images.shape)}."
         )
     room = size - np.array(images.shape[1:])

@@ -9,6 +9,7 @@ import torch
 from infoscope.data.pools.loaders import root_or_default
 from infoscope.data.texts.dataset import LabelledTexts
 from infoscope.data.texts.files import downloaded, label_of, one_split, read_table
+from infoscope.errors import InvalidInput
 
 _CLASSES = ("unacceptable", "acceptable")
 _FILES = {"train": "in_domain_train", "dev": "in_domain_dev", "out-of-domain": "out_of_domain_dev"}
@@ -47,5 +48,5 @@ def _glue(split: str) -> tuple[list[str], list[int], list[str]]:
     part, counts = _GLUE_PARTS[split]
     found = [labels[part].count(0), labels[part].count(1)]
     if found != counts:
-        raise ValueError(f"the downloaded {split} sentences must be {counts} of classes 0 and 1, got {found}.")
+        raise InvalidInput(f"the downloaded {split} sentences must be {counts} of classes 0 and 1, got {found}.")
     return texts[part], labels[part], ids[part]

@@ -12,6 +12,7 @@ import torch
 from infoscope.data.pools.loaders import root_or_default
 from infoscope.data.texts.files import downloaded, one_split, read_json_lines
 from infoscope.data.texts.generated_reviews import sentences
+from infoscope.errors import InvalidInput, OutOfRange, WrongLength, WrongShape
 
 SENTIMENTS = ("negative", "positive")
 
@@ -37,19 +38,19 @@ class LabelledTexts:
     def __post_init__(self) -> None:
         n = len(self.texts)
         if self.labels.dtype != torch.int64 or self.labels.shape != (n,) or n == 0:
-            raise ValueError(
+            raise WrongLength(
                 f"labels must be torch.int64 of shape [{n}], one per text and at least one, "
                 f"got {self.labels.dtype} of shape {list(self.labels.shape)}."
             )
         found = self.labels.unique().tolist()
         if not set(found) <= set(range(len(self.classes))):
-            raise ValueError(f"labels must be from 0 to {len(self.classes) - 1}, one of {self.classes}, got {found}.")
+            raise OutOfRange(f"labels must be from 0 to {len(self.classes) - 1}, one of {self.classes}, got {found}.")
         if self.ids is None:
             object.__setattr__(self, "ids", [str(place) for place in range(n)])
         if len(self.ids) != n:
-            raise ValueError(f"ids must be one for each of the {n} texts, got {len(self.ids)}.")
+            raise WrongLength(f"ids must be one for each of the {n} texts, got {len(self.ids)}.")
         if not (all(isinstance(text, str) for text in self.texts) or all(map(_is_pair, self.texts))):
-            raise ValueError("texts must be all strings or all pairs of strings, got a mixture or something else.")
+            raise InvalidInput("texts must be all strings or all pairs of strings, got a mixture or something else.")
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -87,7 +88,7 @@ class LabelledTexts:
         length."""
         chosen = np.asarray(rows)
         if chosen.dtype == bool and chosen.shape != (len(self),):
-            raise ValueError(f"rows must be a mask of length {len(self)}, got shape {list(chosen.shape)}.")
+            raise WrongShape(f"rows must be a mask of length {len(self)}, got shape {list(chosen.shape)}.")
         places = (np.flatnonzero(chosen) if chosen.dtype == bool else chosen).tolist()
         return replace(
             self,
@@ -98,7 +99,9 @@ class LabelledTexts:
 
     def _side(self, place: int) -> list[str]:
         if not self.of_pairs:
-            raise ValueError(f"texts must be pairs to have premises and hypotheses, but those of {self.name} are not.")
+            raise InvalidInput(
+                f"texts must be pairs to have premises and hypotheses, but those of {self.name} are not."
+            )
         return [pair[place] for pair in self.texts]
 
 

@@ -8,12 +8,13 @@ from typing import Any
 
 from infoscope.data.files import json_object, lines
 from infoscope.data.pools.loaders import DATA_VARIABLE
+from infoscope.errors import InvalidInput, OutOfRange, UnreadableFile
 
 
 def one_split(split: str, valid: Sequence[str]) -> str:
     """`split`; ValueError unless it is one of the valid ones."""
     if split not in valid:
-        raise ValueError(f"split must be {', '.join(valid[:-1])} or {valid[-1]}, got {split!r}.")
+        raise InvalidInput(f"split must be {', '.join(valid[:-1])} or {valid[-1]}, got {split!r}.")
     return split
 
 
@@ -36,7 +37,7 @@ def read_json_lines(path: Path, fields: Mapping[str, Callable[[Any], Any]]) -> l
             row = json_object(line)
             rows.append(row | {name: convert(row[name]) for name, convert in fields.items()})
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{path}, line {number}, is not an object with {' and '.join(fields)}.") from error
+            raise UnreadableFile(f"{path}, line {number}, is not an object with {' and '.join(fields)}.") from error
     return _some(path, rows)
 
 
@@ -50,23 +51,25 @@ def read_table(path: Path, columns: Sequence[str], header: bool) -> list[dict[st
     _some(path, rows)
     first = 1 if header else 0
     if header and rows[:1] != [list(columns)]:
-        raise ValueError(f"{path}, line 1, must be the header {' '.join(columns)}, got {' '.join(rows[0])[:100]!r}.")
+        raise UnreadableFile(
+            f"{path}, line 1, must be the header {' '.join(columns)}, got {' '.join(rows[0])[:100]!r}."
+        )
     for number, row in enumerate(rows[first:], first + 1):
         if len(row) != len(columns):
-            raise ValueError(f"{path}, line {number}, must have the {len(columns)} columns {', '.join(columns)}.")
+            raise UnreadableFile(f"{path}, line {number}, must have the {len(columns)} columns {', '.join(columns)}.")
     return [dict(zip(columns, row)) for row in rows[first:]]
 
 
 def _some(path: Path, rows: list) -> list:
     if not rows:
-        raise ValueError(f"{path} must have at least one line, but is empty.")
+        raise OutOfRange(f"{path} must have at least one line, but is empty.")
     return rows
 
 
 def label_of(value: str, path: Path, number: int, valid: Sequence[str]) -> int:
     """The place of a label among the valid ones; ValueError, with where it was read, for another."""
     if value not in valid:
-        raise ValueError(f"{path}, line {number}, must have a label of {', '.join(valid)}, got {value!r}.")
+        raise UnreadableFile(f"{path}, line {number}, must have a label of {', '.join(valid)}, got {value!r}.")
     return valid.index(value)
 
 

@@ -11,7 +11,8 @@ from math import prod
 
 import torch
 
-from infoscope.data.checks import check_count
+from infoscope.checks import require_int
+from infoscope.errors import OutOfRange
 
 _Slots = dict[str, tuple[str, ...]]
 
@@ -158,12 +159,12 @@ def sentences(per_class: int = 2000, *, generator: torch.Generator) -> tuple[lis
     Returns the sentences, the unfavourable ones first, and their labels, int64 [2 * per_class] on the CPU.
     Raises ValueError when per_class is not a positive whole number or exceeds what the grammar can say.
     """
-    check_count("per_class", per_class)
+    require_int("per_class", per_class)
     drawn: list[str] = []
     for slots in (_NEUTRAL | _UNFAVOURABLE, _NEUTRAL | _FAVOURABLE):
         greatest = len(_TEMPLATES) * min(_variants(template, slots) for template in _TEMPLATES)
         if per_class > greatest:
-            raise ValueError(f"per_class must be at most {greatest}, as the grammar has no more, got {per_class}.")
+            raise OutOfRange(f"per_class must be at most {greatest}, as the grammar has no more, got {per_class}.")
         for position, template in enumerate(_TEMPLATES):
             share = (per_class + position) // len(_TEMPLATES)
             order = torch.randperm(_variants(template, slots), generator=generator, device=generator.device)

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import torch
 
-from infoscope.data.checks import check_count
+from infoscope.checks import require_int
 from infoscope.data.pools.loaders import root_or_default
 from infoscope.data.texts.dataset import LabelledTexts
 from infoscope.data.texts.files import downloaded, first_file, label_of, one_split, read_json_lines
 from infoscope.data.texts.generated_nli import Choices, pairs_of
+from infoscope.errors import OutOfRange, UnknownName
 
 CLASSES = ("entailment", "neutral", "contradiction")
 _FILES = {
@@ -39,7 +40,7 @@ def nli(name: str = "snli", split: str = "train", root: Path | str | None = None
     there.
     """
     if name not in _FILES:
-        raise ValueError(f"name must be one of {', '.join(_FILES)}, got {name!r}.")
+        raise UnknownName(f"name must be one of {', '.join(_FILES)}, got {name!r}.")
     one_split(split, tuple(_FILES[name]))
     root = root_or_default(root)
     if root is None:
@@ -71,7 +72,7 @@ def generated_nli(n: int = 6000, artefact: float = 0.4, *, generator: torch.Gene
 
     Raises ValueError when n is not a positive whole number or artefact not a probability.
     """
-    check_count("n", n)
+    require_int("n", n)
     hypothesis_information(artefact)
     labels = torch.randint(len(CLASSES), (n,), generator=generator, device=generator.device).cpu()
     cued = torch.rand(n, generator=generator, device=generator.device) < artefact
@@ -85,5 +86,5 @@ def hypothesis_information(artefact: float) -> float:
     Raises ValueError unless artefact is a probability.
     """
     if isinstance(artefact, bool) or not isinstance(artefact, int | float) or not 0.0 <= artefact <= 1.0:
-        raise ValueError(f"artefact must be a probability in [0, 1], got {artefact!r}.")
+        raise OutOfRange(f"artefact must be a probability in [0, 1], got {artefact!r}.")
     return artefact * math.log(len(CLASSES))

@@ -26,6 +26,8 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 import torch
 
+from infoscope.errors import InvalidInput, UnknownName
+
 Texts = Sequence[str] | Sequence[tuple[str, str]]
 
 PREMISE, HYPOTHESIS = "PREMISE", "HYPOTHESIS"  # the headers
@@ -82,7 +84,7 @@ def vocabulary_only(texts: Texts, words: Collection[str]) -> list[str]:
     Raises ValueError when the list is empty or a string.
     """
     if isinstance(words, str) or not words:
-        raise ValueError(f"words must be one or more words, got {words!r}.")
+        raise InvalidInput(f"words must be one or more words, got {words!r}.")
     kept = {word.casefold() for word in words}
     return [
         text or " "
@@ -142,7 +144,7 @@ def transformed(name: str, texts: Texts, generator: torch.Generator) -> list[str
     if name == "shuffled":
         return shuffled(texts, generator)
     if name not in TRANSFORMATIONS:
-        raise ValueError(f"name must be one of shuffled, {', '.join(TRANSFORMATIONS)}, got {name!r}.")
+        raise UnknownName(f"name must be one of shuffled, {', '.join(TRANSFORMATIONS)}, got {name!r}.")
     return TRANSFORMATIONS[name](texts)
 
 
@@ -186,5 +188,5 @@ def _each(texts: Texts, change: Callable[[str], str]) -> list[str]:
 def _pairs(texts: Texts) -> Sequence[tuple[str, str]]:
     """The texts; ValueError unless they are pairs."""
     if any(isinstance(one, str) for one in texts):
-        raise ValueError("pairs must be of a premise and a hypothesis, got single texts.")
+        raise InvalidInput("pairs must be of a premise and a hypothesis, got single texts.")
     return texts

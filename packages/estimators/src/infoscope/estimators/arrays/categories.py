@@ -17,9 +17,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from infoscope.checks import require_int
+from infoscope.errors import OutOfRange, WrongType
 from infoscope.estimators import discrete
 from infoscope.estimators.arrays.protocol import CATEGORIES, Described, Pairs
-from infoscope.estimators.checks import require_int
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.result import Estimate, mean_influence, root_sum_squares
 from infoscope.estimators.variables import joint_codes
@@ -312,7 +313,7 @@ def _possible(table: Table, categories: tuple[int, int] | None) -> tuple[int, in
     if categories is None:
         return occur
     if categories[0] < occur[0] or categories[1] < occur[1]:
-        raise ValueError(f"categories must be at least those that occur, {occur}, got {categories}.")
+        raise OutOfRange(f"categories must be at least those that occur, {occur}, got {categories}.")
     return categories
 
 
@@ -321,7 +322,7 @@ def _check_categories(categories: tuple[int, int] | None) -> None:
     if categories is None:
         return
     if not isinstance(categories, tuple) or len(categories) != 2:
-        raise ValueError(f"categories must be two numbers, of x and of y, got {categories!r}.")
+        raise WrongType(f"categories must be two numbers, of x and of y, got {categories!r}.")
     for count in categories:
         require_int("categories", count, 1)
 

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from infoscope.errors import OutOfRange, TooFew
 from infoscope.estimators.arrays.critics import CriticMethod, Rows, scores_of
 from infoscope.estimators.arrays.preparing import Preparation
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
@@ -55,13 +56,13 @@ class Certified(Described):
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         if not 0.0 < self.alpha < 1.0:
-            raise ValueError(f"alpha must be between 0 and 1, got {self.alpha!r}.")
+            raise OutOfRange(f"alpha must be between 0 and 1, got {self.alpha!r}.")
         order = generator.permutation(pairs.n)
         rows = order[np.unique(pairs.units[order], return_index=True)[1]]  # one of each unit, any of them
         rows = generator.permutation(rows)
         least = 8 * _BATCHES[0]
         if len(rows) < 2 * least:
-            raise ValueError(f"x and y must have at least {2 * least} independent rows, got {len(rows)}.")
+            raise TooFew(f"x and y must have at least {2 * least} independent rows, got {len(rows)}.")
         unseen, rest = np.split(rows, [round(_CERTIFY * len(rows))])
         pilot, training = np.split(rest, [round(_PILOT * len(rest))])
         x, y = (torch.from_numpy(Preparation.fit(side, rest)(side).astype(np.float32)) for side in (pairs.x, pairs.y))

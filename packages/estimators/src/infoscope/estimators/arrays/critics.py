@@ -19,9 +19,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from infoscope.checks import require_int
+from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
-from infoscope.estimators.checks import require_int
 from infoscope.estimators.matmul import threads_for
 from infoscope.estimators.neural.bounds import Bound, Scores, as_bound, split
 from infoscope.estimators.neural.critics import Critic, make_critic
@@ -204,7 +205,7 @@ class Rows:
         sizes = np.bincount(codes)
         self.units = len(sizes)
         if self.units < _FEWEST:
-            raise ValueError(
+            raise OutOfRange(
                 f"groups must be at least {_FEWEST} among the rows that train a critic, got {self.units}: use a method "
                 "without negatives, such as ksg."
             )
@@ -258,7 +259,7 @@ def _independent(
         batches += [rows] if len(rows) < 2 else np.array_split(rows, math.ceil(len(rows) / at_once))
     usable = [rows for rows in batches if len(rows) >= _FEWEST]
     if sum(map(len, usable)) < 0.9 * len(units):
-        raise ValueError(
+        raise InvalidInput(
             f"groups must be many and of like sizes for a critic, whose batches hold one row of a group: got "
             f"{codes.max() + 1} groups for {len(units)} rows; use a method without negatives, such as ksg."
         )

@@ -24,11 +24,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from infoscope.checks import require_int
+from infoscope.errors import InvalidInput, TooFew, UnknownName
 from infoscope.estimators.arrays.chains import Chain
 from infoscope.estimators.arrays.fitting import Schedule, evaluated
 from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
-from infoscope.estimators.checks import require_int
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.variables import Variable
@@ -190,7 +191,7 @@ class Densities(Described):
             ("covariance", self.covariance, (CHAIN, DIAGONAL)),
         ):
             if value not in valid:
-                raise ValueError(f"{setting} must be one of {', '.join(valid)}, got {value!r}.")
+                raise UnknownName(f"{setting} must be one of {', '.join(valid)}, got {value!r}.")
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
@@ -310,7 +311,7 @@ class BarberAgakov(Densities):
         try:
             found = knn.entropy(side, self.k, standardise=False, groups=pairs.groups, local=True)
         except ValueError as error:
-            raise ValueError(f"method must fit x and y: {self.name} needs the entropy of one side; {error}") from None
+            raise InvalidInput(f"method must fit x and y: {self.name} needs the entropy of one side; {error}") from None
         entropy = found.local[split.held]
         entropy[np.isnan(entropy)] = np.nanmean(found.local)  # of rows alone in their category
         return _asked(conditional, sample, split.held) + entropy
@@ -358,7 +359,7 @@ class Club(Densities):
                 with torch.no_grad():
                     log_q[apart] = conditional(sample, *rows).double().numpy()
         if np.isnan(logs).all(axis=0).any():
-            raise ValueError(
+            raise TooFew(
                 f"groups must be at least two among the rows that {self.name} compares with one another, got a row "
                 "with its own group only; use fewer folds."
             )

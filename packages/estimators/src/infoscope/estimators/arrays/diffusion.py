@@ -21,11 +21,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from infoscope.checks import require_int
+from infoscope.errors import OutOfRange, UnknownName, WrongType
 from infoscope.estimators.arrays.chains import drawn
 from infoscope.estimators.arrays.fitting import Schedule, evaluated
 from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
-from infoscope.estimators.checks import require_int
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.variables import Variable
 
@@ -107,11 +108,11 @@ class Minde(Described):
 
     def __post_init__(self) -> None:
         if self.predict not in (AUTO, "x", "y"):
-            raise ValueError(f"predict must be one of {AUTO}, x, y, got {self.predict!r}.")
+            raise UnknownName(f"predict must be one of {AUTO}, x, y, got {self.predict!r}.")
         require_int("draws", self.draws, 1)
         require_int("width", self.width, 1)
         if not self.span[0] < self.span[1]:
-            raise ValueError(f"span must be a lower and a higher level, got {self.span!r}.")
+            raise OutOfRange(f"span must be a lower and a higher level, got {self.span!r}.")
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
@@ -132,7 +133,7 @@ class Minde(Described):
         else:
             chosen = self.predict
         if not sides[chosen].dim:
-            raise ValueError(
+            raise WrongType(
                 f"method must fit the types of x and y: {self.name} noises numbers, got a discrete {chosen}"
                 f"{' and none on the other side' if self.predict == AUTO else ''}."
             )

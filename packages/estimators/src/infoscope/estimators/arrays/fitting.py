@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from infoscope.estimators.checks import require_int
+from infoscope.checks import require_int
+from infoscope.errors import OutOfRange
 from infoscope.estimators.matmul import threads_for
 
 _AT_ONCE = 4096  # rows that are evaluated together
@@ -30,9 +31,9 @@ class Schedule:
         for setting in ("batch", "epochs", "patience"):
             require_int(setting, getattr(self, setting), 1)
         if not self.learning_rate > 0.0:
-            raise ValueError(f"learning_rate must be positive, got {self.learning_rate!r}.")
+            raise OutOfRange(f"learning_rate must be positive, got {self.learning_rate!r}.")
         if not self.weight_decay >= 0.0:
-            raise ValueError(f"weight_decay must be at least 0, got {self.weight_decay!r}.")
+            raise OutOfRange(f"weight_decay must be at least 0, got {self.weight_decay!r}.")
 
     def fit(
         self,
@@ -70,7 +71,7 @@ class Schedule:
                 if since >= self.patience:
                     break
         if not np.isfinite(best):
-            raise ValueError("learning_rate must be low enough for a finite loss, got one that never was.")
+            raise OutOfRange("learning_rate must be low enough for a finite loss, got one that never was.")
         network.load_state_dict(kept)
         return best
 

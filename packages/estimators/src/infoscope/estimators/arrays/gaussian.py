@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky
 from scipy.special import digamma
 
+from infoscope.errors import NoVariation, TooFew
 from infoscope.estimators import laws
 from infoscope.estimators.arrays import neighbours
 from infoscope.estimators.arrays.protocol import ANY, NUMBERS, NUMBERS_OR_LABELS, Described, Pairs
@@ -101,7 +102,7 @@ class _CrossFitted(Described):
         values, names = np.empty(pairs.n), []
         folds, columns = pairs.folds(self.folds, generator), pairs.x.dim + pairs.y.dim
         if (rows := pairs.n - int(np.bincount(folds).max())) <= columns:
-            raise ValueError(
+            raise TooFew(
                 f"x and y must have more rows than columns for {self.name}, got {rows} rows of {columns} columns "
                 "outside a fold."
             )
@@ -179,7 +180,7 @@ def _of_labels(scores: Values, codes: NDArray[np.intp], groups: NDArray | None) 
     n, dim = scores.shape
     sizes = np.bincount(codes)
     if sizes.min() <= dim:
-        raise ValueError(
+        raise TooFew(
             f"every label must have more rows than there are columns ({dim}) for a normal law of its own, got "
             f"{np.sum(sizes <= dim)} of {len(sizes)} labels with fewer; merge labels, or reduce the columns."
         )
@@ -204,12 +205,12 @@ def _log_density(values: Values) -> tuple[Values, Values]:
     """
     n, dim = values.shape
     if n <= dim:
-        raise ValueError(f"x and y must have more rows than columns for a normal law, got {n} rows of {dim} columns.")
+        raise TooFew(f"x and y must have more rows than columns for a normal law, got {n} rows of {dim} columns.")
     covariance = values.T @ values / n
     spread = np.sqrt(np.diag(covariance))
     rank = np.linalg.matrix_rank(covariance / spread / spread[:, None], hermitian=True) if spread.all() else 0
     if rank < dim:
-        raise ValueError(
+        raise NoVariation(
             f"x and y must have no column that follows from others without error (a normal law has none, or infinite, "
             f"information there), got covariances of rank {rank} for {dim} columns."
         )
@@ -222,7 +223,7 @@ def _log_density(values: Values) -> tuple[Values, Values]:
 def _bias(dim: int, rows: float) -> float:
     """Mean of ln det of the covariance (over n) of normal rows less ln det of the law's (Misra et al. 2005)."""
     if rows <= dim:
-        raise ValueError(
+        raise TooFew(
             f"groups must amount to more independent rows than there are columns for a normal law, got {rows:.1f} for "
             f"{dim} columns."
         )

@@ -16,12 +16,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from infoscope.checks import require_int
 from infoscope.estimators.arrays.chains import drawn
 from infoscope.estimators.arrays.fitting import Schedule
 from infoscope.estimators.arrays.halves import halved
 from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
-from infoscope.estimators.checks import require_int
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.result import Estimate, quantile, root_sum_squares
 from infoscope.estimators.variables import Variable, factorise

@@ -10,9 +10,10 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import digamma, gammaln
 
+from infoscope.checks import require_int
+from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.estimators.arrays.halves import halved
 from infoscope.estimators.arrays.protocol import ANY, NUMBERS, Described, Pairs
-from infoscope.estimators.checks import require_int
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.knn.search import nearest
 from infoscope.estimators.result import Estimate, mean_influence, mean_of, root_sum_squares
@@ -142,12 +143,12 @@ class KsgLnc(_AgainstChance):
 
     def __post_init__(self) -> None:
         if self.alpha is not None and not 0 < self.alpha <= 1:
-            raise ValueError(f"alpha must be a share above 0 and at most 1, or None to find it, got {self.alpha!r}.")
+            raise OutOfRange(f"alpha must be a share above 0 and at most 1, or None to find it, got {self.alpha!r}.")
 
     def measure(self, pairs: Pairs) -> Estimate:
         dims = (pairs.x.dim, pairs.y.dim)
         if require_int("k", self.k, 1) < sum(dims):
-            raise ValueError(
+            raise OutOfRange(
                 f"k must be at least the {sum(dims)} columns of x and y together, got {self.k}: fewer neighbours span "
                 "no box; reduce the columns, or give k."
             )
@@ -210,13 +211,13 @@ class KlWeighted(_AgainstChance):
 
     def measure(self, pairs: Pairs) -> Estimate:
         if not self.largest >= 1:
-            raise ValueError(f"largest must be at least 1, got {self.largest!r}.")
+            raise OutOfRange(f"largest must be at least 1, got {self.largest!r}.")
         knn.checked(self.k, pairs.n, True, self.margins, pairs.groups, "auto", 1)
         sides = [prepared(side, self.margins, name) for name, side in (("x", pairs.x), ("y", pairs.y))]
         joint = join(*sides)
         _, _, cancelled = _weights(self.k, joint.dim, self.largest)
         if cancelled == 0 < joint.dim // 4:
-            raise ValueError(
+            raise OutOfRange(
                 f"x and y must have fewer columns for {self.name}, got {joint.dim}: weights of k = {self.k} neighbours "
                 "cancel none of the biases there."
             )
@@ -238,7 +239,7 @@ class KlWeighted(_AgainstChance):
         found = nearest(side.continuous, self.k, groups=groups).distances[:, numbers - 1]
         if not (found > 0).all() or not np.isfinite(found).all():
             short = np.sum(~((found > 0) & np.isfinite(found)).all(axis=1))
-            raise ValueError(
+            raise InvalidInput(
                 f"x and y must have k = {self.k} neighbours of every row, in other groups and not at distance 0, got "
                 f'{short} rows without; break ties with variables.jitter, or use method="ksg".'
             )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from infoscope.errors import Conflict, NoVariation, UnknownName
 from infoscope.estimators.arrays.neighbours import Ksg
 from infoscope.estimators.arrays.protocol import CATEGORIES, Method, as_pairs
 from infoscope.estimators.arrays.registry import as_method, estimate
@@ -39,14 +40,14 @@ def normalised(
     be 0 or below, so that nothing is a share of it.
     """
     if by not in WHOLES:
-        raise ValueError(f"by must be one of {', '.join(WHOLES)}, got {by!r}.")
+        raise UnknownName(f"by must be one of {', '.join(WHOLES)}, got {by!r}.")
     pairs = as_pairs(x, y, groups)
     sides = {"x": pairs.x, "y": pairs.y}
     wanted = {"joint": ["x", "y"], "min": [name for name, side in sides.items() if not side.dim] or ["x", "y"]}
     named = wanted.get(by, [by])
     for name in named:
         if sides[name].dim:
-            raise ValueError(
+            raise Conflict(
                 f"{name} must be categories to be normalised by their entropy, got numbers: a differential entropy "
                 "changes with the unit and may be 0 or below, so nothing is a share of it."
             )
@@ -56,7 +57,7 @@ def normalised(
     asked = as_method(method, settings)
     whole = min(entropy(one, asked, pairs.groups, generator) for one in codes)
     if not whole > 0:
-        raise ValueError(f"{' and '.join(named)} must take two values or more to be normalised by, got one value.")
+        raise NoVariation(f"{' and '.join(named)} must take two values or more to be normalised by, got one value.")
     return estimate(x, y, method, groups, generator, **settings).share_of(whole, WHOLES[by])
 
 

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from infoscope.errors import OutOfRange, UnknownName
 from infoscope.estimators.arrays.protocol import Pairs
 from infoscope.estimators.variables import MARGINS, Variable, heavy_tails
 
@@ -43,7 +44,7 @@ def splits(pairs: Pairs, folds: int, generator: np.random.Generator) -> Iterator
     for fold in range(folds):
         outside = generator.permutation(np.unique(pairs.units[fold_of != fold]))
         if len(outside) < 2:
-            raise ValueError(
+            raise OutOfRange(
                 f"groups must be at least 2 beside each of {folds} folds, one to train and one to stop, got 1."
             )
         stops = np.isin(pairs.units, outside[: max(1, round(_TO_STOP * len(outside)))])
@@ -85,10 +86,10 @@ class Preparation:
         ValueError: another word, or no row.
         """
         if margins not in MARGINS:
-            raise ValueError(f"margins must be one of {', '.join(MARGINS)}, got {margins!r}.")
+            raise UnknownName(f"margins must be one of {', '.join(MARGINS)}, got {margins!r}.")
         numbers = variable.continuous[rows]
         if not len(numbers):
-            raise ValueError("rows must be at least one, got none.")
+            raise OutOfRange("rows must be at least one, got none.")
         ranked = np.full(variable.dim, margins == "rank")
         if margins == "auto" and variable.dim:
             varies = np.ptp(numbers, axis=0) > 0

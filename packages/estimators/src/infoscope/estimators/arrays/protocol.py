@@ -15,7 +15,8 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from infoscope.estimators.checks import require_int
+from infoscope.checks import require_int
+from infoscope.errors import NoVariation, TooFew, UnknownName, WrongType
 from infoscope.estimators.resampling import group_codes
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.serial import SerialDependence, serial_dependence
@@ -88,7 +89,7 @@ class Pairs:
         sizes = np.bincount(self.units)
         if len(sizes) < require_int("folds", count, 2) or self.n < _FEWEST * count:
             asked, got = ("", "") if self.groups is None else (f" in {count} groups", f" in {len(sizes)}")
-            raise ValueError(
+            raise TooFew(
                 f"x and y must have at least {_FEWEST * count} rows{asked} for {count} folds, got {self.n} rows{got}."
             )
         order = generator.permutation(len(sizes))
@@ -110,7 +111,7 @@ def as_pairs(x: Any, y: Any, groups: ArrayLike | None = None) -> Pairs:
     n = same_length(x=left, y=right)
     for name, side in (("x", left), ("y", right)):
         if not side.dim and side.categories == 1:
-            raise ValueError(f"{name} must have more than one category, got one in all {n} rows.")
+            raise NoVariation(f"{name} must have more than one category, got one in all {n} rows.")
     notes = left.notes + right.notes + _far_values("x", left) + _far_values("y", right)
     if groups is not None:
         codes = group_codes(n, groups)[1]
@@ -298,14 +299,14 @@ class Described:
         own = [field.name for field in fields(self)]
         for name in settings:
             if name not in own:
-                raise ValueError(f"{self.name} must be given settings among {', '.join(own) or 'none'}, got {name!r}.")
+                raise UnknownName(f"{self.name} must be given settings among {', '.join(own) or 'none'}, got {name!r}.")
         return replace(self, **settings)
 
     def require(self, pairs: Pairs) -> None:
         """ValueError where it does not take pairs of these types."""
         kinds = pairs.x.kind, pairs.y.kind
         if not takes_kinds(self.takes, *kinds):
-            raise ValueError(
+            raise WrongType(
                 f"method must fit the types of x and y: {self.name} takes {TAKES[self.takes]}, "
                 f"got a {kinds[0]} x and a {kinds[1]} y; methods() lists what each takes."
             )

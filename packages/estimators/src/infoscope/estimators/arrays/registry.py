@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from infoscope.errors import UnknownName, WrongType
 from infoscope.estimators.arrays import (
     categories,
     certified,
@@ -80,17 +81,17 @@ def as_method(method: str | Method, settings: Mapping[str, Any] | None = None) -
     """A method by name, or as it is, with some settings changed. ValueError for anything else."""
     if isinstance(method, str):
         if method not in METHODS and not is_bound(method):
-            raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+            raise UnknownName(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
         method = METHODS.get(method) or CriticMethod(method)
     if isinstance(method, type) or not isinstance(method, Method):
-        raise ValueError(
+        raise WrongType(
             f"method must be a name (methods() lists them) or an object with a name and estimate(pairs, generator), "
             f"got {method!r}."
         )
     if not settings:
         return method
     if not isinstance(method, Described):
-        raise ValueError(f"settings must be given to {method.name} when it is made, got {', '.join(settings)}.")
+        raise WrongType(f"settings must be given to {method.name} when it is made, got {', '.join(settings)}.")
     return method.with_settings(settings)
 
 

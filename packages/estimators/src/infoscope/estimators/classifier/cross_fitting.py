@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.checks import require_int
+from infoscope.errors import Conflict, InvalidInput, NoVariation, OutOfRange
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.calibration import calibrating_slopes, evidence
 from infoscope.estimators.classifier.information import (
     Calibration,
@@ -84,9 +86,9 @@ def cross_fit(
     joint = as_joint_labels(labels, n)
     shared = set(blocks) & set(joint.values)
     if shared:
-        raise ValueError(f"blocks and labels must have different names, got {sorted(shared)} in both.")
+        raise Conflict(f"blocks and labels must have different names, got {sorted(shared)} in both.")
     if not 0.0 < floor * joint.count < 1.0:
-        raise ValueError(f"floor must be between 0 and 1 / {joint.count} (joint classes), got {floor!r}.")
+        raise OutOfRange(f"floor must be between 0 and 1 / {joint.count} (joint classes), got {floor!r}.")
     families = as_classifiers(family)
     row_groups = np.arange(n) if groups is None else coded("groups", groups, n)
     generator = generator_or_default(generator)
@@ -96,7 +98,7 @@ def cross_fit(
     distinct = list(dict.fromkeys(frozenset(as_tuple(subset)) for subset in wanted))
     for subset in distinct:
         if not subset or not subset <= set(blocks):
-            raise ValueError(f"subsets must be non-empty sets of {list(blocks)}, got {sorted(subset)}.")
+            raise InvalidInput(f"subsets must be non-empty sets of {list(blocks)}, got {sorted(subset)}.")
 
     task = Task(joint, row_groups, fold_of, families, floor)
     log_marginals = {frozenset(): row_marginals(task.priors(), joint)}
@@ -192,7 +194,9 @@ class Task:
     ) -> list[ClassPredictor]:
         """A predictor of all joint classes for each training set (a mask [n])."""
         if any(np.ptp(self.joint.classes[rows]) == 0 for rows in trainings):
-            raise ValueError("labels: a training set holds one joint class only; use more rows or fewer folds.")
+            raise NoVariation(
+                "labels must have several joint classes in every training set, got one; use more rows or fewer folds."
+            )
         return fit_each(family, x, self.joint.classes, trainings, self.joint.count, self.groups, generator)
 
     def log_frequencies(self, rows: np.ndarray) -> np.ndarray:
@@ -352,7 +356,7 @@ def permutation_within(values: np.ndarray, strata: np.ndarray) -> Callable[[np.r
     by_stratum = np.argsort(strata, kind="stable")
     same = np.diff(strata[by_stratum]) == 0
     if not (same & (np.diff(values[by_stratum]) != 0)).any():
-        raise ValueError(
+        raise NoVariation(
             "the permuted side must vary among rows of equal condition (and, where it varies within groups, of the "
             "same group); no exchange would change anything."
         )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from infoscope.errors import InvalidInput, MissingValues, OutOfRange, UnknownName
 from infoscope.estimators.result import Estimate, mean_of
 
 Names = str | Iterable[str]
@@ -111,7 +112,7 @@ class Information:
         """-log q(target | given) of every row [n], nats."""
         target_blocks, target_labels = self._parts("target", target)
         if target_blocks or not target_labels:
-            raise ValueError(f"target must be some of the labels {list(self.labels)}, got {target!r}.")
+            raise InvalidInput(f"target must be some of the labels {list(self.labels)}, got {target!r}.")
         blocks, labels = self._parts("given", given)
         marginals = self._marginals(blocks)
         return marginals[labels] - marginals[labels | target_labels]
@@ -121,9 +122,9 @@ class Information:
         (blocks_a, labels_a), (blocks_b, labels_b) = self._parts("a", a), self._parts("b", b)
         blocks, labels = self._parts("given", given)
         if not blocks_a | labels_a or not blocks_b | labels_b:
-            raise ValueError(f"a and b must each name at least one block or label, got {a!r} and {b!r}.")
+            raise OutOfRange(f"a and b must each name at least one block or label, got {a!r} and {b!r}.")
         if blocks_a and blocks_b:
-            raise ValueError(
+            raise OutOfRange(
                 f"a or b must be labels only, got {a!r} and {b!r}: a classifier measures what blocks share with "
                 "labels, not with one another."
             )
@@ -145,7 +146,7 @@ class Information:
         """
         values = np.asarray(values, dtype=np.float64)
         if values.shape != (self.n,) or not np.isfinite(values).all():
-            raise ValueError(
+            raise MissingValues(
                 f"values must be {self.n} finite numbers, one for each row, got shape {list(values.shape)} with "
                 f"{int((~np.isfinite(values)).sum())} that are not finite."
             )
@@ -156,7 +157,7 @@ class Information:
         names = frozenset(as_tuple(names))
         unknown = names - set(self.blocks) - set(self.labels)
         if unknown:
-            raise ValueError(
+            raise UnknownName(
                 f"{argument} must name blocks {list(self.blocks)} or labels {list(self.labels)}, got {sorted(unknown)}."
             )
         return names & set(self.blocks), names & set(self.labels)

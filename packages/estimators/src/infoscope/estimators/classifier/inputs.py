@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from infoscope.errors import InvalidInput, MissingValues, NoVariation, OutOfRange, UnknownName, WrongShape
 from infoscope.estimators.variables import as_codes, as_floats, bare_columns
 
 LEAST_FOLDS = 3  # one is evaluated, one calibrates, at least one trains
@@ -43,15 +44,15 @@ def as_blocks(blocks: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, np.ndarr
     """
     named = blocks if isinstance(blocks, Mapping) else {"z": blocks}
     if not named:
-        raise ValueError("blocks must name at least one array [n, d], got none.")
+        raise UnknownName("blocks must name at least one array [n, d], got none.")
     arrays = {name: as_block(f"block {name!r}", block) for name, block in named.items()}
     for name, block in arrays.items():
         bad = int((~np.isfinite(block)).any(axis=1).sum())
         if bad:
-            raise ValueError(f"block {name!r} must be finite, but {bad} of its {len(block)} rows are not.")
+            raise MissingValues(f"block {name!r} must be finite, but {bad} of its {len(block)} rows are not.")
     lengths = {name: len(block) for name, block in arrays.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"blocks must be equally long, got lengths {lengths}.")
+        raise InvalidInput(f"blocks must be equally long, got lengths {lengths}.")
     return arrays
 
 
@@ -59,7 +60,7 @@ def as_block(name: str, values: ArrayLike) -> np.ndarray:
     """Numbers [n] or [n, d] (an array, tensor or data frame) as float64 [n, d]."""
     found = [as_floats(name, column) for column in bare_columns(name, values)]
     if len({len(column) for column in found}) != 1 or not len(found[0]):
-        raise ValueError(f"{name} must hold at least one row and column, got {len(found)} columns.")
+        raise OutOfRange(f"{name} must hold at least one row and column, got {len(found)} columns.")
     return np.column_stack(found)
 
 
@@ -71,11 +72,11 @@ def as_joint_labels(labels: ArrayLike | Mapping[str, ArrayLike], n: int) -> Join
     """
     named = labels if isinstance(labels, Mapping | pd.DataFrame) else {"y": labels}
     if not len(named.keys()):
-        raise ValueError("labels must name at least one discrete variable [n], got none.")
+        raise UnknownName("labels must name at least one discrete variable [n], got none.")
     codes = {name: coded(f"labels[{name!r}]", values, n) for name, values in named.items()}
     for name, code in codes.items():
         if code.max() == 0:
-            raise ValueError(f"labels[{name!r}] has one class only; it must take at least two values.")
+            raise NoVariation(f"labels[{name!r}] has one class only; it must take at least two values.")
     classes = combined(list(codes.values()))
     _, first = np.unique(classes, return_index=True)
     return JointLabels({name: code[first] for name, code in codes.items()}, classes)
@@ -85,7 +86,7 @@ def coded(name: str, values: ArrayLike, n: int) -> np.ndarray:
     """Categories [n] as codes 0, 1, ... by first appearance, int64. ValueError for another length or missing values."""
     codes = as_codes(name, values)
     if len(codes) != n:
-        raise ValueError(f"{name} must have shape [{n}], one category for each row, got {list(codes.shape)}.")
+        raise WrongShape(f"{name} must have shape [{n}], one category for each row, got {list(codes.shape)}.")
     return by_first_appearance(codes)
 
 
@@ -114,7 +115,7 @@ def assign_folds(classes: np.ndarray, groups: np.ndarray, folds: int, generator:
     """
     group_count = int(groups.max()) + 1
     if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or not LEAST_FOLDS <= folds <= group_count:
-        raise ValueError(
+        raise OutOfRange(
             f"folds must be a whole number from {LEAST_FOLDS} to the number of groups, {group_count}, got {folds!r}."
         )
     members = np.unique(np.stack([classes, groups]), axis=1)  # every (class, group) that occurs

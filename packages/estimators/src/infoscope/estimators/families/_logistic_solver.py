@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from infoscope.errors import OutOfRange
 from infoscope.estimators.families.protocol import Features
 from infoscope.estimators.matmul import product, threads_for
 
@@ -247,7 +248,7 @@ class Problem:
             while not (tried := self._value(weights - length * step, mask, ridge)) < value and length > 1e-8:
                 length /= 2.0
             weights, value = weights - length * step, tried
-        raise ValueError(
+        raise OutOfRange(
             f"penalty is too small for the logistic regression to settle in {NEWTON_STEPS} Newton steps: its next step "
             f"would still gain {gain:.1e} nats per row; give a larger one."
         )

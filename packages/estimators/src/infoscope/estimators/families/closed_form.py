@@ -18,7 +18,8 @@ import pandas as pd
 from scipy.special import expit
 from sklearn.linear_model import QuantileRegressor
 
-from infoscope.estimators.checks import require_int
+from infoscope.checks import require_int
+from infoscope.errors import InvalidInput, MissingValues, OutOfRange, WrongShape
 from infoscope.estimators.families.complexity import (
     Complexity,
     in_ball,
@@ -52,7 +53,7 @@ class Table:
 
     def __post_init__(self) -> None:
         if not self.smoothing >= 0.0:
-            raise ValueError(f"smoothing must be at least 0, got {self.smoothing!r}.")
+            raise OutOfRange(f"smoothing must be at least 0, got {self.smoothing!r}.")
 
     @property
     def name(self) -> str:
@@ -91,7 +92,7 @@ def categories(x: Any) -> list[Any]:
     values = np.asarray(x)
     missing = int(pd.isna(values).reshape(len(values), -1).any(axis=1).sum())
     if missing:
-        raise ValueError(f"x must have no missing categories, got {missing} of {len(values)}.")
+        raise MissingValues(f"x must have no missing categories, got {missing} of {len(values)}.")
     return [tuple(item) if isinstance(item, list) else item for item in values.tolist()]
 
 
@@ -120,7 +121,7 @@ class Gaussian:
         check_variance(self.variance)
         require_int("degree", self.degree, 0)
         if self.radius is not None and not (self.radius > 0.0 and self.variance is not None and self.degree == 1):
-            raise ValueError(f"radius must be positive, with a variance and degree 1, got {self!r}.")
+            raise OutOfRange(f"radius must be positive, with a variance and degree 1, got {self!r}.")
 
     @property
     def name(self) -> str:
@@ -183,7 +184,7 @@ class BoundedLogistic:
 
     def __post_init__(self) -> None:
         if not self.radius > 0.0:
-            raise ValueError(f"radius must be positive, got {self.radius!r}.")
+            raise OutOfRange(f"radius must be positive, got {self.radius!r}.")
 
     @property
     def name(self) -> str:
@@ -191,7 +192,7 @@ class BoundedLogistic:
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
         if classes != 2:
-            raise ValueError(f"y must be of two classes for {self.name}, got {classes}.")
+            raise InvalidInput(f"y must be of two classes for {self.name}, got {classes}.")
         weights = self._weights(with_one(x, len(y)), 2.0 * y - 1.0)
 
         def predict(new: Any) -> np.ndarray:
@@ -221,7 +222,7 @@ class BoundedLogistic:
             while loss(weights + length * step) > loss(weights) + 1e-4 * length * float(gradient @ step):
                 length /= 2.0
             weights = weights + length * step
-        raise ValueError(f"radius is too large for {self.name} to settle in {NEWTON_STEPS} steps; give a smaller one.")
+        raise OutOfRange(f"radius is too large for {self.name} to settle in {NEWTON_STEPS} steps; give a smaller one.")
 
     def complexity(
         self, x: Any, y: np.ndarray, classes: int | None, floor: float, generator: np.random.Generator
@@ -261,7 +262,7 @@ class Laplace:
 
     def __post_init__(self) -> None:
         if not self.scale > 0.0:
-            raise ValueError(f"scale must be positive, got {self.scale!r}.")
+            raise OutOfRange(f"scale must be positive, got {self.scale!r}.")
         require_int("degree", self.degree, 0)
 
     @property
@@ -270,7 +271,7 @@ class Laplace:
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
         if y.shape[1] != 1:
-            raise ValueError(f"y must be one number for a Laplace family, got {y.shape[1]} columns.")
+            raise WrongShape(f"y must be one number for a Laplace family, got {y.shape[1]} columns.")
         if x is None or self.degree == 0:
             middle = np.median(y)
             return LaplaceLaw(lambda new: middle, self.scale)

@@ -27,7 +27,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from infoscope.estimators.checks import require_int
+from infoscope.checks import require_int
+from infoscope.errors import MissingValues, OutOfRange
 
 DRAWS = 200
 
@@ -70,9 +71,9 @@ def pac_bound(complexity: Complexity, n: int, delta: float = 0.05) -> PacBound:
     """The PAC bound for n pairs. ValueError: n < 1, delta outside (0, 0.5), or complexity or magnitude not finite."""
     n = require_int("n", n, 1)
     if not 0.0 < delta < 0.5:
-        raise ValueError(f"delta must be between 0 and 0.5, got {delta!r}.")
+        raise OutOfRange(f"delta must be between 0 and 0.5, got {delta!r}.")
     if not (math.isfinite(complexity.value) and math.isfinite(complexity.magnitude)):
-        raise ValueError(f"complexity must have a finite value and magnitude, got {complexity!r}.")
+        raise MissingValues(f"complexity must have a finite value and magnitude, got {complexity!r}.")
     deviation = complexity.magnitude * math.sqrt(2.0 * math.log(1.0 / delta) / n)
     expected = complexity.value + 2.0 * complexity.standard_error + (deviation if complexity.on_sample else 0.0)
     confidence = 1.0 - (3.0 if complexity.on_sample else 2.0) * delta
@@ -98,7 +99,7 @@ def table_on_sample(
     (but no less than the floor) elsewhere.
     """
     if not 0.0 < floor < 1.0 / classes:
-        raise ValueError(f"floor must be between 0 and 1 / {classes} (classes) for a bound, got {floor!r}.")
+        raise OutOfRange(f"floor must be between 0 and 1 / {classes} (classes) for a bound, got {floor!r}.")
     inputs = int(cells.max()) // classes + 1
 
     def supremum(signs: np.ndarray) -> float:

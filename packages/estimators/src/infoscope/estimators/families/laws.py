@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
 
+from infoscope.errors import InvalidInput, OutOfRange, WrongType
+
 ROUNDING = 1e-13  # of the largest |y|: a residual as small is arithmetic, and its variance no variance of y
 
 Mean = Callable[[Any | None], np.ndarray]
@@ -28,7 +30,7 @@ class CategoricalLaw:
     def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
         logs = self.predict(x)
         if len(logs) not in (1, len(y)):
-            raise ValueError(f"x must have one item for each of the {len(y)} outcomes y, got {len(logs)}.")
+            raise InvalidInput(f"x must have one item for each of the {len(y)} outcomes y, got {len(logs)}.")
         return logs[np.arange(len(y)) if len(logs) == len(y) else 0, y]
 
 
@@ -85,7 +87,7 @@ def residual_law(mean: Mean, y: np.ndarray, residuals: np.ndarray, variance: flo
         return GaussianLaw(mean, variance * np.eye(residuals.shape[1]))
     covariance = residuals.T @ residuals / len(residuals)
     if not np.linalg.eigvalsh(covariance).min() > (ROUNDING * np.abs(y).max()) ** 2:
-        raise ValueError(
+        raise WrongType(
             "variance must be given where a family predicts y, or a sum of its columns, without error: its own "
             f"estimate from {len(residuals)} rows is 0."
         )
@@ -113,13 +115,13 @@ def log_softmax(scores: np.ndarray) -> np.ndarray:
 def check_floor(floor: float) -> None:
     """ValueError unless the share is inside (0, 1)."""
     if not 0.0 < floor < 1.0:
-        raise ValueError(f"floor must be between 0 and 1, got {floor!r}.")
+        raise OutOfRange(f"floor must be between 0 and 1, got {floor!r}.")
 
 
 def check_variance(variance: float | None) -> None:
     """ValueError unless the variance is positive, or None (it is fitted)."""
     if variance is not None and not variance > 0.0:
-        raise ValueError(f"variance must be positive, or None to fit it, got {variance!r}.")
+        raise OutOfRange(f"variance must be positive, or None to fit it, got {variance!r}.")
 
 
 def variance_name(variance: float | None) -> str:

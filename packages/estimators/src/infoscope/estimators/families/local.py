@@ -17,6 +17,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
+from infoscope.errors import OutOfRange
 from infoscope.estimators.families.laws import (
     CategoricalLaw,
     check_floor,
@@ -65,7 +66,7 @@ class NearestNeighbours:
         features, inputs, targets = prepared(x, y, classes)
         k = round(len(y) ** 0.5) if self.neighbours is None else self.neighbours
         if not 1 <= k < len(y):
-            raise ValueError(f"neighbours must be from 1 to {len(y) - 1}, fewer than a training set has, got {k}.")
+            raise OutOfRange(f"neighbours must be from 1 to {len(y) - 1}, fewer than a training set has, got {k}.")
         index = NearestNeighbors(n_neighbors=k).fit(inputs)
         prior = targets.mean(axis=0)
 
@@ -121,7 +122,7 @@ class Kernel:
         check_variance(self.variance)
         check_floor(self.floor)
         if self.bandwidth is not None and not self.bandwidth > 0.0:
-            raise ValueError(f"bandwidth must be positive, or None to choose it, got {self.bandwidth!r}.")
+            raise OutOfRange(f"bandwidth must be positive, or None to choose it, got {self.bandwidth!r}.")
 
     @property
     def name(self) -> str:
@@ -188,7 +189,7 @@ def group_codes(groups: np.ndarray | None, n: int, name: str) -> np.ndarray:
         return np.arange(n)
     codes = np.unique(groups, return_inverse=True)[1]
     if not codes.max():
-        raise ValueError(f"groups must be at least 2 in every training set of {name}, got 1.")
+        raise OutOfRange(f"groups must be at least 2 in every training set of {name}, got 1.")
     return codes
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from infoscope.errors import OutOfRange
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families._logistic_solver import Weights, fit_logistic
 from infoscope.estimators.families.laws import CategoricalLaw, log_softmax, without_input
@@ -35,9 +36,9 @@ class Logistic:
 
     def __post_init__(self) -> None:
         if not self.penalties or not all(penalty > 0.0 for penalty in self.penalties):
-            raise ValueError(f"penalty must be one or more positive numbers, got {self.penalty!r}.")
+            raise OutOfRange(f"penalty must be one or more positive numbers, got {self.penalty!r}.")
         if self.degree < 1:
-            raise ValueError(f"degree must be at least 1, got {self.degree!r}.")
+            raise OutOfRange(f"degree must be at least 1, got {self.degree!r}.")
 
     @property
     def penalties(self) -> tuple[float, ...]:
@@ -87,7 +88,7 @@ class Logistic:
         for rows in subsets:
             order = generator.permutation(np.unique(groups[rows]))
             if len(order) < 2:
-                raise ValueError("groups must be at least 2 in every training set to choose a penalty, got 1.")
+                raise OutOfRange("groups must be at least 2 in every training set to choose a penalty, got 1.")
             asides.append(rows & np.isin(groups, order[: max(1, len(order) // ASIDE)]))
         kept = [rows & ~aside for rows, aside in zip(subsets, asides)]
         losses = np.empty((len(self.penalties), len(subsets)))

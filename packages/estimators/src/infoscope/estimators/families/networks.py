@@ -18,7 +18,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.checks import require_int
+from infoscope.errors import OutOfRange, UnknownName
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.laws import (
     CategoricalLaw,
     check_floor,
@@ -59,11 +61,11 @@ class Network:
         for setting in ("batch", "epochs", "patience"):
             require_int(setting, getattr(self, setting), 1)
         if not self.learning_rate > 0.0:
-            raise ValueError(f"learning_rate must be positive, got {self.learning_rate!r}.")
+            raise OutOfRange(f"learning_rate must be positive, got {self.learning_rate!r}.")
         if self.activation not in ACTIVATIONS:
-            raise ValueError(f"activation must be one of {list(ACTIVATIONS)}, got {self.activation!r}.")
+            raise UnknownName(f"activation must be one of {list(ACTIVATIONS)}, got {self.activation!r}.")
         if not all(width >= 1 for width in self.widths):
-            raise ValueError(f"widths must be at least 1, got {self.widths!r}.")
+            raise OutOfRange(f"widths must be at least 1, got {self.widths!r}.")
 
     @property
     def name(self) -> str:
@@ -83,7 +85,7 @@ class Network:
         groups = np.arange(len(y)) if groups is None else groups
         order = generator.permutation(np.unique(groups))
         if len(order) < 2:
-            raise ValueError(f"groups must be at least 2 in every training set of {self.name}, got 1.")
+            raise OutOfRange(f"groups must be at least 2 in every training set of {self.name}, got 1.")
         held = min(max(len(order) // 10, LEAST_ASIDE), len(order) // 2)
         aside = torch.as_tensor(np.isin(groups, order[:held]))
         drawn = torch.Generator().manual_seed(int(generator.integers(2**63)))

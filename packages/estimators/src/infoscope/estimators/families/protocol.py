@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.preprocessing import PolynomialFeatures
 
+from infoscope.errors import MissingValues, NoVariation, WrongShape, WrongType
 from infoscope.estimators.families.complexity import Complexity
 from infoscope.estimators.variables import as_codes, require_unmasked
 
@@ -144,20 +145,20 @@ def as_matrix(name: str, values: ArrayLike) -> np.ndarray:
     try:
         matrix = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be an array [n] or [n, d] of numbers, got {type(values).__name__}.") from None
+        raise WrongShape(f"{name} must be an array [n] or [n, d] of numbers, got {type(values).__name__}.") from None
     matrix = matrix[:, None] if matrix.ndim == 1 else matrix
     if matrix.ndim != 2 or not matrix.size:
-        raise ValueError(f"{name} must be an array [n] or [n, d] with at least one row, got shape {matrix.shape}.")
+        raise WrongShape(f"{name} must be an array [n] or [n, d] with at least one row, got shape {matrix.shape}.")
     bad = int((~np.isfinite(matrix)).any(axis=1).sum())
     if bad:
-        raise ValueError(f"{name} must be finite, but {bad} of its {len(matrix)} rows are not.")
+        raise MissingValues(f"{name} must be finite, but {bad} of its {len(matrix)} rows are not.")
     return matrix
 
 
 def needed(classes: int | None) -> int:
     """The number of classes; ValueError if the outcome is numbers."""
     if classes is None:
-        raise ValueError("y must be classes for this family, got numbers.")
+        raise WrongType("y must be classes for this family, got numbers.")
     return classes
 
 
@@ -194,13 +195,13 @@ def as_outcome(family: Family, y: ArrayLike) -> Outcome:
         codes = as_codes("y", y).astype(np.int64)
         labels = np.asarray(y).reshape(-1)[np.unique(codes, return_index=True)[1]]
         if labels.dtype.kind == "f" and np.mod(labels, 1).any():
-            raise ValueError(f"y must be classes for {family.name}, got numbers; a family of numbers predicts them.")
+            raise WrongType(f"y must be classes for {family.name}, got numbers; a family of numbers predicts them.")
         if len(labels) < 2:
-            raise ValueError(f"y must take at least two values, got only {labels.tolist()!r}.")
+            raise NoVariation(f"y must take at least two values, got only {labels.tolist()!r}.")
         return Outcome(codes, labels)
     numbers = as_matrix("y", y)
     if not (np.ptp(numbers, axis=0) > 0).all():
-        raise ValueError("y must vary, but one of its columns is constant.")
+        raise NoVariation("y must vary, but one of its columns is constant.")
     return Outcome(numbers, None)
 
 

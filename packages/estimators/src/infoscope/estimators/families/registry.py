@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from infoscope.errors import InvalidInput, UnknownName
 from infoscope.estimators.families.closed_form import Gaussian
 from infoscope.estimators.families.local import NearestNeighbours
 from infoscope.estimators.families.logistic import Logistic
@@ -41,7 +42,7 @@ def as_family(family: Any) -> Family:
             from infoscope.estimators.families.transformers import TextClassifier  # imports transformers: seconds
 
             return TextClassifier.of(family)
-    raise ValueError(
+    raise UnknownName(
         f"family must be one of {', '.join(FAMILIES)}, a scikit-learn classifier with predict_proba or regressor, a "
         "transformers text-classification pipeline or (model, tokenizer), or an object with a name, outcomes "
         '("classes", "numbers") and fit(x, y, classes, groups, generator) -> an object with log_density(x, y) and, for '
@@ -53,7 +54,7 @@ def as_classifiers(family: Any) -> tuple[Family, ...]:
     """One or more families of classes. ValueError for none, or one that predicts numbers only."""
     families = tuple(as_family(one) for one in (family if is_several(family) else (family,)))
     if not families or not all(CLASSES in one.outcomes for one in families):
-        raise ValueError(f"family must be one or more that predict classes, got {family!r}.")
+        raise InvalidInput(f"family must be one or more that predict classes, got {family!r}.")
     return families
 
 

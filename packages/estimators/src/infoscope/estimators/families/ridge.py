@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from infoscope.errors import OutOfRange
 from infoscope.estimators.families.laws import residual_law, without_input
 from infoscope.estimators.families.protocol import NUMBERS, Features, as_matrix
 
@@ -27,7 +28,7 @@ class Ridge:
 
     def __post_init__(self) -> None:
         if not self.penalty > 0.0:
-            raise ValueError(f"penalty must be positive, got {self.penalty!r}.")
+            raise OutOfRange(f"penalty must be positive, got {self.penalty!r}.")
 
     @property
     def name(self) -> str:

@@ -15,6 +15,7 @@ from sklearn.model_selection import GroupKFold, cross_val_predict
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from infoscope.errors import Conflict, InvalidInput, OutOfRange
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.laws import (
     CategoricalLaw,
@@ -55,7 +56,7 @@ class Sklearn:
         check_variance(self.variance)
         check_floor(self.floor)
         if not is_predictor(self.estimator):
-            raise ValueError(f"estimator must have predict_proba, or be a regressor, got {self.estimator!r}.")
+            raise InvalidInput(f"estimator must have predict_proba, or be a regressor, got {self.estimator!r}.")
 
     @property
     def outcomes(self) -> tuple[str, ...]:
@@ -92,7 +93,7 @@ class Sklearn:
         targets = y[:, 0] if y.shape[1] == 1 else y
         count = len(np.unique(groups))
         if count < 2:
-            raise ValueError(f"groups must be at least 2 in every training set of {self.name}, got 1.")
+            raise OutOfRange(f"groups must be at least 2 in every training set of {self.name}, got 1.")
         folds = GroupKFold(min(FOLDS, count))
         held_out = cross_val_predict(model, x, targets, groups=groups, cv=folds).reshape(y.shape)
         model.fit(x, targets)
@@ -136,7 +137,7 @@ class GradientBoosting:
 
     def __post_init__(self) -> None:
         if self.components is not None and self.components < 1:
-            raise ValueError(f"components must be None or at least 1, got {self.components!r}.")
+            raise Conflict(f"components must be None or at least 1, got {self.components!r}.")
 
     @property
     def name(self) -> str:
@@ -164,7 +165,7 @@ def tfidf_logistic(penalty: float = 1.0, ngrams: int = 1, least_documents: int =
     are (rows of norm 1).
     """
     if not penalty > 0.0:
-        raise ValueError(f"penalty must be positive, got {penalty!r}.")
+        raise OutOfRange(f"penalty must be positive, got {penalty!r}.")
     words = TfidfVectorizer(
         ngram_range=(1, ngrams),
         min_df=least_documents,

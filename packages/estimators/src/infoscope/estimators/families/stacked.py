@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from infoscope.errors import OutOfRange
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.laws import without_input
 from infoscope.estimators.families.protocol import Family, take
@@ -77,7 +78,7 @@ def set_aside(
     """
     names, codes = np.unique(groups, return_inverse=True)
     if len(names) < 2:
-        raise ValueError("groups must be at least 2 in every training set to weigh families, got 1.")
+        raise OutOfRange("groups must be at least 2 in every training set to weigh families, got 1.")
     place = np.empty(len(names), np.int64)
     place[generator.permutation(len(names))] = np.arange(len(names))
     place = place[codes]

@@ -12,6 +12,7 @@ import torch
 import transformers
 from torch.nn import functional
 
+from infoscope.errors import InvalidInput, WrongType
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.laws import CategoricalLaw, log_softmax, without_input
 from infoscope.estimators.families.protocol import CLASSES, needed
@@ -46,7 +47,7 @@ class TextClassifier:
             return cls(given.model, given.tokenizer, epochs=0)
         model, tokenizer = given if isinstance(given, tuple) else (given, None)
         if not isinstance(model, transformers.PreTrainedModel) or not callable(tokenizer):
-            raise ValueError(f"family must be a text-classification pipeline or (model, tokenizer), got {given!r}.")
+            raise WrongType(f"family must be a text-classification pipeline or (model, tokenizer), got {given!r}.")
         return cls(model, tokenizer)
 
     @property
@@ -64,7 +65,7 @@ class TextClassifier:
         if self.epochs:
             model = self._fine_tuned(as_texts(x), torch.as_tensor(y), needed(classes), generator_or_default(generator))
         elif model.config.num_labels != classes:
-            raise ValueError(f"y must have the model's {model.config.num_labels} classes, got {classes}.")
+            raise InvalidInput(f"y must have the model's {model.config.num_labels} classes, got {classes}.")
 
         def predict(texts: Texts) -> np.ndarray:
             texts = as_texts(texts)
@@ -107,5 +108,5 @@ def as_texts(x: Any) -> Texts:
     """Texts, or pairs of texts, as a list. ValueError for anything else."""
     sides = [tuple(item) if isinstance(item, tuple | list) else (item,) for item in x]
     if not sides or not all(isinstance(part, str) for item in sides for part in item):
-        raise ValueError(f"x must be texts, or pairs of texts, got {type(x).__name__}.")
+        raise WrongType(f"x must be texts, or pairs of texts, got {type(x).__name__}.")
     return list(x)

@@ -34,7 +34,8 @@ import numpy as np
 import torch
 from scipy.special import digamma
 
-from infoscope.estimators.checks import require_int
+from infoscope.checks import require_int
+from infoscope.errors import InvalidInput, NoVariation, OutOfRange, UnknownName, WrongLength
 from infoscope.estimators.discrete import chao_shen, expected_information, expected_of_pairs
 from infoscope.estimators.knn.search import count_within, nearest
 from infoscope.estimators.knn.second_order import (
@@ -141,7 +142,7 @@ def mutual_information(
     require_classes(x=left, y=right)
     settings = checked(k, n, standardise, margins, groups, engine, workers, x, y)
     if method not in ("ksg1", "ksg2") or (method == "ksg2" and not left.kind == right.kind == "continuous"):
-        raise ValueError(f"method must be ksg1, or ksg2 for two continuous variables, got {method!r}.")
+        raise InvalidInput(f"method must be ksg1, or ksg2 for two continuous variables, got {method!r}.")
     return pair(left, right, settings, local, rectangles=method == "ksg2")
 
 
@@ -187,7 +188,7 @@ def total_correlation(
     else:
         variables = single_columns("columns", columns)
     if len(variables) < 2:
-        raise ValueError(f"columns must be at least two variables, got {len(variables)}.")
+        raise OutOfRange(f"columns must be at least two variables, got {len(variables)}.")
     named = {f"columns[{number}]": variable for number, variable in enumerate(variables)}
     n = same_length(**named)
     require_classes(**named)
@@ -279,7 +280,7 @@ def entropy(
     sample, settings = scaled.take(kept), replace(settings, groups=of_kept(settings.groups, kept))
     around = spheres(sample, settings)
     if not around.radius.all():
-        raise ValueError(
+        raise OutOfRange(
             f"x must not repeat a value more than k = {k} times where it is continuous (its entropy is minus infinity "
             f"there), got {np.sum(around.radius == 0)} such rows; wrap it in Discrete, or break ties with "
             "variables.jitter."
@@ -631,7 +632,7 @@ def require_repeats(**variables: Variable) -> None:
     """ValueError for a discrete variable whose categories never repeat: all that is known of it is n."""
     for name, variable in variables.items():
         if variable.kind == "discrete" and variable.categories == variable.n > 1:
-            raise ValueError(
+            raise NoVariation(
                 f"{name} must share categories among rows, got {variable.n} rows that are all different; wrap numbers "
                 "in Continuous, or merge categories."
             )
@@ -651,9 +652,9 @@ def without_singletons(joint: Variable, groups: np.ndarray | None = None) -> tup
         return kept, (f"{np.sum(~first)} rows are exact copies of others of their group and left out.", *notes)
     kept = (class_sizes(joint, groups) > 1) | (joint.kind == "discrete")
     if not kept.any() and groups is not None:
-        raise ValueError(f"groups must share categories, got {groups.max() + 1} groups with no category in common.")
+        raise NoVariation(f"groups must share categories, got {groups.max() + 1} groups with no category in common.")
     if not kept.any():
-        raise ValueError(f"discrete columns must share categories, got {joint.n} rows that are all different.")
+        raise NoVariation(f"discrete columns must share categories, got {joint.n} rows that are all different.")
     left_out = int(np.sum(~kept))
     alone = "sample is alone in its" if left_out == 1 else "samples are alone in their"
     return kept, (f"{left_out} {alone} class and left out.",) if left_out else ()
@@ -700,14 +701,14 @@ def checked(
     """The settings, with the engine of tensors on a GPU."""
     codes = None if groups is None else as_codes("groups", groups)
     if codes is not None and (len(codes) != n or codes.max() == 0):
-        raise ValueError(
+        raise WrongLength(
             f"groups must be at least two, one for each of the {n} rows, got {codes.max() + 1} in {len(codes)} rows."
         )
     if margins not in MARGINS or (margins in ("scaled", "rank") and not standardise):
         choice = ", ".join(MARGINS) if standardise else "auto or given where standardise is False"
-        raise ValueError(f"margins must be one of {choice}, got {margins!r}.")
+        raise UnknownName(f"margins must be one of {choice}, got {margins!r}.")
     if require_int("k", k, 1) >= n:
-        raise ValueError(f"k must be below the number of rows, {n}, got {k}.")
+        raise OutOfRange(f"k must be below the number of rows, {n}, got {k}.")
     if engine == "auto":
         bare = (value.values if isinstance(value, (Continuous, Discrete)) else value for value in inputs)
         engine = str(
@@ -723,4 +724,4 @@ def require_classes(kept: np.ndarray | None = None, /, **variables: Variable) ->
             rows = f"all {variable.n} rows"
             if kept is not None and not kept.all():
                 rows += " that are not alone in their class; merge or drop rare classes"
-            raise ValueError(f"{name} must have at least two classes, got one in {rows}.")
+            raise NoVariation(f"{name} must have at least two classes, got one in {rows}.")

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.neighbors import KDTree
 
+from infoscope.errors import InvalidInput, UnknownName
 from infoscope.estimators.knn import _torch
 
 try:
@@ -92,10 +93,10 @@ def resolve(engine: str) -> str:
     if engine == "auto":
         return "sklearn" if _numba is None else "numba"
     if engine == "numba" and _numba is None:
-        raise ValueError("engine must be sklearn or a torch device where numba is not installed, got 'numba'.")
+        raise InvalidInput("engine must be sklearn or a torch device where numba is not installed, got 'numba'.")
     if engine in ("numba", "sklearn") or _torch.is_device(engine):
         return engine
-    raise ValueError(f"engine must be auto, numba, sklearn or a torch device that is there, got {engine!r}.")
+    raise UnknownName(f"engine must be auto, numba, sklearn or a torch device that is there, got {engine!r}.")
 
 
 def sklearn_nearest(

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.special import logsumexp, ndtri
 
-from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.checks import require_int
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.inputs import assign_folds
 from infoscope.estimators.laws import mixture, student
 from infoscope.estimators.resampling import group_codes

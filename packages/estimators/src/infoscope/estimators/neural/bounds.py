@@ -42,6 +42,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from infoscope.errors import InvalidInput, WrongShape
+
 _AVERAGE_RATE = 0.1  # weight of the current batch in mine's denominators (Belghazi et al. 2018; benchmark code)
 _PUBLISHED_LEAST = 1e-4  # least denominator of the benchmark's mine
 
@@ -66,7 +68,7 @@ class Scores(NamedTuple):
 def split(scores: Tensor, second: Tensor | None = None) -> Scores:
     """The pieces of scores [..., n, n]. ValueError unless the matrix is square with n >= 2."""
     if scores.dim() < 2 or scores.shape[-1] != scores.shape[-2] or scores.shape[-1] < 2:
-        raise ValueError(f"scores must have shape [..., n, n] with n at least 2, got {list(scores.shape)}.")
+        raise WrongShape(f"scores must have shape [..., n, n] with n at least 2, got {list(scores.shape)}.")
     n = scores.shape[-1]
     # After the first entry, every (n + 1)-th is on the diagonal: the rest is a view, and exact for any score.
     product = scores.flatten(-2)[..., 1:].unflatten(-1, (n - 1, n + 1))[..., :-1]
@@ -139,7 +141,7 @@ def _anchor(scores: Scores) -> Tensor:
 def _flo(scores: Scores) -> Tensor:
     """A lower bound for any f and u; u makes it tight without a log of a batch mean."""
     if scores.second is None:
-        raise ValueError("scores must be of a critic made with second=True for flo, got one score a pair.")
+        raise InvalidInput("scores must be of a critic made with second=True for flo, got one score a pair.")
     log_mean = _row_log_mean_exp(scores.matrix)
     return 1 - (scores.second + (log_mean - scores.pairs - scores.second).exp()).mean(-1)
 

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from infoscope.estimators.checks import require_int
+from infoscope.checks import require_int
+from infoscope.errors import InvalidInput, UnknownName, WrongLength, WrongShape, WrongType
 from infoscope.estimators.matmul import linear
 from infoscope.estimators.neural.pairwise_layers import PairwiseLayers, pairwise_scores
 
@@ -94,7 +95,7 @@ class Critic(nn.Module):
         """Records the objective of every member; it goes with the configuration, also into logged models."""
         names = [objectives] if isinstance(objectives, str) else list(objectives)
         if len(names) != self.members or not all(isinstance(name, str) for name in names):
-            raise ValueError(f"objectives must be one name for each of {self.members} members, got {objectives!r}.")
+            raise InvalidInput(f"objectives must be one name for each of {self.members} members, got {objectives!r}.")
         self.config["objectives"] = names
 
     @property
@@ -130,12 +131,12 @@ class Critic(nn.Module):
         for name, value in (("x", x), ("y", y)):
             dim = self.config[f"dim_{name}"]
             if value.dim() not in (2, 3) or value.shape[-1] != dim or value.shape[:-2] not in ((), (self.members,)):
-                raise ValueError(
+                raise WrongShape(
                     f"{name} must have shape [n, {dim}] or [{self.members}, n, {dim}] for this critic, "
                     f"got {list(value.shape)}."
                 )
         if x.dim() != y.dim():
-            raise ValueError(f"x and y must both be 2-d or both 3-d, got shapes {list(x.shape)} and {list(y.shape)}.")
+            raise WrongShape(f"x and y must both be 2-d or both 3-d, got shapes {list(x.shape)} and {list(y.shape)}.")
 
     def member(self, k: int) -> Critic:
         """An independent single-member critic with a copy of member k's weights. ValueError if there is no member k."""
@@ -144,7 +145,7 @@ class Critic(nn.Module):
     def share(self, k: int) -> Critic:
         """A single-member critic on member k's own memory: training it trains that member, without copies."""
         if require_int("k", k, 0) >= self.members:
-            raise ValueError(f"k must be the index of one of {self.members} members, got {k}.")
+            raise UnknownName(f"k must be the index of one of {self.members} members, got {k}.")
         slices = {id(p): nn.Parameter(p.data[k : k + 1]) for p in self.parameters()}
         single = copy.deepcopy(self, slices)  # parameters are taken from `slices`, the rest is copied
         for one in (single, single.second):
@@ -191,7 +192,7 @@ class InnerCritic(Critic):
     def __init__(self, dim_x: int, dim_y: int, members: int = 1, objectives: Sequence[str] | None = None) -> None:
         super().__init__(objectives, dim_x=dim_x, dim_y=dim_y, members=members)
         if dim_x != dim_y:
-            raise ValueError(f"dim_y must equal dim_x = {dim_x} for the inner critic, got {dim_y}.")
+            raise InvalidInput(f"dim_y must equal dim_x = {dim_x} for the inner critic, got {dim_y}.")
 
     def _scores(self, x: Tensor, y: Tensor) -> Tensor:
         scores = x @ y.mT
@@ -328,7 +329,7 @@ def make_critic(
     match kind:
         case "inner":
             if second:
-                raise ValueError("second must be False for the inner critic, which has no parameters, got True.")
+                raise WrongType("second must be False for the inner critic, which has no parameters, got True.")
             return InnerCritic(dim_x, dim_y, members)
         case "bilinear":
             return BilinearCritic(dim_x, dim_y, members, generator, second=second)
@@ -336,7 +337,7 @@ def make_critic(
             return SeparableCritic(dim_x, dim_y, depth, width, embed, members, generator, second=second)
         case "joint":
             return JointCritic(dim_x, dim_y, depth, width, members, generator, second=second)
-    raise ValueError(f"kind must be one of inner, bilinear, separable, joint, got {kind!r}.")
+    raise UnknownName(f"kind must be one of inner, bilinear, separable, joint, got {kind!r}.")
 
 
 def generator_per_member(generator: _Generators, members: int) -> list[torch.Generator]:
@@ -348,5 +349,5 @@ def generator_per_member(generator: _Generators, members: int) -> list[torch.Gen
     generators = list(generator)
     if len(generators) != members or not all(isinstance(g, torch.Generator) for g in generators):
         kinds = [type(g).__name__ for g in generators]
-        raise ValueError(f"generator must be one torch.Generator or one for each of {members} members, got {kinds}.")
+        raise WrongLength(f"generator must be one torch.Generator or one for each of {members} members, got {kinds}.")
     return generators

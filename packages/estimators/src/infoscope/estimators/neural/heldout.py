@@ -14,7 +14,8 @@ from dataclasses import replace
 
 import torch
 
-from infoscope.estimators.checks import require_int
+from infoscope.checks import require_int
+from infoscope.errors import Conflict, InvalidInput, OutOfRange, WrongType
 from infoscope.estimators.neural.bounds import BOUNDS, FREE, OBJECTIVES, Bound, as_bound, split
 from infoscope.estimators.neural.critics import Critic
 from infoscope.estimators.neural.training import check_critic, check_source, draw
@@ -56,14 +57,14 @@ def held_out(
     check_critic(critic)
     check_source(source, critic)
     if critic.members != 1:
-        raise ValueError(f"critic must have one member (see share), got {critic.members}.")
+        raise OutOfRange(f"critic must have one member (see share), got {critic.members}.")
     chosen = [as_bound(b) for b in ([bounds] if isinstance(bounds, (str, Bound)) else bounds)]
     names = [bound.name for bound in chosen]
     if not names or len(set(names)) != len(names):
-        raise ValueError(f"bounds must be one bound or several different ones, got {names}.")
+        raise Conflict(f"bounds must be one bound or several different ones, got {names}.")
     readings = [reading(critic, bound) for bound in chosen]
     if not isinstance(generator, torch.Generator):
-        raise ValueError(f"generator must be a torch.Generator, got {type(generator).__name__}.")
+        raise WrongType(f"generator must be a torch.Generator, got {type(generator).__name__}.")
     n, count = require_int("batch", batch, 2), require_int("batches", batches, 2)
     critic = critic if device is None else critic.to(device)
     device = critic.device if device is None else torch.device(device)
@@ -97,12 +98,12 @@ def reading(critic: Critic, bound: Bound) -> tuple[float, tuple[str, ...]]:
         return 0.0, (f"The critic is {whose}; {need}.",)
     trained = OBJECTIVES[name]
     if bound.objective.second and not trained.second:
-        raise ValueError(f"bounds must be of one score a pair for a critic trained under {name}, got {bound.name}.")
+        raise InvalidInput(f"bounds must be of one score a pair for a critic trained under {name}, got {bound.name}.")
     if trained.free > bound.blind:
         fitting = [
             other.name for other in BOUNDS.values() if other.blind >= trained.free and not other.objective.second
         ]
-        raise ValueError(
+        raise InvalidInput(
             f"bounds must be of {', '.join(fitting)} for a critic trained under {name}, which is the log density ratio "
             f"up to {FREE[trained.free]} only; {bound.name} needs it up to {FREE[bound.blind]}."
         )

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from infoscope.estimators.checks import require_int
+from infoscope.checks import require_int
+from infoscope.errors import WrongType
 from infoscope.estimators.neural.bounds import Bound, as_bound, split
 from infoscope.estimators.sources import ExactPairSource
 
@@ -51,7 +52,7 @@ def oracle_errors(
     """
     bound = as_bound(bound)
     if not isinstance(source, ExactPairSource):
-        raise ValueError(f"source must have a log_ratio and be a pair source, got {type(source).__name__}.")
+        raise WrongType(f"source must have a log_ratio and be a pair source, got {type(source).__name__}.")
     require_int("batch", batch, 2)
     at_once = max(1, SCORES_AT_ONCE // batch**2)
     left = require_int("batches", batches, 2)

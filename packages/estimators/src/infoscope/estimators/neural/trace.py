@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from infoscope.errors import UnknownName
 from infoscope.estimators.neural.bounds import Bound, as_bound
 
 
@@ -26,7 +27,7 @@ class Trace:
         """One report's estimates [steps], nats. ValueError if that member did not report that bound."""
         report = (member, as_bound(bound).name)
         if report not in self.reports:
-            raise ValueError(f"(member, bound) must be one of {list(self.reports)}, got {report}.")
+            raise UnknownName(f"(member, bound) must be one of {list(self.reports)}, got {report}.")
         return self.values[self.reports.index(report)]
 
     @property

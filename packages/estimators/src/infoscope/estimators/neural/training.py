@@ -18,7 +18,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infoscope.estimators.checks import require_int
+from infoscope.checks import require_int
+from infoscope.errors import Conflict, MissingValues, OutOfRange, WrongLength, WrongShape, WrongType
 from infoscope.estimators.neural.bounds import Bound, as_bound
 from infoscope.estimators.neural.critics import Critic, generator_per_member
 from infoscope.estimators.neural.member_groups import MemberGroup
@@ -87,14 +88,14 @@ class Training:
     ) -> None:
         check_critic(critic)
         if not (isinstance(learning_rate, (int, float)) and 0 < learning_rate < math.inf):
-            raise ValueError(f"learning_rate must be a positive number, got {learning_rate!r}.")
+            raise OutOfRange(f"learning_rate must be a positive number, got {learning_rate!r}.")
         self._sources, lengths = schedule(source, steps, critic)
         self._ends = list(accumulate(lengths))
         self._batch = require_int("batch", batch, 2)
         bounds = _bounds_per_member(bound, critic.members)
         self._objectives = [group[0].objective.name for group in bounds]
         if critic.second is None and any(group[0].objective.second for group in bounds):
-            raise ValueError("critic must be made with second=True for flo, got one without.")
+            raise WrongType("critic must be made with second=True for flo, got one without.")
         generators = generator_per_member(generator, critic.members)
 
         self.critic = critic if device is None else critic.to(device)
@@ -171,7 +172,7 @@ class Training:
         }
         given = {**{name: state[name] for name in ("reports", "packed", "total")}, "streams": len(state["generators"])}
         if given != own:
-            raise ValueError(f"state must be of a training with {own}, got one with {given}.")
+            raise Conflict(f"state must be of a training with {own}, got one with {given}.")
         self.critic.load_state_dict(state["critic"])
         for group, group_state in zip(self._groups, state["lanes"], strict=True):
             group.load_state_dict(group_state)
@@ -215,10 +216,10 @@ def draw(
 def check_source(source: PairSource, critic: Critic) -> None:
     """ValueError unless the source is one whose pairs the critic can score."""
     if not isinstance(source, PairSource):
-        raise ValueError(f"source must have sample, dim_x and dim_y, got {type(source).__name__}.")
+        raise WrongType(f"source must have sample, dim_x and dim_y, got {type(source).__name__}.")
     dims, expected = (source.dim_x, source.dim_y), (critic.config["dim_x"], critic.config["dim_y"])
     if dims != expected:
-        raise ValueError(f"source must have dimensions (dim_x, dim_y) = {expected} for this critic, got {dims}.")
+        raise WrongShape(f"source must have dimensions (dim_x, dim_y) = {expected} for this critic, got {dims}.")
 
 
 def truth_of(source: PairSource) -> float:
@@ -229,7 +230,7 @@ def truth_of(source: PairSource) -> float:
 def check_critic(critic: Critic) -> None:
     """ValueError unless it is a Critic."""
     if not isinstance(critic, Critic):
-        raise ValueError(f"critic must be a Critic (see make_critic), got {type(critic).__name__}.")
+        raise WrongType(f"critic must be a Critic (see make_critic), got {type(critic).__name__}.")
 
 
 def schedule(
@@ -237,15 +238,15 @@ def schedule(
 ) -> tuple[list[PairSource], list[int]]:
     """The sources and their numbers of steps, checked against each other and against the critic."""
     if isinstance(source, Sequence) != isinstance(steps, Sequence):
-        raise ValueError("source and steps must be one source and a number, or two sequences of equal length.")
+        raise WrongLength("source and steps must be one source and a number, or two sequences of equal length.")
     sources = list(source) if isinstance(source, Sequence) else [source]
     lengths = [require_int("steps", n, 1) for n in (steps if isinstance(steps, Sequence) else [steps])]
     if len(sources) != len(lengths) or not sources:
-        raise ValueError(f"steps must have one entry for each of {len(sources)} sources, got {len(lengths)}.")
+        raise WrongLength(f"steps must have one entry for each of {len(sources)} sources, got {len(lengths)}.")
     for one in sources:
         check_source(one, critic)
         if isinstance(one, KnownPairSource) and not math.isfinite(one.mutual_information):
-            raise ValueError(f"source must have a finite mutual_information, got {one.mutual_information}.")
+            raise MissingValues(f"source must have a finite mutual_information, got {one.mutual_information}.")
     return sources, lengths
 
 
@@ -255,12 +256,12 @@ def _bounds_per_member(bound: str | Bound | Sequence[BoundOfMember], members: in
         return [(as_bound(bound),)] * members
     groups = [(g,) if isinstance(g, (str, Bound)) else tuple(g) for g in bound]
     if len(groups) != members:
-        raise ValueError(f"bound must be one bound or one entry for each of {members} members, got {len(groups)}.")
+        raise WrongLength(f"bound must be one bound or one entry for each of {members} members, got {len(groups)}.")
     result = []
     for group in groups:
         bounds = tuple(as_bound(b) for b in group)
         names = [b.name for b in bounds]
         if len({b.objective for b in bounds}) != 1 or len(set(names)) != len(names):
-            raise ValueError(f"bound must group different bounds of one objective (see share_training), got {names}.")
+            raise Conflict(f"bound must group different bounds of one objective (see share_training), got {names}.")
         result.append(bounds)
     return result

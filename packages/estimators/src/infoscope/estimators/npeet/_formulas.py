@@ -14,7 +14,9 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import digamma
 
-from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.checks import require_int
+from infoscope.errors import MissingValues, OutOfRange, WrongLength
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.knn.search import Neighbours, count_within, nearest
 
 NOISE, STRICTNESS = 1e-10, 1e-15
@@ -146,14 +148,14 @@ def mean_digamma(points: np.ndarray, radius: np.ndarray) -> float:
 
 def neighbours_of(points: np.ndarray, k: int) -> Neighbours:
     if require_int("k", k, 1) >= len(points):
-        raise ValueError(f"k must be below the number of rows, {len(points)}, got {k}.")
+        raise OutOfRange(f"k must be below the number of rows, {len(points)}, got {k}.")
     return nearest(np.ascontiguousarray(points), k)
 
 
 def same_rows(**variables: Any) -> None:
     lengths = {name: len(values) for name, values in variables.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"{' and '.join(lengths)} must have the same number of rows, got {lengths}.")
+        raise WrongLength(f"{' and '.join(lengths)} must have the same number of rows, got {lengths}.")
 
 
 def noisy(points: np.ndarray, generator: Generator) -> np.ndarray:
@@ -165,7 +167,7 @@ def rows(values: Any) -> np.ndarray:
     array = np.asarray(values, dtype=np.float64)
     array = array.reshape(len(array), -1)
     if not np.isfinite(array).all():
-        raise ValueError(f"values must be finite, got {(~np.isfinite(array)).sum()} NaN or infinite values.")
+        raise MissingValues(f"values must be finite, got {(~np.isfinite(array)).sum()} NaN or infinite values.")
     return array
 
 

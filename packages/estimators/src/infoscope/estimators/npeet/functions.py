@@ -33,8 +33,10 @@ import numpy as np
 from numpy.random import Generator
 from sklearn.neighbors import KDTree
 
+from infoscope.checks import require_int
+from infoscope.errors import InvalidInput, OutOfRange, WrongLength
 from infoscope.estimators import knn
-from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.knn.estimators import Continuous, Discrete
 from infoscope.estimators.knn.search import nearest
 from infoscope.estimators.npeet import _formulas as original
@@ -95,13 +97,13 @@ def kldiv(x: Any, xp: Any, k: int = 3, base: float = 2, *, compat: bool = False)
     """
     first, second = as_variable("x", x), as_variable("xp", xp)
     if first.kind != "continuous" or second.kind != "continuous" or first.dim != second.dim:
-        raise ValueError(f"x and xp must be continuous and have as many columns, got {first.dim} and {second.dim}.")
+        raise WrongLength(f"x and xp must be continuous and have as many columns, got {first.dim} and {second.dim}.")
     if require_int("k", k, 1) >= first.n or k > second.n:
-        raise ValueError(f"k must be below {first.n} and at most {second.n}, the numbers of rows, got {k}.")
+        raise OutOfRange(f"k must be below {first.n} and at most {second.n}, the numbers of rows, got {k}.")
     within = nearest(first.continuous, k).distances[:, -1]
     across = KDTree(second.continuous, metric="chebyshev").query(first.continuous, k)[0][:, -1]
     if not compat and not (within.all() and across.all()):
-        raise ValueError(f"x must not repeat a value of x or xp k = {k} times or more; break ties with jitter.")
+        raise InvalidInput(f"x must not repeat a value of x or xp k = {k} times or more; break ties with jitter.")
     ratios = first.dim * (np.log(across) - np.log(within))
     return (log(second.n / (first.n - 1)) + float(ratios.mean())) / _units(base)
 
@@ -199,7 +201,7 @@ def shuffle_test(
     """
     require_int("ns", ns, 2)
     if not 0 < ci < 1:
-        raise ValueError(f"ci must be between 0 and 1, got {ci!r}.")
+        raise OutOfRange(f"ci must be between 0 and 1, got {ci!r}.")
     generator, rows = generator_or_default(generator), np.asarray(x)
     given = () if z is None or z is False else (z,)
     strata = as_variable("z", z) if given else None
@@ -243,7 +245,7 @@ class _Measures:
         if alpha > 0:
             joint = join(as_variable("x", x), as_variable("y", y)).standardised()
             if joint.kind != "continuous" or k < joint.dim:  # fewer than dim points span no volume
-                raise ValueError(
+                raise InvalidInput(
                     f"alpha must be 0 unless x and y are continuous and k >= {joint.dim} columns, got {alpha!r}."
                 )
             value += original.non_uniformity(joint.continuous, nearest(joint.continuous, k).ids, alpha)
@@ -286,5 +288,5 @@ def _measured(
 def _units(base: float) -> float:
     """Nats in a unit of this base."""
     if not 0 < base < np.inf or base == 1:
-        raise ValueError(f"base must be a positive number other than 1, got {base!r}.")
+        raise OutOfRange(f"base must be a positive number other than 1, got {base!r}.")
     return log(base)

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
-from infoscope.estimators.checks import require_int
+from infoscope.checks import require_int
+from infoscope.errors import NoVariation, OutOfRange
 from infoscope.estimators.knn import _numba as neighbours
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.knn.second_order import OF_CONDITIONAL, OF_PAIR, freedom_of, second_order_error
@@ -45,7 +46,7 @@ class Sample:
         same_length(**variables)
         knn.require_classes(x=variables["x"], y=variables["y"])
         if np.bincount(codes_of(join(*variables.values()))).max() == 1:
-            raise ValueError(
+            raise NoVariation(
                 "The discrete variables must share categories among rows, got rows that are all different."
             )
         return cls(tuple(prepared(v, margins, name) for name, v in variables.items()))
@@ -119,7 +120,7 @@ def resampled(sample: Sample, weights: Weights, k: int | NDArray[np.int64]) -> N
     k = np.broadcast_to(np.asarray(k), weights.shape[1:])
     smallest = int(weights.sum(axis=0, dtype=np.int64).min())
     if require_int("k", int(k.min()), 1) and k.max() >= smallest:
-        raise ValueError(f"k must be below the size of the smallest subsample, {smallest}, got {k.max()}.")
+        raise OutOfRange(f"k must be below the size of the smallest subsample, {smallest}, got {k.max()}.")
     if join(*sample.variables).kind == "discrete":
         return np.array([sample.alone(member > 0, int(of)) for member, of in zip(weights.T, k)])
     sums, sizes, tied = Engine(sample).sums(weights, k)

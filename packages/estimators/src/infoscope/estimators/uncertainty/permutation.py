@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
-from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.checks import require_int
+from infoscope.errors import NoVariation, OutOfRange, WrongLength
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.cross_fitting import PermutationTest, constant_within, exchange, p_value
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.resampling import group_codes
@@ -97,16 +99,16 @@ def _local_test(
     """The test of I(x; y | z) by exchange among the nearest in z."""
     x, y, z = sample.variables
     if require_int("k_perm", k_perm, 2) > sample.n:
-        raise ValueError(f"k_perm must be at most the number of rows, {sample.n}, got {k_perm}.")
+        raise OutOfRange(f"k_perm must be at most the number of rows, {sample.n}, got {k_perm}.")
     if groups is not None and any(constant_within(contents(side), groups) for side in (x, y)):
-        raise ValueError(
+        raise NoVariation(
             "groups must hold different values of both x and y where z has numbers, got a side that is constant in "
             "each: whole groups cannot be exchanged among rows that are near in z."
         )
     rows = local_permutations(z, k_perm, permutations, generator, groups, reuse)
     values = contents(x)
     if (values[rows] == values).all():
-        raise ValueError(
+        raise NoVariation(
             f"x must vary among the k_perm = {k_perm} rows nearest in z (and of the same group); no exchange would "
             "change anything."
         )
@@ -134,7 +136,7 @@ def contents(variable: Variable) -> NDArray[np.intp]:
 
 def _require_equal_sizes(sizes: NDArray[np.int64]) -> None:
     if sizes.min() != sizes.max():
-        raise ValueError(
+        raise WrongLength(
             f"groups must be of one size where whole ones are exchanged and the permuted side is not discrete, got "
             f"sizes from {sizes.min()} to {sizes.max()}; bin that side."
         )

@@ -23,7 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.checks import require_int
+from infoscope.errors import Conflict, InvalidInput, MissingValues, NoVariation, OutOfRange, WrongLength
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.resampling import (
     FEWEST_UNITS,
@@ -195,13 +197,15 @@ def group_bootstrap(
     if len(variables) in (2, 3):
         return subsample(*variables, k=k, resamples=resamples, groups=groups, generator=generator)
     if len(variables) != 1:
-        raise ValueError(f"group_bootstrap takes values, or x, y, or x, y, z, got {len(variables)} arrays.")
+        raise InvalidInput(f"group_bootstrap takes values, or x, y, or x, y, z, got {len(variables)} arrays.")
     values = np.asarray(variables[0], dtype=np.float64)
     if values.ndim != 1 or not np.isfinite(values).all():
-        raise ValueError(f"values must be finite numbers [n], got shape {values.shape} or values that are not finite.")
+        raise MissingValues(
+            f"values must be finite numbers [n], got shape {values.shape} or values that are not finite."
+        )
     units, codes = group_codes(len(values), groups)
     if units < FEWEST_UNITS:
-        raise ValueError(f"groups must be at least {FEWEST_UNITS}, got {units}.")
+        raise OutOfRange(f"groups must be at least {FEWEST_UNITS}, got {units}.")
     count = require_int("resamples", resamples, 10)
     draws = generator_or_default(generator).multinomial(units, np.full(units, 1 / units), count)
     estimates = (draws @ np.bincount(codes, weights=values)) / (draws @ np.bincount(codes))
@@ -228,12 +232,12 @@ def combine(terms: Sequence[Uncertain], coefficients: Sequence[float]) -> Uncert
     sum has no verdict: biases do not cancel as sampling errors do. ValueError: different resamples or lengths.
     """
     if len(terms) != len(coefficients) or not terms:
-        raise ValueError(f"terms and coefficients must be equally many, got {len(terms)} and {len(coefficients)}.")
+        raise WrongLength(f"terms and coefficients must be equally many, got {len(terms)} and {len(coefficients)}.")
     plan = terms[0].resamples
     for term in terms:
         own = term.resamples
         if own is None or plan is None or not (own is plan or np.array_equal(own.weights, plan.weights)):
-            raise ValueError("terms must share one Resamples, got different ones; pass the same `resamples` to each.")
+            raise Conflict("terms must share one Resamples, got different ones; pass the same `resamples` to each.")
     value = float(np.dot(coefficients, [term.value for term in terms]))
     sums = np.tensordot(np.asarray(coefficients, float), np.stack([term.estimates for term in terms]), 1)
     method = " + ".join(dict.fromkeys(term.method for term in terms))
@@ -247,9 +251,9 @@ def shared(resamples: Any, scheme: str, n: int, groups: ArrayLike | None) -> Res
     if not isinstance(resamples, Resamples):
         return None
     if groups is not None:
-        raise ValueError("groups must be None where resamples are given; they were drawn with their own groups.")
+        raise Conflict("groups must be None where resamples are given; they were drawn with their own groups.")
     if resamples.scheme != scheme or resamples.n != n:
-        raise ValueError(
+        raise Conflict(
             f"resamples must be {scheme} of {n} rows, got {resamples.scheme} of {resamples.n}; see `resampling`."
         )
     return resamples
@@ -277,7 +281,7 @@ def _require_classes_in_each(sample: Sample, weights: Weights) -> None:
             np.logical_or.at(there, side.codes[first], present)
             lost = int((there.sum(axis=0) < 2).sum())
             if lost:
-                raise ValueError(
+                raise NoVariation(
                     f"{name} must have at least two classes in every subsample, but the rarest is missing from {lost} "
                     f"of {weights.shape[1]} (or alone there): merge or drop it, or use jackknife."
                 )

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from infoscope.errors import InvalidInput, TooFew
 from infoscope.estimators import laws
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.uncertainty._engine import Sample
@@ -75,13 +76,13 @@ def _require_rows(variables: Sequence[Variable]) -> None:
     joint = join(*variables)
     typical = Sample(tuple(variables)).typical_rows
     if typical < _ROWS_PER_COLUMN * joint.dim:
-        raise ValueError(
+        raise TooFew(
             f"rows of a category must be {_ROWS_PER_COLUMN} times as many as columns, got {typical:.0f}, {joint.dim}."
         )
     for column in joint.continuous.T:
         repeated = 1 - len(np.unique(column)) / len(column)
         if repeated > _TIED:
-            raise ValueError(
+            raise InvalidInput(
                 f"a continuous column must not repeat its values, got one that does in {repeated:.0%} of the rows."
             )
 

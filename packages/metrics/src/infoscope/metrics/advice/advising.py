@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from infoscope.errors import OutOfRange, TooFew, UnknownName
 from infoscope.estimators.arrays.certified import Certified
 from infoscope.estimators.arrays.protocol import Described, Method, Pairs, as_pairs
 from infoscope.estimators.arrays.registry import as_method
@@ -229,10 +230,10 @@ def advise(
     began, generator = time.monotonic(), generator_or_default(generator)
     say = progress or (lambda text: None)
     if not seconds >= LEAST_SECONDS:
-        raise ValueError(f"seconds must be at least {LEAST_SECONDS}, got {seconds!r}.")
+        raise OutOfRange(f"seconds must be at least {LEAST_SECONDS}, got {seconds!r}.")
     whole = as_pairs(x, y, groups)
     if whole.n < FEWEST:
-        raise ValueError(f"x and y must have at least {FEWEST} rows to be advised about, got {whole.n}.")
+        raise TooFew(f"x and y must have at least {FEWEST} rows to be advised about, got {whole.n}.")
     chosen = _candidates(whole, methods, seconds)
     first, most = _planned(whole, seconds, chosen)
     pairs = _some(whole, most, generator)
@@ -275,7 +276,7 @@ def advise(
 def _candidates(pairs: Pairs, methods: Sequence[Method | str] | None, seconds: float) -> list[Method]:
     if methods is not None:
         if not len(methods):
-            raise ValueError("methods must name an estimator at least, got none.")
+            raise UnknownName("methods must name an estimator at least, got none.")
         chosen = [as_method(one) for one in methods]
         for one in chosen:
             if isinstance(one, Described):

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from infoscope.errors import NoVariation, WrongLength
 from infoscope.estimators.classifier.cross_fitting import floored
 from infoscope.estimators.families.networks import fully_connected
 from infoscope.estimators.families.protocol import Family
@@ -44,7 +45,7 @@ def train_decoders(
     """Decoders of x and of y (twice the same if shared): [n, dim] -> log odds of label 1 [n, sources], float64."""
     x, y, labels, _ = source.sample_labelled(max(batch, 1000), generator, device)
     if shared and x.shape != y.shape:
-        raise ValueError(f"shared needs sides of one length, got {x.shape[1]} and {y.shape[1]}.")
+        raise WrongLength(f"shared needs sides of one length, got {x.shape[1]} and {y.shape[1]}.")
     examples = [torch.cat([x, y])] if shared else [x, y]
     scalings = [Scaling.of(side) for side in examples]
     networks = [fully_connected([side.shape[1], *hidden, labels.shape[1]], generator).to(device) for side in examples]
@@ -89,7 +90,7 @@ def fit_decoders(
     """`train_decoders` by a family, a member of which is fitted to every source's label of fresh pairs."""
     x, y, *labels = source.sample_labelled(samples, generator, device)
     if shared and x.shape != y.shape:
-        raise ValueError(f"shared needs sides of one length, got {x.shape[1]} and {y.shape[1]}.")
+        raise WrongLength(f"shared needs sides of one length, got {x.shape[1]} and {y.shape[1]}.")
     sides = [(torch.cat([x, y]), torch.cat(labels))] if shared else list(zip((x, y), labels))
     drawn = np.random.default_rng(int(torch.randint(2**62, (), generator=generator)))
 
@@ -127,7 +128,9 @@ class Scaling:
         """The scaling that fits examples [n, dim]; ValueError if they are all equal."""
         scale = examples.var(0).mean().sqrt()
         if not scale > 0:
-            raise ValueError(f"pairs must vary, but the standard deviation of {len(examples)} draws is {scale.item()}.")
+            raise NoVariation(
+                f"pairs must vary, but the standard deviation of {len(examples)} draws is {scale.item()}."
+            )
         return cls(examples.mean(0), scale)
 
     def __call__(self, inputs: Tensor) -> Tensor:

@@ -30,7 +30,8 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from torch import Tensor
 
-from infoscope.estimators.checks import require_int
+from infoscope.checks import require_int
+from infoscope.errors import InvalidInput, OutOfRange, UnknownName, WrongLength, WrongShape, WrongType
 from infoscope.estimators.classifier.calibration import calibrating_slope
 from infoscope.estimators.classifier.cross_fitting import cross_fit
 from infoscope.estimators.families.logistic import Logistic
@@ -113,7 +114,7 @@ def decodable_information_of_items(
     vectors = np.asarray(vectors)
     bits = np.unique(np.asarray(labels), return_inverse=True)[1]
     if bits.max() != 1:
-        raise ValueError(f"labels must hold exactly two classes, got {bits.max() + 1}.")
+        raise WrongType(f"labels must hold exactly two classes, got {bits.max() + 1}.")
     copies = equal_rows(vectors)
     fit = cross_fit({"item": vectors}, {"label": bits}, copies, family, folds, floor=floor, generator=generator)
     surprise = fit.pointwise_entropy("label", "item")
@@ -207,15 +208,15 @@ def decodable_information(
     """
     crossovers = [checked_crossover(b) for b in crossovers]
     if len(folds) < 2:
-        raise ValueError(f"folds must hold at least two (training, held-out) pairs of sources, got {len(folds)}.")
+        raise OutOfRange(f"folds must hold at least two (training, held-out) pairs of sources, got {len(folds)}.")
     if isinstance(decoder, str) and decoder not in HIDDEN:
-        raise ValueError(f"decoder must be one of {list(HIDDEN)}, or a family, got {decoder!r}.")
+        raise UnknownName(f"decoder must be one of {list(HIDDEN)}, or a family, got {decoder!r}.")
     family = None if isinstance(decoder, str) else as_classifiers(decoder)[0]
     name = family.name if family else f"{decoder}(steps={steps}, batch={batch}{', shared' if shared else ''})"
     for setting, value in {"samples": samples, "steps": steps, "batch": batch}.items():
         require_int(setting, value, 1)
     if not 0.0 < floor < 0.5:
-        raise ValueError(f"floor must be between 0 and 1/2, got {floor!r}.")
+        raise OutOfRange(f"floor must be between 0 and 1/2, got {floor!r}.")
     generator = torch.Generator().manual_seed(0) if generator is None else generator
     sides = []
     for training, held_out in folds:
@@ -227,7 +228,7 @@ def decodable_information(
         sides.append([Side(read[0](x), as_bits(labels_x)), Side(read[1](y), as_bits(labels_y))])
     counts = {side.bits.shape[1] for fold in sides for side in fold}
     if len(counts) > 1:
-        raise ValueError(f"folds must all have the same number of sources, got {sorted(counts)}.")
+        raise WrongLength(f"folds must all have the same number of sources, got {sorted(counts)}.")
     slopes = [
         [calibrated_slope([fold[which] for fold in sides if fold is not held]) for which in (0, 1)] for held in sides
     ]
@@ -293,7 +294,7 @@ def information_of_source(
 ) -> tuple[float, float]:
     """The bound of one source and the log of its normaliser, nats, from the agreements of each label on either side."""
     if not all(len(side) for side in (*x_classes, *y_classes)):
-        raise ValueError("held-out labels must take both values at every source; draw more samples.")
+        raise InvalidInput("held-out labels must take both values at every source; draw more samples.")
     contrast = 1.0 - 2.0 * crossover
     log_ratio = 0.0
     for label in (0, 1):
@@ -328,7 +329,7 @@ def as_bits(labels: Tensor) -> np.ndarray:
     """Labels as int64 [n, sources]; ValueError unless all are 0 or 1."""
     bits = labels.cpu().numpy().astype(np.int64)
     if bits.ndim != 2 or not np.isin(bits, (0, 1)).all():
-        raise ValueError(f"labels of a source must be 0 or 1, [n, sources], got shape {list(bits.shape)}.")
+        raise WrongShape(f"labels of a source must be 0 or 1, [n, sources], got shape {list(bits.shape)}.")
     return bits
 
 
@@ -340,5 +341,5 @@ def channel(crossover: float) -> float:
 def checked_crossover(value: float) -> float:
     """The crossover as a float; ValueError unless it is in [0, 1/2]."""
     if not 0.0 <= value <= 0.5:
-        raise ValueError(f"crossovers must be probabilities in [0, 0.5], got {value!r}.")
+        raise OutOfRange(f"crossovers must be probabilities in [0, 0.5], got {value!r}.")
     return float(value)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from infoscope.errors import UnknownName
 from infoscope.estimators.result import Estimate, undefined
 from infoscope.estimators.variables import Discrete, Variable, as_variable, join
 from infoscope.metrics import pid
@@ -81,5 +82,5 @@ def outside(term: Estimate, low: Estimate, high: Estimate) -> str:
 def require_decomposition(name: str) -> str:
     """The name; ValueError where it is not in pid.DECOMPOSITIONS."""
     if name not in pid.DECOMPOSITIONS:
-        raise ValueError(f"decomposition must be one of {', '.join(pid.DECOMPOSITIONS)}, got {name!r}.")
+        raise UnknownName(f"decomposition must be one of {', '.join(pid.DECOMPOSITIONS)}, got {name!r}.")
     return name

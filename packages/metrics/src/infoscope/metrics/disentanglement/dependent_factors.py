@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.preprocessing import SplineTransformer
 
-from infoscope.estimators.checks import require_int
+from infoscope.checks import require_int
 from infoscope.estimators.result import Estimate, mean_of, undefined
 from infoscope.estimators.variables import Variable
 from infoscope.metrics.disentanglement.infomec import chosen_items

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
-from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.checks import require_int
+from infoscope.errors import Conflict, InvalidInput, WrongType
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.metrics.disentanglement.measuring import Inputs
 from infoscope.metrics.factor_information import exact
@@ -59,7 +61,7 @@ def mig(
         information = known_information(representation, factors, draws, generator)
         return as_score(information.mig(), information)
     if estimator != "discretised":
-        raise ValueError(f"estimator must be exact or discretised, got {estimator!r}.")
+        raise InvalidInput(f"estimator must be exact or discretised, got {estimator!r}.")
     require_int("bins", bins, 2)
     known = as_factors(factors)
     codes = as_array(representation, known.n, least=2)
@@ -136,10 +138,10 @@ def known_information(
     """The FactorInformation given, or the exact one of a posterior."""
     if isinstance(representation, FactorInformation):
         if factors is not None:
-            raise ValueError("factors must be None with a FactorInformation, which was measured with its own.")
+            raise Conflict("factors must be None with a FactorInformation, which was measured with its own.")
         return representation
     if not hasattr(representation, "draw"):
-        raise ValueError(
+        raise WrongType(
             f"representation must be a posterior or a FactorInformation for exact estimates, got "
             f"{type(representation).__name__}; arrays have no density: see factor_information.from_arrays."
         )

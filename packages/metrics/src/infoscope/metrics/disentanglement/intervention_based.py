@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest
 from sklearn.linear_model import LogisticRegression
 
+from infoscope.errors import InvalidInput, UnknownName
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import LEVEL, Estimate
 from infoscope.metrics.disentanglement.measuring import Inputs
@@ -188,10 +189,10 @@ def seen(representation: Any, n: int, protocol: Protocol, generator: np.random.G
 def protocol_of(preset: str | Protocol) -> Protocol:
     """The protocol of a name; ValueError for another name, or another classifier."""
     if isinstance(preset, str) and preset not in PROTOCOLS:
-        raise ValueError(f"preset must be one of {list(PROTOCOLS)} or a Protocol, got {preset!r}.")
+        raise UnknownName(f"preset must be one of {list(PROTOCOLS)} or a Protocol, got {preset!r}.")
     protocol = PROTOCOLS[preset] if isinstance(preset, str) else preset
     if protocol.classifier not in ("adagrad", "logistic"):
-        raise ValueError(f"classifier must be adagrad or logistic, got {protocol.classifier!r}.")
+        raise InvalidInput(f"classifier must be adagrad or logistic, got {protocol.classifier!r}.")
     return protocol
 
 

@@ -18,7 +18,9 @@ from sklearn.ensemble import (
 )
 from sklearn.svm import LinearSVC
 
-from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.checks import require_int
+from infoscope.errors import NoVariation, UnknownName, WrongType
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.cross_fitting import floored
 from infoscope.estimators.families.protocol import Family
 from infoscope.estimators.families.registry import as_classifiers
@@ -112,12 +114,12 @@ def dci(
     do not fit, values that are not finite; in a half, a single value of a factor (gradient-boosting).
     """
     if isinstance(predictor, str) and predictor not in PREDICTORS:
-        raise ValueError(f"predictor must be one of {', '.join(PREDICTORS)}, or a family, got {predictor!r}.")
+        raise UnknownName(f"predictor must be one of {', '.join(PREDICTORS)}, or a family, got {predictor!r}.")
     family = None if isinstance(predictor, str) else as_classifiers(predictor)[0]
     generator = generator_or_default(generator)
     known = as_factors(factors, least=2, numbers=True)
     if family and known.numbers.any():
-        raise ValueError(f"predictor must be of trees where factors are numbers, got {family.name}.")
+        raise WrongType(f"predictor must be of trees where factors are numbers, got {family.name}.")
     codes = as_array(representation, known.n, least=2)
     if halvings is not None:
         require_int("halvings", halvings, 1)
@@ -187,7 +189,7 @@ def trained(
             found = by_family(predictor, codes[training], named, codes[held], values[held], seed)
             return split, k, held, *found
         if predictor == BOOSTED and named.min() == named.max():
-            raise ValueError(f"factors must take two values in each half of the items, got one of factor {k}.")
+            raise NoVariation(f"factors must take two values in each half of the items, got one of factor {k}.")
         fit = of_trees(predictor, seed, bool(known.numbers[k])).fit(codes[training], named)
         right = fit.predict(codes[held]) == values[held]
         if known.numbers[k]:
@@ -308,7 +310,7 @@ def sap(
     codes = as_array(representation, known.n, least=2)
     kind = kind or ("continuous" if known.numbers.any() else "discrete")
     if kind not in ("discrete", "continuous") or kind == "discrete" and known.numbers.any():
-        raise ValueError(f"kind must be discrete or continuous, which numbers need, got {kind!r}.")
+        raise WrongType(f"kind must be discrete or continuous, which numbers need, got {kind!r}.")
     chosen = of_items(known.n, items, generator)
     if kind == "discrete":
         local, matrix = thresholds(codes, known, chosen)
@@ -341,7 +343,7 @@ def thresholds(
     right = np.empty((held, codes.shape[1], known.count))
     for k in range(known.count):
         if len(np.unique(known.codes[training, k])) < 2:
-            raise ValueError(f"factors must take two values among the training items, got one of {known.names[k]}.")
+            raise NoVariation(f"factors must take two values among the training items, got one of {known.names[k]}.")
         for latent in range(codes.shape[1]):
             machine = LinearSVC(C=SVM_PENALTY, class_weight="balanced", random_state=0)
             machine.fit(codes[training, latent : latent + 1], known.codes[training, k])

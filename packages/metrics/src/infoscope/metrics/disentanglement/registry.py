@@ -12,6 +12,7 @@ from importlib import import_module
 from math import inf
 from typing import Any
 
+from infoscope.errors import UnknownName
 from infoscope.metrics.disentanglement.protocols import PROTOCOLS
 
 INPUTS = ("representation", "codes", "information", "latents")
@@ -57,7 +58,7 @@ class ScoreSpec:
 
     def __post_init__(self) -> None:
         if self.takes not in INPUTS:
-            raise ValueError(f"takes must be one of {', '.join(INPUTS)}, got {self.takes!r}.")
+            raise UnknownName(f"takes must be one of {', '.join(INPUTS)}, got {self.takes!r}.")
 
     def compute(self, inputs: Any) -> Any:
         """The value of the score; ValueError where these items do not allow it."""

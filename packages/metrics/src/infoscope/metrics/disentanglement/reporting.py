@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from infoscope.errors import InvalidInput
 from infoscope.estimators.checks import generator_or_default
 from infoscope.metrics.disentanglement.concrete import decomposed, require_decomposition
 from infoscope.metrics.disentanglement.measuring import Inputs, measure_scores, streams_of, titled
@@ -66,7 +67,7 @@ def report(
         require_decomposition(name)
     longer = {key: spec for key, spec in SCORES.items() if spec.extra}
     if not set(extra) <= set(longer):
-        raise ValueError(f"extra must be some of {', '.join(longer)}, got {list(extra)}.")
+        raise InvalidInput(f"extra must be some of {', '.join(longer)}, got {list(extra)}.")
     tell = Line() if progress is True else progress or (lambda share, what: None)
     generator = generator_or_default(generator)
     inputs = Inputs(

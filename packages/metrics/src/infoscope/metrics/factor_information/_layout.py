@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from infoscope.errors import OutOfRange, WrongType
 from infoscope.metrics.factor_information._kernels import FULL, PRODUCT, REDUNDANT, SYNERGISTIC, WIDTH, Draws, Plan
 from infoscope.metrics.factor_information.attacks import AttackedGaussian, RedundantGaussian, SynergisticGaussian
 from infoscope.metrics.factor_information.posterior import (
@@ -89,7 +90,7 @@ def kind_of(part: Posterior) -> int:
     for known, kind in KINDS:
         if isinstance(part, known):
             return kind
-    raise ValueError(
+    raise WrongType(
         f"posterior has a part of type {type(part).__name__}; on a CPU it must be made of GaussianPosterior, "
         "CategoricalPosterior, FullGaussianPosterior and attacks on them."
     )
@@ -103,7 +104,7 @@ def layout(posterior: Posterior) -> Layout:
     parts.sort(key=lambda item: (-kind_of(item[0]), isinstance(item[0], CategoricalPosterior)))
     kinds = [kind_of(part) for part, _ in parts]
     if sum(kind != PRODUCT for kind in kinds) > 1:
-        raise ValueError("posterior has more than one part with dependent latents; at most one can be measured.")
+        raise OutOfRange("posterior has more than one part with dependent latents; at most one can be measured.")
     base, alone, multipliers = [], [], []
     for i, (part, _) in enumerate(parts):
         for rows, into in zip(gaussian_rows(part), (base, alone, multipliers), strict=True):
@@ -161,7 +162,7 @@ def require_range(rows: Rows) -> None:
     """ValueError for densities that float32 cannot hold: their sums would lose the own row without a sign."""
     least, most = rows.scale.min(), np.abs(rows.mean).max()
     if least < SMALLEST or most > LARGEST:
-        raise ValueError(
+        raise OutOfRange(
             f"posterior has scales down to {least:.3g} and means up to {most:.3g}; on a CPU scales must be at least "
             f"{SMALLEST:g} and means at most {LARGEST:g}."
         )

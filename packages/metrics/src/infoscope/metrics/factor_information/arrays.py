@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from infoscope.errors import InvalidInput, NoVariation, WrongShape, WrongType
 from infoscope.estimators import classifier, knn, uncertainty
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.resampling import group_codes
@@ -94,11 +95,11 @@ def from_arrays(
     discrete = categorical_mask(categorical, codes.shape[1])
     names = tuple(latent_names) if latent_names is not None else tuple(f"latent {i}" for i in range(codes.shape[1]))
     if len(set(names)) != codes.shape[1]:
-        raise ValueError(f"latent_names must be {codes.shape[1]} different ones, got {list(names)}.")
+        raise WrongShape(f"latent_names must be {codes.shape[1]} different ones, got {list(names)}.")
     if method not in ("knn", "classifier"):
-        raise ValueError(f"method must be knn or classifier, got {method!r}.")
+        raise InvalidInput(f"method must be knn or classifier, got {method!r}.")
     if method == "classifier" and known.numbers.any():
-        raise ValueError("method must be knn for factors that are numbers, got classifier.")
+        raise WrongType("method must be knn for factors that are numbers, got classifier.")
     clusters = None if groups is None else group_codes(known.n, groups)[1]
     chosen = np.sort(of_items(known.n, items, generator))
     known = known.take(chosen)
@@ -130,7 +131,7 @@ class Latents:
         """Each latent, each one's rest and all of them [2 L + 1], without those that are constant."""
         varying = np.flatnonzero(varies(self.codes.std(axis=0), np.abs(self.codes).max(axis=0))).tolist()
         if not varying:
-            raise ValueError(f"representation must vary, got {self.count} constant latents.")
+            raise NoVariation(f"representation must vary, got {self.count} constant latents.")
         alone = [(latent,) if latent in varying else () for latent in range(self.count)]
         rest = [tuple(other for other in varying if other != latent) for latent in range(self.count)]
         return [*alone, *rest, tuple(varying)]

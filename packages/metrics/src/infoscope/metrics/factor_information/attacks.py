@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from infoscope.errors import InvalidInput, OutOfRange, WrongShape, WrongType
 from infoscope.estimators.checks import generator_or_default
 from infoscope.metrics.factor_information.posterior import (
     CategoricalPosterior,
@@ -60,7 +61,7 @@ def attack(
     if isinstance(z, ProductPosterior):
         gaussian = [part for part in z.parts if not isinstance(part, CategoricalPosterior)]
         if len(gaussian) != 1:
-            raise ValueError(f"z has {len(gaussian)} Gaussian parts; an attack needs exactly one.")
+            raise InvalidInput(f"z has {len(gaussian)} Gaussian parts; an attack needs exactly one.")
         attacked = attack(kind, gaussian[0], alpha, generator, mixing)
         return ProductPosterior(*[attacked if part is gaussian[0] else part for part in z.parts])
     if isinstance(z, GaussianPosterior):
@@ -69,7 +70,7 @@ def attack(
         z = z if isinstance(z, FullGaussianPosterior) else z.full()
         return kind.full_of(z.mean, z.covariance, *checked(alpha, mixing, z.mean.shape[1]), added(z.latents))
     if isinstance(z, CategoricalPosterior):
-        raise ValueError("z has 0 Gaussian parts; an attack needs exactly one.")
+        raise InvalidInput("z has 0 Gaussian parts; an attack needs exactly one.")
     z = matrix("z", z)
     return kind.mixed(z, generator_or_default(generator).standard_normal(z.shape), *checked(alpha, mixing, z.shape[1]))
 
@@ -82,7 +83,7 @@ class AttackedGaussian:
 
     def __init__(self, base: GaussianPosterior, alpha: float, mixing: np.ndarray | None = None) -> None:
         if not isinstance(base, GaussianPosterior):
-            raise ValueError(f"base must be a GaussianPosterior, got {type(base).__name__}.")
+            raise WrongType(f"base must be a GaussianPosterior, got {type(base).__name__}.")
         self.base = base
         self.alpha, self.mixing = checked(alpha, mixing, len(base.latents))
         self.latents = added(base.latents)
@@ -210,10 +211,10 @@ def _cat_last(one: Tensor, other: Tensor) -> Tensor:
 def checked(alpha: float, mixing: np.ndarray | None, dim: int) -> tuple[float, np.ndarray]:
     """Strength and mixing of an attack on `dim` latents."""
     if not (isinstance(alpha, Real) and np.isfinite(alpha) and alpha >= 0):
-        raise ValueError(f"alpha must be a finite number of at least 0, got {alpha!r}.")
+        raise OutOfRange(f"alpha must be a finite number of at least 0, got {alpha!r}.")
     if mixing is None:
         return float(alpha), np.eye(dim) - 2 / dim
     mixing = matrix("mixing", mixing)
     if mixing.shape != (dim, dim) or not np.allclose(mixing @ mixing.T, np.eye(dim), atol=1e-8):
-        raise ValueError(f"mixing must be an orthogonal matrix of shape {(dim, dim)}, got shape {mixing.shape}.")
+        raise WrongShape(f"mixing must be an orthogonal matrix of shape {(dim, dim)}, got shape {mixing.shape}.")
     return float(alpha), mixing

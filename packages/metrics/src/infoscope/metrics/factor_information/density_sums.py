@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
+from infoscope.errors import Conflict
 from infoscope.metrics.factor_information.posterior import LogTerms, Posterior
 
 ELEMENTS = 2**22  # of a temporary tensor, 32 MiB: larger ones are not kept by the allocator
@@ -63,7 +64,7 @@ def sum_densities(
         if progress is not None:
             progress(min(begin + step, draws), draws)
     if not sums.isfinite().all():
-        raise ValueError(
+        raise Conflict(
             "posterior has densities that overflow float64 when divided by that of the row a draw came from: its "
             "scales differ too much between rows."
         )

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.checks import require_int
+from infoscope.errors import OutOfRange, WrongShape, WrongType
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate, Estimates, mean_of, means_of
 from infoscope.metrics.factor_information import _kernels
 from infoscope.metrics.factor_information._layout import NOTHING, draws_of, layout, plan_of
@@ -113,7 +115,7 @@ def measure(
     codes = codes_of(factors, posterior.n)
     labels = tuple(factor_names) if factor_names is not None else tuple(f"y{k}" for k in range(codes.shape[1]))
     if len(labels) != codes.shape[1]:
-        raise ValueError(f"factor_names has {len(labels)} names; there are {codes.shape[1]} factors.")
+        raise WrongShape(f"factor_names has {len(labels)} names; there are {codes.shape[1]} factors.")
     sample = drawn(posterior, codes, draws, generator)
     order, rows, z = sample
     sums = sums_of(posterior, codes, *sample, device, threads, progress)
@@ -131,7 +133,7 @@ def measure(
 def _require_posterior(posterior: Posterior) -> None:
     """ValueError for what has no density."""
     if not hasattr(posterior, "log_terms"):
-        raise ValueError(
+        raise WrongType(
             f"posterior must have a density (see `factor_information.posterior`), got {type(posterior).__name__}; "
             "arrays are for `disentanglement`."
         )
@@ -141,9 +143,9 @@ def codes_of(factors: np.ndarray, n: int) -> np.ndarray:
     """Factors [n, K] as codes 0, 1, ... without gaps; ValueError for anything else."""
     factors = np.asarray(factors)
     if factors.ndim != 2 or factors.shape[0] != n or not factors.shape[1]:
-        raise ValueError(f"factors must have shape [{n}, factors], a row for each posterior, got {factors.shape}.")
+        raise WrongShape(f"factors must have shape [{n}, factors], a row for each posterior, got {factors.shape}.")
     if factors.dtype.kind not in "iub":
-        raise ValueError(f"factors is of type {factors.dtype}; factors must be whole numbers. {CODING}")
+        raise OutOfRange(f"factors is of type {factors.dtype}; factors must be whole numbers. {CODING}")
     return np.stack([np.unique(column, return_inverse=True)[1] for column in factors.T], axis=1)
 
 

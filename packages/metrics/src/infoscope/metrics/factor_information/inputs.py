@@ -11,7 +11,8 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from infoscope.estimators.checks import require_int
+from infoscope.checks import require_int
+from infoscope.errors import MissingValues, NoVariation, OutOfRange, TooFew, WrongLength, WrongShape, WrongType
 from infoscope.estimators.variables import Continuous, Discrete, as_clear_variable, as_variable, categorical, columns
 from infoscope.metrics.factor_information.attacks import AttackedGaussian
 from infoscope.metrics.factor_information.posterior import CategoricalPosterior, ProductPosterior
@@ -70,7 +71,7 @@ class Factors:
         """ValueError if some value of some factor has fewer items."""
         for name, alike, number in zip(self.names, self.alike, self.numbers):
             if not number and alike.min() < least:
-                raise ValueError(
+                raise TooFew(
                     f"factors must have at least {least} items of every value ({why}), got {alike.min()} of a value "
                     f"of {name}; merge or drop rare values."
                 )
@@ -84,7 +85,7 @@ def as_factors(factors: Any, names: Sequence[str] | None = None, least: int = 1,
     fewer than `least` factors, or names that do not fit.
     """
     if factors is None:
-        raise ValueError("factors must be integers [items, factors], got None, which goes with a FactorInformation.")
+        raise WrongType("factors must be integers [items, factors], got None, which goes with a FactorInformation.")
     if is_typed(factors):
         typed = columns("factors", factors)
         names = list(map(str, factors.columns)) if names is None and isinstance(factors, pd.DataFrame) else names
@@ -94,7 +95,7 @@ def as_factors(factors: Any, names: Sequence[str] | None = None, least: int = 1,
         typed = []
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < least:
-        raise ValueError(
+        raise WrongShape(
             f"factors must be integers [items, factors] with at least 2 items and {least} factors, got "
             f"{values.dtype} {list(values.shape)}."
         )
@@ -102,17 +103,17 @@ def as_factors(factors: Any, names: Sequence[str] | None = None, least: int = 1,
         as_clear_variable("factors", values)  # its errors ask about floats that look like labels
         typed = columns("factors", values)
     elif not typed and values.dtype.kind not in "iub":
-        raise ValueError(f"factors must be integers [items, factors], got {values.dtype}. {CODING}")
+        raise WrongType(f"factors must be integers [items, factors], got {values.dtype}. {CODING}")
     typed = typed or [(Discrete, column, True) for column in values.T]
     names = tuple(names) if names is not None else tuple(f"factor {k}" for k in range(values.shape[1]))
     if len(set(names)) != values.shape[1]:
-        raise ValueError(
+        raise WrongLength(
             f"factor_names must be {values.shape[1]} different ones, one for each factor, got {list(names)}."
         )
     are_numbers = np.array([kind is Continuous for kind, _, _ in typed])
     if are_numbers.any() and not numbers:
         named = ", ".join(name for name, number in zip(names, are_numbers) if number)
-        raise ValueError(f"factors must be classes here, got numbers of {named}: cut them into classes. {NUMBERS}")
+        raise WrongType(f"factors must be classes here, got numbers of {named}: cut them into classes. {NUMBERS}")
     plain = [
         as_variable("factors", Continuous(column)).continuous[:, 0] if number else categorical("factors", column)
         for (_, column, _), number in zip(typed, are_numbers)
@@ -121,7 +122,7 @@ def as_factors(factors: Any, names: Sequence[str] | None = None, least: int = 1,
     values = np.stack([of if number else code for of, code, number in zip(plain, codes.T, are_numbers)], axis=1)
     if codes.max(axis=0).min() < 1:
         name = names[codes.max(axis=0).argmin()]
-        raise ValueError(f"factors must take at least two values each, but {name} has one; leave it out.")
+        raise NoVariation(f"factors must take at least two values each, but {name} has one; leave it out.")
     order = np.argsort(codes.T, axis=1, kind="stable")
     place = np.argsort(order, axis=1)
     alike = np.stack([np.bincount(column)[column] for column in codes.T])
@@ -138,7 +139,7 @@ def is_typed(factors: Any) -> bool:
 def as_array(representation: Any, n: int, least: int = 1) -> NDArray[np.float64]:
     """A representation as finite numbers [N, L]; ValueError unless it is, with N = n and at least `least` latents."""
     if callable(representation) or not hasattr(representation, "__len__"):
-        raise ValueError(
+        raise WrongType(
             f"representation must be an array [items, latents] here, got {type(representation).__name__}; draw or "
             "average it first."
         )
@@ -165,19 +166,19 @@ def as_draws(representation: Any, n: int, generator: np.random.Generator) -> tup
 def require_rows(posterior: Any, n: int) -> None:
     """ValueError unless a posterior is of n items."""
     if posterior.n != n:
-        raise ValueError(f"representation must have a row for each of the {n} items, got {posterior.n} rows.")
+        raise WrongLength(f"representation must have a row for each of the {n} items, got {posterior.n} rows.")
 
 
 def _checked_codes(values: Any, n: int, least: int = 1) -> NDArray[np.float64]:
     """Finite numbers [n, L]; ValueError otherwise."""
     array = _numbers_of(values)
     if array.ndim != 2 or len(array) != n or array.shape[1] < least or array.dtype.kind not in "fiub":
-        raise ValueError(
+        raise WrongShape(
             f"representation must be numbers [{n} items, at least {least} latents], got {array.dtype} "
             f"{list(array.shape)}."
         )
     if not np.isfinite(array).all():
-        raise ValueError(f"representation must be finite, got {(~np.isfinite(array)).sum()} numbers that are not.")
+        raise MissingValues(f"representation must be finite, got {(~np.isfinite(array)).sum()} numbers that are not.")
     return array.astype(np.float64, copy=False)
 
 
@@ -196,7 +197,7 @@ def categorical_mask(categorical: Sequence[int], latents: int, representation: A
     mask = np.zeros(latents, bool)
     for latent in [*categorical, *categorical_latents(representation)]:
         if latent not in range(latents):
-            raise ValueError(f"categorical must be numbers of latents from 0 to {latents - 1}, got {latent!r}.")
+            raise OutOfRange(f"categorical must be numbers of latents from 0 to {latents - 1}, got {latent!r}.")
         mask[latent] = True
     return mask
 

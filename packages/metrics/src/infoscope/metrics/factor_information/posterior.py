@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from infoscope.errors import Conflict, InvalidInput, OutOfRange, WrongShape
 from infoscope.estimators.checks import generator_or_default
 from infoscope.metrics.pid import finite
 
@@ -54,9 +55,9 @@ class GaussianPosterior:
     def __init__(self, mean: np.ndarray, scale: np.ndarray, latents: Sequence[str] | None = None) -> None:
         self.mean, self.scale = matrix("mean", mean), matrix("scale", scale)
         if self.mean.shape != self.scale.shape:
-            raise ValueError(f"scale must have the shape of mean, {self.mean.shape}, got {self.scale.shape}.")
+            raise WrongShape(f"scale must have the shape of mean, {self.mean.shape}, got {self.scale.shape}.")
         if not (self.scale > 0).all():
-            raise ValueError(
+            raise OutOfRange(
                 f"scale has {np.sum(self.scale <= 0)} values that are not above 0 (least {self.scale.min():g}): a "
                 "deterministic code has no density, measure it as an array with "
                 "infoscope.metrics.disentanglement instead."
@@ -93,11 +94,11 @@ class CategoricalPosterior:
         self.probability, self.latents = matrix("probability", probability), (latent,)
         total = self.probability.sum(axis=1)
         if self.probability.shape[1] < 2:
-            raise ValueError(
+            raise WrongShape(
                 f"probability has {self.probability.shape[1]} column; a latent needs 2 categories or more."
             )
         if (self.probability < 0).any() or np.abs(total - 1).max() > 1e-5:
-            raise ValueError(
+            raise OutOfRange(
                 "probability must have rows that are not negative and sum to 1; the least entry is "
                 f"{self.probability.min():g}, row sums are {total.min():g} to {total.max():g}."
             )
@@ -141,13 +142,13 @@ class FullGaussianPosterior:
         (self.covariance,) = finite(covariance=covariance)
         n, dim = self.mean.shape
         if self.covariance.shape != (n, dim, dim):
-            raise ValueError(f"covariance must have shape {(n, dim, dim)}, got {self.covariance.shape}.")
+            raise WrongShape(f"covariance must have shape {(n, dim, dim)}, got {self.covariance.shape}.")
         if not np.allclose(self.covariance, self.covariance.swapaxes(1, 2), rtol=1e-6, atol=0):
-            raise ValueError("covariance must be symmetric for every row.")
+            raise InvalidInput("covariance must be symmetric for every row.")
         try:
             self.factor = np.linalg.cholesky(self.covariance)
         except np.linalg.LinAlgError:
-            raise ValueError("covariance must be positive definite for every row.") from None
+            raise OutOfRange("covariance must be positive definite for every row.") from None
         self.latents = names(latents, dim)
 
     @property
@@ -195,7 +196,7 @@ class ProductPosterior:
         self.parts = tuple(q for part in parts for q in (part.parts if isinstance(part, ProductPosterior) else [part]))
         sizes = [part.n for part in self.parts]
         if not sizes or len(set(sizes)) > 1:
-            raise ValueError(f"parts must be posteriors of one data set, got {sizes} rows.")
+            raise InvalidInput(f"parts must be posteriors of one data set, got {sizes} rows.")
         self.latents = names([name for part in self.parts for name in part.latents], None)
         self.ends = np.cumsum([len(part.latents) for part in self.parts])
 
@@ -248,7 +249,7 @@ def matrix(name: str, values: np.ndarray) -> np.ndarray:
         values = values.detach().cpu().numpy()
     (array,) = finite(**{name: values})
     if array.ndim != 2 or 0 in array.shape:
-        raise ValueError(f"{name} must have shape [rows of data, columns], got {array.shape}.")
+        raise WrongShape(f"{name} must have shape [rows of data, columns], got {array.shape}.")
     return array
 
 
@@ -256,7 +257,7 @@ def names(given: Sequence[str] | None, width: int | None) -> tuple[str, ...]:
     """Names of latents, z0, z1, ... if none are given; ValueError for the wrong number or a repeated one."""
     chosen = tuple(given) if given is not None else tuple(f"z{i}" for i in range(width or 0))
     if width is not None and len(chosen) != width:
-        raise ValueError(f"latents has {len(chosen)} names; there are {width} latents.")
+        raise InvalidInput(f"latents has {len(chosen)} names; there are {width} latents.")
     if len(set(chosen)) < len(chosen):
-        raise ValueError(f"latents must have different names, got {chosen}.")
+        raise Conflict(f"latents must have different names, got {chosen}.")
     return chosen

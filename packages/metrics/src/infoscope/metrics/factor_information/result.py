@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
+from infoscope.errors import Conflict, InvalidInput, OutOfRange, WrongShape
 from infoscope.estimators.result import NATS, Estimate, Estimates, quantile, root_sum_squares, undefined
 from infoscope.metrics.pid import BRANCHES, ROUNDING, Bounds, crossing_note, finite, is_low
 
@@ -53,7 +54,7 @@ class FactorInformation:
     def __post_init__(self) -> None:
         k, count = len(self.factors), len(self.latents)
         if not k or not count:
-            raise ValueError(f"factors and latents must not be empty, got {k} factors and {count} latents.")
+            raise InvalidInput(f"factors and latents must not be empty, got {k} factors and {count} latents.")
         shapes = {"entropy": (k,), "alone": (k, count), "rest": (k, count), "joint": (k,)}
         if self.pointwise is not None:
             shapes |= {"pointwise": (self.n, k, 2 * count + 1)}
@@ -61,12 +62,12 @@ class FactorInformation:
             shapes |= {"clusters": (self.n,)} if self.clusters is not None else {}
         for name, shape in shapes.items():
             if np.shape(getattr(self, name)) != shape:
-                raise ValueError(f"{name} must have shape {shape}, got {np.shape(getattr(self, name))}.")
+                raise WrongShape(f"{name} must have shape {shape}, got {np.shape(getattr(self, name))}.")
         finite(alone=self.alone, rest=self.rest, joint=self.joint)
         if self.pointwise is None and (self.surprisal is not None or self.clusters is not None):
             raise ValueError("surprisal and clusters say how sure pointwise values are; pointwise is missing.")
         if self.pointwise is not None and not np.allclose(self.pointwise.mean(axis=0), self.parts, atol=1e-6):
-            raise ValueError("pointwise must have alone, rest and joint as its means over the first axis.")
+            raise InvalidInput("pointwise must have alone, rest and joint as its means over the first axis.")
 
     @classmethod
     def from_pointwise(
@@ -109,7 +110,7 @@ class FactorInformation:
         """A linear combination, weights [K, 2 L + 1] ordered as `parts`; nats, with its standard error."""
         weights = np.asarray(weights, dtype=np.float64)
         if weights.shape != self.parts.shape:
-            raise ValueError(f"weights must have shape {self.parts.shape}, got {weights.shape}.")
+            raise WrongShape(f"weights must have shape {self.parts.shape}, got {weights.shape}.")
         return self._estimate(np.sum(weights * self.parts), (self.deviations * weights).sum(axis=(1, 2)))
 
     def bounds(self, normalised: bool = False) -> Bounds:
@@ -163,7 +164,7 @@ class FactorInformation:
         Where a lower bound is 0 at every latent, the one nearest to being above it counts.
         """
         if latent is not None and latent not in SHARED_LATENTS:
-            raise ValueError(f"latent must be None, 'alone' or 'unique_low', got {latent!r}.")
+            raise Conflict(f"latent must be None, 'alone' or 'unique_low', got {latent!r}.")
         return Bounds(
             *[self._estimate(*self._aggregate(name, latent, normalised), normalised) for name in Bounds._fields]
         )
@@ -197,7 +198,7 @@ class FactorInformation:
         difference alone - rest (whose positive part is that bound, so it also ranks latents where all bounds are 0).
         """
         if by not in SHARED_LATENTS:
-            raise ValueError(f"by must be 'alone' or 'unique_low', got {by!r}.")
+            raise InvalidInput(f"by must be 'alone' or 'unique_low', got {by!r}.")
         return np.argmax(self.alone if by == "alone" else self.alone - self.rest, axis=1)
 
     def unibound(self, normalised: bool = True) -> Estimate:
@@ -209,7 +210,7 @@ class FactorInformation:
         2018). ValueError for a single latent.
         """
         if len(self.latents) < 2:
-            raise ValueError(f"mig compares two latents; there is only {self.latents[0]!r}.")
+            raise InvalidInput(f"mig compares two latents; there is only {self.latents[0]!r}.")
         second, first = np.argsort(self.alone, axis=1)[:, -2:].T
         k = np.arange(len(self.factors))
         gap = self.alone[k, first] - self.alone[k, second]
@@ -253,7 +254,7 @@ class FactorInformation:
         share, deviation = self._normalised(self.alone, self.deviations[..., : len(self.latents)])
         count = share.shape[axis]
         if count < 2:
-            raise ValueError(f"shares are among two {what} or more; there is only one.")
+            raise OutOfRange(f"shares are among two {what} or more; there is only one.")
         total, of_total = share.sum(), deviation.sum(axis=(1, 2))
         if not total > quantile() * root_sum_squares(of_total):
             told = f"{total:.3g} ± {root_sum_squares(of_total):.2g}"
@@ -358,7 +359,7 @@ class FactorInformation:
         for name, entropy in zip(self.factors, self.entropy, strict=True):
             if not entropy > 0:
                 why = "is numbers, whose entropy is differential" if np.isnan(entropy) else f"has entropy {entropy:g}"
-                raise ValueError(f"factor {name!r} {why}: nothing can be a share of it; ask for nats.")
+                raise OutOfRange(f"factor {name!r} {why}: nothing can be a share of it; ask for nats.")
         wide = (..., *[None] * (value.ndim - 1))
         share = value / self.entropy[wide]
         if self.surprisal is None:

@@ -13,7 +13,9 @@ from math import inf, log
 
 import numpy as np
 
-from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.checks import require_int
+from infoscope.errors import OutOfRange, UnknownName
+from infoscope.estimators.checks import generator_or_default
 from infoscope.metrics.factor_information.result import FactorInformation, added
 
 _ATTACKS = ("none", "redundancy", "synergy")
@@ -28,7 +30,7 @@ def exact(attack: str, factors: int, noise: float, alpha: float = 0.0) -> Factor
     """
     _require(attack, factors, noise)
     if not alpha >= 0:
-        raise ValueError(f"alpha must be at least 0, got {alpha!r}.")
+        raise OutOfRange(f"alpha must be at least 0, got {alpha!r}.")
     variance, total = noise**2, _half_log(1 + noise**-2.0)
     own = np.eye(factors, dtype=bool)
     mixed = np.where(own, (1 - 2 / factors) ** 2, 4 / factors**2)  # U_kl^2
@@ -146,7 +148,7 @@ def latent_names(attack: str, factors: int) -> tuple[str, ...]:
 def _require(attack: str, factors: int, noise: float) -> None:
     """Argument checks of exact, covariance and sampled."""
     if attack not in _ATTACKS:
-        raise ValueError(f"attack must be one of {', '.join(_ATTACKS)}, got {attack!r}.")
+        raise UnknownName(f"attack must be one of {', '.join(_ATTACKS)}, got {attack!r}.")
     require_int("factors", factors, 2)
     if not (np.isfinite(noise) and noise > 0):
-        raise ValueError(f"noise must be a finite standard deviation above 0, got {noise!r}.")
+        raise OutOfRange(f"noise must be a finite standard deviation above 0, got {noise!r}.")

@@ -19,8 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from infoscope.checks import require_int
+from infoscope.errors import InvalidInput, NoVariation, OutOfRange, UnknownName, WrongShape, WrongType
 from infoscope.estimators import classifier, uncertainty
-from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.inputs import as_blocks, coded
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.variables import as_codes
@@ -95,7 +97,7 @@ def evaluate(
     labels = _as_labels(y, d, n)
     generator, report_progress = generator_or_default(generator), progress or (lambda share, what: None)
     if not 1 <= require_int("k", k, 1) < n // 2:
-        raise ValueError(f"k must be below the rows of a half-sample, {n // 2}, got {k}.")
+        raise OutOfRange(f"k must be below the rows of a half-sample, {n // 2}, got {k}.")
     require_int("resamples", resamples, _FEWEST_RESAMPLES)
     require_int("permutations", permutations, 0)
     require_int("given_blocks", given_blocks, 0)
@@ -163,14 +165,14 @@ def untaught_note(
 def given(blocks: Mapping[str, ArrayLike | None] | Any) -> dict[str, ArrayLike]:
     """The blocks that are there, in the order of `BLOCKS`. ValueError for unknown names, or none."""
     if not isinstance(blocks, Mapping) and not callable(getattr(blocks, "blocks", None)):
-        raise ValueError(f"blocks must be a mapping of names, or have a method blocks(), got {type(blocks).__name__}.")
+        raise WrongType(f"blocks must be a mapping of names, or have a method blocks(), got {type(blocks).__name__}.")
     named = blocks if isinstance(blocks, Mapping) else blocks.blocks()
     unknown = [name for name in named if name not in BLOCKS]
     if unknown:
-        raise ValueError(f"blocks must be named among {list(BLOCKS)}, got {unknown}.")
+        raise UnknownName(f"blocks must be named among {list(BLOCKS)}, got {unknown}.")
     present = {name: named[name] for name in BLOCKS if named.get(name) is not None}
     if not present:
-        raise ValueError(f"blocks must hold at least one of {list(BLOCKS)}, got none.")
+        raise UnknownName(f"blocks must hold at least one of {list(BLOCKS)}, got none.")
     return present
 
 
@@ -179,9 +181,9 @@ def _as_labels(y: ArrayLike, d: ArrayLike, n: int) -> dict[str, NDArray[np.int64
     found = {name: as_codes(name, label) for name, label in (("y", y), ("d", d))}
     for name, codes in found.items():
         if len(codes) != n:
-            raise ValueError(f"{name} must have shape [{n}], one category for each row, got {list(codes.shape)}.")
+            raise WrongShape(f"{name} must have shape [{n}], one category for each row, got {list(codes.shape)}.")
         if not codes.any():
-            raise ValueError(f"{name} has one class only; it must take at least two values.")
+            raise NoVariation(f"{name} has one class only; it must take at least two values.")
     return found
 
 
@@ -275,7 +277,7 @@ def evaluate_posterior(
     above 0; draws < 2; densities that overflow.
     """
     if set(given(means)) != set(given(scales)):
-        raise ValueError(f"scales must be of the blocks {list(given(means))} of means, got {list(given(scales))}.")
+        raise InvalidInput(f"scales must be of the blocks {list(given(means))} of means, got {list(given(scales))}.")
     posteriors = {name: GaussianPosterior(mean, scales[name]) for name, mean in as_blocks(given(means)).items()}
     n = next(iter(posteriors.values())).n
     labels = _as_labels(y, d, n)
@@ -305,7 +307,7 @@ def enumerate_outcomes(
     columns = {name: coded(f"block {name!r}", block, m) for name, block in given(blocks).items()}
     weights = np.full(m, 1 / m) if probabilities is None else np.asarray(probabilities, dtype=np.float64)
     if weights.shape != (m,) or not (weights >= 0).all() or abs(weights.sum() - 1) > 1e-9:
-        raise ValueError(
+        raise WrongShape(
             f"probabilities must be {m} numbers of at least 0 that sum to 1, got shape {list(weights.shape)} with sum "
             f"{weights.sum():.6g}."
         )

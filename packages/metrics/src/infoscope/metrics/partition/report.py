@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from infoscope.errors import Conflict, InvalidInput, OutOfRange, UnknownName
 from infoscope.estimators.result import Estimate
 from infoscope.metrics.partition.terms import CLASSIFIER, NEIGHBOURS
 from infoscope.metrics.partition.words import summary
@@ -95,7 +96,7 @@ class PartitionReport:
         ValueError for a route that was not taken.
         """
         if route is not None and route not in self.shares:
-            raise ValueError(f"route must be one of {list(self.shares)}, got {route!r}.")
+            raise UnknownName(f"route must be one of {list(self.shares)}, got {route!r}.")
         return dict(self.shares[route or self.main])
 
     def table(self) -> pd.DataFrame:
@@ -166,20 +167,18 @@ def compare(reports: Mapping[str, PartitionReport]) -> pd.DataFrame:
     families or folds.
     """
     if len(reports) < 2:
-        raise ValueError(f"reports must be at least two, got {len(reports)}.")
+        raise OutOfRange(f"reports must be at least two, got {len(reports)}.")
     first, *rest = reports
     for name, report in reports.items():
         if report.items is None or CLASSIFIER not in report.figures:
-            raise ValueError(f"report {name!r} must have the classifier route, got {list(report.routes)}.")
+            raise InvalidInput(f"report {name!r} must have the classifier route, got {list(report.routes)}.")
     for name in rest:
         if not reports[first].items.same(reports[name].items):
-            raise ValueError(
-                f"reports must be of the same rows, but labels or groups of {name!r} differ from {first!r}."
-            )
+            raise Conflict(f"reports must be of the same rows, but labels or groups of {name!r} differ from {first!r}.")
         for setting in ("family", "folds"):
             ours, theirs = reports[first].settings[setting], reports[name].settings[setting]
             if ours != theirs:
-                raise ValueError(
+                raise InvalidInput(
                     f"reports must have one {setting}, got {ours!r} in {first!r} and {theirs!r} in {name!r}."
                 )
     rows = [row for a, b in combinations(reports, 2) for row in differences(a, b, reports[a], reports[b])]

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.cluster import KMeans
 
-from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.checks import require_int
+from infoscope.errors import WrongShape
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.knn import mutual_information
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.variables import Variable, as_variable, join, joint_codes, same_length
@@ -77,7 +79,7 @@ def _of_clusters(
     codes = [_codes(side, clusters, generator) for side in sides.values()]
     shape = tuple(int(of.max()) + 1 for of in codes)
     if np.prod(shape) > MOST_CELLS:
-        raise ValueError(f"target, a and b may have {MOST_CELLS:,} cells together, got {' x '.join(map(str, shape))}.")
+        raise WrongShape(f"target, a and b may have {MOST_CELLS:,} cells together, got {' x '.join(map(str, shape))}.")
     cells = np.ravel_multi_index(codes, shape)
 
     def decompose(rows: NDArray[np.int64]) -> tuple[Decomposition, NDArray[np.float64]]:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma
 
+from infoscope.errors import OutOfRange, WrongLength, WrongType
 from infoscope.estimators.knn.estimators import (
     Settings,
     checked,
@@ -55,18 +56,18 @@ def shared_exclusion(
     a, b, target = known.sides
     for name, source in (("a", a), ("b", b)):
         if source.kind != "continuous":
-            raise ValueError(f"{name} must be numbers, got categories; wrap numbers in Continuous.")
+            raise WrongType(f"{name} must be numbers, got categories; wrap numbers in Continuous.")
     if a.dim != b.dim:
-        raise ValueError(
+        raise WrongLength(
             f"a and b must have as many columns as one another, got {a.dim} and {b.dim}: densities of different "
             "dimensions have no sum."
         )
     if target.kind == "mixed":
-        raise ValueError("target must be numbers or categories, got columns of both.")
+        raise WrongType("target must be numbers or categories, got columns of both.")
     search = {"engine": known.settings.engine, "workers": workers, "groups": known.settings.groups}
     radius, own = _radius([join(source, target) for source in (a, b)], k, search)
     if not radius.all():
-        raise ValueError(
+        raise OutOfRange(
             f"a and b must not repeat values beside the target, got {np.sum(radius == 0)} rows with k = {k} others at "
             "distance 0; of categories make a table of probabilities, or break ties with variables.jitter."
         )
@@ -93,7 +94,7 @@ def williams_beer_from_arrays(
     known = _Known.of(a, b, target, k, margins, groups, workers)
     target = known.sides[2]
     if target.kind != "discrete":
-        raise ValueError(f"target must be categories, got {target.dim} columns of numbers; wrap labels in Discrete.")
+        raise WrongType(f"target must be categories, got {target.dim} columns of numbers; wrap labels in Discrete.")
     of_a, of_b = (information.local for information in known.informations[:2])
     branches = [np.where(rows, of_b, of_a) for rows in either_specific(of_a, of_b, target.codes)]
     return known.with_redundancy(least_specific(of_a, of_b, target.codes), "least specific information", branches)

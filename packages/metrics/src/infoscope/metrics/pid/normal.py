@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from infoscope.errors import Conflict, NoVariation, OutOfRange, WrongShape, WrongType
 from infoscope.metrics.pid.sampling import as_rows, jackknifed
 from infoscope.metrics.pid.terms import Decomposition, finite
 
@@ -54,7 +55,7 @@ def _with_branches(
         # What is left is v' correlation v with v the basis and minus the coefficients of the source.
         rounding = len(correlation) * EPS * (_norm(basis) + _norm(whitening @ shared.T)) ** 2
         if least <= rounding:
-            raise ValueError(
+            raise NoVariation(
                 f"target must not be determined by {words}, got a share of {least:.2g} of its variance beyond it, "
                 f"where rounding is {rounding:.1g}: its information is infinite."
             )
@@ -90,7 +91,7 @@ def gaussian_from_arrays(
     ValueError: as `gaussian`; rows that do not fit; values that are not finite; unknown margins.
     """
     if margins not in ("given", "rank"):
-        raise ValueError(f"margins must be given or rank, got {margins!r}.")
+        raise WrongType(f"margins must be given or rank, got {margins!r}.")
     sides = as_rows(a=a, b=b, target=target)
     if margins == "rank":
         sides = [side.rank_normal() for side in sides]
@@ -107,20 +108,20 @@ def _checked(covariance: ArrayLike, **rows: ArrayLike) -> tuple[NDArray[np.float
     """The correlations of what varies [d, d], 0 for what does not, and the places of each name in it."""
     (sigma,) = finite(covariance=covariance)
     if sigma.ndim != 2 or sigma.shape[0] != sigma.shape[1]:
-        raise ValueError(f"covariance must be square, got shape {sigma.shape}.")
+        raise WrongShape(f"covariance must be square, got shape {sigma.shape}.")
     scale = np.sqrt(np.abs(np.diag(sigma)))
     correlation = np.divide(sigma, np.outer(scale, scale), out=np.zeros_like(sigma), where=np.outer(scale, scale) > 0)
     if np.abs(correlation - correlation.T).max(initial=0.0) > np.sqrt(EPS):
-        raise ValueError("covariance must be symmetric, got entries that differ from those across the diagonal.")
+        raise Conflict("covariance must be symmetric, got entries that differ from those across the diagonal.")
     least = np.linalg.eigvalsh(correlation).min(initial=0.0)
     if least < -np.sqrt(EPS) or (np.diag(sigma) < 0).any() or sigma[scale == 0].any():
-        raise ValueError(
+        raise OutOfRange(
             f"covariance must be positive semidefinite, got a correlation with an eigenvalue of {least:g}."
         )
     places = [np.atleast_1d(np.asarray(of)) for of in rows.values()]
     every = np.concatenate(places).tolist()
     if len(set(every)) < len(every) or not set(every) <= set(range(len(sigma))):
-        raise ValueError(f"{', '.join(rows)} must be different rows of 0 to {len(sigma) - 1}, got {every}.")
+        raise Conflict(f"{', '.join(rows)} must be different rows of 0 to {len(sigma) - 1}, got {every}.")
     return correlation, places
 
 

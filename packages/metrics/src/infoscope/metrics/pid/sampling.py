@@ -8,6 +8,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from infoscope.errors import WrongType
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.resampling import leave_one_out
 from infoscope.estimators.result import NATS, Estimate, quantile
@@ -24,7 +25,7 @@ def as_rows(**sides: ArrayLike | Variable) -> list[Variable]:
     same_length(**found)
     for name, side in found.items():
         if side.codes is not None:
-            raise ValueError(f"{name} must be numbers, got categories, which have no covariance.")
+            raise WrongType(f"{name} must be numbers, got categories, which have no covariance.")
     return list(found.values())
 
 

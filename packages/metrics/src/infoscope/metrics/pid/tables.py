@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve, null_space
 from scipy.special import xlogy
 
+from infoscope.errors import InvalidInput, OutOfRange, WrongShape
 from infoscope.metrics.pid.terms import Decomposition, finite, from_redundancy
 
 
@@ -55,12 +56,12 @@ def broja(table: ArrayLike, tolerance: float = 1e-8) -> Decomposition:
     ValueError: also a tolerance (nats) below 1e-10, and one that the gap does not come below.
     """
     if not tolerance >= 1e-10:
-        raise ValueError(f"tolerance must be at least 1e-10 nats, below which rounding decides, got {tolerance!r}.")
+        raise OutOfRange(f"tolerance must be at least 1e-10 nats, below which rounding decides, got {tolerance!r}.")
     p = distribution(table)
     a, b, t = discrete_information(p)
     least, gap = _least_joint_information(p, tolerance)
     if gap > tolerance:
-        raise ValueError(f"tolerance is {tolerance:g} nats; the solver got to {gap:.3g} for this table.")
+        raise InvalidInput(f"tolerance is {tolerance:g} nats; the solver got to {gap:.3g} for this table.")
     return from_redundancy((a, b, t), a + b - least, gap)
 
 
@@ -129,9 +130,9 @@ def distribution(table: ArrayLike) -> np.ndarray:
     """float64 [T, A, B], checked."""
     (p,) = finite(table=table)
     if p.ndim != 3:
-        raise ValueError(f"table must have shape [target, a, b], got {p.shape}.")
+        raise WrongShape(f"table must have shape [target, a, b], got {p.shape}.")
     if (p < 0).any() or abs(p.sum() - 1) > 1e-9:
-        raise ValueError(
+        raise OutOfRange(
             f"table must be at least 0 and sum to 1, got a least entry of {p.min():g} and a sum of {p.sum():.12g}."
         )
     return p

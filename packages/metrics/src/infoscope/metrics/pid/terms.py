@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from infoscope.errors import MissingValues
+
 ROUNDING = 1e-9  # up to which a lower bound may be above its upper one without a note, nats
 CROSSED = "The lower bound is above the upper one"  # how a note on one pair of bounds begins
 APART = (
@@ -114,7 +116,7 @@ def finite(**values: ArrayLike) -> list[np.ndarray]:
     arrays = [np.asarray(value, dtype=np.float64) for value in values.values()]
     for name, array in zip(values, arrays, strict=True):
         if not np.isfinite(array).all():
-            raise ValueError(f"{name} has {np.sum(~np.isfinite(array))} values that are not finite; all must be.")
+            raise MissingValues(f"{name} has {np.sum(~np.isfinite(array))} values that are not finite; all must be.")
     return arrays
 
 

@@ -12,8 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from infoscope.checks import require_int
+from infoscope.errors import Conflict, InvalidInput, TooFew, UnknownName, WrongLength
 from infoscope.estimators import uncertainty
-from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.inputs import as_blocks, by_first_appearance
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Family, Outcome
@@ -118,10 +120,12 @@ def report(
     require_same_order(representation=representation, targets=targets, domain=domain, groups=groups, items=items)
     numbers = as_blocks(named_blocks(representation, blocks))
     if ALL in numbers:
-        raise ValueError(f"blocks must not be called {ALL!r}, which is the row of them together: give it another name.")
+        raise InvalidInput(
+            f"blocks must not be called {ALL!r}, which is the row of them together: give it another name."
+        )
     n = len(next(iter(numbers.values())))
     if n < _FEWEST:
-        raise ValueError(f"representation must have at least {_FEWEST} rows, got {n}.")
+        raise TooFew(f"representation must have at least {_FEWEST} rows, got {n}.")
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         aims = _aims(targets, domain, n)
@@ -130,11 +134,11 @@ def report(
     codes = as_groups(groups, n)
     names = np.arange(n) if items is None else np.asarray(items)
     if names.shape != (n,):
-        raise ValueError(f"items must be {n} names, one for each row, got shape {list(names.shape)}.")
+        raise WrongLength(f"items must be {n} names, one for each row, got shape {list(names.shape)}.")
     for name, value, least in (("rows", rows, 20), ("hardest", hardest, 0), ("permutations", permutations, 0)):
         require_int(name, value, least)
     if label is not None and label not in aims:
-        raise ValueError(f"label must be one of the targets {list(aims)}, got {label!r}.")
+        raise UnknownName(f"label must be one of the targets {list(aims)}, got {label!r}.")
     generator, tell = generator_or_default(generator), progress or (lambda share, what: None)
     streams = iter(generator.spawn(len(aims) + 3))
     few = _some_rows(codes, _FEW, next(streams))
@@ -156,7 +160,7 @@ def report(
             table = hardest_of(pvi.table(said, aim.outcome), hardest)
             pvis.append(table.drop(columns=["H_yb", "H_yxb", "fold"]).assign(target=name, item=names[table.index]))
     if not found:
-        raise ValueError(f"targets must be measurable, got none that is: {_nothing(*next(iter(unanswered.items())))}")
+        raise InvalidInput(f"targets must be measurable, got none that is: {_nothing(*next(iter(unanswered.items())))}")
     if rows < n * (folds - 1) / folds:
         notes.append(f"what families learn from more than {rows:,} rows, which were drawn at random (rows=).")
     if len(few) < n:
@@ -225,7 +229,7 @@ def named_blocks(representation: Any, blocks: Mapping[str, Sequence[Any]] | None
     """
     if isinstance(representation, Mapping):
         if blocks is not None:
-            raise ValueError("blocks must be None where the representation is a mapping of them.")
+            raise Conflict("blocks must be None where the representation is a mapping of them.")
         return dict(representation)
     if blocks is None:
         return {WHOLE: representation}
@@ -233,7 +237,7 @@ def named_blocks(representation: Any, blocks: Mapping[str, Sequence[Any]] | None
     for name, chosen in blocks.items():
         missing = [column for column in chosen if column not in frame]
         if missing or not len(chosen):
-            raise ValueError(f"blocks must name columns of the representation, got {missing} in block {name!r}.")
+            raise UnknownName(f"blocks must name columns of the representation, got {missing} in block {name!r}.")
     return {name: frame[list(chosen)] for name, chosen in blocks.items()}
 
 
@@ -241,18 +245,18 @@ def _aims(targets: Any, domain: Any, n: int) -> dict[str, _Aim]:
     named = targets if isinstance(targets, Mapping | pd.DataFrame) else {"y": targets}
     given = {str(name): (named[name], TARGET) for name in named}
     if not given:
-        raise ValueError("targets must name at least one, got none.")
+        raise UnknownName("targets must name at least one, got none.")
     if domain is not None:
         if "domain" in given:
-            raise ValueError("targets must not be called 'domain' where a domain is given.")
+            raise InvalidInput("targets must not be called 'domain' where a domain is given.")
         given["domain"] = (Discrete(domain), DOMAIN)
     found = {}
     for name, (values, role) in given.items():
         variable = as_variable(f"target {name!r}" if role == TARGET else name, values)
         if variable.n != n:
-            raise ValueError(f"{name} must have one value for each of the {n} rows, got {variable.n}.")
+            raise WrongLength(f"{name} must have one value for each of the {n} rows, got {variable.n}.")
         if variable.kind == "mixed":
-            raise ValueError(f"target {name!r} must be classes or numbers, got columns of both: give them apart.")
+            raise Conflict(f"target {name!r} must be classes or numbers, got columns of both: give them apart.")
         if variable.kind == "discrete":
             bare = np.asarray(values.values if isinstance(values, Discrete) else values)
             labels = bare.reshape(n, -1)[np.unique(variable.codes, return_index=True)[1]]
@@ -266,7 +270,7 @@ def _aims(targets: Any, domain: Any, n: int) -> dict[str, _Aim]:
             if aim.role == DOMAIN or aim.outcome.classes is None or not site.any():
                 continue
             if (by_first_appearance(aim.outcome.values) == site).all():
-                raise ValueError(
+                raise InvalidInput(
                     f"domain must not be a target, too, got the classes of {name!r} in every row: what is to be told "
                     "is no leakage; leave one of them out."
                 )

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from infoscope.estimators.checks import require_int
+from infoscope.checks import require_int
+from infoscope.errors import OutOfRange, UnknownName, WrongShape
 from infoscope.estimators.families.protocol import ClassPredictor
 from infoscope.estimators.result import clustered_error
 from infoscope.estimators.units import NATS_PER_BIT
@@ -46,17 +47,17 @@ def token_artefacts(
     """
     codes = np.asarray(codes)
     if len(codes) != len(texts) or not np.issubdtype(codes.dtype, np.integer):
-        raise ValueError(
+        raise WrongShape(
             f"codes must be one integer for each of the {len(texts)} texts, got {codes.dtype} {codes.shape}."
         )
     if not callable(tokens) and tokens not in TOKENS:
-        raise ValueError(f"tokens must be one of {', '.join(TOKENS)} or a function of a text, got {tokens!r}.")
+        raise UnknownName(f"tokens must be one of {', '.join(TOKENS)} or a function of a text, got {tokens!r}.")
     parts_of = tokens if callable(tokens) else TOKENS[tokens]
     split = [[*parts_of(text)] for text in texts]
     frequency = pd.Series([token for own in split for token in own], dtype=object).value_counts()
     frequent = set(frequency.index[frequency >= require_int("least_frequency", least_frequency, 1)])
     if not frequent:
-        raise ValueError(
+        raise OutOfRange(
             f"least_frequency must be reached by some token, but the most frequent one occurs "
             f"{int(frequency.max()) if len(frequency) else 0} times, fewer than {least_frequency}."
         )
@@ -87,7 +88,7 @@ def surprises(predictor: ClassPredictor, texts: Sequence[str], codes: np.ndarray
     logs = np.concatenate([predictor.log_density(texts[part], codes[part]) for part in parts])
     bad = int((~np.isfinite(logs)).sum())
     if bad:
-        raise ValueError(
+        raise OutOfRange(
             f"predictor must give every class a probability, but {bad} of {len(logs)} texts have 0 or none."
         )
     return -logs / NATS_PER_BIT

@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from infoscope.estimators.checks import require_int
+from infoscope.checks import require_int
+from infoscope.errors import Conflict, OutOfRange, UnknownName, WrongType
 from infoscope.estimators.classifier.inputs import coded
 from infoscope.estimators.result import clustered_error
 
@@ -46,7 +47,7 @@ def threshold_window(null_entropy_bits: ArrayLike, classes: int) -> Window:
     classes = require_int("classes", classes, 2)
     entropy = np.asarray(null_entropy_bits, dtype=np.float64)
     if not (entropy >= 0.0).all():
-        raise ValueError(f"null_entropy_bits must be at least 0, got {null_entropy_bits!r}.")
+        raise OutOfRange(f"null_entropy_bits must be at least 0, got {null_entropy_bits!r}.")
     return Window((entropy - math.log2(classes))[()], (entropy - 1.0)[()])
 
 
@@ -67,11 +68,11 @@ def slices(
     columns = list(by) if isinstance(by, list | tuple) else [by]
     missing = [column for column in [*columns, "pvi_bits"] if column not in table]
     if missing:
-        raise ValueError(f"by must name columns of the table, which has no {missing}; it has {list(table.columns)}.")
+        raise UnknownName(f"by must name columns of the table, which has no {missing}; it has {list(table.columns)}.")
     keys = table[columns].copy()
     if edges is not None:
         if len(columns) > 1:
-            raise ValueError(f"edges must be None for several columns, got {edges!r} for {columns}.")
+            raise Conflict(f"edges must be None for several columns, got {edges!r} for {columns}.")
         keys[columns[0]] = cut(keys[columns[0]], edges)
     codes = np.arange(len(table)) if groups is None else coded("groups", groups, len(table))
     rows = []
@@ -86,10 +87,10 @@ def slices(
 def cut(values: pd.Series, edges: Sequence[float]) -> pd.Series:
     """The interval of every value; ValueError for edges that do not increase, or a value outside of them."""
     if len(edges) < 2 or not (np.diff(edges) > 0).all():
-        raise ValueError(f"edges must be at least two increasing numbers, got {edges!r}.")
+        raise OutOfRange(f"edges must be at least two increasing numbers, got {edges!r}.")
     found = pd.cut(values, list(edges), right=False)
     if found.isna().any():
-        raise ValueError(f"edges must hold every value of {values.name!r}, but {int(found.isna().sum())} are outside.")
+        raise WrongType(f"edges must hold every value of {values.name!r}, but {int(found.isna().sum())} are outside.")
     return found
 
 
@@ -97,5 +98,5 @@ def hardest(table: pd.DataFrame, count: int = 10, label: Hashable | None = None)
     """The `count` items of least PVI, hardest first; of one label if given. The index says which items they are."""
     chosen = table if label is None else table[table["label"] == label]
     if not len(chosen):
-        raise ValueError(f"label must be one of {sorted(set(table['label']))}, got {label!r}.")
+        raise UnknownName(f"label must be one of {sorted(set(table['label']))}, got {label!r}.")
     return chosen.nsmallest(require_int("count", count, 1), "pvi_bits")

@@ -17,7 +17,9 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.nn import functional
 
-from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.checks import require_int
+from infoscope.errors import Conflict, OutOfRange, TooFew, UnknownName, WrongLength, WrongShape
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.networks import Network, fully_connected, outputs
 from infoscope.estimators.families.protocol import Features, as_matrix
 from infoscope.metrics.v_information.measures import estimate
@@ -43,7 +45,7 @@ def usable_leakage(
     """
     for name, mapping in (("blocks", blocks), ("labels", labels), ("families", families)):
         if not mapping:
-            raise ValueError(f"{name} is empty; it must name at least one.")
+            raise TooFew(f"{name} is empty; it must name at least one.")
     seed = int(generator_or_default(generator).integers(2**63))
     rows = []
     for label, values in labels.items():
@@ -63,7 +65,7 @@ def matrix(leakage: pd.DataFrame, label: str, column: str = "value_bits") -> pd.
     """One label's rows of `usable_leakage` as families x blocks, in the order in which they were given."""
     own = leakage[leakage["label"] == label]
     if own.empty:
-        raise ValueError(f"label must be one of {list(dict.fromkeys(leakage['label']))}, got {label!r}.")
+        raise UnknownName(f"label must be one of {list(dict.fromkeys(leakage['label']))}, got {label!r}.")
     wide = own.pivot(index="family", columns="block", values=column)
     return wide.loc[list(dict.fromkeys(own["family"])), list(dict.fromkeys(own["block"]))]
 
@@ -108,15 +110,15 @@ def hide(
     inputs = as_matrix("x", x)
     labels, codes = np.unique(np.asarray(u), return_inverse=True)
     if len(codes) != len(inputs) or len(labels) < 2:
-        raise ValueError(f"u must be one class for each of {len(inputs)} rows of x, two or more, got {len(codes)}.")
+        raise WrongLength(f"u must be one class for each of {len(inputs)} rows of x, two or more, got {len(codes)}.")
     if labels.dtype.kind == "f" and np.mod(labels, 1).any():
-        raise ValueError(f"u must be classes, got {len(labels)} different numbers; bins of them are classes.")
+        raise Conflict(f"u must be classes, got {len(labels)} different numbers; bins of them are classes.")
     for name, value, least in (
         ("size", size, 1), ("steps", steps, 1), ("batch", batch, 2), ("adversary_steps", adversary_steps, 1)
     ):  # fmt: skip
         require_int(name, value, least)
     if not strength >= 0.0:
-        raise ValueError(f"strength must be at least 0, got {strength!r}.")
+        raise OutOfRange(f"strength must be at least 0, got {strength!r}.")
     generator = torch.Generator().manual_seed(0) if generator is None else generator
     features = Features.of(inputs, 1)
     rows = torch.as_tensor(features(inputs), dtype=torch.float32)
@@ -174,12 +176,12 @@ def hiding_matrix(
     """
     inputs, chosen = as_matrix("x", x), np.asarray(train)
     if chosen.dtype != bool or chosen.shape != (len(inputs),) or chosen.all() or not chosen.any():
-        raise ValueError(
+        raise WrongShape(
             f"train must be a mask [{len(inputs)}] that holds both values, got {chosen.dtype} {chosen.shape}."
         )
     generator = torch.Generator().manual_seed(0) if generator is None else generator
     if not against:
-        raise ValueError("against is empty; it must name at least one network family.")
+        raise UnknownName("against is empty; it must name at least one network family.")
     first = next(iter(against.values()))
     trials = {"not hidden": (first, 0.0)} | {name: (network, strength) for name, network in against.items()}
     labels = np.asarray(u)

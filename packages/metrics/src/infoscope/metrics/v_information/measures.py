@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from infoscope.errors import Conflict, InvalidInput, OutOfRange, UnknownName, WrongType
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.complexity import PacBound, pac_bound
 from infoscope.estimators.families.protocol import Bounded, Outcome, as_outcome
@@ -105,7 +106,7 @@ def estimate(
     class that the folds cannot spread, a floor, share or delta that is not possible, an impossible item without floor.
     """
     if estimator not in ESTIMATORS:
-        raise ValueError(f"estimator must be one of {list(ESTIMATORS)}, got {estimator!r}.")
+        raise UnknownName(f"estimator must be one of {list(ESTIMATORS)}, got {estimator!r}.")
     family = as_family(family)
     outcome = as_outcome(family, y)
     check_length(x, outcome.n)
@@ -113,7 +114,7 @@ def estimate(
     codes = as_groups(groups, outcome.n)
     splits = splits_of(estimator, outcome, codes, folds, test, generator)
     if estimator == IN_SAMPLE and calibration:
-        raise ValueError(f"calibration must be 0 in-sample, where nothing is held out, got {calibration!r}.")
+        raise InvalidInput(f"calibration must be 0 in-sample, where nothing is held out, got {calibration!r}.")
     found = predict(family, x, outcome, splits, codes, floor, calibration, generator, given=given)
     bound = None
     if estimator == IN_SAMPLE and given is None and isinstance(family, Bounded):
@@ -133,7 +134,7 @@ def splits_of(
 ) -> list[Split]:
     """The parts that are fitted and those that are measured."""
     if test is not None and estimator != HELD_OUT:
-        raise ValueError(f"test must be None unless the estimator is {HELD_OUT!r}, got one for {estimator!r}.")
+        raise Conflict(f"test must be None unless the estimator is {HELD_OUT!r}, got one for {estimator!r}.")
     if estimator == IN_SAMPLE:
         everything = np.ones(outcome.n, dtype=bool)
         return [(everything, everything)]
@@ -142,12 +143,10 @@ def splits_of(
         return splits if estimator == CROSS_FITTED else splits[:1]
     measured = np.asarray(test)
     if measured.dtype != bool or measured.shape != (outcome.n,) or measured.all() or not measured.any():
-        raise ValueError(
-            f"test must be a mask [{outcome.n}] that holds both values, got {measured.dtype} {measured!r}."
-        )
+        raise WrongType(f"test must be a mask [{outcome.n}] that holds both values, got {measured.dtype} {measured!r}.")
     shared = np.intersect1d(groups[measured], groups[~measured])
     if len(shared):
-        raise ValueError(f"test must keep groups whole, but {len(shared)} of them are on both sides.")
+        raise OutOfRange(f"test must keep groups whole, but {len(shared)} of them are on both sides.")
     return [(~measured, measured)]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
+from infoscope.errors import OutOfRange, TooFew, WrongLength, WrongType
 from infoscope.estimators.classifier.cross_fitting import calibration_figures, floored
 from infoscope.estimators.classifier.inputs import assign_folds, coded
 from infoscope.estimators.families.laws import log_softmax
@@ -119,7 +120,7 @@ def beside(given: Any, x: Any, n: int) -> tuple[Any, Any]:
         codes = as_codes("given", given)
         classes = codes.max() + 1
         if classes > n / 2:
-            raise ValueError(f"given must be floats or classes that repeat, got {classes} classes of {n} items.")
+            raise WrongType(f"given must be floats or classes that repeat, got {classes} classes of {n} items.")
         known = np.eye(classes)[codes]
     return known, np.hstack([known, as_matrix("x", x)])
 
@@ -224,7 +225,7 @@ def finite(logs: np.ndarray) -> np.ndarray:
     """The log densities [n]; ValueError if an item has density 0, which would make every mean infinite."""
     bad = int((~np.isfinite(logs)).sum())
     if bad:
-        raise ValueError(f"floor must be above 0 here: {bad} of {len(logs)} items have a class predicted impossible.")
+        raise OutOfRange(f"floor must be above 0 here: {bad} of {len(logs)} items have a class predicted impossible.")
     return logs
 
 
@@ -250,7 +251,7 @@ def held_aside(rows: np.ndarray, groups: np.ndarray, share: float, generator: np
     order = generator.permutation(np.unique(groups[rows]))
     aside = rows & np.isin(groups, order[: round(share * len(order))])
     if aside.sum() < LEAST_ASIDE:
-        raise ValueError(
+        raise TooFew(
             f"calibration must leave at least {LEAST_ASIDE} items of a training set for the temperature, but "
             f"{share:g} of {int(rows.sum())} items left {int(aside.sum())}."
         )
@@ -272,15 +273,15 @@ def as_groups(groups: ArrayLike | None, n: int) -> np.ndarray:
 def check_settings(outcome: Outcome, floor: float, calibration: float) -> None:
     """ValueError for a floor or share of calibration that is not possible."""
     if outcome.classes is not None and not 0.0 <= floor * outcome.classes < 1.0:
-        raise ValueError(f"floor must be at least 0 and below 1 / {outcome.classes} (classes), got {floor!r}.")
+        raise OutOfRange(f"floor must be at least 0 and below 1 / {outcome.classes} (classes), got {floor!r}.")
     if not 0.0 <= calibration < 1.0:
-        raise ValueError(f"calibration must be a share of the training items, from 0 to below 1, got {calibration!r}.")
+        raise OutOfRange(f"calibration must be a share of the training items, from 0 to below 1, got {calibration!r}.")
     if calibration and outcome.classes is None:
-        raise ValueError(f"calibration must be 0 for an outcome of numbers, got {calibration!r}.")
+        raise WrongType(f"calibration must be 0 for an outcome of numbers, got {calibration!r}.")
 
 
 def check_length(x: Any, n: int, name: str = "x") -> None:
     """ValueError unless x has one item for each outcome."""
     items = x.shape[0] if hasattr(x, "shape") else len(x)  # a sparse matrix has no length
     if items != n:
-        raise ValueError(f"{name} must have one item for each of the {n} outcomes y, got {items}.")
+        raise WrongLength(f"{name} must have one item for each of the {n} outcomes y, got {items}.")

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import roc_auc_score
 
+from infoscope.errors import Conflict, NoVariation, OutOfRange, UnknownName, WrongLength, WrongShape, WrongType
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.protocol import as_outcome
 from infoscope.estimators.families.registry import as_family, is_several
@@ -34,13 +35,13 @@ def maximum_arborescence(weights: ArrayLike, root: int | None = None) -> np.ndar
     """
     weights = np.array(weights, dtype=np.float64)
     if weights.ndim != 2 or weights.shape[0] != weights.shape[1] or not len(weights):
-        raise ValueError(f"weights must be a square matrix, got shape {list(weights.shape)}.")
+        raise WrongShape(f"weights must be a square matrix, got shape {list(weights.shape)}.")
     m = len(weights)
     np.fill_diagonal(weights, -np.inf)
     if np.isnan(weights).any() or (weights == np.inf).any():
-        raise ValueError("weights must be numbers, or -inf for no edge, but some are nan or +inf.")
+        raise WrongType("weights must be numbers, or -inf for no edge, but some are nan or +inf.")
     if root is not None and (isinstance(root, bool) or not isinstance(root, int | np.integer) or not 0 <= root < m):
-        raise ValueError(f"root must be None or a node from 0 to {m - 1}, got {root!r}.")
+        raise Conflict(f"root must be None or a node from 0 to {m - 1}, got {root!r}.")
     # A virtual root with an edge to every node that may be the root. These edges count first, as few of them as
     # possible, and weights second: in pairs, compared in that order, no large constant drowns a weight.
     first = np.where(np.isinf(weights), -np.inf, 0.0)
@@ -50,7 +51,7 @@ def maximum_arborescence(weights: ArrayLike, root: int | None = None) -> np.ndar
     parents = arborescence(first, np.where(np.isinf(first), 0.0, second), m)[:m]
     if (parents == m).sum() > 1 or (parents < 0).any():
         start = "any root" if root is None else f"root {root}"
-        raise ValueError(f"weights must have a path from {start} to every node; there is no spanning arborescence.")
+        raise OutOfRange(f"weights must have a path from {start} to every node; there is no spanning arborescence.")
     return np.where(parents == m, -1, parents)
 
 
@@ -182,9 +183,9 @@ def weights_by(
     columns = list(variables.T) if isinstance(variables, np.ndarray) and variables.ndim == 2 else list(variables)
     families = [as_family(own) for own in (family if is_several(family) else [family] * len(columns))]
     if len(columns) < 2 or len(families) != len(columns):
-        raise ValueError(f"variables must be at least 2, with one family each, got {len(columns)} and {len(families)}.")
+        raise OutOfRange(f"variables must be at least 2, with one family each, got {len(columns)} and {len(families)}.")
     if estimator not in ESTIMATORS:
-        raise ValueError(f"estimator must be one of {list(ESTIMATORS)}, got {estimator!r}.")
+        raise UnknownName(f"estimator must be one of {list(ESTIMATORS)}, got {estimator!r}.")
     generator = generator_or_default(generator)
     n, m = len(columns[0]), len(columns)
     codes = as_groups(groups, n)
@@ -209,7 +210,7 @@ def wrong_edges(parents: ArrayLike, truth: ArrayLike, directed: bool = True) -> 
     """The share of the tree's m - 1 edges that the true tree lacks; undirected: in neither direction."""
     edges, expected = edges_of("parents", parents), edges_of("truth", truth)
     if len(edges) != len(expected):
-        raise ValueError(
+        raise WrongLength(
             f"parents and truth must be trees of equally many nodes, got {len(edges) + 1} and {len(expected) + 1}."
         )
     if not directed:
@@ -223,7 +224,7 @@ def edges_of(name: str, parents: ArrayLike) -> set[tuple[int, int]]:
     flat = parents.ndim == 1 and len(parents) > 1 and np.issubdtype(parents.dtype, np.integer)
     known = flat and (parents >= -1).all() and (parents < len(parents)).all() and (parents == -1).sum() == 1
     if not known or find_cycle(parents) is not None:
-        raise ValueError(f"{name} must be the parents of a tree of at least 2 nodes with one -1, got {parents!r}.")
+        raise OutOfRange(f"{name} must be the parents of a tree of at least 2 nodes with one -1, got {parents!r}.")
     return {(int(parent), child) for child, parent in enumerate(parents) if parent >= 0}
 
 
@@ -231,8 +232,8 @@ def edge_auc(weights: ArrayLike, adjacency: ArrayLike) -> float:
     """Area under the ROC curve of the weights [m, m] of all ordered pairs as scores of the edges of a graph [m, m]."""
     weights, adjacency = np.asarray(weights, dtype=np.float64), np.asarray(adjacency) != 0
     if weights.shape != adjacency.shape or weights.ndim != 2 or len(weights) != weights.shape[1]:
-        raise ValueError(f"weights and adjacency must be equal squares, got {weights.shape} and {adjacency.shape}.")
+        raise WrongShape(f"weights and adjacency must be equal squares, got {weights.shape} and {adjacency.shape}.")
     pairs = ~np.eye(len(weights), dtype=bool)
     if adjacency[pairs].all() or not adjacency[pairs].any():
-        raise ValueError("adjacency must have both edges and missing edges.")
+        raise NoVariation("adjacency must have both edges and missing edges.")
     return float(roc_auc_score(adjacency[pairs], weights[pairs]))

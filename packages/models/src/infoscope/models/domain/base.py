@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, one_hot
 
+from infoscope.errors import InvalidInput, WrongShape
 from infoscope.models.blocks import Block
 from infoscope.models.domain.configs import (
     BalancedERMConfig,
@@ -96,7 +97,7 @@ class DomainModel(nn.Module):
     def checked(self, x: Tensor) -> Tensor:
         """x; ValueError unless it is [n, *shape]."""
         if x.shape[1:] != torch.Size(self.settings.shape):
-            raise ValueError(f"x must have shape [n, {', '.join(map(str, self.settings.shape))}], got {list(x.shape)}.")
+            raise WrongShape(f"x must have shape [n, {', '.join(map(str, self.settings.shape))}], got {list(x.shape)}.")
         return x
 
 
@@ -184,7 +185,7 @@ def invariance_penalty(logits: Tensor, y: Tensor, penalty: str = "unbiased") -> 
     negative. Raises ValueError for fewer than two items in the latter.
     """
     if penalty == "unbiased" and len(y) < 2:
-        raise ValueError(f"a step must have two items or more of each domain for two halves of them, got {len(y)}.")
+        raise InvalidInput(f"a step must have two items or more of each domain for two halves of them, got {len(y)}.")
     # d/dw cross_entropy(w * logits, y) at w = 1 = expected logit under softmax(logits) - logit of y
     slope = (logits.softmax(1) * logits).sum(1) - (logits * one_hot(y, logits.shape[1])).sum(1)
     if penalty == "squared":

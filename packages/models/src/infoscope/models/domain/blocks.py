@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from infoscope.models.checks import one_of, require_int
+from infoscope.checks import one_of, require_int
+from infoscope.errors import WrongShape
 
 BLOCK_NAMES = ("z_y", "z_x", "z_dy", "z_d")
 
@@ -29,7 +30,7 @@ class BlockSpec:
             value = getattr(self, name)
             object.__setattr__(self, name, None if value is None or value == 0 else require_int(name, value))
         if not self.names:
-            raise ValueError("blocks must have at least one block of one dimension or more, got none.")
+            raise WrongShape("blocks must have at least one block of one dimension or more, got none.")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -60,7 +61,7 @@ class BlockSpec:
         one_of("name", name, self.names)
         rest = [other for other in self.names if other != name]
         if not rest:
-            raise ValueError(f"name must leave a block to take its dimensions, and {name} is the only one.")
+            raise WrongShape(f"name must leave a block to take its dimensions, and {name} is the only one.")
         share, extra = divmod(getattr(self, name), len(rest))
         wider = {other: getattr(self, other) + share + (place < extra) for place, other in enumerate(rest)}
         return replace(self, **{name: None}, **wider)

@@ -14,7 +14,9 @@ from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any, ClassVar, Self
 
-from infoscope.models.checks import one_of, require_int, require_ints
+from infoscope.checks import one_of, require_int
+from infoscope.errors import Conflict, InvalidInput, OutOfRange, WrongShape, WrongType
+from infoscope.models.checks import require_ints
 from infoscope.models.domain.blocks import BLOCK_NAMES, BlockSpec
 
 VERSION = 2
@@ -28,19 +30,19 @@ DECORRELATIONS = ("covariance", "correlation")
 def positive(name: str, value: float) -> None:
     """ValueError unless value is a finite number above 0."""
     if not _is_number(value) or value == 0:
-        raise ValueError(f"{name} must be a number above 0, got {value!r}.")
+        raise OutOfRange(f"{name} must be a number above 0, got {value!r}.")
 
 
 def _not_negative(name: str, value: float) -> None:
     """ValueError unless value is a finite number of at least 0."""
     if not _is_number(value):
-        raise ValueError(f"{name} must be a number of at least 0, got {value!r}.")
+        raise OutOfRange(f"{name} must be a number of at least 0, got {value!r}.")
 
 
 def share(name: str, value: float) -> None:
     """ValueError unless value is a number in [0, 1]."""
     if not _is_number(value) or value > 1:
-        raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}.")
+        raise OutOfRange(f"{name} must be a number from 0 to 1, got {value!r}.")
 
 
 def widths(name: str, values: Any) -> tuple[int, ...]:
@@ -90,7 +92,7 @@ class Optimisation:
         for name in ("momentum", "second_momentum"):
             share(f"optimisation.{name}", getattr(self, name))
             if self.method == "adam" and getattr(self, name) == 1:
-                raise ValueError(f"optimisation.{name} must be below 1 for Adam, got 1.")
+                raise OutOfRange(f"optimisation.{name} must be below 1 for Adam, got 1.")
         _not_negative("optimisation.weight_decay", self.weight_decay)
         require_int("optimisation.batch", self.batch, 2)
 
@@ -130,7 +132,7 @@ class Adversary:
                 continue
             valid(f"adversary.{name}", value)
             if self.method == "reversal":
-                raise ValueError(f"adversary.{name} must be None for a reversal, one step for both, got {value!r}.")
+                raise Conflict(f"adversary.{name} must be None for a reversal, one step for both, got {value!r}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,11 +153,11 @@ class DomainConfig:
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", tuple(require_ints("shape", self.shape)))
         if len(self.shape) not in (1, 3):
-            raise ValueError(f"shape must be (channels, height, width) or (features,), got {self.shape}.")
+            raise WrongShape(f"shape must be (channels, height, width) or (features,), got {self.shape}.")
         require_int("classes", self.classes, 2)
         require_int("domains", self.domains, 2)
         if self.network.kind != "plain" and (len(self.shape) == 1 or self.shape[0] != 3):
-            raise ValueError(f"shape must be of images of 3 channels for a {self.network.kind}, got {self.shape}.")
+            raise WrongShape(f"shape must be of images of 3 channels for a {self.network.kind}, got {self.shape}.")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values from which `from_dict` makes an equal configuration."""
@@ -171,7 +173,7 @@ class DomainConfig:
         values = dict(values)
         written = require_int("version", values.pop("version", VERSION))
         if written > VERSION:
-            raise ValueError(f"version must be at most {VERSION}, this code's, got {written}: it was written later.")
+            raise OutOfRange(f"version must be at most {VERSION}, this code's, got {written}: it was written later.")
         for version in range(written + 1, VERSION + 1):
             for name, value in cls.EARLIER.get(version, {}).items():
                 _set_missing(values, name.split("."), value)
@@ -184,7 +186,7 @@ class DomainConfig:
                 values[name] = _partial(name, known[name].default, value)
         for entry in known.values():
             if entry.default is MISSING and entry.default_factory is MISSING and entry.name not in values:
-                raise ValueError(f"{entry.name} must be given for a {cls.__name__}, which has no default for it.")
+                raise WrongType(f"{entry.name} must be given for a {cls.__name__}, which has no default for it.")
         return cls(**values)
 
 
@@ -272,9 +274,9 @@ class FishrConfig(PenaltyConfig):
         super().__post_init__()
         share("ema", self.ema)
         if self.ema == 1:
-            raise ValueError("ema must be below 1, got 1: nothing of a step would be in the average.")
+            raise OutOfRange("ema must be below 1, got 1: nothing of a step would be in the average.")
         if self.hidden:
-            raise ValueError(f"hidden must be () for Fishr, whose gradients are a linear head's, got {self.hidden}.")
+            raise InvalidInput(f"hidden must be () for Fishr, whose gradients are a linear head's, got {self.hidden}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -312,15 +314,17 @@ class AugmentedDANNConfig(DomainConfig):
         object.__setattr__(self, "hidden", widths("hidden", self.hidden))
         _require(self.blocks, ("z_y", "z_d"))
         if self.blocks.z_x is not None:
-            raise ValueError(f"blocks must have no z_x for a model that does not reconstruct, got {self.blocks.z_x}.")
+            raise InvalidInput(f"blocks must have no z_x for a model that does not reconstruct, got {self.blocks.z_x}.")
         if self.adversary.method != "reversal":
-            raise ValueError(f"adversary.method must be reversal for two adversaries, got {self.adversary.method!r}.")
+            raise InvalidInput(f"adversary.method must be reversal for two adversaries, got {self.adversary.method!r}.")
         _not_negative("alpha_y", self.alpha_y)
         _not_negative("alpha_d", self.alpha_d)
         _not_negative("decorrelation", self.decorrelation)
         one_of("decorrelation_form", self.decorrelation_form, DECORRELATIONS)
         if self.decorrelation and self.decorrelation_form == "covariance" and self.blocks.z_dy is None:
-            raise ValueError("decorrelation_form must be correlation without a z_dy, got covariance, which is of z_dy.")
+            raise InvalidInput(
+                "decorrelation_form must be correlation without a z_dy, got covariance, which is of z_dy."
+            )
         object.__setattr__(self, "l1", _by_block("l1", self.l1, self.blocks))
 
 
@@ -372,7 +376,9 @@ class NVAEConfig(VariationalConfig):
         super().__post_init__()
         for label, names in (("classes", ("z_y", "z_dy")), ("domains", ("z_d", "z_dy"))):
             if not self.blocks.width(names):
-                raise ValueError(f"blocks must have {' or '.join(names)}, off which the {label} are read, got neither.")
+                raise InvalidInput(
+                    f"blocks must have {' or '.join(names)}, off which the {label} are read, got neither."
+                )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -391,12 +397,14 @@ class DIVAConfig(VariationalConfig):
         super().__post_init__()
         _require(self.blocks, ("z_y", "z_d"))
         if self.blocks.z_dy is not None:
-            raise ValueError(f"blocks must have no z_dy for DIVA, got {self.blocks.z_dy}; BlockSpec.without drops it.")
+            raise InvalidInput(
+                f"blocks must have no z_dy for DIVA, got {self.blocks.z_dy}; BlockSpec.without drops it."
+            )
 
 
 def _require(blocks: BlockSpec, names: tuple[str, ...], exactly: bool = False) -> None:
     if not set(names) <= set(blocks.names) or (exactly and set(names) != set(blocks.names)):
-        raise ValueError(f"blocks must {'be' if exactly else 'have'} {' and '.join(names)}, got {blocks.names}.")
+        raise InvalidInput(f"blocks must {'be' if exactly else 'have'} {' and '.join(names)}, got {blocks.names}.")
 
 
 def _by_block(name: str, weights: Mapping[str, float], blocks: BlockSpec) -> dict[str, float]:

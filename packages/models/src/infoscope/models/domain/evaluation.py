@@ -11,8 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from infoscope.checks import one_of, require_int
+from infoscope.errors import InvalidInput, OutOfRange, WrongType
 from infoscope.models.blocks import Block
-from infoscope.models.checks import one_of, require_int
 from infoscope.models.domain.base import DomainModel
 from infoscope.models.domain.items import DomainItems, check_items, fetch, labels
 
@@ -66,7 +67,7 @@ def accuracies(model: DomainModel, data: DomainItems, of: str = "class", batch: 
     d = torch.as_tensor(data.d)
     index = torch.nonzero(torch.as_tensor(data.y) >= 0)[:, 0] if of == "class" else torch.arange(len(d))
     if not len(index):
-        raise ValueError("data.y must have known classes (at least 0) to count what is right, got -1.")
+        raise OutOfRange("data.y must have known classes (at least 0) to count what is right, got -1.")
     index = index[d[index].argsort(stable=True)]
     d = d[index]
     counts = d.unique_consecutive(return_counts=True)[1].tolist()
@@ -98,7 +99,7 @@ def posteriors(model: DomainModel, data: Any, batch: int = 512, progress: Progre
     Raises ValueError for no items or items of another shape.
     """
     if not len(data):
-        raise ValueError("data must have one item or more, got none.")
+        raise InvalidInput("data must have one item or more, got none.")
     x = data.images if hasattr(data, "images") else torch.as_tensor(data).__getitem__
     parameter = next(model.parameters())
     parts: list[dict[str, Block]] = []
@@ -145,7 +146,7 @@ def _correct(model: DomainModel, data: DomainItems, rows: Tensor, of: str) -> Te
     batch = fetch(data, rows, model)
     logits = model.class_logits(batch.x) if of == "class" else model.domain_logits(batch.x)
     if logits is None:
-        raise ValueError(f"of must be class for {type(model).__name__}, which never reads the domain, got {of!r}.")
+        raise WrongType(f"of must be class for {type(model).__name__}, which never reads the domain, got {of!r}.")
     right = (logits.argmax(1) == (batch.y if of == "class" else batch.d)).double()
     return right.masked_fill(~logits.isfinite().all(1), math.nan).cpu()
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from infoscope.errors import OutOfRange, WrongShape
 from infoscope.models.domain.base import Batch, DomainModel
 
 
@@ -51,12 +52,12 @@ def labels(name: str, values: Any, count: int | None, least: int | None) -> Tens
     values = torch.as_tensor(values).cpu()
     whole = not (values.is_floating_point() or values.is_complex() or values.dtype == torch.bool)
     if not whole or values.dim() != 1 or not len(values) or count not in (None, len(values)):
-        raise ValueError(
+        raise WrongShape(
             f"{name} must be whole numbers of shape [{'n' if count is None else count}], got {values.dtype} of shape "
             f"{list(values.shape)}."
         )
     if least is not None and values.min() < least:
-        raise ValueError(f"{name} must be at least {least}, got {values.min().item()}.")
+        raise OutOfRange(f"{name} must be at least {least}, got {values.min().item()}.")
     return values.long()
 
 
@@ -75,11 +76,11 @@ def check_items(name: str, data: DomainItems, model: DomainModel, train: bool) -
     d = labels(f"{name}.d", data.d, len(data), 0)
     settings = model.settings
     if y.max() >= settings.classes:
-        raise ValueError(f"{name}.y must be below the model's {settings.classes} classes, got {y.max().item()}.")
+        raise OutOfRange(f"{name}.y must be below the model's {settings.classes} classes, got {y.max().item()}.")
     if train and d.max() >= settings.domains:
-        raise ValueError(f"{name}.d must be below the model's {settings.domains} domains, got {d.max().item()}.")
+        raise OutOfRange(f"{name}.d must be below the model's {settings.domains} domains, got {d.max().item()}.")
     if train and not model.takes_unlabelled and y.min() < 0:
-        raise ValueError(f"{name}.y must be known (at least 0) for {type(model).__name__}, got -1.")
+        raise OutOfRange(f"{name}.y must be known (at least 0) for {type(model).__name__}, got -1.")
 
 
 class Minibatches:

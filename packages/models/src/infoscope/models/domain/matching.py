@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
+from infoscope.errors import WrongLength
 from infoscope.models.domain.base import OfDomain, Penalised
 from infoscope.models.domain.configs import CORALConfig, FishrConfig
 
@@ -73,7 +74,7 @@ def _comparable(parts: list[OfDomain]) -> list[OfDomain]:
     """The parts; ValueError unless there are several domains with several items each."""
     least = min(len(part.y) for part in parts)
     if len(parts) < 2 or least < 2:
-        raise ValueError(
+        raise WrongLength(
             f"a step must have two items or more of two domains or more to compare them, got {len(parts)} domains, of "
             f"which one has {least}; optimisation.balanced gives every step as many of each."
         )

@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from infoscope.models.checks import one_of, require_int
+from infoscope.checks import one_of, require_int
+from infoscope.errors import Conflict, WrongType
 from infoscope.models.domain.base import DomainModel
 from infoscope.models.domain.configs import Optimisation
 from infoscope.models.domain.evaluation import accuracies
@@ -64,7 +65,7 @@ def select_step(curves: Sequence[Sequence[_Row]], rule: str) -> tuple[int, float
     name, chooses = RULES[one_of("rule", rule, RULES)]
     steps = sorted(set.intersection(*({int(row["step"]) for row in curve} for curve in curves))) if curves else []
     if not steps:
-        raise ValueError(f"curves must have a step that all of them evaluate, got {len(curves)} curves without one.")
+        raise WrongType(f"curves must have a step that all of them evaluate, got {len(curves)} curves without one.")
     if name is None:
         return steps[-1], math.nan
     criteria = {step: _criterion(curves, step, name) for step in (steps if chooses else steps[-1:])}
@@ -77,7 +78,7 @@ def _criterion(curves: Sequence[Sequence[_Row]], step: int, name: str) -> float:
     key = f"{name}/average"
     rows = [next(row for row in curve if row["step"] == step) for curve in curves]
     if any(key not in row for row in rows):
-        raise ValueError(f"validation must have a set named {name!r} for this rule, got {sorted(rows[0])}.")
+        raise WrongType(f"validation must have a set named {name!r} for this rule, got {sorted(rows[0])}.")
     return sum(row[key] for row in rows) / len(rows)
 
 
@@ -122,9 +123,9 @@ def fit_domain(
     if needed == "training":
         sets.setdefault("training", train)
     if needed is not None and needed not in sets:
-        raise ValueError(f"validation must have a set named {needed!r} for the rule {rule!r}, got {sorted(sets)}.")
+        raise WrongType(f"validation must have a set named {needed!r} for the rule {rule!r}, got {sorted(sets)}.")
     if patience is not None and not chooses:
-        raise ValueError(f"patience must be None for the rule {rule!r}, which may not choose a step, got {patience!r}.")
+        raise Conflict(f"patience must be None for the rule {rule!r}, which may not choose a step, got {patience!r}.")
     check_items("train", train, model, train=True)
     for name, items in sets.items():
         check_items(f"validation[{name!r}]", items, model, train=False)
@@ -230,7 +231,7 @@ class _Training:
     def load_state(self, state: Mapping[str, Any]) -> None:
         own = {"config": self.model.config, "steps": self.steps, "rule": self.rule}
         if {name: state[name] for name in own} != own:
-            raise ValueError(
+            raise Conflict(
                 f"state must be of a training of {self.steps} steps by the rule {self.rule!r} of a model of the same "
                 f"configuration, got one of {state['steps']} steps by {state['rule']!r} of {state['config']}."
             )

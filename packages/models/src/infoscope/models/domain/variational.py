@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, softplus
 
+from infoscope.errors import OutOfRange
 from infoscope.models.blocks import Block
 from infoscope.models.domain.base import Batch, DomainModel
 from infoscope.models.domain.configs import DIVAConfig, NVAEConfig, VariationalConfig
@@ -136,7 +137,7 @@ class PartitionedVAE(DomainModel):
         if not ((x >= 0) & (x <= 1)).all():
             least, most = x.min().item(), x.max().item()
             kind = self.settings.reconstruction
-            raise ValueError(f"x must be in [0, 1] for a {kind} reconstruction, got values in [{least:g}, {most:g}].")
+            raise OutOfRange(f"x must be in [0, 1] for a {kind} reconstruction, got values in [{least:g}, {most:g}].")
         if self.settings.reconstruction == "bernoulli":
             return binary_cross_entropy_with_logits(raw, x, reduction="none").flatten(1).sum(1)
         return cross_entropy(raw, (x * (LEVELS - 1)).round().long(), reduction="none").flatten(1).sum(1)

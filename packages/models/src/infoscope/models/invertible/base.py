@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import batch_norm
 
-from infoscope.models.checks import one_of
+from infoscope.checks import one_of
+from infoscope.errors import MissingValues, WrongShape
 
 STATISTICS = ("batch", "fixed")
 
@@ -97,7 +98,7 @@ class InvertibleEncoder(nn.Module):
             raise RuntimeError('only an encoder with statistics="fixed" can be calibrated, this one has "batch".')
         self._check(samples, least=2)
         if not samples.isfinite().all():
-            raise ValueError("samples must be finite, but hold NaN or infinity.")
+            raise MissingValues("samples must be finite, but hold NaN or infinity.")
         layers = [module for module in self.modules() if isinstance(module, Normalisation)]
         try:
             for layer in layers:
@@ -116,13 +117,13 @@ class InvertibleEncoder(nn.Module):
         """
         self._require_calibration()
         if code.dim() != 2 or code.shape[1] != self.code_features:
-            raise ValueError(f"code must have shape [n, {self.code_features}], got {list(code.shape)}.")
+            raise WrongShape(f"code must have shape [n, {self.code_features}], got {list(code.shape)}.")
         return self._decode(code)
 
     def _check(self, x: Tensor, least: int = 1) -> None:
         least = 2 if self.config["statistics"] == "batch" else least
         if x.dim() != 2 or x.shape[1] != self.features or len(x) < least:
-            raise ValueError(
+            raise WrongShape(
                 f"samples must have shape [n, {self.features}] with n of at least {least}, got {list(x.shape)}."
             )
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
-from infoscope.models.checks import require_int
+from infoscope.checks import require_int
 from infoscope.models.initialisation import generator_or_default, linear
 from infoscope.models.invertible.base import InvertibleEncoder, Normalisation
 

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from infoscope.models.checks import require_int, require_ints
+from infoscope.checks import require_int
+from infoscope.errors import WrongShape
+from infoscope.models.checks import require_ints
 from infoscope.models.initialisation import convolution, generator_or_default
 from infoscope.models.invertible.base import InvertibleEncoder, Normalisation
 
@@ -46,14 +48,14 @@ class IRevNet(InvertibleEncoder):
         blocks = require_ints("blocks", blocks)
         size = channels * height * width
         if height % 2 ** (len(blocks) + 1) or width % 2 ** (len(blocks) + 1):
-            raise ValueError(
+            raise WrongShape(
                 f"shape must have a height and width divisible by {2 ** (len(blocks) + 1)} for {len(blocks)} stages, "
                 f"got {shape}."
             )
         if require_int("features", features) > size:
-            raise ValueError(f"features must be at most {size}, the entries of {shape}, got {features}.")
+            raise WrongShape(f"features must be at most {size}, the entries of {shape}, got {features}.")
         if require_int("bottleneck", bottleneck) > channels * 8:
-            raise ValueError(f"bottleneck must be at most the first stage's {channels * 8} channels, got {bottleneck}.")
+            raise WrongShape(f"bottleneck must be at most the first stage's {channels * 8} channels, got {bottleneck}.")
         super().__init__(statistics, features=features, shape=shape, blocks=blocks, bottleneck=bottleneck)
         self.features, self.code_features = features, size
         generator = generator_or_default(generator)

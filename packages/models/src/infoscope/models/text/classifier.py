@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
-from infoscope.models.checks import require_int
+from infoscope.checks import require_int
 from infoscope.models.initialisation import generator_or_default, linear
 from infoscope.models.text.encoder import TextEncoder, Texts
 

@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PretrainedConfig
 
-from infoscope.models.checks import one_of, require_int
+from infoscope.checks import one_of, require_int
+from infoscope.errors import InvalidInput, OutOfRange, UnreadableFile, WrongType
 from infoscope.models.initialisation import generator_or_default
 from infoscope.models.text.subwords import byte_pairs, word_pieces
 
@@ -62,9 +63,9 @@ class TextEncoder(nn.Module):
             self.transformer = AutoModel.from_config(AutoConfig.for_model(**architecture), trust_remote_code=False)
         self.hidden = self.transformer.config.hidden_size
         if pooling == "pooler" and getattr(self.transformer, "pooler", None) is None:
-            raise ValueError(f'pooling must be "cls" or "mean" for {architecture["model_type"]}, which has no pooler.')
+            raise WrongType(f'pooling must be "cls" or "mean" for {architecture["model_type"]}, which has no pooler.')
         if max_length > (longest := _longest(self.transformer)):
-            raise ValueError(f"max_length must be at most {longest}, the model's positions, got {max_length}.")
+            raise OutOfRange(f"max_length must be at most {longest}, the model's positions, got {max_length}.")
         self._tokenizer = Tokenizer.from_str(tokenizer)
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(max_length)
@@ -88,7 +89,7 @@ class TextEncoder(nn.Module):
     def tokens(self, texts: Texts) -> list[Tokens]:
         """The tokens of texts, or of pairs of texts, each of its own length. Raises ValueError for no texts."""
         if len(texts) == 0:
-            raise ValueError("texts must hold at least one text, got none.")
+            raise OutOfRange("texts must hold at least one text, got none.")
         found = []
         for start in range(0, len(texts), _ENCODED_AT_ONCE):
             encoded = self._tokenizer.encode_batch(list(texts[start : start + _ENCODED_AT_ONCE]))
@@ -151,12 +152,12 @@ def pretrained_encoder(
             model = AutoModel.from_pretrained(name, use_safetensors=True, dtype=torch.float32, **source)
     except (OSError, ValueError) as error:
         reason = str(error).partition("\n")[0]
-        raise ValueError(
+        raise UnreadableFile(
             f"name must be a hub model or a folder with a configuration, safetensors weights and a tokenizer that need "
             f"no code of their own, got {name!r}: {reason}"
         ) from error
     if getattr(tokenizer, "backend_tokenizer", None) is None or tokenizer.pad_token_id is None:
-        raise ValueError(f"name must be a model with a fast tokenizer and a padding token, unlike {name!r}.")
+        raise WrongType(f"name must be a model with a fast tokenizer and a padding token, unlike {name!r}.")
     encoder = TextEncoder(
         _architecture(model.config),
         tokenizer.backend_tokenizer.to_str(),
@@ -191,12 +192,12 @@ def small_encoder(
     """
     one_of("architecture", architecture, ("bert", "distilbert", "roberta"))
     if len(texts) == 0:
-        raise ValueError("texts must hold at least one text, got none.")
+        raise OutOfRange("texts must hold at least one text, got none.")
     sizes = {"vocabulary": vocabulary, "hidden": hidden, "layers": layers, "heads": heads, "max_length": max_length}
     for size, value in sizes.items():
         require_int(size, value)
     if hidden % heads:
-        raise ValueError(f"hidden must be divisible by heads = {heads}, got {hidden}.")
+        raise InvalidInput(f"hidden must be divisible by heads = {heads}, got {hidden}.")
     single = [text for one in texts for text in ((one,) if isinstance(one, str) else one)]
     tokenizer = byte_pairs(single, vocabulary) if architecture == "roberta" else word_pieces(single, vocabulary)
     plain: dict[str, Any] = {"model_type": architecture, "vocab_size": tokenizer.get_vocab_size()}
@@ -238,7 +239,7 @@ def _check_inside(architecture: Mapping[str, Any]) -> None:
     """ValueError for a configuration, such as one from a store, that could have transformers fetch and run code."""
     for name, value in architecture.items():
         if _names_code(name):
-            raise ValueError(f"architecture must not say {name!r}, which can name code outside, as here {value!r}.")
+            raise InvalidInput(f"architecture must not say {name!r}, which can name code outside, as here {value!r}.")
         if isinstance(value, Mapping):
             _check_inside(value)
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.models.checks import classes_of
 from infoscope.models.initialisation import draw_uniform
 
@@ -26,12 +27,12 @@ class SentenceEncoder(nn.Module):
     def __init__(self, vocabulary: Sequence[str], width: int = 64) -> None:
         super().__init__()
         if not vocabulary or len(set(vocabulary)) < len(vocabulary):
-            raise ValueError(
+            raise InvalidInput(
                 f"vocabulary must be one or more distinct words, got {len(vocabulary)} words of which "
                 f"{len(set(vocabulary))} are distinct."
             )
         if not isinstance(width, int) or width < 1:
-            raise ValueError(f"width must be a whole number of at least 1, got {width!r}.")
+            raise OutOfRange(f"width must be a whole number of at least 1, got {width!r}.")
         self.config = {"vocabulary": list(vocabulary), "width": width}
         self._columns = {word: column for column, word in enumerate(vocabulary)}
         self.embedding = _zero_linear(len(vocabulary), width, bias=False)
@@ -49,7 +50,7 @@ class SentenceEncoder(nn.Module):
         """
         known = [[self._columns[word] for word in words(sentence) if word in self._columns] for sentence in sentences]
         if [] in known:
-            raise ValueError(
+            raise InvalidInput(
                 f"sentences must each have a word of the vocabulary, unlike {sentences[known.index([])]!r}."
             )
         rows = torch.arange(len(known)).repeat_interleave(torch.tensor([len(columns) for columns in known]))

@@ -11,7 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from infoscope.models.checks import classes_of, require_int
+from infoscope.checks import require_int
+from infoscope.errors import Conflict, OutOfRange, WrongLength
+from infoscope.models.checks import classes_of
 from infoscope.models.text.classifier import SequenceClassifier
 from infoscope.models.text.encoder import TextEncoder, Texts, drawing_from
 
@@ -53,14 +55,14 @@ class ClassifierTraining:
         self._tokens = classifier.encoder.tokens(texts)
         fitting = labels.dtype == torch.int64 and labels.shape == (len(texts),)
         if not fitting or not 0 <= labels.min() <= labels.max() < classes:
-            raise ValueError(
+            raise WrongLength(
                 f"labels must be torch.int64 of shape [{len(texts)}], one per text, from 0 to {classes - 1}, "
                 f"got {labels.dtype} of shape {list(labels.shape)} with the values {labels.unique().tolist()}."
             )
         if not 0.0 <= warm_up < 1.0:
-            raise ValueError(f"warm_up must be a share in [0, 1), got {warm_up!r}.")
+            raise OutOfRange(f"warm_up must be a share in [0, 1), got {warm_up!r}.")
         if not 0.0 < learning_rate < math.inf:
-            raise ValueError(f"learning_rate must be a positive number, got {learning_rate!r}.")
+            raise OutOfRange(f"learning_rate must be a positive number, got {learning_rate!r}.")
         epochs, self._batch = require_int("epochs", epochs), require_int("batch", batch)
         self.per_epoch = -(-len(texts) // self._batch)
         self.total, self.done = epochs * self.per_epoch, 0
@@ -82,7 +84,7 @@ class ClassifierTraining:
         """
         steps = min(require_int("steps", steps), self.total - self.done)
         if steps == 0:
-            raise ValueError(f"steps must be more than the {self.done} done, got {self.total}.")
+            raise OutOfRange(f"steps must be more than the {self.done} done, got {self.total}.")
         self.classifier.train()
         loss = sum(self._step() for _ in range(steps)).item() / steps
         if not math.isfinite(loss):
@@ -98,7 +100,7 @@ class ClassifierTraining:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continues from a state of a training with the same settings. Raises ValueError for other settings."""
         if state["settings"] != self._settings:
-            raise ValueError(f"state must be of a training with {self._settings}, got {state['settings']}.")
+            raise Conflict(f"state must be of a training with {self._settings}, got {state['settings']}.")
         self.done, self._seed = state["done"], state["order"]
         self.classifier.load_state_dict(state["classifier"])
         self._optimiser.load_state_dict(state["optimiser"])

@@ -10,6 +10,8 @@ import math
 import torch
 from torch import Tensor
 
+from infoscope.errors import OutOfRange
+
 
 def gaussian_kl(mean: Tensor, scale: Tensor) -> Tensor:
     """KL(N(mean, scale^2) | N(0, 1)), elementwise."""
@@ -39,7 +41,7 @@ def stratified_log_weights(batch: int, items: int, like: Tensor | None = None) -
     `like` (None: float64 on the CPU). Raises ValueError unless 2 <= batch <= items.
     """
     if not 2 <= batch <= items:
-        raise ValueError(f"batch must be from 2 to the {items} items, not {batch}.")
+        raise OutOfRange(f"batch must be from 2 to the {items} items, not {batch}.")
     others = batch - 1
     like = torch.empty(0, dtype=torch.float64) if like is None else like
     log_weights = like.new_full((batch, batch), -math.log(others))

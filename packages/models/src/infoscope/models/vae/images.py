@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from infoscope.errors import InvalidInput, OutOfRange, WrongShape, WrongType
+
 
 class IndexedImages(Protocol):
     """Images given by index: `images(index)` of an int64 array [b] is a float tensor [b, C, H, W] in [0, 1]."""
@@ -47,10 +49,10 @@ class ImageSource:
         else:
             self._get = getattr(images, "images", images)
             if not callable(self._get) or not hasattr(images, "__len__"):
-                raise ValueError(f"images must be an array, or have a length and give images by index, not {images!r}.")
+                raise WrongType(f"images must be an array, or have a length and give images by index, not {images!r}.")
         self.count = len(images)
         if self.count == 0:
-            raise ValueError("images must be one or more, not none.")
+            raise InvalidInput("images must be one or more, not none.")
 
     def batch(self, rows: Tensor, device: torch.device | str = "cpu") -> Tensor:
         """The images of rows int64 [b]: float32 [b, C, H, W] in [0, 1] on the device."""
@@ -59,12 +61,12 @@ class ImageSource:
         images = self._get(rows.numpy())
         if not isinstance(images, Tensor) or images.shape != (len(rows), *self._shape):
             shape = list(images.shape) if isinstance(images, Tensor) else type(images).__name__
-            raise ValueError(f"images must give tensors of shape {[len(rows), *self._shape]}, not {shape}.")
+            raise WrongShape(f"images must give tensors of shape {[len(rows), *self._shape]}, not {shape}.")
         return unit_range(images).to(device)
 
     def _check_array(self, array: Tensor) -> None:
         if array.shape[1:] != self._shape:
-            raise ValueError(
+            raise WrongShape(
                 f"images must have shape [n, {', '.join(map(str, self._shape))}], not {list(array.shape)}."
             )
         if array.is_floating_point():
@@ -72,16 +74,16 @@ class ImageSource:
         elif array.numel() and array.dtype != torch.bool:
             low, high = (int(value) for value in array.aminmax())
             if low < 0 or high > 255:
-                raise ValueError(f"images must be whole numbers in 0..255, not from {low} to {high}.")
+                raise OutOfRange(f"images must be whole numbers in 0..255, not from {low} to {high}.")
             self._scale = 1.0 if high <= 1 else 1.0 / 255.0
 
 
 def unit_range(images: Tensor) -> Tensor:
     """The images as float32; ValueError unless they are floats in [0, 1]."""
     if not images.is_floating_point():
-        raise ValueError(f"images must be floating-point numbers in [0, 1], not {images.dtype}.")
+        raise OutOfRange(f"images must be floating-point numbers in [0, 1], not {images.dtype}.")
     if images.numel() and not torch.compiler.is_exporting():  # an exported program cannot ask for values
         low, high = (float(value) for value in images.aminmax())
         if not (low >= 0.0 and high <= 1.0):
-            raise ValueError(f"images must be in [0, 1], not from {low:g} to {high:g}.")
+            raise OutOfRange(f"images must be in [0, 1], not from {low:g} to {high:g}.")
     return images.float()

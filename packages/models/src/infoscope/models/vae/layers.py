@@ -8,6 +8,7 @@ from math import prod
 import torch
 from torch import nn
 
+from infoscope.errors import WrongShape
 from infoscope.models.checks import require_ints
 from infoscope.models.initialisation import draw_uniform, linear
 
@@ -16,9 +17,9 @@ def checked_shape(image_shape: Sequence[int], channels: Sequence[int]) -> tuple[
     """Both as lists; ValueError unless the image has 1 to 3 channels and sides that the stages can halve."""
     shape, channels = require_ints("image_shape", image_shape, 3), require_ints("channels", channels)
     if shape[0] > 3:
-        raise ValueError(f"image_shape must begin with 1 to 3 channels, not {shape[0]}.")
+        raise WrongShape(f"image_shape must begin with 1 to 3 channels, not {shape[0]}.")
     if shape[1] % 2 ** len(channels) or shape[2] % 2 ** len(channels):
-        raise ValueError(
+        raise WrongShape(
             f"image_shape must have a height and width divisible by {2 ** len(channels)} for {len(channels)} stages "
             f"of convolution, not {shape}."
         )

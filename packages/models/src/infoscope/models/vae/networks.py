@@ -11,8 +11,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax, softplus
 
+from infoscope.checks import require_int
+from infoscope.errors import OutOfRange, WrongShape, WrongType
 from infoscope.models.blocks import Block
-from infoscope.models.checks import require_int, require_ints
+from infoscope.models.checks import require_ints
 from infoscope.models.initialisation import generator_or_default
 from infoscope.models.vae.images import Images, ImageSource, unit_range
 from infoscope.models.vae.layers import checked_shape, decoder, encoder
@@ -38,11 +40,11 @@ class LatentSpec:
         blocks = () if none else tuple(require_ints("categorical", self.categorical))
         object.__setattr__(self, "categorical", blocks)
         if require_int("real", self.real, 0) == 0 and not blocks:
-            raise ValueError("real must be at least 1 when there are no categorical latents, not 0.")
+            raise OutOfRange("real must be at least 1 when there are no categorical latents, not 0.")
         if 1 in blocks:
-            raise ValueError(f"categorical must be numbers of categories of at least 2, not {list(blocks)}.")
+            raise OutOfRange(f"categorical must be numbers of categories of at least 2, not {list(blocks)}.")
         if not 0 < self.temperature < math.inf:
-            raise ValueError(f"temperature must be a positive number, not {self.temperature!r}.")
+            raise OutOfRange(f"temperature must be a positive number, not {self.temperature!r}.")
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -94,7 +96,7 @@ class _ImageModel(nn.Module):
     def decode(self, codes: Tensor) -> Tensor:
         """Bernoulli logits [n, C, H, W] of codes [n, latents.width]; a sigmoid makes them images."""
         if codes.dim() != 2 or codes.shape[1] != self.latents.width:
-            raise ValueError(f"codes must have shape [n, {self.latents.width}], not {list(codes.shape)}.")
+            raise WrongShape(f"codes must have shape [n, {self.latents.width}], not {list(codes.shape)}.")
         return self.decoder(codes)
 
     def forward(self, images: Tensor) -> Tensor:
@@ -113,7 +115,7 @@ class _ImageModel(nn.Module):
     def _encoded(self, images: Tensor) -> Tensor:
         shape = self.config["image_shape"]
         if list(images.shape[1:]) != shape:
-            raise ValueError(f"images must have shape [n, {', '.join(map(str, shape))}], not {list(images.shape)}.")
+            raise WrongShape(f"images must have shape [n, {', '.join(map(str, shape))}], not {list(images.shape)}.")
         return self.encoder(images)
 
 
@@ -222,12 +224,12 @@ def traverse(
     Returns probabilities of the pixels, [values or categories, C, H, W]. Raises ValueError for another shape.
     """
     if len(values) == 0:
-        raise ValueError("values must be one or more numbers, not none.")
+        raise WrongType("values must be one or more numbers, not none.")
     parameter = next(model.parameters())
     start = torch.as_tensor(start).to(parameter)
     code = model(start[None])[0] if start.dim() == 3 else start
     if code.shape != (model.latents.width,):
-        raise ValueError(f"start must be an image or a code of length {model.latents.width}, not {list(start.shape)}.")
+        raise WrongShape(f"start must be an image or a code of length {model.latents.width}, not {list(start.shape)}.")
     images, column = {}, 0
     for name, size in zip(model.latents.names, model.latents.sizes):
         settings = torch.eye(size) if size > 1 else torch.as_tensor(values)[:, None]

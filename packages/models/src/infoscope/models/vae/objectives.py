@@ -18,7 +18,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
-from infoscope.models.checks import one_of, require_int
+from infoscope.checks import one_of, require_int
+from infoscope.errors import InvalidInput, OutOfRange, WrongType
 from infoscope.models.initialisation import linear
 from infoscope.models.vae.densities import categorical_kl, gaussian_kl, kl_parts, stratified_log_weights
 from infoscope.models.vae.networks import VAE, AutoEncoder, Encoding, LatentSpec
@@ -73,14 +74,12 @@ class Objective:
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
-                raise ValueError(f"{field.name} must be a number of at least 0, not {value!r}.")
+                raise OutOfRange(f"{field.name} must be a number of at least 0, not {value!r}.")
 
     def prepare(self, model: VAE | AutoEncoder, generator: torch.Generator) -> None:
         """Makes what is trained beside the model. Raises ValueError for a model it cannot train."""
         if not isinstance(model, VAE):
-            raise ValueError(
-                f"model must be a VAE for the objective {type(self).__name__}, not {type(model).__name__}."
-            )
+            raise WrongType(f"model must be a VAE for the objective {type(self).__name__}, not {type(model).__name__}.")
 
     def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
         """All losses of images [n, C, H, W] drawn from `items`, at a step counted from 1; "loss" is minimised."""
@@ -111,7 +110,7 @@ class Reconstruction(Objective):
 
     def prepare(self, model: VAE | AutoEncoder, generator: torch.Generator) -> None:
         if not isinstance(model, AutoEncoder):
-            raise ValueError(f"model must be an AutoEncoder for the objective ae, not {type(model).__name__}.")
+            raise WrongType(f"model must be an AutoEncoder for the objective ae, not {type(model).__name__}.")
 
     def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
         nll = negative_log_likelihood(model.decode(model.encode(images).mean), images)
@@ -236,7 +235,7 @@ class BetaTCVAE(Objective):
     def prepare(self, model: VAE | AutoEncoder, generator: torch.Generator) -> None:
         super().prepare(model, generator)
         if model.latents.categorical:
-            raise ValueError(f"model must have real latents only for beta-tcvae, not {model.latents}.")
+            raise InvalidInput(f"model must have real latents only for beta-tcvae, not {model.latents}.")
 
     def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
         encoding, codes, nll = _passed(model, images, generator)
@@ -285,7 +284,7 @@ class JointVAE(Objective):
         super().prepare(model, generator)
         require_int("capacity_steps", self.capacity_steps)
         if not model.latents.categorical:
-            raise ValueError(f"model must have categorical latents for joint-vae, not {model.latents}.")
+            raise InvalidInput(f"model must have categorical latents for joint-vae, not {model.latents}.")
 
     def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
         encoding, _, nll = _passed(model, images, generator)

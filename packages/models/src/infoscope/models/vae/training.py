@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from infoscope.models.checks import one_of, require_int
+from infoscope.checks import one_of, require_int
+from infoscope.errors import Conflict, OutOfRange, WrongType
 from infoscope.models.initialisation import generator_or_default
 from infoscope.models.vae.images import Images, ImageSource
 from infoscope.models.vae.networks import VAE, AutoEncoder
@@ -93,7 +94,7 @@ class VaeTraining:
         if isinstance(objective, str):
             objective = OBJECTIVES[one_of("objective", objective, OBJECTIVES)]()
         if not isinstance(objective, Objective):
-            raise ValueError(
+            raise WrongType(
                 f"objective must be a name of OBJECTIVES or an Objective (see objectives), got "
                 f"{type(objective).__name__}."
             )
@@ -102,9 +103,9 @@ class VaeTraining:
         self._batch = objective.batch if batch is None else require_int("batch", batch, 2)
         rate = objective.learning_rate if learning_rate is None else learning_rate
         if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 < rate < math.inf:
-            raise ValueError(f"learning_rate must be a positive number, not {rate!r}.")
+            raise OutOfRange(f"learning_rate must be a positive number, not {rate!r}.")
         if objective.batches * self._batch > self._source.count:
-            raise ValueError(
+            raise OutOfRange(
                 f"batch must be at most {self._source.count // objective.batches} for {self._source.count} images and "
                 f"{objective.batches} batches a step, not {self._batch}."
             )
@@ -127,7 +128,7 @@ class VaeTraining:
         """
         steps = min(require_int("steps", steps), self.total - self.done)
         if steps == 0:
-            raise ValueError(f"steps must be more than the {self.done} done, not {self.total}.")
+            raise OutOfRange(f"steps must be more than the {self.done} done, not {self.total}.")
         total: Tensor | float = 0.0
         for _ in range(steps):
             losses = self._step()
@@ -159,11 +160,11 @@ class VaeTraining:
         other = state["settings"]
         for name in self._settings | other:
             if self._settings.get(name) != other.get(name):
-                raise ValueError(
+                raise Conflict(
                     f"state must be of a training with {name} {self._settings.get(name)!r}, not {other.get(name)!r}."
                 )
         if state["done"] > self.total:
-            raise ValueError(f"steps must be at least the {state['done']} done, not {self.total}.")
+            raise OutOfRange(f"steps must be at least the {state['done']} done, not {self.total}.")
         self.done, self._seed, self.trace = state["done"], state["order"], copy.deepcopy(state["trace"])
         self._model.load_state_dict(state["model"])
         self._optimiser.load_state_dict(state["optimiser"])

@@ -34,6 +34,7 @@ from typing import Any
 
 from mlflow.utils.mlflow_tags import MLFLOW_GIT_COMMIT, MLFLOW_RUN_NAME, MLFLOW_SOURCE_NAME
 
+from infoscope.errors import Conflict, InvalidInput, MissingValues, OutOfRange, UnreadableFile, WrongType
 from infoscope.tracking.checks import (
     NAME_LENGTH,
     PARAM_LENGTH,
@@ -142,7 +143,7 @@ def opened(path: Path) -> Archive:
     another format or of a later version.
     """
     if not path.is_file():
-        raise ValueError(f"{path} is no file; give {_WHOLE}")
+        raise UnreadableFile(f"{path} is no file; give {_WHOLE}")
     known: dict[str, tuple[Sequence[str], str, int, int]] = {}
     with undamaged(path, _WHOLE):
         header, runs = _through(path)
@@ -182,7 +183,7 @@ def _runs(lines: Iterable[bytes], count: int) -> Iterator[Finished]:
         try:
             run = run_of(line)
             if run.key <= last:
-                raise ValueError(f"cell {run.key} is there twice, or not in its place")
+                raise Conflict(f"cell {run.key} is there twice, or not in its place")
         except (ValueError, RecursionError) as error:
             raise ValueError(f"its run {number}: {error}") from None
         last = run.key
@@ -309,27 +310,27 @@ def _points(name: str, told: Any, start: int) -> list[tuple[int, int, float]]:
     points = []
     for point in _list(f"metric {name}", told):
         if not (isinstance(point, list) and len(point) == 3):
-            raise ValueError(f"a point of metric {name} must be its step, time and value, got {shown(point)}")
+            raise InvalidInput(f"a point of metric {name} must be its step, time and value, got {shown(point)}")
         step, time, value = point
         if isinstance(value, bool):
-            raise ValueError(f"metric {name} must be a number or null, got {shown(value)}")
+            raise WrongType(f"metric {name} must be a number or null, got {shown(value)}")
         _whole(f"the time of metric {name}", start + metric_step(time))
         points.append((metric_step(step), time, math.nan if value is None else _finite(name, value)))
     if not points:
-        raise ValueError(f"metric {name} has no point")
+        raise InvalidInput(f"metric {name} has no point")
     return points
 
 
 def _finite(name: str, value: Any) -> float:
     number = metric_value(name, value)
     if not math.isfinite(number):  # such as 1e999
-        raise ValueError(f"metric {name} must be finite or null, got {shown(value)}")
+        raise MissingValues(f"metric {name} must be finite or null, got {shown(value)}")
     return number
 
 
 def _input(told: Any) -> dict[str, str]:
     if _dict("an input", told).keys() != _SIZES.keys():
-        raise ValueError(f"an input must be a data set with {', '.join(_SIZES)}, got {shown(told)}")
+        raise WrongType(f"an input must be a data set with {', '.join(_SIZES)}, got {shown(told)}")
     return {name: stored_text(f"the {name} of a data set", told[name], size) for name, size in _SIZES.items()}
 
 
@@ -337,7 +338,7 @@ def _file(name: str, told: Any) -> bytes:
     try:
         data = b64decode(told, validate=True)
     except (TypeError, ValueError, binascii.Error):
-        raise ValueError(f"file {shown(name)} is no base64") from None
+        raise InvalidInput(f"file {shown(name)} is no base64") from None
     check_file(name, data)
     return data
 
@@ -349,7 +350,7 @@ def check_file(name: str, data: bytes) -> None:
     stem, _, suffix = name.rpartition(".")
     plain_name("the name of a table", stem)
     if len(data) > FILE_BYTES:
-        raise ValueError(f"file {name} has {len(data):,} bytes, of at most {FILE_BYTES:,}")
+        raise UnreadableFile(f"file {name} has {len(data):,} bytes, of at most {FILE_BYTES:,}")
     if suffix == "parquet":
         unpacked = _parquet_bytes(name, data)
     elif suffix == "npz":
@@ -357,9 +358,9 @@ def check_file(name: str, data: bytes) -> None:
             with zipfile.ZipFile(io.BytesIO(data)) as packed:
                 unpacked = sum(member.file_size for member in packed.infolist())
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
-            raise ValueError(f"file {name} is no npz ({error})") from None
+            raise UnreadableFile(f"file {name} is no npz ({error})") from None
     else:
-        raise ValueError(f"file {name} is neither .parquet nor .npz")
+        raise UnreadableFile(f"file {name} is neither .parquet nor .npz")
     if unpacked > UNPACKED_BYTES:
         raise ValueError(f"file {name} unpacks to {unpacked:,} bytes, of at most {UNPACKED_BYTES:,}")
 
@@ -371,28 +372,28 @@ def _parquet_bytes(name: str, data: bytes) -> int:
     try:
         told = read_metadata(io.BytesIO(data))
     except (ArrowException, OSError, ValueError) as error:
-        raise ValueError(f"file {name} is no Parquet ({str(error).splitlines()[0]})") from None
+        raise UnreadableFile(f"file {name} is no Parquet ({str(error).splitlines()[0]})") from None
     groups = [told.row_group(number) for number in range(told.num_row_groups)]
     return max(sum(group.total_byte_size for group in groups), told.num_rows * told.num_columns)
 
 
 def _dict(what: str, told: Any) -> dict[str, Any]:
     if not isinstance(told, dict):
-        raise ValueError(f"{what} must be names and what they have, got {shown(told)}")
+        raise WrongType(f"{what} must be names and what they have, got {shown(told)}")
     return told
 
 
 def _list(what: str, told: Any) -> list[Any]:
     if not isinstance(told, list):
-        raise ValueError(f"{what} must be a list, got {shown(told)}")
+        raise WrongType(f"{what} must be a list, got {shown(told)}")
     return told
 
 
 def _whole(what: str, told: Any) -> int:
     if not isinstance(told, int) or isinstance(told, bool) or not 0 <= told <= _LATEST:
-        raise ValueError(f"{what} must be a whole number from 0 to 2**53, got {shown(told)}")
+        raise OutOfRange(f"{what} must be a whole number from 0 to 2**53, got {shown(told)}")
     return told
 
 
 def _refused(constant: str) -> Any:
-    raise ValueError(f"{constant} is no value; no number is written null")
+    raise InvalidInput(f"{constant} is no value; no number is written null")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mlflow.entities import Metric, Run
 
+from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.tracking.archive.lines import (
     FILE_BYTES,
     Finished,
@@ -90,15 +91,17 @@ def _check_held(path: Path, experiment: str, keys: set[str], curves: bool, table
     """Raises ValueError where a file holds what one with these cells would not: it may be the only record of that."""
     held = opened(path)
     if held.experiment != experiment:
-        raise ValueError(f"{path} holds runs of {held.experiment}; give another folder for {experiment}")
+        raise InvalidInput(f"{path} holds runs of {held.experiment}; give another folder for {experiment}")
     if lost := held.known.keys() - keys:
-        raise ValueError(
+        raise OutOfRange(
             f"{path} holds {len(lost)} cells that would be lost: load it first (`make runs-load ARGS={path}`), or "
             "remove it to have fewer"
         )
     for what, there, given in (("curves", held.curves, curves), ("tables", held.tables, tables)):
         if there and not given:
-            raise ValueError(f"{path} holds {what}, which would be lost: give --{what}, too, or remove it to have none")
+            raise InvalidInput(
+                f"{path} holds {what}, which would be lost: give --{what}, too, or remove it to have none"
+            )
 
 
 def _finished(run: Run, store: Store, tables: bool, curves: bool, saved: Saved) -> Finished:

@@ -15,6 +15,7 @@ from typing import Any
 
 import psutil
 
+from infoscope.errors import InvalidInput, UnknownName
 from infoscope.tracking.store.client import environment
 from infoscope.tracking.store.store import first_line, tracking_uri
 
@@ -133,7 +134,7 @@ def _init_local() -> None:
 def _connect(address: str) -> None:
     """Joins a cluster, one of whose machines this is. Raises ValueError, in a sentence, when that does not work."""
     if "://" in address:
-        raise ValueError(
+        raise InvalidInput(
             f"RAY_ADDRESS is {address}; a sweep runs on a machine of the cluster, with RAY_ADDRESS=auto or HOST:PORT "
             "there, or from elsewhere by `ray job submit` (docs/clusters.md)"
         )
@@ -157,7 +158,7 @@ def _connect(address: str) -> None:
 def _check_listens(address: str) -> None:
     host, _, port = address.rpartition(":")
     if not (host and port.isdecimal() and 0 < int(port) < 65536):
-        raise ValueError(f"RAY_ADDRESS must be auto or HOST:PORT, such as 10.0.0.1:6379, got {address!r}")
+        raise UnknownName(f"RAY_ADDRESS must be auto or HOST:PORT, such as 10.0.0.1:6379, got {address!r}")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_SECONDS).close()
     except OSError as error:
@@ -170,7 +171,7 @@ def _cluster_environment() -> dict[str, Any]:
     described: dict[str, Any] = {"worker_process_setup_hook": _settings(), "env_vars": variables}
     code = os.environ.get(_CODE) or _UPLOAD
     if code not in (_UPLOAD, _IMAGE):
-        raise ValueError(f"{_CODE} must be {_UPLOAD} or {_IMAGE}, got {code!r}")
+        raise InvalidInput(f"{_CODE} must be {_UPLOAD} or {_IMAGE}, got {code!r}")
     if code == _IMAGE:
         return described
     here = Path.cwd()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from filelock import FileLock, Timeout
 from mlflow.exceptions import MlflowException
 
+from infoscope.errors import OutOfRange
 from infoscope.tracking.notes import VIEW
 from infoscope.tracking.scheduling import cluster
 from infoscope.tracking.scheduling.invocation import Invocation, tags
@@ -52,7 +53,7 @@ def run(
     failed cell does not raise: it is in the summary.
     """
     if gpus_per_pack is not None and not (0 < gpus_per_pack < 1 or gpus_per_pack in range(1, 1024)):
-        raise ValueError(f"gpus_per_pack must be a fraction above 0 or a whole number of GPUs, got {gpus_per_pack}")
+        raise OutOfRange(f"gpus_per_pack must be a fraction above 0 or a whole number of GPUs, got {gpus_per_pack}")
     label, settings = sweep.profile(profile, overrides)
     began = time.perf_counter()
     with Screen() as screen:

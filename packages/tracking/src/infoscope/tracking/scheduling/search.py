@@ -17,6 +17,7 @@ from mlflow.entities import Run
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.trial import TrialState
 
+from infoscope.errors import InvalidInput, OutOfRange, WrongShape, WrongType
 from infoscope.tracking.checks import entity_name
 from infoscope.tracking.record import COMPLETE, FAILED, STOPPED
 from infoscope.tracking.scheduling.worker import FRACTION, METRIC
@@ -53,9 +54,9 @@ class SearchState:
         self.space = _distributions(search.space(profile), self.fixed)
         trials = search.trials(profile) if callable(search.trials) else search.trials
         if not (isinstance(trials, int) and trials >= 1):
-            raise ValueError(f"trials is {trials!r}; a search needs a whole number of at least 1")
+            raise OutOfRange(f"trials is {trials!r}; a search needs a whole number of at least 1")
         if search.mode not in ("min", "max"):
-            raise ValueError(f"mode must be 'min' or 'max', got {search.mode!r}")
+            raise InvalidInput(f"mode must be 'min' or 'max', got {search.mode!r}")
         self.trials = int(min(trials, math.prod(_size(distribution) for distribution in self.space.values())))
         self.exhausted = False
         self._known: set[str] = set()
@@ -229,22 +230,22 @@ def _distributions(space: Any, fixed: Cell) -> dict[str, BaseDistribution]:
     from ray.tune.search.sample import Domain
 
     if not (isinstance(space, Mapping) and space):
-        raise ValueError(f"the search space must be a dict of at least one name and its distribution, got {space!r}")
+        raise OutOfRange(f"the search space must be a dict of at least one name and its distribution, got {space!r}")
     converted = {}
     for name, distribution in space.items():
         if name in fixed:
-            raise ValueError(f"{name} is both searched and fixed at {fixed[name]!r}; it can only be one of them")
+            raise WrongShape(f"{name} is both searched and fixed at {fixed[name]!r}; it can only be one of them")
         if isinstance(distribution, Domain):
             distribution = OptunaSearch.convert_search_space({name: distribution})[name]
         if not isinstance(distribution, BaseDistribution):
-            raise ValueError(
+            raise InvalidInput(
                 f"the search space must give a distribution of optuna.distributions or ray.tune for {name} (a fixed "
                 f"value belongs in the sweep's cells), got {distribution!r}"
             )
         entity_name("the name of a cell's field", name)
         for choice in getattr(distribution, "choices", ()):
             if not isinstance(choice, bool | int | float | str | None):
-                raise ValueError(f"{name} has the choice {choice!r}; choices are numbers, strings, booleans or None")
+                raise WrongType(f"{name} has the choice {choice!r}; choices are numbers, strings, booleans or None")
             canonical({name: choice})
         converted[name] = distribution
     return converted

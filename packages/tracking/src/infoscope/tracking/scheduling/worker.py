@@ -21,6 +21,7 @@ import torch
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 from pyarrow.lib import ArrowException
 
+from infoscope.errors import Conflict, InvalidInput, OutOfRange
 from infoscope.tracking import notes
 from infoscope.tracking.checks import (
     NAME_LENGTH,
@@ -156,7 +157,7 @@ class RecordedReport(Report):
         """Of a cell, for what it reports. Raises ValueError for one that is not of this pack."""
         key = self._known.get(id(cell)) or self._keys.get(canonical(cell))
         if key is None:
-            raise ValueError(f"{shown(cell)} is no cell of this pack")
+            raise InvalidInput(f"{shown(cell)} is no cell of this pack")
         self._begin_afresh()
         return self._records[key]
 
@@ -268,10 +269,10 @@ class RecordedReport(Report):
 
     def progress(self, fraction: float, **metrics: float) -> None:
         if not -ROUNDING <= fraction <= 1 + ROUNDING:
-            raise ValueError(f"the fraction that is done must be a number from 0 to 1, got {shown(fraction)}.")
+            raise OutOfRange(f"the fraction that is done must be a number from 0 to 1, got {shown(fraction)}.")
         fraction = min(max(float(fraction), 0.0), 1.0)
         if reserved := TOLD & metrics.keys():
-            raise ValueError(f"report.progress is given {sorted(reserved)}, names that have another use; choose others")
+            raise Conflict(f"report.progress is given {sorted(reserved)}, names that have another use; choose others")
         metrics = {metric_name(name): metric_value(name, value) for name, value in metrics.items()}
         now, before = time.monotonic(), self.last.get("fraction", -1.0)
         if self._metric is None:
@@ -280,7 +281,7 @@ class RecordedReport(Report):
                 self._tell({"fraction": fraction, **metrics})
             return
         if self._metric not in metrics:
-            raise ValueError(f"report.progress is given {sorted(metrics)}; the search decides by {self._metric!r}")
+            raise InvalidInput(f"report.progress is given {sorted(metrics)}; the search decides by {self._metric!r}")
         if fraction < 1 and fraction - before < 0.01:
             return
         self.last = {"fraction": fraction, **metrics}

@@ -25,6 +25,7 @@ from typing import Any
 import torch
 from mlflow.entities import Run
 
+from infoscope.errors import InvalidInput
 from infoscope.tracking.record import Record
 from infoscope.tracking.store.store import KEY, Store, first_line
 
@@ -172,7 +173,7 @@ def _told(run: Run | None) -> dict[str, Any] | None:
         return None
     told = json.loads(run.data.tags[TAG])
     if not (isinstance(told, dict) and FILE.fullmatch(str(told.get("file"))) and isinstance(told.get("time"), int)):
-        raise ValueError(f"tag {TAG} of run {run.info.run_id} is {run.data.tags[TAG]!r}, which names no checkpoint")
+        raise InvalidInput(f"tag {TAG} of run {run.info.run_id} is {run.data.tags[TAG]!r}, which names no checkpoint")
     return told
 
 

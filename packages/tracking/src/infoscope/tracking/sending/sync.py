@@ -11,6 +11,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from mlflow.entities import Run
 
+from infoscope.errors import OutOfRange, UnreadableFile
 from infoscope.tracking import models
 from infoscope.tracking.checks import plain_name
 from infoscope.tracking.record import Record, records, sweeps_in, writer
@@ -65,9 +66,9 @@ def sync(sweeps: Sequence[str] = (), folder: Path | None = None) -> list[Synced]
     """
     given, folder = folder is not None, folder or home() / "records"
     if given and not folder.is_dir():
-        raise ValueError(f"{folder} is no folder; give one that holds a folder of records for every sweep")
+        raise UnreadableFile(f"{folder} is no folder; give one that holds a folder of records for every sweep")
     if given and records(folder):
-        raise ValueError(f"{folder} holds the records of one sweep; give the folder above it")
+        raise OutOfRange(f"{folder} holds the records of one sweep; give the folder above it")
     names = sorted(set(sweeps)) or sweeps_in(folder, () if given else Store.names(running=True))
     return [_sync(plain_name("the name of a sweep", name), folder / name, given) for name in names]
 

@@ -28,6 +28,7 @@ from mlflow.environment_variables import MLFLOW_HTTP_REQUEST_TIMEOUT
 from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 
+from infoscope.errors import InvalidInput
 from infoscope.tracking.checks import COLUMNS, free_name, metric_name
 from infoscope.tracking.record import COMPLETE, STOPPED, SYSTEM, milliseconds, storable
 from infoscope.tracking.store.client import CONTACT_SECONDS, TIMEOUT, Client, connect, environment, without_password
@@ -634,7 +635,7 @@ def files(paths: Iterable[str | Path]) -> list[Path]:
     paths = [Path(path) for path in paths]
     for path in paths:
         if not path.is_file():
-            raise ValueError(f"{path} is not a file; only files can be attached to a run")
+            raise InvalidInput(f"{path} is not a file; only files can be attached to a run")
     return paths
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import digamma, entr, gammaln, softmax
 
+from infoscope.errors import WrongType
 from infoscope.estimators import laws
 from infoscope.estimators.arrays.protocol import Pairs
 from infoscope.estimators.laws import mixture, student
@@ -40,7 +41,7 @@ class Latent:
     def __init__(self, pairs: Pairs) -> None:
         self.pairs, self._sides = pairs, (pairs.x, pairs.y)
         if any(side.codes is not None for side in self._sides):
-            raise ValueError("x and y must be numbers for latent twins, got categories.")
+            raise WrongType("x and y must be numbers for latent twins, got categories.")
         self._roots, white = [], []
         for side in self._sides:
             normal = side.rank_normal().continuous

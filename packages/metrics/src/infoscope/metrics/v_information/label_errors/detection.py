@@ -10,7 +10,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.checks import require_int
+from infoscope.errors import MissingValues, OutOfRange, WrongShape
+from infoscope.estimators.checks import generator_or_default
 
 Measure = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -34,14 +36,14 @@ def detection(
     """
     mask = np.asarray(flipped)
     if mask.dtype != bool or mask.shape != (len(scores),) or mask.all() or not mask.any():
-        raise ValueError(
+        raise WrongShape(
             f"flipped must be a mask [{len(scores)}] that holds both values, got {mask.dtype} {mask.shape}."
         )
     if not np.isfinite(scores.to_numpy(dtype=np.float64)).all():
-        raise ValueError("scores must be finite, but some are not.")
+        raise MissingValues("scores must be finite, but some are not.")
     at = [int(mask.sum())] if at is None else [require_int("at", k, 1) for k in at]
     if max(at) > len(mask):
-        raise ValueError(f"at must be at most the number of items, {len(mask)}, got {max(at)}.")
+        raise OutOfRange(f"at must be at most the number of items, {len(mask)}, got {max(at)}.")
     require_int("resamples", resamples, 50)
     generator = generator_or_default(generator)
     parts = [np.flatnonzero(mask), np.flatnonzero(~mask)]

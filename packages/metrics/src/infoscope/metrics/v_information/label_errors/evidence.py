@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from infoscope.errors import InvalidInput
+
 HELD_OUT, IN_SAMPLE = "held out", "in sample"
 
 
@@ -34,7 +36,9 @@ class Evidence:
     def courses(self) -> np.ndarray:
         """`epochs`; ValueError where there are none."""
         if self.epochs is None:
-            raise ValueError("family must be one that is trained by epochs, such as mlp, for what is asked in sample.")
+            raise InvalidInput(
+                "family must be one that is trained by epochs, such as mlp, for what is asked in sample."
+            )
         return self.epochs
 
 

@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from infoscope.estimators.checks import generator_or_default, require_int
+from infoscope.checks import require_int
+from infoscope.errors import MissingValues, WrongType
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.protocol import Epochwise, as_outcome
 from infoscope.estimators.families.registry import as_family
 from infoscope.metrics.v_information.label_errors.evidence import Evidence
@@ -39,7 +41,7 @@ def gather(
     family = as_family(family)
     outcome = as_outcome(family, y)
     if outcome.classes is None:
-        raise ValueError("y must be classes, got numbers.")
+        raise WrongType("y must be classes, got numbers.")
     require_int("trainings", trainings, 1)
     generator = generator_or_default(generator)
     found = cross_fitted(family, x, outcome, folds, groups, floor, 0.0, generator)
@@ -52,7 +54,7 @@ def gather(
         courses.append([member.log_probabilities(x).astype(np.float32) for member in members])
     epochs = np.array(courses)
     if not np.isfinite(epochs).all():
-        raise ValueError(f"{family.name} diverged: a log probability is not finite; lower its learning rate.")
+        raise MissingValues(f"{family.name} diverged: a log probability is not finite; lower its learning rate.")
     return Evidence(outcome.values, found.logs, found.null, epochs)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from infoscope.errors import NoVariation, OutOfRange, UnknownName
+
 NOISES = ("symmetric", "pair")
 
 
@@ -22,11 +24,11 @@ def flip_labels(
     values, codes = np.unique(labels, return_inverse=True)
     count = round(share * len(labels))
     if not 0.0 < share < 1.0 or not count:
-        raise ValueError(f"share must be between 0 and 1 and flip at least one of {len(labels)} labels, got {share!r}.")
+        raise OutOfRange(f"share must be between 0 and 1 and flip at least one of {len(labels)} labels, got {share!r}.")
     if len(values) < 2:
-        raise ValueError(f"labels must take at least two values, got only {values.tolist()!r}.")
+        raise NoVariation(f"labels must take at least two values, got only {values.tolist()!r}.")
     if noise not in NOISES:
-        raise ValueError(f"noise must be one of {', '.join(NOISES)}, got {noise!r}.")
+        raise UnknownName(f"noise must be one of {', '.join(NOISES)}, got {noise!r}.")
     flipped = np.zeros(len(labels), dtype=bool)
     flipped[generator.choice(len(labels), count, replace=False)] = True
     steps = generator.integers(1, len(values), count) if noise == "symmetric" else 1

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from infoscope.errors import InvalidInput
 from infoscope.metrics.v_information.label_errors import held_out, in_sample
 from infoscope.metrics.v_information.label_errors.evidence import HELD_OUT, IN_SAMPLE, Evidence
 
@@ -34,7 +35,7 @@ class LabelScore:
 
     def __post_init__(self) -> None:
         if self.kind not in (HELD_OUT, IN_SAMPLE):
-            raise ValueError(f"kind must be {HELD_OUT!r} or {IN_SAMPLE!r}, got {self.kind!r}.")
+            raise InvalidInput(f"kind must be {HELD_OUT!r} or {IN_SAMPLE!r}, got {self.kind!r}.")
 
 
 SCORES = {
