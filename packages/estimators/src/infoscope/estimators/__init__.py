@@ -1,9 +1,10 @@
 """How information is measured: critics, variational bounds and the engine that trains them. Everything is in nats.
 
     neural       make_critic, BOUNDS, fit_critic, held_out, oracle_errors: critics, bounds, training, an exact critic
-    arrays       estimate(x, y, method=...), normalised, methods: every estimator on arrays of your own, called alike
+    arrays       estimate(x, y, method=...), normalised, methods: every estimator on arrays of your own, called alike;
+                 diagnose: what speaks against independent rows
     result       Estimate: a number with its error, interval, unit, n, method and notes, as it is handed to a person
-    variables    Continuous, Discrete: what a column is
+    variables    Continuous, Discrete, Angle: what a column is
     sources      PairSource, KnownPairSource, ExactPairSource: the shapes of object that are measured
 
 Of samples, imported by name (`from infoscope.estimators import knn`):
@@ -27,6 +28,7 @@ from infoscope.estimators.result import Estimate
 
 # Torch takes seconds to import: only for those who train a critic.
 _LATE = {
+    "arrays.diagnosis": ("Diagnosis", "diagnose"),
     "arrays.registry": ("METHODS", "estimate", "methods"),
     "arrays.normalising": ("normalised",),
     "neural.bounds": ("BOUNDS", "Bound", "Objective", "UnknownBound", "share_training"),
@@ -36,7 +38,7 @@ _LATE = {
     "neural.trace": ("Trace",),
     "neural.training": ("Training", "fit_critic"),
     "sources": ("ExactPairSource", "KnownPairSource", "PairSource"),
-    "variables": ("Continuous", "Discrete"),
+    "variables": ("Angle", "Continuous", "Discrete"),
 }
 _MODULE_OF = {name: module for module, names in _LATE.items() for name in names}
 
@@ -47,3 +49,7 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

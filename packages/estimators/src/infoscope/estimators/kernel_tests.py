@@ -23,7 +23,6 @@ from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.cross_fitting import PermutationTest, p_value
-from infoscope.estimators.resampling import group_codes
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.serial import warn_of_series
 from infoscope.estimators.uncertainty._engine import Sample
@@ -49,7 +48,7 @@ def hsic_test(
     ValueError: as `knn.mutual_information`; another null, or gamma with groups; permutations < 1; fewer than 6 or more
     than 5,000 rows.
     """
-    sample, generator = _checked(x, y), generator_or_default(generator)
+    (sample, codes), generator = _checked(x, y, groups=groups), generator_or_default(generator)
     require_int("permutations", permutations, 1)
     if null not in ("permutation", "gamma"):
         raise InvalidInput(f"null must be permutation or gamma, got {null!r}.")
@@ -60,7 +59,6 @@ def hsic_test(
     n, (other, moved), exchanged = sample.n, sample.variables, "rows"
     permute = methodcaller("permutation", n)
     if groups is not None:
-        codes = group_codes(n, groups)[1]
         moved, other, permute, exchanged = sides(moved, other, np.zeros(n, np.intp), codes)
     first, second = gram(other), gram(moved)
     if exchanged == "whole groups":  # a scale of all rows would change with what is exchanged
@@ -93,14 +91,15 @@ def kcit_test(x: Any, y: Any, z: Any, groups: ArrayLike | None = None) -> Permut
 
     ValueError: as `knn.conditional_mutual_information`; fewer than 6 groups; fewer than 6 or more than 5,000 rows.
     """
-    first, second, given = (gram(side) for side in _checked(x, y, z).variables)
+    sample, codes = _checked(x, y, z, groups)
+    first, second, given = map(gram, sample.variables)
     n = len(given)
     ridge = cho_factor(centred(given) + RIDGE * np.eye(n))
     of_x, of_y = (_left_by(ridge, centred(kernel)) for kernel in (first * given, second))
     observed = Estimate(float(np.vdot(of_x, of_y) / n), unit="KCIT", n=n, method="Gaussian kernels, median widths")
     product = of_x * of_y
     if groups is not None:
-        count, codes = group_codes(n, groups)
+        count = int(codes.max()) + 1
         if count < FEWEST_ROWS:
             raise OutOfRange(f"groups must be at least {FEWEST_ROWS}, got {count}.")
         members = np.eye(count)[codes]
@@ -114,14 +113,14 @@ def _left_by(ridge: tuple, kernel: NDArray[np.float64]) -> NDArray[np.float64]:
     return RIDGE * cho_solve(ridge, left.T)
 
 
-def _checked(*variables: Any) -> Sample:
-    sample = Sample.of(*variables)
+def _checked(x: Any, y: Any, z: Any = None, groups: ArrayLike | None = None) -> tuple[Sample, NDArray | None]:
+    sample, codes = Sample.of(x, y, z, groups=groups)
     if not FEWEST_ROWS <= sample.n <= MOST_ROWS:
-        raise ValueError(
-            f"A kernel test takes {FEWEST_ROWS} to {MOST_ROWS:,} rows, got {sample.n:,}; draw some of them, or use "
-            "uncertainty.permutation_test."
+        raise OutOfRange(
+            f"x and y must have {FEWEST_ROWS} to {MOST_ROWS:,} rows for a kernel test, got {sample.n:,}; draw some of "
+            "them, or use uncertainty.permutation_test."
         )
-    return sample
+    return sample, codes
 
 
 def _by_gamma(observed: Estimate, mean: float, variance: float) -> PermutationTest:

@@ -8,6 +8,7 @@ undefined    no number, and why
 
 from __future__ import annotations
 
+import inspect
 import math
 from dataclasses import dataclass, replace
 from typing import Any
@@ -229,6 +230,10 @@ class Estimate(float):
 
     def __format__(self, spec: str) -> str:
         return float.__format__(self, spec) if spec else str(self)
+
+
+# `__new__` hides the fields
+Estimate.__signature__ = inspect.Signature(list(inspect.signature(Estimate.__init__).parameters.values())[1:])
 
 
 @dataclass(frozen=True, eq=False, repr=False)

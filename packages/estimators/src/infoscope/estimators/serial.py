@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 
-from infoscope.estimators.variables import Variable, factorise, joint_codes
+from infoscope.estimators.variables import Variable, copies, factorise, joint_codes
 
 _SURE = 4.5  # standard errors on each side, by chance once in 300,000 data sets at most
 _GONE = 3.0  # below it rows are no longer said to be alike
@@ -89,8 +89,8 @@ def serial_dependence(x: Variable, y: Variable) -> SerialDependence | None:
     pass, in whichever order the labels are. Both sides must be away from 0 at one lag, either way, by so many standard
     errors as a side without memory is in one data set of 1,000, over all lags and columns. And it must do harm: by the
     lags at which both sides are 3 standard errors from 0, the variance of a correlation between them, 1 + 2 sum
-    |r_x r_y| (Bartlett 1935), is 1.5 times that of independent rows. Rows that equal an earlier one on both sides,
-    beyond chance, are left out of this. Always the same answer for the same rows.
+    |r_x r_y| (Bartlett 1935), is 1.5 times that of independent rows. Copies of rows (`variables.copies`) are left out
+    of this. Always the same answer for the same rows.
 
     Not seen: fewer than 30 rows; of 30 to 80 rows all but slow memories (docs/series.md); a memory so short that it
     hardly widens an interval (autoregressions of coefficient 0.3); a series beside a column of time, unless 10 rows and
@@ -109,10 +109,12 @@ def serial_dependence(x: Variable, y: Variable) -> SerialDependence | None:
     if min(errors) < _SURE:
         if not found.harmful():
             return None
-        copies = _copies(sides, generator)
-        if copies is not None:
+        codes = copies(x, y)
+        if codes is not None:
+            repeated = np.ones(x.n, bool)
+            repeated[np.unique(codes, return_index=True)[1]] = False
             for side in columns:
-                side[:, copies] = 0
+                side[:, repeated] = 0
             found = _memories(columns)
             if not found.harmful():
                 return None
@@ -272,23 +274,6 @@ def _memories(sides: list[NDArray[np.float64]]) -> _Memories:
         found.append((correlations, errors))
     correlations, errors = (np.array(both) for both in zip(*found))
     return _Memories(correlations, errors, float(-ndtri(_CHANCE / 2 / tests)), n)
-
-
-def _copies(sides: list[_Points], generator: np.random.Generator) -> NDArray[np.bool_] | None:
-    """Which rows [n] equal an earlier one on both sides; None where no side has numbers, or hardly any do beyond what
-    values in common make likely: of the two sides, or of the columns of the one that has numbers."""
-    widths = [numbers.shape[1] for numbers, _ in sides]
-    if not sum(widths):
-        return None
-    keys = []  # random numbers for values, whose sums are equal where all values are
-    for numbers, codes in sides:
-        columns = list((numbers * generator.standard_normal(numbers.shape[1])).T)
-        columns += [] if codes is None else [generator.standard_normal(int(codes.max()) + 1)[codes]]
-        keys += [np.sum(columns, axis=0)] if min(widths) else columns
-    n, copies = len(keys[0]), np.ones(len(keys[0]), bool)
-    copies[np.unique(np.sum(keys, axis=0), return_index=True)[1]] = False
-    by_chance = n - len(np.unique(np.sum([generator.permutation(key) for key in keys], axis=0)))
-    return copies if copies.sum() > 2 * by_chance else None
 
 
 def _ordinal(number: int) -> str:

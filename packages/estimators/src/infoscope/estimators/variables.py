@@ -1,16 +1,22 @@
 """Typed variables: which columns of a sample are numbers and which are categories.
 
 A nearest-neighbour estimate needs to know, because distances between category codes mean nothing. Types are given per
-column by wrapping (`Continuous`, `Discrete`) or inferred: floats are continuous; integers, booleans, strings and pandas
-categories are discrete. Numbers and dates that are written as texts are refused: somebody has to read them first.
+column by wrapping (`Continuous`, `Discrete`, `Angle`) or inferred: floats are continuous; booleans, strings and pandas
+categories are discrete. Integers are discrete where they look like class labels and the table of all categories has
+enough rows, else numbers with ties; a note says so. Numbers and dates that are written as texts are refused.
+
+`as_variables` is the one way by which arrays of a user come in: it aligns pandas objects by their index, types every
+column, leaves out constant ones and checks the rest.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
+import math
 import re
 import sys
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,6 +42,9 @@ from infoscope.errors import (
 _FEW_VALUES, _FEW_ROWS = 20, 3  # integers of more values are numbers if they do not run on, or have fewer rows each
 _FROM_ZERO, _RUNS_ON = 0.05, 0.9  # class labels begin near 0, as a share of their number, and hardly leave one out
 _FEW_REPEATS = 2  # values that repeat this often on average are ties by design; whole ones look like labels
+_LARGEST = 1e150  # numbers beyond it have no square in float64, and spans below its inverse have none either
+_CIRCLES = (180.0, 360.0, 2 * math.pi, 24.0, 1440.0, 86400.0)  # periods of axes, angles and times of day
+_FILLED = 0.98  # of a period: values that span this much of it may be angles
 _OFF_LATTICE = 1e-4  # of a step: the rounding of decimals in float32
 _HEAVY, _HEAVY_BY_ROOT = 0.2, 1.4  # L-kurtosis beyond which tails are heavy: 0.2 + 1.4 / sqrt(n), see `heavy_tails`
 _COMMON = 0.1  # of the rows at one value: a point mass, which is no part of a tail
@@ -68,14 +77,6 @@ _PLAIN_ITEMS = (str, bytes, int, float, bool, np.generic)  # of a list of values
 _Column = np.ndarray | pd.Categorical
 
 
-class LabelsAsNumbers(UserWarning):
-    """A continuous column holds what looks like class labels, whose numeric distances mean nothing."""
-
-
-class NumbersAsCategories(UserWarning):
-    """Integers are taken as categories though they look like numbers, or have too few rows each (`as_variable`)."""
-
-
 @dataclass(frozen=True, eq=False)
 class Continuous:
     """Every column of `values` [n] or [n, d] is a number; ties are allowed."""
@@ -88,6 +89,26 @@ class Discrete:
     """Every column of `values` [n] or [n, d] is a category; only equality counts, never order or distance."""
 
     values: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Angle:
+    """`values` [n], of which those a period apart are the same: they enter as two columns, cosine and sine.
+
+    The period is 360 for degrees, 2 pi for radians, 180 for axes in degrees, 24 for hours. OutOfRange: not above 0.
+    """
+
+    values: Any
+    period: float
+
+    def __post_init__(self) -> None:
+        if isinstance(self.period, bool) or not isinstance(self.period, int | float) or not 0 < self.period < math.inf:
+            raise OutOfRange(f"period must be a number above 0, got {self.period!r}.")
+
+    def on_circle(self, name: str) -> list[np.ndarray]:
+        """Cosine and sine [n] of every column."""
+        turns = [2 * np.pi / self.period * _as_numbers(name, column) for column in bare_columns(name, self.values)]
+        return [part for turn in turns for part in (np.cos(turn), np.sin(turn))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,117 +193,157 @@ class Variable:
         return replace(self, continuous=self.continuous[rows], codes=codes, categories=categories)
 
 
+def as_variables(groups: Any = None, /, **given: Any) -> tuple[dict[str, Variable], np.ndarray | None]:
+    """Variables of the same rows by the names of `given`, and the codes 0, 1, ... int64 [n] of their groups or None.
+
+    Every argument is what `as_variable` takes. Pandas objects whose indices hold the same labels in another order are
+    put in the order of the first (`aligned`). Several columns of integers are numbers if the table of all categories
+    has fewer than 3 rows a cell.
+
+    InfoscopeError as `as_variable` and `aligned`; WrongLength: different numbers of rows, or groups of another length.
+    """
+    given, moved = aligned(**given, groups=groups)
+    groups = given.pop("groups")
+    typed = {name: one if isinstance(one, Variable) else _Columns.of(name, one) for name, one in given.items()}
+    cells = math.prod(one.categories for one in typed.values())
+    found = {name: one if isinstance(one, Variable) else one.variable(cells) for name, one in typed.items()}
+    for name, other in moved.items():
+        if name in found:
+            note = f"The rows of {name} are put in the order of the index of {other}."
+            found[name] = replace(found[name], notes=(*found[name].notes, note))
+    n = same_length(**found)
+    if groups is None:
+        return found, None
+    codes = as_codes("groups", groups)
+    if codes.shape != (n,):
+        raise WrongLength(f"groups must have one entry for each of the {n} rows, got shape {codes.shape}.")
+    return found, codes.astype(np.int64)
+
+
 def as_variable(name: str, value: Any) -> Variable:
     """`value` as a Variable; `name` is what errors call it.
 
-    Taken: an array, tensor, list or Series of [n] or [n, d]; a DataFrame (typed column by column); a `Continuous` or
-    `Discrete` wrapper around one of these; a list or tuple of blocks, at least one of them wrapped, whose columns are
-    put side by side; a Variable, returned as it is.
+    Taken: an array, tensor, list or Series of [n] or [n, d]; a DataFrame (typed column by column); a `Continuous`,
+    `Discrete` or `Angle` around one of these; a list or tuple of blocks, at least one of them wrapped, whose columns
+    are put side by side; a Variable, returned as it is.
 
-    ValueError: no rows, more than two axes, missing, masked or infinite values, a constant continuous column, a column
-    type that is neither numbers nor categories, complex numbers, dates, and texts that nobody declared categories, more
-    than 90 % of which are numbers or dates (but for up to 20 whole numbers and nothing else, which are labels).
+    One column of integers holds categories unless it looks like numbers: more than 20 values, and fewer than 3 rows
+    each, or gaps between them (class labels begin near 0 and run on). Several hold categories if the combinations that
+    they can form have 3 rows each. Otherwise they are numbers with ties, and a note says so. Constant columns are left
+    out, with a note.
 
-    Once for all columns, LabelsAsNumbers is warned about continuous ones that look like labels, and NumbersAsCategories
-    about integers, typed by nobody, that look like numbers. Those have more than 20 values, and fewer than 3 rows each
-    or gaps between them: class labels begin near 0 and run on. Several integer columns also if, jointly, they have more
-    than 20 categories of fewer than 3 rows. Ages, pixels and post codes are warned of; months, and 10, 100 or 1,000
-    classes of 3 rows or more, are not. `Discrete` around the columns silences that, and so does `Continuous`, which
-    silences the other warning, too, where there are more than 20 values.
+    InfoscopeError: no rows or one, more than two axes, missing, masked or infinite values, nothing that varies, a
+    column type that is neither numbers nor categories, complex numbers, dates, numbers beyond 1e150, and texts that
+    nobody declared categories, more than 90 % of which are numbers or dates (but for up to 20 whole numbers and nothing
+    else, which are labels).
     """
-    variable, doubts = _typed_variable(name, value)
-    _warn_of(name, doubts)
-    return variable
-
-
-def as_clear_variable(name: str, value: Any) -> Variable:
-    """`as_variable` where a doubt about a type is an error that asks, instead of a warning.
-
-    Other integers that nobody typed are categories, and a note says so. ValueError also: integers that look like
-    numbers, and numbers that look like class labels, where they are not wrapped.
-    """
-    variable, doubts = _typed_variable(name, value)
-    for suspects, only in ((doubts.numbers, ""), (doubts.untyped_labels, "only ")):
-        if suspects:
-            raise WrongType(
-                f"{name} must be typed: {listed(suspects, only)} in {doubts.rows} rows; wrap numbers in Continuous, "
-                "categories in Discrete."
-            )
-    if not doubts.integers:
-        return variable
-    return replace(
-        variable,
-        notes=(*variable.notes, f"{name}: {listed(doubts.integers)}, which are taken as categories (Continuous: as "
-               "numbers)."),
-    )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Doubts:
-    """The doubts about the types of a variable's columns.
-
-    labels   names of continuous columns that look like class labels, with how many distinct values they have
-    numbers  names of integer columns taken as categories that look like numbers, likewise
-    rows     of the variable
-    joint    how many categories those of `numbers` have jointly
-    integers        all integer columns that are taken as categories and were not wrapped
-    untyped_labels  those of `labels` that were not wrapped
-    """
-
-    labels: tuple[tuple[str, int], ...] = ()
-    numbers: tuple[tuple[str, int], ...] = ()
-    rows: int = 0
-    joint: int = 0
-    integers: tuple[tuple[str, int], ...] = ()
-    untyped_labels: tuple[tuple[str, int], ...] = ()
-
-
-def _typed_variable(name: str, value: Any) -> tuple[Variable, _Doubts]:
-    """`as_variable` without its warnings, and what they would be about."""
     if isinstance(value, Variable):
-        return value, _Doubts()
-    found = columns(name, value)
-    lengths = {len(column) for _, column, _ in found}
-    if len(lengths) != 1 or 0 in lengths:
-        raise WrongLength(
-            f"{name} must have at least one row, and columns of one length, got lengths {sorted(lengths)}."
-        )
-    numbers, labels, as_labels, integers, untyped = [], [], [], [], []
-    names = list(_names_of(value))
-    places = names if len(names) == len(found) else list(map(str, range(len(found))))
-    for place, (typed, column, wrapped) in zip(places, found):
-        if typed is Discrete:
-            plain = categorical(name, column)
-            codes, count = factorise(plain)
-            labels.append(codes)
-            if not wrapped and _whole_numbers(column):
-                integers.append((place, codes, count, _looks_numeric(plain, count)))
-        else:
-            numbers.append(_as_numbers(name, column))
-            distinct = _label_values(numbers[-1])
-            if distinct and not (wrapped and distinct > _FEW_VALUES):
-                as_labels.append((place, distinct))
-                untyped += [] if wrapped else as_labels[-1:]
-    rows = lengths.pop()
-    codes, categories = joint_codes(labels)
-    stacked = np.column_stack(numbers) if numbers else np.empty((rows, 0))
-    suspects = [column for column in integers if column[3]]
-    together = joint_codes([column[1] for column in suspects])[1] if suspects else 0
-    if len(integers) > 1 and not suspects:
-        together = joint_codes([column[1] for column in integers])[1]
-        suspects = integers if together > _FEW_VALUES and rows < _FEW_ROWS * together else []
-    named = [tuple((column[0], column[2]) for column in some) for some in (suspects, integers)]
-    doubts = _Doubts(tuple(as_labels), named[0], rows, together, named[1], tuple(untyped))
-    return Variable(np.ascontiguousarray(stacked), codes, categories), doubts
+        return value
+    found = _Columns.of(name, value)
+    return found.variable(found.categories)
 
 
-def _looks_numeric(column: np.ndarray, distinct: int) -> bool:
-    """Whether integers [n] of so many distinct values look like numbers rather than class labels: see `as_variable`."""
-    if distinct <= _FEW_VALUES:
-        return False
-    least, most = int(column.min()), int(column.max())
-    runs_on = 0 <= least <= 1 + _FROM_ZERO * distinct and distinct >= _RUNS_ON * (most - least + 1)
-    return len(column) < _FEW_ROWS * distinct or not runs_on
+@dataclass(frozen=True, eq=False)
+class _Integers:
+    """A column of integers that nobody typed: its name, numbers float64 [n], codes [n] and number of values."""
+
+    place: str
+    numbers: np.ndarray
+    codes: np.ndarray
+    count: int
+
+    @property
+    def look_numeric(self) -> bool:
+        """Whether these are numbers rather than class labels: see `as_variable`."""
+        if self.count <= _FEW_VALUES:
+            return False
+        least, most = float(self.numbers.min()), float(self.numbers.max())
+        runs_on = 0 <= least <= 1 + _FROM_ZERO * self.count and self.count >= _RUNS_ON * (most - least + 1)
+        return len(self.numbers) < _FEW_ROWS * self.count or not runs_on
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """The typed columns of a variable, before it is decided what its integers are."""
+
+    name: str
+    rows: int
+    numbers: list[np.ndarray]
+    labels: list[np.ndarray]
+    integers: list[_Integers]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, name: str, value: Any) -> _Columns:
+        found = columns(name, value)
+        lengths = {len(column) for _, column, _ in found}
+        if len(lengths) != 1 or 0 in lengths:
+            raise WrongLength(
+                f"{name} must have at least one row, and columns of one length, got lengths {sorted(lengths)}."
+            )
+        numbers, labels, integers, constant, whole, circles = [], [], [], [], [], []
+        for place, (typed, column, wrapped) in zip(_places(value, len(found)), found):
+            if typed is Discrete and (wrapped or not _whole_numbers(column)):
+                labels.append(factorise(categorical(name, column))[0])
+                continue
+            values = _as_numbers(name, categorical(name, column) if typed is Discrete else column)
+            if values.min() == values.max() and not (typed is Discrete and len(found) == 1):
+                constant.append(place)
+            elif typed is Discrete:
+                integers.append(_Integers(place, values, *factorise(column)))
+            else:
+                numbers.append(values)
+            if not wrapped and (period := _period(values)):
+                circles.append((place, period))
+            if not wrapped and typed is Continuous and 1 < (distinct := _label_values(values)) <= _FEW_VALUES:
+                whole.append((place, distinct))
+        if not (numbers or labels or integers):
+            raise NoVariation(f"{name} must vary, got {_constant(constant)} in all {lengths.pop()} rows.")
+        notes = (f"{name}: {_constant(constant)} in all rows, left out.",) if constant else ()
+        if whole:
+            notes += (f"{name}: {listed(whole, 'only ')}, taken as numbers (Discrete: as categories).",)
+        if circles:
+            place, period = circles[0]
+            notes += (
+                f"{name}: column {place} fills a range of {period:g}; if its ends are the same, as of angles and times "
+                f"of day, give Angle(values, {period:g}).",
+            )
+        return cls(name, lengths.pop(), numbers, labels, integers, notes)
+
+    @property
+    def categories(self) -> int:
+        """How many combinations its categories could form if all of its integers are labels."""
+        return joint_codes(self.labels)[1] * math.prod(column.count for column in self.integers)
+
+    def variable(self, cells: int) -> Variable:
+        """The variable, where the table of all categories of all variables has so many cells."""
+        alone = len(self.integers) == 1 and not self.labels
+        crowded = not alone and self.rows < _FEW_ROWS * cells
+        numeric = [column for column in self.integers if crowded or column.look_numeric]
+        notes = self.notes
+        if numeric:
+            named = listed([(column.place, column.count) for column in numeric])
+            notes += (f"{self.name}: {named}, taken as numbers (Discrete: as categories).",)
+        labels = [column.codes for column in self.integers if column not in numeric]
+        codes, categories = joint_codes(self.labels + labels)
+        numbers = self.numbers + [column.numbers for column in numeric]
+        stacked = np.column_stack(numbers) if numbers else np.empty((self.rows, 0))
+        return Variable(np.ascontiguousarray(stacked), codes, categories, notes=notes)
+
+
+def _constant(places: list[str]) -> str:
+    """'column 3 is constant', or how many columns are."""
+    return f"column {places[0]} is constant" if len(places) == 1 else f"{len(places)} columns are constant"
+
+
+def _period(numbers: np.ndarray) -> float | None:
+    """The period of a circle that the values of a column [n] just fill, from 0 on or around it; else None."""
+    low, high = float(numbers.min()), float(numbers.max())
+    for period in _CIRCLES:
+        for start in (0.0, -period / 2):
+            if start <= low and high <= start + period and high - low >= _FILLED * period:
+                return period
+    return None
 
 
 def _whole_numbers(column: _Column) -> bool:
@@ -292,25 +353,6 @@ def _whole_numbers(column: _Column) -> bool:
     return column.dtype.kind in "iu" or (
         column.dtype.kind == "O" and pd.api.types.infer_dtype(column, skipna=True) == "integer"
     )
-
-
-def _warn_of(name: str, doubts: _Doubts, stacklevel: int = 4) -> None:
-    """One warning of each kind there is, for all columns."""
-    if doubts.labels:
-        warnings.warn(
-            f"{name} is taken as continuous, but {listed(doubts.labels, 'only ')} in {doubts.rows} rows: if they are "
-            "class labels, their distances mean nothing; wrap them in Discrete.",
-            LabelsAsNumbers,
-            stacklevel=stacklevel,
-        )
-    if doubts.numbers:
-        jointly = f", {doubts.joint} combinations" if len(doubts.numbers) > 1 and doubts.joint else ""
-        warnings.warn(
-            f"{name} is taken as categories, but {listed(doubts.numbers)}{jointly} in {doubts.rows} rows: if they are "
-            "numbers, wrap them in Continuous; if they are categories, in Discrete.",
-            NumbersAsCategories,
-            stacklevel=stacklevel,
-        )
 
 
 def listed(columns: Sequence[tuple[str, int]], only: str = "") -> str:
@@ -334,22 +376,9 @@ def as_codes(name: str, value: Any) -> np.ndarray:
     return factorise(categorical(name, found[0]))[0]
 
 
-def single_columns(name: str, value: Any) -> list[Variable]:
-    """Every column of `value` as a Variable of its own; the warnings of `as_variable` once for all."""
-    blocks = [typed(column) if wrapped else column for typed, column, wrapped in columns(name, value)]
-    return separate(name, blocks)
-
-
-def separate(name: str, values: Sequence[Any]) -> list[Variable]:
-    """Every value as a Variable of its own, called name[0], name[1], ...; its warnings come once for all of them."""
-    found = [_typed_variable(f"{name}[{number}]", value) for number, value in enumerate(values)]
-    labels, numbers = [], []
-    for number, (_, doubts) in enumerate(found):
-        labels += [(str(number), max(count for _, count in doubts.labels))] if doubts.labels else []
-        numbers += [(str(number), doubts.joint)] if doubts.numbers else []
-    rows = max((doubts.rows for _, doubts in found), default=0)
-    _warn_of(name, _Doubts(tuple(labels), tuple(numbers), rows))
-    return [variable for variable, _ in found]
+def single_columns(name: str, value: Any) -> list[Any]:
+    """Every column of `value`, in its wrapper if it had one."""
+    return [typed(column) if wrapped else column for typed, column, wrapped in columns(name, value)]
 
 
 def join(*variables: Variable) -> Variable:
@@ -470,36 +499,77 @@ def same_length(**variables: Variable) -> int:
     return next(iter(lengths.values()))
 
 
-def require_same_order(**values: Any) -> None:
-    """ValueError where data frames or Series (as given, wrapped, in lists or mappings) name the same rows in another
-    order: rows are matched by position. Different names say nothing of that, and pass.
+def aligned(**given: Any) -> tuple[dict[str, Any], dict[str, str]]:
+    """The values with the rows of pandas objects in the order of the first index among them; and the names of those
+    that were moved, each with the name of the one whose order it has.
+
+    Values are as given to public functions: wrapped, in lists or in mappings. An index of other labels says nothing of
+    the order, and its rows are paired by position. WrongOrder: the same labels in another order, some of them twice.
     """
-    known = [(name, index) for name, value in values.items() for index in _indexes(value)]
-    for place, (name, index) in enumerate(known):
-        for other, before in known[:place]:
-            if len(index) != len(before) or index.equals(before):
-                continue
-            if index.value_counts().to_dict() == before.value_counts().to_dict():
-                first = int(np.argmax(np.asarray(index) != np.asarray(before)))
-                raise WrongOrder(
-                    f"{name} must have its rows in the order of {other}, got the same index in another order (row "
-                    f"{first:,} is {index[first]!r}, there {before[first]!r}): reindex one to the other, or give "
-                    "arrays (to_numpy()) that are to be matched by position."
-                )
+    known = [(name, index) for name, value in given.items() for index in _indexes(value)]
+    moved: dict[str, str] = {}
+    for name, index in known[1:]:
+        first, reference = known[0]
+        if len(index) != len(reference) or index.equals(reference):
+            continue
+        if index.value_counts().to_dict() != reference.value_counts().to_dict():
+            continue
+        if not reference.is_unique:
+            raise WrongOrder(
+                f"{name} must have its rows in the order of {first}, got the same index in another order, with labels "
+                "that repeat: give arrays (to_numpy()) that are to be matched by position."
+            )
+        moved[name] = first
+    return {name: _reordered(value, known[0][1]) if name in moved else value for name, value in given.items()}, moved
+
+
+def aligns(*names: str) -> Callable:
+    """Decorates a public function: what these arguments hold of pandas is aligned (`aligned`) before it is called."""
+
+    def decorated(function: Callable) -> Callable:
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            bound = signature.bind(*args, **kwargs)
+            given = {name: bound.arguments[name] for name in names if name in bound.arguments}
+            bound.arguments.update(aligned(**given)[0])
+            return function(*bound.args, **bound.kwargs)
+
+        return called
+
+    return decorated
 
 
 def _indexes(value: Any) -> Iterator[pd.Index]:
     """The index of every data frame and Series in a value."""
     if isinstance(value, (pd.DataFrame, pd.Series)):
         yield value.index
-    elif isinstance(value, (Continuous, Discrete)):
+    elif isinstance(value, (Continuous, Discrete, Angle)):
         yield from _indexes(value.values)
     elif isinstance(value, Mapping):
         for part in value.values():
             yield from _indexes(part)
-    elif isinstance(value, (list, tuple)) and len(value) and not isinstance(value[0], _PLAIN_ITEMS):
+    elif _has_parts(value):
         for part in value:
             yield from _indexes(part)
+
+
+def _reordered(value: Any, reference: pd.Index) -> Any:
+    """The value with the rows of its pandas objects in the order of `reference`, where they have its labels."""
+    if isinstance(value, (pd.DataFrame, pd.Series)):
+        places = value.index.get_indexer(reference) if value.index.is_unique else np.array([-1])
+        return value.iloc[places] if len(value) == len(reference) and (places >= 0).all() else value
+    if isinstance(value, (Continuous, Discrete, Angle)):
+        return replace(value, values=_reordered(value.values, reference))
+    if isinstance(value, Mapping):
+        return {name: _reordered(part, reference) for name, part in value.items()}
+    return [_reordered(part, reference) for part in value] if _has_parts(value) else value
+
+
+def _has_parts(value: Any) -> bool:
+    """Whether a value is a list of blocks, and not one of numbers or texts."""
+    return isinstance(value, (list, tuple)) and len(value) > 0 and not isinstance(value[0], _PLAIN_ITEMS)
 
 
 def jitter(values: np.ndarray, generator: np.random.Generator, relative: float = 1e-10) -> np.ndarray:
@@ -556,13 +626,47 @@ def _lattice(column: np.ndarray) -> np.ndarray | None:
     if len(np.unique(first)) == len(first):  # of values that repeat, some would have
         return None
     distinct = np.unique(column)
-    if len(column) < _FEW_REPEATS * len(distinct):
-        return None
+    return _whole_steps(column, distinct) if len(column) >= _FEW_REPEATS * len(distinct) else None
+
+
+def _whole_steps(column: np.ndarray, distinct: np.ndarray) -> np.ndarray | None:
+    """The column [n] in whole steps from its least value, if its sorted values are equally spaced; else None."""
     step = np.diff(distinct).min()
     step = (distinct[-1] - distinct[0]) / np.round((distinct[-1] - distinct[0]) / step)
     steps = (column - distinct[0]) / step
     whole = np.round(steps)
     return whole if np.abs(steps - whole).max() < _OFF_LATTICE and whole.max() < 2**30 else None
+
+
+def row_codes(*variables: Variable) -> np.ndarray:
+    """Codes 0..m-1 [n] of the rows that are equal in every column of all variables."""
+    numbers = [variable.continuous for variable in variables]
+    labels = [variable.codes[:, None] for variable in variables if variable.codes is not None]
+    rows = np.ascontiguousarray(np.hstack([*numbers, *labels]) + 0.0)  # -0 is 0
+    return factorise(rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1])))[:, 0])[0]
+
+
+def copies(*variables: Variable) -> np.ndarray | None:
+    """Codes [n] of equal rows if these are copies of one another, else None.
+
+    They are where some column of numbers, its point masses left out, repeats in equal rows only, and is not rounded so
+    coarsely that it would repeat by chance: to fewer steps than there are pairs of rows.
+    """
+    codes = row_codes(*variables)
+    rows, n = int(codes.max()) + 1, len(codes)
+    if rows == n:
+        return None
+    for column in (column for variable in variables for column in variable.continuous.T):
+        values, of_value, sizes = np.unique(column, return_inverse=True, return_counts=True)
+        common = sizes >= max(_COMMON * n, 2)
+        apart = ~common[of_value.reshape(-1)]
+        if np.sum(~common) < 2 or len(np.unique(codes[apart])) != np.sum(~common):
+            continue
+        steps = _whole_steps(column, values)
+        if steps is None or steps.max() > n**2:
+            codes[~apart] = rows + np.arange(np.sum(~apart))
+            return factorise(codes)[0] if np.sum(~common) < apart.sum() else None
+    return None
 
 
 def short(value: float) -> float:
@@ -589,20 +693,28 @@ def joint_codes(codes: Sequence[np.ndarray]) -> tuple[np.ndarray | None, int]:
 
 def columns(name: str, value: Any) -> list[tuple[type, _Column, bool]]:
     """(Continuous or Discrete, values [n], whether it was wrapped) of every column."""
-    if isinstance(value, (list, tuple)) and any(isinstance(block, (Continuous, Discrete)) for block in value):
+    if isinstance(value, (list, tuple)) and any(isinstance(block, (Continuous, Discrete, Angle)) for block in value):
         return [column for block in value for column in columns(name, block)]
+    if isinstance(value, Angle):
+        return [(Continuous, column, True) for column in value.on_circle(name)]
     if isinstance(value, (Continuous, Discrete)):
-        typed = type(value)
-        return [(typed, column, True) for column in bare_columns(name, value.values)]
+        return [(type(value), column, True) for column in bare_columns(name, value.values)]
     found = bare_columns(name, value)
-    named = list(_names_of(value))
-    places = named if len(named) == len(found) else list(map(str, range(len(found))))
+    places = _places(value, len(found))
     return [(_inferred(name, column, place), column, False) for place, column in zip(places, found)]
+
+
+def _places(value: Any, count: int) -> list[str]:
+    """What messages call the columns of a value: their quoted names, or their numbers."""
+    named = list(_names_of(value))
+    return named if len(named) == count else list(map(str, range(count)))
 
 
 def _names_of(value: Any) -> Iterator[str]:
     """The names of the columns of data frames, Series and lists of them, quoted; nothing of what has none."""
-    if isinstance(value, (Continuous, Discrete)):
+    if isinstance(value, Angle):
+        yield from (name for name in _names_of(value.values) for _ in range(2))
+    elif isinstance(value, (Continuous, Discrete)):
         yield from _names_of(value.values)
     elif isinstance(value, pd.DataFrame):
         yield from map(repr, value.columns)
@@ -610,7 +722,7 @@ def _names_of(value: Any) -> Iterator[str]:
         yield repr(value.name)
     elif isinstance(value, (list, tuple)):
         for block in value:
-            if isinstance(block, (pd.DataFrame, pd.Series, Continuous, Discrete)):
+            if isinstance(block, (pd.DataFrame, pd.Series, Continuous, Discrete, Angle)):
                 yield from _names_of(block)
 
 
@@ -629,10 +741,15 @@ def bare_columns(name: str, value: Any) -> list[_Column]:
         value = value.toarray()
     torch = sys.modules.get("torch")  # not loaded for this, which takes seconds: then there is no tensor
     if torch and isinstance(value, torch.Tensor):
+        if value.is_meta:
+            raise WrongType(f"{name} must hold values, got a tensor on the meta device, which has none.")
         value = value.detach().cpu()
-        value = (value.double() if value.is_floating_point() else value).numpy()
+        value = (value.double() if value.is_floating_point() else value).resolve_conj().resolve_neg().numpy()
     require_unmasked(name, value)
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as error:  # rows of different lengths
+        raise WrongShape(f"{name} must be an array [n] or [n, d], but: {error}.") from None
     if isinstance(value, (list, tuple)) and array.dtype.kind in "US":  # numpy made strings of numbers and NaN too
         array = np.array(value, dtype=object)
     if array.ndim not in (1, 2):
@@ -748,6 +865,8 @@ def as_floats(name: str, column: _Column) -> np.ndarray:
         raise WrongType(f"{name} must be numbers to be continuous, got a column of {kind}{how}.")
     if values.dtype.kind in "cO":
         _require_real(name, values)
+    if values.dtype.kind == "O" and (missing := int(pd.isna(values).sum())):
+        raise MissingValues(f"{name} must have no missing values, got {missing:,} of {len(values):,}.")
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -762,16 +881,17 @@ def _unreadable(values: np.ndarray) -> str:
 
 
 def _as_numbers(name: str, column: _Column) -> np.ndarray:
-    """float64 [n], finite and not constant."""
+    """float64 [n], finite, two or more, of sizes and spans whose squares are finite and above 0; perhaps constant."""
     numbers = as_floats(name, column)
     if not np.isfinite(numbers).all():
         raise MissingValues(f"{name} must be finite, got {(~np.isfinite(numbers)).sum()} NaN or infinite values.")
     if len(numbers) == 1:
         raise TooFew(f"{name} must have at least two rows, got 1.")
-    if numbers.min() == numbers.max():
-        raise NoVariation(
-            f"{name} must vary in every continuous column, got one that is {float(numbers[0])!r} in all "
-            f"{len(numbers)} rows; drop it or wrap it in Discrete."
+    largest, span = float(np.abs(numbers).max()), float(numbers.max() / 2 - numbers.min() / 2)
+    if largest > _LARGEST or 0 < span < 1 / _LARGEST:
+        raise OutOfRange(
+            f"{name} must be of a size between {1 / _LARGEST:g} and {_LARGEST:g}, got a column that reaches "
+            f"{largest:g} and spans {2 * span:g}: choose another unit, which changes no information between variables."
         )
     return numbers
 

@@ -20,7 +20,7 @@ from infoscope.errors import Conflict
 from infoscope.estimators import classifier, knn, laws, uncertainty
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate
-from infoscope.estimators.variables import as_variable, same_length
+from infoscope.estimators.variables import as_variables
 
 ABOVE = "neighbours above"  # what is usable is a lower bound: above it they may be right
 _SURE = 2.0  # standard errors that two estimates must differ by to disagree
@@ -72,8 +72,8 @@ def bracket(
 
     ValueError: a family for a y that is not discrete; as `cross_fit` and `subsample`.
     """
-    left, right = as_variable("x", x), as_variable("y", y)
-    same_length(x=left, y=right)
+    sides, groups = as_variables(groups, x=x, y=y)
+    left, right = sides.values()
     if right.kind != "discrete" and family is not None:
         raise Conflict(f"family must be None where y is {right.kind}: classifiers need labels, got {family!r}.")
     generator = generator_or_default(generator)

@@ -12,7 +12,6 @@ that hang together, in groups, are counted as the number of independent ones tha
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import hypot
 from typing import ClassVar
 
 import numpy as np
@@ -22,13 +21,10 @@ from scipy.special import digamma
 
 from infoscope.errors import NoVariation, TooFew
 from infoscope.estimators import laws
-from infoscope.estimators.arrays import neighbours
 from infoscope.estimators.arrays.protocol import ANY, NUMBERS, NUMBERS_OR_LABELS, Described, Pairs
 from infoscope.estimators.result import Estimate, mean_influence, mean_of, root_sum_squares
 from infoscope.estimators.variables import joint_codes
 
-_APART, _SURE = 0.03, 2.5  # nats, and standard errors, by which neighbours find clearly more
-_MOST_ROWS = 20_000  # of which neighbours are asked
 _TIED = 0.1  # of a column's values that repeat: beyond it ranks say that it is not continuous
 
 Values = NDArray[np.float64]
@@ -275,26 +271,6 @@ def _finished(
         influence = mean_influence(influence, pairs.groups)
         found = replace(found, influence=influence, standard_error=root_sum_squares(influence))
     return replace(found, standard_error=max(found.standard_error, np.sqrt(freedom / 2) / rows))
-
-
-def beside_neighbours(found: Estimate, pairs: Pairs, generator: np.random.Generator) -> Estimate:
-    """An estimate by a law of one shape; where nearest neighbours find clearly more, with a note and an interval that
-    reaches as far as theirs. They find less in many columns, and hardly ever more than there is.
-    """
-    if pairs.n > _MOST_ROWS:
-        return found
-    try:
-        near = neighbours.Ksg().estimate(pairs, generator)
-    except ValueError:  # rows that are all different, and the like
-        return found
-    apart = near.value - found.value
-    if not apart > max(_APART, _SURE * hypot(near.standard_error, found.standard_error)):
-        return found
-    note = (
-        f"Nearest neighbours (ksg) find {apart:.3f} nats more: x and y depend on one another in a way that this law "
-        "does not know, and the interval reaches as far as theirs."
-    )
-    return replace(found, interval=(found.low, max(found.high, near.high)), notes=(*found.notes, note))
 
 
 def _ties(scores: Values) -> tuple[str, ...]:

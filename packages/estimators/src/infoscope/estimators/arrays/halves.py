@@ -26,7 +26,7 @@ from infoscope.estimators.variables import factorise, join
 
 Measure = Callable[[Pairs], Estimate]
 _HALVES = 40
-_KSG_ROWS, _ROWS = 20_000, 1_000  # that are halved at most: of KSG, whose halves share their distances, and of others
+_ROWS = 1_000  # that are halved at most
 _FASTEST = 1.0  # power of k / n as which a bias shrinks: 2 / columns, as the square of a radius, or less (`bias`)
 _MOVES = 2.0  # standard errors of a bias, from which a note says so
 _TOO_SMALL = (
@@ -73,7 +73,8 @@ class Halved:
         )  # fmt: skip
 
 
-def halved(
+def half_samples(
+    found: Estimate,
     pairs: Pairs,
     generator: np.random.Generator,
     k: int,
@@ -81,23 +82,28 @@ def halved(
     measure: Measure | None = None,
     columns: float = np.inf,
 ) -> Halved:
-    """What halves say of KSG with k neighbours, or of another measure; of categories alone nothing is asked.
+    """What half-samples say of an estimate by KSG with k neighbours, or by another measure; of categories alone
+    nothing is asked.
 
-    Of up to 20,000 rows, or 1,000 of another measure: whole groups, drawn at random. Where columns are functions of
-    fewer, their number says how fast a bias shrinks.
+    Of up to 1,000 rows: whole groups, drawn at random. Where columns are functions of fewer, their number says how fast
+    a bias shrinks.
     """
     if not (pairs.x.dim or pairs.y.dim):
         return Halved()
-    some = _some(pairs, _KSG_ROWS if measure is None else _ROWS, generator)
+    some = _some(pairs, _ROWS, generator)
     try:
         if measure is None:
-            found = uncertainty.subsample(
+            drawn = uncertainty.subsample(
                 some.x, some.y, None, k, _HALVES, some.groups, generator, drift=False, margins=margins
             )
-            estimates, error = found.estimates, found.standard_error
-            whole = knn.mutual_information(some.x, some.y, k, margins=margins, groups=some.groups)
+            estimates, error = drawn.estimates, drawn.standard_error
         else:
             estimates, error = _one_by_one(some, measure, generator)
+        if some is pairs:
+            whole = found
+        elif measure is None:
+            whole = knn.mutual_information(some.x, some.y, k, margins=margins, groups=some.groups)
+        else:
             whole = measure(some)
     except ValueError:  # too few rows, groups, or rows of a class, to be halved
         return Halved(notes=(_TOO_SMALL,))

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from infoscope.checks import require_int
 from infoscope.estimators.arrays.chains import drawn
 from infoscope.estimators.arrays.fitting import Schedule
-from infoscope.estimators.arrays.halves import halved
+from infoscope.estimators.arrays.halves import half_samples
 from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.knn import estimators as knn
@@ -53,7 +53,7 @@ def rotated(
     for held, x, y in folds:
         part = Pairs(x, y, None if pairs.groups is None else factorise(pairs.groups[held])[0])
         one = knn.mutual_information(x, y, k, margins="given", groups=part.groups, local=True)
-        one = halved(part, generator, k, "given", columns=pairs.x.dim + pairs.y.dim)(one)
+        one = half_samples(one, part, generator, k, "given", columns=pairs.x.dim + pairs.y.dim)(one)
         local[held] = one.local
         found.append(one)
         units.append(np.unique(pairs.units[held[~np.isnan(one.local)]]))
@@ -88,19 +88,20 @@ def _mean(found: Sequence[Estimate], order: NDArray[np.intp]) -> Estimate:
 
 @dataclass(frozen=True)
 class ReducedKsg(Described):
-    """KSG on leading principal components, not scaled: what varies little stays little.
+    """KSG on leading principal components; those of a side are scaled as one, so that what varies little stays little.
 
     Components of one side are found without the other: they know nothing of the pairing, no more than a choice of
     columns does, so that all rows are measured, and pairs of independent sides stay such.
 
     components  of each side; None: as many as hold 95 % of its variance, at most 8. Pairs of MNIST digits (n = 5,000)
                 are measured about as well with 3 to 12; the greatest estimate of several, on other rows, did worse
-    margins     scaled, rank, given or auto (`Preparation.fit`) before the rotation: given suits columns of one unit
+    margins     scaled, rank, given or auto (`Preparation.fit`) before the rotation: scaled, so that no unit matters;
+                given suits columns of one unit, such as pixels
     k           neighbours
     """
 
     components: int | None = None
-    margins: str = "given"
+    margins: str = "scaled"
     k: int = 5
 
     name: ClassVar[str] = "reduced-ksg"
@@ -140,7 +141,7 @@ class ReducedKsg(Described):
         if self.components is None:
             held = np.cumsum(columns.var(axis=0))
             columns = columns[:, : min(1 + int(np.searchsorted(held, _SHARE * held[-1])), _MOST)]
-        return columns
+        return columns / columns.std(axis=0).max()
 
 
 class CrossPredictor(nn.Module):

@@ -12,7 +12,7 @@ from scipy.special import digamma, gammaln
 
 from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, OutOfRange
-from infoscope.estimators.arrays.halves import halved
+from infoscope.estimators.arrays.halves import half_samples
 from infoscope.estimators.arrays.protocol import ANY, NUMBERS, Described, Pairs
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.knn.search import nearest
@@ -55,7 +55,7 @@ class Ksg(Described):
             for one in draws
         ]
         found = each[0] if len(each) == 1 else _mean_of_draws(each, notes)
-        return halved(draws[0], generator, self.k, self.margins)(found)
+        return half_samples(found, draws[0], generator, self.k, self.margins)(found)
 
 
 def _within_steps(pairs: Pairs, generator: np.random.Generator) -> tuple[list[Pairs], tuple[str, ...]]:
@@ -104,7 +104,8 @@ class _AgainstChance(Described):
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
-        found, of_halves = self.measure(pairs), halved(pairs, generator, self.k, measure=self.measure)
+        found = self.measure(pairs)
+        of_halves = half_samples(found, pairs, generator, self.k, measure=self.measure)
         chance = self.measure(replace(pairs, y=pairs.y.take(generator.permutation(pairs.n))))
         error = of_halves.wider * max(found.standard_error, chance.standard_error)
         if abs(chance.value) <= max(knn.NOTED_BIAS, _SURE * error):

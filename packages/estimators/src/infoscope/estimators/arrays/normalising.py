@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ from numpy.typing import ArrayLike
 from infoscope.errors import Conflict, NoVariation, UnknownName
 from infoscope.estimators.arrays.neighbours import Ksg
 from infoscope.estimators.arrays.protocol import CATEGORIES, Method, as_pairs
-from infoscope.estimators.arrays.registry import as_method, estimate
+from infoscope.estimators.arrays.registry import as_method, estimate, estimate_pairs
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.variables import Discrete, joint_codes
@@ -58,7 +60,8 @@ def normalised(
     whole = min(entropy(one, asked, pairs.groups, generator) for one in codes)
     if not whole > 0:
         raise NoVariation(f"{' and '.join(named)} must take two values or more to be normalised by, got one value.")
-    return estimate(x, y, method, groups, generator, **settings).share_of(whole, WHOLES[by])
+    found = estimate_pairs(asked, pairs, generator_or_default(generator))
+    return replace(found, notes=(*pairs.notes, *found.notes)).share_of(whole, WHOLES[by])
 
 
 def entropy(

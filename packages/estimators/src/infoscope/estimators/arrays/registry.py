@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from numbers import Real
 from types import MappingProxyType
 from typing import Any
 
@@ -25,6 +26,7 @@ from infoscope.estimators.arrays import (
     neighbours,
 )
 from infoscope.estimators.arrays.critics import CriticMethod
+from infoscope.estimators.arrays.diagnosis import diagnose
 from infoscope.estimators.arrays.protocol import TAKES, Described, Method, Pairs, as_pairs
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.neural.bounds import is_bound
@@ -33,48 +35,51 @@ from infoscope.estimators.result import Estimate
 _FAMILIES = (
     neighbours, gaussian, categories, classifiers, critics, densities, flows, latent, diffusion, certified,
 )  # fmt: skip
+DEFAULT = "ksg"
 METHODS: Mapping[str, Described] = MappingProxyType({one.name: one for of in _FAMILIES for one in of.METHODS})
 
 
 def estimate(
     x: Any,
     y: Any,
-    method: str | Method = "ksg",
+    method: str | Method | None = None,
     groups: ArrayLike | None = None,
     generator: np.random.Generator | None = None,
     **settings: Any,
 ) -> Estimate:
     """I(x; y), nats, of n pairs.
 
-    x, y       [n] or [n, d] arrays, tensors, lists, data frames or sparse matrices, typed column by column: floats are
-               numbers, booleans, strings and pandas categories are categories, as are integers that look like class
-               labels (with a note); `Continuous`, `Discrete` or a list of them decide
+    x, y       [n] or [n, d] arrays, tensors, lists, data frames or sparse matrices, typed column by column as
+               `variables.as_variable` says: floats are numbers, booleans, strings and pandas categories are categories,
+               integers either, with a note; `Continuous`, `Discrete`, `Angle` or a list of them decide
     method     a name in `METHODS` (`methods()` lists them), or an object: one of infoscope's with other settings, or
-               any with a `name` and `estimate(pairs, generator)`
+               any with a `name` and `estimate(pairs, generator)`. None: ksg, after `diagnose` has looked for copies of
+               rows, which become groups, and for series; a named method takes the rows as they are
     groups     [n] names of what rows depend on (a patient, a film): no group is on both sides of a split, and the error
                counts groups
     generator  draws folds, batches and initial weights; None is a fresh one with seed 0
     settings   of the method, in the place of its own
 
-    What is fitted is asked about rows that it was not fitted to. Nothing is clipped: an estimate of little or nothing
-    may be below 0. ValueError in one sentence: an unknown method or setting, types that the method does not take, other
-    lengths, missing or infinite values, a constant column, one row, and whole numbers of which nobody can say whether
-    they are numbers or categories.
+    What is fitted is evaluated on rows that it was not fitted to. Nothing is clipped: an estimate of little or nothing
+    may be below 0. InfoscopeError in one sentence: an unknown method or setting, types that the method does not take,
+    other lengths, missing or infinite values, nothing that varies, one row.
     """
-    chosen, generator = as_method(method, settings), generator_or_default(generator)
-    pairs = as_pairs(x, y, groups)
+    chosen, generator = as_method(DEFAULT if method is None else method, settings), generator_or_default(generator)
+    pairs = as_pairs(x, y, groups) if method is not None else diagnose(x, y, groups).pairs
     found = estimate_pairs(chosen, pairs, generator)
     return replace(found, notes=tuple(dict.fromkeys((*pairs.notes, *found.notes))))
 
 
 def estimate_pairs(method: Method, pairs: Pairs, generator: np.random.Generator) -> Estimate:
-    """What a method says of checked pairs, nats; of a law of one shape beside what nearest neighbours find. Raises
-    ValueError where the method cannot be used.
+    """The estimate of a method on checked pairs, nats; a plain number becomes one without an error. InfoscopeError
+    where the method cannot be used, WrongType where it returns no number.
     """
     found = method.estimate(pairs, generator)
-    if isinstance(method, tuple(map(type, gaussian.METHODS))):
-        return gaussian.beside_neighbours(found, pairs, generator)
-    return found
+    if isinstance(found, Estimate):
+        return found
+    if isinstance(found, bool) or not isinstance(found, Real):
+        raise WrongType(f"method must return an Estimate or a number, got {type(found).__name__} from {method.name}.")
+    return Estimate(float(found), n=pairs.n, method=method.name)
 
 
 def as_method(method: str | Method, settings: Mapping[str, Any] | None = None) -> Method:

@@ -42,11 +42,13 @@ from infoscope.estimators.families.protocol import ClassPredictor, Family, fit_e
 from infoscope.estimators.families.registry import as_classifiers
 from infoscope.estimators.matmul import threads_for
 from infoscope.estimators.result import Estimate, clustered_error
+from infoscope.estimators.variables import aligns
 
 CALIBRATION_BINS = 15
 ROUNDING = 1e-12  # by which equal estimates of permuted data differ, relative
 
 
+@aligns("blocks", "labels", "groups")
 def cross_fit(
     blocks: ArrayLike | Mapping[str, ArrayLike],
     labels: ArrayLike | Mapping[str, ArrayLike],

@@ -52,19 +52,17 @@ from infoscope.estimators.variables import (
     Discrete,
     Variable,
     as_codes,
-    as_variable,
+    as_variables,
     factorise,
     heavy_tails,
     join,
     joint_codes,
     prepared,
-    same_length,
-    separate,
+    row_codes,
     single_columns,
 )
 
 CROWDED_SHARE, ALL_CELLS = 0.5, 0.95  # of samples with k others at distance 0: noted, and nothing but cells
-COPIED_SHARE = 0.1  # of the rows equal to another, and of the different ones that are: beyond it they may be copies
 WIDE_SHARE = 0.1  # k / samples, beyond which neighbourhoods are no longer local
 WIDE_RADIUS = 0.5  # of a neighbourhood in standard deviations, beyond which its density is not even
 NORMAL_QUARTILES = 1.349  # their distance in a normal law, in standard deviations
@@ -137,10 +135,9 @@ def mutual_information(
     unknown method, margins or engine, only classes of one sample, or one class only among the rows that are not left
     out.
     """
-    left, right = as_variable("x", x), as_variable("y", y)
-    n = same_length(x=left, y=right)
-    require_classes(x=left, y=right)
-    settings = checked(k, n, standardise, margins, groups, engine, workers, x, y)
+    sides, settings = opened({"x": x, "y": y}, k, standardise, margins, groups, engine, workers)
+    require_classes(**sides)
+    left, right = sides.values()
     if method not in ("ksg1", "ksg2") or (method == "ksg2" and not left.kind == right.kind == "continuous"):
         raise InvalidInput(f"method must be ksg1, or ksg2 for two continuous variables, got {method!r}.")
     return pair(left, right, settings, local, rectangles=method == "ksg2")
@@ -160,11 +157,9 @@ def conditional_mutual_information(
     workers: int = 1,
 ) -> Estimate:
     """I(x; y | z), nats. Arguments and errors as in `mutual_information`; a discrete z may have one class."""
-    variables = [as_variable(name, value) for name, value in (("x", x), ("y", y), ("z", z))]
-    n = same_length(**dict(zip("xyz", variables)))
-    require_classes(x=variables[0], y=variables[1])
-    settings = checked(k, n, standardise, margins, groups, engine, workers, x, y, z)
-    return combined(dict(zip("xyz", variables)), OF_CONDITIONAL, method_of(*variables), settings, local)
+    named, settings = opened({"x": x, "y": y, "z": z}, k, standardise, margins, groups, engine, workers)
+    require_classes(x=named["x"], y=named["y"])
+    return combined(named, OF_CONDITIONAL, method_of(*named.values()), settings, local)
 
 
 def total_correlation(
@@ -183,17 +178,13 @@ def total_correlation(
     columns is an array [n, m] or data frame, every column a variable, or a list or tuple of variables, each of them as
     x in `mutual_information`. ValueError as there, and with fewer than two variables.
     """
-    if isinstance(columns, (list, tuple)):
-        variables = separate("columns", columns)
-    else:
-        variables = single_columns("columns", columns)
-    if len(variables) < 2:
-        raise OutOfRange(f"columns must be at least two variables, got {len(variables)}.")
-    named = {f"columns[{number}]": variable for number, variable in enumerate(variables)}
-    n = same_length(**named)
+    given = columns if isinstance(columns, (list, tuple)) else single_columns("columns", columns)
+    if len(given) < 2:
+        raise OutOfRange(f"columns must be at least two variables, got {len(given)}.")
+    given = {f"columns[{number}]": column for number, column in enumerate(given)}
+    named, settings = opened(given, k, standardise, margins, groups, engine, workers)
     require_classes(**named)
-    inputs = columns if isinstance(columns, (list, tuple)) else [columns]
-    settings = checked(k, n, standardise, margins, groups, engine, workers, *inputs)
+    variables = list(named.values())
     margins = [(-1, (number,)) for number in range(len(variables))] + [(len(variables) - 1, ())]
     name = "KSG 1" if all(variable.kind == "continuous" for variable in variables) else "stratified KSG"
     return combined(named, margins, name, settings, local)
@@ -218,10 +209,8 @@ def co_information(
     redundancy may be bias. All three are of the same rows: those that share their class of a, b and target with another
     where anything is continuous. Arguments and errors as in `mutual_information`.
     """
-    sides = {name: as_variable(name, value) for name, value in (("a", a), ("b", b), ("target", target))}
-    n = same_length(**sides)
+    sides, settings = opened({"a": a, "b": b, "target": target}, k, standardise, margins, groups, engine, workers)
     require_classes(**sides)
-    settings = checked(k, n, standardise, margins, groups, engine, workers, a, b, target)
     kept, notes = without_singletons(join(*sides.values()), settings.groups)
     sides = {name: prepared(side, settings.margins, name).take(kept) for name, side in sides.items()}
     require_classes(kept, **sides)
@@ -264,8 +253,8 @@ def entropy(
     Arguments and errors as in `mutual_information`, except that one class is a fair answer of 0. ValueError also if a
     value repeats so often that neighbours are at distance 0: the differential entropy is minus infinity there.
     """
-    variable = as_variable("x", x)
-    settings = checked(k, variable.n, standardise, "auto", groups, engine, workers, x)
+    named, settings = opened({"x": x}, k, standardise, "auto", groups, engine, workers)
+    variable = named["x"]
     if variable.kind == "discrete":
         require_repeats(x=variable)
         sizes = class_sizes(variable, settings.groups)
@@ -320,7 +309,7 @@ def pair(left: Variable, right: Variable, settings: Settings, local: bool, recta
     found = combined({"x": left, "y": right}, OF_PAIR, name, settings, local, rectangles)
     most = float(digamma(found.n) - digamma(settings.k))  # where the neighbours of a row are the same on both sides
     full = left.dim and right.dim and found.value > NEARLY * most
-    if not full or row_sizes(join(left, right)).max() > 1:  # of equal rows `repeats` speaks
+    if not full or row_sizes(join(left, right)).max() > 1:
         return found
     note = (
         f"The most that {found.n:,} rows can show is {most:.2f} nats: x and y may follow from one another, so that "
@@ -445,30 +434,13 @@ def spheres(joint: Variable, settings: Settings) -> Spheres:
 
 
 def repeats(variables: Sequence[Variable], around: Spheres, settings: Settings) -> tuple[str, ...]:
-    """What is said of samples with k others at distance 0: copies of rows, or numbers that are cells.
-
-    Rows are taken for copies if many values of the whole repeat, and no variable alone repeats more than the whole
-    does: on a grid, or beside a point mass, variables repeat without one another.
-    """
+    """The note on samples with k others at distance 0: numbers that are cells."""
     repeated = float(np.mean(around.radius == 0))
-    if not repeated and not around.closed.any():
-        return ()
-    joint = join(*variables)
-    sizes = row_sizes(joint)
-    rows = len(sizes)
-    different, copied = np.sum(1 / sizes), np.sum((1 / sizes)[sizes > 1])
-    alone = min(np.sum(1 / row_sizes(side)) for side in variables if side.dim)
-    if np.mean(sizes > 1) > COPIED_SHARE and copied > COPIED_SHARE * different > different - alone:
-        return (
-            f"{100 * np.mean(sizes > 1):.0f} % of the rows are equal to another row in every number. If they are "
-            "copies, their agreement is counted as information and the estimate is too high: give groups, or drop "
-            "them. If the numbers are categories, wrap them in Discrete.",
-        )
     if repeated <= CROWDED_SHARE:
         return ()
     at_zero = f"{100 * repeated:.0f} % of the samples have k = {settings.k} others at distance 0"
-    per_cell = rows / different
     if repeated > ALL_CELLS:
+        per_cell = len(around.radius) / (int(row_codes(*variables).max()) + 1)
         low = f"the estimate is low by up to about {1 / per_cell:.2g} nats for cells of {per_cell:.1f} rows"
         return (f"{at_zero}: {low}; wrap such columns in Discrete.",)
     return (f"{at_zero}, the rest have not: how much that biases the estimate is not known.",)
@@ -527,8 +499,7 @@ def _between(side: Variable, groups: np.ndarray) -> float:
 
 def row_sizes(variable: Variable) -> np.ndarray:
     """How many rows are equal to each in every column, itself included [n]."""
-    numbers = [factorise(column)[0] for column in variable.continuous.T]
-    codes = joint_codes(numbers if variable.codes is None else [variable.codes, *numbers])[0]
+    codes = row_codes(variable)
     return np.bincount(codes)[codes]
 
 
@@ -693,6 +664,15 @@ def finished(
         local=everywhere if local else None,
         influence=influence,
     )
+
+
+def opened(
+    given: dict[str, Any], k: int, standardise: bool, margins: str, groups: Any, engine: str, workers: int
+) -> tuple[dict[str, Variable], Settings]:
+    """The variables of the same rows (`variables.as_variables`) and the settings."""
+    found, codes = as_variables(groups, **given)
+    n = next(iter(found.values())).n
+    return found, checked(k, n, standardise, margins, codes, engine, workers, *given.values())
 
 
 def checked(

@@ -19,9 +19,8 @@ from infoscope.checks import require_int
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.inputs import assign_folds
 from infoscope.estimators.laws import mixture, student
-from infoscope.estimators.resampling import group_codes
 from infoscope.estimators.result import Estimate, mean_of
-from infoscope.estimators.variables import Variable, as_variable, join, same_length
+from infoscope.estimators.variables import Variable, as_variables, join
 
 _FITTED_ROWS = 3000  # that choose the law
 _HELD_OUT = 0.3  # of them, on which it is chosen
@@ -117,10 +116,11 @@ def held_out(
     Every unseen pair stands among 100 pairs of x with the y of other rows; with any critic the mean of its log share
     is at most I in expectation, and at most log 100. ValueError: as `knn.mutual_information`.
     """
-    variables = as_variable("x", x), as_variable("y", y)
-    n = same_length(x=variables[0], y=variables[1])
+    named, row_groups = as_variables(groups, x=x, y=y)
+    variables = tuple(named.values())
+    n = variables[0].n
     generator = generator_or_default(generator)
-    row_groups = np.arange(n) if groups is None else group_codes(n, groups)[1]
+    row_groups = np.arange(n) if row_groups is None else row_groups
     fold_of = assign_folds(np.zeros(n, np.intp), row_groups, require_int("folds", folds, 3), generator)
     values, names = np.empty(n), []
     for law, test, scores, codes in cross_fitted(variables, fold_of, generator):

@@ -41,7 +41,7 @@ from infoscope.estimators.knn.estimators import Continuous, Discrete
 from infoscope.estimators.knn.search import nearest
 from infoscope.estimators.npeet import _formulas as original
 from infoscope.estimators.result import Estimate
-from infoscope.estimators.variables import Variable, as_variable, join, same_length, single_columns
+from infoscope.estimators.variables import Variable, as_variable, as_variables, join, single_columns
 
 
 class Compat(TypedDict, total=False):
@@ -204,8 +204,7 @@ def shuffle_test(
         raise OutOfRange(f"ci must be between 0 and 1, got {ci!r}.")
     generator, rows = generator_or_default(generator), np.asarray(x)
     given = () if z is None or z is False else (z,)
-    strata = as_variable("z", z) if given else None
-    same_length(x=as_variable("x", x), y=as_variable("y", y), **({"z": strata} if given else {}))
+    strata = as_variables(x=x, y=y, **({"z": z} if given else {}))[0].get("z")
     values = np.sort([measure(rows[shuffled(len(rows), strata, generator)], y, *given, **kwargs) for _ in range(ns)])
     low, high = (values[int((1 + side * ci) / 2 * ns)] for side in (-1, 1))
     return float(values.mean()), (float(low), float(high))
@@ -258,7 +257,9 @@ class _Measures:
         return self._told(knn.total_correlation(single_columns("xs", self._x(xs)), self._k))
 
     def corex(self, xs: Any, ys: Any) -> float:
-        columns, ys = single_columns("xs", self._x(xs)), as_variable("ys", self._y(ys))
+        given = {f"xs[{place}]": column for place, column in enumerate(single_columns("xs", self._x(xs)))}
+        named, _ = as_variables(**given, ys=self._y(ys))
+        *columns, ys = named.values()
         alone = sum(self._told(knn.mutual_information(column, ys, self._k)) for column in columns)
         return alone - self._told(knn.mutual_information(join(*columns), ys, self._k))
 

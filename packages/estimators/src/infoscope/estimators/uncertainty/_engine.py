@@ -18,10 +18,9 @@ from infoscope.errors import NoVariation, OutOfRange
 from infoscope.estimators.knn import _numba as neighbours
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.knn.second_order import OF_CONDITIONAL, OF_PAIR, freedom_of, second_order_error
-from infoscope.estimators.resampling import group_codes
 from infoscope.estimators.uncertainty import _kernels as kernels
 from infoscope.estimators.uncertainty._lists import sorted_lists
-from infoscope.estimators.variables import Variable, as_variable, join, joint_codes, prepared, same_length
+from infoscope.estimators.variables import Variable, as_variables, join, joint_codes, prepared
 
 Weights = NDArray[np.uint8]
 OWN_GROUP = 0.1  # share of rows, above chance, whose nearest neighbour is of their own group: then it is noted
@@ -39,30 +38,27 @@ class Sample:
     together: str = ""
 
     @classmethod
-    def of(cls, x: Any, y: Any, z: Any = None, margins: str = "auto") -> Sample:
-        """ValueError as `knn.mutual_information`."""
-        given = {} if z is None else {"z": as_variable("z", z)}
-        variables = {"x": as_variable("x", x), "y": as_variable("y", y)} | given
-        same_length(**variables)
-        knn.require_classes(x=variables["x"], y=variables["y"])
-        if np.bincount(codes_of(join(*variables.values()))).max() == 1:
-            raise NoVariation(
-                "The discrete variables must share categories among rows, got rows that are all different."
-            )
-        return cls(tuple(prepared(v, margins, name) for name, v in variables.items()))
+    def of(
+        cls, x: Any, y: Any, z: Any = None, margins: str = "auto", groups: ArrayLike | None = None
+    ) -> tuple[Sample, NDArray[np.int64] | None]:
+        """The sample, and the codes of its groups [n] or None. InfoscopeError as `knn.mutual_information`."""
+        named, codes = as_variables(groups, x=x, y=y, **({} if z is None else {"z": z}))
+        knn.require_classes(x=named["x"], y=named["y"])
+        if np.bincount(codes_of(join(*named.values()))).max() == 1:
+            raise NoVariation("x and y must share categories among rows, got rows that are all different.")
+        return cls(tuple(prepared(v, margins, name) for name, v in named.items())), codes
 
     @property
     def n(self) -> int:
         return self.variables[0].n
 
-    def without_copies(self, groups: ArrayLike | None) -> tuple[Sample, NDArray[np.int64] | None]:
+    def without_copies(self, codes: NDArray[np.int64] | None) -> tuple[Sample, NDArray[np.int64] | None]:
         """Rows that are exact copies of another of their group [n] counted once, and the groups of those that are left.
 
         Other rows of a group remain neighbours of one another here; a note says so where they often are the nearest.
         """
-        if groups is None:
+        if codes is None:
             return self, None
-        _, codes = group_codes(self.n, groups)
         first = knn.first_of_copies(join(*self.variables), codes)
         kept = [variable.take(first) for variable in self.variables]
         codes, notes = codes[first], []

@@ -14,14 +14,13 @@ from infoscope.errors import NoVariation, OutOfRange, WrongLength
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.cross_fitting import PermutationTest, constant_within, exchange, p_value
 from infoscope.estimators.knn import estimators as knn
-from infoscope.estimators.resampling import group_codes
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.serial import warn_of_series
 from infoscope.estimators.uncertainty import _kernels as kernels
 from infoscope.estimators.uncertainty._engine import Sample, list_length
 from infoscope.estimators.uncertainty._lists import sorted_lists
 from infoscope.estimators.uncertainty._local import local_permutations, permuted_estimates
-from infoscope.estimators.variables import Variable, as_variable, factorise, joint_codes
+from infoscope.estimators.variables import Variable, row_codes
 
 K, K_MOST = 5, 50  # neighbours
 
@@ -61,16 +60,15 @@ def permutation_test(
     different sizes where whole ones are exchanged and the permuted side is not discrete (its values would change their
     frequencies, and with them its scale); groups within which x or y is constant where z has numbers.
     """
-    variables = [as_variable(name, side) for name, side in (("x", x), ("y", y), ("z", z)) if side is not None]
-    sample, generator = Sample.of(*variables), generator_or_default(generator)
+    sample, row_groups = Sample.of(x, y, z, groups=groups)
+    generator = generator_or_default(generator)
     require_int("permutations", permutations, 1)
     local = z is not None and sample.variables[2].dim > 0
     if k is None:
         strata = 1 if z is None else sample.variables[2].categories
         k = max(K, sample.n // 10 if local else min(sample.n // (10 * strata), K_MOST))
     measure = knn.mutual_information if z is None else knn.conditional_mutual_information
-    observed = measure(*variables, k=k)
-    row_groups = None if groups is None else group_codes(sample.n, groups)[1]
+    observed = measure(*sample.variables, k=k, margins="given")
     if z is None and groups is None:
         warn_of_series(*sample.variables)
     if local:
@@ -100,13 +98,13 @@ def _local_test(
     x, y, z = sample.variables
     if require_int("k_perm", k_perm, 2) > sample.n:
         raise OutOfRange(f"k_perm must be at most the number of rows, {sample.n}, got {k_perm}.")
-    if groups is not None and any(constant_within(contents(side), groups) for side in (x, y)):
+    if groups is not None and any(constant_within(row_codes(side), groups) for side in (x, y)):
         raise NoVariation(
             "groups must hold different values of both x and y where z has numbers, got a side that is constant in "
             "each: whole groups cannot be exchanged among rows that are near in z."
         )
     rows = local_permutations(z, k_perm, permutations, generator, groups, reuse)
-    values = contents(x)
+    values = row_codes(x)
     if (values[rows] == values).all():
         raise NoVariation(
             f"x must vary among the k_perm = {k_perm} rows nearest in z (and of the same group); no exchange would "
@@ -122,16 +120,10 @@ def sides(
 ) -> tuple[Variable, Variable, Callable[[np.random.Generator], NDArray], str]:
     """The side to permute (the first, unless the second alone is constant in each group), the other, and `exchange`."""
     if groups is not None:
-        first_constant, second_constant = (constant_within(contents(side), groups) for side in (first, second))
+        first_constant, second_constant = (constant_within(row_codes(side), groups) for side in (first, second))
         if second_constant and not first_constant:
             first, second = second, first
-    return first, second, *exchange(contents(first), strata, groups)
-
-
-def contents(variable: Variable) -> NDArray[np.intp]:
-    """One code for each distinct row [n]."""
-    numbers = [factorise(column)[0] for column in variable.continuous.T]
-    return joint_codes(numbers if variable.codes is None else [variable.codes, *numbers])[0]
+    return first, second, *exchange(row_codes(first), strata, groups)
 
 
 def _require_equal_sizes(sizes: NDArray[np.int64]) -> None:

@@ -116,7 +116,7 @@ def subsample(
     ValueError: as `knn.mutual_information`; fewer than 8 rows or groups; fewer than 10 resamples; a subsample in which
     x or y has one class only.
     """
-    sample, groups = Sample.of(x, y, z, margins).without_copies(groups)
+    sample, groups = _sample(x, y, z, groups, margins)
     generator = generator_or_default(generator)
     plan = shared(resamples, HALVES, sample.n, groups)
     if plan is None:
@@ -150,7 +150,7 @@ def jackknife(
     With groups [n], blocks of whole groups; as many blocks as groups is the delete-one-group jackknife. The standard
     error is sqrt((B - 1) / B sum (estimate without block - their mean)^2), with B - 1 degrees of freedom.
     """
-    sample, groups = Sample.of(x, y, z).without_copies(groups)
+    sample, groups = _sample(x, y, z, groups)
     plan = shared(resamples, JACKKNIFE, sample.n, groups)
     if plan is None:
         plan = leave_one_out(sample.n, resamples, generator_or_default(generator), groups)
@@ -172,7 +172,7 @@ def holmes_nemenman(
     into p parts is that of an estimate on n / p rows, B p / n. B is the average of variance * n / p over the partitions
     weighted by their degrees of freedom, p - 1 (the maximum of the chi-square likelihood).
     """
-    sample, groups = Sample.of(x, y, z).without_copies(groups)
+    sample, groups = _sample(x, y, z, groups)
     plan = partitions(sample.n, parts, generator_or_default(generator), groups)
     return _of_sample(sample, k, *measured(sample, plan.weights, np.full(plan.count, k)), plan)
 
@@ -244,6 +244,14 @@ def combine(terms: Sequence[Uncertain], coefficients: Sequence[float]) -> Uncert
     notes = tuple(dict.fromkeys(note for term in terms for note in term.notes))
     k = max(term.k for term in terms)
     return _uncertain(value, k, method, f"{plan.scheme}, sum of {len(terms)}", notes, sums, plan)
+
+
+def _sample(
+    x: Any, y: Any, z: Any, groups: ArrayLike | None, margins: str = "auto"
+) -> tuple[Sample, NDArray[np.int64] | None]:
+    """The sample of rows that are no copies within their group, and their groups' codes."""
+    sample, codes = Sample.of(x, y, z, margins, groups)
+    return sample.without_copies(codes)
 
 
 def shared(resamples: Any, scheme: str, n: int, groups: ArrayLike | None) -> Resamples | None:

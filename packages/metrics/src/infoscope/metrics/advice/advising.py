@@ -25,10 +25,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from infoscope.errors import OutOfRange, TooFew, UnknownName
 from infoscope.estimators.arrays.certified import Certified
-from infoscope.estimators.arrays.protocol import Described, Method, Pairs, as_pairs
+from infoscope.estimators.arrays.diagnosis import diagnose
+from infoscope.estimators.arrays.protocol import Described, Method, Pairs
 from infoscope.estimators.arrays.registry import as_method
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate, quantile, undefined
+from infoscope.estimators.serial import SerialDependence
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import Variable, factorise
 from infoscope.metrics.advice import inversion
@@ -231,7 +233,8 @@ def advise(
     say = progress or (lambda text: None)
     if not seconds >= LEAST_SECONDS:
         raise OutOfRange(f"seconds must be at least {LEAST_SECONDS}, got {seconds!r}.")
-    whole = as_pairs(x, y, groups)
+    diagnosis = diagnose(x, y, groups)
+    whole = diagnosis.pairs
     if whole.n < FEWEST:
         raise TooFew(f"x and y must have at least {FEWEST} rows to be advised about, got {whole.n}.")
     chosen = _candidates(whole, methods, seconds)
@@ -245,7 +248,7 @@ def advise(
     say("estimates of the data")
     candidates = tuple(Candidate(one.name, one, _answer(one, pairs, generator)) for one in chosen)
     # Twins of a series have no memory, so that nothing follows from them.
-    left = _screened(pairs, first, wider, generator, say) if whole.serial is None else set()
+    left = _screened(pairs, first, wider, generator, say) if diagnosis.serial is None else set()
     made = {one.name: one for one in families(pairs, generator) if left is None or one.name in left}
     tried = []
     for family in made.values():
@@ -266,7 +269,7 @@ def advise(
     tried = [replace(one, counts=not one.surprised(said)) if one.counts else one for one in tried]
     say("certified lower limit")
     certified = _answer(Certified(steps=_CERTIFYING), pairs, generator)
-    verdict, estimate, reasons = _concluded(tried, pairs, certified)
+    verdict, estimate, reasons = _concluded(tried, pairs, certified, diagnosis.serial)
     return Advice(
         verdict, estimate, reasons, tuple(notes), candidates, tuple(tried), tuple(asked.asked),
         profile, certified, time.monotonic() - began,
@@ -465,12 +468,14 @@ def _said(*nats: float) -> str:
     return f"{' to '.join(f'{one:.3f}' for one in nats)} nats ({bits} bits)"
 
 
-def _concluded(tried: Sequence[Tried], pairs: Pairs, certified: Estimate) -> tuple[str, Estimate, tuple[str, ...]]:
+def _concluded(
+    tried: Sequence[Tried], pairs: Pairs, certified: Estimate, serial: SerialDependence | None
+) -> tuple[str, Estimate, tuple[str, ...]]:
     """The verdict, the answer over all families that count, and why there is none."""
     counted, n = [one for one in tried if one.counts], pairs.n
     none = undefined("refused", n=n, method="twins")
-    if pairs.serial is not None:
-        return REFUSED, none, (f"{pairs.serial}.",)
+    if serial is not None:
+        return REFUSED, none, (f"{serial}.",)
     if not tried:
         return REFUSED, none, (
             "no twin could be asked what the data were asked.", "Fewer categories or columns may help.",

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from infoscope.errors import InvalidInput
 from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.variables import aligns
 from infoscope.metrics.disentanglement.concrete import decomposed, require_decomposition
 from infoscope.metrics.disentanglement.measuring import Inputs, measure_scores, streams_of, titled
 from infoscope.metrics.disentanglement.registry import SCORES, TERMS
@@ -25,6 +26,7 @@ PATIENCE = 3.0  # seconds without a word
 COLUMNS = ("value", "standard_error", "low", "high", "unit", "n", "method", "notes")
 
 
+@aligns("representation", "factors")
 def report(
     representation: Any,
     factors: ArrayLike,

@@ -31,7 +31,7 @@ from infoscope.estimators import classifier, knn, uncertainty
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.resampling import group_codes
 from infoscope.estimators.result import clustered_error, root_sum_squares
-from infoscope.estimators.variables import Continuous, Discrete, as_variable
+from infoscope.estimators.variables import Continuous, Discrete, aligns, as_variable
 from infoscope.metrics.factor_information.inputs import (
     Factors,
     as_array,
@@ -49,6 +49,7 @@ Terms = tuple[NDArray[np.float64], str]
 """Pointwise values [n, K, 2 L + 1] and how they were found."""
 
 
+@aligns("representation", "factors", "groups")
 def from_arrays(
     representation: Any,
     factors: ArrayLike,

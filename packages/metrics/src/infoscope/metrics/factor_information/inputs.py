@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from infoscope.checks import require_int
 from infoscope.errors import MissingValues, NoVariation, OutOfRange, TooFew, WrongLength, WrongShape, WrongType
-from infoscope.estimators.variables import Continuous, Discrete, as_clear_variable, as_variable, categorical, columns
+from infoscope.estimators.variables import Continuous, Discrete, as_variable, categorical, columns
 from infoscope.metrics.factor_information.attacks import AttackedGaussian
 from infoscope.metrics.factor_information.posterior import CategoricalPosterior, ProductPosterior
 
@@ -100,7 +100,6 @@ def as_factors(factors: Any, names: Sequence[str] | None = None, least: int = 1,
             f"{values.dtype} {list(values.shape)}."
         )
     if not typed and values.dtype.kind == "f" and numbers:
-        as_clear_variable("factors", values)  # its errors ask about floats that look like labels
         typed = columns("factors", values)
     elif not typed and values.dtype.kind not in "iub":
         raise WrongType(f"factors must be integers [items, factors], got {values.dtype}. {CODING}")

@@ -25,7 +25,7 @@ from infoscope.estimators import classifier, uncertainty
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.inputs import as_blocks, coded
 from infoscope.estimators.result import Estimate
-from infoscope.estimators.variables import as_codes
+from infoscope.estimators.variables import aligns, as_codes
 from infoscope.metrics.factor_information.posterior import GaussianPosterior
 from infoscope.metrics.partition.posterior import by_posterior
 from infoscope.metrics.partition.published import AS_NUMBERS, by_numbers
@@ -54,6 +54,7 @@ _FEWEST_RESAMPLES = 10
 _SHARES = {CLASSIFIER: 0.55, NEIGHBOURS: 0.35}  # of the time, roughly; the tests take the rest
 
 
+@aligns("blocks", "y", "d", "groups")
 def evaluate(
     blocks: Mapping[str, ArrayLike | None] | Any,
     y: ArrayLike,

@@ -15,7 +15,7 @@ from infoscope.errors import WrongShape
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.knn import mutual_information
 from infoscope.estimators.result import Estimate
-from infoscope.estimators.variables import Variable, as_variable, join, joint_codes, same_length
+from infoscope.estimators.variables import Variable, as_variables, join, joint_codes
 from infoscope.metrics.pid.sampling import jackknifed
 from infoscope.metrics.pid.tables import broja, discrete_shared_exclusion
 from infoscope.metrics.pid.terms import Decomposition, without_unique
@@ -72,9 +72,8 @@ def _of_clusters(
     clusters: int, groups: ArrayLike | None, blocks: int, generator: np.random.Generator | None,
 ) -> Decomposition:  # fmt: skip
     """A decomposition of the table of clusters of a, b and the target, with its `branches`, Estimates."""
-    a, b, target = variables
-    sides = {"target": as_variable("target", target), "a": as_variable("a", a), "b": as_variable("b", b)}
-    n, generator = same_length(**sides), generator_or_default(generator)
+    sides, groups = as_variables(groups, **dict(zip(("target", "a", "b"), (variables[2], *variables[:2]))))
+    n, generator = sides["target"].n, generator_or_default(generator)
     require_int("clusters", clusters, 2)
     codes = [_codes(side, clusters, generator) for side in sides.values()]
     shape = tuple(int(of.max()) + 1 for of in codes)

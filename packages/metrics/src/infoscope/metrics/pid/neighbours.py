@@ -20,18 +20,18 @@ from scipy.special import digamma
 from infoscope.errors import OutOfRange, WrongLength, WrongType
 from infoscope.estimators.knn.estimators import (
     Settings,
-    checked,
     class_sizes,
     everyone,
     finished,
     of_kept,
+    opened,
     pair,
     require_classes,
     without_singletons,
 )
 from infoscope.estimators.knn.search import count_within, nearest
 from infoscope.estimators.result import Estimate
-from infoscope.estimators.variables import Variable, as_variable, join, prepared, same_length
+from infoscope.estimators.variables import Variable, join, prepared
 from infoscope.metrics.pid.terms import Decomposition, either_specific, from_redundancy, least_specific
 
 
@@ -112,8 +112,7 @@ class _Known:
 
     @classmethod
     def of(cls, a: Any, b: Any, target: Any, k: int, margins: str, groups: Any, workers: int) -> _Known:
-        sides = {name: as_variable(name, side) for name, side in (("a", a), ("b", b), ("target", target))}
-        settings = checked(k, same_length(**sides), True, margins, groups, "auto", workers)
+        sides, settings = opened({"a": a, "b": b, "target": target}, k, True, margins, groups, "auto", workers)
         kept, notes = without_singletons(join(*sides.values()), settings.groups)
         a, b, target = (prepared(side, margins, name).take(kept) for name, side in sides.items())
         require_classes(kept, a=a, b=b, target=target)

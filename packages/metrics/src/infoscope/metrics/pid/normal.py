@@ -92,7 +92,7 @@ def gaussian_from_arrays(
     """
     if margins not in ("given", "rank"):
         raise WrongType(f"margins must be given or rank, got {margins!r}.")
-    sides = as_rows(a=a, b=b, target=target)
+    sides, groups = as_rows(groups, a=a, b=b, target=target)
     if margins == "rank":
         sides = [side.rank_normal() for side in sides]
     rows = np.hstack([side.continuous for side in sides])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,21 +13,19 @@ from infoscope.errors import WrongType
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.resampling import leave_one_out
 from infoscope.estimators.result import NATS, Estimate, quantile
-from infoscope.estimators.variables import Continuous, Variable, as_variable, same_length
+from infoscope.estimators.variables import Continuous, Variable, as_variables
 from infoscope.metrics.pid.terms import ROUNDING, Decomposition
 
 
-def as_rows(**sides: ArrayLike | Variable) -> list[Variable]:
-    """Checked numbers, all with as many rows."""
-    found = {
-        name: side if isinstance(side, Variable) else as_variable(name, Continuous(side))
-        for name, side in sides.items()
-    }
-    same_length(**found)
+def as_rows(groups: ArrayLike | None = None, /, **sides: ArrayLike | Variable) -> tuple[list[Variable], Any]:
+    """Checked numbers, all with as many rows, and the codes of their groups [n] or None."""
+    found, codes = as_variables(
+        groups, **{name: side if isinstance(side, Variable) else Continuous(side) for name, side in sides.items()}
+    )
     for name, side in found.items():
         if side.codes is not None:
             raise WrongType(f"{name} must be numbers, got categories, which have no covariance.")
-    return list(found.values())
+    return list(found.values()), codes
 
 
 def jackknifed(

@@ -28,12 +28,10 @@ from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import (
     Continuous,
     Discrete,
-    LabelsAsNumbers,
-    NumbersAsCategories,
     Variable,
+    aligns,
     as_variable,
     joint_codes,
-    require_same_order,
 )
 from infoscope.metrics import partition
 from infoscope.metrics.bracketing import found as how_they_lie
@@ -73,6 +71,7 @@ _SCORES = ("mig", "unibound", "informativeness")  # of blocks; their bounds are 
 Progress = Callable[[float, str], None]
 
 
+@aligns("representation", "targets", "domain", "groups", "items")
 def report(
     representation: Any,
     targets: Mapping[str, Any] | pd.DataFrame | ArrayLike,
@@ -117,7 +116,6 @@ def report(
     or targets all of which are one class or have a class of one row (or group); an unknown label; a family that
     predicts neither.
     """
-    require_same_order(representation=representation, targets=targets, domain=domain, groups=groups, items=items)
     numbers = as_blocks(named_blocks(representation, blocks))
     if ALL in numbers:
         raise InvalidInput(
@@ -126,11 +124,7 @@ def report(
     n = len(next(iter(numbers.values())))
     if n < _FEWEST:
         raise TooFew(f"representation must have at least {_FEWEST} rows, got {n}.")
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always")
-        aims = _aims(targets, domain, n)
-    for doubt in heard:  # heard by who calls, too: the page is for others
-        warnings.warn(doubt.message, stacklevel=2)
+    aims = _aims(targets, domain, n)
     codes = as_groups(groups, n)
     names = np.arange(n) if items is None else np.asarray(items)
     if names.shape != (n,):
@@ -145,8 +139,7 @@ def report(
     measure = _Measure(numbers, codes, None if groups is None else codes, few, as_family(richer), rows, folds, k,
                        resamples)  # fmt: skip
     found, pvis, unanswered = [], [], {}
-    notes = [f"whether numbers are classes: {one.message}" for one in heard if one.category is LabelsAsNumbers]
-    notes += [f"whether classes are numbers: {one.message}" for one in heard if one.category is NumbersAsCategories]
+    notes = [note.rstrip(".") for aim in aims.values() for note in aim.variable.notes]
     known: dict[str, dict[frozenset[str], Local]] = {}
     for done, ((name, aim), stream) in enumerate(zip(aims.items(), streams)):
         stage = lambda share, what, done=done: tell(0.9 * (done + share) / len(aims), what)  # noqa: E731

@@ -28,6 +28,7 @@ from infoscope.estimators.families.complexity import PacBound, pac_bound
 from infoscope.estimators.families.protocol import Bounded, Outcome, as_outcome
 from infoscope.estimators.families.registry import as_family
 from infoscope.estimators.result import Estimate, mean_of
+from infoscope.estimators.variables import aligns
 from infoscope.metrics.v_information.predictions import (
     FLOOR,
     Calibration,
@@ -71,6 +72,7 @@ class VInformation(Estimate):
     bound: PacBound | None
 
 
+@aligns("x", "y", "test", "groups", "given")
 def estimate(
     family: Any,
     x: Any,

@@ -19,9 +19,11 @@ from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.protocol import Outcome, as_outcome
 from infoscope.estimators.families.registry import as_family
 from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.estimators.variables import aligns
 from infoscope.metrics.v_information.predictions import FLOOR, Predictions, cross_fitted
 
 
+@aligns("x", "y", "groups", "given")
 def pointwise(
     family: Any,
     x: Any,

@@ -1,0 +1,65 @@
+"""What speaks against taking the rows of a sample for independent draws, looked for once: `diagnose`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from infoscope.estimators.arrays.protocol import Pairs, as_pairs
+from infoscope.estimators.serial import SerialDependence, serial_dependence
+from infoscope.estimators.variables import Variable, copies, far_values
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What was found in a sample; printed, one sentence a line.
+
+    pairs       the checked sample, with copies of a row as one group, and with the notes on all that was found
+    duplicates  rows that are copies of an earlier one; 0 where groups are named
+    serial      how rows that follow one another are alike; None where they are not, or groups are named
+    """
+
+    pairs: Pairs
+    duplicates: int
+    serial: SerialDependence | None
+
+    def __str__(self) -> str:
+        return "\n".join(self.pairs.notes) or "Nothing speaks against independent rows."
+
+
+def diagnose(x: Any, y: Any, groups: ArrayLike | None = None) -> Diagnosis:
+    """Copies of rows, rows in series, codes for missing values, and how columns are typed. Arguments and errors as
+    `estimate`.
+
+    Rows that are equal in every column are copies where a column of numbers repeats in them alone (`variables.copies`);
+    they are put into one group each. The test for series is `serial.serial_dependence`.
+    """
+    pairs = as_pairs(x, y, groups)
+    notes = pairs.notes + _far_values("x", pairs.x) + _far_values("y", pairs.y)
+    if pairs.groups is not None:
+        return Diagnosis(replace(pairs, notes=notes), 0, None)
+    serial = serial_dependence(pairs.x, pairs.y)
+    notes += () if serial is None else (f"{serial}.",)
+    codes = copies(pairs.x, pairs.y)
+    duplicates = 0 if codes is None else pairs.n - int(codes.max()) - 1
+    if duplicates:
+        notes += (
+            f"{duplicates:,} of {pairs.n:,} rows are copies: equal to an earlier row in every column, in values that "
+            "occur nowhere else. Each row and its copies are one group.",
+        )
+    return Diagnosis(replace(pairs, groups=codes, notes=notes), duplicates, serial)
+
+
+def _far_values(name: str, side: Variable) -> tuple[str, ...]:
+    """A sentence where values may stand for what is missing."""
+    if not side.dim or not (found := far_values(side.continuous)):
+        return ()
+    place, value, rows = found[0]
+    more = f" (and {len(found) - 1} more such values)" if len(found) > 1 else ""
+    of = f"Column {place + 1} of the numbers of {name}" if side.dim > 1 else name
+    return (
+        f"{of} is {value:g} in {rows:,} of {side.n:,} rows, far from all others{more}: if that stands for a missing "
+        "value, leave these rows out; here it is a value like others.",
+    )
