@@ -281,6 +281,8 @@ class _Columns:
             raise WrongLength(
                 f"{name} must have at least one row, and columns of one length, got lengths {sorted(lengths)}."
             )
+        if lengths == {1}:
+            raise TooFew(f"{name} must have at least two rows, got 1.")
         numbers, labels, integers, constant, whole, circles = [], [], [], [], [], []
         for place, (typed, column, wrapped) in zip(_places(value, len(found)), found):
             if typed is Discrete and (wrapped or not _whole_numbers(column)):
@@ -880,18 +882,41 @@ def _unreadable(values: np.ndarray) -> str:
     return f", with {quoted(bad)}: make them numbers or leave their rows out" if len(bad) else ": make them numbers"
 
 
+def as_matrix(name: str, value: Any) -> np.ndarray:
+    """Numbers [n] or [n, d] (an array, tensor, list or data frame) as float64 [n, d], checked like the columns of a
+    variable; constant ones are kept. InfoscopeError for anything else.
+    """
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.ndim == 2 and not np.ma.isMaskedArray(value):
+        matrix = value.astype(np.float64, copy=False)
+    else:
+        found = [as_floats(name, column) for column in bare_columns(name, value)]
+        if len({len(column) for column in found}) != 1:
+            raise WrongLength(f"{name} must have columns of one length, got {sorted(map(len, found))}.")
+        matrix = np.column_stack(found)
+    if not matrix.size:
+        raise WrongShape(f"{name} must be [n] or [n, d] with at least one row and column, got shape {matrix.shape}.")
+    return _measurable(name, matrix)
+
+
 def _as_numbers(name: str, column: _Column) -> np.ndarray:
-    """float64 [n], finite, two or more, of sizes and spans whose squares are finite and above 0; perhaps constant."""
-    numbers = as_floats(name, column)
-    if not np.isfinite(numbers).all():
-        raise MissingValues(f"{name} must be finite, got {(~np.isfinite(numbers)).sum()} NaN or infinite values.")
-    if len(numbers) == 1:
-        raise TooFew(f"{name} must have at least two rows, got 1.")
-    largest, span = float(np.abs(numbers).max()), float(numbers.max() / 2 - numbers.min() / 2)
-    if largest > _LARGEST or 0 < span < 1 / _LARGEST:
+    """The column as numbers float64 [n]: see `_measurable`."""
+    return _measurable(name, as_floats(name, column))
+
+
+def _measurable(name: str, numbers: np.ndarray) -> np.ndarray:
+    """The numbers [n] or [n, d]; InfoscopeError unless they are finite and every column is constant, or of a size and a
+    span whose squares are finite and above 0.
+    """
+    if bad := int((~np.isfinite(numbers)).sum()):
+        raise MissingValues(f"{name} must be finite, got {bad:,} NaN or infinite values.")
+    largest = np.abs(numbers).max(axis=0, initial=0.0)
+    spans = 2 * (numbers.max(axis=0, initial=-_LARGEST) / 2 - numbers.min(axis=0, initial=_LARGEST) / 2)
+    if np.any(wrong := (largest > _LARGEST) | ((spans > 0) & (spans < 1 / _LARGEST))):
+        place = np.flatnonzero(wrong)[0]
         raise OutOfRange(
             f"{name} must be of a size between {1 / _LARGEST:g} and {_LARGEST:g}, got a column that reaches "
-            f"{largest:g} and spans {2 * span:g}: choose another unit, which changes no information between variables."
+            f"{np.ravel(largest)[place]:g} and spans {np.ravel(spans)[place]:g}: choose another unit, which changes no "
+            "information between variables."
         )
     return numbers
 

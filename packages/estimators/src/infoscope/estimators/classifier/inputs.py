@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from infoscope.errors import InvalidInput, MissingValues, NoVariation, OutOfRange, UnknownName, WrongShape
-from infoscope.estimators.variables import as_codes, as_floats, bare_columns
+from infoscope.errors import NoVariation, OutOfRange, TooFew, UnknownName, WrongLength, WrongShape
+from infoscope.estimators.variables import as_codes, as_matrix
 
 LEAST_FOLDS = 3  # one is evaluated, one calibrates, at least one trains
 
@@ -45,23 +45,11 @@ def as_blocks(blocks: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, np.ndarr
     named = blocks if isinstance(blocks, Mapping) else {"z": blocks}
     if not named:
         raise UnknownName("blocks must name at least one array [n, d], got none.")
-    arrays = {name: as_block(f"block {name!r}", block) for name, block in named.items()}
-    for name, block in arrays.items():
-        bad = int((~np.isfinite(block)).any(axis=1).sum())
-        if bad:
-            raise MissingValues(f"block {name!r} must be finite, but {bad} of its {len(block)} rows are not.")
+    arrays = {name: as_matrix(f"block {name!r}", block) for name, block in named.items()}
     lengths = {name: len(block) for name, block in arrays.items()}
     if len(set(lengths.values())) > 1:
-        raise InvalidInput(f"blocks must be equally long, got lengths {lengths}.")
+        raise WrongLength(f"blocks must be equally long, got lengths {lengths}.")
     return arrays
-
-
-def as_block(name: str, values: ArrayLike) -> np.ndarray:
-    """Numbers [n] or [n, d] (an array, tensor or data frame) as float64 [n, d]."""
-    found = [as_floats(name, column) for column in bare_columns(name, values)]
-    if len({len(column) for column in found}) != 1 or not len(found[0]):
-        raise OutOfRange(f"{name} must hold at least one row and column, got {len(found)} columns.")
-    return np.column_stack(found)
 
 
 def as_joint_labels(labels: ArrayLike | Mapping[str, ArrayLike], n: int) -> JointLabels:
@@ -122,10 +110,10 @@ def assign_folds(classes: np.ndarray, groups: np.ndarray, folds: int, generator:
     groups_of = np.bincount(members[0])
     lone = np.flatnonzero(groups_of < 2)
     if len(lone):
-        raise ValueError(
-            f"{len(lone)} of the {len(groups_of)} joint classes of labels, such as that of row "
-            f"{np.flatnonzero(classes == lone[0])[0]}, lie in a single group (or row); each must be in at least 2, and "
-            f"better in {folds}, to be in every training set: merge or drop them."
+        raise TooFew(
+            f"labels must have every joint class in at least 2 groups (or rows), and better in {folds}, to be in every "
+            f"training set, got {len(lone)} of {len(groups_of)} in one, such as that of row "
+            f"{np.flatnonzero(classes == lone[0])[0]}: merge or drop them."
         )
     fold_of = np.full(group_count, -1)
     for rare in np.argsort(groups_of, kind="stable"):
@@ -139,8 +127,8 @@ def assign_folds(classes: np.ndarray, groups: np.ndarray, folds: int, generator:
     folds_with = np.zeros((len(groups_of), folds), dtype=bool)
     folds_with[members[0], fold_of[members[1]]] = True
     if folds_with.sum(axis=1).min() < 2:
-        raise ValueError(
-            f"all groups of a joint class of labels fell into one of {folds} folds; merge or drop classes of few "
-            "groups, or draw other folds with another generator."
+        raise TooFew(
+            f"labels must have every joint class in two of {folds} folds, got one all of whose groups fell into one; "
+            "merge or drop classes of few groups, or draw other folds with another generator."
         )
     return fold_of[groups]

@@ -35,7 +35,8 @@ from infoscope.estimators.families.laws import (
     residual_law,
     without_input,
 )
-from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, as_matrix, needed
+from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, needed
+from infoscope.estimators.variables import as_matrix
 
 NEWTON_STEPS = 100
 

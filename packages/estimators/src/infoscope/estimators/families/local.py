@@ -26,7 +26,8 @@ from infoscope.estimators.families.laws import (
     variance_name,
     without_input,
 )
-from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, Predictor, as_matrix
+from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, Predictor
+from infoscope.estimators.variables import as_matrix
 
 ROWS = 1024  # of distances at once
 BANDWIDTHS = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5)

@@ -12,7 +12,8 @@ from infoscope.errors import OutOfRange
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families._logistic_solver import Weights, fit_logistic
 from infoscope.estimators.families.laws import CategoricalLaw, log_softmax, without_input
-from infoscope.estimators.families.protocol import CLASSES, Features, as_matrix, needed
+from infoscope.estimators.families.protocol import CLASSES, Features, needed
+from infoscope.estimators.variables import as_matrix
 
 ASIDE = 5  # a fifth of a subset's groups chooses its penalty
 

@@ -30,7 +30,8 @@ from infoscope.estimators.families.laws import (
     variance_name,
     without_input,
 )
-from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, as_matrix
+from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features
+from infoscope.estimators.variables import as_matrix
 
 LEAST_ASIDE = 10  # groups
 ACTIVATIONS = {"relu": nn.ReLU, "softplus": nn.Softplus, "tanh": nn.Tanh}

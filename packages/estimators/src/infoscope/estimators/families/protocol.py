@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.preprocessing import PolynomialFeatures
 
-from infoscope.errors import MissingValues, NoVariation, WrongShape, WrongType
+from infoscope.errors import NoVariation, WrongType
 from infoscope.estimators.families.complexity import Complexity
-from infoscope.estimators.variables import as_codes, require_unmasked
+from infoscope.estimators.variables import as_codes, as_matrix
 
 CLASSES, NUMBERS = "classes", "numbers"
 
@@ -137,22 +137,6 @@ def take(x: Any, rows: np.ndarray) -> Any:
     if hasattr(x, "shape"):
         return x[rows]
     return [x[i] for i in (np.flatnonzero(rows) if rows.dtype == bool else rows)]
-
-
-def as_matrix(name: str, values: ArrayLike) -> np.ndarray:
-    """Numbers [n] or [n, d] as float64 [n, d]; ValueError for anything else, masked or not finite values."""
-    require_unmasked(name, values)
-    try:
-        matrix = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise WrongShape(f"{name} must be an array [n] or [n, d] of numbers, got {type(values).__name__}.") from None
-    matrix = matrix[:, None] if matrix.ndim == 1 else matrix
-    if matrix.ndim != 2 or not matrix.size:
-        raise WrongShape(f"{name} must be an array [n] or [n, d] with at least one row, got shape {matrix.shape}.")
-    bad = int((~np.isfinite(matrix)).any(axis=1).sum())
-    if bad:
-        raise MissingValues(f"{name} must be finite, but {bad} of its {len(matrix)} rows are not.")
-    return matrix
 
 
 def needed(classes: int | None) -> int:

@@ -9,7 +9,8 @@ import numpy as np
 
 from infoscope.errors import OutOfRange
 from infoscope.estimators.families.laws import residual_law, without_input
-from infoscope.estimators.families.protocol import NUMBERS, Features, as_matrix
+from infoscope.estimators.families.protocol import NUMBERS, Features
+from infoscope.estimators.variables import as_matrix
 
 
 @dataclass(frozen=True)

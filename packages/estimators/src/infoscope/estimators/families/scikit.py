@@ -26,7 +26,8 @@ from infoscope.estimators.families.laws import (
     with_absent,
     without_input,
 )
-from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Predictor, as_matrix
+from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Predictor
+from infoscope.estimators.variables import as_matrix
 
 FOLDS = 5  # by which a regressor's residuals are found
 

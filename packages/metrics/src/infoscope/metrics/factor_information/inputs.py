@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 
 from infoscope.checks import require_int
-from infoscope.errors import MissingValues, NoVariation, OutOfRange, TooFew, WrongLength, WrongShape, WrongType
-from infoscope.estimators.variables import Continuous, Discrete, as_variable, categorical, columns
+from infoscope.errors import NoVariation, OutOfRange, TooFew, WrongLength, WrongShape, WrongType
+from infoscope.estimators.variables import Continuous, Discrete, as_matrix, as_variable, categorical, columns
 from infoscope.metrics.factor_information.attacks import AttackedGaussian
 from infoscope.metrics.factor_information.posterior import CategoricalPosterior, ProductPosterior
 
@@ -170,15 +170,12 @@ def require_rows(posterior: Any, n: int) -> None:
 
 def _checked_codes(values: Any, n: int, least: int = 1) -> NDArray[np.float64]:
     """Finite numbers [n, L]; ValueError otherwise."""
-    array = _numbers_of(values)
-    if array.ndim != 2 or len(array) != n or array.shape[1] < least or array.dtype.kind not in "fiub":
+    array = as_matrix("representation", values)
+    if len(array) != n or array.shape[1] < least or np.ndim(values) == 1:
         raise WrongShape(
-            f"representation must be numbers [{n} items, at least {least} latents], got {array.dtype} "
-            f"{list(array.shape)}."
+            f"representation must be numbers [{n} items, at least {least} latents], got {list(array.shape)}."
         )
-    if not np.isfinite(array).all():
-        raise MissingValues(f"representation must be finite, got {(~np.isfinite(array)).sum()} numbers that are not.")
-    return array.astype(np.float64, copy=False)
+    return array
 
 
 def varies(deviation: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.bool_]:

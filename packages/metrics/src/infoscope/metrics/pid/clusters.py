@@ -72,7 +72,9 @@ def _of_clusters(
     clusters: int, groups: ArrayLike | None, blocks: int, generator: np.random.Generator | None,
 ) -> Decomposition:  # fmt: skip
     """A decomposition of the table of clusters of a, b and the target, with its `branches`, Estimates."""
-    sides, groups = as_variables(groups, **dict(zip(("target", "a", "b"), (variables[2], *variables[:2]))))
+    a, b, target = variables
+    found, groups = as_variables(groups, a=a, b=b, target=target)
+    sides = {name: found[name] for name in ("target", "a", "b")}
     n, generator = sides["target"].n, generator_or_default(generator)
     require_int("clusters", clusters, 2)
     codes = [_codes(side, clusters, generator) for side in sides.values()]

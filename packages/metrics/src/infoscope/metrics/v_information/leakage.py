@@ -21,7 +21,8 @@ from infoscope.checks import require_int
 from infoscope.errors import Conflict, OutOfRange, TooFew, UnknownName, WrongLength, WrongShape
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.networks import Network, fully_connected, outputs
-from infoscope.estimators.families.protocol import Features, as_matrix
+from infoscope.estimators.families.protocol import Features
+from infoscope.estimators.variables import as_matrix
 from infoscope.metrics.v_information.measures import estimate
 from infoscope.metrics.v_information.predictions import FLOOR
 

@@ -1,0 +1,243 @@
+"""Every public function that takes a user's arrays, asked the same: rows of pandas in another order, bad input, few
+rows, other types and units. Each gives the number it should, or an InfoscopeError that names an argument.
+"""
+
+import warnings
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from infoscope.errors import InfoscopeError
+from infoscope.estimators import (
+    Angle,
+    Continuous,
+    Discrete,
+    classifier,
+    diagnose,
+    estimate,
+    kernel_tests,
+    knn,
+    laws,
+    normalised,
+    npeet,
+    uncertainty,
+)
+from infoscope.metrics import advice, bracketing, disentanglement, factor_information, partition, pid, representation
+from infoscope.metrics.v_information import label_errors, measures, pvi
+
+N = 120
+RNG = np.random.default_rng(0)
+LABELS = np.repeat([0, 1], N // 2)
+X = LABELS + 0.5 * RNG.normal(size=N)
+NUMBERS = X + 0.8 * RNG.normal(size=N)
+OTHER = X + RNG.normal(size=N)
+ROWS = pd.Index([f"row {number}" for number in RNG.permutation(N)])
+
+
+def beside(x):
+    """Another variable of the rows of x: of pandas by their names."""
+    if isinstance(x, pd.Series):
+        return pd.Series(OTHER, ROWS)
+    return OTHER[: len(x)] if isinstance(x, np.ndarray) and x.ndim == 1 else OTHER
+
+
+def figures(found):
+    """What a function found, as a vector of numbers [m]."""
+    if isinstance(found, pd.DataFrame):
+        return found.select_dtypes("number").to_numpy().ravel()
+    return np.array([float(one) for one in (found if isinstance(found, tuple) else (found,))])
+
+
+def blocks_of(x):
+    return {"z_y": x, "z_d": beside(x)}
+
+
+# Of numbers x and numbers y. What draws does so from its default generator of one seed.
+OF_NUMBERS = {
+    "estimate": estimate,
+    "estimate gcmi": partial(estimate, method="gcmi"),
+    "diagnose": lambda x, y: knn.mutual_information(diagnose(x, y).pairs.x, diagnose(x, y).pairs.y),
+    "knn.mutual_information": knn.mutual_information,
+    "knn.conditional": lambda x, y: knn.conditional_mutual_information(x, y, beside(x)),
+    "knn.total_correlation": lambda x, y: knn.total_correlation([x, y]),
+    "knn.co_information": lambda x, y: knn.co_information(x, beside(x), y),
+    "subsample": lambda x, y: uncertainty.subsample(x, y, drift=False, resamples=10),
+    "jackknife": uncertainty.jackknife,
+    "holmes_nemenman": lambda x, y: uncertainty.holmes_nemenman(x, y, parts=(2, 3)),
+    "permutation_test": lambda x, y: uncertainty.permutation_test(x, y, permutations=9).observed,
+    "hsic_test": lambda x, y: kernel_tests.hsic_test(x, y, permutations=9).observed,
+    "kcit_test": lambda x, y: kernel_tests.kcit_test(x, y, beside(x)).observed,
+    "laws.held_out": laws.held_out,
+    "npeet.mi": npeet.mi,
+    "pid.gaussian": lambda x, y: tuple(pid.gaussian_from_arrays(x, beside(x), y, blocks=8))[:4],
+    "pid.shared_exclusion": lambda x, y: tuple(pid.shared_exclusion(x, beside(x), y))[:4],
+}
+# Of numbers x and labels y.
+OF_LABELS = {
+    "estimate labels": estimate,
+    "normalised": normalised,
+    "bracket": lambda x, y: bracketing.bracket(x, y, resamples=10).gap,
+    "cross_fit": lambda x, y: classifier.cross_fit(x, y, folds=3).information("z", "y"),
+    "partition": lambda x, y: tuple(
+        partition.evaluate(blocks_of(x), y, y, resamples=10, permutations=0, folds=3).figures["neighbours"].values()
+    ),
+    "pvi": lambda x, y: pvi.pointwise("logistic", x, y, folds=3).pvi_bits.mean(),
+    "v_information": lambda x, y: measures.estimate("logistic", x, y, folds=3),
+    "label_errors": lambda x, y: label_errors.label_scores("logistic", x, y, folds=3),
+    "pid.williams_beer": lambda x, y: tuple(pid.williams_beer_from_arrays(x, beside(x), y))[:4],
+    "pid.broja": lambda x, y: tuple(pid.broja_from_arrays(x, beside(x), y, clusters=2, blocks=8))[:4],
+}
+# Slow ones, of which bad input alone is asked in full.
+REPORTS = {
+    "advise": advice.advise,
+    "representation.report": lambda x, y: (
+        representation.report({"z": x}, {"y": y}, folds=3, resamples=10, permutations=0).table
+    ),
+    "factor_information": lambda x, y: tuple(
+        factor_information.from_arrays(frame(x), frame(y), method="knn", resamples=None).joint
+    ),
+    "disentanglement.report": lambda x, y: disentanglement.report(frame(x), frame(y), method="knn", progress=False),
+}
+
+
+def frame(one):
+    """Two columns of the rows of a variable; of pandas, keeping its index."""
+    return pd.concat([one, one], axis=1, keys=["a", "b"]) if isinstance(one, pd.Series) else one
+
+
+def entries(*kinds):
+    return [pytest.param(call, id=name) for kind in kinds for name, call in kind.items()]
+
+
+@pytest.mark.parametrize("call", entries(OF_NUMBERS, OF_LABELS))
+def test_rows_of_pandas_are_paired_by_their_index(call):
+    """A shuffled Series gives the number of the arrays, and not about 0."""
+    y = NUMBERS if call in OF_NUMBERS.values() else LABELS
+    expected = figures(call(X, y))
+    shuffled = pd.Series(y, ROWS).sample(frac=1, random_state=3)
+    np.testing.assert_allclose(figures(call(pd.Series(X, ROWS), shuffled)), expected, rtol=1e-9, equal_nan=True)
+
+
+def test_reports_pair_rows_by_their_index():
+    x, y = pd.Series(X, ROWS), pd.Series(LABELS, ROWS)
+    for name in ("representation.report", "factor_information"):
+        found, expected = (figures(REPORTS[name](x, labels)) for labels in (y.sample(frac=1, random_state=3), y))
+        np.testing.assert_allclose(found, expected, rtol=1e-9, equal_nan=True)
+
+
+BAD = {
+    "NaN": np.where(np.arange(N) == 3, np.nan, X),
+    "infinite": np.where(np.arange(N) == 3, np.inf, X),
+    "masked": np.ma.masked_less(X, 0),
+    "missing": pd.array([*X[1:], None], dtype="Float64"),
+    "complex": X + 1j,
+    "dates": pd.date_range("2020-01-01", periods=N),
+    "numbers as texts": np.array([f"{value:.3f}" for value in X]),
+    "three axes": X.reshape(2, 2, -1),
+    "one number": 3.0,
+    "none": [],
+    "no columns": np.empty((N, 0)),
+    "ragged": [[1.0, 2.0], [3.0]] * (N // 2),
+    "longer": np.r_[X, X],
+    "beyond squares": X * 1e200,
+    "meta tensor": torch.zeros(N, device="meta"),
+}
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("call", entries(OF_NUMBERS, OF_LABELS, REPORTS))
+def test_bad_input_is_one_sentence_about_an_argument(call):
+    y = NUMBERS if call in OF_NUMBERS.values() else LABELS
+    for what, bad in BAD.items():
+        with pytest.raises(InfoscopeError) as caught:
+            call(bad, y)
+            pytest.fail(f"{what} is taken")
+        assert caught.value.argument and "\n" not in str(caught.value), what
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    n=st.integers(1, 5),
+    seed=st.integers(0, 2**16),
+    name=st.sampled_from([*OF_NUMBERS, *OF_LABELS]),
+    whole=st.booleans(),
+)
+def test_few_rows_give_a_number_or_a_sentence(n, seed, name, whole):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 3, n) if whole else rng.normal(size=n)
+    y = rng.integers(0, 2, n) if name in OF_LABELS else rng.normal(size=n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        try:
+            figures((OF_NUMBERS | OF_LABELS)[name](x, y))
+        except InfoscopeError as error:
+            assert error.argument
+
+
+QUICK = ["ksg", "ksg-2", "gcmi", "gaussian", "reduced-ksg", "student-copula"]
+TYPES = [np.float32, np.longdouble, "list", "tensor", "pandas", "Float64", "column"]
+
+
+def typed(values, kind):
+    """The same numbers as another type."""
+    wide = np.asarray(values, np.float32).astype(float)  # float32 holds them exactly
+    return {
+        "list": wide.tolist,
+        "tensor": lambda: torch.tensor(wide, requires_grad=True),
+        "pandas": lambda: pd.Series(wide),
+        "Float64": lambda: pd.Series(wide, dtype="Float64"),
+        "column": lambda: wide[:, None],
+    }.get(kind, lambda: wide.astype(kind))()
+
+
+@settings(max_examples=25, deadline=None)
+@given(method=st.sampled_from(QUICK), kind=st.sampled_from(TYPES), seed=st.integers(0, 2**16))
+def test_types_and_the_order_of_rows_change_nothing(method, kind, seed):
+    x, y = (np.asarray(values, np.float32).astype(float) for values in (X, NUMBERS))
+    expected = estimate(x, y, method, generator=np.random.default_rng(0))
+    found = estimate(typed(x, kind), typed(y, kind), method, generator=np.random.default_rng(0))
+    assert found.value == pytest.approx(expected.value, abs=1e-9)
+    order = np.random.default_rng(seed).permutation(N)
+    moved = estimate(x[order], y[order], method, generator=np.random.default_rng(0))
+    tolerance = 1e-9 if method != "student-copula" else 0.15  # its folds are drawn by place
+    assert moved.value == pytest.approx(expected.value, abs=tolerance)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    method=st.sampled_from(QUICK), unit=st.floats(-120, 120).map(lambda power: 10.0**power), shift=st.floats(-10, 10)
+)
+def test_the_unit_of_a_column_changes_nothing(method, unit, shift):
+    expected, found = (
+        estimate(X, y, method, generator=np.random.default_rng(0)) for y in (NUMBERS, (NUMBERS + shift) * unit)
+    )
+    assert found.value == pytest.approx(expected.value, abs=1e-6)
+    assert found.low == pytest.approx(expected.low, abs=1e-6)
+
+
+@settings(max_examples=25, deadline=None)
+@given(names=st.permutations(["a", "b", "c"]), period=st.sampled_from([180.0, 360.0, 24.0]), turns=st.integers(-3, 3))
+def test_names_of_categories_and_turns_of_angles_change_nothing(names, period, turns):
+    classes = np.digitize(X, [0.2, 0.8])
+    for y in (NUMBERS, LABELS):
+        expected = knn.mutual_information(Discrete(classes), y)
+        assert knn.mutual_information(np.array(names)[classes], y) == pytest.approx(expected, abs=1e-12)
+    angles = 100 * X
+    found, expected = (
+        knn.mutual_information(Angle(values, period), NUMBERS) for values in (angles + turns * period, angles)
+    )
+    assert found == pytest.approx(expected, abs=1e-6)
+
+
+@settings(max_examples=10, deadline=None)
+@given(place=st.integers(0, 2), value=st.floats(-1e6, 1e6))
+def test_a_constant_column_changes_nothing_but_a_note(place, value):
+    wide = np.insert(np.column_stack([X, OTHER]), place, value, axis=1)
+    expected, found = (estimate(x, NUMBERS, "ksg") for x in (np.column_stack([X, OTHER]), wide))
+    assert found.value == expected.value and any("constant" in note for note in found.notes)
+    assert estimate(Continuous(wide), NUMBERS, "ksg").value == expected.value
