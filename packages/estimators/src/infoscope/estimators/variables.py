@@ -645,6 +645,8 @@ def row_codes(*variables: Variable) -> np.ndarray:
     numbers = [variable.continuous for variable in variables]
     labels = [variable.codes[:, None] for variable in variables if variable.codes is not None]
     rows = np.ascontiguousarray(np.hstack([*numbers, *labels]) + 0.0)  # -0 is 0
+    if rows.shape[1] == 1:
+        return factorise(rows[:, 0])[0]
     return factorise(rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1])))[:, 0])[0]
 
 

@@ -96,34 +96,30 @@ def half_samples(
             drawn = uncertainty.subsample(
                 some.x, some.y, None, k, _HALVES, some.groups, generator, drift=False, margins=margins
             )
-            estimates, error = drawn.estimates, drawn.standard_error
+            whole, estimates, error = drawn.value, drawn.estimates, drawn.standard_error
         else:
+            whole = found.value if some is pairs else measure(some).value
             estimates, error = _one_by_one(some, measure, generator)
-        if some is pairs:
-            whole = found
-        elif measure is None:
-            whole = knn.mutual_information(some.x, some.y, k, margins=margins, groups=some.groups)
-        else:
-            whole = measure(some)
     except ValueError:  # too few rows, groups, or rows of a class, to be halved
         return Halved(notes=(_TOO_SMALL,))
-    if not whole.standard_error > 0:
+    of_rows = found.standard_error * sqrt(pairs.n / some.n)  # of so many rows, by the spread of their values
+    if not of_rows > 0:
         return Halved()
     exponent = max(EXPONENT, min(_FASTEST, 2 / min(columns, pairs.x.dim + pairs.y.dim)))
-    bias = float(estimates.mean() - whole.value) / (2.0**exponent - 1) * (some.n / pairs.n) ** exponent
+    bias = float(estimates.mean() - whole) / (2.0**exponent - 1) * (some.n / pairs.n) ** exponent
     degrees = min(len(estimates), int(some.units.max()) + 1) - 1
     wide, notes = _wide(some, k, whole, margins, exponent) if measure is None else (0.0, ())
-    return Halved(max(1.0, error / whole.standard_error), bias, wide, degrees, notes)
+    return Halved(max(1.0, error / of_rows), bias, wide, degrees, notes)
 
 
-def _wide(pairs: Pairs, k: int, whole: Estimate, margins: str, exponent: float) -> tuple[float, tuple[str, ...]]:
+def _wide(pairs: Pairs, k: int, whole: float, margins: str, exponent: float) -> tuple[float, tuple[str, ...]]:
     """The bias that one neighbour predicts, and a note, where k are many of the rows among which they are sought."""
     codes = join(pairs.x, pairs.y).codes
     rows = pairs.n if codes is None else float(np.median(np.bincount(codes)[codes]))
     if k <= knn.WIDE_SHARE * rows:
         return 0.0, ()
     one = knn.mutual_information(pairs.x, pairs.y, 1, margins=margins, groups=pairs.groups).value
-    return (whole.value - one) / (1 - k**-exponent), (
+    return (whole - one) / (1 - k**-exponent), (
         f"k = {k} neighbours are more than a tenth of the {rows:.0f} rows that are alike in their categories: these "
         f"are not near. One neighbour gives {one:.3f} nats, and the interval holds the bias that this predicts.",
     )

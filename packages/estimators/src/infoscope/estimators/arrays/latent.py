@@ -6,6 +6,7 @@ which do not see it, are those of all rows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import sqrt
@@ -26,6 +27,7 @@ from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.result import Estimate, quantile, root_sum_squares
 from infoscope.estimators.variables import Variable, factorise
 
+_FIGURES = re.compile(r"[-+]?\d[\d.,]*")
 _SHARE, _MOST = 0.95, 8  # of the variance, and how many components at most
 _CODES = "The interval is of the codes that were learnt: of what they leave out of x and y it knows nothing."
 _COMPONENTS = "The interval is of leading components: of what the others share it knows nothing."
@@ -80,7 +82,9 @@ def _mean(found: Sequence[Estimate], order: NDArray[np.intp]) -> Estimate:
         standard_error=error,
         interval=(float(value - margin - below), float(value + margin + above)),
         degrees=degrees,
-        notes=tuple(dict.fromkeys(note for one in found for note in one.notes)),
+        notes=tuple(
+            {_FIGURES.sub("", note): note for one in found for note in one.notes}.values()
+        ),  # said by folds alike
         units=len(order),
         influence=np.concatenate([share * one.influence for share, one in zip(shares, found)])[order],
     )

@@ -1,0 +1,67 @@
+"""The tables of before next to those of now: `make golden` compares, `python -m tests.golden --freeze FOLDER` writes.
+
+Each CSV beside this file is a table of v0.1.0 (commit de22995), by the name that the table has in runs/tables: those of
+the smoke profile of every sweep on embedded data, and those drawn from docs/results/runs. Numbers are rounded to 6
+digits; columns of seconds are left out. What differs on purpose is named in CHANGELOG.md with its reason.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+FROZEN = Path(__file__).parent
+TABLES = FROZEN.parents[1] / "runs" / "tables"
+DIGITS = 6
+TIMES = ("second", "hour", "minute", "time", "cost")  # in the name of a column that no two runs share
+CLOSE = 1e-4  # relative, of float32 sums in another order
+
+
+def figures(path):
+    """The table of a CSV without its caption and its columns of time."""
+    table = pd.read_csv(path, comment="#")
+    return table[[name for name in table if not any(word in name for word in TIMES)]]
+
+
+def differences(before, now):
+    """In words, where two tables differ; empty if they do not."""
+    if list(before.columns) != list(now.columns) or len(before) != len(now):
+        return f"{before.shape[0]} x {before.shape[1]} before, {now.shape[0]} x {now.shape[1]} now"
+    found = []
+    for name in before:
+        old, new = before[name], now[name]
+        if pd.api.types.is_numeric_dtype(old) and pd.api.types.is_numeric_dtype(new):
+            same = np.isclose(old, new, rtol=CLOSE, atol=CLOSE, equal_nan=True)
+        else:
+            same = (old.astype(str) == new.astype(str)).to_numpy()
+        if not same.all():
+            place = int(np.argmin(same))
+            found.append(f"{name}: {np.sum(~same)} of {len(old)}, such as {old[place]} -> {new[place]}")
+    return "; ".join(found)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m tests.golden", description=__doc__.splitlines()[0])
+    parser.add_argument("--freeze", type=Path, metavar="FOLDER", help="write the tables of FOLDER as those of before")
+    given = parser.parse_args()
+    if given.freeze:
+        for path in sorted(given.freeze.glob("*.csv")):
+            figures(path).to_csv(FROZEN / path.name, index=False, float_format=f"%.{DIGITS}g")
+        return 0
+    same, changed, absent = 0, 0, 0
+    for path in sorted(FROZEN.glob("*.csv")):
+        if not (TABLES / path.name).exists():
+            absent += 1
+        elif text := differences(figures(path), figures(TABLES / path.name)):
+            changed += 1
+            print(f"{path.stem}: {text}")
+        else:
+            same += 1
+    print(f"{same} tables as before, {changed} that differ, {absent} that are not in {TABLES}")
+    return int(changed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
