@@ -21,7 +21,7 @@ override PROFILE := $(value PROFILE)
 override SET := $(value SET)
 override ARGS := $(value ARGS)
 override PORT := $(value PORT)
-override WRITTEN := DATA X Y GROUPS CONTINUOUS DISCRETE METHODS WITHIN PEERS TARGETS DOMAIN ITEMS MODEL
+override WRITTEN := DATA X Y GROUPS CONTINUOUS DISCRETE ANGLES METHODS WITHIN PEERS TARGETS DOMAIN ITEMS MODEL
 $(foreach name,$(WRITTEN),$(eval override $(name) := $$(call written,$(name))))
 # a target with brackets is to make an archive and its member
 override TASK = $@$(if $%,($%))
@@ -34,7 +34,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: check-dependencies advise docs-results export-model help measure peers promote represent runs-load runs-save setup sweep-all sweep-status sweep-sync table-partition table-representations report audit site test test-slow test-gpu bench drill scale infra-secrets ui clean
+.PHONY: check-dependencies advise docs-results export-model golden help measure peers promote represent runs-load runs-save setup sweep-all sweep-status sweep-sync table-partition table-representations report audit site test test-system test-slow test-gpu bench drill scale infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -79,13 +79,13 @@ table-%: $(READY) ## print and save a table, of a sweep from what MLflow holds (
 report: $(READY) ## one page of every table and figure of a profile (PROFILE=laptop)
 	@$(ASKED)
 
-measure: $(READY) ## measure your own data (DATA=pairs.csv X=a,b Y=c GROUPS= METHODS=ksg,gcmi CONTINUOUS= DISCRETE= ARGS=--list)
+measure: $(READY) ## measure your own data (DATA=pairs.csv X=a,b Y=c GROUPS= METHODS=ksg,gcmi CONTINUOUS="n*" DISCRETE= ANGLES=hour:24 ARGS=--list)
 	@$(ASKED)
 
-advise: $(READY) ## which estimator to believe on your own data (DATA=pairs.csv X=a,b Y=c GROUPS= METHODS= WITHIN=120 CONTINUOUS= DISCRETE=)
+advise: $(READY) ## which estimator to believe on your own data (DATA=pairs.csv X=a,b Y=c GROUPS= METHODS= WITHIN=120 CONTINUOUS="n*" DISCRETE= ANGLES=hour:24)
 	@$(ASKED)
 
-represent: $(READY) ## what a representation holds, where, for whom (DATA=z.csv X="z_y*,z_d*" TARGETS=y DOMAIN= GROUPS= ITEMS= ARGS=--each)
+represent: $(READY) ## what a representation holds, where, for whom (DATA=z.csv X="z_y*,z_d*" TARGETS=y DOMAIN= GROUPS= ITEMS= CONTINUOUS= DISCRETE= ANGLES=pose:360 ARGS=--each)
 	@$(ASKED)
 
 audit: $(READY) ## put estimators of MI, ours and installed ones, through what must not change an estimate
@@ -111,14 +111,22 @@ $(VENV)/.site: $(READY) infra/site/requirements.txt infra/site/constraints.txt
 docs-results: $(READY) ## write docs/results from MLflow: tables beside the published, a leaderboard (ARGS="known-laws")
 	@$(ASKED)
 
-test: $(READY) ## run the tests: offline, 12 minutes on 2 cores
-	@$(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow and not gpu and not bench"
+QUICK := not slow and not gpu and not bench
+
+test: $(READY) ## run the tests: offline, 8 minutes on 2 cores
+	@$(PYTHON) -m pytest -n 2 --dist loadfile -m "not system and $(QUICK)"
+
+test-system: $(READY) ## run those that need Ray, a server, a browser or the site: 15 minutes on 2 cores
+	@$(PYTHON) -m pytest -n 2 --dist loadgroup --no-loadscope-reorder -m "system and $(QUICK)"
 
 test-slow: $(READY) ## run the slow checks
 	@$(PYTHON) -m pytest -m slow
 
 test-gpu: $(READY) ## run the checks that need a GPU
 	@$(PYTHON) -m pytest -m gpu -rs
+
+golden: $(READY) ## compare the tables in runs/tables with those of v0.1.0 (after make sweep-all PROFILE=smoke)
+	@$(PYTHON) -m tests.golden
 
 drill: $(READY) ## strike sweeps by real faults and check that nothing is lost (ARGS="--rounds 5 --faults driver,server")
 	@$(ASKED)

@@ -33,6 +33,7 @@ from analysis.common.own_data import (
     stem_of,
 )
 from analysis.common.tables import Result, in_a_sentence, printable, readable, require_writable, save, show
+from infoscope.errors import WrongType
 from infoscope.estimators.arrays import METHODS, Pairs, as_method
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.advice import ANSWERED, LEAST_SECONDS, NOTHING, Advice, advise
@@ -188,7 +189,7 @@ def main(words: Sequence[str] | None = None) -> int:
         require_writable(stem_of("advise", given))
         chosen = [as_method(one) for one in listed(given.methods)] or None
         generator = np.random.default_rng(given.seed)
-        advice = advise(pairs.x, pairs.y, data.groups, _seconds(given.within), chosen, generator, _say)
+        advice = advise(data.x, data.y, data.groups, _seconds(given.within), chosen, generator, _say)
     except ValueError as error:
         print(f"error: {as_options(error)}", file=sys.stderr)
         return BAD_INPUT
@@ -240,7 +241,7 @@ def _seconds(text: str) -> float:
     except ValueError:
         found = math.nan
     if not LEAST_SECONDS <= found < math.inf:
-        raise ValueError(f"WITHIN must be a number of seconds, {LEAST_SECONDS} or more, got {text!r}.")
+        raise WrongType(f"WITHIN must be a number of seconds, {LEAST_SECONDS} or more, got {text!r}.")
     return found
 
 

@@ -19,6 +19,7 @@ import pandas as pd
 
 from analysis.common.marks import save as save_figure
 from analysis.common.own_data import (
+    TYPES,
     Parser,
     add_arguments,
     as_options,
@@ -28,7 +29,7 @@ from analysis.common.own_data import (
     stem_of,
 )
 from analysis.common.tables import Result, in_a_sentence, printable, readable, require_writable, save, show
-from infoscope.estimators.checks import require_int
+from infoscope.checks import require_int
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.representation import RepresentationReport, report
 
@@ -51,7 +52,7 @@ def results(found: RepresentationReport, name: str, digest: str) -> list[Result]
         "redundant and synergistic beside all other blocks: by Williams & Beer, and what bounds every decomposition. "
         f"Linear: {found.settings['linear family']}; richer: a mixture of that with {found.settings['richer family']}; "
         "their intervals are of what such a fit on so many rows can use. Brackets: 95 %.",
-        *(f"Not said: {note}" for note in found.notes),
+        *(f"Not said: {as_options(note)}" for note in found.notes),
         f"SHA-256 of the data: {digest}.",
     ]  # fmt: skip
     made = [Result("represent", in_bits(found.table), words, "\n".join(caption), lambda *paths: draw(found, *paths))]
@@ -123,7 +124,7 @@ def main(words: Sequence[str] | None = None) -> int:
         require_int("--seed", given.seed, 0)
         data = read_representation(
             path, listed(given.x), listed(given.targets), given.domain, given.groups, given.items,
-            listed(given.continuous), listed(given.discrete), given.each,
+            **{name: listed(getattr(given, name)) for name in TYPES}, each=given.each,
         )  # fmt: skip
         require_writable(stem_of("represent", given))
         found = report(
@@ -150,6 +151,7 @@ def main(words: Sequence[str] | None = None) -> int:
     params = {
         "data": path.name, "sha256": data.digest, "n": found.n, "seed": given.seed, "rows": given.rows,
         "x": ",".join(found.blocks), "targets": given.targets, "domain": given.domain, "groups": given.groups,
+        **{name: getattr(given, name) for name in TYPES},
     }  # fmt: skip
     record_results(EXPERIMENT, path.name, params, _metrics(found), made, written)
     for name, why in found.unanswered.items():

@@ -1,9 +1,11 @@
-"""Settings of every test: one thread, because threads of several processes wait for one another on two cores; files
-that mostly wait for other processes come first, so that two at a time end together.
+"""Settings of every test: one thread, because threads of several processes wait for one another on two cores; and one
+server, one cluster and one browser for all system tests, each of which runs on one of the two processes.
 """
 
 import pytest
 import torch
+
+SHARED = ("two_nodes", "server", "browser")  # session fixtures that start other programs
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -14,10 +16,26 @@ def one_thread():
     torch.set_num_threads(before)
 
 
-WAITING = ("scheduling/test_driver.py", "infra/test_drill.py", "infra/test_two_nodes.py", "sending/test_claims.py",
-           "mi_benchmark/test_critic_capacity.py", "pages/test_pages.py", "store/test_postgres.py")  # fmt: skip
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """An `mlflow server` on PostgreSQL: skipped where PostgreSQL or its driver is missing."""
+    from tests.tracking.servers import Server, postgres
+
+    with postgres() as database:
+        server = Server(database, tmp_path_factory.mktemp("server"))
+        try:
+            server.start()
+            yield server
+        finally:
+            if server.process:
+                server.kill()
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
-    places = {name: place for place, name in enumerate(WAITING)}
-    items.sort(key=lambda item: places.get("/".join(item.path.parts[-2:]), len(WAITING)))
+    """System tests stay together by what they share, or else by file."""
+    for item in items:
+        if item.get_closest_marker("system"):
+            needs = {*item.fixturenames, *(["server"] if "postgres" in item.name else [])}
+            shared = next((name for name in SHARED if name in needs), None)
+            item.add_marker(pytest.mark.xdist_group(shared or item.path.stem))

@@ -1,7 +1,8 @@
-"""What README and the pages of docs/ show in Python, run as it stands: README's kind on made-up arrays of the shapes
-that it names, tutorials and errata from their first block to their last.
+"""What README and the pages of docs/ show in Python, run once: README's kind here, on made-up arrays of the shapes that
+it names; tutorials and errata while the site is built (tests/pages/test_site.py), or here where that cannot be.
 """
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest
 
 REPOSITORY = Path(__file__).parents[1]
 LOGGED = Path(__file__).parent / "tracking" / "logged" / "joint-critic"
-QUICK = ("errata", "estimate", "block", "sweep")  # the others are run by `make site` as well
+SMALLER = {"steps=500": "steps=5", "draws=10_000": "draws=1_000", "advise(x, y, ": "advise(x, y, seconds=10, "}
+without_site = pytest.mark.skipif(importlib.util.find_spec("mkdocs") is not None, reason="the site build runs them")
 
 
 def blocks(path, marked):
@@ -19,19 +21,15 @@ def blocks(path, marked):
 
 
 SHOWN = [
-    pytest.param(code, id=f"{name}-{number}")
+    pytest.param(code, id=f"{name}-{number}", marks=[pytest.mark.system] * ("advise(" in code))  # it takes ten seconds
     for name in ("README.md", "docs/own-data.md", "docs/python.md")
     for number, code in enumerate(blocks(REPOSITORY / name, ""), 1)
 ]
-RUN = [
-    pytest.param(path, id=path.stem, marks=() if path.stem in QUICK else pytest.mark.slow)
-    for path in sorted((REPOSITORY / "docs").rglob("*.md"))
-    if blocks(path, " exec.*?")
-]
+RUN = [path for path in sorted((REPOSITORY / "docs").rglob("*.md")) if blocks(path, " exec.*?")]
 
 
 def arrays():
-    """Latents of 240 rows in 60 groups that tell a class, a domain and two factors."""
+    """Latents of 240 rows in 60 groups that carry information about a class, a domain and two factors."""
     generator = np.random.default_rng(0)
     n = 240
     labels, groups = generator.integers(0, 2, n), np.repeat(np.arange(n // 4), 4)
@@ -51,7 +49,8 @@ def arrays():
 def test_what_is_shown_runs(code, monkeypatch):
     """A row of what a sweep has recorded is made up: it names a logged critic."""
     monkeypatch.setattr("infoscope.tracking.runs", lambda *_: pd.DataFrame({"run_id": [str(LOGGED)]}))
-    code = code.replace("steps=500", "steps=5").replace("draws=10_000", "draws=1_000")
+    for shown, smaller in SMALLER.items():
+        code = code.replace(shown, smaller)
     exec(compile(code, "what is shown", "exec"), arrays())
 
 
@@ -59,7 +58,9 @@ def test_everything_that_is_promised_is_run():
     assert len(SHOWN) >= 6 and len(RUN) >= 7
 
 
-@pytest.mark.parametrize("path", RUN)
+@pytest.mark.system
+@without_site
+@pytest.mark.parametrize("path", RUN, ids=lambda path: path.stem)
 def test_a_page_prints_what_it_tells_of(path, capsys, monkeypatch):
     """Every block prints something that the site can show; errata assert what they say."""
     monkeypatch.chdir(REPOSITORY)

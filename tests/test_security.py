@@ -69,14 +69,19 @@ def faults(source, name):
             yield f"{node.arg} in line {node.value.lineno}"
         if not isinstance(node, ast.Call):
             continue
-        called = ast.unparse(node.func)
+        called = _dotted(node.func)
         given = {one.arg: one.value.value for one in node.keywords if isinstance(one.value, ast.Constant)}
-        if called in NEVER or called.rpartition(".")[2] == "extractall":
+        never = called in NEVER or called.rpartition(".")[2] == "extractall"
+        without = called in ONLY_WITH and given.get(ONLY_WITH[called][0]) is not ONLY_WITH[called][1]
+        if never or without or called in ONLY_IN and name != ONLY_IN[called]:
             yield f"{called} in line {node.lineno}"
-        if called in ONLY_WITH and given.get(ONLY_WITH[called][0]) is not ONLY_WITH[called][1]:
-            yield f"{called} in line {node.lineno}"
-        if called in ONLY_IN and name != ONLY_IN[called]:
-            yield f"{called} in line {node.lineno}"
+
+
+def _dotted(node):
+    """The name that is called, such as torch.load; of what is no plain name the last part."""
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _is_false(node):
@@ -135,6 +140,7 @@ INJECTIONS = (
     "$(touch made)", "$(shell touch made)", "`touch made`", '"; touch made; "', "'; touch made; '", "a; touch made",
     "a & touch made", "a | touch made", "a > made", "$$(touch made)", "${IFS}touch made", "*",
 )  # fmt: skip
+QUOTED = "\"two words\" 'metrics.`a/b` > 0.9'"
 
 
 # the same as settings: every word has the form name=value, and each would make a file if a shell or make read it
@@ -145,37 +151,34 @@ SETTINGS = (
 
 
 @pytest.mark.parametrize(("text", "settings"), list(zip(INJECTIONS, SETTINGS, strict=True)))
-@pytest.mark.parametrize("task", ["sweep-one", "table-one", "sweep-all"])
-def test_settings_reach_the_program_as_they_are(make, task, text, settings):
-    code, words = make(task, f"PROFILE={text}", *([f"SET={settings}"] if task.startswith("sweep") else []))
-    assert code == 0 and words.count(text) == {"sweep-one": 2, "table-one": 1, "sweep-all": 2}[task]
-    assert words.count(settings) == (task != "table-one")
-    code, words = make(task, f"SET={text}")
-    if task != "table-one":
-        assert code == 2 and f"setting {text.split()[0]!r} is not of the form name=value" in words[0]
-    code, words = make(task, f"ARGS=--option {shlex.quote(text)}")
-    if task == "table-one":
-        assert code == 0 and words[words.index("--option") + 1] == text
+def test_what_is_given_reaches_the_program_as_it_is(make, text, settings):
+    code, words = make("sweep-one", f"PROFILE={text}", f"SET={settings}")
+    assert code == 0 and words.count(text) == 2 and words.count(settings) == 1
+    code, words = make("sweep-one", f"SET={text}")
+    assert code == 2 and repr(text.split()[0]) in words[0]
+    code, words = make("table-one", f"PROFILE={text}", f"ARGS=--option {shlex.quote(text)}")
+    assert code == 0 and words.count(text) == 2 and words[words.index("--option") + 1] == text
+    code, words = make("ui", f"PORT={text}")
+    assert code == 2 and repr(text) in words[0]
 
 
-@pytest.mark.parametrize("text", INJECTIONS[:2] + INJECTIONS[5:])
+@pytest.mark.parametrize("text", [INJECTIONS[0], INJECTIONS[1], INJECTIONS[5], INJECTIONS[9]])
 def test_arguments_are_words_and_no_program(make, text):
-    _, words = make("table-one", f"ARGS={text} \"two words\" 'metrics.`a/b` > 0.9'")
-    assert words[-2:] == ["two words", "metrics.`a/b` > 0.9"]
+    _, words = make("table-one", f"ARGS={text} {QUOTED}")
+    assert words[-2:] == shlex.split(QUOTED)
     assert words[4 : 4 + len(text.split())] == text.split()
 
 
-@pytest.mark.parametrize("text", INJECTIONS)
-def test_a_port_is_a_word(make, text):
-    code, words = make("ui", f"PORT={text}")
-    assert code == 2 and f"port must be a number from 1 to 65535, got {text!r}" in words[0]
+def test_all_sweeps_get_what_is_given(make):
+    code, words = make("sweep-all", f"PROFILE={INJECTIONS[0]}", f"SET={SETTINGS[0]}")
+    assert code == 0 and words.count(INJECTIONS[0]) == 2 and words.count(SETTINGS[0]) == 1
 
 
 @pytest.mark.parametrize("task", ["sweep-x; touch made", "table-$(touch made)", "table-`touch made`", "table-nothing"])
 def test_a_task_names_a_module_that_is_there(make, task):
     code, words = make(task)
     kind, _, name = task.partition("-")
-    assert code == 2 and words[0] == f"error: {kind} must be one of one, got {name!r}"
+    assert code == 2 and words[0].startswith(f"error: {kind} must") and repr(name) in words[0]
     assert "-m" not in words
 
 
@@ -204,7 +207,7 @@ def test_names_of_what_a_trial_reports_are_no_paths(report, tmp_path, name):
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_the_name_of_a_sweep_is_no_path(name):
-    with refused("the name of a sweep", "invalid"):
+    with refused(code="invalid"):
         Sweep(name, lambda profile: [], lambda pack, report: None, {})
 
 
@@ -278,6 +281,9 @@ def test_names_of_artifacts_stay_below_their_run(store, folder):
     assert {path for path in set(folder.rglob("*")) - before if path.is_file()} == set()
 
 
+CLOSING_QUOTE = "b' or tags.`infoscope.key` != '"
+
+
 def test_a_key_does_not_leave_its_filter(store):
     """Neither another cell nor all of them: a key that closes the quotes is found nowhere."""
     from mlflow.exceptions import MlflowException
@@ -285,7 +291,7 @@ def test_a_key_does_not_leave_its_filter(store):
     store.client.create_run(store.experiment_id, tags={"infoscope.key": "a", "infoscope.cell": "{}"})
     assert store.run_of("a").data.tags["infoscope.key"] == "a"
     try:
-        found = store.run_of("b' or tags.`infoscope.key` != '")
+        found = store.run_of(CLOSING_QUOTE)
     except MlflowException:
         found = None
     assert found is None
@@ -350,7 +356,7 @@ def test_the_ui_listens_to_this_machine_only_and_runs_no_shell(store, served, mo
 @pytest.mark.parametrize("port", [0, -5, 99999])
 def test_a_port_is_one(port, capsys):
     assert command_line(["ui", "--port", str(port)]) == 2
-    assert "port must be a number from 1 to 65535" in capsys.readouterr().err
+    assert str(port) in capsys.readouterr().err
 
 
 class NoExperiments:
@@ -381,27 +387,27 @@ def test_a_password_is_in_no_message(monkeypatch, capsys):
 
 AUDIT = {"name": "one", "version": "1.0", "vulns": []}
 VULNERABLE = {"name": "two", "version": "2.0", "vulns": [{"id": "PYSEC-1", "fix_versions": ["2.1"]}]}
+SKIPPED = {"name": "two", "skip_reason": "not found"}
+# a stand-in for uv that answers as pip-audit does, or, where there is no answer, fails as it does without a network
+UV = '#!/bin/sh\ncd "{folder}"; for word; do case $word in *service=*) exec cat "${{word#*=}}";; esac; done\n'
 
 
 @pytest.mark.parametrize(
     ("pypi", "osv", "code", "words"),
     [
-        ([AUDIT, {**VULNERABLE, "vulns": []}], [], 0, "2 of 2 packages asked about, 0 with vulnerabilities"),
-        ([AUDIT, VULNERABLE], [], 1, "two 2.0: PYSEC-1, fixed in 2.1"),
-        ([AUDIT, {"name": "two", "skip_reason": "not found"}], [VULNERABLE], 1, "two 2.0: PYSEC-1"),
-        ([AUDIT, {"name": "two", "skip_reason": "not found"}], None, 2, "could be asked about 1 packages"),
-        (None, None, 2, "could be asked about 2 packages"),
+        ([AUDIT, {**VULNERABLE, "vulns": []}], [], 0, "2 of 2"),
+        ([AUDIT, VULNERABLE], [], 1, "two 2.0: PYSEC-1"),
+        ([AUDIT, SKIPPED], [VULNERABLE], 1, "two 2.0: PYSEC-1"),
+        ([AUDIT, SKIPPED], None, 2, "1 packages"),
+        (None, None, 2, "2 packages"),
     ],
 )
 def test_dependencies_that_could_not_be_checked_are_not_called_safe(tmp_path, pypi, osv, code, words):
-    """With a stand-in for uv that answers as pip-audit does, or, for None, fails as it does without a network."""
     for name, found in {"pypi": pypi, "osv": osv}.items():
         if found is not None:
             (tmp_path / name).write_text(json.dumps({"dependencies": found, "fixes": []}))
     stand_in = tmp_path / "uv"
-    stand_in.write_text(
-        f'#!/bin/sh\ncd "{tmp_path}"; for word; do case $word in *service=*) exec cat "${{word#*=}}";; esac; done\n'
-    )
+    stand_in.write_text(UV.format(folder=tmp_path))
     stand_in.chmod(0o755)
     (tmp_path / "constraints.txt").write_text("one==1.0\ntwo==2.0\n")
     program = REPOSITORY / "infra" / "check_dependencies.py"

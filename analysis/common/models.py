@@ -6,8 +6,6 @@ import functools
 import hashlib
 import json
 import re
-import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +20,8 @@ from rich.console import Console
 from rich.progress import Progress, TimeRemainingColumn
 from safetensors import SafetensorError
 
-from infoscope.errors import OutOfRange, WrongShape
+from infoscope.errors import OutOfRange, UnreadableFile, WrongShape
+from infoscope.files import read_arrays
 from infoscope.tracking import load_model
 from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.models import address_of
@@ -188,12 +187,11 @@ def _joined(parts: Sequence[torch.Tensor]) -> np.ndarray:
 
 
 def arrays_of(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of an .npz file by name. No pickle. ValueError for a file that cannot be read so."""
+    """The arrays of an .npz file by name. UnreadableFile: none, damaged; OutOfRange: too large (`files`)."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return dict(file)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, MemoryError) as error:
-        raise ValueError(f"{path} cannot be read as arrays: {error}") from None
+        return read_arrays(path)
+    except OSError as error:
+        raise UnreadableFile(f"{path} must be a file that can be read, but: {error.strerror}.") from None
 
 
 def in_letters(name: str) -> str:

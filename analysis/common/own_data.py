@@ -1,16 +1,17 @@
-"""A person's own arrays: read from a .npz, .csv or .parquet file, typed as the person says; and the one run in MLflow
-that holds what was found.
+"""The user's own data: read from a .npz, .csv or .parquet file, with types as the command line says; and the one run in
+MLflow that records the results.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import math
 import re
 import sys
-import zipfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,33 +19,30 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.tables import FOLDER, Result, file_name, printable
-from infoscope.estimators.arrays import Pairs, as_pairs
-from infoscope.estimators.checks import require_int
+from infoscope.checks import require_int
+from infoscope.errors import Conflict, InvalidInput, MissingValues, OutOfRange, UnknownName, UnreadableFile
+from infoscope.estimators import Angle, Continuous, Discrete
+from infoscope.estimators.arrays import Pairs
+from infoscope.estimators.arrays.diagnosis import diagnose
 from infoscope.estimators.classifier.inputs import as_blocks
-from infoscope.estimators.variables import (
-    Continuous,
-    Discrete,
-    as_clear_variable,
-    as_floats,
-    bare_columns,
-    quoted,
-    require_names,
-    require_no_dates,
-)
+from infoscope.estimators.variables import as_floats, as_variable, bare_columns, columns, quoted
+from infoscope.files import check_csv, read_arrays, read_parquet, reading
 from infoscope.tracking import StoreUnreachable
 from infoscope.tracking.store.single import record_run
 
 READERS = {".npz": "numpy arrays", ".csv": "a header and columns", ".parquet": "columns"}
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}  # of files that are called .csv and have no commas
-ORIGIN = (  # of what is asked: options that make other tables of one file
-    "x", "y", "targets", "domain", "groups", "items", "continuous", "discrete", "shuffle", "label", "each",
+TYPES = ("continuous", "discrete", "angles")  # options that say what columns hold
+QUERY = (  # options that lead to other tables of one file
+    "x", "y", "targets", "domain", "groups", "items", *TYPES, "shuffle", "label", "each",
 )  # fmt: skip
-MANY_TEXTS = 0.5  # distinct texts a row: beyond it they are names or free text, and no categories
+MAX_DISTINCT_TEXTS = 0.5  # per row; a column with more holds names or free text
+Wrapper = Callable[[Any], Continuous | Discrete | Angle]
 
 
 @dataclass(frozen=True, eq=False)
 class OwnData:
-    """Two sides and groups as `infoscope.estimators.estimate` takes them, and where they come from.
+    """x, y and groups as `infoscope.estimators.estimate` takes them, and their origin.
 
     columns  names of the columns of x and of y
     digest   SHA-256 of the file
@@ -79,8 +77,10 @@ def add_arguments(parser: argparse.ArgumentParser, sides: Mapping[str, str] = SI
     for side, told in sides.items():
         parser.add_argument(f"--{side}", default="", metavar="NAMES", help=f"columns, with commas between ({told})")
     parser.add_argument("--groups", default="", metavar="NAME", help="column: rows of equal value depend on another")
-    parser.add_argument("--continuous", default="", metavar="NAMES", help="columns that are numbers")
-    parser.add_argument("--discrete", default="", metavar="NAMES", help="columns that are categories")
+    parser.add_argument("--continuous", default="", metavar="NAMES", help="columns that are numbers (or PREFIX*)")
+    parser.add_argument("--discrete", default="", metavar="NAMES", help="columns that are categories (or PREFIX*)")
+    told = "columns that return to their start after a period: orientation:180, phase:2pi, hour:24 (or PREFIX*:PERIOD)"
+    parser.add_argument("--angles", default="", metavar="NAME:PERIOD", help=told)
     if sides is SIDES:  # items of a representation may be called by the number of their row
         parser.add_argument("--shuffle", action="store_true", help="the order of rows means nothing: they were sorted")
 
@@ -91,31 +91,28 @@ def listed(words: str) -> list[str]:
 
 
 def given_data(given: argparse.Namespace) -> tuple[OwnData, Pairs]:
-    """The data that the command line names, and the same as a checked sample. ValueError as of `read` and
-    `estimate`, in the words of the command line."""
+    """The data that the command line names, and the same as `diagnose` checks them. Raises as `read` and `diagnose`."""
     require_int("--seed", given.seed, 0)
-    names = [listed(getattr(given, option)) for option in ("x", "y")]
-    types = [listed(getattr(given, option)) for option in ("continuous", "discrete")]
-    data = read(Path(given.data), *names, given.groups, *types, shuffle=given.shuffle)
-    pairs = as_pairs(data.x, data.y, data.groups)
-    pairs = replace(pairs, notes=tuple(map(as_options, pairs.notes)))
-    if pairs.serial is not None:
+    names = {option: listed(getattr(given, option)) for option in ("x", "y", *TYPES)}
+    data = read(Path(given.data), **names, groups=given.groups, shuffle=given.shuffle)
+    found = diagnose(data.x, data.y, groups=data.groups)
+    if found.serial is not None:
         print("warning: rows follow one another like a series: GROUPS= names groups; ARGS=--shuffle says that the file "
               "was only sorted", file=sys.stderr)  # fmt: skip
-    return data, pairs
+    return data, replace(found.pairs, notes=tuple(map(as_options, found.pairs.notes)))
 
 
 def as_options(text: object) -> str:
-    """What is said of wrappers in Python as a person at a command line would do it, but for what is quoted."""
+    """A message with the options of the command line in the place of Python's wrappers, except where it quotes."""
     name = re.sub(r"(?<!')\bwrap\b", "name", str(text))
-    return re.sub(r"(?<!['\w])(Continuous|Discrete)(?!['\w])", lambda one: f"{one[0].upper()}=", name)
+    angle = re.sub(r"(?<!['\w])Angle\(values, ([^)]+)\)", r"ANGLES=NAME:\1", name)
+    return re.sub(r"(?<!['\w])(Continuous|Discrete)(?!['\w])", lambda one: f"{one[0].upper()}=", angle)
 
 
 def stem_of(task: str, given: argparse.Namespace) -> Path:
-    """What the files of a task are called: by its data, and by a digest of the place of the file and of what is asked
-    of it, so that two questions have tables of their own."""
+    """The path of a task's files without suffix: it ends in a hash of the data's path and of the query."""
     path = Path(given.data)
-    asked = [str(path.resolve()), *(f"{name}={getattr(given, name, '')}" for name in ORIGIN)]
+    asked = [str(path.resolve()), *(f"{name}={getattr(given, name, '')}" for name in QUERY)]
     digest = hashlib.sha256("\n".join(asked).encode()).hexdigest()[:8]
     return FOLDER / file_name(f"{task}-{path.stem}-{digest}")
 
@@ -141,7 +138,7 @@ def record(
     params = {
         "data": Path(given.data).name, "sha256": data.digest, "n": pairs.n, "seed": given.seed,
         "x": ",".join(data.columns[0]), "y": ",".join(data.columns[1]), "groups": given.groups,
-        "x_kind": pairs.x.kind, "y_kind": pairs.y.kind, **more,
+        "x_kind": pairs.x.kind, "y_kind": pairs.y.kind, **{name: getattr(given, name) for name in TYPES}, **more,
     }  # fmt: skip
     record_results(experiment, Path(given.data).name, params, metrics, results, paths)
 
@@ -170,50 +167,43 @@ def read(
     groups: str = "",
     continuous: Sequence[str] = (),
     discrete: Sequence[str] = (),
+    angles: Sequence[str] = (),
     shuffle: bool = False,
 ) -> OwnData:
     """The data in a file.
 
-    x, y        names of columns, or of arrays of a .npz, PREFIX* all that begin so and that nothing else names; without
-                them "y" and "x", and x of a table is what is left
-    groups      name of the column whose equal values depend on one another; empty: every row is on its own
-    continuous, discrete  names of columns that are numbers, or categories, whatever they look like
-    shuffle     rows are put into random order, always the same: theirs means nothing
+    x, y        columns of a table or arrays of a .npz; PREFIX*: all that begin so and that no other option names;
+                default: "y" and "x", and for x of a table all other columns
+    groups      the column whose equal values mark dependent rows; default: rows are independent
+    continuous, discrete, angles  columns of x and y that are numbers, categories, or NAME:PERIOD; PREFIX* as for x
+    shuffle     rows are put in random order, the same every time
 
-    Raises ValueError in one sentence: no such file, another suffix, a file that cannot be read, one without rows, two
-    columns of one name, a name that is not there, columns on both sides, missing values, texts that are no categories.
+    Raises InfoscopeError: an unreadable file, an unknown name, a column in two options, missing values, free text.
     """
-    frame, arrays, digest = _opened(path)
-    y = list(y) or (["y"] if "y" in arrays else [])
+    arrays, is_table, digest = _opened(path)
+    y = list(y) or ["y"] * ("y" in arrays)
     if not y:
-        raise ValueError(f"Y must name what x is measured against, among {_some(arrays)}, got nothing.")
+        raise UnknownName(f"Y must name what x is measured against, among {_some(arrays)}, got nothing.")
     y = [name for word in y for name in _named(word, arrays, {groups, *x})]
     taken = {*y, groups}
-    x = list(x) or (["x"] if "x" in arrays else [] if frame is None else [name for name in arrays if name not in taken])
+    x = list(x) or (["x"] if "x" in arrays else [name for name in arrays if name not in taken] if is_table else [])
     x = [name for word in x for name in _named(word, arrays, taken)]
     _require(arrays, X=x, Y=y, GROUPS=[groups] if groups else [])
     if not x or taken & {*x}:
         got = ", ".join(name for name in x if name in taken) or "nothing"
-        raise ValueError(f"X must name columns that are not in Y or GROUPS, got {got}.")
-    for option, names in (("CONTINUOUS", continuous), ("DISCRETE", discrete)):
-        for name in names:
-            if name not in (*x, *y):
-                raise ValueError(f"{option} must name columns of X or Y, got {name!r}.")
-    rows = {len(arrays[name]) for name in (*x, *y)}
+        raise UnknownName(f"X must name columns that are not in Y or GROUPS, got {got}.")
+    rows = {len(arrays[name]) for name in (*x, *y, *([groups] if groups else []))}
     if len(rows) != 1:
-        raise ValueError(f"X and Y must have one number of rows, got {sorted(rows)}.")
-    if shuffle:
-        order = np.random.default_rng(0).permutation(*rows)
-        taken = {name: arrays[name] for name in {*x, *y, *([groups] if groups else [])}}
-        arrays = {name: one.iloc[order] if frame is not None else one[order] for name, one in taken.items()}
-    sides = [_typed(names, arrays, set(continuous), set(discrete), path) for names in (x, y)]
-    return OwnData(
-        *sides,
-        np.asarray(arrays[groups]) if groups else None,
-        (tuple(x), tuple(y)),
-        rows.pop(),
-        digest,
-    )
+        raise InvalidInput(f"X, Y and GROUPS must have one number of rows, got {sorted(rows)}.")
+    wrappers = _wrappers((*x, *y), "X or Y", continuous, discrete, angles)
+    order = np.random.default_rng(0).permutation(*rows) if shuffle else np.arange(*rows)
+    sides = []
+    for names in (x, y):
+        blocks = [_block(name, arrays[name], wrappers.get(name), path, order) for name in names]
+        typed = [block for name, block in zip(names, blocks) if name in wrappers]
+        sides.append(blocks[0] if len(blocks) == 1 else blocks if typed else pd.concat(blocks, axis=1))
+    groups = np.asarray(arrays[groups])[order] if groups else None
+    return OwnData(*sides, groups, (tuple(x), tuple(y)), rows.pop(), digest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,172 +230,179 @@ def read_representation(
     items: str = "",
     continuous: Sequence[str] = (),
     discrete: Sequence[str] = (),
+    angles: Sequence[str] = (),
     each: bool = False,
 ) -> OwnRepresentation:
     """A representation in a file.
 
-    x           columns of the block x, or arrays of a .npz, each of which is a block; PREFIX*, the block of the columns
-                that begin so, or of the arrays; none: all that nothing else names
-    targets, domain, groups, items   columns; continuous, discrete: targets that are numbers, or categories
+    x           columns of the block x, or arrays of a .npz, each of which is a block; PREFIX*: the block of the columns
+                that begin so, or of the arrays; default: all that no other option names
+    targets, domain, groups, items   columns
+    continuous, discrete, angles     columns that are numbers, categories (in x: a 0 or 1 for each), or NAME:PERIOD
     each        every column is a block of its own
 
-    Raises ValueError as `read`; for a prefix that no column has, a target that x holds, or whole numbers that may be
-    either numbers or categories.
+    Raises InfoscopeError as `read`, and for columns of x that are no numbers.
     """
-    frame, arrays, digest = _opened(path)
-    others = [name for name in (domain, groups, items) if name]
+    arrays, is_table, digest = _opened(path)
     if not targets:
-        raise ValueError(f"TARGETS must name what is asked of the representation, among {_some(arrays)}, got nothing.")
+        raise UnknownName(f"TARGETS must name what is asked of the representation, among {_some(arrays)}, got nothing.")
     _require(arrays, TARGETS=targets, DOMAIN=[domain] * bool(domain), GROUPS=[groups] * bool(groups),
              ITEMS=[items] * bool(items))  # fmt: skip
-    taken = {*targets, *others}
+    taken = {*targets, domain, groups, items}
     parts: dict[str, list[str]] = {}
     for word in x or [name for name in arrays if name not in taken]:
         prefix = word[:-1] if word.endswith("*") else None
         names = _named(word, arrays, taken)
         _require(arrays, X=names)
-        block = "x" if prefix is None and frame is not None else (prefix or word).rstrip("_.-") or "x"
+        block = "x" if prefix is None and is_table else (prefix or word).rstrip("_.-") or "x"
         for name in names:
             parts.setdefault(name if each else block, []).append(name)
-    clash = taken & {name for names in parts.values() for name in names}
-    if clash or not parts:
-        raise ValueError(f"X must name columns that nothing else names, got {', '.join(sorted(clash)) or 'nothing'}.")
-    for name in (one for names in parts.values() for one in names):
-        if not pd.api.types.is_numeric_dtype(arrays[name].dtype):
-            first = np.asarray(arrays[name])[0]
-            raise ValueError(f"X must name columns of numbers, got {name!r}, whose first row is {first}.")
-    blocks = as_blocks({name: np.column_stack([arrays[one] for one in names]) for name, names in parts.items()})
-    if each and frame is None:
+    named = [name for names in parts.values() for name in names]
+    if taken & {*named} or not parts:
+        got = ", ".join(sorted(taken & {*named})) or "nothing"
+        raise UnknownName(f"X must name columns that nothing else names, got {got}.")
+    wrappers = _wrappers((*targets, *named), "TARGETS or X", continuous, discrete, angles)
+    numbers = {name: arrays[name] for name in named}
+    for name, values in numbers.items():
+        if name in wrappers:
+            numbers[name] = as_variable(f"column {name!r}", wrappers[name](values)).as_numbers()
+        elif not pd.api.types.is_numeric_dtype(values.dtype):
+            first = np.asarray(values)[0]
+            raise UnknownName(f"X must name columns of numbers, got {name!r}, whose first row is {first}.")
+    blocks = as_blocks({block: np.column_stack([numbers[name] for name in names]) for block, names in parts.items()})
+    if each and not is_table:
         blocks = {
             f"{name} {place}": column[:, None] for name, block in blocks.items() for place, column in enumerate(block.T)
         }
-    aims = {name: _block(name, arrays[name], set(continuous), set(discrete), path) for name in targets}
-    for name, values in aims.items():
-        as_clear_variable(f"target {name!r}", values)
-    named = [np.asarray(arrays[name]) if name else None for name in (domain, groups, items)]
-    return OwnRepresentation(blocks, aims, *named, digest)
+    aims = {name: _block(name, arrays[name], wrappers.get(name), path) for name in targets}
+    return OwnRepresentation(
+        blocks, aims, *(np.asarray(arrays[name]) if name else None for name in (domain, groups, items)), digest
+    )
 
 
-def _named(word: str, arrays: Mapping[str, Any], taken: Collection[str]) -> list[str]:
-    """The columns that a word names: PREFIX* those that begin so and that nothing else names, else the word itself."""
-    if word in arrays or not word.endswith("*"):
+def _wrappers(
+    names: Sequence[str], of: str, continuous: Sequence[str], discrete: Sequence[str], angles: Sequence[str]
+) -> dict[str, Wrapper]:
+    """The wrapper of every column that CONTINUOUS, DISCRETE or ANGLES names; `of`: the options that hold `names`."""
+    given = [("CONTINUOUS", word, Continuous) for word in continuous]
+    given += [("DISCRETE", word, Discrete) for word in discrete]
+    given += [("ANGLES", *_angle(word)) for word in angles]
+    found: dict[str, Wrapper] = {}
+    for option, word, wrapper in given:
+        for name in _named(word, names, {other for _, other, _ in given}):
+            if name not in names:
+                raise UnknownName(f"{option} must name columns of {of}, got {name!r}.")
+            if name in found:
+                raise Conflict(f"ANGLES, CONTINUOUS and DISCRETE must name different columns, got {name!r} twice.")
+            found[name] = wrapper
+    return found
+
+
+def _angle(word: str) -> tuple[str, Wrapper]:
+    """The name and the wrapper that NAME:PERIOD gives; the period is a number or a multiple of pi, such as 2pi."""
+    name, _, period = word.rpartition(":")
+    factor, pi, rest = period.partition("pi")
+    try:
+        value = float(factor or bool(pi)) * (math.pi if pi else 1)
+    except ValueError:
+        value = math.nan
+    if not name or rest or not 0 < value < math.inf:
+        raise OutOfRange(f"ANGLES must be NAME:PERIOD, a period above 0, such as axis:180 or phase:2pi, got {word!r}.")
+    return name, partial(Angle, period=value)
+
+
+def _named(word: str, names: Collection[str], taken: Collection[str]) -> list[str]:
+    """The columns that a word names: PREFIX* those that begin so and are not `taken`, any other word itself."""
+    if word in names or not word.endswith("*"):
         return [word]
-    return [name for name in arrays if name.startswith(word[:-1]) and name not in taken] or [word]
+    return [name for name in names if name.startswith(word[:-1]) and name not in taken] or [word]
 
 
 def _require(arrays: Mapping[str, Any], **given: Sequence[str]) -> None:
-    """ValueError for a name that is not there, or that is of no rows."""
+    """UnknownName for a name that is not in the file, or of an array that is not [n] or [n, d]."""
     for option, names in given.items():
         for name in names:
             if name not in arrays:
-                raise ValueError(f"{option} must name columns among {_some(arrays)}, got {name!r}.")
-            if arrays[name].ndim == 0:
-                raise ValueError(f"{option} must name arrays with rows, got {name!r}, which is a single value.")
+                raise UnknownName(f"{option} must name columns among {_some(arrays)}, got {name!r}.")
+            shape = arrays[name].shape
+            if len(shape) not in (1, 2) or 0 in shape:
+                raise UnknownName(f"{option} must name arrays with rows, got {name!r}, which has shape {shape} and not "
+                                  "[n] or [n, d].")  # fmt: skip
 
 
-def _opened(path: Path) -> tuple[pd.DataFrame | None, dict[str, Any], str]:
-    """`_table_of` a file, and the SHA-256 of it."""
+def _opened(path: Path) -> tuple[dict[str, Any], bool, str]:
+    """Columns or arrays of a file by name, whether it is a table, and its SHA-256."""
     if path.suffix not in READERS:
         got = "nothing" if path == Path() else repr(str(path))
-        raise ValueError(f"DATA must be a file ending in {', '.join(READERS)}, got {got}.")
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ValueError(f"DATA must be a file that can be read, got {str(path)!r}: {error.strerror}.") from None
-    return *_table_of(path), hashlib.sha256(content).hexdigest()
-
-
-def _table_of(path: Path) -> tuple[pd.DataFrame | None, dict[str, Any]]:
-    """The table in a file, None of a .npz, and its columns or arrays by name."""
+        raise UnreadableFile(f"DATA must be a file ending in {', '.join(READERS)}, got {got}.")
+    start = f"DATA must hold {READERS[path.suffix]}, got {str(path)!r}"
     try:
         if path.suffix == ".npz":
-            return None, _arrays_of(path)
-        frame = _read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
-    except (ValueError, OSError, zipfile.BadZipFile) as error:  # pyarrow's and pandas' errors are ValueErrors
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"DATA must hold {READERS[path.suffix]}, got {str(path)!r}: {said.rstrip('.')}.") from None
+            arrays = read_arrays(path, start=start)
+        else:
+            with reading(path, "", start):
+                frame = _read_csv(path) if path.suffix == ".csv" else read_parquet(path).to_pandas()
+            arrays = _columns_of(frame, path)
+        with path.open("rb") as file:
+            return arrays, path.suffix != ".npz", hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise UnreadableFile(f"DATA must be a file that can be read, got {str(path)!r}: {error.strerror}.") from None
+
+
+def _columns_of(frame: pd.DataFrame, path: Path) -> dict[str, pd.Series]:
+    """The columns of a table by name. Conflict: one name twice; InvalidInput: no rows."""
     frame.columns = frame.columns.map(str)
     if not frame.columns.is_unique:
         repeated = frame.columns[frame.columns.duplicated()][0]
-        raise ValueError(f"DATA must have columns of different names, got {repeated!r} twice.")
+        raise Conflict(f"DATA must have columns of different names, got {repeated!r} twice.")
     if not len(frame):
-        raise ValueError(f"DATA must have rows, got none in {str(path)!r}, only {len(frame.columns)} names of columns.")
-    return frame, dict(frame.items())
-
-
-def _arrays_of(path: Path) -> dict[str, np.ndarray]:
-    """The arrays in a .npz by name. ValueError, which never advises to load it unsafely."""
-    if not zipfile.is_zipfile(path):
-        raise ValueError("it is no archive that numpy.savez has written")
-    with np.load(path, allow_pickle=False) as file:
-        arrays = {}
-        for name in file.files:
-            try:
-                arrays[name] = file[name]
-            except ValueError as error:
-                objects = "Object arrays" in str(error)
-                said = "an array of objects: save numbers or texts" if objects else f"no array ({error})"
-                raise ValueError(f"{name!r} is {said}") from None
-        return arrays
+        raise InvalidInput(f"DATA must have rows, got none in {str(path)!r}, only {frame.shape[1]} names of columns.")
+    return dict(frame.items())
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
-    """The table in a .csv. ValueError for a header without commas, or with a name twice, which pandas would change."""
+    """The table in a .csv. UnreadableFile: no commas; Conflict: a name twice, which pandas would change."""
+    check_csv(path)
     header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0]
     for sign, called in SEPARATORS.items():
         if len(header) == 1 and sign in header[0]:
-            raise ValueError(f"commas must be between columns, but {called} are: pandas.read_csv(..., sep={sign!r}, "
-                             "decimal=',' where needed).to_csv(..., index=False) rewrites it")  # fmt: skip
+            how = f"pandas.read_csv(..., sep={sign!r}, decimal=',' where needed).to_csv(..., index=False) rewrites it"
+            raise UnreadableFile(f"commas must be between columns, but {called} are: {how}")
     repeated = header[(header != "") & header.duplicated()]
     if len(repeated):
-        raise ValueError(f"columns must have different names, but {repeated.iloc[0]!r} is there more than once")
+        raise Conflict(f"columns must have different names, but {repeated.iloc[0]!r} is there more than once")
     return pd.read_csv(path)
 
 
-def _typed(names: Sequence[str], arrays: dict[str, Any], continuous: set[str], discrete: set[str], path: Path) -> Any:
-    """One side: blocks, wrapped where the person says what they are."""
-    blocks = [_block(name, arrays[name], continuous, discrete, path) for name in names]
-    if len(blocks) == 1:
-        return blocks[0]
-    if any(isinstance(block, (Continuous, Discrete)) for block in blocks):
-        return blocks
-    return pd.concat(blocks, axis=1) if isinstance(blocks[0], pd.Series) else np.column_stack(blocks)
+def _block(name: str, values: Any, wrapper: Wrapper | None, path: Path, rows: Any = slice(None)) -> Any:
+    """Rows of a column or an array as pandas holds it, so that messages of the estimators name it, perhaps wrapped.
 
-
-def _block(name: str, values: Any, continuous: set[str], discrete: set[str], path: Path) -> Any:
-    """A column or array of a file, wrapped where the person says what it is. ValueError: missing values, both types,
-    numbers that are not, dates and numbers as texts, texts that are no categories."""
-    if name in continuous and name in discrete:
-        raise ValueError(f"CONTINUOUS and DISCRETE must name different columns, got {name!r} in both.")
-    missing = int(np.sum(pd.isna(values)))
-    if missing:
-        raise ValueError(f"column {name!r} must have no missing values, got {missing:,} of {np.size(values):,}"
-                         f"{_words_for_missing(name, path)}.")  # fmt: skip
-    if name in continuous:
-        for column in bare_columns(f"column {name!r}", values):
+    MissingValues, with the words of a .csv that stand for them; WrongType: no numbers where they should be, or dates;
+    Conflict: free text.
+    """
+    if isinstance(values, np.ndarray):
+        values = pd.Series(values, name=name) if values.ndim == 1 else pd.DataFrame(values).add_prefix(f"{name} ")
+    if missing := int(np.sum(pd.isna(values))):
+        raise MissingValues(f"column {name!r} must have no missing values, got {missing:,} of {np.size(values):,}"
+                         f"{_words_for_missing(name, values, path)}.")  # fmt: skip
+    for column in bare_columns(f"column {name!r}", values):
+        if wrapper not in (None, Discrete):
             as_floats(f"column {name!r}", column)
-        return Continuous(values)
-    if name in discrete:
-        return Discrete(values)
-    if not pd.api.types.is_numeric_dtype(values.dtype) and not isinstance(values.dtype, pd.CategoricalDtype):
-        for column in bare_columns(f"column {name!r}", values):
-            require_no_dates("DATA", column, repr(name))
-            require_names("DATA", column, repr(name))
-        distinct = len(np.unique(np.asarray(values, dtype=str)))
-        if distinct > MANY_TEXTS * len(values):
-            raise ValueError(
-                f"column {name!r} must hold numbers or categories, got {distinct:,} different texts in "
-                f"{len(values):,} rows: embed them first, or leave the column out."
-            )
-    return values
+        elif wrapper is None and not isinstance(column, pd.Categorical) and column.dtype.kind not in "biufc":
+            columns("DATA", pd.Series(column, name=name))  # refuses dates, and numbers as texts
+            distinct = len(np.unique(np.asarray(column, dtype=str)))
+            if distinct > MAX_DISTINCT_TEXTS * len(column):
+                raise Conflict(f"column {name!r} must hold numbers or categories, got {distinct:,} different texts in "
+                               f"{len(column):,} rows: embed them first, or leave the column out.")  # fmt: skip
+    return wrapper(values.iloc[rows]) if wrapper else values.iloc[rows]
 
 
-def _words_for_missing(name: str, path: Path) -> str:
+def _words_for_missing(name: str, values: pd.Series, path: Path) -> str:
     """Which words of a column of a .csv were read as missing values, as the end of a sentence."""
     if path.suffix != ".csv":
         return ""
     words = pd.read_csv(path, dtype=str, keep_default_na=False)[name].fillna("")
-    counts = words[pd.read_csv(path)[name].isna()].str.strip().value_counts()
+    counts = words[np.asarray(pd.isna(values))].str.strip().value_counts()
     empty = f"empty cells ({counts.pop(''):,})" if "" in counts else ""
     said = " and ".join(part for part in (quoted(counts) if len(counts) else "", empty) if part)
     other = "; where a word is a category, give it another name" if len(counts) else ""

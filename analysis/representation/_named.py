@@ -52,7 +52,9 @@ class Vectors(nn.Module):
         from transformers import AutoModel, AutoTokenizer
 
         super().__init__()
-        self.tokenizer, self.network = AutoTokenizer.from_pretrained(name), AutoModel.from_pretrained(name)
+        self.tokenizer, self.network = (
+            kind.from_pretrained(name, trust_remote_code=False) for kind in (AutoTokenizer, AutoModel)
+        )
 
     def embed(self, texts: list) -> Tensor:
         """Float [n, hidden] of texts, or of pairs of them."""

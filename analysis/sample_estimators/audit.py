@@ -13,7 +13,8 @@ import math
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -24,10 +25,14 @@ from threadpoolctl import threadpool_limits
 
 from analysis.common.tables import FOLDER, Result, in_a_sentence, require_writable, save, show
 from infoscope.errors import WrongShape
-from infoscope.estimators import classifier, knn
-from infoscope.metrics.metamorphic import EXACT, FAILS, NOT_OFFERED, STATISTICAL, Check, audit
+from infoscope.estimators import classifier, estimate, knn
+from infoscope.estimators.arrays import registry
+from infoscope.estimators.arrays.fitting import Schedule
+from infoscope.estimators.arrays.protocol import CATEGORIES, Described
+from infoscope.estimators.arrays.protocol import LABELS as TAKES_LABELS
+from infoscope.metrics.metamorphic import EXACT, FAILS, NOT_OFFERED, STATISTICAL, UNITS, Check, audit
 
-K = 5
+K, STEPS = 5, 30  # neighbours; steps of a network whose units are checked
 LABELS, NUMBERS, BOTH = ("labels",), ("numbers",), ("labels", "numbers")
 PATH = FOLDER / "audit"
 METHODS = {  # of the exam -> the same estimator here, by what y is
@@ -44,12 +49,15 @@ Function = Callable[[NDArray, NDArray], float]
 
 @dataclass(frozen=True)
 class Audited:
-    """An estimator as its users call it: its name, what y it takes, and a function that makes it from its package."""
+    """An estimator as its users call it: its name, what y it takes, a function that makes it from its package, and the
+    checks that it is put through; None: all of them.
+    """
 
     name: str
     y: tuple[str, ...]
     package: str
     make: Callable[[], Function]
+    checks: tuple[str, ...] | None = None
 
 
 def whole_numbers(y: NDArray) -> bool:
@@ -133,6 +141,17 @@ def estimators() -> Iterator[Audited]:
         yield Audited(f"{name} micd", LABELS, package, micd)
     yield Audited("infomeasure (metric)", BOTH, "infomeasure", infomeasure)
     yield Audited("ennemi, sum over columns", BOTH, "ennemi", ennemi_sum)
+    for name, method in registry.METHODS.items():
+        if name != "ksg" and method.takes != CATEGORIES:
+            y = LABELS if method.takes == TAKES_LABELS else NUMBERS
+            yield Audited(f"infoscope {name}", y, "infoscope", partial(briefly, method), UNITS)
+
+
+def briefly(method: Described) -> Function:
+    """A method as a function of arrays, its networks hardly trained: what a unit does shows in the first steps."""
+    own = {field.name for field in fields(method)}
+    brief = {"steps": STEPS} if "steps" in own else {"schedule": Schedule(epochs=1)} if "schedule" in own else {}
+    return lambda x, y: float(estimate(x, y, method.with_settings(brief), generator=np.random.default_rng(0)))
 
 
 def audited(candidates: list[Audited], n: int, repeats: int) -> tuple[Mapping[str, tuple[Check, ...]], list[str]]:
@@ -146,7 +165,7 @@ def audited(candidates: list[Audited], n: int, repeats: int) -> tuple[Mapping[st
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found[candidate.name] = audit(function, candidate.y, n, repeats, np.random.default_rng(0))
+            found[candidate.name] = audit(function, candidate.y, n, repeats, np.random.default_rng(0), candidate.checks)
     return found, [f"{package} ({reason})" for package, reason in missing.items()]
 
 
@@ -156,11 +175,17 @@ def table(found: Mapping[str, tuple[Check, ...]], missing: list[str], n: int, re
     shown = figures.assign(
         shown=[cell(*row) for row in zip(figures["violation"], figures["error"], figures["verdict"])]
     )
+    whole = [name for name, checks in found.items() if not {check.name for check in checks} <= set(UNITS)]
     text = shown.pivot(index=["y", "name"], columns="estimator", values="shown").fillna("not asked")
     rows = list(dict.fromkeys(zip(figures["y"], figures["name"])))
-    text = text.loc[rows, list(found)].reset_index().rename(columns={"name": "check"})
+    text = text.loc[rows, whole].reset_index().rename(columns={"name": "check"})
+    units = figures[figures["name"].isin(UNITS) & ~figures["estimator"].isin(whole)]
     failures = figures[figures["verdict"] == FAILS].groupby("estimator").size()
-    counts = ", ".join(f"{name} {failures.get(name, 0)} of {len(checks)}" for name, checks in found.items())
+    counts = ", ".join(
+        f"{name} {failures.get(name, 0)} of {len(checks)}"
+        for name, checks in found.items()
+        if name in whole or name in failures
+    )
     noted = figures[figures["verdict"].isin([FAILS, NOT_OFFERED]) & (figures["note"] != "")]
     noted = noted.drop_duplicates(["estimator", "verdict", "note"])
     caption = [
@@ -169,6 +194,7 @@ def table(found: Mapping[str, tuple[Check, ...]], missing: list[str], n: int, re
         f"rows, noise columns, independence, data processing, H(y), chain rule): mean ± one standard error over data "
         f"sets, tolerance {STATISTICAL:g}. Failures are in capitals: FAILS.",
         f"Failed: {counts}.",
+        *_about_units(units),
         "not offered: the estimator raises an error when it is asked so; not asked: it does not take such a y.",
         *(
             f"{row.verdict.capitalize()}, {row.estimator}, {row.name}: {row.note[:140]}"
@@ -177,6 +203,16 @@ def table(found: Mapping[str, tuple[Check, ...]], missing: list[str], n: int, re
         f"Not installed: {', '.join(missing)}." if missing else "All packages of the list are installed.",
     ]
     return Result("audit", figures, text, "\n".join(caption))
+
+
+def _about_units(figures: pd.DataFrame) -> list[str]:
+    """A sentence on the methods that are put through changes of units alone; nothing where there are none."""
+    if figures.empty:
+        return []
+    return [
+        f"Units of columns, {figures['estimator'].nunique()} more methods of `estimate`, networks after {STEPS} steps "
+        f"or an epoch: an estimate moves by {figures['violation'].max():.2g} nats at most."
+    ]
 
 
 def recorded() -> dict[str, tuple[int, int]]:

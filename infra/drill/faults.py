@@ -7,7 +7,7 @@ import resource
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,22 +16,14 @@ import psutil
 from mlflow.tracking import MlflowClient
 
 from infoscope.errors import InvalidInput, UnknownName
-from infoscope.tracking.store.store import ALIVE, CELL, CELLS, DRIVER, KEY, OUTCOME
+from infoscope.tracking.store.store import ALIVE
 from infra.drill import sweep
 from infra.drill.liar import LIES, Liar
 from infra.drill.places import DISK_BYTES, Nodes, Server, SmallDisk, separation, wait_until
+from infra.drill.poison import poison
 from infra.drill.processes import Processes, kill
 
 CONTAINER = "infoscope-container"
-POISONED = "drill.poison"  # a tag of the runs that a drill has put where no sweep expects them
-POISON: Sequence[tuple[Mapping[str, str], str]] = (
-    ({}, "RUNNING"),  # somebody's by hand
-    ({KEY: "foreign"}, "FINISHED"),  # of a cell, it says, but not of which
-    ({KEY: "torn", CELL: '{"bits": 0.'}, "FINISHED"),
-    ({KEY: "list", CELL: "[1, 2]", OUTCOME: "complete"}, "FINISHED"),
-    ({CELLS: "some", ALIVE: "yesterday", DRIVER: "elsewhere"}, "RUNNING"),
-    ({CELLS: "", ALIVE: ""}, "FINISHED"),
-)
 PROGRAM = "fault_drill"  # the name of the sweep's module in a working tree
 IDLE_SECONDS = 600.0  # how long a strike waits for a victim that is between two trials; many may want the machine
 
@@ -346,13 +338,7 @@ class Poisoned(Fault):
         return f"driver {scene.driver.pid}, beside {2 * count} runs"
 
     def _poison(self, scene: Scene) -> int:
-        client, experiment = scene.client, scene.experiment()
-        for tags, status in POISON:
-            run = client.create_run(experiment, tags={POISONED: "yes", **tags}).info.run_id
-            client.log_metric(run, sweep.CURVE, 1.0)
-            if status != "RUNNING":
-                client.set_terminated(run, status)
-        return len(POISON)
+        return len(poison(scene.client, scene.experiment(), "laptop"))
 
 
 _LIES = {

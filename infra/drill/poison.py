@@ -10,10 +10,9 @@ from typing import Any
 
 from mlflow.tracking import MlflowClient
 
-KEY, CELL, OUTCOME = "infoscope.key", "infoscope.cell", "infoscope.outcome"
-PROFILE, PARENT = "infoscope.profile", "mlflow.parentRunId"
-CELLS, ALIVE, DRIVER = "infoscope.cells", "infoscope.alive", "infoscope.driver"
+from infoscope.tracking.tags import ALIVE, CELL, CELLS, DRIVER, KEY, OUTCOME, PARENT, PROFILE
 
+POISONED = "drill.poison"  # a tag of these runs
 NO_CELLS = {
     "no cell": None,
     "not JSON": "{seed: 0",
@@ -40,7 +39,7 @@ def poison(
     made = {}
 
     def make(kind: str, status: str | None, **tags: str) -> None:
-        run = client.create_run(experiment_id, run_name=f"poison: {kind}", tags=tags)
+        run = client.create_run(experiment_id, run_name=f"poison: {kind}", tags={POISONED: "yes", **tags})
         made[kind] = run.info.run_id
         client.log_metric(made[kind], "level", 1e6)
         if status:

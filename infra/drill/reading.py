@@ -19,7 +19,7 @@ from infoscope.tracking import runs
 from infoscope.tracking.store.client import environment
 from infoscope.tracking.store.store import KEY, pages
 from infra.drill import sweep
-from infra.drill.faults import POISONED
+from infra.drill.poison import POISONED
 
 
 @dataclasses.dataclass(frozen=True)

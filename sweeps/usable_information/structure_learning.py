@@ -26,12 +26,12 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import mutual_info_score
 
 from infoscope import data
-from infoscope.data.files import read_arrays
 from infoscope.data.tasks import simulators
 from infoscope.errors import InvalidInput, NoVariation, UnknownName, UnreadableFile
 from infoscope.estimators import knn, npeet
 from infoscope.estimators.families.closed_form import Gaussian, Table
 from infoscope.estimators.families.protocol import Family
+from infoscope.files import read_arrays
 from infoscope.metrics.v_information import structure
 from infoscope.metrics.v_information.measures import CROSS_FITTED, IN_SAMPLE
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main

@@ -1,6 +1,7 @@
 """Made-up runs of the neural benchmark, as MLflow would give them."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -60,10 +61,18 @@ def made_up():
     return build
 
 
+class Verdicts(dict):
+    """statement -> verdict."""
+
+    def of(self, *words):
+        """The verdicts of the statements that have all of these words."""
+        return {verdict for statement, verdict in self.items() if all(word in statement for word in words)}
+
+
 @pytest.fixture
 def verdicts():
-    """A function: results -> statement -> verdict of all claims."""
-    return lambda results: {claim.statement: claim.verdict for result in results for claim in result.claims}
+    """A function: results -> verdicts of all their claims."""
+    return lambda results: Verdicts((claim.statement, claim.verdict) for result in results for claim in result.claims)
 
 
 @pytest.fixture
@@ -79,3 +88,9 @@ def trace_of(monkeypatch):
 
     monkeypatch.setattr("infoscope.tracking.table", table)
     return asked
+
+
+@pytest.fixture
+def sketched(monkeypatch):
+    """Figures are laid out by no one: what would be saved is the first bytes of a picture."""
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda self, path, **_: Path(path).write_bytes(b"\x89PNG"))

@@ -1,4 +1,6 @@
-"""Whether a figure was saved."""
+"""What a result shows: whether a figure was saved, and the numbers of a text."""
+
+import re
 
 from PIL import Image
 
@@ -11,3 +13,8 @@ def drawn(saved):
         darkest, lightest = picture.convert("L").getextrema()
     page = saved.pdf.read_bytes()
     return darkest < lightest and page.startswith(b"%PDF-") and page.count(b"/Type /Page ") == 1
+
+
+def numbers(text):
+    """The numbers of a text in their order, those with thousands separators whole."""
+    return [float(one.replace(",", "")) for one in re.findall(r"[-+]?\d+(?:,\d{3})*(?:\.\d+)?", text)]

@@ -2,7 +2,7 @@
 
 Each CSV beside this file is a table of v0.1.0 (commit de22995), by the name that the table has in runs/tables: those of
 the smoke profile of every sweep on embedded data, and those drawn from docs/results/runs. Numbers are rounded to 6
-digits; columns of seconds are left out. What differs on purpose is named in CHANGELOG.md with its reason.
+digits; columns of time and memory are left out. What differs on purpose is named in CHANGELOG.md with its reason.
 """
 
 import argparse
@@ -15,14 +15,22 @@ import pandas as pd
 FROZEN = Path(__file__).parent
 TABLES = FROZEN.parents[1] / "runs" / "tables"
 DIGITS = 6
-TIMES = ("second", "hour", "minute", "time", "cost")  # in the name of a column that no two runs share
+VOLATILE = (
+    "second",
+    "hour",
+    "minute",
+    "time",
+    "cost",
+    "memory",
+    "rss",
+)  # in the name of a column that no two runs share
 CLOSE = 1e-4  # relative, of float32 sums in another order
 
 
 def figures(path):
-    """The table of a CSV without its caption and its columns of time."""
+    """The table of a CSV without its caption and its columns of time and memory."""
     table = pd.read_csv(path, comment="#")
-    return table[[name for name in table if not any(word in name for word in TIMES)]]
+    return table[[name for name in table if not any(word in name for word in VOLATILE)]]
 
 
 def differences(before, now):

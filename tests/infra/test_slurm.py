@@ -9,6 +9,7 @@ import time
 import pytest
 
 from tests.infra.documents import INFRA
+from tests.tracking.processes import hear_interrupts
 
 PROGRAMS = {
     "bin/scontrol": """case $1 in show) printf 'one\\ntwo\\n';; *) echo "scontrol $*" >>said;; esac""",
@@ -24,12 +25,9 @@ i=0; while [ $((i += 1)) -lt 1000 ]; do sleep 0.1; done""",
     ".venv/bin/ray": """echo $$ >>nodes; [ "$(cat "$RAY_AUTH_TOKEN_PATH")" = token ] && exec sleep 100""",
 }
 
-pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
-
-
-def heard():
-    """SIGINT as a scheduler's job has it: tests that run in the background of a shell inherit that it is ignored."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+pytestmark = [
+    pytest.mark.system, pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed"),
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -49,7 +47,7 @@ def job(tmp_path):
     def start(*words):
         command = ["bash", str(INFRA / "slurm" / "sweep.sbatch"), *words]
         started.append(subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True,
-                                        preexec_fn=heard))  # fmt: skip
+                                        preexec_fn=hear_interrupts))  # fmt: skip
         return started[-1]
 
     yield start

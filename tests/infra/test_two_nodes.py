@@ -1,4 +1,4 @@
-"""The same sweep on a cluster of two nodes and on one machine: the same numbers."""
+"""Sweeps on a Ray cluster of two nodes with an MLflow server: the numbers of one machine, and a search."""
 
 import shutil
 import subprocess
@@ -6,54 +6,61 @@ import sys
 
 import numpy as np
 import pandas as pd
-import psutil
 import pytest
 
 from infoscope.tracking import runs
 from infoscope.tracking.record import records
 from tests.infra.conftest import plain_environment
 from tests.infra.documents import REPOSITORY
+from tests.tracking.processes import counts
 
-SETTINGS = "domains=gaussian,images images=digits bounds=infonce,smile-5 seeds=0,1 schedule_bits=2 steps=40"
+pytestmark = pytest.mark.system
+
+SWEEP = "sweeps.mi_benchmark.estimator_choice"
+CELLS = "domains=gaussian,images images=digits bounds=infonce,smile-5 seeds=0,1 schedule_bits=2 steps=40"
+TOYS = REPOSITORY / "tests" / "tracking"
 
 
-def working_tree(folder):
+def start(folder, environment, words=CELLS, module=SWEEP):
+    """A sweep in a folder that has nothing but what is sent to the nodes."""
     for name in ("packages", "sweeps"):
-        ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
-        shutil.copytree(REPOSITORY / name, folder / name, ignore=ignored)
-
-
-def start(folder, environment, settings=SETTINGS):
-    command = [sys.executable, "-m", "sweeps.mi_benchmark.estimator_choice", "--profile", "smoke", "--set", settings]
+        if not (folder / name).exists():
+            ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+            shutil.copytree(REPOSITORY / name, folder / name, ignore=ignored)
+    for name in ("toy_search.py", "toy_sweep.py", "inline_sweep.py"):
+        shutil.copy(TOYS / name, folder)
+    command = [sys.executable, "-m", module, "--profile", "smoke", "--set", words]
     pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     return subprocess.Popen(command, cwd=folder, env=environment, **pipes)
 
 
 def finish(process):
     """(exit status, standard output, standard error)"""
-    output, errors = process.communicate(timeout=1800)
+    output, errors = process.communicate(timeout=900)
     return process.returncode, output, errors
+
+
+def recorded(place, environment, experiment, **which):
+    """The cells of an experiment by key, as they are seen from a folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        if "MLFLOW_TRACKING_URI" in environment:
+            patch.setenv("MLFLOW_TRACKING_URI", environment["MLFLOW_TRACKING_URI"])
+        return runs(experiment, **which).set_index("key").sort_index()
 
 
 @pytest.fixture(scope="module")
 def both(two_nodes, tmp_path_factory):
-    """The cells of the sweep by key, from one machine and from the cluster, which run it at the same time."""
-    alone, uri = tmp_path_factory.mktemp("alone"), "MLFLOW_TRACKING_URI"
-    places = {"machine": (alone, plain_environment()), "cluster": (two_nodes.tree, two_nodes.settings)}
-    for folder, _ in places.values():
-        working_tree(folder)
-    running = {where: start(*place) for where, place in places.items()}
-    found = {}
-    for where, (folder, environment) in places.items():
-        code, _, errors = finish(running[where])
+    """The cells of the sweep by key, from one machine without Ray and from the cluster, which run it at once."""
+    alone = tmp_path_factory.mktemp("alone")
+    on_cluster = start(two_nodes.tree, two_nodes.settings)
+    here = start(alone, plain_environment(INLINE=SWEEP), module="inline_sweep")
+    for process in (here, on_cluster):
+        code, _, errors = finish(process)
         assert code == 0, errors
-        with pytest.MonkeyPatch.context() as patch:
-            patch.chdir(folder)
-            patch.delenv(uri, raising=False)
-            if uri in environment:
-                patch.setenv(uri, environment[uri])
-            found[where] = runs("estimator-choice").set_index("key").sort_index()
-    return found
+    places = {"machine": (alone, {}), "cluster": (two_nodes.tree, two_nodes.settings)}
+    return {name: recorded(*place, "estimator-choice") for name, place in places.items()}
 
 
 def test_the_numbers_are_the_same(both):
@@ -65,47 +72,55 @@ def test_the_numbers_are_the_same(both):
     columns = [name for name in machine if name not in ("run_id", "start", "seconds", "tags")]
     measured = [name for name in columns if pd.api.types.is_float_dtype(machine[name])]
     assert np.isfinite(machine[measured].to_numpy()).any(axis=0).sum() > 20
-    timed = [name for name in measured if "seconds" in name]
-    pd.testing.assert_frame_equal(
-        machine[columns].drop(columns=timed), cluster[columns].drop(columns=timed), check_exact=True
-    )
+    kept = [name for name in columns if "seconds" not in name]
+    pd.testing.assert_frame_equal(machine[kept], cluster[kept], check_exact=True)
 
 
 def test_both_nodes_had_work(both, two_nodes):
-    hosts = {tags["infoscope.host"] for tags in both["cluster"]["tags"]}
     if not two_nodes.apart:
-        pytest.skip("the second node cannot be given a host name of its own here: nothing tells them apart")
-    assert len(hosts) == 2
+        pytest.skip("nodes look alike")
+    assert len({tags["infoscope.host"] for tags in both["cluster"]["tags"]}) == 2
     assert records(two_nodes.tree / "runs" / "records" / "estimator-choice") == []
 
 
-def test_a_finished_sweep_is_not_run_again(both, two_nodes):
+def test_a_finished_sweep_is_not_run_again(both, two_nodes, tmp_path):
     """From another folder, as after the loss of the machine it was started on: the store knows."""
-    elsewhere = two_nodes.tree.parent / "elsewhere"
-    working_tree(elsewhere)
-    code, _, errors = finish(start(elsewhere, two_nodes.settings))
-    assert code == 0 and "all 9 cells are already recorded" in errors
+    code, _, errors = finish(start(tmp_path, two_nodes.settings))
+    assert code == 0 and counts(errors) == {"cells": 9}
 
 
-@pytest.mark.slow  # Ray takes half a minute to give up
+def test_a_search_stops_the_worse_and_goes_on_with_more_trials(two_nodes, tmp_path):
+    """A third of the space fails. The first ten suggestions of a search are the same in every run, and these have some
+    of each outcome, whichever of two workers is the faster.
+    """
+    found = []
+    for trials in (6, 8):
+        code, _, errors = finish(start(tmp_path, two_nodes.settings, f"trials={trials}", "toy_search"))
+        assert code == 1 and counts(errors)["cells"] == trials, errors
+        found.append(recorded(tmp_path, two_nodes.settings, "toy-search", finished=False))
+        assert len(found[-1]) == trials
+    first, second = found
+    assert set(first["outcome"]) == {"stopped", "complete", "failed"} and set(first["profile"]) == {"smoke"}
+    assert set(first.loc[first["outcome"] == "failed", "kind"]) == {"broken"}
+    stopped, complete = (first[first["outcome"] == outcome] for outcome in ("stopped", "complete"))
+    assert (stopped["progress/fraction"] < 1).all() and stopped["final_loss"].isna().all()
+    assert (complete["progress/fraction"] == 1).all()  # none is stopped when it has everything
+    assert (complete["progress/loss"] == complete["final_loss"] + 1 / 30).all()
+    assert not list((tmp_path / "runs" / "records" / "toy-search").iterdir())  # no checkpoint either
+    finished = first.index[first["outcome"] != "failed"]  # the failed ones are run again
+    assert counts(errors)["already"] == len(finished)
+    assert second["run_id"].is_unique and not second[["rate", "width", "kind"]].duplicated().any()
+    unchanged = ["run_id", "start", "seconds"]
+    assert second.loc[finished, unchanged].equals(first.loc[finished, unchanged])
+
+
 def test_without_the_token_nobody_gets_in(two_nodes, tmp_path):
-    """One sentence, and no run. The stranger has another home folder, where Ray would look for a token."""
-    working_tree(tmp_path)
+    """One sentence, and no run. The stranger has another home folder, where Ray would look for a token. Ray itself
+    takes half a minute to give up.
+    """
     stranger = two_nodes.settings | {"HOME": str(tmp_path), "RAY_AUTH_MODE": "disabled"}
     del stranger["RAY_AUTH_TOKEN_PATH"]
-    code, output, errors = finish(start(tmp_path, stranger, "domains=gaussian bounds=infonce seeds=9"))
+    code, output, errors = finish(start(tmp_path, stranger, "kinds=plain", "toy_sweep"))
     assert code == 2 and not output, errors
-    assert f"the Ray cluster of RAY_ADDRESS={stranger['RAY_ADDRESS']} cannot be used" in errors, errors
+    assert f"RAY_ADDRESS={stranger['RAY_ADDRESS']} cannot be used" in errors, errors
     assert "Traceback" not in errors
-
-
-def listening(process):
-    """The addresses at which a process and its children wait for connections."""
-    everyone = [process, *process.children(recursive=True)]
-    found = [connection for one in everyone for connection in one.net_connections(kind="inet")]
-    return {(connection.laddr.ip, connection.laddr.port) for connection in found if connection.status == "LISTEN"}
-
-
-def test_the_ui_listens_on_this_machine_only(two_nodes):
-    addresses = listening(psutil.Process(two_nodes.server))
-    assert {ip for ip, _ in addresses} == {"127.0.0.1"} and two_nodes.port in {port for _, port in addresses}

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from infoscope.metrics.metamorphic import audit
+from tests.refusals import refused
 
 
 def gaussian(x, y):
@@ -23,22 +24,23 @@ def test_the_right_estimator_passes():
     assert set(verdicts(gaussian, y=["numbers"]).values()) == {"holds"}
 
 
-@pytest.mark.parametrize(("wrong", "fails"), [
-    (lambda x, y: gaussian(x, y) * np.std(x[:, 0]), {"rescale x and y", "rescale x alone", "rescale one column",
-                                                     "permute columns", "swap x and y"}),
+SCALES = {"rescale x and y", "rescale x alone", "rescale one column", "permute columns", "swap x and y"}
+FAULTS = (
+    (lambda x, y: gaussian(x, y) * np.std(x[:, 0]), SCALES),
     (lambda x, y: gaussian(x, y) + 0.2, {"independence"}),
-    (lambda x, y: gaussian(x, y) + 0.3 * x[0, 0], {"permute rows", "rescale x and y", "rescale x alone",
-                                                   "rescale one column", "permute columns", "swap x and y"}),
+    (lambda x, y: gaussian(x, y) + 0.3 * x[0, 0], SCALES | {"permute rows"}),
     (lambda x, y: gaussian(x, y) + 0.001 * len(x), {"duplicate rows", "independence"}),
     (lambda x, y: gaussian(x, y) / x.shape[1], {"add noise columns", "swap x and y"}),
     (lambda x, y: -gaussian(x, y), {"data processing"}),
-])  # fmt: skip
+)
+
+
+@pytest.mark.parametrize(("wrong", "fails"), FAULTS)
 def test_each_fault_is_found_by_its_checks(wrong, fails):
     found = verdicts(wrong, y=["numbers"])
     assert fails <= {name for (_, name), verdict in found.items() if verdict == "fails"}
-    assert (
-        found["numbers", "independence"] == ("fails" if "independence" in fails else "holds") or "permute rows" in fails
-    )
+    if "permute rows" not in fails:
+        assert found["numbers", "independence"] == ("fails" if "independence" in fails else "holds")
 
 
 def test_labels_taken_as_numbers_are_found():
@@ -57,12 +59,12 @@ def test_more_than_the_entropy_and_a_broken_chain_are_found():
 
 def test_what_is_not_offered_is_said():
     def refuses(x, y):
-        raise TypeError("labels only\nsecond line")
+        raise TypeError("labels only\nmore")
 
     checks = audit(refuses, y=["numbers"], n=100, repeats=2)
     assert {(check.verdict, check.note) for check in checks} == {("not offered", "TypeError: labels only")}
     checks = audit(lambda x, y: float("nan"), y=["numbers"], n=100, repeats=2)
-    assert {check.note for check in checks} == {"ArithmeticError: the estimate is nan"}
+    assert {check.note.split()[0] for check in checks} == {"ArithmeticError:"}
 
 
 def test_no_number_for_transformed_data_is_a_failure():
@@ -72,14 +74,14 @@ def test_no_number_for_transformed_data_is_a_failure():
         if len(np.unique(x, axis=0)) < len(x):
             raise RuntimeError("repeated rows")
         if not np.issubdtype(x.dtype, np.floating) or y.ndim > 1 and y.dtype == np.int64:
-            raise TypeError("numbers and one label")
+            raise TypeError
         return float("nan") if np.abs(x).max() > 50 else gaussian(x, y)
 
     checks = {(check.y, check.name): check for check in audit(fragile, n=100, repeats=2)}
     for kind in ("labels", "numbers"):
         crashed, not_a_number = checks[kind, "duplicate rows"], checks[kind, "rescale x alone"]
         assert (crashed.verdict, crashed.note) == ("fails", "RuntimeError: repeated rows")
-        assert (not_a_number.verdict, not_a_number.note) == ("fails", "ArithmeticError: the estimate is nan")
+        assert not_a_number.verdict == "fails" and "nan" in not_a_number.note
         assert np.isnan(crashed.violation) and np.isnan(not_a_number.violation)
     for name in ("one-hot labels", "chain rule"):
         assert checks["labels", name].verdict == "not offered", checks["labels", name]
@@ -90,12 +92,12 @@ def test_the_same_generator_gives_the_same_audit():
     assert [check.violation for check in first] == [check.violation for check in second]
 
 
-@pytest.mark.parametrize(("settings", "words"), [
-    ({"y": ["images"]}, "y must be some of labels, numbers"),
-    ({"n": 10}, "n must be a whole number of at least 100"),
-    ({"generator": 1}, "generator must be a numpy.random.Generator, got int"),
-    ({"repeats": 1}, "repeats must be a whole number of at least 2"),
+@pytest.mark.parametrize(("settings", "argument", "code"), [
+    ({"y": ["images"]}, "y", "invalid"),
+    ({"n": 10}, "n", "range"),
+    ({"generator": 1}, "generator", "type"),
+    ({"repeats": 1}, "repeats", "range"),
 ])  # fmt: skip
-def test_bad_settings_are_one_sentence(settings, words):
-    with pytest.raises(ValueError, match=words):
+def test_bad_settings_are_refused(settings, argument, code):
+    with refused(argument, code):
         audit(gaussian, **settings)

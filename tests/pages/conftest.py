@@ -18,7 +18,8 @@ from pathlib import Path
 
 import pytest
 
-REPOSITORY = Path(__file__).parents[2]
+from tests.tracking.processes import environment as variables
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
@@ -127,9 +128,7 @@ def browser(tmp_path_factory):
 @pytest.fixture(scope="session")
 def environment():
     """Of the commands: nothing but the working tree decides where they record."""
-    hidden = ("INFOSCOPE_DATA", "MLFLOW_TRACKING_URI", "RAY_ADDRESS")
-    kept = {name: value for name, value in os.environ.items() if name not in hidden}
-    return kept | {"PYTHONPATH": os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH")]))}
+    return {name: value for name, value in variables().items() if name != "INFOSCOPE_DATA"}
 
 
 @pytest.fixture(scope="session")
@@ -138,22 +137,22 @@ def finished(tmp_path_factory, environment):
     without Ray, of which a page shows nothing.
     """
     folder = tmp_path_factory.mktemp("finished")
-    path = os.pathsep.join([str(REPOSITORY / "tests" / "tracking"), environment["PYTHONPATH"]])
-    inline = environment | {"PYTHONPATH": path, "INLINE": "sweeps.mi_benchmark.estimator_choice"}
-    for words, variables in (
-        (["inline_sweep", "--profile", "smoke", "--set", "domains=gaussian bounds=infonce,js"], inline),
-        (["analysis.mi_benchmark.estimator_choice", "--profile", "smoke"], environment),
-        (["analysis.report", "--profile", "smoke"], environment),
+    for words in (
+        ["inline_sweep", "--profile", "smoke", "--set", "domains=gaussian bounds=infonce,js"],
+        ["analysis.mi_benchmark.estimator_choice", "--profile", "smoke"],
+        ["analysis.report", "--profile", "smoke"],
     ):
-        command = [sys.executable, "-m", *words]
-        done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=600)
+        command, inline = [sys.executable, "-m", *words], {"INLINE": "sweeps.mi_benchmark.estimator_choice"}
+        done = subprocess.run(
+            command, cwd=folder, env=environment | inline, capture_output=True, text=True, timeout=600
+        )
         assert done.returncode == 0, done.stderr
     return folder
 
 
 @pytest.fixture(scope="session")
-def ui(finished, environment):
-    """The address of the MLflow UI on that sweep, started as `make ui` starts it."""
+def ui_server(finished, environment):
+    """(address, process) of the MLflow UI on that sweep, started as `make ui` starts it."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -167,7 +166,7 @@ def ui(finished, environment):
         while not _answers(address):
             assert server.poll() is None and time.monotonic() < deadline, (finished / "ui.log").read_text()[-2000:]
             time.sleep(0.3)
-        yield address
+        yield address, server
     finally:
         os.killpg(server.pid, signal.SIGTERM)
         try:
@@ -175,6 +174,11 @@ def ui(finished, environment):
         except subprocess.TimeoutExpired:
             os.killpg(server.pid, signal.SIGKILL)
             server.wait()
+
+
+@pytest.fixture
+def ui(ui_server):
+    return ui_server[0]
 
 
 def _answers(address):

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).parents[2] / "docs" / "assets" / "sort.js"
 COLUMNS = {  # head -> cells, as they are sorted up
     "bias": (["0.5 ± 0.1", "-", "-2.17 ± 0.01", "no value", "1,000.0"], [2, 0, 4, 1, 3]),
@@ -11,6 +13,7 @@ COLUMNS = {  # head -> cells, as they are sorted up
 WITHOUT_FIGURE = {"bias": {1, 3}, "law": set(), "coverage": {0}}
 
 
+@pytest.mark.system
 def test_what_has_no_figure_is_last_and_names_are_no_figures(browser, tmp_path):
     rows = "".join(
         f"<tr>{''.join(f'<td>{cells[row]}</td>' for cells, _ in COLUMNS.values())}<td>{row}</td></tr>"

@@ -1,4 +1,6 @@
-"""Vectors that take a training are made once for all tests of a process, outside of the working tree."""
+"""Data are the embedded ones; vectors that take a training are made once for all tests of a process, outside of the
+working tree.
+"""
 
 import pytest
 
@@ -9,3 +11,8 @@ def encoders(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sweeps.embedding.made_home", lambda: folder)
         yield
+
+
+@pytest.fixture(autouse=True)
+def embedded(monkeypatch):
+    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)

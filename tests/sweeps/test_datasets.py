@@ -12,8 +12,7 @@ MOST = 3  # data sets of a sweep whose content is read here
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_cell_has_data_sets_with_digests(name, zoo, monkeypatch):  # noqa: F811
-    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
+def test_every_cell_has_data_sets_with_digests(name, zoo):  # noqa: F811
     sweep = importlib.import_module(module_of(name)).SWEEP
     plan = planned(sweep, FROM_ELSEWHERE.get(sweep.name, {}))
     cells = plan.values() if isinstance(plan, dict) else [plan.fixed]

@@ -9,7 +9,6 @@ import sys
 import pytest
 
 from infoscope.tracking.store.store import Store
-from tests.tracking.servers import Server, postgres
 
 
 @pytest.fixture(scope="session")
@@ -37,17 +36,15 @@ def own_folder(tmp_path, monkeypatch, empty_store):
     return tmp_path
 
 
-@pytest.fixture(scope="session")
-def server(tmp_path_factory):
-    """One for all tests: skipped where PostgreSQL or its driver is missing."""
-    with postgres() as database:
-        server = Server(database, tmp_path_factory.mktemp("server"))
-        try:
-            server.start()
-            yield server
-        finally:
-            if server.process:
-                server.kill()
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.system)])
+def store(request, tmp_path, monkeypatch):
+    """An experiment of the test's own, on SQLite and on a server."""
+    if request.param == "sqlite":
+        request.getfixturevalue("own_folder")
+    else:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", request.getfixturevalue("server").uri)
+    return Store.open(f"kept-{tmp_path.name}", create=True)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import itertools
 import json
 import math
 import os
-import platform
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +16,10 @@ from hypothesis import strategies as st
 
 from infoscope.tracking import Profile, Sweep, arrays, curve, table
 from infoscope.tracking.checks import storable_text
-from infoscope.tracking.scheduling.worker import Assignment, RecordedReport
+from infoscope.tracking.scheduling.worker import RecordedReport
 from infoscope.tracking.sending.flush import close_all, header_tags
 from infoscope.tracking.store.store import ERROR, SET_ASIDE, Store, values
+from tests.tracking.cells import assigned
 
 EXAMPLES = int(os.environ.get("INFOSCOPE_EXAMPLES", 20))
 drawn = settings(
@@ -56,17 +56,14 @@ def store(tmp_path_factory, empty_store):
         empty_store(folder)
         patch.chdir(folder)
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-        (folder / "records").mkdir()
         yield Store.open("any", create=True)
 
 
 def reporting(store, cell=None, **tags):
     """A cell that is being run, as a worker does it."""
-    key = f"{next(numbers):016x}"
+    key, folder = f"{next(numbers):016x}", Path.cwd() / "records"
     cell = {"seed": 0} if cell is None else cell
-    folder = Path.cwd() / "records"
-    assignment = Assignment({key: cell}, {}, {key: tags}, store, folder, "cpu", platform.node(), 1.0)
-    report = RecordedReport(assignment, lambda told: None)
+    report = RecordedReport(assigned(store, folder, {key: cell}), lambda told: None)
     report.records[0].begin(cell, header_tags(key, cell, tags), None)
     return report, report.records[0], cell
 
@@ -86,7 +83,7 @@ def refused(act, *given):
 def ended(record, store, outcome="complete", error=None):
     """The run of a cell that has ended, in which nothing was set aside."""
     record.end(outcome, error)
-    assert close_all([record], store, otherwise="KILLED") == [], "what was accepted could not be sent"
+    assert close_all([record], store, otherwise="KILLED") == []  # what was accepted is sent
     run = store.run_of(record.key)
     assert run.info.status == ("FAILED" if error is not None else "FINISHED") and SET_ASIDE not in run.data.tags
     return run

@@ -2,22 +2,20 @@
 
 import dataclasses
 import json
-import platform
 
 import numpy as np
 import pytest
 import torch
-from mlflow.exceptions import MlflowException
-from mlflow.protos.databricks_pb2 import BAD_REQUEST
 
 from infoscope.estimators import make_critic
 from infoscope.tracking.datasets import DataSet, inputs
 from infoscope.tracking.record import Record, records
-from infoscope.tracking.scheduling.worker import Assignment, work
+from infoscope.tracking.scheduling.worker import work
 from infoscope.tracking.sending.flush import close_all, send
 from infoscope.tracking.store.outputs import ready_models
 from infoscope.tracking.store.store import KEY, SUPERSEDED, Store
 from infoscope.tracking.sweep import Profile, Sweep
+from tests.tracking.cells import Killed, assigned
 
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
 
@@ -31,9 +29,8 @@ def test_equal_content_has_one_digest_however_it_is_held():
     assert whole == digest({"y": torch.arange(4), "x": torch.from_numpy(X)})
     assert whole == digest({"x": iter([X[:1], X[1:]]), "y": np.arange(4).astype(">i8")})
     assert whole == digest({"x": np.asfortranarray(X), "y": np.arange(8)[::2] // 2})
-    assert (
-        digest({"t": ["a", "b"]}) == digest({"t": np.array(["a", "b"])}) == digest({"t": np.array(["a", "b"], object)})
-    )
+    texts = [["a", "b"], np.array(["a", "b"]), np.array(["a", "b"], object)]
+    assert len({digest({"t": text}) for text in texts}) == 1
 
 
 def test_other_content_has_another_digest():
@@ -52,10 +49,10 @@ def test_it_tells_how_much_there_is_and_a_law_that_it_has_no_end():
     assert "without end" in law["profile"] and law["source_type"] == "law"
 
 
-@pytest.mark.parametrize("entries", [None, 3, [3], [{"name": "a"}], [None]])
-def test_what_is_no_data_set_is_told(entries):
-    with pytest.raises(ValueError, match="no list of data sets"):
-        inputs(entries)
+def test_what_is_no_data_set_is_told():
+    for entries in (None, 3, [3], [{"name": "a"}], [None]):
+        with pytest.raises(ValueError, match="data sets"):
+            inputs(entries)
 
 
 READ = []
@@ -74,16 +71,9 @@ def test_its_name_is_a_tag_and_planning_does_not_read_it():
 
 
 @pytest.fixture
-def assignment(tmp_path, monkeypatch, empty_store):
-    empty_store(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    (tmp_path / "records").mkdir()
-    cells = {name: {"seed": seed} for seed, name in enumerate(("one", "two"))}
-    tags = {name: {"infoscope.profile": "smoke"} for name in cells}
-    return Assignment(
-        cells, {}, tags, Store.open("reads", create=True), tmp_path / "records", "cpu", platform.node(), 1.0
-    )
+def assignment(own_folder):
+    store = Store.open("reads", create=True)
+    return assigned(store, own_folder / "records", {"one": {"seed": 0}, "two": {"seed": 1}})
 
 
 def recorded(run):
@@ -108,11 +98,11 @@ def test_every_run_of_a_pack_has_it_once_and_a_failed_one_too(assignment):
 
 def test_data_that_cannot_be_read_fail_the_cells_and_the_record_stays_whole(assignment):
     def missing(cell):
-        raise FileNotFoundError("no such data")
+        raise FileNotFoundError("no data")
 
     told = []
     work(lambda pack, report: report.metrics(pack.cells[0], {"level": 1.0}), assignment, told.append, data=missing)
-    assert "no such data" in str(told[-1]["errors"])
+    assert "no data" in str(told[-1]["errors"])
     assert not close_all(records(assignment.records), assignment.store, "KILLED")
 
 
@@ -120,9 +110,6 @@ def test_one_that_goes_on_from_a_checkpoint_in_a_clean_run_keeps_it(assignment, 
     """The first attempt left a step beyond its checkpoint that the second does not make: the cell gets a clean run."""
     monkeypatch.setattr("infoscope.tracking.scheduling.worker.CHECKPOINT_SECONDS", 0.0)
     alone = dataclasses.replace(assignment, cells={"one": {"seed": 0}})
-
-    class Killed(BaseException):
-        pass
 
     def trial(pack, report):
         begun = report.restore()
@@ -140,26 +127,6 @@ def test_one_that_goes_on_from_a_checkpoint_in_a_clean_run_keeps_it(assignment, 
     (run,) = alone.store.cells(f"tags.`{KEY}` = 'one'")
     assert run.info.run_id != run_id and len(recorded(run)) == 2
     assert SUPERSEDED in alone.store.client.get_run(run_id).data.tags
-
-
-def test_what_the_store_refuses_is_set_aside_and_the_race_for_a_first_data_set_is_run_again(assignment, monkeypatch):
-    record = Record(assignment.records / "one")
-    record.begin({"seed": 0}, {KEY: "one", "infoscope.cell": "{}"}, None)
-    record.append({"datasets": [PARTS[0].entry]})
-    record.append({"datasets": [PARTS[1].entry | {"digest": "f" * 99}]})
-    record.append({"datasets": "nonsense"})
-    client, refused = assignment.store.client, []
-    plain = client._client.log_inputs
-
-    def log_inputs(*given, **named):
-        if not refused:
-            refused.append(1)
-            raise MlflowException("UNIQUE constraint failed", error_code=BAD_REQUEST)
-        return plain(*given, **named)
-
-    monkeypatch.setattr(client._client, "log_inputs", log_inputs)
-    run_id = send(record, assignment.store)
-    assert len(recorded(client.get_run(run_id))) == 1 and record.aside() == 2
 
 
 def test_single_figures_of_a_run_are_its_models_on_the_data_that_they_are_of(assignment):

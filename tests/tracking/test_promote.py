@@ -10,22 +10,18 @@ from infoscope.tracking import load_model
 from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.models import write_model
 from infoscope.tracking.promote import promote
-from infoscope.tracking.record import Record
-from infoscope.tracking.sending.flush import close, header_tags, send
+from infoscope.tracking.sending.flush import close, send
 from infoscope.tracking.store.find import asked, find, unit
 from infoscope.tracking.store.store import Store
+from tests.tracking.cells import begun
 
 
 @pytest.fixture
-def logged(tmp_path, empty_store, monkeypatch):
+def logged(own_folder, monkeypatch):
     """(run id, weights) of a critic that a cell of the sweep demo has logged."""
-    empty_store(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.setenv("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
-    store, record = Store.open("demo", create=True), Record(tmp_path / "cell")
-    cell = {"bits": 2}
-    record.begin(cell, header_tags("cell", cell, {"infoscope.profile": "smoke", "infoscope.code": "abc"}), None)
+    store = Store.open("demo", create=True)
+    record = begun(own_folder, "cell", {"bits": 2}, **{"infoscope.code": "abc"})
     record.append({"datasets": [DataSet("made up", "here", lambda: {"x": np.arange(3)}).entry]})
     record.metrics({"estimate_bits": 1.5, "estimate_bits_error": 0.25, "loss": 0.125}, 0)
     critic = make_critic("joint", 3, 2, depth=1, width=4, generator=torch.Generator().manual_seed(0))
@@ -48,7 +44,7 @@ def test_a_promoted_model_is_loaded_by_its_alias_and_has_a_card(logged, command)
     client = Store.open("demo").client
     version = client.get_model_version_by_alias("demo-critic", "champion")
     told = version.description
-    for word in ("JointCritic", "made up (training), digest", "no code and no pickle", "bits=2", f"runs/{run_id}"):
+    for word in ("JointCritic", "made up (training)", "no pickle", "bits=2", f"runs/{run_id}"):
         assert word in told
     assert "| estimate\\_bits | 1.5 | 1.01 to 1.99 |" in told and "| loss | 0.125 |  |" in told
     assert promote(run_id, "challenger") == "models:/demo-critic@challenger"
@@ -59,9 +55,9 @@ def test_a_promoted_model_is_loaded_by_its_alias_and_has_a_card(logged, command)
 def test_what_cannot_be_promoted_is_said(logged, command):
     run_id, _ = logged
     for words, told in (
-        ((run_id, "--alias", "a b"), "an alias must be"),
-        ((run_id, "--alias", "a", "--model", "vae"), "has the models critic"),
-        ((run_id, "--alias", "a", "--name", "a/b"), "the name of a registered model must be"),
+        ((run_id, "--alias", "a b"), "'a b'"),
+        ((run_id, "--alias", "a", "--model", "vae"), "models critic"),
+        ((run_id, "--alias", "a", "--name", "a/b"), "'a/b'"),
         (("nonsense", "--alias", "a"), "not found"),
     ):
         code, _, errors = command("promote", *words)
@@ -71,18 +67,20 @@ def test_what_cannot_be_promoted_is_said(logged, command):
 
 def test_one_search_over_all_sweeps_with_units(logged, command, tmp_path):
     run_id, _ = logged
-    code, output, errors = command("runs", "--where", "metrics.`estimate_bits` > 1", "--csv", tmp_path / "runs.csv")
+    code, output, errors = command("runs", "--where", "metrics.`estimate_bits`>1", "--csv", tmp_path / "runs.csv")
     assert code == 0 and "estimate_bits [bits]" in output and run_id in output and "1 runs" in errors
     assert pd.read_csv(tmp_path / "runs.csv")["estimate_bits_error [bits]"].tolist() == [0.25]
-    assert command("runs", "--where", "metrics.estimate_bits > 2")[0] == 1
+    assert command("runs", "--where", "metrics.estimate_bits>2")[0] == 1
     for words in (("--where", "nonsense"), ("--show", "absent")):
         code, _, errors = command("runs", *words)
         assert code == 2 and len(errors.splitlines()) == 1
     assert find().loc[0, "sweep"] == "demo" and find("params.bits = '3'").empty
 
 
+FILTER = "metrics.`in_domain/average` >= 0.9 and params.model = 'a' and tags.x = 'y'"
+
+
 def test_units_are_those_that_names_tell():
-    assert [unit(name) for name in ("a_bits", "a_bits_error", "mse_bits2", "estimate_seconds", "accuracy")] == [
-        "bits", "bits", "bits²", "s", ""]  # fmt: skip
-    assert asked("metrics.`in_domain/average` >= 0.9 and params.model = 'a' and tags.x = 'y'") == [
-        "in_domain/average", "model"]  # fmt: skip
+    named = ("a_bits", "a_bits_error", "mse_bits2", "estimate_seconds", "accuracy")
+    assert [unit(name) for name in named] == ["bits", "bits", "bits²", "s", ""]
+    assert asked(FILTER) == ["in_domain/average", "model"]

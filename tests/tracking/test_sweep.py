@@ -28,56 +28,47 @@ def test_key_depends_on_values_and_version_and_not_on_order():
     assert len({one, sweep([]).key({"a": 2, "b": 2.0}), sweep([], version=2).key({"a": 1, "b": 2.0})}) == 3
 
 
-def test_a_repeated_cell_is_refused():
-    with refused("sweep demo", "conflict"):
-        sweep([{"a": 1}, {"a": 1}]).plan(Profile())
-
-
-def test_no_cells_are_refused():
-    with refused("sweep demo", "few"):
-        sweep([]).plan(Profile())
-
-
-@pytest.mark.parametrize("value", [[1, {}], {"x": 1}, object(), {1}])
-def test_a_cell_holds_plain_values(value):
-    with refused("cell value a", "type"):
-        sweep([{"a": value}]).plan(Profile())
-
-
 @pytest.mark.parametrize(
-    ("cell", "words"),
+    ("cells", "argument", "code"),
     [
-        ({"a(b)": 1}, r"the name of a cell's field must be up to 250 .* got 'a\(b\)'"),
-        ({"a//b": 1}, "the name of a cell's field must be .* got 'a//b'"),
-        ({3: 1}, "the name of a cell's field must be .* got 3"),
-        ({"a" * 251: 1}, "the name of a cell's field must be .* got 'aaa"),
-        ({"a": "x\ud800"}, r"cell value a must be text without surrogates .* got 'x\\ud800'"),
-        ({"a": "x\0"}, r"cell value a must be text without .* got 'x\\x00'"),
-        ({"a": ("x", "\ud800")}, "cell value a must be .* got 'x,"),
-        ({"a": "x" * 6001}, "cell value a must be at most 6000 characters long, got 6001: 'xxx"),
-        ({"a": 10**5000}, "cell value a has more digits than can be written"),
-        ({"a": float("nan")}, "cell value a is nan; a cell holds numbers"),
-        ({"a": "x" * 5000, "b": "y" * 5000}, "a cell as JSON must be at most 8000 characters long, got"),
+        ([{"a": 1}, {"a": 1}], "sweep demo", "conflict"),
+        ([], "sweep demo", "few"),
+        *[([{"a": value}], "cell value a", "type") for value in ([1, {}], {"x": 1}, object(), {1})],
     ],
 )
-def test_a_cell_that_mlflow_would_not_take_is_refused(cell, words):
+def test_cells_that_are_none_are_refused(cells, argument, code):
+    with refused(argument, code):
+        sweep(cells).plan(Profile())
+
+
+UNSTORABLE = [
+    ({"a(b)": 1}, r"got 'a\(b\)'"),
+    ({"a//b": 1}, "got 'a//b'"),
+    ({3: 1}, "got 3"),
+    ({"a" * 251: 1}, "got 'aaa"),
+    ({"a": "x\ud800"}, r"value a .* got 'x\\ud800'"),
+    ({"a": "x\0"}, r"value a .* got 'x\\x00'"),
+    ({"a": ("x", "\ud800")}, "value a .* got 'x,"),
+    ({"a": "x" * 6001}, "value a .* 6001"),
+    ({"a": 10**5000}, "value a"),
+    ({"a": float("nan")}, "value a .*nan"),
+    ({"a": "x" * 5000, "b": "y" * 5000}, "8000"),
+]
+
+
+def test_what_mlflow_would_not_take_is_refused():
     """Before it is run: its run could never be sent, or not as it is."""
-    with pytest.raises(ValueError, match=words) as refused:
-        sweep([cell]).plan(Profile())
-    assert len(str(refused.value)) < 400
-    str(refused.value).encode()
-
-
-@pytest.mark.parametrize("tags", [{"a(b)": "x"}, {"a": 3}, {"a": "\ud800"}, {"a": "x" * 8001}])
-def test_tags_that_mlflow_would_not_take_are_refused(tags):
-    with pytest.raises(ValueError, match="tag"):
-        sweep([{"a": 1}], tags=lambda cell: tags).tags_of({"a": 1})
-
-
-def test_names_that_mlflow_would_not_take_are_refused():
-    with refused("the name of a profile", "invalid"):
+    for cell, words in UNSTORABLE:
+        with pytest.raises(ValueError, match=words) as caught:
+            sweep([cell]).plan(Profile())
+        assert len(str(caught.value)) < 400
+        str(caught.value).encode()
+    for tags in ({"a(b)": "x"}, {"a": 3}, {"a": "\ud800"}, {"a": "x" * 8001}):
+        with pytest.raises(ValueError, match="tag"):
+            sweep([{"a": 1}], tags=lambda cell, tags=tags: tags).tags_of({"a": 1})
+    with refused(code="invalid"):
         Sweep("demo", lambda profile: [], lambda pack, report: None, {"a; b": Profile()})
-    with refused("the name of a metric", "invalid"):
+    with refused(code="invalid"):
         Search("a%", "max", lambda: None)
     with refused("what", "type"):
         sweep([]).profile("laptop", {"steps": "\udcff"})
@@ -103,12 +94,8 @@ def test_cells_are_named_by_what_they_differ_in():
     cells = {"a": {"depth": 1, "bound": "js", "steps": 5, "schedule": (2.0,)}}
     cells["b"] = cells["a"] | {"depth": 2, "schedule": (2.0, 4.0)}
     assert names(cells) == {"a": "depth=1 schedule=2.0", "b": "depth=2 schedule=2.0,4.0"}
-    assert names({"a": cells["a"]}) == {"a": "depth=1 js steps=5 schedule=2.0"}
-    other = {
-        "bound": "dv",
-        "schedule": (2.0,),
-        "rows": 3,
-    }  # of another kind: what only it has does not tell cells apart
+    assert names({"a": cells["a"]})["a"].split() == ["depth=1", "js", "steps=5", "schedule=2.0"]
+    other = {"bound": "dv", "schedule": (2.0,), "rows": 3}  # what only one kind has does not tell cells apart
     assert names({"a": cells["a"], "c": other}) == {"a": "js", "c": "dv"}
     assert names({"a": {"depth": 1}, "b": {"rows": 3}}) == {"a": "depth=1", "b": "rows=3"}
 
@@ -134,15 +121,15 @@ def test_a_boolean_setting_is_true_or_false():
 
 
 @pytest.mark.parametrize(
-    ("name", "overrides", "words"),
+    ("name", "overrides", "argument", "code"),
     [
-        ("nope", {}, "unknown profile 'nope'.*laptop"),
-        ("laptop", {"step": "3"}, "unknown setting 'step'.*steps"),
-        ("laptop", {"steps": "many"}, "steps is 'many'.*int"),
+        ("nope", {}, "profile of demo", "name"),
+        ("laptop", {"step": "3"}, "setting 'step'", "name"),
+        ("laptop", {"steps": "many"}, "setting steps", "type"),
     ],
 )
-def test_bad_profile_or_setting(name, overrides, words):
-    with pytest.raises(ValueError, match=words):
+def test_bad_profile_or_setting(name, overrides, argument, code):
+    with refused(argument, code):
         sweep([]).profile(name, overrides)
 
 
@@ -164,5 +151,5 @@ def test_a_trial_here_takes_reports_of_ones_own_and_names_the_protocol():
     kept = Kept()
     sweep.run_here(pack, kept)
     assert kept.values == {"loss": 1.0}
-    with pytest.raises(TypeError, match=r"must be an infoscope.tracking.Report .*, got dict without metrics, curve,"):
+    with pytest.raises(TypeError, match="dict without metrics"):
         sweep.run_here(pack, {})

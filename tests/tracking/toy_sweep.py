@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from infoscope.tracking import Profile, Search, Sweep, grid, main
+from infoscope.tracking import Profile, Sweep, grid, main
 
 
 def cells(profile):
@@ -42,22 +42,9 @@ def trial(pack, report):
         report.table(cell, "trace", {"level": np.arange(pack.steps)})
 
 
-def stop_at_the_third_report():
-    from ray.tune.schedulers import FIFOScheduler, TrialScheduler
-
-    class Stopper(FIFOScheduler):
-        def set_search_properties(self, metric, mode, **_):
-            return True
-
-        def on_trial_result(self, tune_controller, trial, result):
-            return TrialScheduler.STOP if result["training_iteration"] >= 3 else TrialScheduler.CONTINUE
-
-    return Stopper()
-
-
 PROFILE = Profile(kinds=("plain",), seeds=(0, 1), steps=3)
 SWEEP = Sweep(
-    "toy",
+    os.environ.get("TOY_NAME", "toy"),
     cells,
     trial,
     {"smoke": PROFILE, "laptop": PROFILE},
@@ -65,7 +52,6 @@ SWEEP = Sweep(
     pack_by={"cpu": ("kind",)},
     check=check,
     best=("mean", "min"),
-    search=Search("level", "max", stop_at_the_third_report) if "TOY_SEARCH" in os.environ else None,
 )
 
 if __name__ == "__main__":

@@ -1,26 +1,150 @@
-"""Figures of several panels."""
+"""Figures of several panels: the style that all share, read back from two of them, and what a panel says in words."""
 
+import functools
+import itertools
+import re
+from pathlib import Path
+
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
 
-from analysis.common.figures import draw_estimates, draw_truths, drawing, finish, grid_panels
+from analysis.common import marks
+from analysis.common.figures import draw_estimates, draw_truths, draw_unseen, drawing, finish
+from analysis.mi_benchmark import critic_capacity, estimator_choice, representation_dimension
+from analysis.partition import domain_partition
+
+BOUNDS = marks.NAMES["bound"][:8]
+FOLDER = Path(critic_capacity.__file__).parents[1]
+POOLS = {"gaussian": "gaussian", "images": "mnist", "text": "imdb-bert"}
+TRUTH = dict(true_bits=2.0, settled_mean_bits=1.0, held_out_bits=0.9, held_out_bits_error=0.1)
 
 
-def test_a_grid_leaves_the_place_of_what_was_not_run_empty(tmp_path):
-    drawn = []
-    figures = pd.DataFrame({"critic": ["a", "b"], "bound": ["dv", "js"], "mse": [1.0, 2.0]})
+def lines_of_estimators(turned):
+    """Panels with a line for every estimator over a logarithmic axis; each panel lacks some of them."""
+    rows = [
+        {"domain": domain, "pool": pool, "critic": critic, "bound": bound, "depth": depth,
+         "mse_bits2": (1 + BOUNDS.index(bound)) / 10 * 30 ** (depth / 5), "mse_bits2_error": 0.02,
+         "floor_mse_bits2": 0.08, "published_mse_bits2": 0.3}
+        for number, (domain, pool) in enumerate(POOLS.items()) for critic in ("joint", "separable")
+        for bound in BOUNDS[number:] for depth in range(5)
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows[::-1][5:] if turned else rows)
+    return drawing(frame, functools.partial(critic_capacity.draw_estimators, "depth"), "MSE (bits²)")
 
-    def draw(axis, rows):
-        drawn.append(rows["mse"].tolist())
-        axis.plot([0, 1], [0, 1], label="line")
 
-    grid_panels(figures, "critic", "bound", draw, "MSE", tmp_path / "grid.png")
-    assert drawn == [[1.0], [2.0]] and (tmp_path / "grid.png").stat().st_size > 0
+def accuracies_of_models(turned):
+    """Panels that hold different models, in another order."""
+    models = marks.NAMES["model"][:6]
+    rows = [
+        {"held_out_name": held, "model": model, "in_domain/average": 0.9 - place / 50, "in_domain/average_error": 0.01,
+         "out_of_domain/average": 0.7 + place / 50, "out_of_domain/average_error": 0.01}
+        for held in ("0 degrees", "75 degrees") for place, model in enumerate(models[held > "5":]) for _ in range(3)
+    ]  # fmt: skip
+    return functools.partial(domain_partition.draw, pd.DataFrame(rows[::-1][3:] if turned else rows))
+
+
+@pytest.fixture
+def drawn(monkeypatch, tmp_path):
+    """A function: what draws at a path -> the figure as it was saved."""
+    kept = []
+    monkeypatch.setattr(Figure, "savefig", lambda self, *given, **settings: kept.append(self))
+
+    def draw(drawing):
+        drawing(tmp_path / "figure.png")
+        kept[-1].draw_without_rendering()
+        return kept.pop()
+
+    return draw
+
+
+def looks(figure):
+    """Label -> how its handles look in all panels: colour, marker, line."""
+    found = {}
+    for axis in figure.axes:
+        for handle, label in zip(*axis.get_legend_handles_labels()):
+            line = handle[0] if isinstance(handle, tuple) else handle  # of an error bar: its line
+            if hasattr(line, "get_marker"):
+                look = to_hex(line.get_color()), str(line.get_marker()), line.get_fillstyle(), line.get_linestyle()
+            else:
+                patch = line.patches[0] if hasattr(line, "patches") else line
+                look = (to_hex(patch.get_facecolor(), keep_alpha=True),)
+            found.setdefault(label, set()).add(look)
+    return found
+
+
+def assert_readable(axes):
+    """Logarithmic axes have two labels or more, and no labels of an axis are one over another."""
+    for axis in (axes.xaxis, axes.yaxis):
+        low, high = sorted(axis.get_view_interval())
+        ticks = [(place, text) for place, text in zip(axis.get_ticklocs(), axis.get_ticklabels()) if text.get_text()]
+        if axis.get_scale() == "log" and ticks:
+            assert sum(low <= place <= high for place, _ in ticks) >= 2
+        level = [text for _, text in ticks if text.get_visible() and text.get_rotation() in (0, 90)]
+        boxes = [text.get_window_extent() for text in level]
+        spans = sorted((box.x0, box.x1) if axis is axes.xaxis else (box.y0, box.y1) for box in boxes)
+        assert all(one[1] <= other[0] for one, other in itertools.pairwise(spans))
+
+
+@pytest.mark.parametrize("made", [lines_of_estimators, accuracies_of_models])
+def test_the_style_of_all_figures(drawn, made):
+    """A name looks the same in every panel, whatever the order of rows; one legend; readable ticks; nothing cut off;
+    colours of the palette or grey.
+    """
+    figure, turned = drawn(made(False)), drawn(made(True))
+    found, again = looks(figure), looks(turned)
+    assert len(found) >= 2 and all(len(found[label] | again.get(label, set())) == 1 for label in found)
+    assert len({look for looks_of in found.values() for look in looks_of}) == len(found)
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [*found]
+    edge = figure.bbox
+    for axes in figure.axes:
+        assert not axes.get_legend()
+        assert_readable(axes)
+        for text in (axes.title, axes.xaxis.label, axes.yaxis.label, *axes.texts):
+            box = text.get_window_extent()
+            if text.get_text() and text.get_visible():
+                assert edge.x0 - 1 <= box.x0 and box.x1 <= edge.x1 + 1, text.get_text()
+                assert edge.y0 - 1 <= box.y0 and box.y1 <= edge.y1 + 1, text.get_text()
+    shown = {to_hex(line.get_color()) for axes in figure.axes for line in axes.lines}
+    shown |= {to_hex(patch.get_facecolor()) for axes in figure.axes for patch in axes.patches}
+    grey = {colour for colour in shown if len(set(to_rgb(colour))) == 1}
+    assert shown - grey <= {colour.lower() for colour in marks.COLOURS}
+
+
+def test_rows_are_drawn_in_the_colour_of_their_own_name(drawn):
+    """By the values: the line at the level of an estimator has its mark, in every panel."""
+    for axis in drawn(lines_of_estimators(True)).axes:
+        for handle, label in zip(*axis.get_legend_handles_labels()):
+            bound = label.rpartition(" ")[2]
+            assert min(handle[0].get_ydata()) == pytest.approx((1 + BOUNDS.index(bound)) / 10)
+            assert to_hex(handle[0].get_color()) == marks.mark("bound", bound).color.lower()
+
+
+def test_figures_are_written_and_coloured_in_one_place():
+    """`marks.save` writes PNG and PDF; a colour by its place in the order of drawing is none."""
+    source = {path.relative_to(FOLDER).as_posix(): path.read_text() for path in FOLDER.rglob("*.py")}
+    assert {name for name, text in source.items() if "savefig(" in text} == {"common/marks.py"}
+    assert not [name for name, text in source.items() if re.search(r"""["']C\d["']|f["']C\{""", text)]
+
+
+def test_a_grid_names_its_numbers_and_its_empty_places(drawn):
+    """A panel of eta 0.2 says so; a place without runs is not a title above nothing."""
+    places = [("mnist", 0.0), ("mnist", 0.2), ("digits", 0.2)]
+    rows = [TRUTH | {"pool": pool, "nuisance": eta, "bound": bound} for pool, eta in places for bound in ("dv", "js")]
+    axes = drawn(drawing(pd.DataFrame(rows), draw_unseen, "bits", "pool", "nuisance")).axes
+    assert [axis.get_title() for axis in axes] == [f"nuisance {eta}, {pool}" for pool in ("mnist", "digits")
+                                                   for eta in ("0", "0.2")]  # fmt: skip
+    assert [bool(axis.texts) for axis in axes] == [False, False, True, False]
+    hollow = [line.get_fillstyle() for line in axes[0].lines if line.get_linestyle() == "--"]
+    assert hollow == ["none", "none"] and "hollow" in axes[0].get_xlabel()
 
 
 def test_a_panel_for_each_domain_or_for_the_values_of_two_fields(tmp_path):
-    drawn = []
+    shown = []
     figures = pd.DataFrame({"domain": ["text", "text"], "pool": ["a", "b"], "critic": ["joint"] * 2, "x": [1.0, 2.0]})
     figures = figures.assign(bound="dv", y=[1.0, 2.0], y_error=0.1, published=[1.5, 2.5], true_bits=2.0)
     figures = figures.assign(decodable_bits=1.8)
@@ -28,45 +152,49 @@ def test_a_panel_for_each_domain_or_for_the_values_of_two_fields(tmp_path):
     def draw(axis, rows):
         draw_estimates(axis, rows, "x", "y", published="published")
         draw_truths(axis, rows)
-        drawn.append({line.get_label() for line in axis.lines} | {len(axis.lines)})
+        shown.append({line.get_label() for line in axis.lines} | {len(axis.lines)})
 
     for number, grid in enumerate([(), ("domain", "critic")]):
         drawing(figures, draw, "y", *grid)(tmp_path / f"{number}.png")
         assert (tmp_path / f"{number}.png").stat().st_size > 0
-    assert len(drawn) == 2 + 1 and all({"nominal MI", "decodable MI"} < labels for labels in drawn)
+    assert len(shown) == 2 + 1 and all({"nominal MI", "decodable MI"} < labels for labels in shown)
 
 
 @pytest.mark.parametrize(
-    ("values", "scale", "said"),
+    ("draw", "x", "column"),
+    [(representation_dimension.draw_sides, "dimension", "published_mean_bits"),
+     (estimator_choice.draw_mse, "true_bits", "published_mse_bits2")],
+)  # fmt: skip
+def test_an_axis_speaks_of_the_paper_only_where_it_is_drawn(draw, x, column):
+    names = ("mean_bits", "mse_bits2", "decodable_bits", "mean_bits_error", "mse_bits2_error", "true_bits")
+    frame = pd.DataFrame(dict.fromkeys(names, 1.0) | {"bound": ["dv", "js"], x: [100, 400]})
+    for value, said in ((1.0, True), (np.nan, False)):
+        axis = Figure().subplots()
+        draw(axis, frame.assign(**{column: value}))
+        assert ("paper" in axis.get_xlabel()) is said
+
+
+@pytest.mark.parametrize(
+    ("label", "values", "scale", "said"),
     [
-        ([0.5, 0.7], "linear", None),
-        ([0.5, -0.26], "linear", None),  # half of its marker is seen
-        ([0.5] * 99 + [9.0], "linear", None),  # a start that leaves the axis is no news
-        ([1075.0, 1069.0, 0.5, 1100.0], "linear", "a: 3 of 4 outside,\nmedian 1,075"),
-        ([-7.0], "linear", "a: -7"),
-        ([np.nan, np.nan], "log", "a: no finite figure"),
-        ([0.5, np.nan, -7.0], "linear", "a: 1 of 3 not finite;\n1 of 3 outside,\nmedian -7"),
+        ("a", [0.5, 0.7], "linear", None),
+        ("a", [0.5, -0.26], "linear", None),  # half of its marker is seen
+        ("a", [0.5] * 99 + [9.0], "linear", None),  # a start that leaves the axis is no news
+        ("a", [1075.0, 1069.0, 0.5, 1100.0], "linear", "3 of 4,median 1"),
+        ("a", [-7.0], "linear", "a: -7"),
+        ("a", [np.nan, np.nan], "log", "no finite"),
+        ("a", [0.5, np.nan, -7.0], "linear", "1 of 3,1 of 3,median -7"),
+        ("a" * 30, [50.0] * 4, "linear", "aaa:\nall,median 50"),  # as wide as a panel
     ],
 )
-def test_a_panel_says_what_it_does_not_show(values, scale, said):
-    import matplotlib.pyplot as plt
-
+def test_a_panel_says_what_it_does_not_show(label, values, scale, said):
     figure, axis = plt.subplots()
-    axis.errorbar(range(len(values)), values, np.zeros(len(values)), label="a")
+    axis.errorbar(range(len(values)), values, np.zeros(len(values)), label=label)
     axis.axhline(0.3, label="all across")
     axis.set(ylim=(-0.25, 1.5))
     axis.set_yscale(scale)
     finish(axis)
-    assert [text.get_text() for text in axis.texts] == ([said] if said else [])
-    plt.close(figure)
-
-
-def test_a_panel_of_one_place_has_one_tick():
-    import matplotlib.pyplot as plt
-
-    figure, axis = plt.subplots()
-    axis.errorbar([2.0], [0.7], [0.1], label="a")
-    axis.axhline(0.3, label="all across")
-    finish(axis)
-    assert axis.get_xticks().tolist() == [2.0]
+    texts = [text.get_text() for text in axis.texts]
+    assert len(texts) == bool(said) and all(part in texts[0] for part in (said.split(",") if said else ()))
+    assert len(values) > 1 or axis.get_xticks().tolist() == [0.0]  # a panel of one place has one tick
     plt.close(figure)

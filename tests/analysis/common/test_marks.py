@@ -1,5 +1,6 @@
-"""Figures need no screen, and are written as they are printed."""
+"""Figures need no screen, are written as they are printed, and their marks and ticks can be told apart."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -7,16 +8,19 @@ import sys
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from PIL import Image
 
 from analysis.common import marks
 from analysis.common.marks import BLUE, MANY_POINTS, VERMILLION, save
 
+WIDE = "a label so wide that panels make room"
+PROGRAM = "import analysis.common.figures, matplotlib; print(matplotlib.get_backend())"
+
 
 def test_figures_go_to_files_whatever_screen_is_asked_for():
-    program = "import analysis.common.figures, matplotlib; print(matplotlib.get_backend())"
     environment = os.environ | {"MPLBACKEND": "TkAgg"}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip().lower() == "agg"
 
 
@@ -25,7 +29,7 @@ def drawing(points=10):
     figure, (left, right) = plt.subplots(1, 2, figsize=(6, 3), layout="constrained")
     values = np.random.default_rng(0).random((2, points))
     left.scatter(*values, color=BLUE)
-    right.plot(values[0], "o-", color=VERMILLION, label="of a wide label, so wide that panels make room")
+    right.plot(values[0], "o-", color=VERMILLION, label=WIDE)
     left.set(ylabel="information (bits²)", xlabel="$10^{-3}$")
     marks.legend(figure)
     return figure
@@ -60,3 +64,52 @@ def test_what_is_of_many_points_is_an_image_in_a_pdf(tmp_path, points, images):
     page = (tmp_path / "cloud.pdf").read_bytes()
     assert page.count(b"/Subtype /Image") == 2 * images  # each with its mask
     assert b"/FontFile2" in page
+
+
+MATRICES = {  # of Machado, Oliveira & Fernandes 2009, full severity, on linear light
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+}
+
+
+def lab(colour, seen=None):
+    """CIE L*a*b* (D65) of a colour, as somebody sees it."""
+    rgb = np.array(to_rgb(colour))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    linear = linear if seen is None else np.clip(np.array(MATRICES[seen]) @ linear, 0, 1)
+    xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ linear
+    f = np.where((t := xyz / [0.9505, 1, 1.089]) > 0.008856, np.cbrt(t), 7.787 * t + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("seen", [None, *MATRICES])
+def test_colours_can_be_told_apart(seen):
+    """A distance of 2 is just noticeable side by side; markers tell as well."""
+    apart = [np.linalg.norm(lab(a, seen) - lab(b, seen)) for a, b in itertools.combinations(marks.COLOURS, 2)]
+    assert min(apart) > 10
+
+
+def test_marks_go_by_the_name_alone():
+    for of, names in marks.NAMES.items():
+        given = [marks.mark(of, name) for name in names]
+        assert len(set(given)) == len(given)
+        others = [marks.mark(of, f"other {number}") for number in range(30)]
+        assert not set(others) & set(given)
+        assert others == [marks.mark(of, f"other {number}") for number in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(0.1, 10), (0.03, 0.2), (0.3, 0.9), (1.1, 1.4), (3e-5, 2e6), (100, 10_000), (0.12, 0.13)]
+)
+def test_a_logarithmic_axis_has_round_ticks_and_not_too_many(low, high):
+    ticks = marks.log_ticks(low, high)
+    assert 2 <= len(ticks) <= 8 and ticks == sorted(ticks)
+    assert low <= min(ticks) and max(ticks) <= high
+    assert all(float(f"{tick:.3g}") == pytest.approx(tick) for tick in ticks)
+
+
+def test_ticks_are_written_alike():
+    assert marks.written([0.0001, 0.03, 0.5, 1.0, 20.0, 1500.0, 10_000.0]) == [
+        "0.0001", "0.03", "0.5", "1", "20", "1,500", "10,000",
+    ]  # fmt: skip
+    assert marks.written([3e-5, 1.0, 1e6]) == [r"$3 \cdot 10^{-5}$", "$10^{0}$", "$10^{6}$"]

@@ -1,6 +1,7 @@
 """Tables over runs: means, errors, published figures, and what is written to disk."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -22,11 +23,7 @@ def test_a_diverged_run_is_not_averaged_away():
     summary = summarise(pd.DataFrame({"depth": [1, 1], "mse": [1.0, np.nan]}), ["depth"], ["mse"])
     assert math.isnan(summary["mse"].iloc[0])
     assert plus_minus(summary["mse"].iloc[0], 0.1) == "diverged"
-
-
-def test_figures_as_text():
-    assert plus_minus(0.1234, 0.0101) == "0.123 ± 0.010"
-    assert plus_minus(0.1234, math.nan) == "0.123"
+    assert (plus_minus(0.1234, 0.0101), plus_minus(0.1234, math.nan)) == ("0.123 ± 0.010", "0.123")
 
 
 def test_the_published_table_is_internally_consistent():
@@ -42,13 +39,13 @@ def test_saved_files_carry_the_caption(tmp_path):
         "demo",
         figures,
         pd.DataFrame({"MSE (bits²)": ["0.500 ± 0.100"]}),
-        "First line.\nSecond: 95 % of it_all.",
+        "First.\n95 % of_all",
         lambda *paths: [path.write_text(path.suffix) for path in paths],
     )
     csv, tex, png, pdf = saved = save(result, tmp_path / "tables" / "demo v1.5")
     assert (csv, tex, png, pdf) == (saved.csv, saved.tex, saved.png, saved.pdf)
-    assert csv.read_text().startswith("# First line.\n# Second") and pd.read_csv(csv, comment="#").equals(figures)
-    assert r"$\pm$" in tex.read_text() and r"95 \% of it\_all" in tex.read_text()
+    assert csv.read_text().startswith("# First.\n# 95 %") and pd.read_csv(csv, comment="#").equals(figures)
+    assert r"$\pm$" in tex.read_text() and r"95 \% of\_all" in tex.read_text()
     assert (png.read_text(), pdf.read_text(), pdf.name) == (".png", ".pdf", "demo v1.5.pdf")
     without = save(replace(result, draw=None), tmp_path / "other" / "demo")
     assert {*without} == {*(tmp_path / "other").iterdir()} and without.png is without.pdf is None
@@ -56,7 +53,7 @@ def test_saved_files_carry_the_caption(tmp_path):
 
 def test_only_the_first_line_of_a_lead_is_bold(tmp_path):
     page = readable([], tmp_path / "page", ["a < b", "second", "third"]).read_text()
-    assert "<p><b>a &lt; b</b></p>\n<h2>In sentences</h2>\n<p>second</p>\n<p>third</p>" in page
+    assert re.search(r"<p><b>a &lt; b</b></p>\n<h2>.*</h2>\n<p>second</p>\n<p>third</p>", page)
     alone = readable([], tmp_path / "alone", ["said"]).read_text()
     assert "<p><b>said</b></p>" in alone and "<h2>" not in alone
     assert "<p>" not in readable([], tmp_path / "none").read_text()
@@ -92,11 +89,12 @@ def test_an_analysis_adds_what_it_prints_to_the_run_of_the_sweep(tmp_path, monke
     assert "#/the/run" in capsys.readouterr().out
 
     def away(*arguments):
-        raise MlflowException("the server\nis away")
+        raise MlflowException("away\nfor long")
 
     monkeypatch.setattr(report, "publish", away)
     report.main(report.Analysis("demo", lambda runs, arguments: [result]))
-    assert capsys.readouterr().err == "not added to the run in MLflow: the server\n"
+    said = capsys.readouterr().err
+    assert said.endswith(": away\n") and said.count("\n") == 1
 
 
 def draw(*paths):
@@ -121,7 +119,7 @@ def test_what_cannot_be_written_is_one_sentence(tmp_path, monkeypatch, capsys):
 def test_what_cannot_be_written_is_said_before_the_work(tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(tables.os, "access", lambda path, how: asked.append(path) or False)
-    with pytest.raises(ValueError, match="tables go to .*, but .* cannot be written"):
+    with pytest.raises(ValueError, match="cannot be written"):
         tables.require_writable(tmp_path / "runs" / "tables" / "demo")
     assert asked == [tmp_path] and not (tmp_path / "runs").exists()
     monkeypatch.undo()

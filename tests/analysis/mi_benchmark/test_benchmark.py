@@ -18,6 +18,7 @@ from analysis.mi_benchmark._claims import (
     verdict_below,
 )
 from analysis.mi_benchmark._notes import notes, unlike_published
+from tests.analysis.pictures import numbers
 from tests.refusals import refused
 
 INF, NAN = math.inf, math.nan
@@ -51,7 +52,7 @@ def test_a_figure_at_its_limit_is_decided_in_one_of_twenty_cases():
 
 def test_evidence_has_the_interval_and_the_runs():
     claim = limit_claim("It is small.", [0.10, 0.12], 0.2, "size", "{:.1%}")
-    assert claim.evidence == "size: 11.0% (95 % interval -1.7% to 23.7%, 2 runs); limit 20.0%."
+    assert numbers(claim.evidence) == [11.0, 95, -1.7, 23.7, 2, 20.0]
 
 
 def rows_of(first, second, field="critic"):
@@ -77,7 +78,7 @@ def test_what_diverged_is_infinite_and_says_nothing_where_both_did():
     both = rows_of([[NAN] * 3] * 2, [[NAN] * 3] * 2)
     assert log_ratios(both, "critic", "a", "b", "mse_bits2").empty
     claim = ratio_claim("a is better.", both, "critic", "a", "b", "mse_bits2")
-    assert claim.verdict == "undecided" and "nothing to compare a and b in" in claim.evidence
+    assert claim.verdict == "undecided" and not numbers(claim.evidence)
 
 
 def test_a_margin_is_allowed():
@@ -90,11 +91,11 @@ def test_a_margin_is_allowed():
 def test_every_cell_must_hold():
     rows = rows_of([[0.1, 0.1, 0.1], [0.11, 0.11, 0.5], [0.12, 0.12, 0.1]], [])
     claim = every_claim("All are small.", rows, ["bound", "true_bits"], "mse_bits2", 0.25)
-    assert claim.verdict == "undecided" and "3 cells: 2 holds, 0 does not hold, 1 undecided" in claim.evidence
+    assert claim.verdict == "undecided" and numbers(claim.evidence)[2:] == [3, 2, 0, 1]
     assert every_claim("", rows[rows["true_bits"] < 5], ["bound", "true_bits"], "mse_bits2", 0.25).verdict == "holds"
     large = rows.assign(mse_bits2=rows["mse_bits2"].where(rows["true_bits"] < 5, INF))
     claim = every_claim("All are small.", large, ["bound", "true_bits"], "mse_bits2", 0.25)
-    assert claim.verdict == "does not hold" and "not: dv 6 bits (diverged)" in claim.evidence
+    assert claim.verdict == "does not hold" and "dv 6 bits (diverged)" in claim.evidence
     assert every_claim("", rows.iloc[:0], ["bound", "true_bits"], "mse_bits2", 0.25).verdict == "undecided"
 
 
@@ -106,10 +107,11 @@ def test_relative_error_tells_diverged_from_unknown_truth():
 
 def test_what_differs_from_the_published_setting():
     runs = pd.DataFrame({"steps": [800, 800], "batch": [64, 64], "size": [32, None], "pool": ["mnist", "gaussian"]})
-    assert unlike_published(runs) == [
-        "Note: not comparable with the paper: steps 800 (paper: 4,000); size 32 (paper: 64)."
-    ]
+    (note,) = unlike_published(runs)
+    assert numbers(note) == [800, 4000, 32, 64] and "size 32" in note
     assert unlike_published(runs, {"steps": {800}, "depth": {2}}) == []
+    (note,) = unlike_published(pd.DataFrame({"steps": [4000, 800]}))  # one value that is not published is enough
+    assert numbers(note) == [800, 4000]
 
 
 @pytest.mark.parametrize(("schedule", "comparable"), [
@@ -121,12 +123,6 @@ def test_a_schedule_may_be_the_beginning_of_the_published_one(schedule, comparab
     notes = unlike_published(runs)
     assert (notes == []) == comparable
     assert comparable or f"{'-'.join(f'{bits:g}' for bits in schedule)} (paper: 2-4-6-8-10)" in notes[0]
-
-
-def test_one_value_that_is_not_published_is_enough():
-    assert unlike_published(pd.DataFrame({"steps": [4000, 800]})) == [
-        "Note: not comparable with the paper: steps 800 (paper: 4,000)."
-    ]
 
 
 def runs_of(start, **fields):
@@ -142,7 +138,7 @@ def runs_of(start, **fields):
 def test_older_runs_of_another_setting_are_no_replicates(field):
     runs = pd.concat([runs_of("2025-01-01", **{field: 1}), runs_of("2026-01-01", **{field: 2})], ignore_index=True)
     kept, note = one_setting(runs)
-    assert list(kept[field]) == [2, 2] and note == ["Note: 2 older runs with other settings are left out."]
+    assert list(kept[field]) == [2, 2] and numbers(*note) == [2]
     assert len(one_setting(runs, axes=(field,))[0]) == 4
 
 
@@ -169,7 +165,7 @@ def test_pairs_are_of_seeds_that_were_run_at_both():
     assert math.isnan(diverged.value)
     assert paired(rows.iloc[[2, 3]], "bound", "a", "b", "mse_bits2") is None
     claim = paired_claim("a is better.", rows.iloc[[2, 3]], "bound", "a", "b")
-    assert claim.verdict == "undecided" and "not both run with the same seed" in claim.evidence
+    assert claim.verdict == "undecided" and "same seed" in claim.evidence
 
 
 def test_runs_that_only_decode_are_no_training(made_up):
@@ -191,15 +187,13 @@ def test_a_true_mi_decoded_twice_gives_the_latest(made_up):
 
 
 @pytest.mark.parametrize(("domain", "pool", "words"), [
-    ("text", "imdb-bert", "20 % of the published embeddings are held out"),
-    ("mixture", "mnist+imdb-roberta", "20 % of the published embeddings are held out"),
-    ("text", "generated-sentences", "fine-tuned on the labels of all items"),
-    ("text", "small-bert", "fine-tuned on the labels of all items"),
-    ("text", "hub:distilbert-base-uncased", "fine-tuned on the labels of all items"),
+    ("text", "imdb-bert", "20 %"), ("mixture", "mnist+imdb-roberta", "20 %"),
+    ("text", "generated-sentences", "fine-tuned"), ("text", "small-bert", "fine-tuned"),
+    ("text", "hub:distilbert-base-uncased", "fine-tuned"),
     ("images", "mnist", None),
 ])  # fmt: skip
 def test_what_the_items_of_a_text_pool_went_through_is_said(made_up, domain, pool, words):
     told = " ".join(notes(made_up([dict(domain=domain, pool=pool, bound="dv")])))
     assert words is None or words in told
     assert ("20 %" in told) + ("fine-tuned" in told) == (words is not None)
-    assert "a lower bound of what a critic can find" in told
+    assert "lower bound" in told

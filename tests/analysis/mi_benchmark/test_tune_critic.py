@@ -8,7 +8,7 @@ import pytest
 
 from analysis.common.tables import save
 from analysis.mi_benchmark.tune_critic import ANALYSIS
-from tests.analysis.pictures import drawn
+from tests.analysis.pictures import drawn, numbers
 
 ARGUMENTS = ANALYSIS.arguments([])
 BOUNDS = ("dv", "js", "smile-5")
@@ -60,9 +60,9 @@ def test_the_best_ten_in_order_with_the_estimator_to_use(analyse, tmp_path):
     errors = best.figures["settled_mse_bits2"].dropna()
     assert errors.is_monotonic_increasing and len(errors) == 16
     first = trials.loc[trials["at 4 bits/settled_mse_bits2"].idxmin()]
-    assert f"use {first['bound']} with a learning rate of {first['learning_rate']:.2g}" in best.caption
-    assert "images (mnist) at 4 bits" in best.caption and "16 to their end, 8 stopped early" in best.caption
-    assert drawn(save(best, tmp_path / "best")) and not drawn(save(importance, tmp_path / "importance"))
+    assert f"use {first['bound']} with" in best.caption and f"rate of {first['learning_rate']:.2g}" in best.caption
+    assert {16, 8} <= set(numbers(best.caption))  # to their end, stopped early
+    assert drawn(save(best, tmp_path / "best")) and importance.draw is None
 
 
 def test_the_best_is_scored_again_on_unseen_pairs(analyse):
@@ -76,23 +76,22 @@ def test_stopped_trials_are_listed_last_and_marked(analyse):
     (best, _), _ = analyse(number=12, stopped=8)
     assert list(best.figures["outcome"]) == ["complete"] * 4 + ["stopped"] * 8
     assert list(best.text["steps"])[3:5] == ["4000", "1200 (stopped)"]
-    assert best.text["MSE, 2nd half (bits²)"].iloc[4] == "stopped or diverged"
+    assert "stopped or diverged" in best.text.iloc[4].tolist()
 
 
 @pytest.mark.parametrize(("error", "apart"), [(0.0001, True), (10.0, False)])
 def test_errors_within_one_run_tell_estimators_apart_and_decide_nothing(analyse, error, apart):
     (best, _), _ = analyse(error=error)
     (claim,) = best.claims
-    assert claim.verdict == "undecided" and "its scatter over seeds is unknown" in claim.evidence
-    assert ("2 standard errors below all others" in claim.evidence) == apart
-    assert ("not told apart from it" in best.caption) != apart
-    assert ("worse by the errors within these runs, of one seed" in best.caption) == apart
+    assert claim.verdict == "undecided" and "scatter" in claim.evidence
+    assert ("below all others" in claim.evidence) == apart
+    assert ("told apart from" in best.caption) != apart
 
 
 def test_the_best_of_bad_trials_is_not_simply_recommended(analyse):
     assert "before using any" not in analyse()[0][0].caption
     useless = analyse(change=lambda trials: trials.assign(**{"at 4 bits/held_out_bits": 0.1}))
-    assert "not within 25% of the truth" in useless[0][0].caption
+    assert "not within 25%" in useless[0][0].caption
 
 
 def test_importance_finds_what_matters(analyse):
@@ -103,7 +102,7 @@ def test_importance_finds_what_matters(analyse):
     assert (importance.figures["trials"] == 24).all()
 
 
-def test_few_or_diverged_trials_are_no_importance_and_no_advice(analyse, tmp_path):
+def test_few_or_diverged_trials_are_no_importance_and_no_advice(analyse):
     (_, importance), _ = analyse(number=6, stopped=0)
     assert set(importance.text["importance"]) == {"too few trials"}
 
@@ -111,9 +110,8 @@ def test_few_or_diverged_trials_are_no_importance_and_no_advice(analyse, tmp_pat
         return trials.assign(**{name: math.nan for name in trials if "mse_bits2" in name and "floor" not in name})
 
     (best, importance), _ = analyse(number=6, stopped=0, change=diverge)
-    assert "nothing can be recommended" in best.caption and best.claims[0].verdict == "undecided"
-    assert "6 of 6 trials without a finite error" in importance.caption
-    assert drawn(save(best, tmp_path / "best")) and not drawn(save(importance, tmp_path / "importance"))
+    assert "nothing can be" in best.caption and best.claims[0].verdict == "undecided"
+    assert "6 of 6" in importance.caption
 
 
 def test_trials_of_an_older_search_are_left_out(analyse):

@@ -40,7 +40,7 @@ def test_a_range_holds_where_the_interval_over_trainings_is_inside(values, verdi
     trainings = [training(**{"I(z_y;Y|D)": value}) for value in values]
     claim = in_range("nvae", trainings, "I(z_y;Y|D)", 2.1, 2.5)
     assert claim.verdict == verdict
-    assert ("items of one training" in claim.evidence) == (len(values) == 1)
+    assert ("one training" in claim.evidence) == (len(values) == 1)
 
 
 def test_what_the_labels_cannot_give_does_not_hold_whatever_was_estimated():
@@ -57,7 +57,7 @@ def test_what_the_labels_cannot_give_does_not_hold_whatever_was_estimated():
 
 def test_an_absent_block_is_not_zero():
     claim = in_range("diva", [training("diva")], "co-information(z_dy;Y;D)", 0.0, 0.0)
-    assert claim.verdict == "undecided" and "what is not there is not 0" in claim.evidence
+    assert claim.verdict == "undecided" and "not there" in claim.evidence
 
 
 def test_information_of_the_labels_is_exact():
@@ -65,7 +65,7 @@ def test_information_of_the_labels_is_exact():
     y = np.array([0] * 3 + [1])
     copy = shared_labels(training(labels=(y, y)))
     assert copy == pytest.approx(-(0.75 * math.log(0.75) + 0.25 * math.log(0.25)))  # H(Y)
-    assert "which is 0 here, so it cannot be positive" in arithmetic([training()])[0]
+    assert "cannot be positive" in arithmetic([training()])[0]
 
 
 @pytest.mark.parametrize(("gap", "verdict"), [(0.1, "holds"), (-0.1, "does not hold")])
@@ -75,7 +75,7 @@ def test_the_order_of_the_models_is_paired_within_seeds(gap, verdict):
         level = 0.2 * seed  # between seeds far more than between models
         found += [training("nvae", seed, items=str(seed), unique=0.4 + level + gap + seed / 1000),
                   training("diva", seed, items=str(seed), unique=0.4 + level)]  # fmt: skip
-    (claim,) = [one for one in claims(found) if one.statement.startswith("NVAE scores higher than DIVA by")]
+    (claim,) = [one for one in claims(found) if one.statement.startswith("NVAE scores higher")]
     assert claim.verdict == verdict and "3 pairs" in claim.evidence
     over = over_trainings(found).set_index("quantity").loc["unique"]
     assert over["difference"] == pytest.approx(gap + 0.001) and over["standard_error"] < 0.001

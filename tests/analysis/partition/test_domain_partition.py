@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,11 @@ from analysis.common.tables import save
 from analysis.partition import domain_partition
 from analysis.partition.domain_partition import BASELINES, analyse, gains
 from sweeps.partition import _domains
-from tests.analysis.pictures import drawn
+from tests.analysis.pictures import drawn, numbers
 
 NOBODY = argparse.Namespace()
+WORST_INSIDE, WORST_OUTSIDE = "worst class in a training domain", "worst class in the held-out domain"
+GAIN = "held-out domain, minus baseline"
 
 
 def made_up(models=("erm", "nvae"), seeds=(0, 1, 2), data="crmnist", start="2026-01-01", better=0.1, **fields):
@@ -45,11 +48,11 @@ def test_the_worst_has_its_interval_and_items_where_they_were_recorded():
     runs = made_up(**{"in_domain/worst_slice": 0.4, "in_domain/worst_slice_low": 0.25,
                       "in_domain/worst_slice_high": 0.5, "in_domain/worst_slice_items": 31.0})  # fmt: skip
     text = analyse(runs, NOBODY)[0].text.set_index("model")
-    assert text.loc["nvae", "worst class in a training domain"] == "0.400 ± 0.000 [0.250, 0.500] n 31"
+    assert text.loc["nvae", WORST_INSIDE] == "0.400 ± 0.000 [0.250, 0.500] n 31"
     assert text.loc["nvae", "worst training domain"] == "0.800 ± 0.000"
-    assert text.loc["nvae", "worst class in the held-out domain"] == "no number"
+    assert text.loc["nvae", WORST_OUTSIDE] == "no number"
     runs.loc[0, runs.columns.str.contains("slice")] = math.nan  # one of an earlier code: no mean of the others
-    assert analyse(runs, NOBODY)[0].text["worst class in a training domain"].tolist() == [
+    assert analyse(runs, NOBODY)[0].text[WORST_INSIDE].tolist() == [
         "0.400 ± 0.000 [0.250, 0.500] n 31", "no number"
     ]  # fmt: skip
 
@@ -82,12 +85,12 @@ def test_a_model_is_compared_with_its_own_baseline_where_that_was_run():
     runs = made_up(models=("erm", "irm", "balanced-erm", "nvae"))
     fair = runs["model"] == "balanced-erm"
     runs.loc[fair, "out_of_domain/average"] += 0.05
-    text = analyse(runs, NOBODY)[0].text.set_index("model")["held-out domain, minus baseline"]
+    text = analyse(runs, NOBODY)[0].text.set_index("model")[GAIN]
     assert text["irm"] == "-0.050 ± 0.000 (balanced-erm)" and text["erm"] == "-"
     assert text["balanced-erm"] == "0.151 ± 0.001 (erm)" and text["nvae"] == "0.101 ± 0.001 (erm)"
     (result,) = analyse(runs[~fair], NOBODY)
-    assert result.text.set_index("model").loc["irm", "held-out domain, minus baseline"] == "0.101 ± 0.001 (erm)"
-    assert [claim.statement for claim in result.claims][1] == "irm gets more right in a new domain than erm."
+    assert result.text.set_index("model").loc["irm", GAIN] == "0.101 ± 0.001 (erm)"
+    assert result.claims[1].statement.startswith("irm ") and "than erm" in result.claims[1].statement
 
 
 @pytest.mark.parametrize("setting", ["quick", "published"])
@@ -104,10 +107,9 @@ def test_baselines_differ_in_nothing_but_the_idea(setting):
 def test_published_figures_are_beside_ours_with_what_differs():
     (result,) = analyse(made_up(data="rotated-mnist"), NOBODY)
     assert result.text.set_index("model").loc["erm", "published"] == "0.964 ± 0.000"  # of DomainBed at 75 degrees
-    assert (
-        "not comparable: differs in size (16, published 28), sample (6000, published 0), the network" in result.caption
-    )
-    assert "no published accuracies on crmnist" in analyse(made_up(), NOBODY)[0].caption
+    differs = re.search(r"not comparable.*", result.caption)[0]
+    assert numbers(differs)[:4] == [16, 28, 6000, 0] and "network" in differs
+    assert "no published accuracies" in analyse(made_up(), NOBODY)[0].caption
 
 
 def test_older_settings_are_left_out_and_divergence_is_said():

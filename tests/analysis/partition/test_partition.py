@@ -1,6 +1,7 @@
 """The evaluation of logged models, in a scratch MLflow store: what it finds, what it keeps, and what goes wrong."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -74,12 +75,17 @@ def origin(tmp_path_factory):
 
 
 @pytest.fixture
-def store(origin, monkeypatch):
+def drawing_store(origin, monkeypatch):
     """The store of the module; a test changes only runs of its own."""
     monkeypatch.chdir(origin)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.setenv("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     return Store.open(partition.EXPERIMENT)
+
+
+@pytest.fixture
+def store(drawing_store, sketched):
+    return drawing_store
 
 
 def evaluated_by(words, status=0):
@@ -92,7 +98,8 @@ def run_of(store, key):
     return store.run_of(key).info.run_id
 
 
-def test_models_are_found_evaluated_and_kept(store, origin, capsys):
+def test_models_are_found_evaluated_and_kept(drawing_store, origin, capsys):
+    store = drawing_store
     evaluated_by(["--models", "nvae,erm"])
     folder = origin / partition.OUTPUTS
     outputs = ["model_comparison.json", "it_comparison_table.csv", "it_comparison_table.tex", "it_summary_report.txt"]
@@ -185,18 +192,18 @@ def test_a_model_of_an_older_configuration_is_evaluated(store, tmp_path):
     evaluated_by(["--run", run_of(store, "nvae-7")])
 
 
-def test_models_of_two_versions_of_the_sweep_are_not_one_kind(tmp_path, monkeypatch, capsys):
+def test_models_of_two_versions_of_the_sweep_are_not_one_kind(tmp_path, monkeypatch, sketched, capsys):
     """The same cells, trained before and after what they mean changed: the earlier ones are left out and it is said."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     store = Store.open(partition.EXPERIMENT, create=True)
-    for version, name in (("1", "nvae"), ("1", "erm"), ("2", "nvae"), ("2", "erm")):
-        log(store, tmp_path / "records", name, 0, version=version)
+    for version in "12":
+        log(store, tmp_path / "records", "erm", 0, version=version)
     evaluated_by([])
     rows = json.loads((tmp_path / partition.OUTPUTS / "model_comparison.json").read_text())["models"]
-    assert {row["trainings"] for row in rows} == {1} and {row["model"] for row in rows} == {"nvae", "nvae draws", "erm"}
-    assert "2 runs of an earlier version of the sweep are left out" in capsys.readouterr().out.replace("\n", " ")
-    evaluated_by(["--run", f"{run_of(store, 'nvae-0')},{run_of(store, 'erm-0')}"])  # but for those that are asked for
+    assert {(row["model"], row["trainings"]) for row in rows} == {("erm", 1)}
+    assert re.search(r"\b1 runs of an earlier version", " ".join(capsys.readouterr().out.split()))
+    evaluated_by(["--run", run_of(store, "erm-0")])  # but for those that are asked for
     assert "left out" not in capsys.readouterr().out
 
 
@@ -208,9 +215,8 @@ def test_one_broken_model_does_not_keep_the_others(store, tmp_path, capsys):
     evaluated_by(["--models", "diva,irm,dann,erm"], status=1)
     told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error:")]
     assert len(told) == 3
-    assert "diva seed 0" in told[0] and "its model cannot be loaded" in told[0]
-    assert "dann seed 0" in told[1] and "has no arrays 'evaluation'" in told[1]
-    assert "irm seed 0" in told[2] and "one class only" in told[2]
+    for line, name, words in zip(told, ("diva", "dann", "irm"), ("cannot be loaded", "'evaluation'", "one class only")):
+        assert f"{name} seed 0" in line and words in line
 
 
 def test_ones_own_items_and_a_model_in_a_folder(store, origin, tmp_path, capsys):
@@ -223,7 +229,7 @@ def test_ones_own_items_and_a_model_in_a_folder(store, origin, tmp_path, capsys)
     assert "own.npz" in capsys.readouterr().out
     np.savez(tmp_path / "own.npz", x=own["x"], y=own["y"][:5], d=own["d"])
     evaluated_by(["--model", str(tmp_path / "mine"), "--data", str(tmp_path / "own.npz")], status=2)
-    assert "must hold x, y, d" in capsys.readouterr().err
+    assert "hold x, y" in capsys.readouterr().err
 
 
 def test_a_model_by_its_address_is_that_of_its_run(store):
@@ -237,10 +243,10 @@ def test_a_model_by_its_address_is_that_of_its_run(store):
 
 
 @pytest.mark.parametrize(("words", "told"), [
-    (["--models", "vae"], "no finished run with model vae"), (["--profile", "paper"], "no finished runs"),
-    (["--filter", "params.seed = '99'"], "no run of these models matches"), (["--split", "train"], "split is 'train'"),
-    (["--run", "0123"], "no finished run with run_id 0123"), (["--model", "elsewhere"], "neither a folder nor"),
-    (["--family", "oak", "--models", "erm"], "family must be one of"),
+    (["--models", "vae"], "model vae"), (["--profile", "paper"], "no finished runs"),
+    (["--filter", "params.seed = '99'"], "these models matches"), (["--split", "train"], "split is 'train'"),
+    (["--run", "0123"], "run_id 0123"), (["--model", "elsewhere"], "neither a folder"),
+    (["--family", "oak", "--models", "erm"], "family must be"),
 ])  # fmt: skip
 def test_what_cannot_be_done_is_said_in_a_line(store, capsys, words, told):
     evaluated_by(words, status=2)
@@ -274,7 +280,7 @@ def test_codes_are_those_of_the_model_in_blocks_of_any_size(monkeypatch):
     spread = (draws["z_y"] - whole.means["z_y"]) / whole.scales["z_y"]
     assert abs(spread.std() - 1) < 0.15  # of 960 numbers: 6.5 standard errors
     assert codes_of(model("erm"), x, shares.append).scales is None
-    with pytest.raises(ValueError, match="a Linear makes no latent blocks"):
+    with pytest.raises(ValueError, match="no latent blocks"):
         codes_of(torch.nn.Linear(6, 1), x, shares.append)
 
 

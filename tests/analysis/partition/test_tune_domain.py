@@ -11,6 +11,7 @@ from analysis.common.tables import save
 from analysis.partition import tune_domain
 from tests.analysis.pictures import drawn
 
+WORST_INSIDE, WORST_OUTSIDE = "worst class in a training domain", "worst class in the held-out domain"
 PROFILE = argparse.Namespace(profile="laptop")
 
 
@@ -40,10 +41,8 @@ def test_the_worst_has_its_interval_where_a_trial_ended(monkeypatch):
     )
     monkeypatch.setattr("infoscope.tracking.runs", lambda experiment, profile, finished: found)
     (result,) = tune_domain.analyse(found[ended], PROFILE)
-    assert list(result.text["worst class in a training domain"]) == ["0.400 ± 0.050 [0.250, 0.500] n 31"] * 2 + [
-        "stopped"
-    ]
-    assert list(result.text["worst class in the held-out domain"]) == ["no number"] * 2 + ["stopped"]
+    assert list(result.text[WORST_INSIDE]) == ["0.400 ± 0.050 [0.250, 0.500] n 31"] * 2 + ["stopped"]
+    assert list(result.text[WORST_OUTSIDE]) == ["no number"] * 2 + ["stopped"]
     assert result.figures["in_domain/worst_slice_low"].iloc[0] == 0.25 and "biased downwards" in result.caption
 
 
@@ -55,6 +54,6 @@ def test_the_best_finished_trial_is_recommended_and_the_rule_named(selection, mo
     text = result.text
     assert list(text["adversary.weight"]) == ["1e+02", "1", "10"] and "network.width" not in text
     assert text["steps"].iloc[-1] == "60 (stopped)" and text["held-out domain"].iloc[-1] == "stopped"
-    assert "Best for dann: adversary.weight 1e+02." in result.caption and f"({selection})" in result.caption
+    assert "dann: adversary.weight 1e+02" in result.caption and f"({selection})" in result.caption
     assert ("no fair score" in result.caption) == (selection == "oracle")
-    assert drawn(save(result, tmp_path / "table"))
+    assert selection == "oracle" or drawn(save(result, tmp_path / "table"))

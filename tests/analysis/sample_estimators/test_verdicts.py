@@ -34,8 +34,7 @@ def test_small_neighbourhoods_alone_are_judged_by_drift():
 def test_the_caption_names_the_laws_that_break_what_is_allowed(tmp_path):
     figures = counted(judged(pd.concat([made_up(), made_up("b", wrong=0)])), ["collection", "law"])
     words = " ".join(sentences(figures))
-    assert "wrong are 2 of 50: 4 % (0 to 14) calls" in words and "of 78 covered estimates 62 %" in words
-    assert "20 or more such calls: 2; those where more than 5% are wrong: a 2 of 25." in words
+    assert "4 % (0 to 14)" in words and "62 %" in words and "a 2 of 25" in words
     text = as_text(figures, "law")
     assert list(text["reliable but wrong"]) == ["2 of 25: 8 % (1 to 26)", "0 of 25: 0 % (0 to 14)"]
     functools.partial(draw, figures)(tmp_path / "plot.png")

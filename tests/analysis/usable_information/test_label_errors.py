@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -55,8 +56,9 @@ def analysed(runs, *words):
 def test_every_table_and_figure_is_there_and_can_be_saved(store, tmp_path):
     results = analysed(store)
     assert list(results) == ["scores", "settings", "maps"]
+    assert drawn(save(results["maps"], tmp_path / "maps"))
     for result in results.values():
-        assert drawn(save(result, tmp_path / result.name)) == (result.name != "scores")
+        assert (result.draw is None) == (result.name == "scores")
         assert all("nan" not in str(value) for value in result.text.to_numpy().ravel()), result.name
     assert len(results["settings"].text) == len(SCORES) * 6 and len(results["maps"].text) == 20
     assert results["maps"].text["PVI"].iloc[0] == "-3.000"
@@ -72,16 +74,15 @@ def test_differences_are_paired_over_seeds(store):
 
 
 def test_the_sentence_says_when_in_sample_wins(store, verdicts):
-    caption = analysed(store)["scores"].caption
-    assert "AUM (the best in sample) finds more than self-confidence (the best held out) in 4 of 6" in caption
-    assert "settings and less in 2, by 95 %" in caption
-    assert "It depends most on the data. By data: SNLI +0.0" in caption
-    assert "CoLA -0.0" in caption and "; by rate: 10%" in caption
-    (found,) = verdicts(analysed(store).values()).values()
-    assert found == "holds"
+    results = analysed(store)
+    caption = results["scores"].caption
+    assert re.search(r"AUM .* self-confidence .* 4 of 6\D* 2, by 95 %", caption)
+    assert all(words in caption for words in ("most on the data", "SNLI +0.0", "CoLA -0.0", "by rate: 10%"))
+    assert set(verdicts(results.values()).values()) == {"holds"}
     turned = store.assign(**{f"{key}/average_precision": 1 - store[f"{key}/average_precision"] for key in SCORES})
-    assert "forgetting events (the best in sample)" in analysed(turned)["scores"].caption
-    assert verdicts(analysed(turned).values()) == dict.fromkeys(verdicts(analysed(turned).values()), "does not hold")
+    results = analysed(turned)
+    assert "forgetting events (" in results["scores"].caption
+    assert set(verdicts(results.values()).values()) == {"does not hold"}
 
 
 def test_what_is_missed_adds_up_and_the_best_are_counted(store):
@@ -90,19 +91,17 @@ def test_what_is_missed_adds_up_and_the_best_are_counted(store):
     assert figures.loc["aum", "best_in"] + figures.loc["self_confidence", "best_in"] == 6
     share = float(text.loc["PVI", "missed"].rstrip("%")) / 100
     assert share == pytest.approx(1 - figures.loc["pvi", "precision"], abs=1e-3)
-    assert text.loc["PVI", "average precision less PVI's"] == "-"
+    assert "-" in text.loc["PVI"].tolist()  # of itself, less itself
 
 
 def test_settings_with_fewer_seeds_are_left_out_and_one_seed_has_no_interval(store):
     noisy = store[store["noise"] != "none"]
     some = noisy[(noisy["data"] != "cola") | (noisy["seed"] < 2)]
     assert set(balanced(some)["data"]) == {"digits", "snli"}
-    assert "Means over 4 settings (data, family, noise, rate) of 6" in analysed(some)["scores"].caption
-    one = analysed(store[store["seed"] == 0])
-    assert "(one seed, no interval)" in one["scores"].caption and "in 0 of 6 settings and less in 0" in (
-        one["scores"].caption
-    )
-    assert math.isnan(one["scores"].figures["average_precision_error"].iloc[0])
+    assert re.search(r"over 4 settings \(.*\) of 6", analysed(some)["scores"].caption)
+    one = analysed(store[store["seed"] == 0])["scores"]
+    assert "no interval" in one.caption and re.search(r"in 0 of 6 .* in 0\b", one.caption)
+    assert math.isnan(one.figures["average_precision_error"].iloc[0])
 
 
 def test_an_unknown_family_is_refused(store):

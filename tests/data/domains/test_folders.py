@@ -1,7 +1,5 @@
 """Image files by domain and class, and by a table: a small tree of each."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +44,7 @@ def test_files_are_read_when_they_are_asked_for_and_kept_in_memory_on_request(tr
     data = image_folder(tree)
     kept = data.in_memory()
     (tree / FILES[0]).unlink()
-    with pytest.raises(FileNotFoundError, match="the image .*1.png is not there"):
+    with pytest.raises(FileNotFoundError, match=FILES[0]):
         data.images([0])
     assert kept.images([0]).shape == (1, 3, 4, 6)
 
@@ -59,7 +57,7 @@ def test_grey_images_of_another_size(tree):
 
 def test_files_of_several_sizes_need_a_size(tree):
     Image.fromarray(PIXELS[0, :3]).save(tree / FILES[2])
-    with refused(code="type"):
+    with refused(code="shape"):
         image_folder(tree).images([2])
     assert image_folder(tree, size=5).images([0, 2]).shape == (2, 3, 5, 5)
 
@@ -82,35 +80,40 @@ def test_a_table_with_columns_of_other_names_and_without_groups(tree):
 
 
 def test_what_is_not_there_is_named(tree, tmp_path):
-    with pytest.raises(FileNotFoundError, match="root names the folder '.*nowhere', which does not exist"):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
         image_folder(tmp_path / "nowhere")
-    with pytest.raises(FileNotFoundError, match="photo holds no images .* in folders <domain>/<class>"):
+    with pytest.raises(FileNotFoundError, match="photo"):  # a folder of classes, without domains
         image_folder(tree / "photo")
-    with pytest.raises(FileNotFoundError, match="the table .*nothing.csv is not there"):
+    with pytest.raises(FileNotFoundError, match=r"nothing\.csv"):
         image_folder(tree, tree / "nothing.csv")
-    with pytest.raises(FileNotFoundError, match="the image .*gone.png is not there"):
+    with pytest.raises(FileNotFoundError, match=r"gone\.png"):
         image_folder(tree, table(tree, "path,label,domain", "gone.png,1,1"))
 
 
-def test_damaged_tables_and_images_are_refused(tree):
-    with refused(code="file"):
-        image_folder(tree, table(tree, "path,label", f"{FILES[0]},1"))
-    with pytest.raises(ValueError, match="must have rows of 3 cells, but row 2 has 2"):
-        image_folder(tree, table(tree, "path,label,domain", f"{FILES[0]},1,1", f"{FILES[1]},1"))
-    with pytest.raises(ValueError, match="must have at least one row"):
-        image_folder(tree, table(tree, "path,label,domain"))
-    (tree / FILES[0]).write_text("no image")
-    with refused(code="type"):
-        image_folder(tree)
+@pytest.mark.parametrize(
+    ("rows", "code"),
+    [
+        (("path,label", f"{FILES[0]},1"), "file"),
+        (("path,label,domain", f"{FILES[0]},1,1", f"{FILES[1]},1"), "file"),
+        (("path,label,domain",), "few"),
+    ],
+)
+def test_damaged_tables_are_refused(tree, rows, code):
+    path = table(tree, *rows)
+    with refused(str(path), code):
+        image_folder(tree, path)
 
 
-def test_other_arguments_are_refused(tree):
+def test_other_arguments_and_damaged_images_are_refused(tree):
     with refused("channels", "shape"):
         image_folder(tree, channels=4)
     with refused("columns and extra", "conflict"):
         image_folder(tree, extra=["set"])
     with refused("columns", "invalid"):
         image_folder(tree, table(tree, "path,label,domain", f"{FILES[0]},1,1"), columns={"y": "label"})
+    (tree / FILES[0]).write_text("none")
+    with refused(str(tree / FILES[0]), "file"):
+        image_folder(tree)
 
 
 def test_numbers_are_in_order_and_names_of_digits_stay_apart(tree):

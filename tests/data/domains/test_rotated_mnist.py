@@ -1,9 +1,5 @@
 """Rotated MNIST in its two protocols: which digit is at which angle, and every pixel against Pillow."""
 
-from __future__ import annotations
-
-import os
-
 import numpy as np
 import pytest
 import torch
@@ -11,20 +7,15 @@ from PIL import Image
 
 from infoscope.data import ImagePool, mnist
 from infoscope.data.domains import rotated_mnist
+from tests.data.common import generator, with_real_data
+from tests.refusals import refused
 
-with_real_data = pytest.mark.skipif(
-    not os.environ.get("INFOSCOPE_DATA"), reason="INFOSCOPE_DATA names no folder of real data"
-)
 ANGLES = (0, 15, 30, 45, 60, 75)
 NOISE = ImagePool(
     torch.from_numpy(np.random.default_rng(0).integers(0, 256, (400, 28, 28), dtype=np.uint8)),
     torch.arange(400) % 10,
     "noise",
 )
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +72,7 @@ def test_index_sets_follow_their_generator_or_are_given():
 def test_other_angles_and_sizes(monkeypatch):
     monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
     data = rotated_mnist(angles=(0, 90), per_class=2, size=16)
-    assert data.image_shape == (1, 16, 16) and data.name == "rotated-mnist (diva) of digits"
+    assert data.image_shape == (1, 16, 16) and "digits" in data.name
     upright, turned = data.images(data.d == 0), data.images(data.d == 1)
     assert torch.equal(torch.rot90(upright, 1, (2, 3)), turned)
 
@@ -89,7 +80,7 @@ def test_other_angles_and_sizes(monkeypatch):
 @with_real_data
 def test_real_digits():
     data = rotated_mnist()
-    assert data.name == "rotated-mnist (diva) of mnist-train" and len(data) == 6000
+    assert "mnist-train" in data.name and len(data) == 6000
     pool = mnist("train")
     assert torch.equal((data.images([5]) * 255).round().byte()[0, 0], pool.images[data.groups[5]])
     assert (pool.labels.numpy()[data.groups] == data.y).all()
@@ -104,19 +95,19 @@ def test_domainbed_takes_both_sets_of_mnist():
 
 
 @pytest.mark.parametrize(
-    ("setting", "said"),
+    ("setting", "argument", "code"),
     [
-        ({"protocol": "wilds"}, r"protocol must be one of \['diva', 'domainbed'\], got 'wilds'"),
-        ({"interpolation": "cubic"}, "interpolation must be one of .*got 'cubic'"),
-        ({"per_class": 41}, "per_class must be at most 40, .* got 41"),
-        ({"per_class": 0}, "per_class must be a whole number of at least 1"),
-        ({"indices": [400]}, "indices must be positions from 0 to 399"),
-        ({"indices": [0.5]}, "indices must be positions from 0 to 399"),
-        ({"indices": [3, 3]}, "indices must be distinct"),
-        ({"indices": [3], "protocol": "domainbed"}, "indices must be left out for the protocol 'domainbed'"),
-        ({"angles": ()}, "angles must be at least one finite angle"),
+        ({"protocol": "wilds"}, "protocol", "name"),
+        ({"interpolation": "cubic"}, "interpolation", "name"),
+        ({"per_class": 41}, "per_class", "range"),
+        ({"per_class": 0}, "per_class", "range"),
+        ({"indices": [400]}, "indices", "range"),
+        ({"indices": [0.5]}, "indices", "range"),
+        ({"indices": [3, 3]}, "indices", "range"),
+        ({"indices": [3], "protocol": "domainbed"}, "indices", "invalid"),
+        ({"angles": ()}, "angles", "missing"),
     ],
 )
-def test_other_settings_are_refused(setting, said):
-    with pytest.raises(ValueError, match=said):
+def test_other_settings_are_refused(setting, argument, code):
+    with refused(argument, code):
         rotated_mnist(**{"base": NOISE} | setting)

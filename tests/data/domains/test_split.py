@@ -1,7 +1,5 @@
 """Drawing evenly over strata: how many are drawn is fixed to within one, which ones is random."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

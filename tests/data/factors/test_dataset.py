@@ -1,7 +1,5 @@
 """Factor data sets: the user's own arrays, grids, subsets, thinning and resizing."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -10,6 +8,7 @@ import pytest
 import torch
 
 from infoscope.data import FactorDataset
+from tests.data.common import generator
 from tests.refusals import refused
 
 NAMES = ("colour", "size", "side")
@@ -31,10 +30,6 @@ def grey(n: int = N, height: int = 4, width: int = 6) -> np.ndarray:
 @pytest.fixture
 def dataset() -> FactorDataset:
     return FactorDataset(grey(), rows(), NAMES, name="mine")
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def test_labels_of_any_kind_become_codes(dataset):
@@ -61,8 +56,10 @@ def test_grey_values_become_fractions(channels):
 @pytest.mark.parametrize("kind", [np.uint8, np.bool_, np.float32, np.float64])
 def test_zeros_and_ones_stay_what_they_are(kind):
     stored = np.random.default_rng(2).integers(0, 2, (N, 3, 3)).astype(kind)
-    images = FactorDataset(stored, rows(), NAMES).images(np.arange(N))
-    assert np.array_equal(images[:, 0].numpy(), stored.astype(np.float32))
+    dataset, before = FactorDataset(stored, rows(), NAMES), stored.astype(np.float32)
+    assert np.array_equal(dataset.images(np.arange(N))[:, 0].numpy(), before)
+    dataset.images(np.arange(N)).mul_(0)  # which changes nothing of the array
+    assert np.array_equal(stored, before)
 
 
 def test_tensors_are_taken_as_arrays_are():
@@ -70,13 +67,6 @@ def test_tensors_are_taken_as_arrays_are():
     dataset = FactorDataset(images, codes, ["phase"])
     assert torch.allclose(dataset.images(torch.tensor([5]))[0, 0], images[5] / 255)
     assert dataset.subset("phase", 1).tolist() == [1, 5, 9]
-
-
-def test_reading_leaves_the_array_alone():
-    stored = np.random.default_rng(0).random((N, 3, 3), dtype=np.float32)
-    before = stored.copy()
-    FactorDataset(stored, rows(), NAMES).images([0, 1]).mul_(0)
-    assert np.array_equal(stored, before)
 
 
 def test_a_function_renders_only_what_is_asked_for():
@@ -150,15 +140,7 @@ def test_resizing_averages_over_areas(dataset):
     images = dataset.images(np.arange(N))
     assert small.image_shape == (1, 2, 3)
     assert torch.allclose(small.images(np.arange(N)), torch.nn.functional.avg_pool2d(images, 2), atol=1e-6)
-    assert small.name == "mine at 2 x 3"
     assert np.array_equal(small.factors, dataset.factors) and small.factor_values == dataset.factor_values
-
-
-@pytest.mark.parametrize("size", [(3, 5), (1, 1), (4, 6), 3])
-def test_resizing_by_a_fraction_keeps_the_mean_brightness(dataset, size):
-    images, small = dataset.images(np.arange(N)), dataset.resized(size).images(np.arange(N))
-    assert torch.allclose(small.mean((1, 2, 3)), images.mean((1, 2, 3)), atol=1e-6)
-    assert small.min() >= 0 and small.max() <= 1
 
 
 def test_a_pixel_that_two_share_is_split_between_them():
@@ -175,23 +157,32 @@ def test_white_stays_white():
         assert images.max() <= 1 and images.min() > 1 - 1e-6
 
 
+def two(codes, values):
+    return FactorDataset(grey(2), codes, ["f"], factor_values=values)
+
+
+NAN_ROWS = np.where(np.arange(N)[:, None] == 5, np.nan, np.zeros((N, 3)))
+MISSING_ROWS = [np.where(np.arange(N)[:, None] == 5, np.array(none, object), rows()) for none in (None, np.nan)]
+MIXED_ROWS = np.array([[k if k % 2 else str(k)] * 3 for k in range(N)], dtype=object)
+
+
 @pytest.mark.parametrize(
-    ("images", "message"),
+    ("images", "code"),
     [
-        (grey(N - 1), r"images must be non-empty \[N, H, W\] or .* with N = 12"),
-        (grey()[0], "images must be non-empty .* with N = 12"),
-        (np.zeros((N, 4, 6, 3), np.uint8), "images must be .* 3 channels before the pixels"),
-        (np.zeros((N, 4, 6), np.int32), "images must be uint8, bool or floating, got int32"),
-        (np.full((N, 4, 6), 1.5), r"images must be in \[0, 1\] where they are floating, got 1.5 to 1.5"),
-        (np.full((N, 4, 6), math.nan), r"images must be in \[0, 1\]"),
-        (np.zeros((N, 0, 6), np.float32), "images must be non-empty"),
-        (lambda index: torch.zeros(len(index), 4, 6), "images must be .* got"),
-        (lambda index: torch.full((len(index), 1, 4, 6), 2.0), r"images must be float32 in \[0, 1\]"),
-        (lambda index: torch.zeros(len(index), 1, 4, 6, dtype=torch.uint8), "images must be float32"),
+        (grey(N - 1), "shape"),
+        (grey()[0], "shape"),
+        (np.zeros((N, 4, 6, 3), np.uint8), "shape"),
+        (np.zeros((N, 4, 6), np.int32), "type"),
+        (np.full((N, 4, 6), 1.5), "range"),
+        (np.full((N, 4, 6), math.nan), "range"),
+        (np.zeros((N, 0, 6), np.float32), "shape"),
+        (lambda index: torch.zeros(len(index), 4, 6), "shape"),
+        (lambda index: torch.full((len(index), 1, 4, 6), 2.0), "range"),
+        (lambda index: torch.zeros(len(index), 1, 4, 6, dtype=torch.uint8), "range"),
     ],
 )
-def test_bad_images_are_refused(images, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
+def test_bad_images_are_refused(images, code):
+    with refused("images", code):
         FactorDataset(images, rows(), NAMES)
 
 
@@ -201,67 +192,50 @@ def test_a_function_that_changes_its_mind_is_refused():
         dataset.images([0, 1, 2])
 
 
-NAN_ROWS = np.where(np.arange(N)[:, None] == 5, np.nan, np.zeros((N, 3)))
-MISSING_ROWS = [np.where(np.arange(N)[:, None] == 5, np.array(none, object), rows()) for none in (None, np.nan)]
-MIXED_ROWS = np.array([[k if k % 2 else str(k)] * 3 for k in range(N)], dtype=object)
+@pytest.mark.parametrize(
+    ("make", "argument", "code"),
+    [
+        (lambda: FactorDataset(grey(), rows()[:, 0], NAMES), "factors", "shape"),
+        (lambda: FactorDataset(grey(), np.zeros((0, 3), int), NAMES), "factors", "shape"),
+        (lambda: FactorDataset(grey(), rows(), ("a", "b")), "factor_names", "length"),
+        (lambda: FactorDataset(grey(), rows(), ("a", "b", "a")), "factor_names", "length"),
+        (lambda: FactorDataset(grey(), NAN_ROWS, NAMES), "factors", "missing"),
+        (lambda: FactorDataset(grey(), MISSING_ROWS[0], NAMES), "factors", "missing"),
+        (lambda: FactorDataset(grey(), MISSING_ROWS[1], NAMES), "factors", "missing"),
+        (lambda: FactorDataset(grey(), MIXED_ROWS, NAMES), "factors", "conflict"),
+        (lambda: two([[0], [2]], [["a", "b"]]), "factors", "range"),
+        (lambda: two([[-1], [0]], [["a", "b"]]), "factors", "range"),
+        (lambda: two([[0.0], [1.0]], [["a", "b"]]), "factors", "type"),
+        (lambda: two([[0], [1]], [["a"], ["b"]]), "factor_values", "length"),
+    ],
+)
+def test_bad_factors_are_refused(make, argument, code):
+    with refused(argument, code):
+        make()
 
 
 @pytest.mark.parametrize(
-    ("factors", "names", "message"),
+    ("call", "argument", "code"),
     [
-        (rows()[:, 0], NAMES, r"factors must be non-empty \[N, K\]"),
-        (np.zeros((0, 3), int), NAMES, "factors must be non-empty"),
-        (rows(), ("a", "b"), "factor_names must be 3 different names"),
-        (rows(), ("a", "b", "a"), "factor_names must be 3 different names"),
-        (NAN_ROWS, NAMES, "factors must have a label for every image, but 'colour' has NaN"),
-        *(
-            (missing, NAMES, "factors must have a label for every image, but .* has None or NaN")
-            for missing in MISSING_ROWS
-        ),
-        (MIXED_ROWS, NAMES, "factors must have labels of one kind per factor, but those of 'colour' differ"),
+        (lambda d: d.images([0, N]), "index", "range"),
+        (lambda d: d.images([-1]), "index", "range"),
+        (lambda d: d.images([0.5]), "index", "shape"),
+        (lambda d: d.images(np.ones(N, bool)), "index", "shape"),
+        (lambda d: d.images(3), "index", "shape"),
+        (lambda d: d.subset("hue", 0), "factor", "name"),
+        (lambda d: d.subset(3, 0), "factor", "name"),
+        (lambda d: d.subset("size", 3), "value", "range"),
+        (lambda d: d.subset("size", 0.5), "value", "range"),
+        (lambda d: d.index_of([[0, 3, 0]]), "values", "range"),
+        (lambda d: d.index_of([[0, -1, 0]]), "values", "range"),
+        (lambda d: d.index_of([0, 0, 0]), "values", "shape"),
+        (lambda d: d.sample(0, generator()), "n", "range"),
+        (lambda d: d.thinned({"size": 0}), "every['size']", "range"),
+        (lambda d: d.thinned({"hue": 2}), "factor", "name"),
+        (lambda d: d.resized(5), "size", "range"),
+        (lambda d: d.resized(0), "size", "range"),
     ],
 )
-def test_bad_factors_are_refused(factors, names, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
-        FactorDataset(grey(), factors, names)
-
-
-@pytest.mark.parametrize(
-    ("codes", "values", "message"),
-    [
-        ([[0], [2]], [["a", "b"]], "factors must be codes 0..1 of 'f', which has 2 factor_values, got 0 to 2"),
-        ([[-1], [0]], [["a", "b"]], "factors must be codes 0..1"),
-        ([[0.0], [1.0]], [["a", "b"]], "factors must be codes, whole numbers, where there are factor_values"),
-        ([[0], [1]], [["a"], ["b"]], "factor_values must be 1 sequences, got 2"),
-    ],
-)
-def test_bad_codes_are_refused(codes, values, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
-        FactorDataset(grey(2), codes, ["f"], factor_values=values)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda d: d.images([0, N]), "index must be in 0..11, got 0 to 12"),
-        (lambda d: d.images([-1]), "index must be in 0..11"),
-        (lambda d: d.images([0.5]), r"index must be whole numbers \[b\]"),
-        (lambda d: d.images(np.ones(N, bool)), r"index must be whole numbers \[b\], got bool"),
-        (lambda d: d.images(3), r"index must be whole numbers \[b\]"),
-        (lambda d: d.subset("hue", 0), "factor must be one of .* got 'hue'"),
-        (lambda d: d.subset(3, 0), "factor must be one of .* got 3"),
-        (lambda d: d.subset("size", 3), "value must be a code 0..2 of 'size', got 3"),
-        (lambda d: d.subset("size", 0.5), "value must be a code 0..2 of 'size', got 0.5"),
-        (lambda d: d.index_of([[0, 3, 0]]), r"values must be codes below \[2, 3, 2\], got \[0, 3, 0\]"),
-        (lambda d: d.index_of([[0, -1, 0]]), "values must be codes below"),
-        (lambda d: d.index_of([0, 0, 0]), r"values must be whole numbers \[b, 3\]"),
-        (lambda d: d.sample(0, generator()), "n must be a whole number"),
-        (lambda d: d.thinned({"size": 0}), r"every\['size'\] must be a whole number"),
-        (lambda d: d.thinned({"hue": 2}), "factor must be one of"),
-        (lambda d: d.resized(5), r"size must be at most \(4, 6\), the size of the images, got 5"),
-        (lambda d: d.resized(0), "size must be a whole number"),
-    ],
-)
-def test_bad_arguments_are_refused(dataset, call, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
+def test_bad_arguments_are_refused(dataset, call, argument, code):
+    with refused(argument, code):
         call(dataset)

@@ -1,9 +1,6 @@
 """dSprites: the real files, and what is read from files of their format."""
 
-from __future__ import annotations
-
 import itertools
-import os
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +9,10 @@ import torch
 
 from infoscope.data import factor_data
 from infoscope.data.factors import dsprites
+from tests.data.common import with_real_data
 from tests.refusals import refused
 
 FULL, GRID, SUBSET = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz", "dsprites_downsampled.npz", "dsprites_subset.npz"
-with_real_data = pytest.mark.skipif(
-    not os.environ.get("INFOSCOPE_DATA"), reason="INFOSCOPE_DATA names no folder of real data"
-)
 
 
 def write(root: Path, name: str, sizes: tuple[int, ...], side: int = 3, colour: bool = False, **changes) -> np.ndarray:
@@ -73,42 +68,39 @@ def test_the_default_without_real_data(tmp_path, monkeypatch):
     monkeypatch.setenv("INFOSCOPE_DATA", str(tmp_path))
     assert factor_data().synthetic
     write(tmp_path, SUBSET, (3, 2, 2, 2, 2))
-    assert factor_data().synthetic, "the subset is no grid"
+    assert factor_data().synthetic  # the subset is no grid
     write(tmp_path, GRID, (3, 2, 2, 2, 2))
     assert factor_data().name == "dsprites-grid"
 
 
 def test_what_is_not_there_is_said_to_be_missing(tmp_path, monkeypatch):
     for part, file in (("grid", GRID), ("subset", SUBSET), ("full", FULL)):
-        with pytest.raises(FileNotFoundError, match=f"{file} is not there; it can be obtained from .*GitHub"):
+        with pytest.raises(FileNotFoundError, match=file):
             dsprites(tmp_path, part)
-    with pytest.raises(FileNotFoundError, match=f"{GRID} is not there"):
+    with pytest.raises(FileNotFoundError, match=GRID):
         factor_data(tmp_path)
     monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
-    with pytest.raises(FileNotFoundError, match=f"INFOSCOPE_DATA must name the folder that holds dsprites/{FULL}"):
+    with pytest.raises(FileNotFoundError, match="INFOSCOPE_DATA"):
         dsprites(part="full")
-    with pytest.raises(FileNotFoundError, match="root names the folder '.*nowhere', which does not exist"):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
         factor_data(tmp_path / "nowhere")
-
-
-def test_another_part_is_refused():
     with refused("part", "name"):
         dsprites(part="test")
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    "changes",
     [
-        ({"imgs": np.full((48, 3, 3), 2, np.uint8)}, "imgs has the value 2"),
-        ({"imgs": np.zeros((48, 3, 3), np.float32)}, "imgs is float32 .* and not uint8"),
-        ({"imgs": np.zeros((48, 3, 3), np.uint8, order="F")}, "imgs is uint8 .*, by column"),
-        ({"imgs": np.zeros((47, 3, 3), np.uint8)}, r"imgs is uint8 \[47, 3, 3\] and not uint8 \[48, H, W\]"),
-        ({"latents_classes": np.array([{}] * 48, dtype=object)}, "allow_pickle=False"),
+        {"imgs": np.full((48, 3, 3), 2, np.uint8)},
+        {"imgs": np.zeros((48, 3, 3), np.float32)},
+        {"imgs": np.zeros((48, 3, 3), np.uint8, order="F")},
+        {"imgs": np.zeros((47, 3, 3), np.uint8)},
+        {"latents_classes": np.array([{}] * 48, dtype=object)},  # pickled
     ],
 )
-def test_a_file_of_another_kind_is_refused(tmp_path, changes, message):
+def test_a_file_of_another_kind_is_refused(tmp_path, changes):
     write(tmp_path, GRID, (3, 2, 2, 2, 2), **changes)
-    with refused(code="invalid"):
+    with refused(str(tmp_path / "dsprites" / GRID), "file"):
         dsprites(tmp_path)
 
 
@@ -120,7 +112,7 @@ def test_a_damaged_file_is_refused(tmp_path, damage):
     if damage == "changed":
         content[2000:2200] = bytes(200)  # within the images, which come first
     path.write_bytes({"cut": content[: len(content) // 2], "changed": content, "empty": b""}[damage])
-    with refused(code="invalid"):
+    with refused(str(path), "file"):
         dsprites(tmp_path)
 
 

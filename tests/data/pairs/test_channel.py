@@ -1,7 +1,5 @@
 """The binary symmetric channel: closed forms, the exact solver, and the exact density ratio of the labels."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -68,10 +66,9 @@ def test_unreachable_information_is_refused(information):
 
 @pytest.mark.parametrize("crossover", [-0.01, 0.51, 1.0, math.nan, "0.1"])
 def test_crossover_outside_its_range_is_refused(crossover):
-    with refused("crossover", "range"):
-        channel_information(crossover, 10)
-    with refused("crossover", "range"):
-        ChannelPairs(10, crossover)
+    for make in (lambda: channel_information(crossover, 10), lambda: ChannelPairs(10, crossover)):
+        with refused("crossover", "range"):
+            make()
 
 
 @pytest.mark.parametrize("sources", [0, -1, 2.5, True, "3"])

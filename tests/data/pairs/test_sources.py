@@ -1,7 +1,5 @@
 """What every source of pairs promises: shapes, types, determinism, one generator and no other."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
@@ -16,8 +14,10 @@ from infoscope.data import (
     LabelledSource,
     MixedPairs,
     TextPairs,
+    channel_information,
 )
 from infoscope.data.pools import textures
+from tests.data.common import generator, on_gpu
 from tests.refusals import refused
 
 LABELS = torch.tensor([0, 1, 0, 1, 1])
@@ -38,10 +38,6 @@ SOURCES = {
     "channel": (ChannelPairs(6, 0.1), 6),
     **LABELLED,
 }
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 @pytest.mark.parametrize(("source", "dim"), SOURCES.values(), ids=SOURCES)
@@ -74,8 +70,7 @@ class TestEverySource:
         with refused("n", "range"):
             source.sample(n, generator())
 
-    @pytest.mark.gpu
-    @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+    @on_gpu
     def test_a_cpu_generator_gives_the_same_pairs_on_a_gpu(self, source, dim):
         here, there = source.sample(64, generator()), source.sample(64, generator(), device="cuda")
         for a, b in zip(here, there, strict=True):
@@ -84,8 +79,7 @@ class TestEverySource:
             assert step.max() <= 1 / 255 + 1e-6
             assert (step > 1e-5).float().mean() < 1e-3
 
-    @pytest.mark.gpu
-    @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+    @on_gpu
     def test_a_gpu_generator_draws_on_the_gpu(self, source, dim):
         x, y = source.sample(64, torch.Generator("cuda").manual_seed(0), device="cuda")
         assert x.device.type == y.device.type == "cuda"
@@ -102,7 +96,8 @@ class TestEveryLabelledSource:
             assert all(torch.equal(a, b) for a, b in zip((x, y), source.sample(9, plain), strict=True))
             assert all(side.shape == (9, 6) and side.dtype == torch.bool for side in labels)
 
-    def test_labels_are_those_of_the_bare_channel(self, source):
+    def test_labels_and_information_are_those_of_the_bare_channel(self, source):
+        assert source.mutual_information == channel_information(0.1, 6)
         bits = ChannelPairs(6, 0.1).sample(50, generator())
         for side, expected in zip(source.sample_labelled(50, generator())[2:], bits, strict=True):
             assert torch.equal(side.float(), expected)

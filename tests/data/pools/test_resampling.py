@@ -1,7 +1,5 @@
 """The weights of a resize: Pillow's pixels bit for bit in exact arithmetic, and the cut into bands."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PIL import Image
@@ -11,8 +9,7 @@ from infoscope.data.pools.resampling import bands, resampling_weights
 LENGTHS = [
     *((28, side) for side in (7, 10, 20, 28, 50, 56, 60, 61, 64, 100)),
     *((28 * side, 60) for side in range(2, 11)),
-    *((56, side) for side in (32, 64, 80, 96, 128)),
-    *((140, side) for side in (32, 64, 80, 96, 128)),
+    *((length, side) for length in (56, 140) for side in (32, 64, 80, 96, 128)),
     *((32, side) for side in (20, 32, 64, 224)),
 ]
 

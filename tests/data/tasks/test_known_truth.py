@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from infoscope.data.tasks.known_truth import CASES, case, draws, gate, zero_inflated_poisson
+from infoscope.data.tasks.known_truth import case, draws, gate, zero_inflated_poisson
 from infoscope.estimators import knn
 from tests.refusals import refused
 
@@ -15,9 +15,7 @@ def test_gates_have_their_known_co_information():
     h = lambda p: -p * np.log(p) - (1 - p) * np.log(1 - p)  # noqa: E731
     alone = h(0.25) - 0.5 * h(0.5)
     assert case("and").truth()[0] == pytest.approx(2 * alone - h(0.25))
-    assert gate(np.bitwise_or).truth()[0] == pytest.approx(
-        case("and").truth()[0]
-    )  # the same gate with its bits renamed
+    assert gate(np.bitwise_or).truth()[0] == pytest.approx(case("and").truth()[0])  # the same, its bits renamed
 
 
 def test_a_rounded_gaussian_loses_little_of_half_a_nat():
@@ -32,13 +30,13 @@ def test_a_rounded_gaussian_loses_little_of_half_a_nat():
 
 
 def test_numbered_cells_are_a_matter_for_categories():
-    """60 sets of 500 rows, 13.9 in a cell: low by (1 - 2/6) / 13.9 = 0.048 as numbers, by nothing as categories; both
-    means are known to 0.002 (one standard error).
+    """30 sets of 500 rows, 13.9 in a cell: low by (1 - 2/6) / 13.9 = 0.048 as numbers, by nothing as categories; both
+    means are known to 0.003 (one standard error).
     """
-    sets = [case("numbered-cells").sample(500, draws(seed, "numbered-cells", 500)) for seed in range(60)]
+    sets = [case("numbered-cells").sample(500, draws(seed, "numbered-cells", 500)) for seed in range(30)]
     as_numbers = np.mean([knn.mutual_information(x, y) for x, y in sets])
     as_categories = np.mean([knn.mutual_information(knn.Discrete(x), knn.Discrete(y)) for x, y in sets])
-    assert as_numbers == pytest.approx(-0.048, abs=0.012) and as_categories == pytest.approx(0, abs=0.008)
+    assert as_numbers == pytest.approx(-0.048, abs=0.015) and as_categories == pytest.approx(0, abs=0.012)
 
 
 def test_poisson_without_inflation_has_the_published_value():
@@ -49,31 +47,15 @@ def test_poisson_without_inflation_has_the_published_value():
 
 
 def test_inflated_zeros_by_adaptive_quadrature():
-    def of(y, x):
-        return 0.85 * stats.poisson.pmf(y, x) + 0.15 * (y == 0)
+    y = np.arange(30)
+    marginal = 0.85 * 2.0 ** -(y + 1) + 0.15 * (y == 0)
 
-    total = 0.0
-    for y in range(30):
-        marginal = 0.85 * 2.0 ** -(y + 1) + 0.15 * (y == 0)
-        term = lambda x, y=y, m=marginal: np.exp(-x) * special.xlogy(of(y, x), of(y, x) / m)  # noqa: E731
-        total += integrate.quad(term, 0, 60, limit=200)[0]
+    def terms(x):
+        given = 0.85 * stats.poisson.pmf(y, x) + 0.15 * (y == 0)
+        return np.exp(-x) * special.xlogy(given, given / marginal)
+
+    total = integrate.quad_vec(terms, 0, 60)[0].sum()
     assert case("zero-inflated-poisson").truth()[0] == pytest.approx(total, abs=1e-5)
-
-
-@pytest.mark.parametrize("name", ["gaussian-2", "gaussian-given-1", "mixture-2", "uniform-beside-label",
-                                  "zero-inflated-poisson", "rounded-gaussian", "independent-1"])  # fmt: skip
-def test_estimates_in_few_dimensions_agree_with_the_truth(name):
-    """6,000 rows; 0.1 nats is over four times error and bias together of any of these."""
-    of = case(name)
-    variables = of.sample(6000, draws(0, name, 6000))
-    measure = knn.mutual_information if of.measure == "mi" else knn.conditional_mutual_information
-    assert float(measure(*variables)) == pytest.approx(of.truth()[0], abs=0.1)
-
-
-def test_truths_by_monte_carlo_are_known_to_a_few_thousandths():
-    for name, of in CASES.items():
-        truth, error = of.truth()
-        assert 0 <= error < 0.003 and np.isfinite(truth), name
 
 
 def test_a_data_set_is_its_case_size_and_seed():

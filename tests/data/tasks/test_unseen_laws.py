@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from infoscope.data.tasks import beyond_normal, unseen_laws, verdict_laws
-from infoscope.data.tasks.known_truth import CASES
+from infoscope.data.tasks import unseen_laws
 from infoscope.data.tasks.unseen_laws import LAWS
 
-ROWS = 400_000
+ROWS = 200_000
 TOLERANCE = 0.015  # nats: what a table loses by its cells, and 4 standard errors
 
 
@@ -80,7 +79,7 @@ ENOUGH = {  # one number of x, one of y, parts of the table
     "pareto-3": (total, total, 60),
     "product-among-4": (lambda x: x[:, 0] * x[:, 1], same, 200),
     "sign-parity-3-of-6": (lambda x: x[:, :3].prod(axis=1) > 0, same, 2),
-    "squared-length-8": (squares, same, 300),
+    "squared-length-8": (squares, same, 200),
     "largest-of-6": (lambda x: x.max(axis=1), same, 500),
 }
 
@@ -164,20 +163,3 @@ def test_two_column_cases_of_closed_forms():
     assert unseen_laws.angles(1e-4).truth()[0] == pytest.approx(0, abs=1e-8)
     assert unseen_laws.angles(200.0).truth()[0] == pytest.approx(np.log(2 * np.pi) - stats.vonmises(200.0).entropy())
     assert unseen_laws.label_of_score((1e4,), (0.0,), special.expit).truth()[0] == pytest.approx(np.log(2), abs=2e-3)
-
-
-def test_no_law_has_chosen_anything():
-    chosen = {*CASES, *verdict_laws.LAWS, *beyond_normal.NAMES}
-    assert not chosen & set(LAWS)
-
-
-@pytest.mark.parametrize("name", LAWS)
-def test_a_law_draws_what_it_says(name):
-    law = LAWS[name]
-    x, y = law.sample(30, np.random.default_rng(3))
-    again = law.sample(30, np.random.default_rng(3))
-    assert len(x) == len(y) == 30 and np.isfinite(np.asarray(x, float)).all() and np.isfinite(y).all()
-    assert np.array_equal(x, again[0]) and np.array_equal(y, again[1])
-    assert (law.y == "labels") == (np.asarray(y).dtype.kind == "i")
-    truth, error = law.truth()
-    assert 0.1 < truth < 8 and error < 0.002

@@ -1,20 +1,20 @@
-"""CoLA, SST-2, SNLI and MultiNLI: from files of their formats, from a download, the real ones, and what is refused."""
-
-from __future__ import annotations
+"""CoLA, SST-2, SNLI, MultiNLI and IMDB: files of their formats, downloads, the real ones, and what is refused."""
 
 import gzip
 import json
-import os
 import sys
 import types
 from pathlib import Path
 
 import pytest
 
-from infoscope.data.texts import cola, nli, sst2
+from infoscope.data.texts import cola, imdb, nli, sst2
+from tests.data.common import with_real_data
 from tests.refusals import refused
 
-REAL = pytest.mark.skipif(not os.environ.get("INFOSCOPE_DATA"), reason="INFOSCOPE_DATA names no folder of real data")
+COLA = ('gj04\t1\t\tHe said "so".', "gj04\t0\t*\tThem left.")
+REVIEW = '{"text": "x", "label": 1}'
+NO_GOLD_LABEL = '{"premise": "x", "hypothesis": "y", "label": "-"}'
 
 
 def written(path: Path, *lines: str) -> Path:
@@ -26,12 +26,21 @@ def written(path: Path, *lines: str) -> Path:
 
 
 def test_cola_keeps_quotes_and_source(tmp_path):
-    root = written(tmp_path / "cola" / "in_domain_dev.tsv", 'gj04\t1\t\tHe said "so".', "gj04\t0\t*\tThem left.")
+    root = written(tmp_path / "cola" / "in_domain_dev.tsv", *COLA)
     sentences = cola("dev", root)
     assert sentences.texts == ['He said "so".', "Them left."]
     assert sentences.label_names == ["acceptable", "unacceptable"]
     assert sentences.ids == ["gj04-1", "gj04-2"]
     assert (sentences.name, sentences.split) == ("cola-dev", "dev")
+
+
+def test_imdb_reads_one_review_a_line(tmp_path):
+    rows = [{"id": "pos_0", "rating": 9, "label": 1, "text": "très <br /> good"}, {"label": 0, "text": "bad"}]
+    reviews = imdb(root=written(tmp_path / "imdb" / "imdb_train.jsonl.gz", *map(json.dumps, rows)))
+    assert list(reviews.texts) == ["très <br /> good", "bad"]
+    assert reviews.label_names == ["positive", "negative"]
+    assert (reviews.name, reviews.split) == ("imdb-train", "train")
+    assert reviews.ids == ["pos_0", "1"]  # the second line has no id: its place
 
 
 def test_sst2_has_a_header_and_stray_blanks(tmp_path):
@@ -50,50 +59,47 @@ def test_the_whole_training_set_of_snli_comes_before_its_sample(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("file", "lines", "load", "message"),
+    ("file", "lines", "load", "line"),
     [
-        ("cola/in_domain_dev.tsv", ["gj04\t1\tno fourth"], lambda root: cola("dev", root), "line 1, must have the 4"),
-        ("cola/in_domain_dev.tsv", ["gj04\t2\t\tx"], lambda root: cola("dev", root), "label of 0, 1, got '2'"),
-        ("sst2/test.tsv", ["text\tlabel", "x\t1"], lambda root: sst2("test", root), "must be the header"),
-        ("sst2/test.tsv", ["sentence\tlabel", "x\tbad"], lambda root: sst2("test", root), "line 2, must have a label"),
-        ("nli/snli_dev.jsonl.gz", ['{"premise": "x"}'], lambda root: nli("snli", "dev", root), "line 1, is not"),
-        (
-            "nli/mnli_matched_dev.jsonl.gz",
-            ['{"premise": "x", "hypothesis": "y", "label": "-"}'],
-            lambda root: nli("mnli", "dev", root),
-            "label of entailment, neutral, contradiction, got '-'",
+        ("cola/in_domain_dev.tsv", ["gj04\t1\tx"], lambda root: cola("dev", root), 1),
+        ("cola/in_domain_dev.tsv", [COLA[0], "gj04\t2\t\tx"], lambda root: cola("dev", root), 2),
+        ("sst2/test.tsv", ["text\tlabel", "x\t1"], lambda root: sst2("test", root), 1),
+        ("sst2/test.tsv", ["sentence\tlabel", "x\tbad"], lambda root: sst2("test", root), 2),
+        ("nli/snli_dev.jsonl.gz", ['{"premise": "x"}'], lambda root: nli("snli", "dev", root), 1),
+        ("nli/mnli_matched_dev.jsonl.gz", [NO_GOLD_LABEL], lambda root: nli("mnli", "dev", root), 1),
+        *(
+            ("imdb/imdb_test.jsonl.gz", [REVIEW, bad], lambda root: imdb("test", root), 2)
+            for bad in ("not json", '{"text": "no label"}', '{"text": "x", "label": "good"}', "[]")
         ),
     ],
 )
-def test_a_damaged_line_is_refused(file, lines, load, message, tmp_path):
+def test_a_damaged_line_is_refused(file, lines, load, line, tmp_path):
     (tmp_path / file).parent.mkdir()
-    with pytest.raises(ValueError, match=message):
+    with refused(f"{tmp_path / file}, line {line},", "file"):
         load(written(tmp_path / file, *lines))
 
 
-@pytest.mark.parametrize(
-    ("load", "split"), [(cola, "test"), (sst2, "valid"), (lambda split: nli("mnli", split), "test")]
-)
-def test_another_split_is_refused(load, split):
-    with refused("split", "invalid"):
-        load(split)
-
-
-def test_another_inference_set_is_refused():
+def test_other_splits_and_sets_are_refused():
+    for load in (lambda: cola("test"), lambda: sst2("valid"), lambda: nli("mnli", "test"), lambda: imdb("valid")):
+        with refused("split", "name"):
+            load()
     with refused("name", "name"):
         nli("anli")
 
 
 def test_what_is_not_there_is_said_to_be_missing(tmp_path, monkeypatch):
-    for load, file in ((cola, "in_domain_train.tsv"), (sst2, "train.tsv.gz"), (nli, "snli_train.jsonl.gz or")):
+    files = {cola: "in_domain_train.tsv", sst2: "train.tsv.gz", nli: "snli_train.jsonl.gz", imdb: "imdb_train.jsonl.gz"}
+    for load, file in files.items():
         with pytest.raises(FileNotFoundError, match=file):
             load(root=tmp_path)
+        with pytest.raises(FileNotFoundError, match="nowhere"):
+            load(root=tmp_path / "nowhere")
     monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
     monkeypatch.setitem(sys.modules, "datasets", None)
-    for load in (cola, sst2, nli):
-        with pytest.raises(FileNotFoundError, match="INFOSCOPE_DATA must name a folder that holds"):
+    for load in files:
+        with pytest.raises(FileNotFoundError, match="INFOSCOPE_DATA"):
             load()
-    with pytest.raises(FileNotFoundError, match="split must be train or test to be downloaded"):
+    with pytest.raises(FileNotFoundError, match="split.*'dev'"):
         sst2("dev")
 
 
@@ -123,7 +129,7 @@ def test_the_downloaded_cola_is_parted_into_its_domains_or_refused(hub):
     hub["nyu-mll/glue", "cola", "validation"] = stored
     assert (len(cola("dev")), len(cola("out-of-domain")), cola("out-of-domain").texts[0]) == (527, 516, "527")
     stored["label"] = sorted(labels)
-    with refused("the downloaded dev sentences", "invalid"):
+    with refused(code="invalid"):
         cola("dev")
 
 
@@ -137,13 +143,17 @@ def test_a_hub_that_is_not_reached_is_told(hub):
         raise ConnectionError("no network")
 
     sys.modules["datasets"].load_dataset = fail
-    with pytest.raises(FileNotFoundError, match="stanfordnlp/snli could not be downloaded; INFOSCOPE_DATA can name"):
+    with pytest.raises(FileNotFoundError, match="stanfordnlp/snli.*INFOSCOPE_DATA"):
         nli()
 
 
-@REAL
+@with_real_data
 def test_real_sizes():
-    """The published numbers of sentences and of classes (Warstadt et al. 2018; GLUE; Bowman et al. 2015; MultiNLI)."""
+    """The published numbers of sentences and of classes (Warstadt et al. 2018; GLUE; Bowman et al. 2015; MultiNLI; Maas
+    et al. 2011), and the known number of repeated training reviews."""
+    reviews = imdb()
+    assert reviews.labels.bincount().tolist() == [12_500, 12_500]
+    assert len(reviews.texts) - len(set(reviews.texts)) == 96
     assert [cola(split).labels.bincount().tolist() for split in ("train", "dev", "out-of-domain")] == [
         [2528, 6023], [162, 365], [162, 354],
     ]  # fmt: skip
@@ -152,7 +162,7 @@ def test_real_sizes():
     assert nli("mnli", "dev").labels.bincount().tolist() == [3479, 3123, 3213]
 
 
-@REAL
+@with_real_data
 def test_real_pairs_of_one_premise_come_in_threes():
     groups = nli("snli", "test").groups
     assert 2.9 < len(groups) / len(set(groups.tolist())) <= 3.1

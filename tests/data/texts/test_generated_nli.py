@@ -1,7 +1,5 @@
 """Generated inference: its information is what is claimed, its labels follow from the texts."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 
@@ -11,6 +9,7 @@ import torch
 from infoscope.data import generated_nli, hypothesis_information
 from infoscope.data.texts.generated_nli import ATTRIBUTES, CUES, SUBJECTS
 from infoscope.data.texts.nli import CLASSES
+from tests.data.common import generator
 from tests.refusals import refused
 
 MEANING = {
@@ -19,10 +18,6 @@ MEANING = {
     for value, wordings in enumerate(values)
     for phrase in wordings
 }
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def read(premise: str, hypothesis: str) -> tuple[dict[int, int], tuple[int, int], str]:
@@ -61,20 +56,20 @@ def plug_in_information(codes: list, labels: list[int]) -> float:
 
 @pytest.mark.parametrize("artefact", [0.0, 0.4, 1.0])
 def test_the_sides_alone_tell_what_is_stated(artefact):
-    """30,000 pairs. Where nothing is told, 2 n I is chi-square with up to 142 degrees of freedom, of standard deviation
-    17: 0.0015 nats are 5 of them. The cue's share has a standard deviation of 0.003 * ln 3: 0.02 are 6 of them."""
-    some = generated_nli(30_000, artefact, generator=generator())
+    """10,000 pairs. Where nothing is told, 2 n I is chi-square with up to 142 degrees of freedom, of standard deviation
+    17: 0.0045 nats are 5 of them. The cue's share has a standard deviation of 0.005 * ln 3: 0.035 are 6 of them."""
+    some = generated_nli(10_000, artefact, generator=generator())
     labels = some.labels.tolist()
     read_pairs = [read(*pair) for pair in some.texts]
     premises = [frozenset(told) for told, _, _ in read_pairs]  # which attributes
-    assert abs(plug_in_information(premises, labels)) < 0.0015
+    assert abs(plug_in_information(premises, labels)) < 0.0045
     for attribute in range(3):  # and their values
-        assert abs(plug_in_information([told.get(attribute) for told, _, _ in read_pairs], labels)) < 0.0015
+        assert abs(plug_in_information([told.get(attribute) for told, _, _ in read_pairs], labels)) < 0.0045
     claims = [hypothesis.replace(cue, "").split(" is ")[1].strip() if cue else hypothesis.split(" is ")[1]
               for (_, hypothesis), (_, _, cue) in zip(some.texts, read_pairs)]  # fmt: skip
-    assert abs(plug_in_information(claims, labels)) < 0.0015
+    assert abs(plug_in_information(claims, labels)) < 0.0045
     cues = [cue for _, _, cue in read_pairs]
-    assert plug_in_information(cues, labels) == pytest.approx(hypothesis_information(artefact), abs=0.02)
+    assert plug_in_information(cues, labels) == pytest.approx(hypothesis_information(artefact), abs=0.035)
 
 
 def test_the_information_of_hypotheses_is_an_erasure_channel():

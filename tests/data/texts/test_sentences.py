@@ -1,16 +1,11 @@
 """The generated corpus: distinct, balanced, deterministic, and plain in its classes."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
 from infoscope.data import sentences
+from tests.data.common import generator
 from tests.refusals import refused
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 @pytest.mark.parametrize("per_class", [1, 3, 2000, 20_000])

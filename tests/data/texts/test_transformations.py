@@ -1,9 +1,6 @@
 """Transformations: the published example, what each keeps, and what is refused."""
 
-from __future__ import annotations
-
 import pytest
-import torch
 
 from infoscope.data.texts import transformations
 from infoscope.data.texts.transformations import (
@@ -24,25 +21,25 @@ from infoscope.data.texts.transformations import (
     transformed,
     vocabulary_only,
 )
+from tests.data.common import generator
 from tests.refusals import refused
 
 # The instance of table 7 of Ethayarajh et al. 2022.
 PREMISE = "Two girls kissing a man with a black shirt and brown hair on the cheeks."
 HYPOTHESIS = "Two girls kiss."
+MASKED = f"PREMISE: Two girls {' '.join(['[MASK]'] * 13)} . HYPOTHESIS: Two girls [MASK] ."
 PAIRS = [(PREMISE, HYPOTHESIS)]
+OVERLAPPING = [("The dog runs", "the DOG sleeps now"), ("a b", "c d"), ("x y", "x X y"), ("so", "")]
+OVERLAP_MASKED = "PREMISE: The dog [MASK] HYPOTHESIS: the DOG [MASK] [MASK]"
+QUARTERS = [("a b c d", claim) for claim in ("w x y z a", "a x y z", "a b y z", "a b c z", "a b c d")]
 SINGLE = ["Don't stop, stop it!", "Yes"]
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def test_the_published_example():
     assert standard(PAIRS) == [f"PREMISE: {PREMISE} HYPOTHESIS: {HYPOTHESIS}"]
     assert hypothesis_only(PAIRS) == [f"HYPOTHESIS: {HYPOTHESIS}"]
     assert premise_only(PAIRS) == [f"PREMISE: {PREMISE}"]
-    masks = " ".join(["[MASK]"] * 13)
-    assert raw_overlap(PAIRS) == [f"PREMISE: Two girls {masks} . HYPOTHESIS: Two girls [MASK] ."]
+    assert raw_overlap(PAIRS) == [MASKED]
 
 
 def test_tokens_are_words_and_marks():
@@ -58,19 +55,12 @@ def test_sides_are_taken_apart_again():
     assert sides(hypothesis_only(PAIRS)[0]) == ("", HYPOTHESIS)
     assert sides(premise_only(PAIRS)[0]) == (PREMISE, "")
     assert sides("No PREMISE: here") == ("", "No PREMISE: here")
-    assert sides("HYPOTHESIS:") == ("", "") and sides("PREMISE: a b HYPOTHESIS:") == (
-        "a b",
-        "",
-    )  # its only word left out
+    assert sides("HYPOTHESIS:") == ("", "") and sides("PREMISE: ab HYPOTHESIS:") == ("ab", "")  # nothing left of it
     assert tokens(sides(raw_overlap(PAIRS)[0])[1]) == ["Two", "girls", "[MASK]", "."]
 
 
-def test_null_is_one_space_for_every_text():
-    assert null(SINGLE) == [" ", " "]
-    assert null(PAIRS) == [" "]
-
-
-def test_single_texts_are_left_as_they_are_by_the_standard_form():
+def test_null_is_one_space_for_every_text_and_the_standard_form_leaves_single_texts():
+    assert null(SINGLE) == [" ", " "] and null(PAIRS) == [" "]
     assert standard([" Yes "]) == ["Yes"]
 
 
@@ -92,15 +82,10 @@ def test_every_order_is_as_likely():
 
 
 def test_overlap_counts_without_regard_to_case():
-    pairs = [("The dog runs", "the DOG sleeps now"), ("a b", "c d"), ("x y", "x X y"), ("so", "")]
-    assert overlap_lengths(pairs).tolist() == [2, 0, 2, 0]
-    assert overlap_fractions(pairs).tolist() == [0.5, 0.0, 1.0, 0.0]
-    assert raw_overlap(pairs)[0] == "PREMISE: The dog [MASK] HYPOTHESIS: the DOG [MASK] [MASK]"
-
-
-def test_levels_begin_at_their_quarters():
-    pairs = [("a b c d", claim) for claim in ("w x y z a", "a x y z", "a b y z", "a b c z", "a b c d")]
-    assert overlap_level(pairs) == ["none", "low", "medium", "high", "high"]
+    assert overlap_lengths(OVERLAPPING).tolist() == [2, 0, 2, 0]
+    assert overlap_fractions(OVERLAPPING).tolist() == [0.5, 0.0, 1.0, 0.0]
+    assert raw_overlap(OVERLAPPING)[0] == OVERLAP_MASKED
+    assert overlap_level(QUARTERS) == ["none", "low", "medium", "high", "high"]
 
 
 def test_only_words_of_the_list_are_kept():

@@ -19,14 +19,11 @@ def channel():
     return 8.0 * seen + rng.normal(size=1500), np.array(["no", "yes"])[label], truth
 
 
-@pytest.mark.parametrize("family", ["logistic", DecisionTreeClassifier(max_depth=2, random_state=0)])
-def test_a_label_on_either_side(channel, family):
+def test_a_family_of_scikit_learn(channel):
     x, y, truth = channel
-    for left, right in ((x, y), (y, x)):
-        found = estimate(left, right, "classifier", family=family)
-        assert found == pytest.approx(truth, abs=0.05)
-        assert found.standard_error < 0.03
-        assert "V-information" in found.method
+    found = estimate(x, y, "classifier", family=DecisionTreeClassifier(max_depth=2, random_state=0))
+    assert found == pytest.approx(truth, abs=0.05) and found.standard_error < 0.03
+    assert "V-information" in found.method
 
 
 def test_it_is_what_cross_fitting_gives(channel):
@@ -46,9 +43,6 @@ def test_categories_on_both_sides_and_no_information():
     assert estimate(x, x, "classifier") == pytest.approx(np.log(3), abs=0.02)
 
 
-def test_numbers_alone_are_refused():
-    rng = np.random.default_rng(2)
-    with refused("method", "type"):
-        estimate(rng.normal(size=50), rng.normal(size=50), "classifier")
+def test_an_unknown_family_is_refused():
     with refused("family", "name"):
-        estimate(rng.normal(size=50), np.repeat(["a", "b"], 25), "classifier", family="forest")
+        estimate(np.arange(50.0) ** 1.5, np.repeat(["a", "b"], 25), "classifier", family="forest")

@@ -31,10 +31,10 @@ def truths(keep=0.7):
 
 @pytest.mark.parametrize("by", ["x", "y", "min", "joint"])
 def test_intervals_hold_the_closed_form_and_errors_are_those_of_new_samples(by):
-    """60 samples: 52 to 60 intervals of 95 % hold it but in 1 of 1,000 cases; the spread's own error is a tenth."""
-    found = [normalised(*table(500, seed), by, "miller-madow") for seed in range(60)]
+    """60 samples: 51 to 60 intervals of 95 % hold it but in 1 of 1,000 cases; the spread's own error is a tenth."""
+    found = [normalised(*table(400, seed), by, "miller-madow") for seed in range(60)]
     truth = truths()[by]
-    assert sum(one.low <= truth <= one.high for one in found) >= 52
+    assert sum(one.low <= truth <= one.high for one in found) >= 51
     errors = [one.standard_error for one in found]
     assert np.mean(errors) == pytest.approx(np.std(found, ddof=1), rel=1 / 3)
 
@@ -50,14 +50,15 @@ def test_a_copy_is_all_of_it_without_an_error():
 def test_the_error_is_not_that_of_a_known_entropy():
     """With rare values most of the error of I is that of H: the share is far surer."""
     rng = np.random.default_rng(0)
-    x = (rng.random(2000) < 0.02).astype(int)
-    y = Discrete(np.where(rng.random(2000) < 0.01, 1 - x, x))
-    whole = -np.mean(np.log(np.bincount(x) / 2000)[x])
+    x = (rng.random(1000) < 0.03).astype(int)
+    y = Discrete(np.where(rng.random(1000) < 0.01, 1 - x, x))
+    whole = -np.mean(np.log(np.bincount(x) / 1000)[x])
     found, alone = normalised(Discrete(x), y, "x", "plug-in"), estimate(Discrete(x), y, "plug-in")
     assert found.value == pytest.approx(alone / whole)
     again = [normalised(Discrete(x[rows]), Discrete(y.values[rows]), "x", "plug-in").value
-             for rows in rng.integers(2000, size=(200, 2000))]  # fmt: skip
-    assert found.standard_error == pytest.approx(np.std(again, ddof=1), rel=0.25)
+             for rows in rng.integers(1000, size=(100, 1000))]  # fmt: skip
+    assert found.standard_error == pytest.approx(np.std(again, ddof=1), rel=0.3)
+    assert found.standard_error < 0.5 * alone.standard_error / whole
 
 
 def test_groups_are_counted():
@@ -74,12 +75,10 @@ def test_numbers_have_no_entropy_to_be_a_share_of():
     y = rng.integers(2, size=400)
     x = y + 0.1 * rng.standard_normal(400)
     found = normalised(x, Discrete(y), "min")
-    assert found == pytest.approx(1.0, abs=0.02) and found.unit == "share of min(H(x), H(y))"
-    for by, side in (("x", "x"), ("joint", "x")):
+    assert found == pytest.approx(1.0, abs=0.02) and "min(H(x), H(y))" in found.unit
+    for other, by in ((Discrete(y), "x"), (Discrete(y), "joint"), (x + 1.0, "min")):
         with refused("x", "conflict"):
-            normalised(x, Discrete(y), by)
-    with refused("x", "conflict"):
-        normalised(x, x + 1.0, "min")
+            normalised(x, other, by)
     with refused("by", "name"):
         normalised(x, y, "mean")
 

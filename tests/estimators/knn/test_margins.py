@@ -16,17 +16,11 @@ from infoscope.estimators.knn.estimators import (
     mutual_information,
     total_correlation,
 )
-from infoscope.estimators.uncertainty._engine import Sample
 from infoscope.estimators.variables import MARGINS, as_variable, heavy_tails, l_ratios, prepared
+from tests.estimators.samples import normal_pairs, sample_of
 from tests.refusals import refused
 
-RANKED = "normal scores of ranks are used"
-
-
-def normals(n, dim, correlation, seed):
-    generator = np.random.default_rng(seed)
-    x = generator.normal(size=(n, dim))
-    return x, correlation * x + np.sqrt(1 - correlation**2) * generator.normal(size=(n, dim))
+RANKED = "normal scores"
 
 
 def student(n, dim, degrees, seed):
@@ -70,7 +64,7 @@ def test_heavy_tails_are_seen_at_any_scale(power):
 
 
 def test_scores_keep_order_and_ties():
-    values = np.array([3.0, -1.0, 3.0, 1e300, 0.0, 3.0, -1e300, 0.0])
+    values = np.array([3.0, -1.0, 3.0, 1e100, 0.0, 3.0, -1e100, 0.0])
     scores = as_variable("x", values).rank_normal()
     numbers = scores.continuous[:, 0]
     assert np.array_equal(np.sign(values[:, None] - values), np.sign(numbers[:, None] - numbers))
@@ -80,7 +74,7 @@ def test_scores_keep_order_and_ties():
 
 
 def test_ordinary_data_are_measured_as_scaled():
-    (x, y), z = normals(400, 3, 0.6, 0), np.random.default_rng(1).normal(size=400)
+    (x, y), z = normal_pairs(400, 0.6, 3), np.random.default_rng(1).normal(size=400)
     labels = np.random.default_rng(2).integers(0, 3, 400)
     for measure, given in (
         (mutual_information, (x, y)),
@@ -96,7 +90,7 @@ def test_ordinary_data_are_measured_as_scaled():
 
 def test_one_outlier_erases_nothing():
     """Truth .347; the standard deviation of an estimate is .03."""
-    x, y = normals(1000, 1, np.sqrt(0.5), 0)
+    x, y = normal_pairs(1000, np.sqrt(0.5))
     clean = mutual_information(x, y)
     x[3] = 1e9
     estimate = mutual_information(x, y)
@@ -111,11 +105,11 @@ def test_heavy_tails_are_ranked(dim, low, high):
     """Student, 1 degree: truths .224 and .432; unranked .13 and .19. Standard deviations .03 and .015, three sets."""
     found = [mutual_information(*student(2000, dim, 1, seed)) for seed in range(3)]
     assert low < np.mean(found) < high
-    assert all(estimate.method == "KSG 1, rank-normal margins" for estimate in found)
+    assert all("rank-normal" in estimate.method for estimate in found)
 
 
 def test_ranks_are_the_same_under_any_increasing_map():
-    x, y = normals(500, 2, 0.8, 0)
+    x, y = normal_pairs(500, 0.8, 2)
     z = np.random.default_rng(1).normal(size=(500, 1))
     labels = (np.random.default_rng(2).random(500) < 0.5).astype(int)
     bent = np.exp(3 * x), y**3, np.sinh(4 * z)
@@ -151,7 +145,7 @@ def test_subsamples_are_measured_in_the_margins_of_the_whole():
     x, y = student(400, 1, 1, 0)
     x, z = np.where(x > 5, np.round(x), x), x + student(400, 1, 1, 1)[0]
     for given in ((x, y), (x, y, z), ([Continuous(x), Discrete((y > 0).astype(int))], y)):
-        sample = Sample.of(*given)
+        sample = sample_of(*given)
         measure = mutual_information if len(given) == 2 else conditional_mutual_information
         alone = measure(*given)
         found = uncertainty.subsample(*given, resamples=20)
@@ -170,7 +164,7 @@ def test_given_margins_are_as_they_are():
 
 
 def test_unknown_margins_are_refused():
-    x, y = normals(50, 1, 0.5, 0)
+    x, y = normal_pairs(50, 0.5)
     with refused("margins", "name"):
         mutual_information(x, y, margins="ranked")
     with refused("margins", "name"):

@@ -1,9 +1,6 @@
 """Nearest-neighbour information: the formula by hand, other implementations and engines, the result and the errors."""
 
-import copy
-import dataclasses
 import itertools
-import pickle
 
 import numpy as np
 import pytest
@@ -11,7 +8,6 @@ import torch
 from scipy.special import digamma
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
-from infoscope.estimators import knn
 from infoscope.estimators.knn import search
 from infoscope.estimators.knn.estimators import (
     Continuous,
@@ -22,15 +18,10 @@ from infoscope.estimators.knn.estimators import (
     mutual_information,
     total_correlation,
 )
+from tests.estimators.samples import normal_pair
+from tests.refusals import refused
 
-pytestmark = pytest.mark.filterwarnings("ignore::infoscope.estimators.variables.LabelsAsNumbers")  # rounded columns
 LN2 = np.log(2)
-
-
-def gaussian_pair(correlation, n, seed):
-    generator = np.random.default_rng(seed)
-    x = generator.normal(size=n)
-    return x, correlation * x + np.sqrt(1 - correlation**2) * generator.normal(size=n)
 
 
 # The formula by hand, and other implementations
@@ -92,7 +83,7 @@ def test_ross_is_scikit_learns():
 
 
 def test_ksg_is_scikit_learns():
-    x, y = gaussian_pair(0.7, 500, 0)
+    x, y = normal_pair(500, 0.7, 0)
     theirs = mutual_info_regression(x[:, None], y, n_neighbors=3, random_state=0)[0]
     assert float(mutual_information(x, y, k=3)) == pytest.approx(theirs, abs=1e-9)
 
@@ -113,7 +104,7 @@ def test_engines_agree(engine):
 
 
 def test_the_default_without_numba_gives_the_same_numbers(monkeypatch):
-    x, y = gaussian_pair(0.7, 400, 0)
+    x, y = normal_pair(400, 0.7, 0)
     reference = float(mutual_information(x, y))
     monkeypatch.setattr(search, "_numba", None)
     assert float(mutual_information(x, y)) == reference
@@ -133,18 +124,12 @@ def test_tensors_on_a_gpu_are_measured_there(monkeypatch):
 # The result and the errors
 
 
-def test_an_estimate_is_a_float_that_knows_its_origin():
-    x, y = gaussian_pair(0.7, 300, 0)
+def test_an_estimate_knows_its_origin():
+    x, y = normal_pair(300, 0.7)
     estimate = mutual_information(x, y, k=4, local=True)
-    assert isinstance(estimate, float) and estimate + 1 == float(estimate) + 1 and f"{estimate:.2f}"
-    assert estimate.bits == pytest.approx(estimate / LN2)
     assert (estimate.settings, estimate.n, estimate.method) == ("k = 4", 300, "KSG 1")
     assert estimate.local.shape == (300,) and estimate.local.mean() == pytest.approx(estimate.value, abs=1e-12)
     assert mutual_information(x, y).local is None
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        estimate.value = 0.0
-    for twin in (pickle.loads(pickle.dumps(estimate)), copy.deepcopy(estimate)):
-        assert twin == estimate and twin.method == "KSG 1" and np.array_equal(twin.local, estimate.local)
 
 
 def test_local_values_of_categories():
@@ -160,10 +145,8 @@ def test_small_classes_use_the_neighbours_they_have():
     z = generator.normal(size=57) + labels
     estimate = mutual_information(z, labels, local=True)
     assert estimate.n == 56 and np.isnan(estimate.local[-1]) and np.isfinite(estimate.local[:-1]).all()
-    assert estimate.notes == (
-        "1 sample is alone in its class and left out.",
-        "2 classes have at most k = 5 samples (6 in all): k is their size - 1 there.",
-    )
+    alone, small = estimate.notes
+    assert alone.startswith("1 sample") and small.startswith("2 classes") and "6 in all" in small
     assert float(estimate) == float(mutual_information(z[:-1], labels[:-1]))
 
 
@@ -171,37 +154,25 @@ NUMBERS = np.arange(10.0) ** 1.5
 
 
 @pytest.mark.parametrize(
-    "call, message",
+    ("call", "argument", "code"),
     [
-        (lambda: mutual_information(NUMBERS, NUMBERS[:9]), "x and y must have the same number of rows"),
-        (lambda: mutual_information(NUMBERS, NUMBERS, k=10), "k must be below the number of rows, 10, got 10"),
-        (lambda: mutual_information(NUMBERS, NUMBERS, k=0), "k must be a whole number of at least 1, got 0"),
-        (lambda: mutual_information(np.append(NUMBERS[:9], np.nan), NUMBERS), "x must be finite, got 1 NaN"),
-        (lambda: mutual_information(NUMBERS, np.full(10, 2.5)), "y must vary in every continuous column, got one"),
-        (lambda: mutual_information(NUMBERS, np.zeros(10, int)), "y must have at least two classes, got one"),
-        (lambda: mutual_information(NUMBERS, np.arange(10)), "must share categories, got 10 rows that are all"),
-        (lambda: mutual_information(NUMBERS, [0] * 9 + [1]), "y must have at least two classes, got one in all 9 rows"),
-        (lambda: conditional_mutual_information(NUMBERS, [0] * 9 + [1], [0] * 10), "y must have at least two classes"),
-        (lambda: total_correlation([NUMBERS, [0] * 9 + [1]]), r"columns\[1\] must have at least two classes"),
-        (lambda: co_information(NUMBERS, NUMBERS, [0] * 9 + [1]), "target must have at least two classes"),
-        (lambda: mutual_information(NUMBERS, ["a"] * 9 + [None]), "y must have no missing categories, got 1 of 10"),
-        (lambda: mutual_information(NUMBERS, np.zeros((10, 2, 2))), r"y must be \[n\] or \[n, d\], got shape"),
-        (lambda: mutual_information([], []), "x must have at least one row"),
-        (lambda: mutual_information(NUMBERS, NUMBERS, method="ksg3"), "method must be ksg1, or ksg2 .* got 'ksg3'"),
-        (lambda: mutual_information(NUMBERS, np.arange(10) % 2, method="ksg2"), "ksg2 for two continuous"),
-        (lambda: mutual_information(NUMBERS, NUMBERS, workers=0), "workers must be a whole number of at least 1"),
-        (lambda: total_correlation(NUMBERS), "columns must be at least two variables, got 1"),
-        (lambda: entropy(np.repeat(NUMBERS, 7)), "x must not repeat a value more than k = 5 times"),
-        (
-            lambda: mutual_information(NUMBERS, NUMBERS.astype("datetime64[s]")),
-            "turn them into numbers, such as .* days since",
-        ),
+        (lambda: mutual_information(NUMBERS, NUMBERS[:9]), "x and y", "length"),
+        (lambda: mutual_information(NUMBERS, NUMBERS, k=10), "k", "range"),
+        (lambda: mutual_information(NUMBERS, NUMBERS, k=0), "k", "range"),
+        (lambda: mutual_information(np.append(NUMBERS[:9], np.nan), NUMBERS), "x", "missing"),
+        (lambda: mutual_information(NUMBERS, np.zeros(10, int)), "y", "constant"),
+        (lambda: mutual_information(NUMBERS, np.arange(10)), "discrete columns", "constant"),
+        (lambda: conditional_mutual_information(NUMBERS, [0] * 9 + [1], [0] * 10), "y", "constant"),
+        (lambda: total_correlation([NUMBERS, [0] * 9 + [1]]), "columns[1]", "constant"),
+        (lambda: co_information(NUMBERS, NUMBERS, [0] * 9 + [1]), "target", "constant"),
+        (lambda: mutual_information(NUMBERS, NUMBERS, method="ksg3"), "method", "invalid"),
+        (lambda: mutual_information(NUMBERS, np.arange(10) % 2, method="ksg2"), "method", "invalid"),
+        (lambda: mutual_information(NUMBERS, NUMBERS, workers=0), "workers", "range"),
+        (lambda: total_correlation(NUMBERS), "columns", "range"),
+        (lambda: entropy(np.repeat(NUMBERS, 7)), "x", "range"),
+        (lambda: mutual_information(NUMBERS, NUMBERS.astype("datetime64[s]")), "y", "type"),
     ],
 )
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_input_is_named(call, argument, code):
+    with refused(argument, code):
         call()
-
-
-def test_names_of_the_module():
-    assert set(knn.__all__) <= set(vars(knn))

@@ -41,24 +41,29 @@ def samples(kind, n, dim, generator):
             return points
 
 
+KINDS = ["normal", "grid", "scales", "heavy tails", "far away", "tiny"]
+
+
 @pytest.mark.parametrize("engine", [*ENGINES, GPU])
 @pytest.mark.parametrize("stratified", [False, True])
-@pytest.mark.parametrize("kind", ["normal", "grid", "scales", "heavy tails", "far away", "tiny"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_exactly_those_of_the_distance_matrix(kind, stratified, engine):
-    compare_with_the_distance_matrix(kind, stratified, engine)
+    compare_with_the_distance_matrix(kind, stratified, engine, 1.0 if engine == "numba" else 0.25)
 
 
 @pytest.mark.parametrize("stratified", [False, True])
-@pytest.mark.parametrize("kind", ["normal", "grid", "scales", "heavy tails", "far away", "tiny"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_leaves_of_few_points_change_nothing(kind, stratified, monkeypatch):
     """Most points are then decided by their distance in steps of a byte."""
     monkeypatch.setattr(_numba, "leaf_size", lambda dim: 50)
-    compare_with_the_distance_matrix(kind, stratified, "numba")
+    compare_with_the_distance_matrix(kind, stratified, "numba", 0.5)
 
 
-def compare_with_the_distance_matrix(kind, stratified, engine):
+def compare_with_the_distance_matrix(kind, stratified, engine, share=1.0):
+    """Of a share of the rows: those that numba's trees divide are many."""
     generator = np.random.default_rng(len(kind))
     for n, dim, k in ((700, 1, 3), (900, 3, 5), (600, 13, 4), (300, 26, 1), (6, 2, 5)):
+        n = max(6, int(share * n))
         points = samples(kind, n, dim, generator)
         codes = generator.integers(0, 7, n) if stratified else None
         distances = distance_matrix(points, codes)
@@ -120,11 +125,16 @@ def test_memory_is_linear():
     assert peak < 20e6
 
 
+IMPORTS = """
+from infoscope.estimators import knn, npeet
+import infoscope.estimators.knn._numba as n
+import sys
+kernels = [v for v in vars(n).values() if hasattr(v, 'signatures')]
+assert len(kernels) > 5 and not any(kernel.signatures for kernel in kernels)
+assert 'jax' not in sys.modules
+"""
+
+
+@pytest.mark.system
 def test_import_compiles_nothing():
-    program = (
-        "from infoscope.estimators import knn, npeet\nimport infoscope.estimators.knn._numba as n\nimport sys\n"
-        "kernels = [v for v in vars(n).values() if hasattr(v, 'signatures')]\n"
-        "assert len(kernels) > 5 and not any(kernel.signatures for kernel in kernels)\n"
-        "assert 'jax' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", IMPORTS], check=True, timeout=120)

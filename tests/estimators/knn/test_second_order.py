@@ -45,7 +45,7 @@ def test_copies_in_groups_are_no_rows():
         (knn.co_information, 3, 0.0),
         (lambda *sides: knn.total_correlation(list(sides)), 3, 0.0),
         (jackknife, 2, 0.0),
-        (subsample, 2, 0.0),
+        (lambda *sides: subsample(*sides, resamples=40, drift=False), 2, 0.0),
         (knn.entropy, 1, log(2)),
     ],
 )
@@ -66,5 +66,5 @@ def test_rare_categories_are_not_reliable():
         missed += not found.low <= 0.0 <= found.high
     assert missed <= 8
     rare = subsample(*coins(np.random.default_rng(0), 400, 0.07, 2))
-    assert rare.verdict == "unverified" and "one of them too rare" in rare.reasons[0]
+    assert rare.verdict == "unverified" and "too rare" in rare.reasons[0]
     assert subsample(*coins(np.random.default_rng(0), 400, 0.3, 2)).verdict == "reliable"

@@ -63,6 +63,8 @@ def test_estimate_of_a_stack_is_the_stack_of_estimates(name):
     stacked = BOUNDS[name].estimate(scores)
     assert stacked.shape == (2, 3)
     assert stacked[1, 2].item() == pytest.approx(by_loops(name, scores[1, 2].tolist()), abs=1e-12)
+    scores[0, 0, 1, 1] = scores[0, 0, 1, 2] = math.nan  # is reported, where it is
+    assert BOUNDS[name].estimate(scores).isnan().tolist() == [[True, False, False], [False] * 3]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -91,8 +93,8 @@ def test_infonce_is_at_most_log_n(n):
 
 def test_smile_without_clip_is_donsker_varadhan():
     scores = 4 * random_scores(7, 9, 9)
-    assert torch.equal(BOUNDS["smile-inf"].estimate(scores), BOUNDS["dv"].estimate(scores))
-    assert torch.equal(BOUNDS["smile-1e9"].estimate(scores), BOUNDS["dv"].estimate(scores))
+    for name in ("smile-inf", "smile-1e9"):
+        assert torch.equal(BOUNDS[name].estimate(scores), BOUNDS["dv"].estimate(scores))
 
 
 def test_large_scores_overflow_only_where_the_formula_does():
@@ -106,26 +108,13 @@ def test_large_scores_overflow_only_where_the_formula_does():
     assert gradient("mine-one-step", scores).isnan().any()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_nan_is_reported(name):
-    scores = torch.zeros(2, 3, 3)
-    scores[0, 1, 1] = scores[0, 1, 2] = math.nan
-    estimate = BOUNDS[name].estimate(scores)
-    assert estimate[0].isnan() and estimate[1].isfinite()
-
-
 @pytest.mark.parametrize("name", ["nwj", "js", "infonce", "dv", "infonce-anchor", "dime-kl", "dime-hellinger"])
 def test_objective_gradient_by_finite_differences(name):
     objective = BOUNDS[name].objective
     scores = (2 * random_scores(2, 4, 4)).requires_grad_()
     assert torch.autograd.gradcheck(lambda s: objective(s, objective.start(s))[0], scores, atol=1e-8)
-
-
-@pytest.mark.parametrize("name", ["nwj", "infonce", "dv"])
-def test_objective_is_the_estimate_where_they_are_one(name):
-    scores = random_scores(5, 5)
-    objective = BOUNDS[name].objective
-    assert torch.equal(objective(scores, objective.start(scores))[0], BOUNDS[name].estimate(scores))
+    if name in ("nwj", "infonce", "dv"):
+        assert torch.equal(objective(scores, objective.start(scores))[0], BOUNDS[name].estimate(scores))
 
 
 def test_jensen_shannon_objective_by_loops():
@@ -164,12 +153,12 @@ def test_flo_by_loops_and_at_its_optimum():
 
 @pytest.mark.parametrize("name", ["infonce-anchor", "dime-kl", "dime-gan", "dime-hellinger"])
 def test_the_optimum_is_the_log_ratio(name):
-    """The mean gradient over 40,000 batches of a law of 2 x 2 symbols is zero there and nowhere else. False alarms:
+    """The mean gradient over 20,000 batches of a law of 2 x 2 symbols is zero there and nowhere else. False alarms:
     9 entries, 5 standard errors, 5e-6.
     """
     law = torch.tensor([[0.45, 0.15], [0.1, 0.3]], dtype=torch.float64)
     ratio = (law / (law.sum(1, keepdim=True) * law.sum(0))).log()
-    drawn = torch.multinomial(law.flatten(), 40_000 * 5, replacement=True, generator=torch.Generator().manual_seed(3))
+    drawn = torch.multinomial(law.flatten(), 20_000 * 5, replacement=True, generator=torch.Generator().manual_seed(3))
     x, y = (drawn // 2).view(-1, 5), (drawn % 2).view(-1, 5)
     objective = BOUNDS[name].objective
     for shift, zero in ((0.0, True), (0.4, False)):
@@ -233,10 +222,10 @@ def test_names():
 
 @pytest.mark.parametrize("name", ["smile", "smile-", "smile-0", "smile--1", "smile-nan", "smile-x", "NWJ", "", None, 3])
 def test_unknown_bound(name):
-    with pytest.raises(UnknownBound) as error:
+    with refused("bound", "name") as caught:
         BOUNDS[name]
-    assert isinstance(error.value, ValueError) and isinstance(error.value, KeyError)
-    assert str(error.value).startswith("bound must be one of nwj, js,") and repr(name) in str(error.value)
+    assert isinstance(caught.value, UnknownBound) and isinstance(caught.value, KeyError)
+    assert repr(name) in str(caught.value) and "smile-<clip>" in str(caught.value)
 
 
 @pytest.mark.parametrize("shape", [(3,), (3, 4), (1, 1), (2, 3, 4)])
@@ -247,10 +236,6 @@ def test_scores_must_be_square(shape):
 
 def test_share_training_groups_by_objective():
     groups = share_training(["nwj", "smile-5", "js", "mine", "smile-2.5", "mine-one-step"])
-    assert [[b.name for b in group] for group in groups] == [
-        ["nwj"],
-        ["smile-5", "js", "smile-2.5"],
-        ["mine"],
-        ["mine-one-step"],
-    ]
+    found = [[b.name for b in group] for group in groups]
+    assert found == [["nwj"], ["smile-5", "js", "smile-2.5"], ["mine"], ["mine-one-step"]]
     assert len(share_training(NAMES[:8])) == 5

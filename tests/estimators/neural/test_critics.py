@@ -159,10 +159,9 @@ def test_members_score_as_they_do_alone(kind):
 @pytest.mark.parametrize("kind", ["bilinear", "separable", "joint"])
 def test_a_second_network_scores_pairs_only(kind):
     """As a critic of its own would, for one member and for several; it goes with the configuration."""
-    critic = make_critic(
-        kind, DIM, DIM, depth=1, width=8, embed=3, members=2, generator=seeded(4), second=True
-    ).double()
-    first = make_critic(kind, DIM, DIM, depth=1, width=8, embed=3).double()
+    sizes = {"depth": 1, "width": 8, "embed": 3}
+    critic = make_critic(kind, DIM, DIM, **sizes, members=2, generator=seeded(4), second=True).double()
+    first = make_critic(kind, DIM, DIM, **sizes).double()
     x, y, own = inputs(N, DIM), inputs(N, DIM, seed=1), inputs(2, N, DIM, seed=2)
     first.load_state_dict(critic.second.member(1).state_dict())
     assert_close(critic.second_scores(x, y)[1], first(x, y).diagonal(), rtol=1e-12, atol=1e-14)
@@ -170,17 +169,9 @@ def test_a_second_network_scores_pairs_only(kind):
     assert_close(critic.share(1).second_scores(x, y).reshape(N), first(x, y).diagonal(), rtol=1e-12, atol=1e-14)
     rebuilt = type(critic)(**json.loads(json.dumps(critic.config))).double()
     rebuilt.load_state_dict(critic.state_dict())
+    assert torch.equal(rebuilt(x, y), critic(x, y))
     assert torch.equal(rebuilt.second_scores(x, y), critic.second_scores(x, y))
     assert make_critic(kind, DIM, DIM).second_scores(x.float(), y.float()) is None
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_rebuilt_from_its_plain_config(kind):
-    critic = make_critic(kind, DIM, DIM, depth=1, width=8, embed=3, members=2, generator=seeded(4))
-    rebuilt = type(critic)(**json.loads(json.dumps(critic.config)))
-    rebuilt.load_state_dict(critic.state_dict())
-    x, y = inputs(N, DIM).float(), inputs(M, DIM, seed=1).float()
-    assert torch.equal(rebuilt(x, y), critic(x, y))
 
 
 def test_member_copies_and_share_does_not():
@@ -197,20 +188,20 @@ def test_member_copies_and_share_does_not():
 
 
 @pytest.mark.parametrize(
-    "arguments, message",
+    ("arguments", "argument", "code"),
     [
-        ({"kind": "mlp"}, "kind must be one of inner, bilinear, separable, joint, got 'mlp'"),
-        ({"dim_x": 0}, "dim_x must be a whole number of at least 1, got 0"),
-        ({"width": 2.5}, "width must be a whole number of at least 1, got 2.5"),
-        ({"depth": -1}, "depth must be a whole number of at least 0, got -1"),
-        ({"members": 0}, "members must be a whole number of at least 1, got 0"),
-        ({"members": 2, "generator": [seeded(0)]}, "generator must be one torch.Generator or one for each of 2"),
-        ({"kind": "inner", "dim_y": 5}, "dim_y must equal dim_x = 4"),
-        ({"kind": "inner", "second": True}, "second must be False for the inner critic"),
+        ({"kind": "mlp"}, "kind", "name"),
+        ({"dim_x": 0}, "dim_x", "range"),
+        ({"width": 2.5}, "width", "range"),
+        ({"depth": -1}, "depth", "range"),
+        ({"members": 0}, "members", "range"),
+        ({"members": 2, "generator": [seeded(0)]}, "generator", "length"),
+        ({"kind": "inner", "dim_y": 5}, "dim_y", "invalid"),
+        ({"kind": "inner", "second": True}, "second", "type"),
     ],
 )
-def test_bad_arguments(arguments, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_arguments(arguments, argument, code):
+    with refused(argument, code):
         make_critic(**{"kind": "joint", "dim_x": 4, "dim_y": 4, **arguments})
 
 
@@ -218,8 +209,5 @@ def test_bad_arguments(arguments, message):
 def test_bad_shapes(x, y):
     with refused(code="shape"):
         make_critic("joint", 4, 4, width=4, members=2)(torch.zeros(x), torch.zeros(y))
-
-
-def test_no_such_member():
     with refused("k", "name"):
         make_critic("joint", 4, 4, members=2).member(2)

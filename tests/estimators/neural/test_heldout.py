@@ -73,11 +73,11 @@ def test_what_was_learnt_holds_on_fresh_pairs():
     """
     bit = math.log(2)
     source = GaussianPairs(2, mutual_information=bit)
-    critic = make_critic("joint", 2, 2, width=32, generator=seeded(1))
-    untrained = held_out(source, critic, "infonce", 256, 4, seeded(6))["infonce"]
+    critic = make_critic("joint", 2, 2, width=16, generator=seeded(1))
+    untrained = held_out(source, critic, "infonce", 128, 4, seeded(6))["infonce"]
     assert abs(untrained.value) < 0.1
-    fit_critic(source, critic, "infonce", 400, learning_rate=3e-3, generator=seeded(4))
-    found = held_out(source, critic, "infonce", 256, 20, seeded(6))["infonce"]
+    fit_critic(source, critic, "infonce", 250, batch=48, learning_rate=6e-3, generator=seeded(4))
+    found = held_out(source, critic, "infonce", 128, 20, seeded(6))["infonce"]
     assert 0.8 * bit < found.value < bit + 5 * found.standard_error
 
 
@@ -86,7 +86,7 @@ def test_scores_without_gradients_equal_those_with(monkeypatch):
     critic = make_critic("joint", 2, 2, width=16).double()
     x, y = (side.double() for side in SOURCE.sample(70, seeded(7)))
     expected = critic(x, y).detach()
-    monkeypatch.setattr(PairwiseLayers, "apply", lambda *_: pytest.fail("keeps every layer for a backward pass"))
+    monkeypatch.setattr(PairwiseLayers, "apply", lambda *_: pytest.fail())
     with torch.no_grad():
         torch.testing.assert_close(critic(x, y), expected, rtol=1e-12, atol=1e-14)
 
@@ -97,7 +97,7 @@ def test_a_batch_that_is_not_finite_is_counted_and_not_hidden():
         critic.last.bias.fill_(math.nan)
     found = held_out(SOURCE, critic, ["dv", "nwj"], 8, 3, seeded(8))
     for got in found.values():
-        assert "3 of 3 batches are not finite" in got.notes[-1] and np.isnan([got.value, got.standard_error]).all()
+        assert "3 of 3" in got.notes[-1] and np.isnan([got.value, got.standard_error]).all()
 
 
 def test_large_scores_do_not_overflow_where_float32_would():
@@ -124,48 +124,31 @@ class FixedOnes:
 
 
 @pytest.mark.parametrize(
-    "change, message",
+    ("change", "argument", "code"),
     [
-        (
-            {"critic": make_critic("joint", 2, 2, width=4, members=2)},
-            r"critic must have one member \(see share\), got 2",
-        ),
-        ({"critic": nn.Linear(2, 2)}, "critic must be a Critic"),
-        ({"source": GaussianPairs(3, mutual_information=1.0)}, r"source must have dimensions .* = \(2, 2\)"),
-        ({"source": object()}, "source must have sample"),
-        ({"bounds": []}, r"bounds must be one bound or several different ones, got \[\]"),
-        ({"bounds": ["dv", "dv"]}, "bounds must be one bound or several different ones"),
-        ({"bounds": "dvv"}, "bound must be one of nwj"),
-        ({"batch": 1}, "batch must be a whole number of at least 2, got 1"),
-        ({"batches": 1}, "batches must be a whole number of at least 2, got 1"),
-        ({"generator": None}, "generator must be a torch.Generator, got NoneType"),
+        ({"critic": make_critic("joint", 2, 2, width=4, members=2)}, "critic", "range"),
+        ({"critic": nn.Linear(2, 2)}, "critic", "type"),
+        ({"source": GaussianPairs(3, mutual_information=1.0)}, "source", "shape"),
+        ({"source": object()}, "source", "type"),
+        ({"bounds": []}, "bounds", "conflict"),
+        ({"bounds": ["dv", "dv"]}, "bounds", "conflict"),
+        ({"bounds": "dvv"}, "bound", "name"),
+        ({"batch": 1}, "batch", "range"),
+        ({"batches": 1}, "batches", "range"),
+        ({"generator": None}, "generator", "type"),
     ],
 )
-def test_bad_input(change, message):
-    arguments = {
-        "source": SOURCE,
-        "critic": make_critic("joint", 2, 2, width=4),
-        "bounds": "dv",
-        "batch": 8,
-        "batches": 2,
-        "generator": seeded(0),
-    }
-    with pytest.raises(ValueError, match=message):
+def test_bad_input(change, argument, code):
+    critic = make_critic("joint", 2, 2, width=4)
+    arguments = dict(source=SOURCE, critic=critic, bounds="dv", batch=8, batches=2, generator=seeded(0))
+    with refused(argument, code):
         held_out(**{**arguments, **change})
 
 
 NATS = 1.0
 PAIRS = GaussianPairs(1, mutual_information=NATS)
 OPEN = {"nwj": 0, "js": 0, "dv": 1, "mine": 1, "mine-one-step": 1, "infonce": 2}  # what an objective leaves open
-NEEDED = {
-    "nwj": 0,
-    "js": 0,
-    "smile-5": 0,
-    "dv": 1,
-    "mine": 1,
-    "smile-inf": 1,
-    "infonce": 2,
-}  # what a report is blind to
+NEEDED = {"nwj": 0, "js": 0, "smile-5": 0, "dv": 1, "mine": 1, "smile-inf": 1, "infonce": 2}  # a report is blind to
 
 
 class FreeCritic(SeparableCritic):
@@ -197,16 +180,6 @@ def test_a_bound_is_read_where_the_training_says_enough_and_refused_elsewhere(ob
     assert found.value == pytest.approx(truth, abs=5 * found.standard_error + 0.02) and found.notes == ()
 
 
-def test_the_wrong_bound_of_a_trained_critic_is_refused_and_was_far_off():
-    """A dv critic's constant is free: it may be anything, and nwj's formula with it."""
-    critic = make_critic("joint", 1, 1, width=16, generator=seeded(0))
-    fit_critic(PAIRS, critic, "dv", 50, batch=32, generator=seeded(1))
-    assert critic.objectives == ("dv",)
-    with refused("bounds", "invalid"):
-        held_out(PAIRS, critic, ["dv", "nwj"], 64, 5, seeded(2))
-    held_out(PAIRS, critic, ["dv", "infonce", "smile-inf"], 64, 5, seeded(2))
-
-
 def test_every_member_knows_its_own_objective_and_a_later_training_counts():
     critic = make_critic("joint", 1, 1, width=8, members=2, generator=seeded(0))
     assert critic.objectives is None
@@ -218,25 +191,21 @@ def test_every_member_knows_its_own_objective_and_a_later_training_counts():
     fit_critic(PAIRS, critic.share(0), "infonce", 1, batch=8)
     fit_critic(PAIRS, critic, ["infonce", "nwj"], 1, batch=8)
     assert critic.objectives == ("infonce", "nwj")
+    first, other = (Training(PAIRS, make_critic("bilinear", 1, 1), "infonce", 4, batch=8) for _ in range(2))
+    first.advance(2)
+    other.load_state_dict(first.state_dict())
+    assert other.critic.objectives == ("infonce",)
     plain = make_critic("inner", 1, 1)
     fit_critic(PAIRS, plain, "dv", 1, batch=8)
     assert plain.objectives is None
 
 
-def test_a_resumed_training_knows_its_objective():
-    training = Training(PAIRS, make_critic("bilinear", 1, 1), "infonce", 4, batch=8, generator=seeded(0))
-    training.advance(2)
-    other = Training(PAIRS, make_critic("bilinear", 1, 1), "infonce", 4, batch=8, generator=seeded(0))
-    other.load_state_dict(training.state_dict())
-    assert other.critic.objectives == ("infonce",)
-
-
 def test_a_critic_of_unknown_training_has_a_note():
     """Critics that were logged before the objective was recorded load and are read, with a word."""
     unknown = held_out(PAIRS, make_critic("bilinear", 1, 1), ["nwj", "infonce"], 16, 2, seeded(0))
-    assert "not known to be trained under any objective; nwj's report needs" in unknown["nwj"].notes[0]
+    assert "not known" in unknown["nwj"].notes[0]
     of_mine = make_critic("bilinear", 1, 1)
     of_mine.trained_under(["my own"])
-    assert "'my own', which is not known" in held_out(PAIRS, of_mine, "dv", 16, 2, seeded(0))["dv"].notes[0]
+    assert "'my own'" in held_out(PAIRS, of_mine, "dv", 16, 2, seeded(0))["dv"].notes[0]
     with refused("objectives", "invalid"):
         of_mine.trained_under(["dv", "js"])

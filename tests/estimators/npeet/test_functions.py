@@ -9,6 +9,7 @@ import pytest
 
 from infoscope.estimators import knn, npeet
 from infoscope.estimators.knn.estimators import Continuous, Discrete
+from tests.refusals import refused
 
 LN2 = np.log(2)
 
@@ -167,32 +168,32 @@ def test_shuffles_stay_within_the_classes_of_z():
 
 
 @pytest.mark.parametrize(
-    "call, message",
+    ("call", "argument", "code"),
     [
-        (lambda: npeet.mi(X, Y[:9]), "same number of rows"),
-        (lambda: npeet.mi(X, Y[:9], compat=True), "x and y must have the same number of rows, got .*300.* 9"),
-        (lambda: npeet.mi(X, Y, k=300, compat=True), "k must be below the number of rows, 300, got 300"),
-        (lambda: npeet.mi(X * np.nan, Y, compat=True), "must be finite, got 600"),
-        (lambda: npeet.mi(X, C, alpha=0.2), "alpha must be 0 unless x and y are continuous"),
-        (lambda: npeet.mi(X, Y, alpha=0.2), "and k >= 4 columns, got 0.2"),
-        (lambda: npeet.kldiv(X, Y[:, :1]), "must be continuous and have as many columns, got 2 and 1"),
-        (lambda: npeet.kldiv(X, Y, k=301), "k must be below 300 and at most 300"),
-        (lambda: npeet.kldiv(X, X, k=1), "x must not repeat a value of x or xp k = 1 times"),
-        (lambda: npeet.mi(X, Y, base=0), "base must be a positive number other than 1, got 0"),
-        (lambda: npeet.entropyd(C, base=1, compat=True), "base must be a positive number other than 1, got 1"),
-        (lambda: npeet.tcd(np.c_[C, C], base=-2.0), "base must be a positive number other than 1, got -2.0"),
-        (lambda: npeet.mi(X, Y, Y[:9], compat=True), "x and y and z must have the same number of rows"),
-        (lambda: npeet.micd(X, C[:9], compat=True), "x and y must have the same number of rows"),
-        (lambda: npeet.midd(C, C[:9], compat=True), "x and y must have the same number of rows"),
-        (lambda: npeet.centropy(X, Y[:9], compat=True), "x and y must have the same number of rows"),
-        (lambda: npeet.mi(X, Y, compat=True, generator=7), "generator must be a numpy.random.Generator, got int"),
-        (lambda: npeet.shuffle_test(npeet.mi, X, Y, generator=7), "generator must be a numpy.random.Generator"),
-        (lambda: npeet.shuffle_test(npeet.mi, X, Y, ci=1.0), "ci must be between 0 and 1, got 1.0"),
-        (lambda: npeet.shuffle_test(npeet.mi, X, Y, ns=1), "ns must be a whole number of at least 2"),
+        (lambda: npeet.mi(X, Y[:9]), "x and y", "length"),
+        (lambda: npeet.mi(X, Y[:9], compat=True), "x and y", "length"),
+        (lambda: npeet.mi(X, Y, k=300, compat=True), "k", "range"),
+        (lambda: npeet.mi(X * np.nan, Y, compat=True), "values", "missing"),
+        (lambda: npeet.mi(X, C, alpha=0.2), "alpha", "invalid"),
+        (lambda: npeet.mi(X, Y, alpha=0.2), "alpha", "invalid"),
+        (lambda: npeet.kldiv(X, Y[:, :1]), "x and xp", "length"),
+        (lambda: npeet.kldiv(X, Y, k=301), "k", "range"),
+        (lambda: npeet.kldiv(X, X, k=1), "x", "invalid"),
+        (lambda: npeet.mi(X, Y, base=0), "base", "range"),
+        (lambda: npeet.entropyd(C, base=1, compat=True), "base", "range"),
+        (lambda: npeet.tcd(np.c_[C, C], base=-2.0), "base", "range"),
+        (lambda: npeet.mi(X, Y, Y[:9], compat=True), "x and y and z", "length"),
+        (lambda: npeet.micd(X, C[:9], compat=True), "x and y", "length"),
+        (lambda: npeet.midd(C, C[:9], compat=True), "x and y", "length"),
+        (lambda: npeet.centropy(X, Y[:9], compat=True), "x and y", "length"),
+        (lambda: npeet.mi(X, Y, compat=True, generator=7), "generator", "type"),
+        (lambda: npeet.shuffle_test(npeet.mi, X, Y, generator=7), "generator", "type"),
+        (lambda: npeet.shuffle_test(npeet.mi, X, Y, ci=1.0), "ci", "range"),
+        (lambda: npeet.shuffle_test(npeet.mi, X, Y, ns=1), "ns", "range"),
     ],
 )
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_input_is_named(call, argument, code):
+    with refused(argument, code):
         call()
 
 

@@ -7,17 +7,12 @@ from scipy.special import digamma
 from infoscope.estimators import knn
 from infoscope.estimators.resampling import halves, leave_one_out, partitions
 from infoscope.estimators.uncertainty import _engine
-from infoscope.estimators.uncertainty._engine import Sample, resampled
-from infoscope.estimators.uncertainty._kernels import quantised
-from infoscope.estimators.uncertainty._lists import sorted_lists
+from infoscope.estimators.uncertainty._engine import resampled
 from infoscope.estimators.variables import Continuous, Discrete
+from tests.estimators.samples import draws, sample_of
 from tests.refusals import refused
 
 N = 250
-
-
-def draws(seed=0):
-    return np.random.default_rng(seed)
 
 
 def chebyshev(points):
@@ -73,7 +68,7 @@ def weights():
 @pytest.mark.parametrize("names", [("x", "y1"), ("x", "y"), ("x1", "y1"), ("x", "y1", "z"), ("x1", "y1", "z")])
 def test_continuous_estimates_are_those_of_plain_loops(data, weights, names):
     blocks = [data[name] for name in names]
-    together = resampled(Sample.of(*blocks), weights, 5)
+    together = resampled(sample_of(*blocks), weights, 5)
     scaled = [(block - block.mean(axis=0)) / block.std(axis=0) for block in blocks]
     for b in (0, 1, 50, 99, 100, 139):
         of = [block[weights[:, b] > 0] for block in scaled]
@@ -82,48 +77,49 @@ def test_continuous_estimates_are_those_of_plain_loops(data, weights, names):
 
 def test_mixed_estimates_are_those_of_plain_loops(data, weights):
     x, labels = data["x"], data["labels"]
-    together = resampled(Sample.of(x, labels), weights, 5)
+    together = resampled(sample_of(x, labels), weights, 5)
     scaled = (x - x.mean(axis=0)) / x.std(axis=0)
     for b in range(weights.shape[1]):
         rows = weights[:, b] > 0
         assert together[b] == pytest.approx(plain_ross(scaled[rows], labels[rows], 5), abs=1e-12)
 
 
-def typed(data):
-    rounded = np.round(data["x"], 1)
-    few_ties = data["x"].copy()
-    few_ties[5], few_ties[9, 0] = few_ties[6], few_ties[7, 0]
-    return {
-        "stratified Ross": (data["x"], data["labels"], data["domain"]),
-        "one column": (data["x1"], data["labels"], data["domain"]),
-        "stratified KSG": (data["x"], data["y1"], data["domain"]),
-        "discrete": (data["labels"], data["domain"]),
-        "mixed columns": ([Continuous(data["x"]), Discrete(data["domain"])], data["y1"]),
-        "labels given numbers": (data["labels"], data["x"], data["z"]),
-        "labels given both": (data["labels"], data["x"], [Continuous(data["z"]), Discrete(data["domain"])]),
-        "tied everywhere": (rounded, np.round(data["y1"], 1)),
-        "heavy tails": (np.tan(data["x"]) ** 3, np.tan(data["y"])),
-        "a few ties": (few_ties, data["y1"]),
-        "a few ties in classes": (few_ties, data["labels"]),
-        "single precision": (data["x1"].astype(np.float32), data["y1"].astype(np.float32)),
-    }
+def with_ties(x):
+    x = x.copy()
+    x[5], x[9, 0] = x[6], x[7, 0]
+    return x
 
 
-@pytest.mark.parametrize("case", [
-    "stratified Ross", "one column", "stratified KSG", "discrete", "mixed columns", "labels given numbers",
-    "labels given both", "tied everywhere", "heavy tails", "a few ties", "a few ties in classes", "single precision",
-])  # fmt: skip
+TYPED = {
+    "stratified Ross": lambda d: (d["x"], d["labels"], d["domain"]),
+    "one column": lambda d: (d["x1"], d["labels"], d["domain"]),
+    "stratified KSG": lambda d: (d["x"], d["y1"], d["domain"]),
+    "discrete": lambda d: (d["labels"], d["domain"]),
+    "mixed columns": lambda d: ([Continuous(d["x"]), Discrete(d["domain"])], d["y1"]),
+    "labels given numbers": lambda d: (d["labels"], d["x"], d["z"]),
+    "labels given both": lambda d: (d["labels"], d["x"], [Continuous(d["z"]), Discrete(d["domain"])]),
+    "tied everywhere": lambda d: (np.round(d["x"], 1), np.round(d["y1"], 1)),
+    "heavy tails": lambda d: (np.tan(d["x"]) ** 3, np.tan(d["y"])),
+    "far away": lambda d: (1e-6 * d["x"] + 1e6, 1e-6 * d["y1"] + 1e6),
+    "half of it 0": lambda d: (np.where(d["x"] < d["x"].mean(axis=0), 0.0, d["x"]), d["y1"]),
+    "few ties": lambda d: (with_ties(d["x"]), d["y1"]),
+    "ties and classes": lambda d: (with_ties(d["x"]), d["labels"]),
+    "single precision": lambda d: (d["x1"].astype(np.float32), d["y1"].astype(np.float32)),
+}
+
+
+@pytest.mark.parametrize("case", TYPED)
 def test_every_mixture_of_types_is_exact(data, weights, case):
-    sample = Sample.of(*typed(data)[case])
+    sample = sample_of(*TYPED[case](data))
     together = resampled(sample, weights, 5)
     alone = [sample.alone(member > 0, 5) for member in weights.T]
     np.testing.assert_allclose(together, alone, rtol=0, atol=1e-12)
     measure = knn.mutual_information if len(sample.variables) == 2 else knn.conditional_mutual_information
-    assert together[0] == pytest.approx(float(measure(*typed(data)[case], k=5)), abs=1e-12)
+    assert together[0] == pytest.approx(float(measure(*TYPED[case](data), k=5)), abs=1e-12)
 
 
 def test_lists_that_are_too_short_are_told_and_made_up_for(data, weights, monkeypatch):
-    sample = Sample.of(data["x"], data["y1"])
+    sample = sample_of(data["x"], data["y1"])
     alone = [sample.alone(member > 0, 5) for member in weights.T]
     calls = []
     full_row = _engine.Engine.full_row
@@ -134,7 +130,7 @@ def test_lists_that_are_too_short_are_told_and_made_up_for(data, weights, monkey
 
 
 def test_every_subsample_may_have_its_own_number_of_neighbours(data, weights):
-    sample = Sample.of(data["x"], data["labels"])
+    sample = sample_of(data["x"], data["labels"])
     k = np.arange(weights.shape[1]) % 4 + 1
     together = resampled(sample, weights, k)
     alone = [sample.alone(member > 0, int(of)) for member, of in zip(weights.T, k)]
@@ -145,7 +141,7 @@ def test_more_rows_than_sixteen_bits_can_count():
     """70,000 rows: a margin's count exceeds 65,535; the whole sample beside one that lacks ten rows."""
     g = draws(2)
     x = g.normal(size=(70_000, 1))
-    sample = Sample.of(np.hstack([x, x + 0.1 * g.normal(size=x.shape)]), g.integers(0, 2, 70_000))
+    sample = sample_of(np.hstack([x, x + 0.1 * g.normal(size=x.shape)]), g.integers(0, 2, 70_000))
     weights = np.ones((70_000, 2), np.uint8)
     weights[:10, 1] = 0
     together = resampled(sample, weights, 3)
@@ -156,67 +152,16 @@ def test_more_rows_than_sixteen_bits_can_count():
 def test_more_points_within_reach_than_a_byte_can_count():
     """2 + 2 independent columns, one row in ten: several hundred rows are within the widest reach in each margin."""
     g = draws(3)
-    sample = Sample.of(g.normal(size=(3000, 2)), g.normal(size=(3000, 2)))
+    sample = sample_of(g.normal(size=(3000, 2)), g.normal(size=(3000, 2)))
     weights = (g.random((3000, 12)) < 0.1).astype(np.uint8)
     together = resampled(sample, weights, 5)
     alone = [sample.alone(member > 0, 5) for member in weights.T]
     np.testing.assert_allclose(together, alone, rtol=0, atol=1e-12)
 
 
-def points_of(kind, n, dim, g):
-    points = g.normal(size=(n, dim))
-    match kind:
-        case "grid":
-            return np.round(2 * points) / 3
-        case "a few ties":
-            points[3], points[9] = points[4], points[8] + 1e-300
-            return points
-        case "heavy tails":
-            return g.standard_cauchy((n, dim)) ** 3
-        case "far away":
-            return points * 1e-6 + 1e6
-        case "one value and others":
-            return np.where(g.random((n, 1)) < 0.5, 0.0, points)
-        case _:
-            return points
-
-
-KINDS = ["normal", "grid", "a few ties", "heavy tails", "far away", "one value and others"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_lists_are_those_of_the_distance_matrix(kind):
-    g = draws(4)
-    for n, dim, k, classes in ((900, 3, 5, 1), (700, 1, 40, 3), (700, 13, 40, 2), (600, 26, 1, 1), (20, 2, 5, 8)):
-        points, codes = points_of(kind, n, dim, g), g.integers(0, classes, n)
-        distances, ids, clean = sorted_lists(points, k, None if classes == 1 else codes)
-        apart = chebyshev(points)
-        np.fill_diagonal(apart, np.inf)
-        apart[codes[:, None] != codes] = np.inf
-        expected = np.hstack([np.zeros((n, 1)), np.sort(apart, axis=1), np.full((n, k), np.inf)])[:, : k + 2]
-        finite = np.isfinite(expected)
-        ascending = (expected[:, 1:] > expected[:, :-1]) | ~finite[:, 1:]
-        assert np.array_equal(clean, ascending.all(axis=1))
-        assert np.array_equal(distances[clean], expected[clean, 1:-1])
-        assert np.array_equal(ids[clean] >= 0, finite[clean, 1:-1])
-        rows, places = np.nonzero((ids >= 0) & clean[:, None])
-        assert np.array_equal(apart[rows, ids[rows, places]], distances[rows, places])
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_no_point_within_a_radius_is_lost_by_rounding_to_sixteen_bits(kind):
-    points = points_of(kind, 400, 4, draws(5))
-    apart = chebyshev(points)
-    for radius in np.quantile(apart[apart > 0], (0.1, 0.5, 0.9)):
-        quanta, quantum = quantised(points, np.full(400, radius))
-        assert quanta.max() <= 32_766
-        steps = np.abs(quanta.T[:, None].astype(int) - quanta.T).max(axis=-1)
-        assert (steps[apart <= radius] <= radius / quantum * (1 + 1e-9) + 2).all()
-
-
 def test_k_must_be_below_the_smallest_subsample(data, weights):
     with refused("k", "range"):
-        resampled(Sample.of(data["x"], data["y"]), weights, N // 2)
+        resampled(sample_of(data["x"], data["y"]), weights, N // 2)
 
 
 def test_halves_hold_half_the_rows_once():
@@ -240,14 +185,14 @@ def test_partitions_and_blocks_divide_the_rows():
     assert (left_out.sum(axis=1) == 1).all() and set(left_out.sum(axis=0)) == {5}
 
 
-@pytest.mark.parametrize(("call", "words"), [
-    (lambda: halves(7, 20, draws()), "at least 8 rows"),
-    (lambda: halves(20, 20, draws(), np.repeat([0, 1], 10)), "at least 8 groups"),
-    (lambda: halves(20, 5, draws()), "count must be a whole number of at least 10"),
-    (lambda: halves(20, 20, draws(), np.zeros(19)), "groups must have one entry for each of the 20 rows"),
-    (lambda: partitions(20, (1, 2), draws()), "parts must be whole numbers from 2 to 20"),
-    (lambda: leave_one_out(20, 3, draws()), "blocks must be a whole number of at least 8"),
+@pytest.mark.parametrize(("call", "argument", "code"), [
+    (lambda: halves(7, 20, draws()), "rows", "few"),
+    (lambda: halves(20, 20, draws(), np.repeat([0, 1], 10)), "groups", "few"),
+    (lambda: halves(20, 5, draws()), "count", "range"),
+    (lambda: halves(20, 20, draws(), np.zeros(19)), "groups", "length"),
+    (lambda: partitions(20, (1, 2), draws()), "parts", "range"),
+    (lambda: leave_one_out(20, 3, draws()), "blocks", "range"),
 ])  # fmt: skip
-def test_what_cannot_be_drawn_is_one_sentence(call, words):
-    with pytest.raises(ValueError, match=words):
+def test_what_cannot_be_drawn_is_one_sentence(call, argument, code):
+    with refused(argument, code):
         call()

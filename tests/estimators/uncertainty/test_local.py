@@ -8,12 +8,9 @@ import pytest
 from infoscope.estimators import knn
 from infoscope.estimators.knn import Continuous, Discrete
 from infoscope.estimators.uncertainty import permutation_test
-from infoscope.estimators.uncertainty._engine import Sample
 from infoscope.estimators.uncertainty._local import local_permutations, permuted_estimates, take_turns
-
-
-def draws(seed=0):
-    return np.random.default_rng(seed)
+from tests.estimators.samples import draws, sample_of
+from tests.refusals import refused
 
 
 def fork(n, seed=0, dim=1, effect=0.0):
@@ -31,24 +28,24 @@ def typed(name, n=250, seed=1):
     label = g.integers(0, 3, n)
     return {
         "numbers": (x, y, z),
-        "two columns of x": (np.c_[x, g.normal(size=n)], y, z),
-        "a category of x": (Discrete(np.digitize(x, [-1, 0, 2.8])), y, z),
+        "wide x": (np.c_[x, g.normal(size=n)], y, z),
+        "category x": (Discrete(np.digitize(x, [-1, 0, 2.8])), y, z),
         "categories": (Discrete(x > 0), Discrete(y > 0), z),
-        "a mixed z": (x, y, [Continuous(z), Discrete(label)]),
-        "all mixed": ([Continuous(x), Discrete(y > 1)], [Continuous(y), Discrete(x > 0)],
+        "mixed z": (x, y, [Continuous(z), Discrete(label)]),
+        "mixed": ([Continuous(x), Discrete(y > 1)], [Continuous(y), Discrete(x > 0)],
                       [Continuous(z[:, 0]), Discrete(label)]),
-        "a grid": (np.round(x, 1) + 0.01, np.round(y, 1) + 0.01, np.round(z, 1) + 0.01),
-        "a few ties": (np.where(np.arange(n) < 5, 0.25, x), np.where(np.arange(n) < 5, 0.25, y),
-                       np.where(np.arange(n)[:, None] < 5, 0.25, z)),
+        "grid": (np.round(x, 1) + 0.01, np.round(y, 1) + 0.01, np.round(z, 1) + 0.01),
+        "ties": (np.where(np.arange(n) < 5, 0.25, x), np.where(np.arange(n) < 5, 0.25, y),
+                 np.where(np.arange(n)[:, None] < 5, 0.25, z)),
         "heavy tails": (x**5, y, z**3),
     }[name]  # fmt: skip
 
 
-@pytest.mark.parametrize("k", [1, 5, 40])
-@pytest.mark.parametrize("name", ["numbers", "two columns of x", "a category of x", "categories", "a mixed z",
-                                  "all mixed", "a grid", "a few ties", "heavy tails"])  # fmt: skip
+@pytest.mark.parametrize("k", [1, 40])
+@pytest.mark.parametrize("name", ["numbers", "wide x", "category x", "categories", "mixed z", "mixed", "grid", "ties",
+                                  "heavy tails"])  # fmt: skip
 def test_every_null_value_is_the_estimate_of_those_rows(name, k):
-    x, y, z = Sample.of(*typed(name)).variables
+    x, y, z = sample_of(*typed(name)).variables
     rows = np.vstack([np.arange(z.n), local_permutations(z, 7, 4, draws())])
     found = permuted_estimates(x, y, z, rows, k)
     alone = [float(knn.conditional_mutual_information(x.take(row), y, z, k=k, standardise=False)) for row in rows]
@@ -78,7 +75,7 @@ def test_permutations_are_those_of_the_published_algorithm():
 
 
 def test_rows_are_exchanged_among_the_nearest_of_their_category_and_group():
-    x, _, z = Sample.of(*typed("a mixed z")).variables
+    _, _, z = sample_of(*typed("mixed z")).variables
     groups = np.arange(z.n) % 2
     rows = local_permutations(z, 6, 20, draws(), groups)
     assert (z.codes[rows] == z.codes).all() and (groups[rows] == groups).all()
@@ -93,15 +90,15 @@ def test_rows_are_exchanged_among_the_nearest_of_their_category_and_group():
 
 
 def test_every_permutation_within_reach_is_drawn_alike():
-    """Five rows, all permutations listed. A share of 1 / 8 or more of 4,000 draws is off by 30 % at 6 errors."""
-    z = Sample.of(np.arange(5.0) ** 2, np.arange(5.0), np.r_[0.0, 1, 3, 6, 10]).variables[2]
+    """Five rows, all permutations listed. A share of 1 / 8 or more of 2,000 draws is off by 40 % at 6 errors."""
+    z = sample_of(np.arange(5.0) ** 2, np.arange(5.0), np.r_[0.0, 1, 3, 6, 10]).variables[2]
     for k_perm in (2, 3):
         near = np.argsort(abs(z.continuous - z.continuous.T), axis=1)[:, :k_perm]
         allowed = [p for p in itertools.permutations(range(5)) if all(j in near[i] for i, j in enumerate(p))]
-        drawn = local_permutations(z, k_perm, 4000, draws())
+        drawn = local_permutations(z, k_perm, 2000, draws())
         counts = [(drawn == p).all(axis=1).sum() for p in allowed]
-        assert sum(counts) == 4000 and len(allowed) > 1
-        assert np.abs(np.array(counts) / 4000 * len(allowed) - 1).max() < 0.3
+        assert sum(counts) == 2000 and len(allowed) > 1
+        assert np.abs(np.array(counts) / 2000 * len(allowed) - 1).max() < 0.4
 
 
 def test_a_common_cause_is_no_dependence_and_a_direct_one_is():
@@ -110,31 +107,31 @@ def test_a_common_cause_is_no_dependence_and_a_direct_one_is():
     x, y, _ = fork(300, 5, 2)
     assert permutation_test(x, y, permutations=99).p_value == 0.01  # it is the condition that explains it
     assert found.observed.low < found.observed.value < found.observed.high and len(found.null) == 99
-    assert (found.k_perm, found.exchanged) == (5, "rows among the 5 nearest in z")
+    assert found.k_perm == 5 and "5 nearest in z" in found.exchanged
     assert found.p_error == pytest.approx(np.sqrt(0.01 * 0.99 / 99))
-    assert str(found).endswith("n = 300); p = 0.01 ± 0.01 (99 permutations of rows among the 5 nearest in z)")
+    assert "p = 0.01 ± 0.01 (99 permutations" in str(found)
 
 
 def test_p_values_have_their_level_and_follow_their_seed():
-    """No information, 80 tests with 19 permutations: P(p <= 0.1) is about 0.1; 18 or more with probability 0.001. Four
-    standard errors of the mean of p are 0.13; as published, it is above that of ours.
+    """No information, 60 tests with 19 permutations: P(p <= 0.1) is about 0.1; 16 or more with probability 0.0003. Four
+    standard errors of the mean of p are 0.15; as published, it is above that of ours.
     """
     found, reused = ([permutation_test(*fork(80, seed), permutations=19, generator=draws(seed), reuse=reuse).p_value
-                      for seed in range(80)] for reuse in (False, True))  # fmt: skip
-    assert np.sum(np.array(found) <= 0.1) < 18 and np.mean(found) == pytest.approx(0.525, abs=0.13)
+                      for seed in range(60)] for reuse in (False, True))  # fmt: skip
+    assert np.sum(np.array(found) <= 0.1) < 16 and np.mean(found) == pytest.approx(0.525, abs=0.15)
     assert np.mean(reused) > np.mean(found) + 0.03
     assert found[3] == permutation_test(*fork(80, 3), permutations=19, generator=draws(3)).p_value
 
 
-@pytest.mark.parametrize(("changed", "words"), [
-    ({"k_perm": 1}, "k_perm must be a whole number of at least 2"),
-    ({"k_perm": 101}, "k_perm must be at most the number of rows, 100, got 101"),
-    ({"groups": np.arange(100) // 5, "x": np.arange(100) // 5 % 3}, "groups must hold different values of both"),
+@pytest.mark.parametrize(("changed", "argument", "code"), [
+    ({"k_perm": 1}, "k_perm", "range"),
+    ({"k_perm": 101}, "k_perm", "range"),
+    ({"groups": np.arange(100) // 5, "x": np.arange(100) // 5 % 3}, "groups", "constant"),
     ({"x": np.r_[np.zeros(50, int), np.ones(50, int)], "z": np.r_[np.arange(50.5)[:50], 1e4 + np.arange(50.5)[:50]]},
-     "x must vary among the k_perm = 5 rows nearest in z"),
-    ({"z": np.full(100, np.nan)}, "z must be finite"),
+     "x", "constant"),
+    ({"z": np.full(100, np.nan)}, "z", "missing"),
 ])  # fmt: skip
-def test_bad_input_is_one_sentence(changed, words):
+def test_bad_input_is_one_sentence(changed, argument, code):
     x, y, z = fork(100, 7)
-    with pytest.raises(ValueError, match=words):
+    with refused(argument, code):
         permutation_test(**{"x": x, "y": y, "z": z, "permutations": 9} | changed)

@@ -5,7 +5,6 @@ import pytest
 from scipy import stats
 
 from infoscope.estimators import knn
-from infoscope.estimators.uncertainty import _engine
 from infoscope.estimators.uncertainty.bias import diagnose_bias
 from infoscope.estimators.uncertainty.permutation import permutation_test, relabelled
 from infoscope.estimators.uncertainty.subsampling import (
@@ -17,19 +16,14 @@ from infoscope.estimators.uncertainty.subsampling import (
     leave_one_out,
     subsample,
 )
+from tests.estimators.samples import draws, normal_pair, sample_of
 from tests.refusals import refused
 
 METHODS = (subsample, jackknife, holmes_nemenman)
 
 
-def draws(seed=0):
-    return np.random.default_rng(seed)
-
-
 def gaussian(n, seed, correlation=0.93):
-    g = draws(seed)
-    x = g.normal(size=n)
-    return x, correlation * x + np.sqrt(1 - correlation**2) * g.normal(size=n)
+    return normal_pair(n, correlation, seed)
 
 
 def mixture(n, seed, dim=3, classes=4):
@@ -65,7 +59,10 @@ def test_standard_errors_by_their_formulas():
     plan = leave_one_out(203, 10, draws())
     each = np.array([alone(member) for member in plan.weights.T])
     expected = np.sqrt(9 / 10 * ((each - each.mean()) ** 2).sum())
-    assert jackknife(z, labels, resamples=plan).standard_error == pytest.approx(expected, rel=1e-9)
+    found = jackknife(z, labels, resamples=plan)
+    assert found.standard_error == pytest.approx(expected, rel=1e-9)
+    margin = stats.t.ppf(0.975, 9) * found.standard_error
+    assert found.degrees == 9 and (found.low, found.high) == pytest.approx((found - margin, found + margin))
 
     found = holmes_nemenman(z, labels, parts=(2, 4), generator=draws(3))
     each = np.array([alone(member) for member in found.resamples.weights.T])
@@ -73,27 +70,20 @@ def test_standard_errors_by_their_formulas():
     assert found.standard_error == pytest.approx(expected, rel=1e-9) and found.degrees == 4
 
 
-def test_intervals_are_student_t():
-    z, labels = mixture(200, 2)
-    found = jackknife(z, labels, resamples=12)
-    margin = stats.t.ppf(0.975, 11) * found.standard_error
-    assert found.degrees == 11 and found.high - found.value == pytest.approx(margin)
-    assert found.value - found.low == pytest.approx(margin)
-
-
 def test_intervals_cover_the_expectation_and_the_bootstrap_does_not():
-    """30 data sets of 300 rows. An interval that covers 95 % covers fewer than 24 of 30 with probability 0.0004; the
-    expectation, from 400 data sets, is known to 0.0035, a twentieth of an interval. The bootstrap with replacement
-    repeats rows, which are their own neighbours: it should never cover.
+    """30 data sets of 200 rows. An interval that covers 95 % covers fewer than 24 of 30 with probability 0.0004; the
+    expectation, from 200 data sets, is known to a fourteenth of an interval. The bootstrap with replacement repeats
+    rows, which are their own neighbours: it should never cover.
     """
-    expectation = np.mean([knn.mutual_information(*gaussian(300, seed)) for seed in range(1000, 1400)])
+    expectation = np.mean([knn.mutual_information(*gaussian(200, seed)) for seed in range(1000, 1200)])
     covered, bootstrap = dict.fromkeys(METHODS, 0), 0
     for seed in range(30):
-        x, y = gaussian(300, seed)
+        x, y = gaussian(200, seed)
         for method in METHODS:
-            found = method(x, y, generator=draws(seed))
+            settings = {"resamples": 40, "drift": False} if method is subsample else {}
+            found = method(x, y, generator=draws(seed), **settings)
             covered[method] += found.low <= expectation <= found.high
-        rows = draws(seed).integers(0, 300, (40, 300))
+        rows = draws(seed).integers(0, 200, (30, 200))
         low, high = np.percentile([knn.mutual_information(x[r], y[r]) for r in rows], [2.5, 97.5])
         bootstrap += low <= expectation <= high
     assert min(covered.values()) >= 24, covered
@@ -136,17 +126,13 @@ def test_differences_on_shared_resamples_are_paired():
     assert zero.value == zero.standard_error == 0
 
 
-def test_terms_of_different_resamples_are_refused():
+def test_a_generator_repeats_and_terms_of_different_resamples_are_refused():
     z, labels = mixture(100, 9)
-    a, b = (subsample(z, labels, generator=draws(seed)) for seed in (0, 1))
-    with refused("terms", "conflict"):
-        a - b
-
-
-def test_the_same_generator_gives_the_same_interval():
-    z, labels = mixture(150, 10)
     first, second, other = (subsample(z, labels, generator=draws(seed)) for seed in (1, 1, 2))
+    assert first.judgement == second.judgement
     assert first.standard_error == second.standard_error != other.standard_error
+    with refused("terms", "conflict"):
+        first - other
 
 
 def test_the_predicted_bias_follows_the_power_law():
@@ -189,24 +175,19 @@ def test_many_dimensions_are_not_called_reliable():
 
 def test_without_drift_there_is_no_verdict():
     z, labels = mixture(100, 12)
-    with pytest.raises(ValueError, match="drift was not measured"):
+    with refused("drift", "conflict"):
         subsample(z, labels, drift=False).verdict  # noqa: B018
 
 
 def test_permutation_p_values_have_their_level():
     """No information, 60 tests with 19 permutations: P(p <= 0.1) is 0.1, so 16 or more do with probability 0.0003."""
-    small = 0
-    for seed in range(60):
-        g = draws(seed)
-        small += (
-            permutation_test(g.normal(size=(60, 2)), g.integers(0, 3, 60), permutations=19, generator=g).p_value <= 0.1
-        )
-    assert small < 16
+    sides = [(draws(seed).normal(size=(60, 2)), draws(seed + 100).integers(0, 3, 60)) for seed in range(60)]
+    assert sum(permutation_test(*both, permutations=19).p_value <= 0.1 for both in sides) < 16
 
 
 def test_permutations_find_information_and_never_give_zero():
-    x, y = gaussian(200, 13, 0.7)
-    for found in (permutation_test(x, y, permutations=99), permutation_test(*mixture(200, 14), permutations=99)):
+    for sides in (gaussian(200, 13, 0.7), mixture(200, 14)):
+        found = permutation_test(*sides, permutations=99)
         assert found.p_value == 0.01 and found.exchanged == "rows" and len(found.null) == 99
         assert abs(found.null.mean()) < 5 * found.null.std() / np.sqrt(99) + 0.02
 
@@ -233,14 +214,14 @@ def test_relabelling_is_exact(conditional):
 
 
 def variable(value):
-    return _engine.Sample.of(value, knn.Discrete(np.arange(len(getattr(value, "values", value))) % 2)).variables[0]
+    return sample_of(value, knn.Discrete(np.arange(len(getattr(value, "values", value))) % 2)).variables[0]
 
 
 def test_groups_are_exchanged_as_wholes_or_within():
     z, labels = mixture(120, 18)
     within = permutation_test(z, labels, permutations=9, groups=np.arange(120) // 10)
     wholes = permutation_test(z, np.arange(120) // 10 % 3, permutations=9, groups=np.arange(120) // 10)
-    assert (within.exchanged, wholes.exchanged) == ("rows within a group", "whole groups")
+    assert "within" in within.exchanged and wholes.exchanged == "whole groups"
 
 
 def test_numbers_that_are_constant_in_each_group_are_exchanged_among_groups():
@@ -254,7 +235,7 @@ def test_numbers_that_are_constant_in_each_group_are_exchanged_among_groups():
     useless = permutation_test(x, g.normal(size=30)[groups], permutations=39, groups=groups)
     assert useless.p_value > 1 / 40 and len(np.unique(useless.null)) > 30
     both = permutation_test(x, y + 0.1 * g.normal(size=120), permutations=9, groups=groups)
-    assert both.exchanged == "rows within a group"
+    assert "within" in both.exchanged
 
 
 def test_labels_that_vary_within_groups_leave_the_constant_side_to_be_exchanged():
@@ -285,42 +266,32 @@ def test_a_subsample_that_loses_a_class_is_refused():
     with refused("y", "constant"):
         subsample(x, labels, drift=False)
     assert jackknife(x, labels, resamples=60).value == pytest.approx(float(knn.mutual_information(x, labels)))
-    plan = halves(60, 100, draws())
-    lost = int((plan.weights[57:].sum(axis=0) < 2).sum())
     with refused("x", "constant"):
-        subsample(labels, x, resamples=plan, drift=False)
-    none = int((plan.weights[57:].sum(axis=0) == 0).sum())
+        subsample(labels, x, drift=False)
     with refused("y", "constant"):
-        subsample(draws(28).integers(0, 2, 60), labels, resamples=plan, drift=False)
+        subsample(draws(28).integers(0, 2, 60), labels, drift=False)
     with refused("y", "constant"):
         jackknife(x, np.repeat([0, 1], [59, 1]))
 
 
-def test_groups_may_have_names_of_any_type():
-    x, y = gaussian(100, 29)
-    numbers = np.arange(100) // 5
-    names = [f"patient {number}" if number % 2 else int(number) for number in numbers]
-    assert subsample(x, y, groups=names).units == subsample(x, y, groups=numbers).units == 20
-
-
-@pytest.mark.parametrize(("call", "words"), [
+@pytest.mark.parametrize(("call", "argument", "code"), [
     (lambda x, y: permutation_test(x, np.r_[np.repeat(np.sqrt(2 * np.arange(9)), 10), [5.5] * 10],
                                    groups=np.r_[np.repeat(np.arange(9), 10), [9] * 5, [10] * 5]),
-     "groups must be of one size .* got sizes from 5 to 10"),
-    (lambda x, y: subsample(x, y, groups=[float("nan"), *range(99)]), "groups must have no missing categories"),
-    (lambda x, y: subsample(x, y, resamples=halves(50, 20, draws())), "half-subsamples of 100 rows, got .* of 50"),
-    (lambda x, y: subsample(x, y, resamples=leave_one_out(100, 20, draws())), "must be half-subsamples"),
-    (lambda x, y: subsample(x, y, resamples=halves(100, 20, draws()), groups=np.arange(100)), "groups must be None"),
-    (lambda x, y: subsample(x, y, k=50), "k must be below"),
-    (lambda x, y: subsample(x, y[:-1]), "same number of rows"),
-    (lambda x, y: subsample(x, y, generator=0), "generator must be a numpy.random.Generator"),
-    (lambda x, y: group_bootstrap(groups=np.arange(100)), "group_bootstrap takes values"),
-    (lambda x, y: group_bootstrap(np.full(100, np.nan), groups=np.arange(100)), "values must be finite"),
-    (lambda x, y: group_bootstrap(x, groups=np.arange(100) // 20), "groups must be at least 8"),
-    (lambda x, y: permutation_test(x, y, permutations=0), "permutations must be a whole number"),
-    (lambda x, y: combine([], []), "equally many"),
+     "groups", "length"),
+    (lambda x, y: subsample(x, y, groups=[float("nan"), *range(99)]), "groups", "missing"),
+    (lambda x, y: subsample(x, y, resamples=halves(50, 20, draws())), "resamples", "conflict"),
+    (lambda x, y: subsample(x, y, resamples=leave_one_out(100, 20, draws())), "resamples", "conflict"),
+    (lambda x, y: subsample(x, y, resamples=halves(100, 20, draws()), groups=np.arange(100)), "groups", "conflict"),
+    (lambda x, y: subsample(x, y, k=50), "k", "range"),
+    (lambda x, y: subsample(x, y[:-1]), "x and y", "length"),
+    (lambda x, y: subsample(x, y, generator=0), "generator", "type"),
+    (lambda x, y: group_bootstrap(groups=np.arange(100)), "group_bootstrap", "invalid"),
+    (lambda x, y: group_bootstrap(np.full(100, np.nan), groups=np.arange(100)), "values", "missing"),
+    (lambda x, y: group_bootstrap(x, groups=np.arange(100) // 20), "groups", "range"),
+    (lambda x, y: permutation_test(x, y, permutations=0), "permutations", "range"),
+    (lambda x, y: combine([], []), "terms and coefficients", "length"),
 ])  # fmt: skip
-def test_bad_input_is_one_sentence(call, words):
+def test_bad_input_is_one_sentence(call, argument, code):
     x, y = gaussian(100, 19)
-    with pytest.raises(ValueError, match=words):
+    with refused(argument, code):
         call(x, y)

@@ -6,16 +6,12 @@ Single samples of fixed seeds; where a law is to be called reliable, most of a f
 import numpy as np
 import pytest
 
-from infoscope.estimators.uncertainty._engine import Sample
 from infoscope.estimators.uncertainty.bias import BiasDiagnostic
 from infoscope.estimators.uncertainty.subsampling import subsample
 from infoscope.estimators.uncertainty.twins import twins
 from infoscope.estimators.uncertainty.verdict import verify
+from tests.estimators.samples import draws, normal_information, sample_of
 from tests.refusals import refused
-
-
-def draws(seed=0):
-    return np.random.default_rng(seed)
 
 
 def normal(n, dim, correlation, g, pairs=None):
@@ -52,9 +48,9 @@ WRONG = {
     "one of 50 columns": lambda g: one_of_many(2000, 50, g),
     "one of 100 columns": lambda g: one_of_many(2000, 100, g),
     "parity": lambda g: parity(2000, g),
-    "Student 3 x 3 of 2 degrees": lambda g: student(2000, 3, 2.0, g),
-    "Student 5 x 5 of 3 degrees": lambda g: student(2000, 5, 3.0, g),
-    "two pairs among 25 x 25": lambda g: normal(2000, 25, 0.8, g, pairs=2),
+    "Student 3 x 3, 2 degrees": lambda g: student(2000, 3, 2.0, g),
+    "Student 5 x 5, 3 degrees": lambda g: student(2000, 5, 3.0, g),
+    "two pairs of 25": lambda g: normal(2000, 25, 0.8, g, pairs=2),
     "a fine board": lambda g: board(2000, 40, g),
     "12 columns": lambda g: normal(1000, 6, 0.7, g),
 }
@@ -63,44 +59,40 @@ WRONG = {
 @pytest.mark.parametrize("law", WRONG)
 def test_what_neighbours_cannot_see_is_never_called_reliable(law):
     """Each of these was called reliable in up to half of the samples when drift alone was asked."""
-    for seed in range(3):
+    for seed in range(2):
         found = subsample(*WRONG[law](draws(seed)), generator=draws(seed))
         assert found.verdict != "reliable" and len(found.reasons) == 1 and np.isnan(found.judgement.low)
 
 
 RIGHT = {
-    "two normals": (lambda g: normal(2000, 1, 0.75, g), -0.5 * np.log(1 - 0.75**2)),
-    "two pairs of normals": (lambda g: normal(2000, 2, 0.5, g), -np.log(1 - 0.5**2)),
+    "two normals": (lambda g: normal(2000, 1, 0.75, g), normal_information(0.75)),
+    "two pairs": (lambda g: normal(1500, 2, 0.5, g), normal_information(0.5, 2)),
     "a noisy square": (lambda g: (x := g.uniform(-1, 1, 2000), x**2 + 0.1 * g.normal(size=2000)), 1.0291),
 }
 
 
 @pytest.mark.parametrize("law", RIGHT)
 def test_what_neighbours_get_right_is_called_reliable_and_the_interval_holds_the_truth(law):
-    """10 samples each: at least a third reliable; at most one 95 % interval of them misses (two or more: 9 % at exact
-    coverage of 10, and these intervals are wider than that; nothing is drawn anew).
+    """8 samples each: at least a third reliable; at most one 95 % interval of them misses (two or more: 6 % at exact
+    coverage of 8, and these intervals are wider than that; nothing is drawn anew). They hold the interval of the
+    expectation, and the expected bias.
     """
     sample, truth = RIGHT[law]
-    found = [subsample(*sample(draws(seed)), generator=draws(seed)) for seed in range(10)]
-    judged = [each.judgement for each in found if each.verdict == "reliable"]
-    assert len(judged) >= 4 and all(each.reasons == () and each.twins is not None for each in judged)
-    assert sum(not each.low <= truth <= each.high for each in judged) <= 1
-
-
-def test_the_interval_for_the_truth_holds_that_of_the_expectation_and_the_expected_bias():
-    for seed in range(10):
-        found = subsample(*normal(1500, 1, 0.8, draws(seed)), generator=draws(seed))
-        if found.verdict == "reliable":
-            bias = found.judgement.twins.bias
-            assert found.judgement.low <= min(found.low, found.low - bias)
-            assert found.judgement.high >= max(found.high, found.high - bias)
+    found = [subsample(*sample(draws(seed)), generator=draws(seed)) for seed in range(8)]
+    judged = [(each, each.judgement) for each in found if each.verdict == "reliable"]
+    assert len(judged) >= 3
+    assert sum(not judgement.low <= truth <= judgement.high for _, judgement in judged) <= 1
+    for each, judgement in judged:
+        bias = judgement.twins.bias
+        assert judgement.reasons == () and judgement.low <= min(each.low, each.low - bias)
+        assert judgement.high >= max(each.high, each.high - bias)
 
 
 def test_no_dependence_found_is_no_evidence_of_none():
     """Independent numbers: 0 within the interval, and the verdict says what it does not mean."""
     found = subsample(draws(1).normal(size=1000), draws(2).normal(size=1000))
     assert found.low < 0 < found.high and found.verdict == "unverified"
-    assert "hardly told from 0" in found.reasons[0] and "cannot say that there is nothing" in found.reasons[0]
+    assert len(found.reasons) == 1 and "from 0" in found.reasons[0]
 
 
 def test_few_well_filled_cells_are_reliable_and_many_empty_ones_are_not():
@@ -109,7 +101,7 @@ def test_few_well_filled_cells_are_reliable_and_many_empty_ones_are_not():
     sparse = subsample(g.integers(0, 40, 1000), g.integers(0, 40, 1000))
     assert sparse.verdict != "reliable"
     one = BiasDiagnostic(0.0, 0.0, np.nan, np.nan, 0.0, 0.0)
-    judged = verify(Sample.of(g.integers(0, 40, 1000), g.integers(0, 40, 1000)), 1.0, 0.1, 99, 5, one, g)
+    judged = verify(sample_of(g.integers(0, 40, 1000), g.integers(0, 40, 1000)), 1.0, 0.1, 99, 5, one, g)
     assert judged.word == "unverified" and "40 x 40 combinations" in judged.reasons[0]
 
 
@@ -117,7 +109,7 @@ def test_few_well_filled_cells_are_reliable_and_many_empty_ones_are_not():
                                             (np.nan, "unreliable")])  # fmt: skip
 def test_drift_speaks_first(bias, word):
     """At a value of 0 the next to speak is that nothing was found."""
-    sample = Sample.of(draws(4).normal(size=1000), draws(5).normal(size=1000))
+    sample = sample_of(draws(4).normal(size=1000), draws(5).normal(size=1000))
     drift = BiasDiagnostic(bias * 0.01, bias * 0.01, np.nan, 0.005, 0.0, 0.0)
     assert verify(sample, 0.0, 0.01, 99, 5, drift, draws()).word == word
 
@@ -125,12 +117,12 @@ def test_drift_speaks_first(bias, word):
 def test_small_classes_cannot_be_judged():
     """k = 5 of 100 rows: halves are no small step, whatever they say."""
     found = subsample(draws(6).normal(size=100), np.repeat([0, 1], 50), k=5)
-    assert found.verdict == "unverified" and "10.0% of the rows of a class" in found.reasons[0]
+    assert found.verdict == "unverified" and "10.0%" in found.reasons[0]
 
 
 def test_repeated_values_have_no_twins():
     x, y = normal(1000, 1, 0.75, draws(7))
-    sample = Sample.of(np.round(x, 1), y)
+    sample = sample_of(np.round(x, 1), y)
     with refused("a continuous column", "invalid"):
         twins(sample.variables, 5, draws())
 
@@ -139,9 +131,9 @@ def test_the_bias_on_twins_is_the_bias_on_the_law():
     """Five normal pairs in 10 columns, 1,000 rows: neighbours are 0.5 nats low, and twins of one sample say so to
     within three of their errors and those of ten samples.
     """
-    truth = -2.5 * np.log(1 - 0.6**2)
+    truth = normal_information(0.6, 5)
     samples = [normal(1000, 5, 0.6, draws(seed)) for seed in range(10)]
-    found = twins(Sample.of(*samples[0]).variables, 5, draws())
+    found = twins(sample_of(*samples[0]).variables, 5, draws())
     values = [subsample(*sample, drift=False, resamples=10).value for sample in samples]
     bias, error = np.mean(values) - truth, np.std(values, ddof=1) / np.sqrt(10)
     assert bias < -0.3 and found.bias == pytest.approx(bias, abs=3 * np.hypot(error, found.bias_error) + 0.03)
@@ -152,15 +144,9 @@ def test_twins_of_labels_follow_their_classes():
     g = draws(8)
     centres = np.array([[0.0, 0.0], [2.5, 0.0], [0.0, 2.5]])
     y = g.integers(0, 3, 3000)
-    found = twins(Sample.of(centres[y] + g.normal(size=(3000, 2)), y).variables, 5, g)
+    found = twins(sample_of(centres[y] + g.normal(size=(3000, 2)), y).variables, 5, g)
     points = centres[np.repeat(np.arange(3), 20_000)] + g.normal(size=(60_000, 2))
     logs = -0.5 * ((points[:, None] - centres) ** 2).sum(axis=2)
     own = logs[np.arange(60_000), np.repeat(np.arange(3), 20_000)]
     truth = float((own - np.logaddexp.reduce(logs, axis=1)).mean() + np.log(3))
     assert found.truth == pytest.approx(truth, abs=0.06) and abs(found.bias) < 0.03
-
-
-def test_the_same_generator_gives_the_same_verdict():
-    x, y = normal(1000, 1, 0.75, draws(9))
-    first, second = (subsample(x, y, generator=draws(1)).judgement for _ in range(2))
-    assert first == second

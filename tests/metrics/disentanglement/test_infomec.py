@@ -74,7 +74,7 @@ def test_a_largest_share_of_noise_is_no_modularity():
 def test_shares_of_nothing_are_none():
     of = estimated(np.zeros((2, 3)), 300, 1.0, np.random.default_rng(0))
     for score in (of.modularity(), of.compactness()):
-        assert np.isnan(score) and "no share of it" in score.notes[0]
+        assert np.isnan(score) and "no share" in score.notes[0]
 
 
 def test_codes_that_tell_nothing():
@@ -88,19 +88,19 @@ def test_codes_that_tell_nothing():
 
 
 def test_many_latents_keep_what_they_tell_in_the_interval():
-    """Two signs in noise among 30 latents, 500 items: of 20 data sets 16 must hold the truth, 0.486 of H, which 95 %
-    intervals fail once in 400 times; of 200 items the estimate says that more would teach more.
+    """Two signs in noise among 30 latents, 500 items: of 12 data sets 9 must hold the truth, 0.486 of H, which 95 %
+    intervals fail once in 400 times; a note says that more items would teach more.
     """
     truth = 0.4859  # of one bit: log 2 less the mean entropy of the posterior, by quadrature in test_reporting
     held = 0
-    for seed in range(20):
+    for seed in range(12):
         rng = np.random.default_rng(seed)
         factors, codes = rng.integers(0, 2, (500, 2)), rng.standard_normal((500, 30))
         codes[:, :2] += 2 * factors - 1
         found = explicitness(codes, factors)
         held += found.low <= truth <= found.high <= 1.0
-    assert held >= 16
-    assert any("more would teach more" in note for note in found.notes)
+    assert held >= 9
+    assert any("teach more" in note for note in found.notes)
 
 
 def test_codes_that_tell_all():
@@ -144,11 +144,7 @@ def test_the_unit_of_a_latent_changes_the_published_scores_only():
     assert ours[0] == pytest.approx(ours[1], abs=1e-6)
     assert np.isfinite(published_infomec(codes, factors).shares).all()
     left = published_infomec(wide, factors)
-    assert (
-        np.isnan(left.shares[:, 1:]).all()
-        and np.isnan(left.compactness)
-        and "1 of 5 latents" in left.compactness.method
-    )
+    assert np.isnan(left.shares[:, 1:]).all() and np.isnan(left.compactness) and "1 of 5" in left.compactness.method
 
 
 def test_latents_that_are_categories():

@@ -1,7 +1,5 @@
 """BetaVAE and FactorVAE votes: the published protocols, the draws behind a vote, and collapsed latents."""
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -9,9 +7,7 @@ from infoscope.metrics.disentanglement.intervention_based import (
     PROTOCOLS,
     beta_vae_score,
     factor_vae_score,
-    members,
     partners,
-    variances,
 )
 from infoscope.metrics.disentanglement.protocols import Protocol, Votes
 from infoscope.metrics.factor_information.inputs import as_factors
@@ -29,10 +25,8 @@ def factors():
 def test_protocols_are_the_published_ones():
     """Tokui & Sato 2021 with its code, and disentanglement_lib."""
     authors, library = PROTOCOLS["uni-bound"], PROTOCOLS["disentanglement-lib"]
-    assert (authors.beta.group, authors.beta.training, authors.beta.test) == (200, 30_000, 800)
-    assert (authors.factor.group, authors.factor.training, authors.factor.test) == (100, 800, 800)
-    assert (library.beta.group, library.beta.training, library.beta.test) == (64, 10_000, 5_000)
-    assert (library.factor.group, library.factor.training, library.factor.test) == (64, 10_000, 5_000)
+    assert (authors.beta, authors.factor) == (Votes(200, 30_000, 800), Votes(100, 800, 800))
+    assert (library.beta, library.factor) == (Votes(64, 10_000, 5_000), Votes(64, 10_000, 5_000))
     assert (authors.scale_items, library.scale_items) == (65_536, 10_000)
     assert (authors.least_deviation, library.least_deviation) == (0.0, 0.05)
 
@@ -52,24 +46,6 @@ def test_partners_share_the_value_are_others_and_are_uniform(factors):
     assert np.sum((counts - expected) ** 2 / expected) / (len(counts) - 1) < 1.5
 
 
-def test_members_share_the_value(factors):
-    known = as_factors(factors)
-    shared = np.arange(300) % 2
-    found = members(known, shared, 30, np.random.default_rng(0))
-    values = factors[found, shared[:, None]]
-    assert (values == values[:, :1]).all() and len(np.unique(found)) > 500
-
-
-def test_variances_are_unbiased_and_ginis():
-    rng = np.random.default_rng(0)
-    codes = np.concatenate([rng.standard_normal((5, 7, 2)), rng.integers(3, size=(5, 7, 1))], axis=2)
-    found = variances(codes, np.array([False, False, True]))
-    assert np.allclose(found[:, :2], codes[..., :2].var(axis=1, ddof=1))
-    pairs = list(itertools.permutations(range(7), 2))
-    for group, gini in zip(codes[..., 2], found[:, 2]):
-        assert gini == pytest.approx(np.mean([group[i] != group[j] for i, j in pairs]))
-
-
 @pytest.mark.parametrize("preset", ["uni-bound", "disentanglement-lib"])
 def test_collapsed_latents(preset):
     """A constant (0.1 has no exact mean in binary) never votes; a small one only where the protocol keeps it."""
@@ -77,18 +53,14 @@ def test_collapsed_latents(preset):
     noise = np.random.default_rng(1).standard_normal(3000)
     codes = np.column_stack([factors, np.full(3000, 0.1), 0.01 * noise])
     found = factor_vae_score(codes, factors, preset)
-    assert found.active == (True, True, False, preset == "uni-bound") and found.active_dims == sum(found.active)
+    assert found.active == (True, True, False, preset == "uni-bound")
     assert found.value > 0.99 and found.chance == 0.5
 
 
 def test_no_active_latent_is_said_and_is_not_0(factors):
     found = factor_vae_score(0.01 * factors, factors, SMALL)
-    assert (
-        np.isnan(found.value)
-        and found.active == (False, False)
-        and found.active_dims == 0
-        and "No latent is active" in found.notes[0]
-    )
+    assert np.isnan(found.value) and found.active == (False, False)
+    assert "No latent" in found.notes[0]
 
 
 def test_a_category_counts_by_disagreement(factors):
@@ -122,13 +94,6 @@ def test_fresh_draws_hide_what_one_draw_for_each_item_would_not(factors):
     assert abs(hidden.value - 0.5) < 4 * hidden.standard_error  # 6 in 100,000 by chance
 
 
-def test_same_generator_same_numbers(factors):
-    codes = factors + np.random.default_rng(0).standard_normal(factors.shape)
-    for score in (beta_vae_score, factor_vae_score):
-        one, same, other = (score(codes, factors, SMALL, generator=np.random.default_rng(s)).value for s in (0, 0, 1))
-        assert one == same != other
-
-
 def test_the_error_is_that_of_the_test_votes(factors):
     """Votes drawn again, training and all, vary by little more than the binomial error: within a factor of 2."""
     codes = factors + 0.7 * np.random.default_rng(0).standard_normal(factors.shape)
@@ -143,29 +108,21 @@ def test_errors(factors):
         factor_vae_score(codes[:250], factors[:250], "uni-bound")
     rare = factors.copy()
     rare[0, 0] = 9
-    with refused("factors", "few"):
-        beta_vae_score(codes, rare)
-    with refused("preset", "name"):
-        beta_vae_score(codes, factors, "mine")
-    with refused("factors", "shape"):
-        factor_vae_score(codes, factors[:, :1])
-    with refused("factors", "constant"):
-        factor_vae_score(codes, np.column_stack([factors[:, 0], np.ones(600, int)]))
-    with refused("factors", "type"):
-        factor_vae_score(codes, codes)
-    with refused("factors", "type"):
-        factor_vae_score(codes, factors.astype(str))
-    with refused("factors", "type"):
-        factor_vae_score(codes, None)
-    with refused("representation", "missing"):
-        beta_vae_score(np.where(np.arange(600)[:, None] == 5, [np.nan, 1.0], codes), factors)
-    with refused("representation", "shape"):
-        beta_vae_score(codes[:10], factors)
-    with refused("categorical", "range"):
-        beta_vae_score(codes, factors, categorical=(2,))
-
-
-def test_a_posterior_of_other_items_is_refused(factors):
-    posterior = GaussianPosterior(np.zeros((599, 2)), np.ones((599, 2)))
-    with refused("representation", "length"):
-        beta_vae_score(posterior, factors)
+    for call, argument, code in (
+        (lambda: beta_vae_score(codes, rare), "factors", "few"),
+        (lambda: beta_vae_score(codes, factors, "mine"), "preset", "name"),
+        (lambda: factor_vae_score(codes, factors[:, :1]), "factors", "shape"),
+        (lambda: factor_vae_score(codes, np.column_stack([factors[:, 0], np.ones(600, int)])), "factors", "constant"),
+        (lambda: factor_vae_score(codes, codes), "factors", "type"),
+        (lambda: factor_vae_score(codes, factors.astype(str)), "factors", "type"),
+        (lambda: factor_vae_score(codes, None), "factors", "type"),
+        (
+            lambda: beta_vae_score(np.where(np.arange(600)[:, None] == 5, [np.nan, 1.0], codes), factors),
+            "representation",
+            "missing",
+        ),
+        (lambda: beta_vae_score(codes[:10], factors), "representation", "shape"),
+        (lambda: beta_vae_score(codes, factors, categorical=(2,)), "categorical", "range"),
+    ):
+        with refused(argument, code):
+            call()

@@ -6,7 +6,7 @@ import pytest
 
 from infoscope.estimators.families import Logistic
 from infoscope.estimators.variables import Continuous, Discrete
-from infoscope.metrics.disentanglement import dci, explicitness, mig, minimality, report, sap
+from infoscope.metrics.disentanglement import dci, explicitness, mig, minimality, published_infomec, report, sap
 from infoscope.metrics.disentanglement.registry import SCORES
 from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.inputs import as_factors
@@ -53,7 +53,7 @@ def test_a_report_of_both_kinds_says_which_scores_are_of_classes(angle_and_kind)
         if known[row["score"]].numbers:
             assert np.isfinite(row["value"]), row["score"]
         else:
-            assert np.isnan(row["value"]) and "angle is numbers: cut it into classes" in row["notes"], row["score"]
+            assert np.isnan(row["value"]) and "angle is numbers" in row["notes"], row["score"]
 
 
 def test_types(angle_and_kind):
@@ -65,13 +65,16 @@ def test_types(angle_and_kind):
     assert some.n == 20 and some.numbers.tolist() == [True, False] and np.array_equal(some.values[:, 0], angle[:20])
     assert as_factors(np.column_stack([angle, angle**2]), numbers=True).numbers.all()
     assert as_factors(pd.DataFrame({"angle": angle, "kind": kind}), numbers=True).names == ("angle", "kind")
-    with refused("factors", "type"):
-        mig(codes, [Continuous(angle), Discrete(kind)])
-    with refused("factors", "type"):
-        explicitness(codes, np.column_stack([kind, kind]).astype(float))
-    with refused("factors", "missing"):
-        sap(codes, [Continuous(np.where(angle > 2, np.nan, angle)), Discrete(kind)])
-    with refused("method", "type"):
-        from_arrays(codes, np.column_stack([angle, angle]))
-    with refused("predictor", "type"):
-        dci(codes, np.column_stack([angle, angle]), predictor=Logistic())
+    whole = np.column_stack([kind, kind]).astype(float)  # numbers, though they are few and whole
+    assert as_factors(whole, numbers=True).numbers.all()
+    assert "linear" in explicitness(codes, whole).method and "logistic" in explicitness(codes, whole.astype(int)).method
+    for call, argument, code in (
+        (lambda: mig(codes, [Continuous(angle), Discrete(kind)]), "factors", "type"),
+        (lambda: mig(codes, whole), "factors", "type"),
+        (lambda: published_infomec(codes, whole), "factors", "type"),
+        (lambda: sap(codes, [Continuous(np.where(angle > 2, np.nan, angle)), Discrete(kind)]), "factors", "missing"),
+        (lambda: from_arrays(codes, np.column_stack([angle, angle])), "method", "conflict"),
+        (lambda: dci(codes, np.column_stack([angle, angle]), predictor=Logistic()), "predictor", "type"),
+    ):
+        with refused(argument, code):
+            call()

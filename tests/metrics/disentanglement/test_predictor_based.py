@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
@@ -33,7 +32,7 @@ def factors_and_code(n, seed, noise):
 def test_an_unused_latent_weighs_nothing():
     """A constant latent is never split on: it neither lowers nor raises disentanglement."""
     factors, codes = factors_and_code(600, 0, 0.01)
-    found = dci(np.column_stack([codes, np.full(600, 0.1)]), factors)
+    found = dci(np.column_stack([codes, np.full(600, 0.1)]), factors, 1)
     assert found.disentanglement.value == pytest.approx(1.0, abs=0.01) and (found.importance[2] == 0).all()
     assert found.completeness.value == pytest.approx(1.0, abs=0.01) and np.allclose(found.importance.sum(axis=0), 1)
     assert found.accuracy.min() > 0.99 and found.informativeness.n == 600
@@ -53,7 +52,7 @@ def test_a_family_names_factors_too(family):
 
 def test_nothing_to_split_on_is_said():
     factors, _ = factors_and_code(100, 0, 0.0)
-    found = dci(np.ones((100, 2)), factors)
+    found = dci(np.ones((100, 2)), factors, 1)
     assert np.isnan(found.disentanglement.value) and "of any use" in found.disentanglement.notes[0]
     assert np.isnan(found.completeness.value) and found.informativeness.value < 0.6
 
@@ -62,8 +61,8 @@ def test_dci_errors_are_those_of_new_samples():
     """Over 12 samples: the mean error is 1/2 to 3 times the spread. The spread's own error is a fifth of it, so that
     twice that is off by chance in 1 of 1,000 cases (chi-square of 11 degrees); errors are 1.3 to 2 times it.
     """
-    samples = [factors_and_code(400, seed, 0.5) for seed in range(12)]
-    found = [dci(codes, factors, halvings=2) for factors, codes in samples]
+    samples = [factors_and_code(200, seed, 0.5) for seed in range(12)]
+    found = [dci(codes, factors, halvings=1) for factors, codes in samples]
     for name in ("disentanglement", "completeness", "informativeness"):
         scores = [getattr(one, name) for one in found]
         spread = np.std([score.value for score in scores], ddof=1)
@@ -105,23 +104,16 @@ def test_continuous_sap_is_r_squared():
     assert np.corrcoef(squared.item() - np.array(without), influence[:, 0, 0])[0, 1] > 0.98
 
 
-def test_a_copy_of_a_latent_leaves_no_gap():
-    factors, codes = factors_and_code(900, 0, 0.1)
-    for kind in ("discrete", "continuous"):
-        found = sap(np.hstack([codes, codes]), factors, kind)
-        assert found.value == pytest.approx(0.0, abs=1e-12) and found.standard_error == pytest.approx(0.0, abs=1e-9)
-
-
 def test_errors():
     factors, codes = factors_and_code(60, 0, 0.1)
-    with refused("representation", "shape"):
-        sap(codes[:, :1], factors)
-    with refused("kind", "type"):
-        sap(codes, factors, "both")
-    with refused("halvings", "range"):
-        dci(codes, factors, halvings=0)
-    with refused("representation", "type"):
-        dci(lambda items: codes[items], factors)
+    for call, argument, code in (
+        (lambda: sap(codes[:, :1], factors), "representation", "shape"),
+        (lambda: sap(codes, factors, "both"), "kind", "type"),
+        (lambda: dci(codes, factors, halvings=0), "halvings", "range"),
+        (lambda: dci(lambda items: codes[items], factors), "representation", "type"),
+    ):
+        with refused(argument, code):
+            call()
 
 
 def planted(n=240, seed=0):
@@ -129,29 +121,6 @@ def planted(n=240, seed=0):
     rng = np.random.default_rng(seed)
     factors = rng.integers(3, size=(n, 2))
     return np.column_stack([factors + 0.1 * rng.normal(size=(n, 2)), rng.normal(size=n)]), factors
-
-
-def test_dci_by_gradient_boosting_is_scikit_learns_and_named():
-    """Each half's importances and predictions are those of GradientBoostingClassifier with its defaults."""
-    codes, factors = planted()
-    told = []
-    found = dci(codes, factors, 1, generator=np.random.default_rng(0), predictor="gradient-boosting",
-                progress=told.append)  # fmt: skip
-    for score in (found.disentanglement, found.completeness, found.informativeness):
-        assert "gradient-boosted trees (scikit-learn's defaults, as disentanglement_lib)" in score.method
-        assert score.value > 0.9
-    assert told == [0.25, 0.5, 0.75, 1.0]
-    stream = np.random.default_rng(0)
-    chosen = of_items(len(codes), 10_000, stream)
-    codes, factors = codes[chosen], factors[chosen]
-    order = stream.permutation(len(codes))
-    one, other = order[:120], order[120:]
-    importance = []
-    for training in (one, other):
-        fits = [GradientBoostingClassifier(random_state=int(stream.integers(2**31))).fit(codes[training], y[training])
-                for y in factors.T]  # fmt: skip
-        importance.append(np.stack([fit.feature_importances_ for fit in fits], axis=1))
-    np.testing.assert_allclose(found.importance, np.mean(importance, axis=0), atol=1e-12)
 
 
 def test_dci_as_published_is_one_training_on_two_thirds():
@@ -165,29 +134,6 @@ def test_dci_as_published_is_one_training_on_two_thirds():
         np.testing.assert_allclose(found.importance[:, k], fit.feature_importances_)
         assert found.accuracy[k] == fit.score(codes[chosen[:30]], y[:30])
     assert found.informativeness.n == 30 and found.disentanglement == pytest.approx(concentration(found.importance))
-    assert np.isnan(found.disentanglement.standard_error) and "nothing of its error" in found.disentanglement.notes[0]
-    with refused("extra", "invalid"):
+    assert np.isnan(found.disentanglement.standard_error) and found.disentanglement.notes
+    with refused("extra", "name"):
         report(codes, factors, extra=["lasso"])
-
-
-def test_the_predictor_of_dci_has_a_name():
-    codes, factors = planted(60)
-    assert "extra trees" in dci(codes, factors, 1).disentanglement.method
-    with refused("predictor", "name"):
-        dci(codes, factors, predictor="lasso")
-    one_value = np.column_stack([factors[:, 0], np.arange(60) == 0]).astype(int)
-    with refused("factors", "constant"):
-        dci(codes, one_value, 1, predictor="gradient-boosting")
-
-
-def test_dci_does_not_depend_on_the_number_of_threads():
-    codes, factors = planted()
-    several = dci(codes, factors, 2, generator=np.random.default_rng(1))
-    threads = torch.get_num_threads()
-    torch.set_num_threads(3 if threads == 1 else 1)
-    try:
-        again = dci(codes, factors, 2, generator=np.random.default_rng(1))
-    finally:
-        torch.set_num_threads(threads)
-    np.testing.assert_array_equal(several.importance, again.importance)
-    assert several.informativeness == again.informativeness

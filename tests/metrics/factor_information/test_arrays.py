@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from infoscope.estimators import knn, uncertainty
 from infoscope.metrics.factor_information.arrays import contradictions, from_arrays
 from infoscope.metrics.factor_information.result import FactorInformation
 from tests.refusals import refused
@@ -26,7 +25,7 @@ def two_bits(n, gate, seed=0):
 
 @pytest.mark.parametrize("options", METHODS)
 def test_xor_is_synergy(options):
-    z, y = two_bits(2000, np.bitwise_xor)
+    z, y = two_bits(1000, np.bitwise_xor)
     found = from_arrays(z, y, categorical=(0, 1), **options)
     assert np.abs(found.alone).max() < 0.01 and np.abs(found.rest).max() < 0.01
     assert found.joint[0] == pytest.approx(LN2, abs=0.01)
@@ -37,7 +36,7 @@ def test_xor_is_synergy(options):
 
 @pytest.mark.parametrize("options", METHODS)
 def test_a_copy_is_redundancy(options):
-    z, _ = two_bits(2000, np.bitwise_and)
+    z, _ = two_bits(1000, np.bitwise_and)
     y = z[:, 0].astype(int)
     found = from_arrays(np.repeat(z[:, :1], 2, axis=1), y, categorical=(0, 1), **options)
     assert found.alone == pytest.approx(np.full((1, 2), LN2), abs=0.01)
@@ -48,7 +47,7 @@ def test_a_copy_is_redundancy(options):
 @pytest.mark.parametrize("options", METHODS)
 def test_and_gate(options):
     """I(y; one) = H(1/4) - H(1/2) / 2 = 0.3113 bits, I(y; both) = H(1/4) = 0.8113 bits."""
-    z, y = two_bits(4000, np.bitwise_and)
+    z, y = two_bits(1600, np.bitwise_and)
     found = from_arrays(z, y, categorical=(0, 1), **options)
     assert found.alone / LN2 == pytest.approx(np.full((1, 2), 0.3113), abs=0.01)
     assert found.joint / LN2 == pytest.approx([0.8113], abs=0.01)
@@ -75,8 +74,8 @@ def truth_of_readable_bit():
 
 @pytest.mark.parametrize("options", ({"method": "knn"}, {"method": "classifier", "family": "logistic"}))
 def test_a_gaussian_reading_of_a_bit(options):
-    """The logistic family is well specified; its loss of fitting is about 3 parameters / (2 x 2,000) nats."""
-    z, y = readable_bit(3000, 0)
+    """The logistic family is well specified; its loss of fitting is about 3 parameters / (2 x 1,000) nats."""
+    z, y = readable_bit(1500, 0)
     found = from_arrays(z, y, **options)
     alone, rest, joint = found.standard_errors()
     truth = truth_of_readable_bit()
@@ -84,28 +83,15 @@ def test_a_gaussian_reading_of_a_bit(options):
     assert abs(found.joint[0] - truth) < 4 * joint[0] + 0.02  # neighbours in two dimensions are a little low
     assert abs(found.rest[0, 0]) < 4 * rest[0, 0] + 0.002 and abs(found.alone[0, 1]) < 4 * alone[0, 1] + 0.002
     assert found.alone[0, 2] == 0.0 and found.rest[0, 2] == found.joint[0]  # the constant latent
-    assert found.n == 3000 and f"{found.n} items" in found.method
+    assert found.n == 1500 and f"{found.n} items" in found.method
 
 
 def test_errors_of_the_local_values_are_those_of_new_samples():
     """Spread over 40 samples within a factor of 1.6 of the error: chi-square of 39 degrees, 4 deviations."""
     for options in ({"method": "knn", "resamples": None}, {"method": "classifier", "family": "logistic"}):
-        found = [from_arrays(*readable_bit(400, seed), **options) for seed in range(40)]
+        found = [from_arrays(*readable_bit(250, seed), **options) for seed in range(40)]
         spread = np.std([one.alone[0, 0] for one in found], ddof=1)
         assert 1 / 1.6 < found[0].standard_errors()[0][0, 0] / spread < 1.6
-
-
-def test_halves_set_the_error_of_every_term_and_judge_it():
-    z, y = readable_bit(500, 0)
-    found = from_arrays(z[:, :2], y, "knn", k=3, resamples=20, generator=np.random.default_rng(7))
-    rng = np.random.default_rng(7)
-    rng.permutation(500)
-    plan = uncertainty.halves(500, 20, rng)
-    for part, columns in enumerate((z[:, :1], z[:, 1:2])):
-        alone = uncertainty.subsample(columns, y, k=3, resamples=plan)
-        assert found.alone[0, part] == pytest.approx(knn.mutual_information(columns, y, 3))
-        assert found.standard_errors()[0][0, part] == pytest.approx(alone.standard_error)
-    assert "20 half-subsamples" in found.method and any(v in found.method for v in ("reliable", "drifting"))
 
 
 @pytest.mark.parametrize(
@@ -121,14 +107,6 @@ def test_groups_make_errors_robust_to_copies(options):
         for codes, values, of in ((z, y, None), (twice, labels, groups), (twice, labels, None))
     ]
     assert errors[1] == pytest.approx(errors[0], rel=0.2) and errors[2] == pytest.approx(errors[1] / 2**0.5, rel=0.2)
-
-
-def test_latents_in_another_order_give_the_same_figures():
-    z, y = readable_bit(400, 0)
-    for options in METHODS:
-        one, other = (from_arrays(codes, y, **options) for codes in (z, z[:, [2, 0, 1]]))
-        assert other.alone[:, [1, 2, 0]] == pytest.approx(one.alone, abs=1e-9)
-        assert other.rest[:, [1, 2, 0]] == pytest.approx(one.rest, abs=1e-9)
 
 
 def test_contradictions_are_listed_by_their_size():
@@ -151,10 +129,10 @@ def test_contradictions_are_listed_by_their_size():
 
 
 def test_neighbours_in_many_dimensions_contradict_themselves_and_it_is_not_hidden():
-    """One latent tells a value of 4 at 0.1 of a step, eleven are noise: I(y; all) comes out far below I(y; one)."""
+    """One latent tells a value of 4 at 0.1 of a step, eight are noise: I(y; all) comes out far below I(y; one)."""
     rng = np.random.default_rng(0)
-    y = rng.integers(4, size=1500)
-    z = np.column_stack([y + 0.1 * rng.standard_normal(1500), rng.standard_normal((1500, 11))])
+    y = rng.integers(4, size=800)
+    z = np.column_stack([y + 0.1 * rng.standard_normal(800), rng.standard_normal((800, 8))])
     found = from_arrays(z, y, "knn", resamples=None)
     assert found.alone[0, 0] > found.joint[0] + 0.5
     worst = contradictions(found).iloc[0]
@@ -163,23 +141,15 @@ def test_neighbours_in_many_dimensions_contradict_themselves_and_it_is_not_hidde
     assert held_out.joint[0] > 0.9 * held_out.alone[0, 0]
 
 
-def test_items_are_a_random_part():
-    z, y = readable_bit(900, 0)
-    found = from_arrays(z, y, "knn", resamples=None, items=300)
-    assert found.n == 300 and len(found.pointwise) == 300
-
-
 def test_errors():
     z, y = readable_bit(100, 0)
-    with refused("method", "invalid"):
-        from_arrays(z, y, "bins")
-    with refused("representation", "constant"):
-        from_arrays(np.ones((100, 2)), y)
-    with refused("factors", "few"):
-        from_arrays(z, np.r_[5, y[1:]])
-    with refused("latent_names", "shape"):
-        from_arrays(z, y, latent_names=("a", "a", "b"))
-    with refused("factor_names", "length"):
-        from_arrays(z, y, factor_names=("a", "b"))
-    with refused("groups", "length"):
-        from_arrays(z, y, groups=np.arange(5))
+    for call, argument, code in (
+        (lambda: from_arrays(z, y, "bins"), "method", "name"),
+        (lambda: from_arrays(np.ones((100, 2)), y), "representation", "constant"),
+        (lambda: from_arrays(z, np.r_[5, y[1:]]), "factors", "few"),
+        (lambda: from_arrays(z, y, latent_names=("a", "a", "b")), "latent_names", "shape"),
+        (lambda: from_arrays(z, y, factor_names=("a", "b")), "factor_names", "length"),
+        (lambda: from_arrays(z, y, groups=np.arange(5)), "groups", "length"),
+    ):
+        with refused(argument, code):
+            call()

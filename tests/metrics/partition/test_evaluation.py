@@ -3,18 +3,18 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
-import torch
 from scipy import integrate
 
 from infoscope.estimators import npeet
 from infoscope.metrics.partition.evaluation import evaluate, holm
 from infoscope.metrics.partition.report import compare
+from infoscope.metrics.partition.words import UNTAUGHT
 from tests.refusals import refused
 
 LEAK = 0.6
-QUICK = {"resamples": 40, "permutations": 0}
+QUICK = {"resamples": 10, "permutations": 0}
+BLOCKS = ("z_y", "z_x", "z_dy", "z_d")
 
 
 def sample(n, seed, leak=LEAK, noise=1.0):
@@ -44,12 +44,12 @@ def sign_information(amplitude):
 
 @pytest.fixture(scope="module")
 def case():
-    return sample(1500, 0)
+    return sample(600, 0)
 
 
 @pytest.fixture(scope="module")
 def report(case):
-    return evaluate(*case, resamples=60, permutations=99)
+    return evaluate(*case, resamples=20, permutations=99)
 
 
 def value(report, name, route="classifier"):
@@ -72,7 +72,7 @@ def test_both_routes_find_the_truth(report):
 
 
 def test_terms_add_up_by_the_classifier(report):
-    for block in ("z_y", "z_x", "z_dy", "z_d"):
+    for block in BLOCKS:
         assert value(report, f"chain-rule gap of {block}") == pytest.approx(0, abs=1e-12)
         joint = value(report, f"I({block};Y,D)")
         assert joint == pytest.approx(value(report, f"I({block};Y)") + value(report, f"I({block};D|Y)"), abs=1e-12)
@@ -119,32 +119,29 @@ def test_leakage_is_shown_where_it_is(report):
     """I(z_y;D|Y) is .16 nats, so the smallest p. The others are 0: two of three p up to .02 have a chance of .0012."""
     tests = report.tests
     assert tests["I(z_y;D|Y)"].p_value == 0.01 and tests["I(z_y;D|Y)"].p_holm == 0.04
-    assert tests["I(z_y;D|Y)"].exchanged == "D among rows of equal Y"
+    assert tests["I(z_y;D|Y)"].exchanged.endswith("of equal Y")
     assert sum(test.p_value <= 0.02 for name, test in tests.items() if name != "I(z_y;D|Y)") < 2
     table = report.table().set_index(["route", "quantity"])
     assert table.loc[("neighbours", "I(z_y;D|Y)"), "p_value"] == 0.01
-    assert "p by permuting D among rows of equal Y" in table.loc[("neighbours", "I(z_y;D|Y)"), "note"]
+    assert tests["I(z_y;D|Y)"].exchanged in table.loc[("neighbours", "I(z_y;D|Y)"), "note"]
     assert np.isnan(table.loc[("classifier", "I(z_y;D|Y)"), "p_value"])
 
 
 def test_copies_of_rows_say_no_more_than_the_rows():
-    """Four near copies of 300 rows as groups: errors as of 300 rows, not of 1,200, and tests exchange within groups."""
-    blocks, y, d = sample(300, 2)
-    rng, four = np.random.default_rng(3), np.repeat(np.arange(300), 4)
-    copies = {
-        name: np.asarray(b)[four] + 1e-3 * rng.normal(size=np.asarray(b)[four].shape) for name, b in blocks.items()
-    }
-    domains = np.where(np.arange(1200) % 4 == 0, 1 - d[four], d[four])  # so that d varies within groups
-    options = {"resamples": 40, "permutations": 19}
-    grouped = evaluate(copies, y[four], domains, groups=four, **options)
-    single = evaluate(copies, y[four], domains, **options)
-    assert grouped.groups == 300 and single.groups == 1200
-    assert grouped.tests["I(z_x;D|Y)"].exchanged == "D among rows within a group of equal Y"
-    assert grouped.tests["I(z_x;Y)"].exchanged == "Y among whole groups"
+    """Four near copies of 200 rows as groups: errors as of 200 rows, not of 800, and tests exchange within groups."""
+    blocks, y, d = sample(200, 2)
+    rng, four = np.random.default_rng(3), np.repeat(np.arange(200), 4)
+    copies = {name: np.asarray(b)[four] + 1e-3 * rng.normal(size=b[four].shape) for name, b in blocks.items()}
+    domains = np.where(np.arange(800) % 4 == 0, 1 - d[four], d[four])  # so that d varies within groups
+    grouped = evaluate(copies, y[four], domains, groups=four, resamples=10, permutations=3)
+    single = evaluate(copies, y[four], domains, **QUICK)
+    assert grouped.groups == 200 and single.groups == 800
+    assert "within a group" in grouped.tests["I(z_x;D|Y)"].exchanged
+    assert "whole groups" in grouped.tests["I(z_x;Y)"].exchanged
     name = "I(z_y;Y|D)"
     together, apart = (r.figures["classifier"][name].standard_error for r in (grouped, single))
     assert together / apart == pytest.approx(2, rel=0.25)  # copies are nearly equal: the square root of 4
-    assert (grouped.table()["groups"] == 300).all()
+    assert (grouped.table()["groups"] == 200).all()
 
 
 def test_absent_and_constant_blocks():
@@ -154,9 +151,9 @@ def test_absent_and_constant_blocks():
     )
     for route in ("neighbours", "classifier"):
         assert np.isnan(value(report, "I(z_dy;Y)", route))
-        assert report.figures[route]["I(z_dy;Y)"].notes == ("not applicable: there is no z_dy.",)
+        assert "no z_dy" in report.figures[route]["I(z_dy;Y)"].notes[0]
         assert value(report, "I(z_x;Y,D)", route) == pytest.approx(0, abs=1e-7)  # where Newton steps end
-    assert report.figures["neighbours"]["I(z_x;Y,D)"].notes == ("the block is constant: it shares nothing.",)
+    assert "constant" in report.figures["neighbours"]["I(z_x;Y,D)"].notes[0]
     assert np.isfinite(report.scores()["unique"].value) and "unique_without_z_dy" not in report.scores()
     assert report.blocks == {"z_y": 2, "z_x": 3, "z_d": 1}
 
@@ -173,7 +170,7 @@ def test_units_that_are_off_are_not_ties():
     figure = report.figures["neighbours"]["I(z_y;Y)"]
     thirds = -(np.log(1 / 3) + 2 * np.log(2 / 3)) / 3
     assert figure.value == pytest.approx(np.log(2) - 0.75 * thirds, abs=0.06)
-    assert any("rows of z_y repeat" in note for note in figure.notes)
+    assert any("z_y repeat" in note for note in figure.notes)
 
 
 def test_names_of_classes_matter_only_where_they_are_taken_for_numbers():
@@ -200,22 +197,6 @@ def test_the_own_way_of_the_seed_is_npeet(case, report):
     assert set(report.scores("labels-as-numbers")) == {"seed", "seed_bits"}
 
 
-def test_labels_of_any_container():
-    """Strings, mixed objects, tensors of any precision and pandas columns name the same classes."""
-    blocks, y, d = sample(120, 10)
-    given = {"z_y": blocks["z_y"]}
-    named = np.array(["cat", "dog"])[y]
-    plain = evaluate(given, y, d, resamples=10, permutations=0)
-    for labels, domains in (
-        (named.tolist(), torch.tensor(d).bool()),
-        (np.array(["cat", 7], dtype=object)[y], torch.tensor(d).bfloat16()),
-        (pd.DataFrame({"animal": named}), pd.Series(d, dtype="Int64")),
-    ):
-        again = evaluate(given, labels, domains, resamples=10, permutations=0)
-        for route in ("neighbours", "classifier"):
-            assert value(again, "I(z_y;Y|D)", route) == pytest.approx(value(plain, "I(z_y;Y|D)", route), abs=1e-9)
-
-
 def test_a_domain_that_the_class_tells():
     """H(D|Y) = 0: no share of it, nothing to test, and no disagreement of routes over rounding."""
     rng = np.random.default_rng(11)
@@ -227,25 +208,15 @@ def test_a_domain_that_the_class_tells():
     report = evaluate(blocks, y, (y == 0).astype(int), resamples=10, permutations=9)
     for route in ("neighbours", "classifier"):
         leak = report.scores(route)["leakage_of_d_in_z_y"]
-        assert np.isnan(leak.value)
-        assert leak.notes == ("H(D|Y) is 0.0000, not above 0: there is nothing to know a share of.",)
+        assert np.isnan(leak.value) and "not above 0" in leak.notes[0]
     words = report.summary()
-    assert "I(z_y;D|Y) = 0 could not be tested" in words and "after Holm over 1 test (" in words
-    assert "I(z_y;D|Y): neighbours" not in words and "none (not applicable: there is no z_dy.)." in words
-
-
-def test_what_cannot_be_classified_fails_before_neighbours_are_sought():
-    blocks, y, d = sample(60, 12)
-    y[:], y[7] = 0, 1
-    told = []
-    with pytest.raises(ValueError, match="1 of the 3 joint classes of labels, such as that of row 7, lie in a single"):
-        evaluate(blocks, y, d, **QUICK, progress=lambda done, what: told.append(what))
-    assert not told
+    assert "not be tested" in words and "over 1 test" in words and "I(z_y;D|Y): neighbours" not in words
+    assert sum(np.isfinite(test.p_value) for test in report.tests.values()) == 1
 
 
 def test_models_are_compared_row_by_row(case, report):
     """The second model leaks less. It shares everything else, so the paired error is well below the unpaired one."""
-    a, b = report, evaluate(*sample(1500, 0, leak=0.2), resamples=60, permutations=0)  # the same folds
+    a, b = report, evaluate(*sample(600, 0, leak=0.2), resamples=20, permutations=0)  # the same folds
     found = compare({"a": a, "b": b}).set_index("quantity")
     row = found.loc["I(z_y;D|Y)"]
     assert row["difference"] == pytest.approx(value(a, "I(z_y;D|Y)") - value(b, "I(z_y;D|Y)"))
@@ -256,17 +227,17 @@ def test_models_are_compared_row_by_row(case, report):
     assert "I(z_x;Y,D)" not in found.index and "H(Y)" not in found.index  # the same in both
     assert (found["p_holm"] >= found["p_value"]).all()
     assert compare({"a": a, "same": a}).empty
-    elsewhere = evaluate(*sample(120, 1), resamples=10, permutations=0)
-    for reports, words in (({"a": a}, "at least two"), ({"a": a, "c": elsewhere}, "same rows")):
-        with pytest.raises(ValueError, match=words):
+    elsewhere = evaluate(*sample(120, 1), **QUICK)
+    for reports, code in (({"a": a}, "range"), ({"a": a, "c": elsewhere}, "conflict")):
+        with refused("reports", code):
             compare(reports)
 
 
 def test_same_seed_same_numbers_and_progress():
-    blocks, y, d = sample(300, 8)
+    blocks, y, d = sample(120, 8)
     steps = []
-    first = evaluate(blocks, y, d, resamples=20, permutations=9, progress=lambda done, what: steps.append((done, what)))
-    again = evaluate(blocks, y, d, resamples=20, permutations=9, generator=np.random.default_rng(0))
+    first = evaluate(blocks, y, d, resamples=10, permutations=3, progress=lambda done, what: steps.append((done, what)))
+    again = evaluate(blocks, y, d, resamples=10, permutations=3, generator=np.random.default_rng(0))
     np.testing.assert_array_equal(first.table()["value"], again.table()["value"])
     shares = [done for done, _ in steps]
     assert shares == sorted(shares) and shares[-1] == pytest.approx(1)
@@ -275,24 +246,14 @@ def test_same_seed_same_numbers_and_progress():
 
 def test_a_report_is_plain_values_and_words(report):
     plain = json.loads(json.dumps(report.to_json(), allow_nan=False))
-    assert plain["n"] == plain["groups"] == 1500 and plain["settings"]["folds"] == 5
+    assert plain["n"] == plain["groups"] == 600 and plain["settings"]["folds"] == 5
     rows = {(row["route"], row["quantity"]): row for row in plain["rows"]}
     assert rows["classifier", "I(z_y;D|Y)"]["value"] == value(report, "I(z_y;D|Y)")
     assert rows["labels-as-numbers", "seed"]["standard_error"] is None
-    for words in ("Score unique", "Score seed (labels-as-numbers)", "it is there", "Not shown", "synergy prevails"):
+    for words in ("Score unique", "Score seed", "it is there", "Not shown", "synergy prevails"):
         assert words in report.summary()
     with refused("route", "name"):
         report.scores("exact")
-
-
-def test_an_object_may_give_the_blocks():
-    blocks, y, d = sample(300, 9)
-
-    class Encoded:
-        def blocks(self):
-            return {"z_y": blocks["z_y"]}
-
-    assert evaluate(Encoded(), y, d, **QUICK).blocks == {"z_y": 2}
 
 
 def test_holm():
@@ -300,59 +261,53 @@ def test_holm():
     np.testing.assert_allclose(holm([0.01, 0.04, np.nan, 0.03, 0.005]), [0.03, 0.06, np.nan, 0.06, 0.02])
 
 
-@pytest.mark.parametrize(("change", "words"), [
-    ({"blocks": {"z_q": np.zeros((60, 1))}}, "named among"),
-    ({"blocks": {"z_y": None}}, "at least one of"),
-    ({"blocks": 3}, "mapping of names"),
-    ({"blocks": {"z_y": np.full((60, 1), np.nan)}}, "must be finite"),
-    ({"blocks": {"z_y": np.zeros((60, 1)), "z_d": np.zeros((50, 1))}}, "equally long"),
-    ({"y": np.zeros(60, int)}, "one class only"),
-    ({"d": np.zeros(50, int)}, "one category for each row"),
-    ({"groups": np.zeros(50, int)}, "one category for each row"),
-    ({"k": 30}, "k must be below"),
-    ({"resamples": 9}, "resamples must be"),
-    ({"folds": 2}, "folds must be"),
-    ({"permutations": -1}, "permutations must be"),
+@pytest.mark.parametrize(("change", "argument", "code"), [
+    ({"blocks": {"z_q": np.zeros((60, 1))}}, "blocks", "name"),
+    ({"blocks": {"z_y": None}}, "blocks", "name"),
+    ({"blocks": 3}, "blocks", "type"),
+    ({"y": np.zeros(60, int)}, "y", "constant"),
+    ({"d": np.zeros(50, int)}, "d", "length"),
+    ({"k": 30}, "k", "range"),
+    ({"folds": 2}, "folds", "range"),
 ])  # fmt: skip
-def test_bad_input_is_one_sentence(change, words):
+def test_bad_input_is_refused(change, argument, code):
     rng = np.random.default_rng(0)
     given = {"blocks": {"z_y": rng.normal(size=(60, 2))}, "y": np.arange(60) % 2, "d": np.arange(60) // 2 % 2}
-    with pytest.raises(ValueError, match=words):
+    with refused(argument, code):
         evaluate(**{**given, "resamples": 10, "permutations": 0, **change})
 
 
 def test_a_block_is_tested_for_what_it_tells_beyond_the_one_that_is_to_hold_a_label():
     """z_d with a part of y that z_y has not is found; noise in z_x, and what z_y has of d from z_d itself, are not."""
-    blocks, y, d = sample(300, 5, leak=0.0)
+    blocks, y, d = sample(200, 5, leak=0.0)
     g = np.random.default_rng(6)
-    blocks["z_y"] = np.column_stack([blocks["z_y"][:, 0], blocks["z_d"] + g.normal(size=300)])
-    blocks["z_d"] = np.column_stack([blocks["z_d"], 2 * y - 1 + g.normal(size=300)])
-    report = evaluate(blocks, y, d, resamples=10, permutations=0, given_blocks=59)
+    blocks["z_y"] = np.column_stack([blocks["z_y"][:, 0], blocks["z_d"] + g.normal(size=200)])
+    blocks["z_d"] = np.column_stack([blocks["z_d"], 2 * y - 1 + g.normal(size=200)])
+    report = evaluate(blocks, y, d, **QUICK, given_blocks=39)
     tests, figures = report.tests, report.figures["neighbours"]
     assert list(tests) == ["I(z_d;Y|z_y)", "I(z_x;Y|z_y)", "I(z_y;D|z_d)", "I(z_x;D|z_d)"]
-    assert tests["I(z_d;Y|z_y)"].p_value == 1 / 60
+    assert tests["I(z_d;Y|z_y)"].p_value == 1 / 40
     assert all(test.p_value > 0.05 for name, test in tests.items() if name != "I(z_d;Y|z_y)")
-    assert tests["I(z_x;Y|z_y)"].exchanged == "rows of z_x among the 5 nearest in z_y"
-    assert figures["I(z_d;Y|z_y)"].low > 0 and "rows of z_d among" in report.summary()
+    assert "5 nearest" in tests["I(z_x;Y|z_y)"].exchanged and "5 nearest" in report.summary()
+    assert figures["I(z_d;Y|z_y)"].low > 0
     row = report.table().set_index(["quantity", "route"]).loc[("I(z_d;Y|z_y)", "neighbours")]
-    assert row["p_value"] == 1 / 60 and row["unit"] == "nats"
-    constant = evaluate({**blocks, "z_y": np.ones((300, 1))}, y, d, resamples=10, permutations=0, given_blocks=9)
+    assert row["p_value"] == 1 / 40 and row["unit"] == "nats"
+    constant = evaluate({**blocks, "z_y": np.ones((200, 1))}, y, d, **QUICK, given_blocks=3)
     assert constant.tests["I(z_d;Y|z_y)"].exchanged == "z_y is constant." and "I(z_d;Y|z_y)" not in constant.figures
 
 
 def test_scores_of_many_columns_and_few_rows_say_what_was_not_taught():
     """30 columns of which two count, 200 rows: 90 weights cost .28 nats of 160 rows, and the scores say so; of two
-    columns and 2,000 rows they cost next to nothing.
+    columns and 1,000 rows they cost next to nothing.
     """
-    for columns, n, told in ((15, 200, True), (1, 2000, False)):
+    for columns, n, told in ((15, 200, True), (1, 1000, False)):
         rng = np.random.default_rng(0)
         y, d = rng.integers(0, 2, (2, n))
         blocks = {name: rng.normal(size=(n, columns)) for name in ("z_y", "z_d")}
         for name, sign in zip(blocks, (y, d)):
             blocks[name][:, 0] += 2 * sign - 1
-        found = evaluate(blocks, y, d, resamples=10, permutations=0)
-        words = "what so few rows do not teach: 90 weights (30 columns, 4 combinations of Y and D) learnt from 160 rows"
-        assert (f"Not shown: {words} or groups cost up to about 0.28 nats" in str(found)) == told
+        found = evaluate(blocks, y, d, **QUICK)
         table = found.table().set_index(["route", "quantity"])["note"]
-        assert (words in table["classifier", "sufficiency"]) == (words in table["classifier", "unique_y"]) == told
-        assert words not in table["neighbours", "sufficiency"]
+        for note in (str(found), table["classifier", "sufficiency"], table["classifier", "unique_y"]):
+            assert (UNTAUGHT in note) == ("90 weights" in note) == ("0.28 nats" in note) == told
+        assert UNTAUGHT not in table["neighbours", "sufficiency"]

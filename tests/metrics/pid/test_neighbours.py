@@ -83,7 +83,7 @@ def test_a_source_that_knows_nothing_has_a_term_below_zero_which_is_said():
     a, b, target = normal_rows(np.array([[1, 0, 0.0], [0, 1, 0.9], [0, 0.9, 1]]), 1000, 0).T
     found = pid.shared_exclusion(a, b, target)
     assert found.unique_a < -0.3
-    assert "unique_a is -0." in found.notes[0] and "outside of the six bounds" in found.notes[0]
+    assert "unique_a" in found.notes[0] and "unique_b" not in found.notes[0]
 
 
 def test_sources_change_places_and_ranks_decide():
@@ -131,13 +131,12 @@ def test_least_specific_information_of_mixed_variables(gate):
 def test_requirements():
     g = np.random.default_rng(0)
     a, wide = g.normal(size=50), g.normal(size=(50, 2))
-    with refused("a and b", "length"):
-        pid.shared_exclusion(a, wide, a)
-    with refused("b", "type"):
-        pid.shared_exclusion(a, Discrete(a > 0), a)
-    with refused("target", "type"):
-        pid.shared_exclusion(a, a + 1, [Continuous(a), Discrete(a > 0)])
-    with refused("a and b", "range"):
-        pid.shared_exclusion(np.round(a) / 2, np.round(wide[:, 0]) / 2, Discrete(a > 0))
-    with refused("target", "type"):
-        pid.williams_beer_from_arrays(a, wide, a)
+    for call, argument, code in (
+        (lambda: pid.shared_exclusion(a, wide, a), "a and b", "length"),
+        (lambda: pid.shared_exclusion(a, Discrete(a > 0), a), "b", "type"),
+        (lambda: pid.shared_exclusion(a, a + 1, [Continuous(a), Discrete(a > 0)]), "target", "type"),
+        (lambda: pid.shared_exclusion(np.round(a) / 2, np.round(wide[:, 0]) / 2, Discrete(a > 0)), "a and b", "range"),
+        (lambda: pid.williams_beer_from_arrays(a, wide, a), "target", "type"),
+    ):
+        with refused(argument, code):
+            call()

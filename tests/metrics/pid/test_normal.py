@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-from infoscope.estimators.variables import Discrete, as_variable
+from infoscope.estimators.variables import Discrete
 from infoscope.metrics import pid
 from infoscope.metrics.factor_information import toy
 from tests.refusals import refused
@@ -169,21 +169,30 @@ def test_ranks_know_nothing_of_monotone_maps():
     assert "rank-normal" in found.redundant.method and found.redundant.n == 300
 
 
-def test_requirements():
-    covariance, places = channels(np.eye(1), np.eye(1))
-    with refused("target", "constant"):
-        pid.gaussian([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 2.0]], 0, 1, 2)
-    with refused("covariance", "range"):
-        pid.gaussian([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]], 0, 1, 2)
-    with refused("covariance", "conflict"):
-        pid.gaussian(np.triu(covariance), **places)
-    with refused("covariance", "shape"):
-        pid.gaussian(covariance[:2], **places)
-    with refused("a, b, target", "conflict"):
-        pid.gaussian(covariance, 0, 0, 1)
-    with refused("margins", "type"):
-        pid.gaussian_from_arrays(np.zeros(9), np.zeros(9), np.zeros(9), margins="raw")
+NORMAL = np.eye(3) + np.diag([0.5, 0.5], 1) + np.diag([0.5, 0.5], -1)
+SUM = [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 2.0]]  # the target is a + b, without noise
+
+
+@pytest.mark.parametrize(
+    ("covariance", "a", "b", "argument", "code"),
+    [
+        (SUM, 0, 1, "target", "constant"),
+        ([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]], 0, 1, "covariance", "range"),
+        (np.triu(NORMAL), 0, 1, "covariance", "conflict"),
+        (NORMAL[:2], 0, 1, "covariance", "shape"),
+        (NORMAL, 0, 0, "a, b, target", "conflict"),
+    ],
+)
+def test_bad_covariances_are_refused(covariance, a, b, argument, code):
+    with refused(argument, code):
+        pid.gaussian(covariance, a, b, 2)
+
+
+def test_bad_rows_are_refused():
+    rows = np.arange(9.0)
+    with refused("margins", "name"):
+        pid.gaussian_from_arrays(rows, rows, rows, margins="raw")
     with refused("a", "type"):
-        pid.gaussian_from_arrays(as_variable("a", Discrete(np.arange(9) % 2)), np.arange(9.0), np.arange(9.0))
-    with refused("a and b and target", "length"):
-        pid.gaussian_from_arrays(np.arange(9.0), np.arange(9.0), np.arange(8.0))
+        pid.gaussian_from_arrays(Discrete(np.arange(9) % 2), rows, rows)
+    with refused(code="length"):
+        pid.gaussian_from_arrays(rows, rows, np.arange(8.0))

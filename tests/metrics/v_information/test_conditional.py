@@ -9,6 +9,7 @@ from infoscope.estimators.families import Gaussian, GradientBoosting, Logistic, 
 from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.leakage import usable_leakage
 from infoscope.metrics.v_information.measures import ESTIMATORS, estimate
+from tests.refusals import refused
 
 LN2 = math.log(2.0)
 
@@ -32,19 +33,19 @@ def test_linear_gaussian_information_has_its_closed_form(estimator, columns):
     error = np.std(found.local) / math.sqrt(found.n)
     assert abs(found.value - truth) < 4 * error + 0.003
     assert found.value == pytest.approx(found.null_entropy - found.conditional_entropy)
-    assert found.bound is None and "beyond what is given" in repr(found)
+    assert found.bound is None and "given" in found.settings
     if estimator != "in-sample":
         assert found.standard_error == pytest.approx(error, rel=0.01) and found.low < found.value < found.high
 
 
 def test_intervals_hold_the_truth():
-    """95 % intervals of 100 samples: 88 or more hold it (false alarm 2e-3 at 95 %)."""
+    """95 % intervals of 60 samples: 51 or more hold it (false alarm 2e-3 at 95 %)."""
     held = 0
-    for seed in range(100):
+    for seed in range(60):
         x, c, y, truth = linear(400, seed)
         found = estimate(Gaussian(), x, y, given=c, generator=np.random.default_rng(seed))
         held += found.low <= truth <= found.high
-    assert held >= 88
+    assert held >= 51
 
 
 def test_a_parity_is_told_by_both_and_by_neither_alone():
@@ -105,8 +106,8 @@ def test_classes_that_are_given_are_names_and_not_numbers():
 def test_texts_are_given_texts_and_classes():
     """A word of x and one of c add up in the log odds; beyond c, x tells what its own word does."""
     rng = np.random.default_rng(5)
-    words, given = rng.integers(2, size=(2, 800))
-    y = (rng.random(800) < 1 / (1 + np.exp(2 - 4 * words))).astype(int)
+    words, given = rng.integers(2, size=(2, 500))
+    y = (rng.random(500) < 1 / (1 + np.exp(2 - 4 * words))).astype(int)
     x = [("dull", "bright")[word] for word in words]
     alone = estimate(tfidf_logistic(), x, y, folds=3)
     for named in ([("left", "right")[one] for one in given], given):
@@ -116,23 +117,11 @@ def test_texts_are_given_texts_and_classes():
     assert abs(known.value) < 0.02
 
 
-def test_groups_and_calibration_are_those_of_every_estimate():
-    x, c, y, _ = linear(300, 6)
-    rows, labels = np.repeat(np.arange(300), 3), (y[:, 0] > 0).astype(int)
-    copied = estimate(Gaussian(), x[rows], y[rows], groups=rows, given=c[rows])
-    single = estimate(Gaussian(), x, y, given=c)
-    assert copied.units == 300 and copied.standard_error == pytest.approx(single.standard_error, rel=0.1)
-    found = estimate("logistic", x, labels, given=c, calibration=0.2)
-    assert len(found.calibration.temperatures) == 5
-
-
-@pytest.mark.parametrize(("given", "message"), [
-    (np.zeros(30), "given must have one item for each of the 40 outcomes y, got 30"),
-    (np.arange(40), "given must be floats or classes that repeat, got 40 classes of 40 items"),
-    (np.full(40, np.nan), "given must be finite"),
-    (["a", None] * 20, "given must have no missing categories, got 20 of 40"),
+@pytest.mark.parametrize(("given", "argument", "code"), [
+    (np.zeros(30), "given", "length"),
+    (np.arange(40), "given", "type"),
 ])  # fmt: skip
-def test_what_cannot_be_given_is_refused(given, message):
+def test_what_cannot_be_given_is_refused(given, argument, code):
     x, _, y, _ = linear(40, 7)
-    with pytest.raises(ValueError, match=message):
+    with refused(argument, code):
         estimate(Gaussian(), x, y, given=given)

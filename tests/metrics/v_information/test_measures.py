@@ -60,42 +60,13 @@ def test_in_sample_information_is_never_negative(family):
         assert estimate(family, rng.normal(size=30), rng.normal(size=30), "in-sample").value >= -1e-9
 
 
-def test_independent_variables_share_nothing():
-    """Held out: at most 4 standard errors (3e-5), and 2 ln n / n or so below 0, the cost of fitting two parameters."""
-    rng = np.random.default_rng(1)
-    for y in (rng.integers(2, size=2000), rng.normal(size=2000)):
-        family = Logistic() if y.dtype.kind == "i" else Gaussian()
-        found = estimate(family, rng.normal(size=2000), y)
-        assert -0.01 < found.value < 4 * found.standard_error
-
-
 def test_information_has_a_direction():
-    """Of x mod 2 tables know all from x, of x not all from x mod 2. A hash: whoever may square can compute z^2, but
-    nobody gets the sign, and so the mean of z, back from it."""
-    rng = np.random.default_rng(2)
-    x = rng.integers(8, size=2000)
+    """Of x mod 2 tables know all from x, of x not all from x mod 2."""
+    x = np.random.default_rng(2).integers(8, size=2000)
     forwards = estimate(Table(), x, x % 2, "in-sample", floor=0.0)
     assert forwards.value == pytest.approx(forwards.null_entropy)
     backwards = estimate(Table(), x % 2, x, "in-sample", floor=0.0)
     assert backwards.conditional_entropy == pytest.approx(math.log(4), abs=0.01)
-    z = rng.normal(size=2000)
-    hashed = z**2
-    assert estimate(Gaussian(degree=2), z, hashed + 1e-3 * rng.normal(size=2000)).value > 3.0
-    backwards = estimate(Gaussian(degree=2), hashed, z)
-    assert backwards.value < 4 * backwards.standard_error
-
-
-def test_processing_can_raise_usable_information():
-    """A cipher: y is the parity of two bits and a key bit. Linear log odds use nothing of it until it is decoded."""
-    rng = np.random.default_rng(3)
-    bits = rng.integers(2, size=(1500, 3))
-    y = bits.sum(axis=1) % 2
-    encoded = estimate(Logistic(), bits, y)
-    decoded = estimate(Logistic(), (bits.sum(axis=1) % 2)[:, None], y)
-    assert encoded.value < 4 * encoded.standard_error
-    assert decoded.value > 0.99 * decoded.null_entropy
-    shannon = estimate(Table(), bits, y, "in-sample", floor=0.0)
-    assert shannon.value == pytest.approx(estimate(Table(), y, y, "in-sample", floor=0.0).value)
 
 
 def test_in_sample_is_biased_up_and_held_out_down():
@@ -108,14 +79,12 @@ def test_in_sample_is_biased_up_and_held_out_down():
 
 def test_the_standard_error_is_the_spread_over_samples():
     """300 samples: their sd has a relative error of 4 %; within 20 % (fails by chance below 1e-5)."""
-    values, errors = [], []
+    found = []
     for seed in range(300):
-        rng = np.random.default_rng(seed)
-        x = rng.normal(size=200)
-        found = estimate(Gaussian(1.0), x, 0.5 * x + rng.normal(size=200), folds=3)
-        values.append(found.value)
-        errors.append(found.standard_error)
-    assert np.mean(errors) == pytest.approx(np.std(values, ddof=1), rel=0.2)
+        x, noise = np.random.default_rng(seed).normal(size=(2, 200))
+        found.append(estimate(Gaussian(1.0), x, 0.5 * x + noise, folds=3))
+    errors = [one.standard_error for one in found]
+    assert np.mean(errors) == pytest.approx(np.std([one.value for one in found], ddof=1), rel=0.2)
 
 
 def test_the_error_of_one_group_per_copy_is_that_of_the_items():
@@ -237,18 +206,12 @@ def test_the_complexity_of_bounded_logistic_laws_is_not_above_its_closed_form():
     assert 0.25 * closed.value < exact < closed.value
 
 
-def test_labels_may_be_called_anything():
-    x, y = pairs(200, 8)
-    codes, words = (estimate(Logistic(), x, labels).value for labels in (y, np.array(["no", "yes"])[y]))
-    assert codes == words
-
-
 def test_every_family_takes_numbers_or_says_in_a_sentence_that_it_predicts_classes():
     """Numbers are one column or several. Floats that are whole may be classes of a family that knows no numbers."""
     rng = np.random.default_rng(8)
     x = rng.normal(size=(200, 2))
     y = x + rng.normal(size=(200, 2))
-    networks = Network((8,), learning_rate=1e-2, batch=32, epochs=30)
+    networks = Network((8,), learning_rate=1e-2, batch=32, epochs=20)
     for family in ("gaussian", GradientBoosting(rounds=20), networks, "knn"):
         one, both = (estimate(family, x, of, folds=3).value for of in (y[:, 0], y))
         assert 0.1 < one < both < math.log(2) + 0.3  # half of ln 2 for each column
@@ -256,14 +219,10 @@ def test_every_family_takes_numbers_or_says_in_a_sentence_that_it_predicts_class
         for estimator in ESTIMATORS:
             with refused("y", "type"):
                 estimate(family, x, y[:, 0], estimator)
-    assert estimate(Logistic(), x, (y[:, 0] > 0).astype(float)).value > 0
-
-
-def test_floats_are_numbers_for_a_family_of_both():
-    x, y = pairs(150, 9)
-    network = Network((5,), epochs=5)
-    assert estimate(network, x, y).calibration is not None
-    assert estimate(network, x, y.astype(float)).calibration is None
+    labels = y[:, 0] > 0
+    assert estimate(Logistic(), x, labels.astype(float)).value == estimate(Logistic(), x, np.where(labels, "b", "a"))
+    assert estimate(networks, x, labels, folds=3).calibration is not None
+    assert estimate(networks, x, labels.astype(float), folds=3).calibration is None
 
 
 def test_shannon_information_bounds_that_of_any_family():
@@ -280,39 +239,26 @@ def test_shannon_information_bounds_that_of_any_family():
 
 
 @pytest.mark.parametrize(
-    "change, message",
+    ("change", "argument", "code"),
     [
-        ({"estimator": "oracle"}, "estimator must be one of"),
-        ({"folds": 2}, "folds must be"),
-        ({"test": np.ones(100, dtype=bool)}, "test must be None"),
-        ({"estimator": "held-out", "test": np.ones(100, dtype=bool)}, "test must be a mask"),
-        ({"estimator": "held-out", "test": np.arange(100) < 9, "groups": np.zeros(100)}, "test must keep groups whole"),
-        ({"x": np.r_[np.nan, np.zeros(99)]}, "x must be finite"),
-        ({"family": Table(), "x": np.r_[np.nan, np.zeros(99)]}, "x must have no missing"),
-        ({"floor": 0.5}, "floor must be"),
-        ({"floor": -0.1}, "floor must be"),
-        ({"calibration": 1.0}, "calibration must be a share"),
-        ({"calibration": 0.01}, "calibration must leave"),
-        ({"estimator": "in-sample", "calibration": 0.2}, "calibration must be 0"),
-        ({"x": np.zeros((99, 2))}, "x must have one item"),
-        ({"y": np.zeros(100, dtype=int)}, "y must take at least two"),
-        ({"y": np.r_[np.zeros(99, dtype=int), 1]}, "lie in a single group"),
-        ({"generator": 3}, "generator must be"),
-        ({"estimator": "in-sample", "family": Table(), "x": np.arange(100) % 2, "delta": 0.5}, "delta must be"),
-        ({"family": Gaussian(), "y": np.zeros(100)}, "y must vary"),
-        ({"family": Gaussian(), "calibration": 0.2}, "calibration must be 0"),
+        ({"estimator": "oracle"}, "estimator", "name"),
+        ({"folds": 2}, "folds", "range"),
+        ({"test": np.ones(100, dtype=bool)}, "test", "conflict"),
+        ({"estimator": "held-out", "test": np.ones(100, dtype=bool)}, "test", "type"),
+        ({"estimator": "held-out", "test": np.arange(100) < 9, "groups": np.zeros(100)}, "test", "range"),
+        ({"floor": 0.5}, "floor", "range"),
+        ({"calibration": 1.0}, "calibration", "range"),
+        ({"calibration": 0.01}, "calibration", "few"),
+        ({"estimator": "in-sample", "calibration": 0.2}, "calibration", "conflict"),
+        ({"y": np.zeros(100, dtype=int)}, "y", "constant"),
+        ({"y": np.r_[np.zeros(99, dtype=int), 1]}, "labels", "few"),
+        ({"estimator": "in-sample", "family": Table(), "x": np.arange(100) % 2, "delta": 0.5}, "delta", "range"),
+        ({"family": Gaussian(), "y": np.zeros(100)}, "y", "constant"),
+        ({"family": Gaussian(), "calibration": 0.2}, "calibration", "conflict"),
     ],
 )
-def test_bad_input_is_refused(change, message):
+def test_bad_input_is_refused(change, argument, code):
     x, y = pairs(100, 11)
     settings = {"family": Logistic(), "x": x, "y": y} | change
-    with pytest.raises(ValueError, match=message):
+    with refused(argument, code):
         estimate(**settings)
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_same_seed_same_numbers(estimator):
-    x, y = pairs(120, 12)
-    network = Network((5,), epochs=3)
-    first, second = (estimate(network, x, y, estimator, generator=np.random.default_rng(3)).value for _ in range(2))
-    assert first == second

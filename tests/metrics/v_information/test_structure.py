@@ -1,15 +1,13 @@
 """Structure learning: arborescences against exhaustive search, networkx and Kruskal; weights; simulated trees."""
 
 import inspect
-import itertools
 import math
 import sys
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.datasets import load_digits
-from sklearn.decomposition import PCA
 from sklearn.metrics import mutual_info_score
 
 from infoscope.data.tasks.simulators import (
@@ -17,9 +15,6 @@ from infoscope.data.tasks.simulators import (
     discretised_logistic,
     gaussian_hub,
     gene_network,
-    moving_digits,
-    random_graph,
-    star,
 )
 from infoscope.estimators.families.closed_form import Gaussian, Table
 from infoscope.metrics.v_information.measures import estimate
@@ -45,44 +40,12 @@ def random_weights(rng, m):
     return weights
 
 
-def best_total(weights, root):
-    """The largest total of all trees, or None if there is none."""
-    m, best = len(weights), None
-    for parents in itertools.product(range(-1, m), repeat=m):
-        roots = [node for node, parent in enumerate(parents) if parent == -1]
-        if len(roots) != 1 or root not in (None, roots[0]) or any(p == node for node, p in enumerate(parents)):
-            continue
-        try:
-            edges_of("parents", parents)
-        except ValueError:
-            continue
-        value = total(weights, parents)
-        if value > -np.inf and (best is None or value > best):
-            best = value
-    return best
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_no_tree_of_four_nodes_is_better(seed):
-    rng = np.random.default_rng(seed)
-    weights = random_weights(rng, 4)
-    root = None if rng.random() < 0.6 else int(rng.integers(4))
-    best = best_total(weights, root)
-    if best is None:
-        with refused("weights", "range"):
-            maximum_arborescence(weights, root)
-    else:
-        found = maximum_arborescence(weights, root)
-        assert total(weights, found) == pytest.approx(best)
-        assert root in (None, int(np.flatnonzero(found == -1)[0]))
-
-
 def test_networkx_has_the_same_total():
     """Up to 12 nodes, where cycles nest. networkx 3.6 finds none in some graphs that have one: these count where a
     search from the roots reaches every node."""
     rng = np.random.default_rng(0)
     compared = 0
-    for _ in range(300):
+    for _ in range(150):
         weights = random_weights(rng, int(rng.integers(2, 13)))
         graph = nx.DiGraph()
         graph.add_nodes_from(range(len(weights)))
@@ -100,19 +63,7 @@ def test_networkx_has_the_same_total():
             continue
         compared += 1
         assert total(weights, found) == pytest.approx(sum(w for *_, w in theirs.edges(data="weight")))
-    assert compared > 100
-
-
-def test_nested_cycles_are_contracted():
-    """The best parents make the cycle 0, 1, 2; as one node it is in a cycle with 3 and 4. Only 5 can break both: into
-    3, which costs 7 and the edge from 4 into 1, instead of into 0, which costs 9 and the same."""
-    edges = [(0, 1, 10), (1, 2, 10), (2, 0, 10), (2, 3, 9), (3, 4, 9), (4, 1, 8), (5, 0, 1), (5, 3, 2)]
-    weights = np.full((6, 6), -np.inf)
-    for parent, child, weight in edges:
-        weights[parent, child] = weight
-    found = maximum_arborescence(weights, root=5)
-    assert found.tolist() == [2, 4, 1, 5, 3, -1]
-    assert total(weights, found) == best_total(weights, 5) == 39.0
+    assert compared > 50
 
 
 def test_cycles_may_nest_deeper_than_calls():
@@ -131,30 +82,21 @@ def test_cycles_may_nest_deeper_than_calls():
     assert found.tolist() == [m - 1, *range(m - 2), -1]
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_symmetric_weights_give_the_tree_of_chow_and_liu(seed):
-    rng = np.random.default_rng(seed)
-    weights = rng.random((15, 15))
-    weights = weights + weights.T
-    graph = nx.from_numpy_array(weights - np.diag(np.diag(weights)))
-    kruskal = {frozenset(edge) for edge in nx.maximum_spanning_tree(graph).edges}
-    for root in (None, 3):
-        found = maximum_arborescence(weights, root)
-        assert {frozenset(edge) for edge in edges_of("found", found)} == kruskal
+def test_symmetric_weights_give_the_tree_of_chow_and_liu():
+    for seed in range(5):
+        weights = np.random.default_rng(seed).random((15, 15))
+        weights = weights + weights.T
+        graph = nx.from_numpy_array(weights - np.diag(np.diag(weights)))
+        kruskal = {frozenset(edge) for edge in nx.maximum_spanning_tree(graph).edges}
+        for root in (None, 3):
+            found = maximum_arborescence(weights, root)
+            assert {frozenset(edge) for edge in edges_of("found", found)} == kruskal
 
 
 def test_weights_of_any_size_are_told_apart():
     """Weights around 1e12 that differ by 1: no large constant drowns them."""
     weights = 1e12 + np.array([[0, 1, 0], [0, 0, 1], [3, 0, 0.0]])
     assert maximum_arborescence(weights).tolist() == [2, 0, -1]
-
-
-def test_a_large_graph_is_as_good_as_networkx_has_it():
-    weights = np.random.default_rng(1).random((60, 60))
-    np.fill_diagonal(weights, 0.0)
-    theirs = nx.maximum_spanning_arborescence(nx.from_numpy_array(weights, create_using=nx.DiGraph))
-    expected = sum(weight for *_, weight in theirs.edges(data="weight"))
-    assert total(weights, maximum_arborescence(weights)) == pytest.approx(expected)
 
 
 def test_weights_are_the_estimates_of_every_pair():
@@ -166,6 +108,8 @@ def test_weights_are_the_estimates_of_every_pair():
     assert found.value[0, 1] == pytest.approx(alone.value, abs=0.02)
     assert found.standard_error[0, 1] == pytest.approx(alone.standard_error, rel=0.1)
     assert np.isneginf(np.diag(found.value)).all()
+    framed = weights_by(Gaussian(), pd.DataFrame(x), generator=np.random.default_rng(3))
+    np.testing.assert_array_equal(framed.value, found.value)
     discrete = discrete_star(500, 4, 3, rng).variables
     tables = weights_by(Table(), discrete, "in-sample", floor=0.0)
     off = ~np.eye(4, dtype=bool)
@@ -175,10 +119,9 @@ def test_weights_are_the_estimates_of_every_pair():
     assert np.isnan(tables.standard_error).all()
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_trees_are_found_again(seed):
+def test_trees_are_found_again():
     """Hub and star, 2,000 rows, six variables; a wrong edge needs two weights several errors apart to change places."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     hub = gaussian_hub(2000, 6, rng)
     assert wrong_edges(maximum_arborescence(weights_by(Gaussian(), hub.variables).value), hub.parents, False) == 0.0
     discrete = discretised_logistic(2000, 6, 5, 0.5, rng)
@@ -188,30 +131,17 @@ def test_trees_are_found_again(seed):
 
 def test_gene_networks_are_what_the_graph_says_and_can_be_seen():
     """Cubic Gaussians tell edges from other pairs: over networks the AUC is 0.72 with a standard deviation of 0.065, so
-    that the mean of four falls below 0.6 once in 5,000 times. Genes without an edge are independent (5 sd)."""
+    that the mean of two falls below 0.58 once in 1,000 times. Genes without an edge are independent (5 sd)."""
     areas = []
-    for seed in range(4):
+    for seed in range(2):
         expression, graph = gene_network(660, np.random.default_rng(seed))
         areas.append(edge_auc(weights_by(Gaussian(degree=3), expression, "in-sample").value, graph))
-    assert np.mean(areas) > 0.6
+    assert np.mean(areas) > 0.58
     assert expression.shape == (660, 20) and graph.shape == (20, 20)
     assert (graph.sum(axis=0) <= 2).all() and (graph.sum(axis=0) == 0).sum() == 1
     assert nx.is_directed_acyclic_graph(nx.DiGraph(graph.astype(int)))
     alone, _ = gene_network(500, np.random.default_rng(7), np.zeros((3, 3)))
     assert np.abs(np.corrcoef(alone.T) - np.eye(3)).max() < 5 / math.sqrt(500)
-
-
-def test_frames_of_moving_digits_are_put_in_order():
-    """Each frame's best parent is a neighbour in time: at most one wrong edge of seven (1/4 is right by chance)."""
-    digits = load_digits().images / 16.0
-    videos = moving_digits(digits, 300, 8, np.random.default_rng(8), size=16, digits=1, speed=1.0)
-    assert videos.shape == (300, 8, 16, 16) and videos.min() == 0.0 and videos.max() == 1.0
-    mass = videos.sum(axis=(2, 3))
-    assert mass == pytest.approx(np.repeat(mass[:, :1], 8, axis=1))  # one digit never leaves the picture
-    coded = PCA(10).fit_transform(videos.reshape(-1, 256)).reshape(300, 8, 10)
-    weights = weights_by(Gaussian(), [coded[:, frame] for frame in range(8)]).value
-    chain = np.arange(8) - 1
-    assert wrong_edges(maximum_arborescence(weights), chain, directed=False) <= 1 / 7
 
 
 def test_wrong_edges_are_counted():
@@ -222,28 +152,22 @@ def test_wrong_edges_are_counted():
 
 
 @pytest.mark.parametrize(
-    "call, message",
+    ("call", "argument", "code"),
     [
-        (lambda: maximum_arborescence(np.zeros((2, 3))), "weights must be a square"),
-        (lambda: maximum_arborescence([[0, np.nan], [1, 0]]), "weights must be numbers"),
-        (lambda: maximum_arborescence(np.zeros((2, 2)), root=2), "root must be"),
-        (lambda: wrong_edges([-1, 2, 1], [-1, 0, 0]), "parents must be the parents of a tree"),
-        (lambda: wrong_edges([-1, 0], [-1, 0, 0]), "equally many nodes"),
-        (lambda: wrong_edges([-1, 7, 0], [-1, 0, 0]), "parents must be the parents of a tree"),
-        (lambda: wrong_edges([-1, -2, 0], [-1, 0, 0]), "parents must be the parents of a tree"),
-        (lambda: maximum_arborescence(np.zeros((2, 2)), root=True), "root must be"),
-        (lambda: edge_auc(np.zeros((2, 2)), np.zeros((2, 2))), "adjacency must have both"),
-        (lambda: weights_by(Gaussian(), np.zeros((5, 1))), "variables must be at least 2"),
-        (lambda: weights_by(Gaussian(), [np.arange(9.0), np.arange(8.0)]), "x must have one item"),
-        (lambda: weights_by(Gaussian(), np.ones((9, 2)), "guess"), "estimator must be"),
-        (lambda: star(1), "m must be"),
-        (lambda: discrete_star(5, 2, 1, np.random.default_rng(0)), "states must be"),
-        (lambda: discretised_logistic(5, 2, 3, 0.0, np.random.default_rng(0)), "scale must be"),
-        (lambda: random_graph(3, 0, np.random.default_rng(0)), "parents must be"),
-        (lambda: gene_network(5, np.random.default_rng(0), np.array([[0, 1], [1, 0]])), "adjacency must be acyclic"),
-        (lambda: moving_digits(np.zeros((1, 9, 9)), 1, 2, np.random.default_rng(0), size=8), "images must be"),
+        (lambda: maximum_arborescence(np.zeros((2, 3))), "weights", "shape"),
+        (lambda: maximum_arborescence([[0, np.nan], [1, 0]]), "weights", "type"),
+        (lambda: maximum_arborescence(np.zeros((2, 2)), root=2), "root", "range"),
+        (lambda: wrong_edges([-1, 2, 1], [-1, 0, 0]), "parents", "range"),
+        (lambda: wrong_edges([-1, 0], [-1, 0, 0]), "parents and truth", "length"),
+        (lambda: wrong_edges([-1, 7, 0], [-1, 0, 0]), "parents", "range"),
+        (lambda: wrong_edges([-1, -2, 0], [-1, 0, 0]), "parents", "range"),
+        (lambda: maximum_arborescence(np.zeros((2, 2)), root=True), "root", "range"),
+        (lambda: edge_auc(np.zeros((2, 2)), np.zeros((2, 2))), "adjacency", "constant"),
+        (lambda: weights_by(Gaussian(), np.zeros((5, 1))), "variables", "range"),
+        (lambda: weights_by(Gaussian(), [np.arange(9.0), np.arange(8.0)]), "x", "length"),
+        (lambda: weights_by(Gaussian(), np.ones((9, 2)), "guess"), "estimator", "name"),
     ],
 )
-def test_bad_input_is_refused(call, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_input_is_refused(call, argument, code):
+    with refused(argument, code):
         call()

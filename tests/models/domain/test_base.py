@@ -1,7 +1,5 @@
 """The domain models' parts: blocks, priors, divergences, penalties, adversaries, and their way through JSON."""
 
-from __future__ import annotations
-
 import json
 import math
 
@@ -25,17 +23,12 @@ from infoscope.models.domain import (
     invariance_penalty,
 )
 from infoscope.models.domain.adversarial import covariance_norms, mean_squared_correlation
-from infoscope.models.domain.networks import reversal_strength, reverse_gradient
 from infoscope.models.domain.variational import absolute_values
-from infoscope.tracking.models import read_model, write_model
+from tests.data.common import generator
 from tests.refusals import refused
 
 SETTING = {"shape": (3, 16, 16), "classes": 4, "domains": 3, "network": {"width": 4}}
 FLAT = {"shape": (5,), "classes": 4, "domains": 3, "network": {"width": 16}}
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def batch(n: int = 12, shape=(3, 16, 16), seed: int = 1) -> Batch:
@@ -55,8 +48,8 @@ def test_block_spec_lays_out_what_exists():
     assert BlockSpec.from_dict(json.loads(json.dumps(spec.to_dict()))) == spec
     assert BlockSpec.from_dict({"z_y": 3, "z_dy": 2, "z_d": 4}) == spec
     assert BlockSpec().without("z_dy") == BlockSpec(11, 11, None, 10)  # 8 + 8/3 each, the first taking the rest
-    for wrong in ({"z_y": -1}, {"z_y": 1.5}, {"z_y": True}, {"z_q": 3}, {}, {"z_y": None}):
-        with pytest.raises(ValueError, match="z_|block"):
+    for wrong, code in (({"z_y": -1}, "range"), ({"z_y": 1.5}, "range"), ({"z_q": 3}, "name"), ({"z_y": None}, "few")):
+        with refused(code=code):
             BlockSpec.from_dict(wrong)
     with refused("name", "name"):
         spec.without("z_x")
@@ -81,33 +74,6 @@ def test_every_model_answers_from_its_blocks_alone(name):
         assert domains is None
     with refused("x", "shape"):
         model(x[:, :1])
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_a_model_is_its_configuration_and_weights(name):
-    """What is logged is JSON and a state dict; the same generator gives the same weights, and torch's is untouched."""
-    before = torch.random.get_rng_state()
-    model = MODELS[name](**SETTING, generator=generator(3)).eval()
-    again = MODELS[name](**json.loads(json.dumps(model.config)), generator=generator(3)).eval()
-    assert torch.equal(before, torch.random.get_rng_state())
-    assert again.settings == model.settings and again.config == model.config
-    other = MODELS[name](**model.config, generator=generator(4)).eval()
-    x = batch().x
-    with torch.no_grad():
-        assert torch.equal(model(x), again(x)) and not torch.equal(model(x), other(x))
-        other.load_state_dict(model.state_dict())
-        assert torch.equal(model(x), other(x))
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_models_are_logged_and_loaded_as_every_other(name, tmp_path):
-    """Through the files that tracking writes and reads."""
-    model, x = MODELS[name](**SETTING, generator=generator(3)).eval(), batch(2).x
-    write_model(model, {"x": x.numpy()}, tmp_path)
-    read = read_model(tmp_path)
-    assert type(read) is type(model) and read.config == model.config
-    with torch.no_grad():
-        assert torch.equal(read(x), model(x))
 
 
 @pytest.mark.parametrize("shape", [(1, 16, 16), (3, 28, 28), (2, 19, 32), (3, 64, 64), (7,)])
@@ -213,15 +179,6 @@ def test_unknown_classes_are_summed_over():
         assert torch.allclose(half[name][:6], known[name][:6]) and torch.allclose(half[name][6:], got[name][6:])
 
 
-def test_loss_of_known_classes_is_the_weighted_sum():
-    model, items = flat_nvae(beta_warmup=0.5), batch(12, (5,))
-    for progress, ramp in ((0.0, 0.0), (0.25, 0.5), (0.5, 1.0), (0.9, 1.0)):
-        terms = model.losses(items, progress, generator(2))
-        kl = sum(value for name, value in terms.items() if name.startswith("kl/"))
-        total = terms["reconstruction"] + ramp * kl + 150 * (terms["class"] + terms["domain"]) + 5 * terms["l1/z_dy"]
-        assert terms["objective"].item() == pytest.approx(total.item(), rel=1e-5)
-
-
 def test_l1_has_the_closed_form_of_its_name():
     """Of a normal z of scale s, E|z| = s sqrt(2 / pi): the batch pays the mean once, or every item the sum of its
     dimensions. 20,000 x 8 values within 5 standard errors; then by hand."""
@@ -257,22 +214,24 @@ def test_nvae_is_the_published_sum_over_a_batch():
 
 def test_diva_is_the_published_sum_over_a_batch():
     """As the official code for rotated MNIST: cross entropies of 256 levels summed over pixels and items, divergences
-    of one draw, 3500 and 2000 times the auxiliary ones, all sums; halfway through the warm-up half the divergences."""
+    of one draw, 3500 and 2000 times the auxiliary ones, all sums; halfway through the warm-up, of a fifth of the
+    training, half the divergences."""
     model = DIVA(**SETTING | {"shape": (1, 8, 8)}, generator=generator())
     items = batch(12, (1, 8, 8))
     items = items._replace(x=(255 * items.x).round() / 255)
-    objective = model.losses(items, 0.1, generator(2))["objective"]  # warm-up over a fifth
     posterior, g = model.blocks(items.x), generator(2)
     z = {name: block.draw(g) for name, block in posterior.items()}
     raw = model.decoder(torch.cat([z[name] for name in model.blocks_spec.names], 1)).view(12, 256, 64)
-    total = cross_entropy(raw, (255 * items.x).round().long().view(12, 64), reduction="sum")
+    total, kl = cross_entropy(raw, (255 * items.x).round().long().view(12, 64), reduction="sum"), 0.0
     for name, block in posterior.items():
         prior = model.prior(name, items.y, items.d)
         ratio = Normal(block.mean, block.scale).log_prob(z[name]) - Normal(prior.mean, prior.scale).log_prob(z[name])
-        total = total + 0.5 * ratio.sum()
+        kl = kl + ratio.sum()
     total = total + 3500 * cross_entropy(model.class_head(z["z_y"]), items.y, reduction="sum")
     total = total + 2000 * cross_entropy(model.domain_head(z["z_d"]), items.d, reduction="sum")
-    assert 12 * objective.item() == pytest.approx(total.item(), rel=1e-5)
+    for progress, ramp in ((0.0, 0.0), (0.1, 0.5), (0.9, 1.0)):
+        objective = model.losses(items, progress, generator(2))["objective"]
+        assert 12 * objective.item() == pytest.approx((total + ramp * kl).item(), rel=1e-5)
 
 
 def test_augmented_dann_pays_for_means_beside_means():
@@ -286,36 +245,6 @@ def test_augmented_dann_pays_for_means_beside_means():
         assert terms[f"l1/{name}"].item() == pytest.approx(z[name].mean.abs().sum().item() / (12 * 12), rel=1e-5)
     for name in terms:
         assert again[name].item() == pytest.approx(terms[name].item(), rel=1e-5)
-
-
-@pytest.mark.parametrize("dim", [1, 8])
-def test_forms_of_l1_differ_by_batch_times_dimensions(dim):
-    """The same gradient at weights in the ratio n * dim: 512 for a batch of 64 and 8 dimensions; and at equal weights
-    the same number for one item of one dimension."""
-    gradients = {}
-    for form, weight in (("item-sum", 5.0), ("batch-mean", 5.0 * 64 * dim), ("none", 0.0)):
-        settings = {"l1": {"z_dy": weight}} | ({} if form == "none" else {"l1_form": form})
-        model = flat_nvae(blocks={"z_y": 2, "z_x": 1, "z_dy": dim, "z_d": 2}, **settings)
-        model.losses(batch(64, (5,)), 0.5, generator(2))["objective"].backward()
-        gradients[form] = torch.cat([part.grad.flatten() for part in model.encoder.parameters()])
-    assert torch.allclose(gradients["item-sum"], gradients["batch-mean"], rtol=1e-4, atol=1e-4)
-    assert not torch.allclose(gradients["item-sum"], gradients["none"], rtol=1e-2, atol=1e-2)
-    z = torch.tensor([[-0.3]])
-    assert absolute_values(z, "item-sum") == absolute_values(z, "batch-mean")
-
-
-def test_reversal_turns_the_gradient_and_nothing_else():
-    x = torch.randn(4, 3, generator=generator(), requires_grad=True)
-    weights = torch.randn(4, 3, generator=generator(1))
-    assert torch.equal(reverse_gradient(x, 0.7), x)
-    (reverse_gradient(x, 0.7) * weights).sum().backward()
-    assert torch.allclose(x.grad, -0.7 * weights)
-
-
-def test_reversal_grows_as_published():
-    """2 / (1 + exp(-10 p)) - 1 = tanh(5 p) (Ganin et al. 2016)."""
-    for p in (0.0, 0.1, 0.5, 1.0):
-        assert reversal_strength(10.0, p) == pytest.approx(math.tanh(5 * p), abs=1e-12)
 
 
 def test_dann_encoder_climbs_what_the_adversary_descends():
@@ -467,7 +396,7 @@ def test_invariance_penalty_is_the_slope_by_a_scalar_weight():
     assert invariance_penalty(logits, y, "squared").item() == pytest.approx(slope(slice(None)) ** 2, rel=1e-10)
     halves = slope(slice(0, None, 2)) * slope(slice(1, None, 2))
     assert invariance_penalty(logits, y, "unbiased").item() == pytest.approx(halves, rel=1e-10)
-    with refused("a step", "invalid"):
+    with refused("a step", "few"):
         invariance_penalty(logits[:1], y[:1])
 
 
@@ -487,7 +416,7 @@ def test_squared_penalty_is_biased_upwards_and_the_product_is_not():
 def test_irm_averages_domains_and_switches():
     model, items = IRM(**FLAT, weight=7.0, weight_before=0.5, switch=0.25, generator=generator()), batch(12, (5,))
     items = Batch(*(values[:9] for values in items))  # 4, 4 and 1 of the three domains would leave no halves
-    with refused("a step", "invalid"):
+    with refused("a step", "few"):
         model.losses(items, 0.0, generator())
     items = Batch(*(values[[0, 1, 2, 3, 4, 5, 8, 9]] for values in batch(12, (5,))))
     logits = model.class_logits(items.x)

@@ -1,7 +1,5 @@
 """Configurations of the domain models: plain values, old versions, and what they refuse."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,7 +8,7 @@ import pytest
 
 from infoscope.models.domain import DANN, DIVA, ERM, IRM, NVAE, PUBLISHED, AugmentedDANN, BlockSpec, Network, configs
 from infoscope.models.domain.configs import AugmentedDANNConfig, DIVAConfig, ERMConfig, NVAEConfig
-from infoscope.models.domain.matching import CORAL, Fishr
+from infoscope.models.domain.matching import Fishr
 from tests.refusals import refused
 
 SETTING = {"shape": (3, 16, 16), "classes": 4, "domains": 3}
@@ -106,47 +104,41 @@ def test_weights_of_absent_blocks_are_dropped():
 
 
 @pytest.mark.parametrize(
-    ("model", "settings", "message"),
+    ("model", "settings", "argument", "code"),
     [
-        (ERM, {"shape": (3, 16)}, "shape"),
-        (ERM, {"classes": 1}, "classes"),
-        (ERM, {"domains": 1}, "domains"),
-        (ERM, {"blocks": {"z_y": 4, "z_d": 4}}, "blocks"),
-        (ERM, {"colour": 1}, "colour"),
-        (ERM, {"version": 99}, "version"),
-        (ERM, {"network": {"kind": "vit"}}, "network.kind"),
-        (ERM, {"network": {"depht": 3}}, "depht"),
-        (ERM, {"shape": (7,), "network": {"kind": "densenet121"}}, "densenet121"),
-        (ERM, {"optimisation": {"learning_rate": 0}}, "learning_rate"),
-        (ERM, {"optimisation": {"momentum": 1.5}}, "momentum"),
-        (ERM, {"optimisation": {"second_momentum": 1}}, "second_momentum must be below 1 for Adam"),
-        (ERM, {"hidden": [0]}, "hidden"),
-        (IRM, {"penalty": "vector"}, "penalty"),
-        (IRM, {"switch": 2}, "switch"),
-        (IRM, {"weight": float("nan")}, "weight"),
-        (CORAL, {"weight": -1.0}, "weight must be a number of at least 0"),
-        (Fishr, {"hidden": [16]}, "hidden must be \\(\\) for Fishr"),
-        (Fishr, {"ema": 1.0}, "ema must be below 1"),
-        (Fishr, {"ema": 1.5}, "ema must be a number from 0 to 1"),
-        (DANN, {"adversary": {"method": "none"}}, "method"),
-        (DANN, {"adversary": {"learning_rate": 1e-3}}, "adversary.learning_rate must be None for a reversal"),
-        (DANN, {"adversary": {"method": "alternating", "weight_decay": -1}}, "adversary.weight_decay"),
-        (DANN, {"adversary": {"method": "alternating", "learning_rate": 0}}, "adversary.learning_rate"),
-        (AugmentedDANN, {"blocks": {"z_y": 4, "z_x": 4, "z_d": 4}}, "z_x"),
-        (AugmentedDANN, {"blocks": {"z_y": 4, "z_dy": 4}}, "z_d"),
-        (AugmentedDANN, {"adversary": {"method": "alternating"}}, "reversal"),
-        (NVAE, {"blocks": {"z_y": 4, "z_x": 4}}, "z_d or z_dy"),
-        (NVAE, {"reconstruction": "l2"}, "reconstruction"),
-        (NVAE, {"l1": {"z_q": 1.0}}, "z_q"),
-        (NVAE, {"l1_form": "item-mean"}, "l1_form"),
-        (AugmentedDANN, {"decorrelation_form": "hsic"}, "decorrelation_form"),
-        (AugmentedDANN, {"decorrelation": 1.0, "blocks": {"z_y": 4, "z_d": 4}}, "without a z_dy"),
-        (NVAE, {"beta": {"z_y": -1.0}}, "beta of z_y"),
-        (DIVA, {"blocks": {"z_y": 4, "z_dy": 4, "z_d": 4}}, "z_dy"),
+        (ERM, {"shape": (3, 16)}, "shape", "shape"),
+        (ERM, {"classes": 1}, "classes", "range"),
+        (ERM, {"blocks": {"z_y": 4, "z_d": 4}}, "blocks", "invalid"),
+        (ERM, {"colour": 1}, "configuration field", "name"),
+        (ERM, {"version": 99}, "version", "range"),
+        (ERM, {"network": {"kind": "vit"}}, "network.kind", "name"),
+        (ERM, {"network": {"depht": 3}}, "field of network", "name"),
+        (ERM, {"shape": (7,), "network": {"kind": "densenet121"}}, "shape", "shape"),
+        (ERM, {"optimisation": {"learning_rate": 0}}, "optimisation.learning_rate", "range"),
+        (ERM, {"optimisation": {"second_momentum": 1}}, "optimisation.second_momentum", "range"),
+        (ERM, {"hidden": [0]}, "hidden[0]", "range"),
+        (IRM, {"penalty": "vector"}, "penalty", "name"),
+        (IRM, {"weight": float("nan")}, "weight", "range"),
+        (Fishr, {"hidden": [16]}, "hidden", "invalid"),
+        (Fishr, {"ema": 1.0}, "ema", "range"),
+        (DANN, {"adversary": {"method": "none"}}, "adversary.method", "name"),
+        (DANN, {"adversary": {"learning_rate": 1e-3}}, "adversary.learning_rate", "conflict"),
+        (DANN, {"adversary": {"method": "alternating", "learning_rate": 0}}, "adversary.learning_rate", "range"),
+        (AugmentedDANN, {"blocks": {"z_y": 4, "z_x": 4, "z_d": 4}}, "blocks", "invalid"),
+        (AugmentedDANN, {"blocks": {"z_y": 4, "z_dy": 4}}, "blocks", "invalid"),
+        (AugmentedDANN, {"adversary": {"method": "alternating"}}, "adversary.method", "invalid"),
+        (NVAE, {"blocks": {"z_y": 4, "z_x": 4}}, "blocks", "invalid"),
+        (NVAE, {"reconstruction": "l2"}, "reconstruction", "name"),
+        (NVAE, {"l1": {"z_q": 1.0}}, "block of l1", "name"),
+        (NVAE, {"l1_form": "item-mean"}, "l1_form", "name"),
+        (AugmentedDANN, {"decorrelation_form": "hsic"}, "decorrelation_form", "name"),
+        (AugmentedDANN, {"decorrelation": 1.0, "blocks": {"z_y": 4, "z_d": 4}}, "decorrelation_form", "invalid"),
+        (NVAE, {"beta": {"z_y": -1.0}}, "beta of z_y", "range"),
+        (DIVA, {"blocks": {"z_y": 4, "z_dy": 4, "z_d": 4}}, "blocks", "invalid"),
     ],
 )
-def test_what_cannot_be_is_refused_by_name(model, settings, message):
-    with pytest.raises(ValueError, match=message):
+def test_what_cannot_be_is_refused_by_name(model, settings, argument, code):
+    with refused(argument, code):
         model(**SETTING | settings)
 
 

@@ -1,7 +1,5 @@
 """Accuracies by domain with their standard errors, and blocks of whole data sets."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -10,13 +8,10 @@ import torch
 from torch import nn
 
 from infoscope.models.domain import DANN, ERM, NVAE, DomainData, accuracies, extract_blocks, posteriors
+from tests.data.common import generator
 from tests.refusals import refused
 
 SETTING = {"shape": (2,), "classes": 2, "domains": 2, "network": {"width": 4}}
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def reader() -> ERM:
@@ -56,11 +51,6 @@ def test_slices_are_of_each_class_in_each_domain():
     assert {key: (one.value, one.n) for key, one in found.items()} == {
         (0, 2): (0.0, 1), (0, 5): (0.0, 2), (1, 2): (1.0, 1), (1, 5): (1.0, 2)
     }  # fmt: skip
-
-
-def test_the_average_counts_domains_alike():
-    result = accuracies(reader(), answers([1, 1, 1, 1, 1, 1, 0, 0], [0] * 6 + [1] * 2))
-    assert result.overall.value == 0.75 and result.average.value == 0.5 and result.worst.value == 0.0
 
 
 def test_standard_errors_know_groups():
@@ -103,7 +93,7 @@ def test_unknown_classes_are_not_counted():
 def test_domains_are_read_by_models_that_read_them():
     data = answers([1, 0], [0, 1])
     assert accuracies(DANN(**SETTING), data, of="domain").overall.n == 2
-    with refused("of", "type"):
+    with refused("of", "conflict"):
         accuracies(reader(), data, of="domain")
     with refused("of", "name"):
         accuracies(reader(), data, of="colour")
@@ -122,7 +112,7 @@ def test_blocks_of_a_data_set():
     for name, values in blocks.items():
         assert values.shape == (7, 8) and not values.requires_grad
         assert torch.allclose(values, whole[name].mean, atol=1e-6)
-    with refused("data", "invalid"):
+    with refused("data", "few"):
         extract_blocks(model, x[:0])
     with refused("batch", "range"):
         extract_blocks(model, x, batch=0)
@@ -156,16 +146,16 @@ def test_items_from_bytes_arrays_and_functions():
 
 
 @pytest.mark.parametrize(
-    ("labels", "message"),
+    ("labels", "argument", "code"),
     [
-        ({"y": [0.5, 1.0]}, "y must be whole numbers"),
-        ({"y": [0, 1, 1]}, r"y must be whole numbers of shape \[2\]"),
-        ({"y": [-2, 0]}, "y must be at least -1, got -2"),
-        ({"d": [-1, 0]}, "d must be at least 0, got -1"),
-        ({"d": [True, False]}, "d must be whole numbers"),
-        ({"groups": [1]}, "groups must be whole numbers"),
+        ({"y": [0.5, 1.0]}, "y", "shape"),
+        ({"y": [0, 1, 1]}, "y", "shape"),
+        ({"y": [-2, 0]}, "y", "range"),
+        ({"d": [-1, 0]}, "d", "range"),
+        ({"d": [True, False]}, "d", "shape"),
+        ({"groups": [1]}, "groups", "shape"),
     ],
 )
-def test_labels_that_are_none_are_refused(labels, message):
-    with pytest.raises(ValueError, match=message):
+def test_labels_that_are_none_are_refused(labels, argument, code):
+    with refused(argument, code):
         DomainData(**{"x": torch.zeros(2, 3), "y": [0, 1], "d": [0, 1]} | labels)

@@ -1,7 +1,5 @@
 """Penalties of CORAL and Fishr: closed forms, autograd, and what training by them does."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import nn
@@ -17,12 +15,10 @@ from infoscope.models.domain import (
     gradient_variances,
     moment_distance,
 )
+from tests.data.common import generator
+from tests.refusals import refused
 
 FLAT = {"shape": (5,), "classes": 4, "domains": 3, "network": {"width": 16}}
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def batch(domains: int = 3, seed: int = 1) -> Batch:
@@ -87,8 +83,8 @@ def test_fishr_compares_moving_averages():
 @pytest.mark.parametrize("name", ["coral", "fishr"])
 def test_what_cannot_be_compared_is_refused(name):
     model, items = MODELS[name](**FLAT, generator=generator()), batch()
-    for rows, told in (((0, 3, 6), "got 1 domains"), ((0, 3, 1), "of which one has 1")):
-        with pytest.raises(ValueError, match=told):
+    for rows in ((0, 3, 6), (0, 3, 1)):  # one domain; one item of a domain
+        with refused("a step", "few"):
             model.losses(Batch(*(values[list(rows)] for values in items)), 0.0, generator())
 
 
@@ -119,7 +115,7 @@ def test_training_brings_together_what_the_penalty_is_of(name, weight):
             shape=(3,), classes=3, domains=2, network={"width": 16}, weight=of_weight, switch=0.2,
             optimisation={"learning_rate": 5e-3, "batch": 64}, generator=generator(),
         )  # fmt: skip
-        fit = fit_domain(model, items(1), items(2), steps=200, generator=generator(1), every=200)
+        fit = fit_domain(model, items(1), items(2), steps=150, generator=generator(1), every=150)
         fresh, unseen = MODELS[name](**fit.model.config), items(3)  # without the averages of the training
         fresh.load_state_dict(fit.model.state_dict() | {key: value for key, value in fresh.named_buffers()})
         penalties[of_weight] = fresh.losses(Batch(unseen.images(slice(None)), unseen.y, unseen.d), 0.5, generator())

@@ -1,7 +1,5 @@
 """The training loop of the domain models: it learns, continues exactly, selects and stops as told, hides nothing."""
 
-from __future__ import annotations
-
 import io
 import math
 
@@ -22,14 +20,11 @@ from infoscope.models.domain import (
 )
 from infoscope.models.domain.items import Minibatches, fetch
 from infoscope.models.domain.training import _Training
+from tests.data.common import generator
 from tests.refusals import refused
 
 FLAT = {"shape": (6,), "classes": 3, "domains": 2, "network": {"width": 16}}
 FAST = {"learning_rate": 5e-3, "batch": 24}
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def items(n: int = 240, seed: int = 1, size: float = 3.0) -> DomainData:
@@ -51,9 +46,10 @@ CASES = [(name, SETTINGS.get(name, {})) for name in MODELS] + [("dann", ALTERNAT
 @pytest.mark.parametrize(("name", "settings"), CASES)
 def test_every_model_learns_the_class(name, settings):
     """From a third right to more than four fifths of unseen items, with every term of the loss finite throughout."""
-    fit = fit_domain(model(name, **settings), items(), items(seed=2), steps=200, generator=generator(1), every=40)
-    assert fit.ended == "done" and fit.steps_done == fit.step == 200 and not fit.model.training
-    assert [row["step"] for row in fit.curve] == [40, 80, 120, 160, 200]
+    n = 200 if name == "augmented-dann" else 100
+    fit = fit_domain(model(name, **settings), items(), items(seed=2), steps=n, generator=generator(1), every=n // 4)
+    assert fit.ended == "done" and fit.steps_done == fit.step == n and not fit.model.training
+    assert [row["step"] for row in fit.curve] == [n // 4, n // 2, 3 * n // 4, n]
     assert all(math.isfinite(value) for row in fit.curve for value in row.values())
     assert fit.curve[-1]["class"] < 0.8 * fit.curve[0]["class"]
     assert fit.curve[-1]["validation/average"] > 0.8
@@ -84,7 +80,7 @@ def test_each_block_tells_its_own_label_of_coloured_rotated_digits():
 
 
 def test_blocks_of_a_trained_vae_hold_what_they_are_for():
-    fit = fit_domain(model("nvae"), items(), steps=300, generator=generator(1))
+    fit = fit_domain(model("nvae"), items(), steps=150, generator=generator(1))
     test = items(seed=3)
     assert accuracies(fit.model, test, of="domain").overall.value > 0.8
     z = extract_blocks(fit.model, test)
@@ -103,21 +99,14 @@ def test_a_stopped_training_continues_with_the_same_numbers(name, settings):
         torch.save(make(), file)
         states.append(file.getvalue())
 
-    arguments = {"steps": 21, "every": 5, "rule": "training-domain-validation"}
+    data = items(), items(seed=2)
+    arguments = {"steps": 13, "every": 5, "rule": "training-domain-validation"}
     balanced = {"optimisation": FAST | {"balanced": True, "batch": 10}}
-    whole = fit_domain(
-        model(name, **settings | balanced), items(), items(seed=2), generator=generator(1), save=save, **arguments
-    )
-    for stop in (1, 8, 21):
+    whole = fit_domain(model(name, **settings | balanced), *data, generator=generator(1), save=save, **arguments)
+    for stop in (1, 8, 13):
         state = torch.load(io.BytesIO(states[stop - 1]), weights_only=True)
-        again = fit_domain(
-            MODELS[name](**whole.model.config, generator=generator(77)),
-            items(),
-            items(seed=2),
-            generator=generator(78),
-            state=state,
-            **arguments,
-        )
+        other = MODELS[name](**whole.model.config, generator=generator(77))
+        again = fit_domain(other, *data, generator=generator(78), state=state, **arguments)
         assert again.curve == whole.curve and again.step == whole.step
         for key, value in whole.model.state_dict().items():
             assert torch.equal(value, again.model.state_dict()[key])
@@ -214,10 +203,11 @@ def test_leave_one_domain_out_averages_over_trainings():
     step, criterion = select_step(curves, "leave-one-domain-out")
     assert step == 2 and criterion == pytest.approx((0.5 + 0.7 + 0.4) / 3)
     assert select_step(curves[:1], "leave-one-domain-out") == (1, 0.9)
-    for wrong, message in ((("best",), "rule"), (("training-domain-validation",), "'validation'")):
-        with pytest.raises(ValueError, match=message):
-            select_step(curves, *wrong)
-    with refused("curves", "type"):
+    with refused("rule", "name"):
+        select_step(curves, "best")
+    with refused("validation", "conflict"):
+        select_step(curves, "training-domain-validation")
+    with refused("curves", "conflict"):
         select_step([], "last")
 
 
@@ -272,7 +262,7 @@ def test_what_cannot_be_trained_is_refused():
         fit_domain(model(), DomainData(torch.zeros(3, 6), [0, 1, 2], [0, 1, 2]), steps=1, generator=generator())
     with refused("validation['validation'].y", "range"):
         fit_domain(model(), good, DomainData(torch.zeros(1, 6), [3], [0]), steps=1, generator=generator())
-    with refused("validation", "type"):
+    with refused("validation", "conflict"):
         fit_domain(model(), good, good, steps=1, generator=generator(), rule="oracle (test-domain)")
     with refused("patience", "conflict"):
         fit_domain(model(), good, good, steps=1, generator=generator(), patience=2)

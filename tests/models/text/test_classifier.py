@@ -1,46 +1,19 @@
 """Classifiers of texts: what they learn, that trainings repeat and resume to the bit, and what is refused."""
 
-from __future__ import annotations
-
 import copy
 import io
-import json
 import math
-import random
 
 import pytest
 import torch
 
 from infoscope.models import ClassifierTraining, SequenceClassifier, TextEncoder, fine_tune, small_encoder
-from infoscope.tracking.models import read_model, write_model
+from tests.data.common import generator, on_gpu
+from tests.models.samples import KINDS, LABELS, SMALL_TEXT, TEXTS, corpus, small
 from tests.refusals import refused
 
-KINDS = (("bert", "pooler"), ("distilbert", "mean"), ("roberta", "cls"))
-SMALL = {"vocabulary": 300, "hidden": 32, "layers": 1, "heads": 2, "max_length": 32}
-ADJECTIVES = (("dull", "weak", "awful", "boring", "poor"), ("bright", "strong", "lovely", "moving", "fine"))
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
-
-
-def corpus(n: int, seed: int) -> tuple[list[str], torch.Tensor]:
-    """Sentences in which one word tells the class, among others that do not."""
-    draw = random.Random(seed)
-    texts = []
-    for position in range(n):
-        noun, adjective = draw.choice(("film", "play", "book", "song")), draw.choice(ADJECTIVES[position % 2])
-        words = f"The {noun} was {adjective} and {draw.choice(('old', 'new', 'long', 'short'))}"
-        texts.append(words + draw.choice((".", " today.", ", as they said in town.")))
-    return texts, torch.arange(n) % 2
-
-
-TEXTS, LABELS = corpus(160, 0)
 HELD_OUT, TRUTH = corpus(200, 1)
-
-
-def small(kind: str = "bert", pooling: str = "mean", seed: int = 0) -> TextEncoder:
-    return small_encoder(TEXTS, kind, generator(seed), pooling=pooling, **SMALL)
+LONGER = "a much longer text " * 5
 
 
 def tuned(encoder: TextEncoder, seed: int = 0, epochs: int = 6, **arguments) -> SequenceClassifier:
@@ -58,13 +31,6 @@ def model(request) -> SequenceClassifier:
     return tuned(small(*request.param))
 
 
-def test_embeddings_separate_the_classes_of_held_out_texts(model):
-    """Nearest class mean of the training texts. A guess is right on 150 of 200 texts with a probability of 5e-13."""
-    means = torch.stack([model.embed(TEXTS)[label == LABELS].mean(0) for label in (0, 1)])
-    guesses = torch.cdist(model.embed(HELD_OUT), means).argmin(1)
-    assert (guesses == TRUTH).sum() >= 150
-
-
 def test_probabilities_are_of_the_classes(model):
     log_probabilities = model.log_probabilities(HELD_OUT)
     torch.testing.assert_close(log_probabilities.exp().sum(1), torch.ones(200))
@@ -75,7 +41,7 @@ def test_a_texts_probabilities_do_not_depend_on_the_others(model):
     """So the variants of a text without one token each may be read in any batch."""
     words = HELD_OUT[0].split()
     variants = [" ".join(words[:place] + words[place + 1 :]) for place in range(len(words))]
-    together = model.log_probabilities([HELD_OUT[1], *variants, "a much longer text " * 5], batch=4)[1:-1]
+    together = model.log_probabilities([HELD_OUT[1], *variants, LONGER], batch=4)[1:-1]
     alone = torch.cat([model.log_probabilities([variant]) for variant in variants])
     torch.testing.assert_close(together, alone, rtol=1e-4, atol=1e-5)
     assert (alone - alone[0]).abs().max() > 1e-3
@@ -89,29 +55,6 @@ def test_forward_gives_logits_and_drops_out_only_while_training(model):
     trained = copy.deepcopy(model).train()
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         assert not torch.equal(trained(**tokens), trained(**tokens))
-
-
-def test_rebuilt_from_config_and_weights(model):
-    rebuilt = SequenceClassifier(**json.loads(json.dumps(model.config))).eval()
-    rebuilt.load_state_dict(model.state_dict())
-    assert torch.equal(rebuilt.log_probabilities(HELD_OUT[:20]), model.log_probabilities(HELD_OUT[:20]))
-
-
-def test_logged_and_loaded_as_every_model(model, tmp_path):
-    example = {name: values.numpy() for name, values in model.encoder.tokenize(HELD_OUT[:2]).items()}
-    write_model(model, example, tmp_path)
-    loaded = read_model(tmp_path)
-    assert isinstance(loaded, SequenceClassifier)
-    assert torch.equal(loaded.log_probabilities(HELD_OUT[:9]), model.log_probabilities(HELD_OUT[:9]))
-
-
-@pytest.mark.parametrize(("kind", "pooling"), KINDS)
-def test_same_seed_same_numbers_and_the_global_generator_is_left_alone(kind, pooling):
-    before = torch.get_rng_state()
-    first, again, other = (tuned(small(kind, pooling, seed), seed, epochs=1).embed(TEXTS[:5]) for seed in (0, 0, 1))
-    assert torch.equal(first, again)
-    assert not torch.equal(first, other)
-    assert torch.equal(before, torch.get_rng_state())
 
 
 def test_draws_do_not_depend_on_the_global_generator():
@@ -147,7 +90,7 @@ def test_progress_sees_every_step_and_may_end_the_training():
     assert torch.equal(state, torch.get_rng_state())
 
 
-@pytest.mark.parametrize("stop", [1, 3, 4, 6])
+@pytest.mark.parametrize("stop", [3, 4, 6])
 def test_a_saved_training_continues_to_the_same_bits(stop):
     """160 texts in batches of 48 are 4 steps an epoch: stopped within, at the end of one, and within the next."""
     whole = training()
@@ -182,13 +125,13 @@ def test_an_epoch_sees_every_text_once_in_batches_of_similar_length():
 def test_a_null_model_comes_to_the_class_frequencies():
     """From the same space for every text nothing but 80 : 20 can be learnt; Adam's last steps leave it within 0.05."""
     labels = (torch.arange(200) % 5 == 0).long()
-    encoder = small_encoder([" "] * 200, "bert", generator(), **SMALL)
+    encoder = small_encoder([" "] * 200, "bert", generator(), **SMALL_TEXT)
     null = fine_tune([" "] * 200, labels, encoder, generator(), epochs=10, batch=20, learning_rate=3e-3)
     assert null.log_probabilities([" "]).exp()[0].tolist() == pytest.approx([0.8, 0.2], abs=0.05)
 
 
 def test_a_training_that_diverges_says_so():
-    with pytest.raises(FloatingPointError, match="diverged by step"):
+    with pytest.raises(FloatingPointError, match="diverged"):
         training(learning_rate=1e30).advance(8)
 
 
@@ -202,20 +145,20 @@ def test_a_state_of_other_settings_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "name"),
+    ("arguments", "argument", "code"),
     [
-        ({"labels": torch.zeros(160)}, "labels"),
-        ({"labels": torch.zeros(160, dtype=torch.int64)}, "labels"),
-        ({"labels": LABELS[:9]}, "labels"),
-        ({"texts": [], "labels": LABELS[:0]}, "labels"),
-        ({"epochs": 0}, "epochs"),
-        ({"batch": 0}, "batch"),
-        ({"warm_up": 1.0}, "warm_up"),
-        ({"learning_rate": 0.0}, "learning_rate"),
+        ({"labels": torch.zeros(160)}, "labels", "length"),
+        ({"labels": torch.zeros(160, dtype=torch.int64)}, "labels", "constant"),
+        ({"labels": LABELS[:9]}, "labels", "length"),
+        ({"texts": [], "labels": LABELS[:0]}, "labels", "constant"),
+        ({"epochs": 0}, "epochs", "range"),
+        ({"batch": 0}, "batch", "range"),
+        ({"warm_up": 1.0}, "warm_up", "range"),
+        ({"learning_rate": 0.0}, "learning_rate", "range"),
     ],
 )
-def test_bad_training_is_refused(arguments, name):
-    with pytest.raises(ValueError, match=f"^{name} must be"):
+def test_bad_training_is_refused(arguments, argument, code):
+    with refused(argument, code):
         fine_tune(**({"texts": TEXTS, "labels": LABELS, "encoder": small(), "generator": generator()} | arguments))
 
 
@@ -229,8 +172,7 @@ def test_labels_beyond_the_classes_are_refused():
         SequenceClassifier.of(small(), 1, drawn)
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@on_gpu
 def test_a_gpu_trains_resumes_and_reads_out():
     """Dropout draws differ from a CPU's, so only what is learnt is compared: a guess is right on 150 of 200 with a
     probability of 5e-13. A resumed training goes on with the same draws."""

@@ -1,7 +1,5 @@
 """The training of variational autoencoders: it learns, resumes exactly, and says when it diverges."""
 
-from __future__ import annotations
-
 import io
 import math
 
@@ -10,6 +8,7 @@ import pytest
 import torch
 
 from infoscope.models import OBJECTIVES, VAE, AutoEncoder, LatentSpec, VaeTraining, encode_all, fit_vae
+from tests.data.common import generator, on_gpu
 from tests.refusals import refused
 
 SMALL = {"image_shape": (1, 16, 16), "channels": (4, 8), "hidden": 16}
@@ -25,10 +24,6 @@ PARTS = {
     "beta-tcvae": {"kl", "mutual_information", "total_correlation", "dimension_wise_kl"},
     "joint-vae": {"kl", "kl_real", "kl_categorical", "capacity_real", "capacity_categorical"},
 }
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def squares() -> torch.Tensor:
@@ -59,18 +54,10 @@ def weights(trained) -> torch.Tensor:
 def test_a_resumed_training_is_the_same_training(name):
     """Stopped in the middle of an epoch, written to a file and read without unpickling code, and gone on with by other
     objects: the weights, the discriminator's and the losses are those of a training never stopped, bit for bit."""
-    arguments = {"batch": 16, "learning_rate": 1e-3}
+    arguments = {"batch": 16, "learning_rate": 1e-3, "every": 7}
     whole, states = model(name), []
-    trace = fit_vae(
-        whole,
-        objective(name),
-        squares(),
-        23,
-        **arguments,
-        generator=generator(5),
-        every=7,
-        save=lambda state: states.append(state()),
-    )
+    save = {"save": lambda state: states.append(state())}
+    trace = fit_vae(whole, objective(name), squares(), 23, **arguments, generator=generator(5), **save)
     assert [state["done"] for state in states] == trace["step"] == [7, 14, 21, 23]
     for number in (0, 1):
         file = io.BytesIO()
@@ -78,11 +65,8 @@ def test_a_resumed_training_is_the_same_training(name):
         file.seek(0)
         state = torch.load(file, weights_only=True)
         again = model(name, seed=8)
-        other = generator(9)
-        assert (
-            fit_vae(again, objective(name), squares(), 23, **arguments, generator=other, every=7, resume=state) == trace
-        )
-        assert torch.equal(weights(again), weights(whole))
+        resumed = fit_vae(again, objective(name), squares(), 23, **arguments, generator=generator(9), resume=state)
+        assert resumed == trace and torch.equal(weights(again), weights(whole))
     assert states[-1]["objective"].keys() == ({"discriminator", "optimiser"} if name == "factor-vae" else set())
 
 
@@ -93,17 +77,8 @@ def test_losses_are_reported_by_name_and_fall(name):
     heard = []
     trained = model(name)
     before = torch.get_rng_state()
-    trace = fit_vae(
-        trained,
-        objective(name),
-        squares(),
-        150,
-        batch=32,
-        learning_rate=5e-3,
-        generator=generator(),
-        every=10,
-        report=lambda step, losses: heard.append((step, losses)),
-    )
+    settings = {"batch": 32, "learning_rate": 5e-3, "every": 10, "report": lambda *told: heard.append(told)}
+    trace = fit_vae(trained, objective(name), squares(), 150, **settings, generator=generator())
     assert torch.equal(before, torch.get_rng_state())
     assert not trained.training
     assert [step for step, _ in heard] == trace["step"] == list(range(10, 151, 10))
@@ -151,13 +126,6 @@ def test_an_epoch_shows_no_image_twice(name, take):
     assert not np.array_equal(*epochs)
 
 
-def test_images_by_index_train_as_an_array_does():
-    first, second = model("vae"), model("vae")
-    for trained, images in ((first, squares()), (second, Watched())):
-        fit_vae(trained, "vae", images, 5, batch=16, generator=generator())
-    assert torch.equal(weights(first), weights(second))
-
-
 def test_an_objective_may_serve_many_trainings():
     """It is copied: two trainings with one FactorVAE are two trainings with two of them."""
     shared, results = objective("factor-vae"), []
@@ -171,18 +139,9 @@ def test_an_objective_may_serve_many_trainings():
 
 def test_divergence_is_reported_and_ends_the_training():
     heard = []
-    with pytest.raises(FloatingPointError, match=r"^the training diverged by step 10: loss .*kl .*\(nats per image\)"):
-        fit_vae(
-            model("vae"),
-            "vae",
-            squares(),
-            50,
-            batch=16,
-            learning_rate=1e20,
-            generator=generator(),
-            every=10,
-            report=lambda step, losses: heard.append((step, losses)),
-        )
+    settings = {"batch": 16, "learning_rate": 1e20, "every": 10, "report": lambda *told: heard.append(told)}
+    with pytest.raises(FloatingPointError, match="step 10.* kl "):
+        fit_vae(model("vae"), "vae", squares(), 50, **settings, generator=generator())
     assert [step for step, _ in heard] == [10]
     assert not math.isfinite(heard[0][1]["loss"])
 
@@ -191,7 +150,7 @@ def test_a_vae_finds_the_position_of_a_square():
     """Two latents, two coordinates: a linear map of the means has R^2 above .8 for each (six seeds gave .97 to .99; two
     latents that know nothing have more than .2 of 81 images less than once in 5,000 times)."""
     trained = model("vae")
-    fit_vae(trained, "vae", squares(), 400, batch=32, learning_rate=5e-3, generator=generator())
+    fit_vae(trained, "vae", squares(), 250, batch=32, learning_rate=5e-3, generator=generator())
     means = encode_all(trained, squares()).mean.double()
     places = torch.cartesian_prod(torch.arange(9.0), torch.arange(9.0)).double()
     design = torch.cat([means, torch.ones(81, 1)], 1)
@@ -200,22 +159,22 @@ def test_a_vae_finds_the_position_of_a_square():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "argument", "code"),
     [
-        ({"objective": "tc-vae"}, "objective must be one of vae, beta-vae,"),
-        ({"steps": 0}, "steps must be"),
-        ({"batch": 1}, "batch must be"),
-        ({"batch": 82}, "batch must be at most 81 for 81 images"),
-        ({"objective": "factor-vae", "batch": 41}, "batch must be at most 40 for 81 images and 2 batches"),
-        ({"learning_rate": 0.0}, "learning_rate must be"),
-        ({"learning_rate": math.nan}, "learning_rate must be"),
-        ({"every": 0}, "every must be"),
-        ({"images": torch.zeros(81, 1, 8, 8)}, "images must have shape"),
+        ({"objective": "tc-vae"}, "objective", "name"),
+        ({"steps": 0}, "steps", "range"),
+        ({"batch": 1}, "batch", "range"),
+        ({"batch": 82}, "batch", "range"),
+        ({"objective": "factor-vae", "batch": 41}, "batch", "range"),  # two batches a step
+        ({"learning_rate": 0.0}, "learning_rate", "range"),
+        ({"learning_rate": math.nan}, "learning_rate", "range"),
+        ({"every": 0}, "every", "range"),
+        ({"images": torch.zeros(81, 1, 8, 8)}, "images", "shape"),
     ],
 )
-def test_bad_arguments_are_refused(arguments, told):
+def test_bad_arguments_are_refused(arguments, argument, code):
     given = {"objective": "vae", "images": squares(), "steps": 5, "batch": 16} | arguments
-    with pytest.raises(ValueError, match=f"^{told}"):
+    with refused(argument, code):
         fit_vae(model("vae"), **given)
 
 
@@ -226,19 +185,18 @@ def test_a_state_of_another_training_is_refused():
     begun = training()
     begun.advance(5)
     state = begun.state_dict()
-    for other, told in (
-        (training("beta-vae"), "state must be of a training with objective .BetaVAE., not .PlainVAE."),
-        (training(batch=8), "state must be of a training with batch 8, not 16"),
-        (training(steps=4), "steps must be at least the 5 done, not 4"),
+    for other, argument, code in (
+        (training("beta-vae"), "state", "conflict"),
+        (training(batch=8), "state", "conflict"),
+        (training(steps=4), "steps", "range"),
     ):
-        with pytest.raises(ValueError, match=f"^{told}"):
+        with refused(argument, code):
             other.load_state_dict(state)
     with refused("steps", "range"):
         begun.advance(1)
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@on_gpu
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_a_gpu_trains_the_same_model(name):
     """The same draws: weights agree to what ten steps of rounding leave."""

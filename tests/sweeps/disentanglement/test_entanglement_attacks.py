@@ -14,7 +14,6 @@ from tests.sweeps.keeper import Keeper
 @pytest.fixture
 def zoo(monkeypatch):
     """The record of a finished zoo: three trainings of two models, one of which diverged."""
-    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
     rows = []
     for cell in vae_zoo.SWEEP.plan(
         vae_zoo.PROFILES["smoke"].override({"models": "beta-vae,beta-tcvae", "seeds": "0,1,2"})
@@ -29,7 +28,7 @@ def zoo(monkeypatch):
     def runs(experiment, label=None):
         assert experiment == "vae-zoo"
         if label not in ("smoke", None):
-            raise LookupError(f"no finished runs of 'vae-zoo' under {label}; run `make sweep-vae-zoo` first")
+            raise LookupError(f"nothing under {label}; `make sweep-vae-zoo` first")
         return frame
 
     monkeypatch.setattr(entanglement_attacks, "runs", runs)
@@ -49,16 +48,12 @@ def test_the_best_training_of_each_model_is_attacked(zoo):
 
 
 def test_without_a_zoo_it_says_what_to_run(zoo):
-    with pytest.raises(ValueError, match="those of vae-zoo: no finished runs .* run `make sweep-vae-zoo` first"):
+    with pytest.raises(ValueError, match="vae-zoo.* `make sweep-vae-zoo` first"):
         cells_of(zoo="laptop+steps=9")
     with refused("models", "name"):
         cells_of(models="joint-vae")
     with refused("best", "range"):
         cells_of(best="0")
-    with refused("setting alphas", "range"):
-        cells_of(alphas="-1")
-    with refused("attack", "name"):
-        cells_of(attacks="noise")
 
 
 def test_a_pack_encodes_once_and_measures_every_attack(zoo, monkeypatch):

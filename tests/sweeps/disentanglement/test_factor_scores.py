@@ -82,13 +82,3 @@ def test_means_over_evaluations_keep_each(of):
     assert found["mig_error"] == pytest.approx(np.hypot(*errors) / 2)
     tables = _factor_scores.tables(measurements)
     assert len(tables["bounds"]) == 2 * 2 * 2 and set(tables["scores"]["evaluation"]) == {0, 1}
-
-
-@pytest.mark.parametrize(("cell", "words"), [
-    ({"draws": 99}, "draws must be .*, got 99"), ({"votes": 1}, "votes must be .*, got 1"),
-    ({"items": 5}, "items must be .*, got 5"),
-    ({"protocols": ("mine",)}, "unknown protocol 'mine'"),
-])  # fmt: skip
-def test_too_little_effort_is_refused(cell, words):
-    with pytest.raises(ValueError, match=words):
-        _factor_scores.check_effort({"draws": 100, "votes": 10, "items": 100, "protocols": ()} | cell)

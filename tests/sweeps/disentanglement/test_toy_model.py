@@ -41,14 +41,3 @@ def test_cells_of_one_seed_have_draws_of_their_own():
     trial(Pack(tuple(cells_of(factors="2", seeds="0", draws="100"))), keeper)
     assert len({final["sampled/joint"] for final in keeper.finals.values()}) == 5
     assert np.isfinite([final["largest_z"] for final in keeper.finals.values()]).all()
-
-
-@pytest.mark.parametrize(("overrides", "words"), [
-    ({"attacks": "noise"}, "attack must be one of"), ({"factors": "1"}, "factors"),
-    ({"alphas": "-1"}, "setting alphas must be .*, got '-1'"),
-    ({"noise": "0"}, "noise must be"), ({"draws": "10"}, "draws must be .*, got 10"),
-    ({"seeds": "-1"}, "setting seeds must be .*, got '-1'"),
-])  # fmt: skip
-def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, words):
-    with pytest.raises(ValueError, match=words):
-        cells_of(**overrides)

@@ -12,11 +12,6 @@ from sweeps.disentanglement.vae_zoo import EXAMPLES, PROFILES, SWEEP, trial
 from tests.sweeps.keeper import Keeper
 
 
-@pytest.fixture(autouse=True)
-def embedded(monkeypatch):
-    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
-
-
 def cells_of(profile="smoke", **overrides):
     return list(SWEEP.plan(PROFILES[profile].override(overrides)).values())
 
@@ -48,7 +43,7 @@ def test_data_are_the_embedded_ones_unless_there_are_real_ones(monkeypatch, tmp_
     assert {cell["data"] for cell in cells_of()} == {"sprites-grid"}
     assert SWEEP.tags_of(cells_of()[0])["infoscope.data"].endswith("(generated)")
     monkeypatch.setenv("INFOSCOPE_DATA", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"dsprites_ndarray.* is not there"):
+    with pytest.raises(FileNotFoundError, match="dsprites_ndarray"):
         cells_of("paper")
 
 
@@ -117,16 +112,3 @@ def test_images_are_read_alike_from_memory_and_one_by_one(monkeypatch):
     _vaes._images.cache_clear()
     assert held.equal(_vaes.images(cell).images(rows))
     _vaes._images.cache_clear()
-
-
-@pytest.mark.parametrize(("overrides", "words"), [
-    ({"models": "gan"}, "unknown model 'gan'"), ({"setting": "slow"}, "unknown setting 'slow'"),
-    ({"data": "faces"}, "unknown data 'faces'"), ({"steps": "0", "models": "vae"}, "unknown model 'vae'"),
-    ({"evaluations": "0"}, "evaluations must be .*, got 0"), ({"latents": "1"}, "latents must be .*, got 1"),
-    ({"draws": "5"}, "draws must be .*, got 5"),
-    ({"resolution": "65"}, "divisible by 4"), ({"resolution": "68"}, "size must be at most"),
-    ({"relative_weights": "-1"}, "relative_weights must be .*, got '-1'"),
-])  # fmt: skip
-def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, words):
-    with pytest.raises(ValueError, match=words):
-        cells_of(**overrides)

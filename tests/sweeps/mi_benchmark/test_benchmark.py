@@ -15,11 +15,6 @@ from tests.sweeps.recorder import Recorder
 BY = ("domain", "bound", "seed")
 
 
-@pytest.fixture(autouse=True)
-def embedded(monkeypatch):
-    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
-
-
 def cells_of(domain="gaussian", **fields):
     return training_cells(PROFILES["smoke"], domain, **{"steps": 12, "width": 8} | fields)
 

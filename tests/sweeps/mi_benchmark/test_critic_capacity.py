@@ -1,4 +1,4 @@
-"""The main job: its cells, its trial, and the whole of it on a real local Ray and MLflow, run twice."""
+"""The main job on a real local Ray and MLflow, run twice."""
 
 import contextlib
 import io
@@ -14,42 +14,10 @@ from analysis.common.tables import main as analyse
 from analysis.mi_benchmark.critic_capacity import ANALYSIS
 from infoscope.tracking import load_model, main, runs, table
 from sweeps.mi_benchmark._pairs import pairs
-from sweeps.mi_benchmark.critic_capacity import PROFILES, SWEEP
+from sweeps.mi_benchmark.critic_capacity import SWEEP
 
+pytestmark = pytest.mark.system
 REPOSITORY = Path(__file__).parents[3]
-
-
-@pytest.fixture
-def embedded(monkeypatch):
-    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
-
-
-def cells_of(**overrides):
-    return list(SWEEP.plan(PROFILES["smoke"].override(overrides)).values())
-
-
-@pytest.mark.parametrize(
-    ("overrides", "error"),
-    [
-        ({"schedule_bits": "12"}, ValueError),
-        ({"bounds": "club"}, ValueError),
-        ({"domains": "sound"}, ValueError),
-        ({"images": "mnist"}, FileNotFoundError),
-        ({"depths": "-1"}, ValueError),
-        ({"steps": "0"}, ValueError),
-        ({"batch": "1"}, ValueError),
-        ({"width": "0"}, ValueError),
-        ({"learning_rate": "nan"}, ValueError),
-        ({"seeds": "-1"}, ValueError),
-        ({"schedule_bits": "2,2"}, ValueError),
-        ({"schedule_bits": ","}, ValueError),
-    ],
-)
-def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, error, monkeypatch, tmp_path):
-    monkeypatch.setenv("INFOSCOPE_DATA", str(tmp_path))
-    with pytest.raises(error) as raised:
-        cells_of(**{"images": "digits", "text": "generated-sentences"} | overrides)
-    assert len(str(raised.value).splitlines()) == 1
 
 
 @pytest.fixture(scope="module")
@@ -88,8 +56,8 @@ def working_in(folder):
 def test_smoke_runs_and_the_second_time_nothing(finished):
     _, first, second, _ = finished
     assert first.returncode == 0, first.stderr
-    assert "36 completed of 36 cells" in first.stderr and "recording took" in first.stderr
-    assert second[0] == 0 and "all 36 cells are already recorded, nothing to run" in second[1]
+    assert "36 completed of 36" in first.stderr and "recording took" in first.stderr
+    assert second[0] == 0 and "nothing to run" in second[1]
 
 
 def test_every_cell_is_one_finished_run_with_its_trace_and_critic(finished):
@@ -99,7 +67,7 @@ def test_every_cell_is_one_finished_run_with_its_trace_and_critic(finished):
         assert len(frame) == 36 and frame["key"].is_unique and (frame["status"] == "FINISHED").all()
         row = frame.set_index(["domain", "bound", "depth", "seed"]).loc["text", "smile-inf", 2, 1]
         assert row["tags"]["infoscope.data"] == "generated-sentences (synthetic)"
-        assert row["tags"]["mlflow.runName"] == "text generated-sentences depth=2 smile-inf seed=1"
+        assert row["tags"]["mlflow.runName"].endswith("depth=2 smile-inf seed=1")
         assert {"mlflow.parentRunId", "infoscope.code", "infoscope.device", "version.torch"} <= set(row["tags"])
         row = frame[(frame["domain"] == "images") & (frame["bound"] == "smile-inf")].iloc[0]
         trace = table(row["run_id"], "trace")
@@ -114,13 +82,7 @@ def test_every_cell_is_one_finished_run_with_its_trace_and_critic(finished):
 def test_the_table_says_what_it_is_made_of(finished):
     folder, _, _, shown = finished
     assert shown.returncode == 0, shown.stderr
-    for words in (
-        "digits (embedded default)",
-        "text is synthetic",
-        "Profile smoke: 40 steps",
-        "± is one standard error over runs",
-        "Claim: No positive correlation of critic depth and accuracy",
-    ):
+    for words in ("digits (embedded", "text is synthetic", "smoke: 40 steps", "± is one", "Claim: "):
         assert words in shown.stdout
     for name in ("smile-inf-2bits", "all-2bits"):
         for suffix in ("csv", "tex", "png"):
@@ -133,5 +95,5 @@ def test_a_table_of_what_was_not_run_says_so(finished, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["critic_capacity", "--profile", "paper"])
     with pytest.raises(SystemExit) as ended:
         analyse(ANALYSIS)
-    said = "error: no finished runs of 'critic-capacity' under profile 'paper'; there are runs under smoke"
-    assert ended.value.code == 2 and capsys.readouterr().err.strip() == said
+    said = capsys.readouterr().err.strip()
+    assert ended.value.code == 2 and said.count("\n") == 0 and "'paper'" in said and "under smoke" in said

@@ -12,7 +12,6 @@ from tests.refusals import refused
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_the_truth_is_what_was_asked_for(domain, monkeypatch):
-    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
     pool = pool_of(domain, "auto", "auto")
     source = pairs(domain, pool, 2.0, sources=10, size=16)
     assert source.mutual_information == pytest.approx(2 * math.log(2), rel=1e-12)
@@ -22,7 +21,6 @@ def test_the_truth_is_what_was_asked_for(domain, monkeypatch):
 
 
 def test_without_real_data_the_embedded_defaults_are_taken(monkeypatch):
-    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
     assert [pool_of(domain, "auto", "auto") for domain in DOMAINS] == ["gaussian", "digits", "generated-sentences"]
     assert full_pool("generated-sentences").synthetic
 
@@ -36,7 +34,6 @@ def test_with_real_data_they_are_not(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize(("domain", "bits", "words"), [("images", 10.5, "10"), ("text", 11.0, "10")])
 def test_more_bits_than_sources_cannot_be_reached(domain, bits, words, monkeypatch):
-    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
     with pytest.raises(ValueError, match=words):
         pairs(domain, pool_of(domain, "auto", "auto"), bits, sources=10)
 

@@ -34,11 +34,6 @@ class Keeper(Recorder):
         self.modules[self.key(cells[0])] = module
 
 
-@pytest.fixture(autouse=True)
-def embedded(monkeypatch):
-    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
-
-
 def cells_of(**overrides):
     return list(SWEEP.plan(PROFILES["smoke"].override(TINY | overrides)).values())
 
@@ -144,16 +139,3 @@ def test_patches_of_several_hospitals(monkeypatch):
     parts = _domains.parts(cell)
     assert set(parts.out_of_domain.d) == {2}
     assert {int(one) for part in parts[:3] for one in part.d} == {0, 3, 4}
-
-
-@pytest.mark.parametrize(("overrides", "words"), [
-    ({"data": "mnist"}, "unknown data 'mnist'"), ({"models": "vae"}, "unknown model 'vae'"),
-    ({"base": "mnist"}, "base is 'mnist', which is read from the folder"), ({"held_out": "6"}, "held_out must be one"),
-    ({"selection": "best"}, "unknown selection 'best'"), ({"setting": "mine"}, "unknown setting 'mine'"),
-    ({"selection": "last", "patience": "3"}, "patience must be 0.*, got 3"),
-    ({"steps": "0"}, "steps must be .*, got 0"),
-    ({"sample": "9999"}, "count must be at most 1797"), ({"sample": "20"}, "validation"),
-])  # fmt: skip
-def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, words):
-    with pytest.raises(ValueError, match=words):
-        cells_of(**overrides)

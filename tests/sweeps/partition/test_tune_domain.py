@@ -9,7 +9,7 @@ from infoscope.tracking import Pack
 from sweeps.partition import _domains
 from sweeps.partition.tune_domain import PROFILES, RANGES, cells, check, fields, space, trial
 from tests.refusals import refused
-from tests.sweeps.partition.test_domain_partition import Keeper, embedded  # noqa: F401
+from tests.sweeps.partition.test_domain_partition import Keeper
 
 
 def profile(**overrides):

@@ -1,18 +1,11 @@
 """Networks that are kept to be asked: their cells, and a trial."""
 
 import numpy as np
-import pytest
 
 from infoscope.tracking import Pack
 from sweeps.representation.resnet_layers import PROFILES, SWEEP, pools, trial
 from sweeps.representation.settings import TRAINED, UNTRAINED
-from tests.refusals import refused
 from tests.sweeps.keeper import Keeper
-
-
-@pytest.fixture(autouse=True)
-def embedded(monkeypatch):
-    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
 
 
 def cells(**overrides):
@@ -30,13 +23,6 @@ def test_a_worker_reads_its_images_once():
     """For the networks of all its cells, and for what is recorded of the data: to read them takes longer than that."""
     given = cells(seeds="0,1")
     assert all(one is other for cell in given for one, other in zip(pools(cell), pools(given[0]), strict=True))
-
-
-def test_bad_data_and_depth_are_refused():
-    with refused("data", "name"):
-        cells(data="letters")
-    with refused("depth", "name"):
-        cells(depth="19")
 
 
 def test_a_trial_keeps_a_network_that_has_learnt_with_unseen_images():

@@ -1,7 +1,6 @@
 """The sweep of coverages: its cells, and what is kept of a data set."""
 
 import numpy as np
-import pytest
 
 from infoscope.data.tasks.known_truth import case, draws
 from infoscope.estimators import uncertainty
@@ -33,13 +32,3 @@ def test_a_row_is_the_interval_of_its_data_set():
     columns, final = recorder.tables["half-subsamples",], recorder.finals["half-subsamples",]
     assert (columns["value"][0], columns["low"][0], columns["verdict"][0]) == (found.value, found.low, found.verdict)
     assert final["covers_truth"] == ((columns["low"] <= 1) & (columns["high"] >= 1)).mean() and final["truth"] == 1
-
-
-@pytest.mark.parametrize(("overrides", "words"), [
-    ({"cases": "xor"}, "case is 'xor'; coverage is of mutual information"),
-    ({"methods": "bootstrap"}, "unknown method"),
-    ({"sizes": "50"}, "n must be .*, got 50"), ({"sets": "1"}, "sets must be .*, got 1"),
-])  # fmt: skip
-def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, words):
-    with pytest.raises(ValueError, match=words):
-        cells_of(**overrides)

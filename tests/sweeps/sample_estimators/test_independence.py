@@ -35,12 +35,3 @@ def test_a_row_is_the_test_of_its_data_set():
     assert final["rejected"] == np.sum(columns["p_value"] <= 0.05)
     assert final["information"] == pytest.approx(np.log(1.16) / 2)
     assert len(recorder.tables["kcit", 0]["p_value"]) == 5
-
-
-@pytest.mark.parametrize(("overrides", "words"), [
-    ({"laws": "linear"}, "law"), ({"tests": "runs"}, "test"), ({"permutations": "18"}, "permutations must be .* 19"),
-    ({"sets": "1"}, "sets must be .*, got 1"),
-])  # fmt: skip
-def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, words):
-    with pytest.raises(ValueError, match=words):
-        cells_of(**overrides)

@@ -1,7 +1,6 @@
 """The sweep of verdicts: its cells, and what is kept of a data set."""
 
 import numpy as np
-import pytest
 
 from infoscope.data.tasks import beyond_normal, unseen_laws, verdict_laws
 from infoscope.data.tasks.known_truth import draws
@@ -32,12 +31,3 @@ def test_a_row_is_the_verdict_on_its_data_set():
     np.testing.assert_equal(columns["truth_high"][0], found.judgement.high)
     assert columns["reason"][0] == "; ".join(found.reasons) and len(columns["value"]) == 4
     assert final["reliable"] == (columns["verdict"] == "reliable").mean()
-
-
-@pytest.mark.parametrize(("overrides", "words"), [
-    ({"laws": "gauss"}, "law must be one of"), ({"sizes": "50"}, "n must be .*, got 50"),
-    ({"sets": "1"}, "sets must be .*, got 1"),
-])  # fmt: skip
-def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, words):
-    with pytest.raises(ValueError, match=words):
-        cells_of(**overrides)

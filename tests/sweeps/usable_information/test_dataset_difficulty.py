@@ -35,11 +35,6 @@ class Tables(Recorder):
         self.tables[name] = pd.DataFrame(columns)
 
 
-@pytest.fixture(autouse=True)
-def embedded(monkeypatch):
-    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
-
-
 def cells_of(profile="smoke", **overrides):
     return list(SWEEP.plan(PROFILES[profile].override(overrides)).values())
 
@@ -225,15 +220,3 @@ def test_every_epoch_is_told():
     assert curve["epoch"].tolist() == [1, 2]
     assert found["v_information_bits"] == curve["v_information_bits"].iloc[-1]
     assert found["best_bits"] == curve["v_information_bits"].max()
-
-
-@pytest.mark.parametrize(("overrides", "words"), [
-    ({"data": "snli2"}, "unknown data 'snli2'"), ({"encoders": "huge-bert"}, "unknown family 'huge-bert'"),
-    ({"quick": "lexical"}, "unknown family"), ({"folds": "2"}, "folds must be at least 3.*, got 2"),
-    ({"transformations": "upside-down"}, "unknown transformation"),
-    ({"max_length": "2"}, "max_length must be at least 3.*, got 2"),
-    ({"quick_transformations": "length"}, "weighs words"), ({"embeddings": "cola"}, "unknown family 'logistic'"),
-])  # fmt: skip
-def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, words):
-    with pytest.raises(ValueError, match=words):
-        cells_of(**overrides)

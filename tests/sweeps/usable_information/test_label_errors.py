@@ -27,11 +27,6 @@ class Kept(Recorder):
         self.pictures[self.key(cell)] = arrays
 
 
-@pytest.fixture(autouse=True)
-def embedded(monkeypatch):
-    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
-
-
 def cells_of(profile="smoke", **overrides):
     return list(SWEEP.plan(PROFILES[profile].override(overrides)).values())
 
@@ -96,13 +91,3 @@ def test_vectors_do_not_depend_on_labels_and_are_the_leading_components():
     np.testing.assert_allclose(digits @ digits.T, task.x @ task.x.T, atol=1e-9)
     spread = digits.std(axis=0)
     assert spread.max() < 4 * spread.min() and task.x.std(axis=0).min() == 0.0
-
-
-@pytest.mark.parametrize(("overrides", "words"), [
-    ({"data": "snli2"}, "unknown label_errors 'snli2'"), ({"families": "forest"}, "unknown .*forest"),
-    ({"rates": "1.5"}, "rates must be shares .*, got 1.5"), ({"noises": "salt"}, "unknown .*salt"),
-    ({"folds": "2"}, "folds must be at least 3"), ({"trainings": "0"}, "trainings must be at least 1"),
-])  # fmt: skip
-def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, words):
-    with pytest.raises(ValueError, match=words):
-        SWEEP.plan(SWEEP.profile("smoke", overrides)[1])

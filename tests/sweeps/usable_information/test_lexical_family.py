@@ -12,9 +12,11 @@ from infoscope.metrics import v_information
 from sweeps.usable_information._lexical_family import features, lexical_logistic
 from tests.refusals import refused
 
+PAIR = "PREMISE: A dog runs HYPOTHESIS: a cat runs"
+
 
 def test_features_by_hand():
-    assert features("PREMISE: A dog runs HYPOTHESIS: a cat runs") == [
+    assert features(PAIR) == [
         "word a", "word cat", "word runs", "neighbours a cat", "neighbours cat runs",
         "new cat", "cross cat dog", "count 1", "quarters 1",
     ]  # fmt: skip

@@ -13,11 +13,6 @@ from tests.refusals import refused
 from tests.sweeps.recorder import Recorder
 
 
-@pytest.fixture(autouse=True)
-def embedded(monkeypatch):
-    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
-
-
 def plan(**overrides):
     return SWEEP.plan(PROFILES["smoke"].override(overrides))
 
@@ -105,13 +100,3 @@ def test_a_table_of_ones_own(tmp_path):
     for bad in ("bad.npz", "missing.npz"):
         with refused("genes", "file"):
             plan(studies="genes", genes=str(tmp_path / bad))
-
-
-@pytest.mark.parametrize(("overrides", "words"), [
-    ({"studies": "forests"}, "unknown study 'forests'"), ({"cases": "moon"}, "unknown case 'moon'"),
-    ({"sets": "1"}, "sets must be .*, got 1"), ({"images": "cats"}, "unknown images 'cats'"),
-    ({"frames": "2"}, "frames must be .*, got 2"),
-])  # fmt: skip
-def test_cells_that_cannot_be_run_are_found_before_anything_starts(overrides, words):
-    with pytest.raises(ValueError, match=words):
-        plan(**overrides)

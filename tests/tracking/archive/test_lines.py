@@ -60,45 +60,54 @@ def test_the_same_runs_are_the_same_bytes_in_whatever_order(tmp_path):
     assert [run.key for run in archive.runs()] == ["ab12", "cd34"] and archive.labels == {"laptop": 2, "paper": 2}
 
 
-@pytest.mark.parametrize(
-    ("fields", "told"),
-    [
-        ({"key": "' or 1"}, "its key must be up to 100 letters"),
-        ({"run": "../x"}, "the id of its run must be"),
-        ({"outcome": "failed"}, "its outcome must be complete or stopped, got 'failed'"),
-        ({"start": -1}, "its start must be a whole number from 0"),
-        ({"end": 2**60}, "its end must be a whole number"),
-        ({"end": True}, "its end must be a whole number"),
-        ({"tags": {}}, "which is no cell"),
-        ({"tags": {CELL: '{"seed": {}}'}}, "which is no cell"),
-        ({"tags": {CELL: "{}", "mlflow.parentRunId": "x"}}, "its tag mlflow.parentRunId is none"),
-        ({"tags": {CELL: "{}", "mlflow.note.content": "![x](http://x)"}}, "its tag mlflow.note.content is none"),
-        ({"tags": {CELL: "{}", "infoscope.cells": "1"}}, "its tag infoscope.cells is none"),
-        ({"tags": {CELL: "{}", "infoscope.key": "x"}}, "its tag infoscope.key is none"),
-        ({"tags": {CELL: "{}", "a": "\ud800"}}, "tag a must be text without surrogates"),
-        ({"tags": {CELL: "{}", "a": "x" * 9000}}, "tag a must be at most 8000 characters"),
-        ({"params": {"../x": "1"}}, "the name of a param must be"),
-        ({"params": {"x": 1}}, "param x must be a text"),
-        ({"metrics": {"/x": [[0, 0, 1]]}}, "the name of a metric must be"),
-        ({"metrics": {"x": []}}, "metric x has no point"),
-        ({"metrics": {"x": [[0, 0]]}}, "must be its step, time and value"),
-        ({"metrics": {"x": [[0.5, 0, 1]]}}, "the step of a metric must be a whole number"),
-        ({"metrics": {"x": [[0, -5000, 1]]}}, "the time of metric x must be a whole number from 0"),
-        ({"metrics": {"x": [[0, 0, "1"]]}}, "metric 'x' must be a single number"),
-        ({"metrics": {"x": [[0, 0, True]]}}, "metric x must be a number or null, got True"),
-        ({"inputs": [{"name": "x"}]}, "an input must be a data set with name, digest"),
-        ({"files": {"../x.parquet": ""}}, "the name of a table must be"),
-        ({"files": {"x.pkl": ""}}, "file x.pkl is neither .parquet nor .npz"),
-        ({"files": {"x.npz": "?"}}, "file 'x.npz' is no base64"),
-        ({"files": {"x.npz": b64encode(b"PK").decode()}}, "file x.npz is no npz"),
-        ({"files": {"x.parquet": b64encode(b"PAR1").decode()}}, "file x.parquet is no Parquet"),
-        ({"more": 1}, "it must be a run with key, run, outcome"),
-    ],
-)
-def test_what_a_store_would_not_take_is_refused(tmp_path, fields, told):
-    line = changed(**fields)
-    with refused(code="invalid"):
-        opened(file_of(tmp_path / "x.gz", line))
+def tagged(**tags):
+    return {"tags": {CELL: "{}", **tags}}
+
+
+REFUSED = [
+    ({"key": "' or 1"}, "its key"),
+    ({"run": "../x"}, "its run"),
+    ({"outcome": "failed"}, "got 'failed'"),
+    ({"start": -1}, "its start"),
+    ({"end": 2**60}, "its end"),
+    ({"end": True}, "its end"),
+    ({"tags": {}}, "no cell"),
+    ({"tags": {CELL: '{"seed": {}}'}}, "no cell"),
+    (tagged(**{"mlflow.parentRunId": "x"}), "tag mlflow.parentRunId"),
+    (tagged(**{"mlflow.note.content": "![x](http://x)"}), "tag mlflow.note.content"),
+    (tagged(**{"infoscope.cells": "1"}), "tag infoscope.cells"),
+    (tagged(**{"infoscope.key": "x"}), "tag infoscope.key"),
+    (tagged(a="\ud800"), "tag a"),
+    (tagged(a="x" * 9000), "8000"),
+    ({"params": {"../x": "1"}}, "name of a param"),
+    ({"params": {"x": 1}}, "param x"),
+    ({"metrics": {"/x": [[0, 0, 1]]}}, "name of a metric"),
+    ({"metrics": {"x": []}}, "metric x"),
+    ({"metrics": {"x": [[0, 0]]}}, "step, time"),
+    ({"metrics": {"x": [[0.5, 0, 1]]}}, "whole number"),
+    ({"metrics": {"x": [[0, -5000, 1]]}}, "time of metric"),
+    ({"metrics": {"x": [[0, 0, "1"]]}}, "metric 'x'"),
+    ({"metrics": {"x": [[0, 0, True]]}}, "got True"),
+    ({"inputs": [{"name": "x"}]}, "an input"),
+    ({"files": {"../x.parquet": ""}}, "name of a table"),
+    ({"files": {"x.pkl": ""}}, "file x.pkl"),
+    ({"files": {"x.npz": "?"}}, "base64"),
+    ({"files": {"x.npz": b64encode(b"PK").decode()}}, "no npz"),
+    ({"files": {"x.parquet": b64encode(b"PAR1").decode()}}, "no Parquet"),
+    ({"more": 1}, "must be a run"),
+]
+
+
+def refuses(path, word):
+    """Whether a file is refused with this word."""
+    with refused(code="invalid") as caught:
+        opened(path)
+    assert word in str(caught.value), str(caught.value)
+
+
+def test_what_a_store_would_not_take_is_refused(tmp_path):
+    for fields, word in REFUSED:
+        refuses(file_of(tmp_path / "x.gz", changed(**fields)), word)
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "1e999"])
@@ -108,23 +117,21 @@ def test_a_value_that_is_no_number_is_null_and_nothing_else(value):
         run_of(line)
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (b"", "its first line is not the header"),
-        (b"not compressed", "it cannot be unpacked"),
-        (gzip.compress(b"[1]\n"), "its first line is not the header"),
-        (gzip.compress(b"{"), "Expecting property name"),
-        (gzip.compress(b"[" * 100_000), "recursion"),
-        (gzip.compress(b"\xff\xfe"), "decode"),
-        (gzip.compress(b" " * (17 << 20)), "it unpacks to lines of more than 16,777,216"),
-    ],
-    ids=["empty", "plain", "list", "torn", "deep", "binary", "bomb"],
-)
-def test_a_foreign_file_is_said_to_be_one(tmp_path, content, told):
-    (tmp_path / "x.gz").write_bytes(content)
-    with refused(code="invalid"):
-        opened(tmp_path / "x.gz")
+FOREIGN = {
+    "empty": (b"", "first line"),
+    "plain": (b"not compressed", "unpacked"),
+    "list": (gzip.compress(b"[1]\n"), "first line"),
+    "torn": (gzip.compress(b"{"), "property name"),
+    "deep": (gzip.compress(b"[" * 100_000), "recursion"),
+    "binary": (gzip.compress(b"\xff\xfe"), "decode"),
+    "bomb": (gzip.compress(b" " * (17 << 20)), "16,777,216"),
+}
+
+
+def test_a_foreign_file_is_said_to_be_one(tmp_path):
+    for content, word in FOREIGN.values():
+        (tmp_path / "x.gz").write_bytes(content)
+        refuses(tmp_path / "x.gz", word)
 
 
 def test_a_file_that_is_torn_or_does_not_hold_what_its_header_says(tmp_path):
@@ -132,17 +139,15 @@ def test_a_file_that_is_torn_or_does_not_hold_what_its_header_says(tmp_path):
     whole = path.read_bytes()
     for end in range(1, len(whole), 7):  # wherever it was cut
         path.write_bytes(whole[:end])
-        with refused(code="invalid"):
-            opened(path)
-    for lines, header, told in (
-        ([RUN.line], {"runs": 2}, "it has 1 runs, and its header says 2"),
-        ([RUN.line, RUN.line], {}, "its run 2: cell ab12 is there twice"),
-        ([RUN.line], {"version": 2}, "its version is 2; this infoscope reads version 1"),
-        ([RUN.line], {"experiment": "../x"}, "its experiment must be up to 100 letters"),
-        ([RUN.line], {"tables": 1}, "does not say whether it has curves and tables"),
+        refuses(path, "")
+    for lines, header, word in (
+        ([RUN.line], {"runs": 2}, "has 1 runs"),
+        ([RUN.line, RUN.line], {}, "there twice"),
+        ([RUN.line], {"version": 2}, "version is 2"),
+        ([RUN.line], {"experiment": "../x"}, "its experiment"),
+        ([RUN.line], {"tables": 1}, "curves and tables"),
     ):
-        with pytest.raises(ValueError, match=told):
-            opened(file_of(path, *lines, **header))
+        refuses(file_of(path, *lines, **header), word)
     with refused(code="file"):
         opened(tmp_path / "absent")
 
@@ -151,11 +156,8 @@ def test_a_run_that_a_file_does_not_take_leaves_the_file_as_it_was(tmp_path):
     path = tmp_path / "toy.jsonl.gz"
     write(path, "toy", [RUN], False, False)
     before = path.read_bytes()
-    for wrong, told in (
-        ({"key": "no key"}, "its key must be"),
-        ({"files": {"x.npz": bytes(17 << 20)}}, "it takes 23,"),
-    ):
-        with pytest.raises(ValueError, match=f"run {RUN.run} cannot be in a file: {told}"):
+    for wrong, word in (({"key": "no key"}, "its key"), ({"files": {"x.npz": bytes(17 << 20)}}, "takes 23,")):
+        with pytest.raises(ValueError, match=f"{RUN.run} .*{word}"):
             write(path, "toy", [RUN, Finished(**vars(RUN) | wrong)], False, False)
     assert path.read_bytes() == before and [found.name for found in tmp_path.iterdir()] == [path.name]
 
@@ -168,26 +170,26 @@ def test_arrays_that_would_fill_the_memory_are_refused_unread():
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("x.npy", bytes(70 << 20))
     assert len(bomb.getvalue()) < FILE_BYTES
-    with pytest.raises(ValueError, match="file x.npz unpacks to 73,400,320 bytes"):
+    with pytest.raises(ValueError, match="73,400,320"):
         check_file("x.npz", bomb.getvalue())
 
 
-@pytest.mark.parametrize(
-    ("text", "cut"),
-    [
-        ("-m sweeps.a.b --profile laptop", "-m sweeps.a.b --profile laptop"),
-        ("/home/mary/x/run.py --to=~/out/here a", "run.py --to=here a"),
-        ("in bits/nats, 1 / 2, and/or/not", "in bits/nats, 1 / 2, and/or/not"),
-        ("https://docs.example/a/b?c=/d", "https://docs.example/a/b?c=/d"),
-        ("https://mary:word@git.example/a/b", "https://git.example/a/b"),
-        ("file:///home/mary/d.npz", "d.npz"),
-        (r"C:\Users\mary\d.npz, 'D:/data/e.npz'", "d.npz, 'e.npz'"),
-        ("s3://bucket/a/b", "s3://bucket/a/b"),
-        ("see (/data/mary/a.txt)", "see (a.txt)"),
-    ],
-)
-def test_of_a_path_the_last_name_is_left(text, cut):
-    assert portable(text) == cut and portable(cut) == cut
+CUT = {
+    "-m sweeps.a.b --profile laptop": "-m sweeps.a.b --profile laptop",
+    "/home/mary/x/run.py --to=~/out/here a": "run.py --to=here a",
+    "in bits/nats, 1 / 2, and/or/not": "in bits/nats, 1 / 2, and/or/not",
+    "https://docs.example/a/b?c=/d": "https://docs.example/a/b?c=/d",
+    "https://mary:word@git.example/a/b": "https://git.example/a/b",
+    "file:///home/mary/d.npz": "d.npz",
+    r"C:\Users\mary\d.npz, 'D:/data/e.npz'": "d.npz, 'e.npz'",
+    "s3://bucket/a/b": "s3://bucket/a/b",
+    "see (/data/mary/a.txt)": "see (a.txt)",
+}
+
+
+def test_of_a_path_the_last_name_is_left():
+    for text, cut in CUT.items():
+        assert portable(text) == cut and portable(cut) == cut
 
 
 def test_the_source_of_a_data_set_is_cut_whatever_its_path_has_in_it():

@@ -6,32 +6,20 @@ from mlflow.exceptions import MlflowException
 from infoscope.tracking.scheduling.invocation import insist
 
 
-def refusing(times):
-    """An action that a store refuses so many times, and how often it was asked."""
+@pytest.mark.parametrize(
+    ("refusals", "seconds", "done", "fewest"), [(2, 60.0, True, 3), (10**9, 0.05, False, 2), (1, 0.0, False, 1)]
+)
+def test_what_is_refused_for_a_while_is_done_and_the_last_refusal_is_told(refusals, seconds, done, fewest):
     asked = []
 
     def action():
         asked.append(1)
-        if len(asked) <= times:
+        if len(asked) <= refusals:
             raise MlflowException(f"refusal {len(asked)}")
 
-    return action, asked
-
-
-def test_what_is_refused_for_a_while_is_done():
-    action, asked = refusing(2)
-    assert insist(action, 60.0, pause=0.001) is None and len(asked) == 3
-
-
-def test_the_last_refusal_is_told():
-    action, asked = refusing(10**9)
-    error = insist(action, 0.05, pause=0.01)
-    assert str(error) == f"refusal {len(asked)}" and len(asked) > 1
-
-
-def test_without_time_there_is_one_attempt():
-    action, asked = refusing(1)
-    assert str(insist(action, 0.0)) == "refusal 1" and len(asked) == 1
+    error = insist(action, seconds, pause=0.001)
+    assert (error is None) is done and len(asked) >= fewest
+    assert done or str(error) == f"refusal {len(asked)}" and (seconds or len(asked) == 1)
 
 
 def test_what_is_no_refusal_is_raised():

@@ -1,33 +1,26 @@
 """How the runs of a pack are closed, whatever has become of its worker. On a real SQLite store, without Ray."""
 
-import logging
-import platform
+import dataclasses
 
 import pytest
 
 from infoscope.tracking import runs
 from infoscope.tracking.cli import describe
-from infoscope.tracking.record import Record, records
+from infoscope.tracking.record import records
 from infoscope.tracking.scheduling.dispatch import Dispatch
 from infoscope.tracking.scheduling.progress import Progress
 from infoscope.tracking.scheduling.watch import MACHINE_DIED, Summary, Watch
-from infoscope.tracking.scheduling.worker import Assignment
-from infoscope.tracking.sending.flush import close_all, header_tags, send
+from infoscope.tracking.sending.flush import close_all, send
 from infoscope.tracking.store.store import Store
+from tests.tracking.cells import assigned, begun
 
 CELLS = {"one": {"seed": 0}, "two": {"seed": 1}}
 
 
 @pytest.fixture
-def assignment(tmp_path, monkeypatch, empty_store):
+def assignment(own_folder):
     """A pack of two cells; the folder `here` is the driver's, `there` stands for another machine's."""
-    empty_store(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    tags = {key: {"infoscope.profile": "smoke", "mlflow.runName": key} for key in CELLS}
-    (tmp_path / "here").mkdir()
-    store = Store.open("watched", create=True)
-    return Assignment(CELLS, {}, tags, store, tmp_path / "here", "cpu", platform.node(), 1.0)
+    return assigned(Store.open("watched", create=True), own_folder / "here", CELLS)
 
 
 def watching(assignment, dispatch=None):
@@ -40,11 +33,10 @@ def reported(assignment, folder, outcome):
     """Records as a worker leaves them there, sent as far as they go; the runs by key."""
     sent = {}
     for key, cell in assignment.cells.items():
-        record = Record(folder / key)
-        record.begin(cell, header_tags(key, cell, assignment.tags[key]), None)
+        record = begun(folder, key, cell)
         record.metrics({"level": 1.5}, 0)
         if outcome:
-            record.end(outcome, "ValueError: no" if outcome == "failed" else None)
+            record.end(outcome)
         sent[key] = send(record, assignment.store)
     return sent
 
@@ -84,18 +76,17 @@ def test_a_pack_of_another_machine_is_closed_by_the_ids_of_its_runs(assignment, 
     assert found["one"] == (sent["one"], "FINISHED", "complete", None)
     assert found["two"][1] == "RUNNING"  # until the invocation ends, which closes it as KILLED
     assert watch.summary.unsent == {"two"} and records(assignment.records) == []
-    told = describe(watch.summary).splitlines()[-1]
-    assert told.startswith("1 cells are on the machines that ran them but not in MLflow: there, `make sweep-sync ")
+    assert "`make sweep-sync" in describe(watch.summary).splitlines()[-1]
 
 
-@pytest.mark.parametrize(("error", "outcome"), [("its worker\ndied on the way", "failed"), (None, "stopped")])
+@pytest.mark.parametrize(("error", "outcome"), [("worker\ndied", "failed"), (None, "stopped")])
 def test_what_a_worker_elsewhere_could_not_say_is_said_here(assignment, tmp_path, error, outcome):
     """The runs that it had begun get their true end, and keep what they hold."""
     sent = reported(assignment, tmp_path / "there", None)
     watch = watching(assignment)
     watch.end([0], error)
     watch.finish()
-    status, reason = ("FAILED", "died on the way") if error else ("FINISHED", None)
+    status, reason = ("FAILED", "died") if error else ("FINISHED", None)
     assert states() == {key: (sent[key], status, outcome, reason) for key in CELLS}
     assert runs("watched", finished=False)["level"].tolist() == [1.5, 1.5]
     summary = watch.summary
@@ -109,19 +100,11 @@ def test_a_worker_that_died_before_it_began_leaves_a_failed_run(assignment):
     assert {state[1:] for state in states().values()} == {("FAILED", "failed", "no worker")}
 
 
-def test_what_an_earlier_invocation_could_not_send_is_sent_with_the_rest(assignment):
-    watch = watching(assignment)
-    watch.summary.unsent = {"one", "of another pack"}
-    watch.result(result(reported(assignment, assignment.records, "complete")))
-    watch.finish()
-    assert watch.summary.unsent == {"of another pack"}
-
-
 def test_a_store_that_is_down_for_a_while_costs_nothing(assignment, tmp_path, monkeypatch):
     """The outcome is written down here, and carried when the store is back; while it is down it is not asked again."""
     sent = reported(assignment, tmp_path / "there", "complete")
     asked = []
-    down = type(assignment.store)("http://127.0.0.1:9", "watched", assignment.store.experiment_id)
+    down = Store("http://127.0.0.1:9", "watched", assignment.store.experiment_id)
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
 
     def close(*given, **named):
@@ -129,7 +112,7 @@ def test_a_store_that_is_down_for_a_while_costs_nothing(assignment, tmp_path, mo
         return close_all(*given, **named)
 
     monkeypatch.setattr("infoscope.tracking.scheduling.watch.close_all", close)
-    away = Assignment(CELLS, {}, assignment.tags, down, assignment.records, "cpu", "here", 1.0)
+    away = dataclasses.replace(assignment, store=down)
     watch = watching(away)
     watch.begin({1: away})
     watch.result(result(sent))
@@ -143,44 +126,15 @@ def test_a_store_that_is_down_for_a_while_costs_nothing(assignment, tmp_path, mo
     assert runs("watched")["level"].tolist() == [1.5, 1.5]
 
 
-def test_a_full_disk_stops_neither_the_closing_of_others_nor_is_it_silent(assignment, monkeypatch, caplog):
-    reported(assignment, assignment.records, None)
-    monkeypatch.setattr(Record, "end", lambda *given: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    watch = watching(assignment)
-    with caplog.at_level(logging.WARNING):
-        watch.end([0], "died")
-        watch.finish()
-    assert watch.summary.unsent == set(CELLS) and "No space left" in caplog.text
-    assert len(records(assignment.records)) == 2  # for the end of the invocation, or the next one
-
-
-def test_what_runs_is_what_a_worker_has_taken_up(assignment, tmp_path):
-    """Of the packs of a trial the first, and the next when that is over; one that comes back waits."""
-    watch = watching(assignment, Dispatch([0.0] * 3, slots=1))
-    packs = {number: Assignment(**vars(assignment) | {"cells": {str(number): {"seed": number}}}) for number in (1, 2)}
-    watch.begin(packs)
-    watch.progress.cells = 4
-    assert ", 4 waiting" in watch.progress.describe()
-    watch.started([1, 2])
-    assert "1 running (0 %), 3 waiting" in watch.progress.describe()
-    watch.result({"pack": 1, "fraction": 0.5, "pack_seconds": 1.0})
-    assert "1 running (50 %), 3 waiting" in watch.progress.describe()
-    watch.result(result({}) | {"pack": 1, "final": {}})
-    assert "1 of 4 cells done, 1 running (0 %), 2 waiting" in watch.progress.describe()
-    watch.end([1, 2])
-    watch.finish()
-    assert "1 of 4 cells done, 3 waiting" in watch.progress.describe()
-
-
 def test_a_pack_that_another_trial_takes_up_is_not_closed(assignment):
     dispatch = Dispatch([0.0], slots=1)
     watch = watching(assignment, dispatch)
     reported(assignment, assignment.records, None)
-    for error in (None, "it died", f"The actor died because {MACHINE_DIED}. Node Id: 1", "the worker died"):
+    for error in (None, "it died", f"Actor: {MACHINE_DIED}. Node Id: 1", "worker died"):
         assert dispatch.take() == [0]
         watch.begin({0: assignment})
         watch.end([0], error)
     watch.finish()
     # in the end, at the second death of the worker alone
-    assert {state[1:] for state in states().values()} == {("FAILED", "failed", "the worker died")}
+    assert {state[1:] for state in states().values()} == {("FAILED", "failed", "worker died")}
     assert len(watch.summary.failures) == 2 and dispatch.done

@@ -1,15 +1,17 @@
-import platform
-
 import pytest
 
-from infoscope.tracking.scheduling.worker import Assignment
 from infoscope.tracking.store.store import Store
+from tests.tracking.cells import assigned
 
 
 @pytest.fixture
-def assignment(own_folder, monkeypatch):
-    """A pack of one cell, of seed 0, of the experiment "pack"; its checkpoints are sent at every round."""
+def at_once(monkeypatch):
+    """Every call of `save` saves, every round of the flusher sends a copy."""
     monkeypatch.setattr("infoscope.tracking.scheduling.worker.CHECKPOINT_SECONDS", 0.0)
-    (own_folder / "records").mkdir()
-    store = Store.open("pack", create=True)
-    return Assignment({"one": {"seed": 0}}, {}, {"one": {}}, store, own_folder / "records", "cpu", platform.node(), 1.0)
+    monkeypatch.setattr("infoscope.tracking.sending.checkpoint.STORED_SECONDS", 0.0)
+
+
+@pytest.fixture
+def assignment(own_folder, at_once):
+    """A pack of one cell, of seed 0, of the experiment "pack"; its checkpoints are saved at every call."""
+    return assigned(Store.open("pack", create=True), own_folder / "records", {"one": {"seed": 0}})

@@ -3,39 +3,20 @@
 import contextlib
 import dataclasses
 import math
-import platform
 import shutil
 
 import numpy as np
 import pytest
 
+from infoscope.estimators import make_critic
 from infoscope.tracking import curve, runs
 from infoscope.tracking.record import Record, records
-from infoscope.tracking.scheduling.worker import Assignment, _flusher, work
+from infoscope.tracking.scheduling.worker import _flusher, work
 from infoscope.tracking.sending.flush import close, close_all, header_tags, send
-from infoscope.tracking.store.store import KEY, SUPERSEDED, SUPERSEDED_BY, SUPERSEDES, Store
+from infoscope.tracking.store.store import KEY, SUPERSEDED, SUPERSEDED_BY, SUPERSEDES
+from tests.tracking.cells import Killed, assigned, begun, history
 
 CELL = {"seed": 0}
-
-
-class Killed(BaseException):
-    """The process is gone: nothing that handles errors runs any more."""
-
-
-@pytest.fixture
-def assignment(request, tmp_path, monkeypatch, empty_store):
-    """One cell, on SQLite; on a server where a test asks for it."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("infoscope.tracking.scheduling.worker.CHECKPOINT_SECONDS", 0.0)
-    if getattr(request, "param", "sqlite") == "sqlite":
-        empty_store(tmp_path)
-        monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    else:
-        monkeypatch.setenv("MLFLOW_TRACKING_URI", request.getfixturevalue("server").uri)
-    (tmp_path / "records").mkdir()
-    store = Store.open("attempts", create=True)
-    tags = {"one": {"infoscope.profile": "smoke", "mlflow.runName": "the cell"}}
-    return Assignment({"one": CELL}, {}, tags, store, tmp_path / "records", "cpu", platform.node(), 1.0)
 
 
 def trial(steps, level=lambda step: float(step), saves=(), ends=None, files=lambda step: (), sends=False):
@@ -67,20 +48,13 @@ def attempt(run, assignment):
     assert close_all(records(assignment.records), assignment.store, otherwise="KILLED") == []
 
 
-def held(store, run_id):
-    return [(point.step, point.value) for point in store.client.get_metric_history(run_id, "level")]
-
-
 def files(store, run_id):
     return {file.path for file in store.client.list_artifacts(run_id)}
 
 
-@pytest.mark.parametrize("assignment", ["sqlite", "postgres"], indirect=True)
-def test_a_failed_attempt_leaves_nothing_in_the_finished_run(assignment):
+def test_a_failed_attempt_leaves_nothing_in_the_finished_run(store, tmp_path):
     """It reported up to step 999 and died of an error; the mended trial ends at step 19."""
-    from infoscope.estimators import make_critic
-
-    store, row = assignment.store, np.ones((1, 2), np.float32)
+    assignment, row = assigned(store, tmp_path / "records", {"one": CELL}), np.ones((1, 2), np.float32)
 
     def broken(pack, report):
         report.metrics(CELL, {"level": 123.0, "only_here": 1.0}, 999)
@@ -94,13 +68,13 @@ def test_a_failed_attempt_leaves_nothing_in_the_finished_run(assignment):
     attempt(trial(20, level=lambda step: step / 10), assignment)
     (run,) = store.cells()
     assert run.info.status == "FINISHED" and run.data.metrics == {"level": 1.9}
-    assert held(store, run.info.run_id) == [(step, step / 10) for step in range(20)]
-    assert runs("attempts", finished=False)["level"].tolist() == [1.9]
+    assert history(store, run.info.run_id) == [(step, step / 10) for step in range(20)]
+    assert runs(store.experiment, finished=False)["level"].tolist() == [1.9]
     assert curve(run.info.run_id, "level").index.tolist() == list(range(20))
     assert not files(store, run.info.run_id) and not run.outputs.model_outputs
 
     dead = store.run(dead.info.run_id)  # for whoever wants to know: what it had, that it does not count, what does
-    assert dead.info.status == "FAILED" and held(store, dead.info.run_id) == [(999, 123.0)]
+    assert dead.info.status == "FAILED" and history(store, dead.info.run_id) == [(999, 123.0)]
     assert (dead.data.tags[SUPERSEDED], dead.data.tags[SUPERSEDED_BY]) == ("one", run.info.run_id)
     assert run.data.tags[SUPERSEDES] == dead.info.run_id
     assert run.info.run_id in dead.data.tags["mlflow.note.content"]
@@ -115,7 +89,7 @@ def test_a_worker_that_is_tried_again_begins_a_run_of_its_own(assignment, sends)
     assert list((assignment.records / "one" / "files").iterdir())
     attempt(trial(3, level=lambda step: -1.0), assignment)
     (run,) = assignment.store.cells()
-    assert held(assignment.store, run.info.run_id) == [(step, -1.0) for step in range(3)]
+    assert history(assignment.store, run.info.run_id) == [(step, -1.0) for step in range(3)]
     assert not files(assignment.store, run.info.run_id)
     others = list(assignment.store.search(f"tags.`{SUPERSEDED}` = 'one'"))
     assert [other.info.status for other in others] in ([["KILLED"]] if sends else [[], ["KILLED"]])  # or in time
@@ -134,8 +108,7 @@ def test_an_attempt_is_sent_again_to_its_own_run(assignment):
     store = assignment.store
     attempt(trial(9, ends=RuntimeError("broken")), assignment)
     (dead,) = store.cells()
-    record = Record(assignment.records / "one")
-    record.begin(CELL, header_tags("one", CELL, {}), dead.info.run_id)
+    record = begun(assignment.records, "one", CELL, dead.info.run_id)
     record.metrics({"level": -1.0}, 0)
     store.retire(dead)  # ... and died
     assert list(store.cells()) == []
@@ -145,7 +118,7 @@ def test_an_attempt_is_sent_again_to_its_own_run(assignment):
     assert send(record, store) == run_id
     record.end("complete")
     close(record, store, otherwise="KILLED")
-    assert [run.info.run_id for run in store.cells()] == [run_id] and held(store, run_id) == [(0, -1.0)]
+    assert [run.info.run_id for run in store.cells()] == [run_id] and history(store, run_id) == [(0, -1.0)]
 
 
 def test_an_attempt_goes_on_in_its_run_from_a_checkpoint(assignment):
@@ -154,11 +127,11 @@ def test_an_attempt_goes_on_in_its_run_from_a_checkpoint(assignment):
     """
     attempt(trial(9, saves=(5,), files=lambda step: ["early"] * (step == 2), ends=Killed()), assignment)
     (first,) = assignment.store.cells()
-    assert first.info.status == "KILLED" and len(held(assignment.store, first.info.run_id)) == 9
+    assert first.info.status == "KILLED" and len(history(assignment.store, first.info.run_id)) == 9
     attempt(trial(12), assignment)
     (run,) = assignment.store.cells()
     assert run.info.run_id == first.info.run_id and run.info.status == "FINISHED"
-    assert held(assignment.store, run.info.run_id) == [(step, float(step)) for step in range(12)]
+    assert history(assignment.store, run.info.run_id) == [(step, float(step)) for step in range(12)]
     assert files(assignment.store, run.info.run_id) == {"early.parquet"}
 
 
@@ -177,9 +150,9 @@ def test_what_is_made_again_replaces_what_came_after_the_checkpoint(assignment, 
     store = assignment.store
     (run,) = store.cells()
     assert run.info.status == "FINISHED" and run.data.metrics == {"level": -7.0}
-    assert held(store, run.info.run_id) == [(step, float(step if step < 5 else -step)) for step in range(8)]
+    assert history(store, run.info.run_id) == [(step, float(step if step < 5 else -step)) for step in range(8)]
     assert files(store, run.info.run_id) == {"early.parquet"}
-    assert run.data.params == {"seed": "0"} and run.info.run_name == "the cell"
+    assert run.data.params == {"seed": "0"} and run.info.run_name == "one"
     if closed:
         (dead,) = store.search(f"tags.`{SUPERSEDED}` = 'one'")
         assert dead.info.status == "KILLED" and dead.data.tags[SUPERSEDED_BY] == run.info.run_id
@@ -196,7 +169,7 @@ def test_a_kill_before_the_checkpoint_is_read_takes_nothing_away(assignment):
     attempt(trial(12), assignment)
     (run,) = assignment.store.cells()
     assert run.info.run_id == first.info.run_id
-    assert held(assignment.store, run.info.run_id) == [(step, float(step)) for step in range(12)]
+    assert history(assignment.store, run.info.run_id) == [(step, float(step)) for step in range(12)]
 
 
 def test_a_checkpoint_does_not_outlive_an_attempt_that_did_not_take_it_up(assignment):
@@ -210,13 +183,12 @@ def test_a_checkpoint_does_not_outlive_an_attempt_that_did_not_take_it_up(assign
     attempt(forgetful, assignment)
     attempt(trial(3, level=lambda step: -1.0), assignment)
     (run,) = assignment.store.cells()
-    assert held(assignment.store, run.info.run_id) == [(step, -1.0) for step in range(3)]
+    assert history(assignment.store, run.info.run_id) == [(step, -1.0) for step in range(3)]
 
 
 def lost(assignment, tmp_path, outcome):
     """The record of an attempt on a machine that was taken for lost, none of which was sent."""
-    record = Record(tmp_path / "away" / "one")
-    record.begin(CELL, header_tags("one", CELL, {}), None)
+    record = begun(tmp_path / "away", "one", CELL)
     record.metrics({"level": 123.0}, 999)
     if outcome:
         record.end(outcome)
@@ -233,7 +205,7 @@ def test_a_late_record_of_a_dead_attempt_changes_nothing(assignment, tmp_path, o
     assert not late.exists()
     (after,) = assignment.store.cells()
     assert after.info.run_id == run.info.run_id and after.info.end_time == run.info.end_time
-    assert held(assignment.store, run.info.run_id) == [(step, float(step)) for step in range(3)]
+    assert history(assignment.store, run.info.run_id) == [(step, float(step)) for step in range(3)]
 
 
 def test_a_late_record_of_a_whole_attempt_counts(assignment, tmp_path):
@@ -242,7 +214,7 @@ def test_a_late_record_of_a_whole_attempt_counts(assignment, tmp_path):
     attempt(trial(3, ends=RuntimeError("broken")), assignment)
     close(late, assignment.store, otherwise="KILLED")
     (run,) = assignment.store.cells()
-    assert run.info.status == "FINISHED" and held(assignment.store, run.info.run_id) == [(999, 123.0)]
+    assert run.info.status == "FINISHED" and history(assignment.store, run.info.run_id) == [(999, 123.0)]
 
 
 def test_of_a_step_that_is_reported_again_the_last_value_counts(assignment):
@@ -263,37 +235,6 @@ def test_of_a_step_that_is_reported_again_the_last_value_counts(assignment):
     assert curve(done.info.run_id, "again/True").to_dict() == {0: 1.0}
 
 
-def test_a_search_recalls_the_attempt_that_finished(assignment):
-    from optuna.distributions import FloatDistribution
-
-    from infoscope.tracking import Profile, Search, Sweep
-    from infoscope.tracking.scheduling.search import SearchState
-
-    search = Search("loss", "min", lambda: None, space=lambda profile: {"a": FloatDistribution(0, 1)}, trials=2)
-    declared = Sweep("attempts", lambda profile: [{"s": 0}], None, {"smoke": Profile()}, search=search)
-    cell = {"s": 0, "a": 0.5}
-    key = declared.key(cell)
-    tags = {key: {"infoscope.profile": "smoke"}}
-    assignment = dataclasses.replace(assignment, cells={key: cell}, tags=tags)
-
-    def judged(losses, ends=None):
-        def run(pack, report):
-            for number, loss in enumerate(losses, 1):
-                report.progress(number / 10, loss=loss)
-            if ends:
-                raise ends
-
-        return lambda: work(run, assignment, lambda told: None, "loss")
-
-    judged([9.0] * 10, RuntimeError("broken"))()
-    close_all(records(assignment.records), assignment.store, otherwise="KILLED")
-    judged([1.0, 0.5])()
-    close_all(records(assignment.records), assignment.store, otherwise="KILLED")
-    exploration = SearchState(declared, Profile())
-    assert list(exploration.recall(list(assignment.store.cells()), "smoke")) == [key]
-    assert [trial.value for trial in exploration._study.trials] == [0.5]
-
-
 def test_an_end_that_is_written_here_joins_the_attempt_elsewhere(assignment):
     """The worker's machine is gone; what it had sent is the attempt's, if it was of the same invocation."""
     store = assignment.store
@@ -306,7 +247,7 @@ def test_an_end_that_is_written_here_joins_the_attempt_elsewhere(assignment):
         shutil.rmtree(away.folder)
         here = Record(assignment.records / "one")
         here.begin(CELL, tags | {"mlflow.parentRunId": parent}, None, joins=True)
-        here.end("failed", "its machine is gone")
+        here.end("failed", "gone")
         close(here, store, otherwise="KILLED")
         (run,) = store.cells()
         assert (run.info.run_id == run_id) == joined and run.info.status == "FAILED"

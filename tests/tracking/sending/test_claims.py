@@ -1,8 +1,4 @@
-"""Two drivers and the same cells: one has them, whatever their machines and folders are called.
-
-On SQLite; two whole drivers on a server with PostgreSQL are among the slow checks. Records go to one in every run of
-the tests (`test_record`, `test_attempts`, `test_checkpoint`, `test_postgres`).
-"""
+"""Two drivers and the same cells: one has them, whatever their machines and folders are called."""
 
 import os
 import re
@@ -15,27 +11,25 @@ import pytest
 from mlflow import MlflowClient
 
 from infoscope.tracking import runs
-from infoscope.tracking.record import Record, milliseconds
+from infoscope.tracking.record import milliseconds
 from infoscope.tracking.sending import claims
 from infoscope.tracking.sending.claims import Claim, SweepBusy, claimed, packed
-from infoscope.tracking.sending.duplicates import by_key_once
+from infoscope.tracking.sending.duplicates import _retire, by_key_once
 from infoscope.tracking.sending.flush import close, header_tags, send
 from infoscope.tracking.sending.identity import driver, identity, lies_beside, own_tags
 from infoscope.tracking.sending.sync import sync
 from infoscope.tracking.store.store import Store, by_key, is_finished
 from infoscope.tracking.tags import ALIVE, CELLS, CLAIM, DRIVER, IDENTITY, OUTCOME, PARENT, PROFILE, SUMMARY
-from tests.tracking.scheduling.test_driver import finish, start, wait_for
+from tests.tracking.cells import begun, history
+from tests.tracking.processes import counts, finish, start, wait_for
 
 KEYS = [f"{number:016x}" for number in range(4)]
+HOUR = 3_600_000  # ms
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, empty_store):
-    """A working tree with an empty store."""
-    empty_store(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    return tmp_path
+def store(own_folder):
+    return Store.open("toy", create=True)
 
 
 def somebody(name, host="elsewhere:/runs"):
@@ -63,102 +57,99 @@ def state(store, run_id):
     return run and run.info.status
 
 
-@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
-def test_two_drivers_on_one_store_make_every_cell_once(tmp_path, monkeypatch, empty_store, request, kind):
-    """In two folders, with one host name, at the same moment; the loser is told who has the cells."""
-    trees, meeting = [tmp_path / name for name in ("a", "b")], tmp_path / "meeting"
-    for path in (*trees, meeting):
-        path.mkdir()
-    if kind == "sqlite":
+@pytest.fixture(params=["sqlite", "postgres"])
+def uri(request, tmp_path, empty_store, monkeypatch):
+    """Of the one store of two working trees."""
+    if request.param == "sqlite":
         empty_store(tmp_path)
-        uri = f"sqlite:///{tmp_path / 'runs' / 'mlflow.db'}"
+        address = f"sqlite:///{tmp_path / 'runs' / 'mlflow.db'}"
     else:
-        uri = request.getfixturevalue("server").uri
-    told = {"TOY_HOST": "same", "TOY_MEET": str(meeting), "TOY_DRIVERS": "2", "MLFLOW_TRACKING_URI": uri}
-    settings = ("--set", "kinds=slow,plain steps=60 seeds=0,1")
+        address = request.getfixturevalue("server").uri
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+    return address
+
+
+@pytest.fixture
+def trees(tmp_path, monkeypatch):
+    """Two working trees; the test itself is in the second."""
+    found = [tmp_path / name for name in ("a", "b")]
+    for path in found:
+        path.mkdir()
+    monkeypatch.chdir(found[1])
+    return found
+
+
+@pytest.mark.system
+def test_two_drivers_on_one_store_make_every_cell_once(uri, trees, tmp_path):
+    """In two folders, with one host name, at the same moment; the loser is told who has the cells."""
+    (tmp_path / "meeting").mkdir()
+    told = {"TOY_HOST": "same", "TOY_MEET": str(tmp_path / "meeting"), "TOY_DRIVERS": "2", "MLFLOW_TRACKING_URI": uri}
+    settings = ("--set", "kinds=slow,plain steps=20 seeds=0,1")
     processes = [start(tree, *settings, module="inline_sweep", **told) for tree in trees]
-    results = [finish(process, 900) for process in processes]
-    assert sorted(code for code, _ in results) == [0, 2], results
-    winner, loser = sorted(results)
-    assert "4 completed of 4 cells" in winner[1]
-    assert re.search(r"error: sweep toy is being run by same:\S+/runs since .* UTC, which has 4 of these 4", loser[1])
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
-    monkeypatch.chdir(trees[0])
+    (winner, made), (loser, said) = sorted(finish(process) for process in processes)
+    assert (winner, loser) == (0, 2) and counts(made) == {"completed": 4, "cells": 4}, (made, said)
+    assert re.search(r"same:\S+/runs .*4 of", said)
     store = Store.open("toy")
     found = list(store.cells())
     assert len(found) == 4 and all(map(is_finished, found))
-    assert sorted(runs("toy", "smoke steps=60")["seed"]) == [0, 0, 1, 1]
+    assert sorted(runs("toy", "smoke steps=20")["seed"]) == [0, 0, 1, 1]
     everything = [run.info.status for run in store.search("") if SUMMARY not in run.data.tags]
-    assert everything.count("FINISHED") == 5 and len(everything) == 5  # with the winner's own; the loser left none
-    if kind == "sqlite":  # and once it is over, the other finds nothing to do
-        code, output = finish(start(trees[1], *settings, module="inline_sweep", MLFLOW_TRACKING_URI=uri))
-        assert code == 0 and "all 4 cells are already recorded" in output
+    assert everything == ["FINISHED"] * 5  # with the winner's own; the loser left none
+    code, output = finish(start(trees[1], *settings, module="inline_sweep", MLFLOW_TRACKING_URI=uri))
+    assert code == 0 and counts(output) == {"cells": 4}  # nothing left to do for the other
 
 
-def test_a_driver_of_another_folder_goes_on_when_the_first_is_gone(tmp_path, monkeypatch, empty_store):
+@pytest.mark.system
+@pytest.mark.parametrize("uri", ["sqlite"], indirect=True)
+def test_a_driver_of_another_folder_goes_on_when_the_first_is_gone(uri, trees):
     """Killed, its last sign of life is dated back; before that, its cells are refused."""
-    trees = [tmp_path / name for name in ("a", "b")]
-    for path in trees:
-        path.mkdir()
-    empty_store(tmp_path)
-    uri = f"sqlite:///{tmp_path / 'runs' / 'mlflow.db'}"
-    told = {"TOY_HOST": "same", "MLFLOW_TRACKING_URI": uri}
-    settings = ("--set", "kinds=slow steps=3000 seeds=0")
-    first = start(trees[0], *settings, module="inline_sweep", **told)
+    told = {"module": "inline_sweep", "TOY_HOST": "same", "MLFLOW_TRACKING_URI": uri}
+    first = start(trees[0], "--set", "kinds=slow steps=3000 seeds=0", **told)
     wait_for(trees[0] / "started-0", first)
     first.send_signal(signal.SIGKILL)
     first.wait()
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
-    monkeypatch.chdir(trees[1])
     store = Store.open("toy")
-    (parent,) = [run for run in store.search("") if CELLS in run.data.tags]
-    code, output = finish(start(trees[1], "--set", "kinds=slow steps=3000 seeds=0,1", module="inline_sweep", **told))
-    assert code == 2 and "which has 1 of these 2 cells" in output, output
-    code, output = finish(start(trees[1], "--set", "kinds=plain", module="inline_sweep", **told))
-    assert code == 0 and state(store, parent.info.run_id) == "RUNNING", output  # other cells: nobody is in the way
-    store.client.set_tag(parent.info.run_id, ALIVE, str(milliseconds() - 3_600_000))
-    last = start(trees[1], *settings, module="inline_sweep", **told)
+    (parent,) = [run.info.run_id for run in store.search("") if CELLS in run.data.tags]
+    code, output = finish(start(trees[1], "--set", "kinds=slow steps=3000 seeds=0,1", **told))
+    assert code == 2 and "has 1 of" in output, output
+    code, output = finish(start(trees[1], "--set", "kinds=plain", **told))
+    assert code == 0 and state(store, parent) == "RUNNING", output  # other cells: nobody is in the way
+    store.client.set_tag(parent, ALIVE, str(milliseconds() - HOUR))
+    last = start(trees[1], "--set", "kinds=slow steps=3000 seeds=0", **told)
     wait_for(trees[1] / "started-0", last)
-    assert state(store, parent.info.run_id) == "KILLED"
+    assert state(store, parent) == "KILLED"
     os.killpg(last.pid, signal.SIGINT)
     assert finish(last)[0] == 130
     assert "RUNNING" not in [run.info.status for run in store.search("")]
 
 
-def test_of_many_that_claim_at_once_one_holds(folder):
+def test_of_many_that_claim_at_once_one_holds(store):
     """Exactly one, in every round: threads that begin together, each with another identity."""
-    store = Store.open("toy", create=True)
-    for number in range(6):
-        held, refused, together = [], [], threading.Barrier(3)
+    for number in range(4):
+        held, refused = [], []
 
-        def take(name, held=held, refused=refused, together=together):
-            together.wait()
-            mine = Claim(store, "toy", {PROFILE: "smoke"}, KEYS, somebody(name))
+        def take(who, number=number, held=held, refused=refused):
+            mine = Claim(store, "toy", {PROFILE: "smoke"}, KEYS, somebody(f"{number}-{who}"))
             try:
                 mine.hold()
                 held.append(mine)
             except SweepBusy:
                 mine.withdraw()
-                refused.append(name)
+                refused.append(who)
 
-        threads = [threading.Thread(target=take, args=(f"{number}-{who}",)) for who in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once(take, 3)
         assert (len(held), len(refused)) == (1, 2)
         held[0].withdraw()
     assert list(store.search("")) == []
 
 
-def test_a_living_driver_is_told_of_and_only_for_cells_that_it_has(folder):
-    store = Store.open("toy", create=True)
+def test_a_living_driver_is_told_of_and_only_for_cells_that_it_has(store):
     theirs = invocation(store, somebody("a"), seconds=30)
     mine = Claim(store, "toy", {PROFILE: "smoke"}, [*KEYS[2:], "f" * 16])
     with pytest.raises(SweepBusy) as refused:
         mine.hold()
     words = str(refused.value)
-    assert "run by elsewhere:/runs since 20" in words and "has 2 of these 3 cells" in words and "\n" not in words
+    assert "elsewhere:/runs since 20" in words and "has 2 of" in words and "\n" not in words
     mine.withdraw()
     others = Claim(store, "toy", {PROFILE: "smoke"}, ["f" * 16])
     others.hold()
@@ -166,25 +157,15 @@ def test_a_living_driver_is_told_of_and_only_for_cells_that_it_has(folder):
     assert claimed(store.run(theirs)) == set(KEYS)
 
 
-def test_one_of_an_earlier_version_has_the_cells_of_its_profile(folder):
-    store = Store.open("toy", create=True)
-    tags = {DRIVER: "elsewhere:/runs", CELLS: "2", ALIVE: str(milliseconds() - 45_000)}
-    store.client.create_run(store.experiment_id, tags=tags | {PROFILE: "smoke"})
-    with pytest.raises(SweepBusy, match="which has profile smoke"):
-        Claim(store, "toy", {PROFILE: "smoke"}, KEYS).hold()
-    Claim(store, "toy", {PROFILE: "laptop"}, ["f" * 16]).hold()
-
-
-def test_one_that_may_be_dead_is_waited_for(folder, monkeypatch, capsys):
+def test_one_that_may_be_dead_is_waited_for(store, monkeypatch, capsys):
     """Until it is silent long enough, or speaks."""
     monkeypatch.setattr(claims, "POLL_SECONDS", 0.05)
     monkeypatch.setattr(claims, "SHORT_SECONDS", 1.0)
     monkeypatch.setattr(claims, "SILENT_SECONDS", 4.0)
-    store = Store.open("toy", create=True)
     silent = invocation(store, somebody("a"), seconds=2)
     mine, began = Claim(store, "toy", {PROFILE: "smoke"}, KEYS), time.monotonic()
     mine.hold()
-    assert time.monotonic() - began > 1 and "has been silent for" in capsys.readouterr().err
+    assert time.monotonic() - began > 1 and "silent for" in capsys.readouterr().err
     store.client.set_terminated(silent, "KILLED")
     mine.withdraw()
 
@@ -195,9 +176,8 @@ def test_one_that_may_be_dead_is_waited_for(folder, monkeypatch, capsys):
         Claim(store, "toy", {PROFILE: "smoke"}, KEYS).hold()
 
 
-def test_a_job_that_begins_again_on_another_machine_takes_over_its_own(folder):
+def test_a_job_that_begins_again_on_another_machine_takes_over_its_own(store):
     """`runs` is a disk that has moved: the identity is the same, the host is not. Not while the other still speaks."""
-    store = Store.open("toy", create=True)
     own = somebody(identity(), "another-host:/runs")
     dead, alive = invocation(store, own, seconds=90), invocation(store, own, seconds=5)
     cells = [made(store, key, "RUNNING", **own, **{PARENT: parent}) for key, parent in (("a", dead), ("b", alive))]
@@ -208,23 +188,21 @@ def test_a_job_that_begins_again_on_another_machine_takes_over_its_own(folder):
     assert state(store, here) == "KILLED" and state(store, alive) == "RUNNING"
 
 
-def test_drivers_of_equal_names_do_not_close_each_others_runs(folder):
+def test_drivers_of_equal_names_do_not_close_each_others_runs(store):
     """As containers have them: host and folder are the same, the identity is not."""
-    store = Store.open("toy", create=True)
     theirs = invocation(store, somebody("another", driver()), seconds=30)
     cell = made(store, "cell", "RUNNING", **somebody("another", driver()), **{PARENT: theirs})
     second = made(store, "cell", "FINISHED")
     sync(["toy"])
     assert set(by_key_once(store)) == {"cell"}
     assert [state(store, run) for run in (theirs, cell, second)] == ["RUNNING", "RUNNING", "FINISHED"]
-    store.client.set_tag(theirs, ALIVE, str(milliseconds() - 3_600_000))
+    store.client.set_tag(theirs, ALIVE, str(milliseconds() - HOUR))
     sync(["toy"])
     assert by_key_once(store)["cell"].info.run_id == second
     assert [state(store, run) for run in (theirs, cell)] == ["KILLED", None]
 
 
-def test_a_cell_that_its_dead_driver_left_open_is_closed_though_its_parent_is(folder):
-    store = Store.open("toy", create=True)
+def test_a_cell_that_its_dead_driver_left_open_is_closed_though_its_parent_is(store):
     parent = invocation(store, somebody("a"))
     store.client.set_terminated(parent, "KILLED")
     left, gone = made(store, "a", "RUNNING", **{PARENT: parent}), made(store, "b", "RUNNING", **{PARENT: "0" * 32})
@@ -232,8 +210,7 @@ def test_a_cell_that_its_dead_driver_left_open_is_closed_though_its_parent_is(fo
     assert state(store, left) == "KILLED" and state(store, gone) == "RUNNING"  # nobody knows whose that is
 
 
-def test_one_that_was_cut_off_goes_on_unless_another_has_its_cells(folder, monkeypatch):
-    store = Store.open("toy", create=True)
+def test_one_that_was_cut_off_goes_on_unless_another_has_its_cells(store, monkeypatch):
     mine = Claim(store, "toy", {PROFILE: "smoke"}, KEYS)
     mine.hold()
     store.client.set_terminated(mine.run_id, "KILLED")
@@ -245,24 +222,12 @@ def test_one_that_was_cut_off_goes_on_unless_another_has_its_cells(folder, monke
     stopped = []
     monkeypatch.setattr(claims.os, "kill", lambda *signal: stopped.append(signal))
     mine.sign()
-    assert "taken over by elsewhere:/runs" in mine.lost and stopped == [(os.getpid(), signal.SIGTERM)]
+    assert "by elsewhere:/runs" in mine.lost and stopped == [(os.getpid(), signal.SIGTERM)]
     assert state(store, mine.run_id) == "KILLED" and state(store, other.run_id) == "RUNNING"
 
 
-def test_many_keys_fit_into_tags_and_go_at_the_end(folder):
-    store = Store.open("toy", create=True)
-    keys = {f"{number * 7919:016x}" for number in range(2500)}
-    mine = Claim(store, "toy", {PROFILE: "smoke"}, keys)
-    run = store.run(mine.run_id)
-    assert claimed(run) == keys and max(map(len, run.data.tags.values())) < 5000
-    twice = store.client.create_run(store.experiment_id, tags=dict(run.data.tags)).info.run_id  # its answer was lost
-    mine.hold()
-    store.client.set_terminated(mine.run_id, "FINISHED")
-    mine.release()
-    assert claimed(store.run(mine.run_id)) == set() and state(store, twice) is None
-
-
-def test_an_identity_stays_and_a_copy_gets_another(folder, monkeypatch):
+def test_an_identity_stays_and_a_copy_gets_another(own_folder, monkeypatch):
+    folder = own_folder
     known = identity()
     assert re.fullmatch("[0-9a-f]{32}", known) and identity() == known
     records = folder / "runs" / "records" / "toy"
@@ -279,23 +244,23 @@ def test_an_identity_stays_and_a_copy_gets_another(folder, monkeypatch):
     assert identity() != known and identity() == identity()
 
 
-def test_processes_that_ask_at_once_are_given_one_identity(folder):
-    found, together = [], threading.Barrier(8)
-
-    def ask():
-        together.wait()
-        found.append(identity())
-
-    threads = [threading.Thread(target=ask) for _ in range(8)]
+def at_once(act, many):
+    """Calls `act(0)`, `act(1)` and so on from as many threads, which begin together."""
+    together = threading.Barrier(many)
+    threads = [threading.Thread(target=lambda n=n: (together.wait(), act(n))) for n in range(many)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+def test_processes_that_ask_at_once_are_given_one_identity(own_folder):
+    found = []
+    at_once(lambda _: found.append(identity()), 8)
     assert len(found) == 8 and len(set(found)) == 1
 
 
-def test_a_cell_that_was_finished_twice_counts_by_the_first_and_the_second_is_retired(folder):
-    store = Store.open("toy", create=True)
+def test_a_cell_that_was_finished_twice_counts_by_the_first_and_the_second_is_retired(store):
     now = milliseconds()
     later = made(store, end=now + 2000, **{PROFILE: "laptop"})
     first = made(store, end=now + 1000)
@@ -313,32 +278,18 @@ def test_a_cell_that_was_finished_twice_counts_by_the_first_and_the_second_is_re
     assert store.client.get_run(later).data.tags["infoscope.second_of"] == first  # MLflow keeps it for a while
 
 
-def test_drivers_that_retire_at_once_leave_one(folder):
-    store = Store.open("toy", create=True)
-    for _ in range(4):
+def test_drivers_that_retire_at_once_leave_one(store):
+    for _ in range(3):
         key = f"cell {time.time_ns()}"
         for number in range(3):
             made(store, key, end=milliseconds() + number)
-        together = threading.Barrier(3)
-
-        def retire(together=together):
-            together.wait()
-            by_key_once(store)
-
-        threads = [threading.Thread(target=retire) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once(lambda _: by_key_once(store), 3)
         known, others = by_key(store.cells())
         assert is_finished(known[key]) and others == []
 
 
-def test_two_who_disagree_about_the_first_delete_neither(folder):
+def test_two_who_disagree_about_the_first_delete_neither(store):
     """One has read a run before it was finished: each would delete what the other keeps."""
-    from infoscope.tracking.sending.duplicates import _retire
-
-    store = Store.open("toy", create=True)
     a, b = (store.run(made(store)) for _ in range(2))
     store.client.set_tag(a.info.run_id, "infoscope.second_of", b.info.run_id)  # another driver is about to delete it
     _retire(b, a, store)
@@ -346,26 +297,23 @@ def test_two_who_disagree_about_the_first_delete_neither(folder):
     assert "infoscope.second_of" not in store.run(b.info.run_id).data.tags
 
 
-def test_an_attempt_that_comes_back_writes_nothing_where_another_driver_has_gone_on(folder):
+def test_an_attempt_that_comes_back_writes_nothing_where_another_driver_has_gone_on(store, tmp_path):
     """Its invocation was taken for dead, and the cell's run went on under another's."""
-    store = Store.open("toy", create=True)
     old, new = invocation(store, somebody("a")), invocation(store, somebody("b"))
-    cell, trees = {"seed": 0}, [folder / "runs" / "records" / "toy", folder / "other" / "records" / "toy"]
-    first, second = (Record(tree / "cell") for tree in trees)
-    first.begin(cell, header_tags("cell", cell, {PARENT: old}), None)
+    first = begun(tmp_path / "first", "cell", **{PARENT: old})
     first.metrics({"level": 1.0}, 0)
     run_id = send(first, store)
-    second.begin(cell, header_tags("cell", cell, {PARENT: new}), run_id)
+    second = begun(tmp_path / "second", "cell", None, run_id, **{PARENT: new})
     assert send(second, store) == ""  # the first lives
     store.client.set_terminated(old, "KILLED")
     store.client.set_terminated(run_id, "KILLED")
-    second.begin(cell, header_tags("cell", cell, {PARENT: new}), run_id)
+    second = begun(tmp_path / "second", "cell", None, run_id, **{PARENT: new})
     second.resume({"steps": {"level": [0, 1.0]}, "files": [], "models": []})
     assert send(second, store) == run_id and state(store, run_id) == "RUNNING"
 
     first.metrics({"level": 7.0}, 1)
     assert send(first, store) == ""
-    first.begin(cell, header_tags("cell", cell, {PARENT: old}), run_id)  # nor does it take it back
+    first = begun(tmp_path / "first", "cell", None, run_id, **{PARENT: old})  # nor does it take it back
     first.metrics({"level": 8.0}, 2)
     first.end("complete")
     close(first, store, otherwise="KILLED")
@@ -375,11 +323,10 @@ def test_an_attempt_that_comes_back_writes_nothing_where_another_driver_has_gone
     close(second, store, otherwise="KILLED")
     (run,) = store.cells()
     assert is_finished(run) and run.data.tags[PARENT] == new
-    history = store.client.get_metric_history(run_id, "level")
-    assert sorted((point.step, point.value) for point in history) == [(0, 1.0), (1, 2.0)]
+    assert sorted(history(store, run_id)) == [(0, 1.0), (1, 2.0)]
 
 
-def test_two_who_make_the_experiment_at_once_share_it(folder, monkeypatch):
+def test_two_who_make_the_experiment_at_once_share_it(store, monkeypatch):
     """The second looks before the first has made it, and makes it after."""
     first = Store.open("toy", create=True)
     look, looked = MlflowClient.get_experiment_by_name, []

@@ -11,9 +11,8 @@ from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.record import COMPLETE, STOPPED
 from infoscope.tracking.sending.flush import header_tags
 from infoscope.tracking.sending.summaries import summarise, tell_data
-from infoscope.tracking.sending.sync import sync
 from infoscope.tracking.store.store import OUTCOME, PROFILE, VERSION, Store
-from infoscope.tracking.tags import CELLS, PARENT, SUMMARY, SUMMARY_OF
+from infoscope.tracking.tags import CELLS, PARENT, SUMMARY
 
 SWEEP = Sweep("mean", lambda profile: grid(depth=[1, 2], seed=[0, 1, 2]), print, {"smoke": Profile()},
               best=("error", "min"))  # fmt: skip
@@ -52,7 +51,7 @@ def test_mean_standard_error_and_links_and_only_once(store):
     assert not any("error_error" in name for name in held)
     assert (held["mean/error"], held["runs"], summary.info.status) == (1.0, 3.0, "FINISHED")
     assert held["standard_error/error"] == pytest.approx(1 / math.sqrt(3)) and math.isnan(held["mean/nan"])
-    assert summary.data.params == {"depth": "1"} and "mean of 3" in summary.info.run_name
+    assert summary.data.params == {"depth": "1"} and "of 3" in summary.info.run_name
     note = summary.data.tags[MLFLOW_RUN_NOTE]
     assert all(f"runs/{run_id}" in note for run_id in ids) and "| error | 1 | 0.5774 | 3 |" in note
     assert summarise(store, SWEEP, store.cells()) == 0 and len(summaries(store)) == 1
@@ -78,22 +77,6 @@ def test_an_invocation_names_the_data_of_its_cells_each_once(store):
         tell_data(store, list(store.cells()))
     named = [[one.dataset.name for one in store.run(run_id).inputs.dataset_inputs] for run_id in (ours, other, empty)]
     assert [sorted(names) for names in named] == [["one", "two"], ["two"], []]
-
-
-def test_what_a_dead_process_has_left_by_half_is_closed_and_written_again_and_a_second_one_goes(store):
-    for seed in range(2):
-        cell(store, 1, seed, {"error": seed})
-    summarise(store, SWEEP, store.cells())
-    (first,) = summaries(store)
-    store.client.delete_tag(first.info.run_id, SUMMARY_OF)
-    store.client.update_run(first.info.run_id, status="RUNNING")
-    own = {name: value for name, value in first.data.tags.items() if "infoscope." in name}
-    store.client.create_run(store.experiment_id, tags=own)
-    (synced,) = sync(["mean"])
-    assert synced.killed == 2
-    assert summarise(store, SWEEP, store.cells()) == 1
-    (left,) = summaries(store)
-    assert left.info.run_id == first.info.run_id and left.info.status == "FINISHED"
 
 
 def test_it_is_no_cell_and_no_invocation(store):

@@ -21,32 +21,23 @@ def here(tmp_path, monkeypatch):
     os.umask(before)
 
 
-def test_it_is_made_closed_and_an_open_one_is_closed(here):
+def test_it_is_made_closed_and_an_open_one_is_closed(here, monkeypatch):
     assert mode(made_home()) == "0o700"
     home().chmod(0o775)
     assert made_home() == here / "runs" and mode(home()) == "0o700"
     home().chmod(0o500)
     assert mode(made_home()) == "0o500"  # more closed than that stays
-
-
-def test_that_of_somebody_else_stays_as_it_is(here, monkeypatch):
-    home().mkdir(mode=0o755)
+    home().chmod(0o755)
     monkeypatch.setattr(os, "geteuid", lambda: home().stat().st_uid + 1)
-    assert mode(made_home()) == "0o755"
+    assert mode(made_home()) == "0o755"  # somebody else's stays as it is
 
 
-def test_a_store_and_a_sync_make_it_so(here, empty_store):
+def test_a_store_and_a_sync_make_it_so_and_touch_no_other(here, monkeypatch, empty_store):
     empty_store(here)
-    home().chmod(0o755)
-    Store.open("private", create=True)
-    assert mode(home()) == "0o700"
-    home().chmod(0o755)
-    sync(["private"])
-    assert mode(home()) == "0o700"
-
-
-def test_another_folder_is_not_touched(here, monkeypatch, empty_store):
-    empty_store(here)
+    for act in (lambda: Store.open("private", create=True), lambda: sync(["private"])):
+        home().chmod(0o755)
+        act()
+        assert mode(home()) == "0o700"
     (here / "runs").rename(here / "shared")
     (here / "shared").chmod(0o755)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{here / 'shared' / 'mlflow.db'}")

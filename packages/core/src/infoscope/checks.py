@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from numbers import Integral
+import math
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
 
 from infoscope.errors import OutOfRange, UnknownName
 
@@ -13,6 +14,23 @@ def require_int(name: str, value: int, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise OutOfRange(f"{name} must be a whole number of at least {least}, got {value!r}.")
     return int(value)
+
+
+def require_ints(name: str, values: Sequence[int], length: int | None = None) -> list[int]:
+    """`values` as a list of positive ints; OutOfRange for anything else, no values, or not `length` of them."""
+    if not isinstance(values, Sequence) or not values or (length is not None and len(values) != length):
+        raise OutOfRange(f"{name} must be {length or 'one or more'} positive whole numbers, got {values!r}.")
+    return [require_int(f"{name}[{position}]", value) for position, value in enumerate(values)]
+
+
+def require_number(name: str, value: float, least: float = 0.0, most: float = math.inf, *, ends: bool = True) -> float:
+    """`value` as a float; OutOfRange unless it is finite and from `least` to `most`, or between them if not `ends`."""
+    number = isinstance(value, Real) and not isinstance(value, bool) and abs(value) < math.inf
+    if not number or not (least <= value <= most if ends else least < value < most):
+        lower, upper = ("of at least", "at most") if ends else ("above", "below")
+        limits = f"{lower} {least:g}" + (f" and {upper} {most:g}" if most < math.inf else "")
+        raise OutOfRange(f"{name} must be a number {limits}, got {value!r}.")
+    return float(value)
 
 
 def one_of(name: str, value: str, names: Iterable[str]) -> str:

@@ -40,7 +40,7 @@ PROGRAMS = {
     "drill": "infra.drill",
     "scale": "infra.scale",
 }
-FILE = ("DATA", "X", "GROUPS", "CONTINUOUS", "DISCRETE")  # variables of tasks on a person's own file
+FILE = ("DATA", "X", "GROUPS", "CONTINUOUS", "DISCRETE", "ANGLES")  # variables of tasks on a person's own file
 OWN = (*FILE, "Y", "METHODS")  # of `make measure`
 ADVISED = (*OWN, "WITHIN")
 REPRESENTED = (*FILE, "TARGETS", "DOMAIN", "ITEMS")

@@ -1,5 +1,7 @@
 """Scores of label errors: hand-made evidence, published definitions, cleanlab where it is installed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -66,8 +68,8 @@ def test_the_course_of_a_training_by_hand():
 
 def test_trainings_are_averaged():
     one = course()
-    other = Evidence(one.codes, one.logs, one.null, one.epochs[:, ::-1])
-    both = Evidence(one.codes, one.logs, one.null, np.concatenate([one.epochs, other.epochs]))
+    other = replace(one, epochs=one.epochs[:, ::-1])
+    both = replace(one, epochs=np.concatenate([one.epochs, other.epochs]))
     names = ["aum", "confidence", "forgetting", "el2n"]
     expected = (scores_of(one)[names] + scores_of(other)[names]) / 2
     pd.testing.assert_frame_equal(scores_of(both)[names], expected)
@@ -110,7 +112,7 @@ def test_the_confident_joint_by_hand():
 
 @pytest.mark.parametrize("classes", [2, 4])
 def test_cleanlab_agrees(classes):
-    cleanlab = pytest.importorskip("cleanlab", reason="cleanlab is not installed")
+    cleanlab = pytest.importorskip("cleanlab")
     q, codes = random_q(np.random.default_rng(classes), 600, classes)
     q /= q.sum(axis=1, keepdims=True)
     found = scores_of(held_out_of(q, codes))
@@ -128,38 +130,32 @@ def test_cleanlab_agrees(classes):
     assert set(ours[same[ours]]) == {item for item in off if same[item]} and len(off) > 20
 
 
-def test_flips_are_as_many_as_asked_and_all_change():
-    y = np.repeat(["a", "b", "c"], 50)
-    noisy, flipped = flip_labels(y, 0.2, np.random.default_rng(1))
-    assert flipped.sum() == 30
-    assert (noisy[~flipped] == y[~flipped]).all() and (noisy[flipped] != y[flipped]).all()
-    assert len(set(zip(y[flipped], noisy[flipped]))) == 6
-
-
-def test_pair_flips_go_to_the_next_label():
-    y = np.repeat(["a", "b", "c"], 50)
-    noisy, flipped = flip_labels(y, 0.2, np.random.default_rng(1), "pair")
-    assert set(zip(y[flipped], noisy[flipped])) == {("a", "b"), ("b", "c"), ("c", "a")} and flipped.sum() == 30
-    two = [flip_labels([0, 1] * 20, 0.2, np.random.default_rng(1), noise)[0] for noise in ("pair", "symmetric")]
-    assert (two[0] == two[1]).all()
+def test_flips_are_as_many_as_asked_and_go_to_other_labels_or_to_the_next():
+    y, rng = np.repeat(["a", "b", "c"], 50), np.random.default_rng(1)
+    for noise, moves in (("symmetric", 6), ("pair", 3)):
+        noisy, flipped = flip_labels(y, 0.2, rng, noise)
+        assert flipped.sum() == 30 and (noisy[~flipped] == y[~flipped]).all()
+        found = set(zip(y[flipped], noisy[flipped]))
+        assert len(found) == moves and not any(old == new for old, new in found)
+    assert found == {("a", "b"), ("b", "c"), ("c", "a")}
 
 
 def test_flipped_labels_are_found_by_every_score():
     """Well separated classes: AUROC above 0.9 for all scores; chance is 0.5 and its standard error about 0.04."""
     rng = np.random.default_rng(2)
-    y = rng.integers(3, size=600)
-    x = 4.0 * np.eye(3)[y] + rng.normal(size=(600, 3))
+    y = rng.integers(3, size=300)
+    x = 5.0 * np.eye(3)[y] + rng.normal(size=(300, 3))
     noisy, flipped = flip_labels(y, 0.1, rng)
-    scores = label_scores(Network((16,), epochs=30, batch=64), x, noisy, folds=3, generator=rng)
+    scores = label_scores(Network((16,), epochs=30, batch=32), x, noisy, folds=3, generator=rng)
     assert list(scores) == list(SCORES)
-    found = detection(scores, flipped, at=[60], resamples=50).set_index(["score", "measure"])
+    found = detection(scores, flipped, at=[30], resamples=50).set_index(["score", "measure"])
     for score in SCORES:
         area = found.loc[(score, "auroc")]
         assert area["value"] == pytest.approx(roc_auc_score(flipped, scores[score]))
         assert 0.9 < area["low"] <= area["value"] <= area["high"] <= 1.0, score
         average = found.loc[(score, "average_precision"), "value"]
         assert average == pytest.approx(average_precision_score(flipped, scores[score]))
-        assert found.loc[(score, "precision@60"), "value"] > 0.6, score
+        assert found.loc[(score, "precision@30"), "value"] > 0.6, score
 
 
 def test_what_is_gathered_is_reproducible_and_in_the_order_of_the_items():
@@ -191,37 +187,36 @@ def test_ties_count_by_their_share():
     values, mask = np.array([3.0, 1.0, 1.0, 1.0, 0.0]), np.array([True, True, False, False, False])
     assert precision(values, mask, 2) == pytest.approx((1 + 1 / 3) / 2)
     ties = pd.DataFrame({"flat": np.zeros(5)})
-    found = detection(ties, mask, resamples=50).set_index("measure")
+    found = detection(ties, pd.Series(mask), resamples=50).set_index("measure")
     assert found.loc["auroc", "value"] == 0.5 and found.loc["precision@2", "value"] == pytest.approx(0.4)
     assert found.loc["average_precision", "value"] == pytest.approx(0.4)
 
 
 def test_intervals_of_a_score_that_knows_nothing_cover_one_half():
-    """100 repetitions, each missing it with probability 5 %: 14 or more misses happen once in 2,000 times."""
+    """60 repetitions, each missing it with probability 5 %: 10 or more misses happen once in 1,000 times."""
     rng = np.random.default_rng(4)
     missed = 0
-    for _ in range(100):
+    for _ in range(60):
         mask = np.arange(80) < 20
         found = detection(pd.DataFrame({"noise": rng.normal(size=80)}), mask, resamples=100, generator=rng).iloc[0]
         missed += not found["low"] <= 0.5 <= found["high"]
-    assert missed < 14
+    assert missed < 10
 
 
 @pytest.mark.parametrize(
-    "call, message",
+    ("call", "argument", "code"),
     [
-        (lambda: flip_labels([0, 1], 0.0, np.random.default_rng(0)), "share must be"),
-        (lambda: flip_labels([1, 1], 0.5, np.random.default_rng(0)), "labels must take"),
-        (lambda: flip_labels([0, 1], 0.5, np.random.default_rng(0), "salt"), "noise must be one of symmetric, pair"),
-        (lambda: detection(pd.DataFrame({"s": [1.0, 2.0]}), [True, True]), "flipped must be"),
-        (lambda: detection(pd.DataFrame({"s": [1.0, np.nan]}), [True, False]), "scores must be finite"),
-        (lambda: detection(pd.DataFrame({"s": [1.0, 2.0]}), [True, False], at=[3]), "at must be"),
-        (lambda: label_scores(Logistic(), np.zeros((3, 1)), np.zeros(3, dtype=int)), "y must take"),
-        (lambda: label_scores(Network(), np.eye(4), np.arange(4.0)), "y must be classes, got numbers"),
-        (lambda: gather(Network(), np.eye(4), [0, 1, 0, 1], trainings=0), "trainings must be"),
-        (lambda: LabelScore("own", "own", len, "by hand", "here"), "kind must be 'held out' or 'in sample'"),
+        (lambda: flip_labels([0, 1], 0.0, np.random.default_rng(0)), "share", "range"),
+        (lambda: flip_labels([1, 1], 0.5, np.random.default_rng(0)), "labels", "constant"),
+        (lambda: flip_labels([0, 1], 0.5, np.random.default_rng(0), "salt"), "noise", "name"),
+        (lambda: detection(pd.DataFrame({"s": [1.0, 2.0]}), [True, True]), "flipped", "shape"),
+        (lambda: detection(pd.DataFrame({"s": [1.0, np.nan]}), [True, False]), "scores", "missing"),
+        (lambda: detection(pd.DataFrame({"s": [1.0, 2.0]}), [True, False], at=[3]), "at", "range"),
+        (lambda: label_scores(Logistic(), np.zeros((3, 1)), np.zeros(3, dtype=int)), "y", "constant"),
+        (lambda: label_scores(Network(), np.eye(4), np.arange(4.0)), "y", "type"),
+        (lambda: LabelScore("own", "own", len, "by hand", "here"), "kind", "name"),
     ],
 )
-def test_bad_input_is_refused(call, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_input_is_refused(call, argument, code):
+    with refused(argument, code):
         call()

@@ -1,45 +1,25 @@
 """Data to be measured: pairs with known mutual information, and the pools they are drawn from.
 
-Sources of pairs, each with `sample(n, generator, device)`, `mutual_information` in nats, `dim_x` and `dim_y`:
-    KnownPairSource  the protocol they follow
+Sources of pairs, each with `sample(n, generator, device)`, `mutual_information` in nats, `dim_x` and `dim_y` (protocols
+KnownPairSource, LabelledSource):
     GaussianPairs    correlated normal vectors, plain or cubed
-    ChannelPairs     bare labels through a binary symmetric channel
+    ChannelPairs     bare labels through a binary symmetric channel (crossover_for, channel_information)
     ImagePairs       images composed of patches of shared classes, over backgrounds if asked
     TextPairs        concatenated text embeddings of shared classes
-    MixedPairs       an image on one side, a text on the other
+    MixedPairs       an image and a text
     EncodedPairs     any of these after an encoder
-    LabelledSource   the protocol of those that also tell their labels: `sample_labelled`
-The channel:
-    crossover_for, channel_information    from information to crossover probability and back
-Pools of labelled items, and where they come from:
-    ImagePool, EmbeddingPool   with `restrict` to classes, `split` into parts and `folds` without a common item
-    digits           8 x 8 handwritten digits that come with scikit-learn (the default that needs no download)
-    mnist            MNIST
-    cifar10          CIFAR-10 photographs, the published backgrounds
-    textures         generated colour textures (synthetic), backgrounds that need no download
-    imdb_embeddings  BERT and RoBERTa embeddings of IMDB reviews
-Labelled texts, to be embedded or classified:
-    sentences        a generated corpus of film reviews (synthetic)
-    LabelledTexts    texts, or pairs of premise and hypothesis, with labels, ids and groups
-    imdb, sst2       film reviews and phrases of them, by sentiment
-    cola             sentences and whether they are acceptable; in and out of domain
-    nli              SNLI and MultiNLI: pairs that entail, contradict or neither
-    generated_reviews, generated_nli    the same kinds, generated (synthetic); of the latter the information is known:
-                     `hypothesis_information`
-    transformations  what keeps one attribute of a text only: shuffled, one side of a pair, overlap, length ...
-Images with known factors:
-    FactorDataset    images and their discrete factors, your own or of a loader; grids, `thinned`, `resized`
-    dsprites         dSprites, whole or in part
-    sprites          the same grid of sprites, generated at any resolution (synthetic), which needs no download
-    factor_data      dSprites where it is there, else the generated sprites
-Items of a class, a domain and a group, which may be held out by domain and never split within a group:
-    DomainDataset, DomainSplit   your own arrays (`of_arrays`) or those of a loader; `split`, `resized`, `in_memory`
-    crmnist          digits coloured and rotated by domain, after MNIST or the bundled digits
-    rotated_mnist    digits rotated by domain, in the protocol of DIVA or of DomainBed
-    camelyon17       patches of lymph nodes from five hospitals, as WILDS cuts them
-    image_folder     image files in folders by domain and class, or listed in a table
-Where they are:
-    data_root        the folder of real data, named by INFOSCOPE_DATA
+Pools of labelled items (ImagePool, EmbeddingPool):
+    digits, mnist, cifar10, textures, imdb_embeddings    the first and textures need no download
+Labelled texts (LabelledTexts):
+    imdb, sst2, cola, nli      published data sets
+    sentences, generated_reviews, generated_nli    synthetic; `hypothesis_information` of the last is known
+    transformations            each keeps one attribute of a text
+Images with known factors (FactorDataset):
+    dsprites, sprites, factor_data    sprites are synthetic; factor_data is dSprites where it is there
+Items of a class, a domain and a group (DomainDataset, DomainSplit):
+    crmnist, rotated_mnist     digits rotated (and coloured) by domain
+    camelyon17, image_folder   patches of lymph nodes as WILDS cuts them; image files of your own
+Where they are: data_root, the folder of real data, named by INFOSCOPE_DATA
 """
 
 from infoscope.data.domains.camelyon17 import camelyon17

@@ -1,24 +1,19 @@
-"""How information is measured: critics, variational bounds and the engine that trains them. Everything is in nats.
+"""Estimators of mutual information. Everything is in nats.
 
-    neural       make_critic, BOUNDS, fit_critic, held_out, oracle_errors: critics, bounds, training, an exact critic
-    arrays       estimate(x, y, method=...), normalised, methods: every estimator on arrays of your own, called alike;
-                 diagnose: what speaks against independent rows
-    result       Estimate: a number with its error, interval, unit, n, method and notes, as it is handed to a person
-    variables    Continuous, Discrete, Angle: what a column is
-    sources      PairSource, KnownPairSource, ExactPairSource: the shapes of object that are measured
-
-Of samples, imported by name (`from infoscope.estimators import knn`):
-    knn          nearest neighbours: entropy, (conditional) mutual information, total correlation, co-information
-    npeet        the same under NPEET's names, in bits
-    discrete     entropies of categories from their counts, corrected for few rows
-    classifier   cross_fit: every term of one coherent decomposition from calibrated classifiers
-    families     predictive families: what may be used to read one variable off another
-    uncertainty  intervals for neighbour estimates, a verdict on their bias, permutation tests
-    kernel_tests hsic_test, kcit_test: are they independent, in the eyes of kernels?
-    laws         laws fitted to typed variables, whose information is known: a held-out lower bound
-    resampling   which rows are in which subsample
-    units        NATS_PER_BIT
-    matmul       float32 products by the faster of torch's two libraries
+arrays       estimate(x, y, method=...), normalised, methods, diagnose: every estimator on arrays, called alike
+result       Estimate: a number with its error, interval, unit, n, method and notes
+variables    Continuous, Discrete, Angle: column types
+sources      PairSource, KnownPairSource, ExactPairSource: protocols of what draws pairs
+neural       critics, variational bounds, training, held-out estimates, exact critics
+knn          nearest neighbours: entropy, (conditional) mutual information, total correlation, co-information
+npeet        the same under NPEET's names, in bits
+discrete     entropies of categories from counts
+classifier   cross_fit: a decomposition of information from calibrated classifiers
+families     predictive families
+uncertainty  intervals for nearest-neighbour estimates, a verdict on their bias, permutation tests
+kernel_tests hsic_test, kcit_test: kernel tests of independence
+laws         distributions fitted to typed variables; a held-out lower bound
+resampling   subsamples;   units   NATS_PER_BIT;   matmul   float32 products on a CPU
 """
 
 from importlib import import_module

@@ -1,19 +1,12 @@
-"""Entropies of categories from their counts, and what such estimates make of too few rows.
+"""Entropies of categories from their counts [m], nats.
 
     plug_in       of the frequencies: biased low by about (m - 1) / (2 n) with m categories
-    miller_madow  that, with (m - 1) / (2 n) added for the m that occur (Miller 1955)
-    grassberger   log n - digamma of the counts in place of logarithms (after Grassberger 1988, without its alternating
-                  term): what `knn` uses, whose chain rule is exact
-    chao_shen     with unseen categories (Chao & Shen 2003, eqs. 5 and 7): the share of unseen probability is that of
-                  the rows alone in their category, and every term is divided by the chance of having been seen
-    shrinkage     of frequencies drawn towards equal ones, by the share that has the least expected squared error
-                  (Hausser & Strimmer 2009)
-    nsb           the posterior mean under a prior that is nearly even in the entropy (Nemenman, Shafee & Bialek 2002)
+    chao_shen     allows for unseen categories (Chao & Shen 2003, eqs. 5 and 7)
+    shrinkage     frequencies shrunk towards equal ones (Hausser & Strimmer 2009)
+    nsb           posterior mean, prior nearly uniform in the entropy (Nemenman, Shafee & Bialek 2002)
 
-All in nats, of counts [m]; the last two are told how many categories are possible, else those that occur are, and take
-fractions of rows, where rows are worth less than independent ones. With a
-handful of rows in each, joint entropies are too low and information is too high: `expected_information` is what
-independent variables with the same counts would give.
+The last two take the number of possible categories (default: those that occur) and fractional counts. With few rows a
+cell, information is too high: `expected_information` is what independent variables with the same counts would give.
 """
 
 from __future__ import annotations
@@ -38,16 +31,6 @@ _NEGLIGIBLE = 35.0  # e^-35 of the largest density adds nothing in double precis
 def plug_in(counts: ArrayLike) -> float:
     shares = _shares_of(checked(counts))
     return float(-(shares * np.log(shares)).sum())
-
-
-def miller_madow(counts: ArrayLike) -> float:
-    counts = checked(counts)
-    return plug_in(counts) + (len(counts) - 1) / (2 * counts.sum())
-
-
-def grassberger(counts: ArrayLike) -> float:
-    counts = checked(counts)
-    return float(digamma(counts.sum()) - (_shares_of(counts) * digamma(counts)).sum())
 
 
 def chao_shen(counts: ArrayLike) -> float:
@@ -83,9 +66,7 @@ def shrinkage_weight(counts: ArrayLike, categories: int | None = None) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """What is known of an entropy, nats: its mean, its standard deviation, and by how much the mean changes with a
-    further row of each category that occurs [m].
-    """
+    """Posterior mean and standard deviation of an entropy, nats, and the change of the mean with a further row [m]."""
 
     mean: float
     standard_deviation: float
@@ -93,10 +74,9 @@ class Posterior:
 
 
 def nsb(counts: ArrayLike, categories: int | None = None) -> Posterior:
-    """The entropy of `categories` possible ones, of which those with a count occurred; None: no others are possible.
+    """The entropy of `categories` possible ones; None: those that occur.
 
-    Shares have a symmetric Dirichlet prior, whose pseudocount b is weighted by d E[H] / db, so that the entropy
-    expected beforehand is even from 0 to ln categories. Integrated on a grid of ln b that covers the posterior.
+    Symmetric Dirichlet prior with pseudocount b weighted by d E[H] / db, integrated on a grid of ln b.
     """
     counts = checked(counts, whole=False)
     categories = _possible(counts, categories)
@@ -130,9 +110,7 @@ def _log_posterior(pseudocounts: NDArray, sizes: NDArray, many: NDArray, categor
 def _given_pseudocount(
     pseudocounts: NDArray, sizes: NDArray, many: NDArray, categories: int
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Mean and variance [steps] of the entropy given the pseudocount (Wolpert & Wolf 1995), and by how much
-    the mean changes with a row in a category of each of the `sizes` [steps, sizes].
-    """
+    """Mean and variance [steps] of the entropy given the pseudocount (Wolpert & Wolf 1995), changes [steps, sizes]."""
     sizes, many = np.append(sizes, 0.0), np.append(many, categories - many.sum())
     parts = sizes + pseudocounts[:, None]
     total = (parts @ many)[:, None]
@@ -159,8 +137,7 @@ def _possible(counts: NDArray[np.float64], categories: int | None) -> int:
 def expected_information(x: NDArray[np.intp], y: NDArray[np.intp], z: NDArray[np.intp] | None = None) -> float:
     """The mean estimate of `knn`, nats, when categories x [n] and y [n] are independent (given z [n], if any).
 
-    The mean over all permutations of one of them among the rows of equal z: exact, from the counts alone, which are
-    those of a hypergeometric law (as for the adjusted mutual information of Vinh et al. 2010). The truth is then 0.
+    Exact, over all permutations among rows of equal z (hypergeometric counts; cf. Vinh et al. 2010).
     """
     if z is None:
         return _of_counts(np.bincount(x), np.bincount(y))
@@ -174,10 +151,7 @@ def expected_information(x: NDArray[np.intp], y: NDArray[np.intp], z: NDArray[np
 def expected_of_pairs(
     x: NDArray[np.intp], y: NDArray[np.intp], z: NDArray[np.intp] | None, generator: Generator, draws: int = 16
 ) -> float:
-    """The same where rows alone in their combination of x, y and z [n] are left out, which chooses among the others.
-
-    By drawn permutations of y among the rows of equal z; draws in which all rows are alone count as 0.
-    """
+    """The same where rows alone in their combination of x, y and z [n] are left out, by drawn permutations."""
     z = np.zeros(len(x), np.intp) if z is None else z
     order, total = np.argsort(z, kind="stable"), 0.0
     for _ in range(draws):

@@ -1,11 +1,10 @@
-"""Tests of independence by kernels, a second opinion beside `uncertainty.permutation_test` by nearest neighbours.
+"""Kernel tests of independence.
 
     hsic_test   x and y: the Hilbert-Schmidt independence criterion (Gretton et al. 2007)
     kcit_test   x and y given z: the kernel conditional independence test (Zhang et al. 2011, 1202.3775)
 
-Numbers at standard deviation 1 have a Gaussian kernel whose width is the median distance of two rows, categories one
-that is 1 where they are equal; a mixed variable has the product. Matrices are n x n: some 40 n^2 bytes, 1 GB at the
-5,000 rows that are taken at most.
+Standardised numbers have a Gaussian kernel of median width, categories the identity kernel, mixed variables the
+product. Memory is about 40 n^2 bytes; at most 5,000 rows are taken.
 """
 
 from __future__ import annotations
@@ -39,14 +38,12 @@ def hsic_test(
 ) -> PermutationTest:  # fmt: skip
     """Tests whether x and y are independent, by their biased HSIC, tr(K H L H) / n^2 (eq. 4).
 
-    x, y  as in `knn.mutual_information`; null: permutation, exact where rows are exchangeable; or gamma, the law with
-    the mean and the variance that the statistic has in large samples (eq. 9), without any draw
-    groups  [n], rows that depend on one another: rows of one group are exchanged if both sides vary within groups, else
-    whole groups, of any sizes: the side that is constant in each is permuted among them, with the kernel of one row of
-    each. Without groups RowsInSequence is warned of where rows that follow one another are alike on both sides
+    null    permutation, exact where rows are exchangeable; or gamma, the large-sample approximation (eq. 9)
+    groups  [n], dependent rows: exchanged within groups if both variables vary there, else whole groups
 
-    ValueError: as `knn.mutual_information`; another null, or gamma with groups; permutations < 1; fewer than 6 or more
-    than 5,000 rows.
+    Without groups RowsInSequence is warned of where successive rows are alike in x and in y. ValueError: as
+    `knn.mutual_information`; another null, or gamma with groups; permutations < 1; fewer than 6 or more than 5,000
+    rows.
     """
     (sample, codes), generator = _checked(x, y, groups=groups), generator_or_default(generator)
     require_int("permutations", permutations, 1)
@@ -79,15 +76,11 @@ def hsic_test(
 
 
 def kcit_test(x: Any, y: Any, z: Any, groups: ArrayLike | None = None) -> PermutationTest:
-    """Tests whether x and y are independent given z: what kernel ridge regression on z leaves of (x, z) and of y.
+    """Tests whether x and y are independent given z: kernel ridge regression on z, then HSIC of the residuals.
 
-    The statistic is tr(K_xz|z K_y|z) / n (eq. 12); its law under the null, a sum of weighted chi-squares, is replaced
-    by the gamma law of the same mean and variance (proposition 5). That law leaves out the error of the regression:
-    from about five columns of z on, independence is rejected far too often (`make table-independence` shows how often
-    that was measured). Time grows with n^3.
-
-    groups  [n], rows that depend on one another: the law is that of sums over whole groups, of which there should be
-    many
+    The statistic is tr(K_xz|z K_y|z) / n (eq. 12), its null distribution a gamma (proposition 5), with groups [n] that
+    of sums over whole groups. From about five columns of z on, independence is rejected far too often (`make
+    table-independence`). Time grows with n^3.
 
     ValueError: as `knn.conditional_mutual_information`; fewer than 6 groups; fewer than 6 or more than 5,000 rows.
     """

@@ -1,10 +1,8 @@
-"""Float32 matrix products on a CPU, by the faster of the two libraries that torch carries.
+"""Float32 matrix products on a CPU, by the faster of torch's two libraries.
 
-torch's own products go to MKL, which keeps to AVX2 on processors not made by Intel; oneDNN uses AVX-512 on all of them:
-measured 2.0 to 2.3 times faster on an AMD Zen 5 core at the sizes of a critic, also in full float32. The rule depends
-on the machine, the type and the shape only, so that a machine repeats its numbers bit for bit. INFOSCOPE_CPU_PRODUCTS
-set to mkl or onednn before the first product replaces the machine's part of it. Everything else (float64, other
-devices, small products) is torch's own.
+MKL keeps to AVX2 on processors not made by Intel; oneDNN uses AVX-512 on all. The choice depends on machine, type and
+shape only, so results repeat bit for bit. INFOSCOPE_CPU_PRODUCTS = mkl or onednn, set before the first product,
+overrides it. Everything else (float64, other devices, small products) is torch's own.
 """
 
 from __future__ import annotations
@@ -28,9 +26,8 @@ MINIMUM = 1 << 20  # multiplications from which on the faster product outweighs 
 
 @functools.cache
 def library() -> str:
-    """mkl or onednn: the library of large float32 products on this machine, decided once per process.
-
-    ValueError: INFOSCOPE_CPU_PRODUCTS is neither, or onednn where this build of torch lacks it.
+    """mkl or onednn for large float32 products, decided once per process. ValueError: INFOSCOPE_CPU_PRODUCTS is not
+    available.
     """
     chosen = os.environ.get("INFOSCOPE_CPU_PRODUCTS", "")
     available = has_onednn()
@@ -51,9 +48,7 @@ def prefers_onednn(processor: dict) -> bool:
 
 
 def by_onednn(a: Tensor, columns: int) -> bool:
-    """Whether the product of a [n, k] and a matrix [k, columns] is oneDNN's. An exported program takes torch's own,
-    for any n and on any machine.
-    """
+    """Whether the product of a [n, k] and a matrix [k, columns] is oneDNN's; never in exported programs."""
     if torch.compiler.is_exporting():
         return False
     large = a.numel() * columns >= MINIMUM
@@ -67,10 +62,7 @@ def onednn(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
 
 @contextmanager
 def threads_for(multiplications: int) -> Iterator[None]:
-    """One thread for steps of fewer than `MINIMUM` multiplications, by torch, NumPy, SciPy and scikit-learn; for larger
-    ones as many as there are. Over a small product threads only wait for one another, on a busy machine for
-    milliseconds.
-    """
+    """One thread for steps of fewer than `MINIMUM` multiplications (torch, NumPy, SciPy, scikit-learn), else all."""
     threads = torch.get_num_threads()
     if multiplications >= MINIMUM or threads == 1:
         yield

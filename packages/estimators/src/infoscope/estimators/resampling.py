@@ -1,9 +1,4 @@
-"""Which rows are in which subsample: random halves, partitions, and samples with one part left out.
-
-No row is ever drawn twice. A repeated row is its own nearest neighbour at distance 0, which destroys every
-nearest-neighbour estimate: the percentile bootstrap's 95 % interval then covers neither the truth nor the estimate.
-Rows that belong together (images of one object, slides of one patient) are drawn together, by `groups`.
-"""
+"""Subsamples of rows (groups stay together), without replacement: a repeated row is its own nearest neighbour."""
 
 from __future__ import annotations
 
@@ -14,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from infoscope.checks import require_int
-from infoscope.errors import OutOfRange, WrongLength
+from infoscope.errors import OutOfRange, TooFew, WrongLength
 from infoscope.estimators.variables import as_codes
 
 FEWEST_UNITS = 8  # of which subsamples are drawn: fewer say next to nothing about a variance
@@ -23,12 +18,11 @@ HALVES, JACKKNIFE, PARTITIONS = "half-subsamples", "delete-group jackknife", "pa
 
 @dataclass(frozen=True, eq=False)
 class Resamples:
-    """Subsamples of one data set. Measures and models given the same one have paired errors.
+    """Subsamples of one data set; estimates that share one have paired errors.
 
     weights uint8 [n, B]: 1 where a row is in a subsample
-    scheme  half-subsamples, delete-group jackknife or partitions
-    parts   int [B]: into how many parts the whole was divided (a half is one of 2)
-    units   how many rows, or groups of rows, were drawn from
+    parts   int [B]: number of parts of the division
+    units   number of rows or groups drawn from
     """
 
     weights: NDArray[np.uint8]
@@ -93,7 +87,7 @@ def _units(n: int, groups: ArrayLike | None) -> tuple[int, NDArray[np.int64] | N
     units, codes = (n, None) if groups is None else group_codes(n, groups)
     if units < FEWEST_UNITS:
         what = "rows" if groups is None else "groups"
-        raise OutOfRange(f"There must be at least {FEWEST_UNITS} {what} to draw subsamples from, got {units}.")
+        raise TooFew(f"{what} must be at least {FEWEST_UNITS} to draw subsamples from, got {units}.")
     return units, codes
 
 

@@ -1,10 +1,4 @@
-"""One number with its error, as it is handed to a person: what every estimator, score and test of infoscope returns.
-
-Estimate     a float that knows its standard error, interval, unit, sample size, method and notes, and prints them
-Estimates    an array of them that share unit, sample size and method
-mean_of      the mean of values row by row, with its error robust to groups
-undefined    no number, and why
-"""
+"""Results with their error: Estimate, Estimates (an array), mean_of (robust to groups), undefined (no number)."""
 
 from __future__ import annotations
 
@@ -35,21 +29,18 @@ LARGEST = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(float):
-    """An estimate: a float, with what must be known to believe it.
+    """An estimate: a float with its error, unit and provenance.
 
-    value           the number, not clipped; nan where there is none, and notes say why
-    standard_error  of the value; 0 for a closed form, nan where it is not known
+    value           not clipped; nan where there is none (notes give the reason)
+    standard_error  0 for a closed form, nan where unknown
     unit            "nats", "bits", what a share is of, or "1"
-    n               rows it is of; None or 0 for a closed form
-    units           how many independent units (groups, runs, halves) the error counts; None: the rows
-    method          the estimator, by its authors' names, or how the number was found, in words
-    settings        of the method, in words: "k = 5"
-    notes           what the reader must know, one sentence each
+    units           independent units (groups, runs) that the error counts; None: the n rows
+    method          the estimator, by its authors' names
     degrees         of freedom of the Student t interval; inf: normal
-    interval        95 %, where it is not value -+ quantile times standard_error; None: it is
-    local           [rows] values whose mean it is; nan at rows left out. None where there are none, or not asked for
-    influence       [units] first-order contributions, scaled so that their root sum of squares is the standard error:
-                    sums and differences of estimates on the same rows have their error from them. None: not known
+    interval        95 %, where it is not value -+ quantile times standard_error
+    local           [rows] values whose mean it is; nan at rows left out
+    influence       [units] first-order contributions whose root sum of squares is the standard error, by which sums and
+                    differences of estimates on the same rows have theirs
 
     `a + b`, `a - b`, `2 * a`, `a / 2` and `-a` are estimates; any other arithmetic is that of floats.
     """
@@ -108,11 +99,10 @@ class Estimate(float):
         return self.bits if unit == BITS else replace(NATS_PER_BIT * plain(self), unit=NATS)
 
     def share_of(self, whole: Estimate, unit: str = SHARE) -> Estimate:
-        """The ratio to a whole that is an estimate too, its error by the delta method.
+        """The ratio to another estimate, its error by the delta method.
 
-        On the same rows, from the influence of both. Where that is not known, the largest error that there can be, and
-        a note. An interval that is not symmetric is that of a known whole, each end farther by the error of the whole.
-        ValueError: a whole that is not above 0, other units.
+        Uses the influence of both; where unknown, the largest possible error, with a note. ValueError: a whole that is
+        not above 0, other units.
         """
         if not whole.value > 0 or whole.unit != self.unit:
             raise OutOfRange(
@@ -278,7 +268,7 @@ def mean_of(
 ) -> Estimate:
     """The mean of values [n], its standard error robust to groups (codes 0, 1, ... [n]), Student t with groups - 1.
 
-    One group, or one row, has no error: nan. A nan among the values makes the mean nan: nothing is averaged away.
+    One group, or one row, has no error: nan. A nan among the values makes the mean nan.
     """
     values = np.asarray(values, dtype=np.float64)
     influence = mean_influence(values, groups)
@@ -309,9 +299,8 @@ def undefined(reason: str, unit: str = NATS, n: int | None = None, method: str =
 
 
 def mean_influence(values: NDArray[np.float64], groups: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-    """The influence [groups] of a mean of values [n] when rows of one group (codes 0, 1, ... [n]) depend on one
-    another: sums of residuals over n, so that the sum of squares is the sandwich variance with the factor
-    groups / (groups - 1) (Liang & Zeger 1986, for a mean). nan for a single group.
+    """Influence [groups] of a mean of values [n] in groups (codes [n]), with factor groups / (groups - 1) (Liang &
+    Zeger 1986).
     """
     sums = values - values.mean(axis=0)
     if groups is not None:

@@ -1,9 +1,6 @@
-"""Whether rows are alike, or opposite, at some lag: a series, series in turn, or groups that nobody named.
+"""Tests whether rows depend on one another at some lag in x and in y (time series).
 
-Estimates, their intervals and tests of independence take rows for independent draws. Two series that know nothing of
-one another drift through the same values together for a while, which looks like information: of two independent
-autoregressions of coefficient 0.99, 1,000 rows, nearest neighbours find 0.2 nats with an interval that ends far from 0.
-What decides is both sides: where one of them has no memory, rows put together at random are like the data.
+Dependence of both biases estimates upwards: independent autoregressions (coefficient 0.99, n = 1,000) give 0.2 nats.
 """
 
 from __future__ import annotations
@@ -40,13 +37,12 @@ class RowsInSequence(UserWarning):
 
 @dataclass(frozen=True)
 class SerialDependence:
-    """That rows at some lag are more alike than others, or more opposite, on both sides.
+    """Rows at some lag are more alike than others, or more opposite, in x and in y.
 
-    errors  how far that is from chance, in standard errors, below 0 where they are opposite: x, y
-    lag     how far apart rows must be to depend no longer, in powers of two; None: as far as can be asked, or `every`
-            is more than 1
+    errors  distance from chance in standard errors (x, y), negative where opposite
+    lag     distance in powers of two from which rows are independent; None: unknown, or `every` is more than 1
     rows    how many there are
-    every   the lag: 1 for rows that follow one another, k for every k-th row
+    every   the lag
     """
 
     errors: tuple[float, float]
@@ -77,24 +73,17 @@ class SerialDependence:
 
 
 def serial_dependence(x: Variable, y: Variable) -> SerialDependence | None:
-    """At which lag rows are alike, or opposite, on both sides; None where that is not seen.
+    """The lag at which rows are alike, or opposite, in both x and y; None where that is not detected. Deterministic.
 
-    Of successive rows, a sign test of up to 1,000 disjoint pairs: is the successor nearer than a random row far away
-    is, by ranks of numbers and equality of categories? Both sides must say so by 4.5 standard errors. Where a column is
-    sorted, or each category of a side comes in one run, the random row is one whose value of that column is at least as
-    near: rows that were only sorted by a column of theirs pass.
+    Lag 1: a sign test of up to 1,000 disjoint pairs (is the successor nearer than a random distant row?), significant
+    in both variables by 4.5 standard errors. Rows that were only sorted by a column pass.
 
-    Of every lag up to half the rows, autocorrelations of ranks and of random halves of the categories, less their means
-    for each value that rows are sorted by and each category of the other side: rows that are independent given labels
-    pass, in whichever order the labels are. Both sides must be away from 0 at one lag, either way, by so many standard
-    errors as a side without memory is in one data set of 1,000, over all lags and columns. And it must do harm: by the
-    lags at which both sides are 3 standard errors from 0, the variance of a correlation between them, 1 + 2 sum
-    |r_x r_y| (Bartlett 1935), is 1.5 times that of independent rows. Copies of rows (`variables.copies`) are left out
-    of this. Always the same answer for the same rows.
+    Lags up to half the rows: autocorrelations of ranks and of random halves of the categories, given sort values and
+    the other variable's categories; false alarms in 1 of 1,000 data sets. The variance inflation 1 + 2 sum |r_x r_y|
+    (Bartlett 1935) must reach 1.5. Copies of rows (`variables.copies`) are left out.
 
-    Not seen: fewer than 30 rows; of 30 to 80 rows all but slow memories (docs/series.md); a memory so short that it
-    hardly widens an interval (autoregressions of coefficient 0.3); a series beside a column of time, unless 10 rows and
-    more share each value of it.
+    Not detected: fewer than 30 rows; fast memories at 30 to 80 rows (docs/series.md); short memories (autoregressions
+    of coefficient 0.3); a series beside a column of time with fewer than 10 rows a value.
     """
     if x.n < _FEWEST:
         return None

@@ -1,12 +1,8 @@
 """Typed variables: which columns of a sample are numbers and which are categories.
 
-A nearest-neighbour estimate needs to know, because distances between category codes mean nothing. Types are given per
-column by wrapping (`Continuous`, `Discrete`, `Angle`) or inferred: floats are continuous; booleans, strings and pandas
-categories are discrete. Integers are discrete where they look like class labels and the table of all categories has
-enough rows, else numbers with ties; a note says so. Numbers and dates that are written as texts are refused.
-
-`as_variables` is the one way by which arrays of a user come in: it aligns pandas objects by their index, types every
-column, leaves out constant ones and checks the rest.
+Types are given by wrapping (`Continuous`, `Discrete`, `Angle`) or inferred: floats are continuous; booleans, strings
+and pandas categories discrete; integers discrete where they look like class labels, else numbers with ties (noted).
+`as_variables` aligns pandas objects, types columns, leaves out constant ones and checks the rest.
 """
 
 from __future__ import annotations
@@ -93,10 +89,7 @@ class Discrete:
 
 @dataclass(frozen=True, eq=False)
 class Angle:
-    """`values` [n], of which those a period apart are the same: they enter as two columns, cosine and sine.
-
-    The period is 360 for degrees, 2 pi for radians, 180 for axes in degrees, 24 for hours. OutOfRange: not above 0.
-    """
+    """`values` [n] of a period (360 for degrees, 24 for hours), as cosine and sine. OutOfRange: period not above 0."""
 
     values: Any
     period: float
@@ -117,9 +110,8 @@ class Variable:
 
     continuous  float64 [n, c], the numeric columns, finite; c may be 0
     codes       intp [n] in 0..categories-1, the joint category of all discrete columns; None if there are none
-    categories  how many joint categories occur; 1 if there are no discrete columns
-    ranked      how many of the continuous columns hold normal scores instead of values
-    notes       what was done to the values before they are measured, one sentence each
+    ranked      how many of the continuous columns hold normal scores
+    notes       what was done to the values, one sentence each
     """
 
     continuous: np.ndarray
@@ -151,10 +143,7 @@ class Variable:
         return largest * np.sqrt(np.mean((centred / largest) ** 2, axis=0))
 
     def standardised(self) -> Variable:
-        """The same with every continuous column at standard deviation 1 and its mean near 0.
-
-        Values on a lattice, such as rounded ones, stay on one: steps that were equal remain equal, and so do ties.
-        """
+        """The same with every continuous column at standard deviation 1 and its mean near 0; ties stay ties."""
         moved = (self.continuous - self.continuous.mean(axis=0)) / self.scales()
         for place, column in enumerate(self.continuous.T):
             steps = _lattice(column)
@@ -163,11 +152,8 @@ class Variable:
         return replace(self, continuous=moved)
 
     def rank_normal(self, columns: np.ndarray | None = None) -> Variable:
-        """The same with normal scores in the place of values: the normal quantile of (rank / (n + 1)), at standard
-        deviation 1.
-
-        columns [c] says which (a mask); None: all. Equal values share the mean of their ranks, so that ties stay ties.
-        A map of each column alone that keeps its order changes no information, and entropy only.
+        """The same with normal scores, the normal quantile of (mean rank / (n + 1)), in columns [c] (a mask; None:
+        all).
         """
         columns = np.ones(self.dim, bool) if columns is None else columns
         if not columns.any():
@@ -196,11 +182,8 @@ class Variable:
 def as_variables(groups: Any = None, /, **given: Any) -> tuple[dict[str, Variable], np.ndarray | None]:
     """Variables of the same rows by the names of `given`, and the codes 0, 1, ... int64 [n] of their groups or None.
 
-    Every argument is what `as_variable` takes. Pandas objects whose indices hold the same labels in another order are
-    put in the order of the first (`aligned`). Several columns of integers are numbers if the table of all categories
-    has fewer than 3 rows a cell.
-
-    InfoscopeError as `as_variable` and `aligned`; WrongLength: different numbers of rows, or groups of another length.
+    Arguments as in `as_variable`; pandas objects are put in the order of the first (`aligned`). InfoscopeError as
+    `as_variable` and `aligned`; WrongLength: different numbers of rows, or groups of another length.
     """
     given, moved = aligned(**given, groups=groups)
     groups = given.pop("groups")
@@ -223,19 +206,15 @@ def as_variables(groups: Any = None, /, **given: Any) -> tuple[dict[str, Variabl
 def as_variable(name: str, value: Any) -> Variable:
     """`value` as a Variable; `name` is what errors call it.
 
-    Taken: an array, tensor, list or Series of [n] or [n, d]; a DataFrame (typed column by column); a `Continuous`,
-    `Discrete` or `Angle` around one of these; a list or tuple of blocks, at least one of them wrapped, whose columns
-    are put side by side; a Variable, returned as it is.
+    Taken: an array, tensor, list or Series of [n] or [n, d]; a DataFrame; a `Continuous`, `Discrete` or `Angle` around
+    one of these; a list or tuple of blocks with at least one wrapped; a Variable.
 
-    One column of integers holds categories unless it looks like numbers: more than 20 values, and fewer than 3 rows
-    each, or gaps between them (class labels begin near 0 and run on). Several hold categories if the combinations that
-    they can form have 3 rows each. Otherwise they are numbers with ties, and a note says so. Constant columns are left
-    out, with a note.
+    One column of integers is discrete unless it has more than 20 values, and fewer than 3 rows each or gaps between
+    them; several are discrete if every possible combination has 3 rows. Constant columns are left out (noted).
 
-    InfoscopeError: no rows or one, more than two axes, missing, masked or infinite values, nothing that varies, a
-    column type that is neither numbers nor categories, complex numbers, dates, numbers beyond 1e150, and texts that
-    nobody declared categories, more than 90 % of which are numbers or dates (but for up to 20 whole numbers and nothing
-    else, which are labels).
+    InfoscopeError: fewer than two rows, more than two axes, missing, masked or infinite values, nothing that varies,
+    types that are neither numbers nor categories (complex, dates), numbers beyond 1e150, texts that are numbers or
+    dates.
     """
     if isinstance(value, Variable):
         return value
@@ -368,10 +347,7 @@ def listed(columns: Sequence[tuple[str, int]], only: str = "") -> str:
 
 
 def as_codes(name: str, value: Any) -> np.ndarray:
-    """Codes 0..m-1 [n] of one column of categories, [n] or [n, 1], typed as `Discrete` types them.
-
-    ValueError: several columns, or missing values.
-    """
+    """Codes 0..m-1 [n] of one column of categories, [n] or [n, 1]. ValueError: several columns, or missing values."""
     found = bare_columns(name, value)
     if len(found) != 1:
         raise InvalidInput(f"{name} must be one column of categories, got {len(found)} columns.")
@@ -396,15 +372,13 @@ def join(*variables: Variable) -> Variable:
 
 
 def prepared(variable: Variable, margins: str = "auto", name: str = "x") -> Variable:
-    """The variable as neighbours are sought in it; `name` is what its note calls it.
+    """The variable on the scale in which neighbours are searched.
 
-    scaled  every continuous column at standard deviation 1 (`Variable.standardised`)
-    rank    normal scores (`Variable.rank_normal`)
-    auto    scaled, but normal scores where tails are heavy (`heavy_tails`), with a note
-    given   as it is
+    margins  scaled: standard deviation 1; rank: normal scores; auto: normal scores where tails are heavy (noted), else
+             scaled; given: as it is
+    name     what its note calls it
 
-    Information between variables is the same under all of them; estimates are not. Of all rows once: a subsample of the
-    result is measured in the same geometry. ValueError: another word.
+    ValueError: another word.
     """
     if margins not in MARGINS:
         raise UnknownName(f"margins must be one of {', '.join(MARGINS)}, got {margins!r}.")
@@ -432,12 +406,9 @@ def _rank_note(name: str, heavy: np.ndarray) -> tuple[str, ...]:
 
 
 def heavy_tails(columns: np.ndarray) -> np.ndarray:
-    """Which columns [c] of [n, c] have tails that heavy, or outliers that far, that they set the standard deviation.
+    """Which columns [c] of [n, c] have tails so heavy that a few values set the standard deviation.
 
-    By L-kurtosis (Hosking 1990), a ratio of expected order statistics that needs a mean only: 0 for a uniform law, .12
-    normal, .17 exponential and logistic, .24 Laplace, .27 normal to the power 1.5, .26, .37 and .8 or more Student with
-    3, 2 and 1 degrees of freedom, .998 with one value of 1e9 among 1,000. The limit is 0.2 + 1.4 / sqrt(n), for the
-    noise of a sample. Rows at one value are left out if they are more than a tenth: a point mass has no tail.
+    L-kurtosis (Hosking 1990) above 0.2 + 1.4 / sqrt(n) (normal .12, Laplace .24), without point masses.
     """
     n = len(columns)
     if n < _FEWEST_FOR_TAILS:
@@ -457,8 +428,7 @@ def heavy_tails(columns: np.ndarray) -> np.ndarray:
 
 
 def l_ratios(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sample L-skewness and L-kurtosis [c] of columns [n, c] that are sorted and not constant, n > 3, by unbiased
-    moments (Hosking 1990)."""
+    """Unbiased sample L-skewness and L-kurtosis [c] of sorted columns [n, c], n > 3 (Hosking 1990)."""
     n = len(ordered)
     place = np.arange(n, dtype=float)
     one = place / (n - 1)
@@ -471,11 +441,7 @@ def l_ratios(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def far_values(columns: np.ndarray) -> list[tuple[int, float, int]]:
-    """Values at an end of columns [n, c] that repeat and lie farther from all others than these from one another, such
-    as -999 for what is missing: (column, value, rows) of each.
-
-    One or two of them at an end, each in _CODE_ROWS rows at least, beside _BESIDE other values at least.
-    """
+    """Repeated values far from all others at an end of columns [n, c], such as -999: (column, value, rows) of each."""
     found = []
     for sign in (1.0, -1.0):
         rest = sign * columns
@@ -502,11 +468,9 @@ def same_length(**variables: Variable) -> int:
 
 
 def aligned(**given: Any) -> tuple[dict[str, Any], dict[str, str]]:
-    """The values with the rows of pandas objects in the order of the first index among them; and the names of those
-    that were moved, each with the name of the one whose order it has.
+    """The values with the rows of pandas objects in the order of the first index; and each moved name with the first's.
 
-    Values are as given to public functions: wrapped, in lists or in mappings. An index of other labels says nothing of
-    the order, and its rows are paired by position. WrongOrder: the same labels in another order, some of them twice.
+    Other labels are paired by position. WrongOrder: the same labels in another order, some of them twice.
     """
     known = [(name, index) for name, value in given.items() for index in _indexes(value)]
     moved: dict[str, str] = {}
@@ -577,8 +541,7 @@ def _has_parts(value: Any) -> bool:
 def jitter(values: np.ndarray, generator: np.random.Generator, relative: float = 1e-10) -> np.ndarray:
     """`values` [n] or [n, d] plus uniform noise of width `relative` standard deviations of its column: breaks ties.
 
-    Relative to the spread, because noise of a fixed width destroys data of a small scale and vanishes beside a large
-    one. ValueError: a width below the resolution of the numbers themselves, which would break no tie.
+    ValueError: a width below the resolution of the numbers.
     """
     values = np.asarray(values, dtype=np.float64)
     numbers = np.column_stack([_as_numbers("values", column) for column in bare_columns("values", values)])
@@ -592,9 +555,7 @@ def jitter(values: np.ndarray, generator: np.random.Generator, relative: float =
 
 
 def with_masses(variable: Variable) -> Variable:
-    """The same with a category for each number at which a column has a tenth of its rows or more (0 millimetres of
-    rain), where its other values hardly repeat. Information is the same: the category can be read off the number.
-    """
+    """The same with a category for each point mass of a tenth of the rows or more; information is unchanged."""
     codes = [] if variable.codes is None else [variable.codes]
     for column in variable.continuous.T:
         values, which, sizes = np.unique(column, return_inverse=True, return_counts=True)
@@ -609,11 +570,7 @@ def with_masses(variable: Variable) -> Variable:
 
 
 def within_steps(variable: Variable, generator: np.random.Generator) -> Variable:
-    """The same with noise that is even within a step, in every column of numbers that are rounded to equal steps.
-
-    A rounded number can be read off the sum, and the noise tells nothing: information with anything else is exactly
-    that of the rounded numbers.
-    """
+    """The same with uniform noise within the step of every rounded column; information is unchanged."""
     moved = variable.continuous.copy()
     for column in moved.T:
         steps = _lattice(column)
@@ -651,11 +608,7 @@ def row_codes(*variables: Variable) -> np.ndarray:
 
 
 def copies(*variables: Variable) -> np.ndarray | None:
-    """Codes [n] of equal rows if these are copies of one another, else None.
-
-    They are where some column of numbers, its point masses left out, repeats in equal rows only, and is not rounded so
-    coarsely that it would repeat by chance: to fewer steps than there are pairs of rows.
-    """
+    """Codes [n] of equal rows if these are copies, else None: some unrounded column repeats in equal rows only."""
     codes = row_codes(*variables)
     rows, n = int(codes.max()) + 1, len(codes)
     if rows == n:
@@ -802,10 +755,7 @@ def _inferred(name: str, column: _Column, place: str) -> type:
 
 
 def require_names(name: str, column: ArrayLike, place: str) -> None:
-    """ValueError for texts [n] that are numbers or dates rather than names of categories; missing ones do not count.
-
-    Digits alone, of at most 20 values, are labels, as integers are.
-    """
+    """ValueError for texts [n] that are numbers or dates; whole numbers of at most 20 values are labels."""
     counts = _counts(np.asarray(column))
     for what, form, how in (
         ("numbers", _NUMBER, "write them as plain numbers, with a point, and leave out rows without one"),
@@ -885,8 +835,8 @@ def _unreadable(values: np.ndarray) -> str:
 
 
 def as_matrix(name: str, value: Any) -> np.ndarray:
-    """Numbers [n] or [n, d] (an array, tensor, list or data frame) as float64 [n, d], checked like the columns of a
-    variable; constant ones are kept. InfoscopeError for anything else.
+    """Numbers [n] or [n, d] as float64 [n, d], checked like a variable, constants kept. InfoscopeError for anything
+    else.
     """
     if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.ndim == 2 and not np.ma.isMaskedArray(value):
         matrix = value.astype(np.float64, copy=False)
@@ -906,9 +856,7 @@ def _as_numbers(name: str, column: _Column) -> np.ndarray:
 
 
 def _measurable(name: str, numbers: np.ndarray) -> np.ndarray:
-    """The numbers [n] or [n, d]; InfoscopeError unless they are finite and every column is constant, or of a size and a
-    span whose squares are finite and above 0.
-    """
+    """The numbers [n] or [n, d]. InfoscopeError unless finite, and constant or of a representable variance."""
     if bad := int((~np.isfinite(numbers)).sum()):
         raise MissingValues(f"{name} must be finite, got {bad:,} NaN or infinite values.")
     largest = np.abs(numbers).max(axis=0, initial=0.0)

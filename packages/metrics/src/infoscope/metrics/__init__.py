@@ -1,29 +1,15 @@
 """Conclusions from estimates.
 
-Of series and runs:
-    errors, Errors             bias, variance and mean squared error of a series of estimates
-    replicated                 a figure over independent runs, with its standard error and interval
-    correlation                a correlation over independent runs, with its interval
-    rank_agreement, rank_agreement_within    whether two scores rank models alike, over kinds of models and within them
-    batch_means_error          the standard error of the mean of a dependent series
-    shares                     intervals of shares of items, grouped or not, and of the least of several shares
-Of samples:
-    bracket, Bracket           neighbours, a classifier and the ceiling H(y) side by side, and what their order means
-    audit, Check               what any estimator of mutual information must not change, and whether it does
-Of benchmark pairs, whose labels are known:
-    decodable_information, decodable_information_of_items, Decoding    how much of the nominal information can be read
-As modules to import from:
-    advice              advise: how much there is and which estimator to use, from twins of the data
-    representation      report: what a representation holds, where, for whom: all of these on one array
-    partition           what belongs to a label, a domain, both or neither: evaluate, evaluate_posterior,
-                        enumerate_outcomes, compare; PartitionReport
-    disentanglement     beta_vae_score, factor_vae_score, mig, unibound, dci, sap; report: all of SCORES in one table
-    factor_information  what latents tell about factors, and its scores: from arrays (from_arrays), or from posteriors
-                        (exact, posterior); attacks; toy, the toy model in closed form
-    pid                 the six bounds; concrete decompositions of tables, of normal variables, of rows of any kind
-    v_information       what a family of predictors can use, in three estimators, also beyond what is given; pvi and
-                        difficulty, how hard an item is; label_errors, which labels look wrong; structure, trees of most
-                        usable information; leakage of latent blocks
+Of series and runs: errors, replicated, correlation, rank_agreement, batch_means_error, shares. Of samples: bracket
+(lower bound, nearest neighbours and ceiling), audit (properties every estimator must have). Of benchmark pairs with
+known labels: decodable_information. As modules to import from:
+    advice              advise: how much information, and which estimator, from simulated data sets
+    representation      report: what a representation holds, where and for whom
+    partition           evaluate, evaluate_posterior, enumerate_outcomes, compare: label and domain in blocks
+    disentanglement     beta_vae_score, factor_vae_score, mig, unibound, dci, sap; report: all of SCORES
+    factor_information  information of latents on factors, from arrays or posteriors; attacks; toy
+    pid                 bounds and concrete decompositions
+    v_information       usable information; pvi, difficulty, label_errors, structure, leakage
 """
 
 from importlib import import_module

@@ -16,12 +16,8 @@ class Errors:
     """Bias, variance and mean squared error of a series of estimates, in the unit of the estimates (squared for the
     last two).
 
-    bias is mean minus truth, positive where estimates are too high (Lee & Rhee 2024 print truth minus mean), and
-    variance has ddof 0, as there, so that mse = bias^2 + variance. The standard errors are those of the
-    mean and of the mse within this one run (batch means, which allow for the
-    dependence of neighbouring steps); they say nothing about another run. steps counts the estimates, nonfinite those
-    that are NaN or
-    infinite: where there is one, every figure is NaN, because leaving it out would flatter the estimator.
+    bias is mean minus true value (Lee & Rhee 2024 print the opposite sign), mse = bias^2 + variance (ddof 0). Standard
+    errors are within this run (batch means). Where any of `nonfinite` estimates occurs, every figure is NaN.
     """
 
     mean: float
@@ -38,9 +34,7 @@ _BATCHES = 20
 
 
 def errors(estimates: np.ndarray, truth: float) -> Errors:
-    """Errors of `estimates` [steps] of one true value. Raises ValueError for no estimates or a truth that is not
-    finite.
-    """
+    """Errors of `estimates` [steps] of one true value. ValueError: no estimates, or a truth that is not finite."""
     estimates = np.asarray(estimates, dtype=np.float64)
     if estimates.ndim != 1 or estimates.size == 0:
         raise WrongShape(f"estimates must be one-dimensional with at least one step, got shape {estimates.shape}.")
@@ -64,9 +58,8 @@ def errors(estimates: np.ndarray, truth: float) -> Errors:
 
 
 def batch_means_error(values: np.ndarray, batches: int = _BATCHES) -> float:
-    """Standard error of the mean of a dependent series [steps], from the spread of `batches` consecutive block means.
-
-    NaN when there are fewer than two values per block: too short a series to say. (Law & Kelton 1984, batch means.)
+    """Standard error of the mean of a dependent series [steps], by `batches` block means (Law & Kelton 1984); NaN if
+    too short.
     """
     length = len(values) // batches
     if length < 2:
@@ -76,9 +69,7 @@ def batch_means_error(values: np.ndarray, batches: int = _BATCHES) -> float:
 
 
 def replicated(values: Sequence[float], unit: str = "") -> Estimate:
-    """The mean over n independent runs (seeds), Student t interval. One run has no error: nan. A nan among the values
-    makes the mean nan: a diverged run is not averaged away. ValueError for none.
-    """
+    """The mean over n independent runs, Student t interval; nan error for one run. ValueError for none."""
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 1 or values.size == 0:
         raise WrongShape(f"values must hold one figure per run [runs], at least one, got shape {values.shape}.")
@@ -86,11 +77,9 @@ def replicated(values: Sequence[float], unit: str = "") -> Estimate:
 
 
 def correlation(x: np.ndarray, y: np.ndarray) -> Estimate:
-    """Pearson correlation of x [points] with every row of y [runs, points], over runs: the mean of Fisher's z and its
-    Student t interval.
+    """Pearson correlation of x [points] with y [runs, points]: mean of Fisher's z over runs, Student t interval.
 
-    The run is the unit of replication: points of one run share their data and are not independent. Raises ValueError
-    for unequal lengths, fewer than three points, or a constant x.
+    ValueError for unequal lengths, fewer than three points, or a constant x.
     """
     x, y = np.asarray(x, dtype=np.float64), np.atleast_2d(np.asarray(y, dtype=np.float64))
     if y.shape[1] != x.size or x.size < 3:

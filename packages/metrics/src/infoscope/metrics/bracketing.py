@@ -1,10 +1,8 @@
-"""Mutual information from two sides, and what it means when the sides disagree: the quick answer.
+"""Mutual information from below and above.
 
-What was fitted to other rows gives a lower bound on I(x; y) up to sampling error: for labels a classifier, what one
-family of them can use; for numbers a fitted law as the critic of InfoNCE. A nearest-neighbour estimate is no
-bound, but needs no family; in many dimensions it is biased low. H(y) is a ceiling for labels; numbers have none. No one
-of these can be trusted alone; their order says which to doubt. What none of them can see: information that lies in few
-of many columns or in patterns finer than the rows resolve, such as the parity of the last digit.
+A held-out classifier (labels) or fitted distribution (numbers) gives a lower bound up to sampling error, H(y) a ceiling
+for labels. Nearest neighbours are no bound and biased low in many dimensions. Their order shows which to doubt;
+patterns finer than the rows resolve are not detected.
 """
 
 from __future__ import annotations
@@ -31,10 +29,9 @@ class Bracket:
     """Two or three figures for I(x; y), nats.
 
     neighbours  the nearest-neighbour estimate, its interval, and the verdict on its bias
-    usable      on held-out rows, the classifier's or the fitted law's: a lower bound, up to its interval
-    ceiling     H(y), which I(x; y) cannot exceed, with its standard error, robust to groups; None for numbers
-    finding     agree, neighbours low, neighbours above (the family may miss something, or they are high), above ceiling
-    meaning     what follows, in words and numbers
+    usable      held-out lower bound, up to its interval
+    ceiling     H(y); None for numbers
+    finding     agree, neighbours low, neighbours above, above ceiling;  meaning  in words
     """
 
     neighbours: uncertainty.Uncertain
@@ -66,11 +63,8 @@ def bracket(
 ) -> Bracket:
     """I(x; y), nats, of x and y, [n] or [n, d], typed as `knn` types them, from below and, for labels, from above.
 
-    groups [n] keeps dependent rows in one fold and in one half; family (of labels only; None is logistic) and folds are
-    those of `classifier.cross_fit`; k and resamples those of `uncertainty.subsample`. generator draws folds and halves;
-    None is a fresh one with seed 0.
-
-    ValueError: a family for a y that is not discrete; as `cross_fit` and `subsample`.
+    family (of labels only; None is logistic) and folds as of `classifier.cross_fit`; k and resamples as of
+    `uncertainty.subsample`. ValueError: a family for a y that is not discrete; as `cross_fit` and `subsample`.
     """
     sides, groups = as_variables(groups, x=x, y=y)
     left, right = sides.values()

@@ -1,9 +1,7 @@
-"""A metamorphic audit: what must hold for any estimator of mutual information, whatever it is given.
+"""A metamorphic audit: properties of every estimator of mutual information, checked without knowing the true value.
 
-Mutual information does not change when a variable is rescaled, its labels renamed or its columns reordered; it is
-symmetric, at most H(y), zero for independent variables, and obeys data processing and the chain rule. An estimator can
-be checked for each without knowing the truth of any data. How far it is off is measured in nats on fresh data, several
-times.
+Invariance to scale, names and order of columns; symmetry; at most H(y); 0 for independence; data processing; chain
+rule.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infoscope.checks import require_int
-from infoscope.errors import InvalidInput
+from infoscope.errors import UnknownName
 from infoscope.estimators.checks import generator_or_default
 
 Estimator = Callable[[NDArray, NDArray], float]
@@ -28,16 +26,13 @@ _CLASSES, _DIM = 4, 6
 
 @dataclass(frozen=True)
 class Check:
-    """One property, as an estimator keeps it.
+    """One property of an estimator.
 
     name       the property; y: `labels` (integers) or `numbers`
-    violation  how far it is from holding, nats: the largest over the data sets of what must be the same number, the
-               mean of what holds in expectation; NaN where the estimator gives no number
+    violation  nats: the largest over data sets of an identity, the mean of what holds in expectation; NaN: no number
     error      standard error of the mean; NaN for a largest value
-    tolerance  nats
-    verdict    holds, fails (beyond the tolerance, a mean by two standard errors; or no number although the data as they
-               are give one), or not offered
-    note       what the estimator said instead of a number
+    verdict    holds, fails (beyond the tolerance, a mean by two standard errors; or no number), or not offered
+    note       what the estimator raised instead of a number
     """
 
     name: str
@@ -55,26 +50,27 @@ def audit(
     n: int = 600,
     repeats: int = 5,
     generator: np.random.Generator | None = None,
+    names: Iterable[str] | None = None,
 ) -> tuple[Check, ...]:
     """Every check of `estimator`, a function (x [n, d] float64, y) -> nats.
 
-    y        what to give it as y: `labels`, int64 [n] (or [n, m], several labels side by side), and `numbers`, float64
-             [n, d]; what it does not take (it raises on the data as they are, or on `_ANOTHER_INPUT`) is reported as
-             not offered
+    y           `labels`, int64 [n] (or [n, m]), and `numbers`, float64 [n, d]; what raises on plain data is not offered
     n, repeats  rows of each data set, and how many data sets of each kind
-    generator   draws them; None is a fresh one with seed 0
+    names       of the checks; None: all of them
+
     ValueError: an unknown kind of y, n < 100, repeats < 2.
     """
     require_int("n", n, 100)
     require_int("repeats", repeats, 2)
     kinds = list(y)
     if not kinds or not set(kinds) <= set(CHECKS):
-        raise InvalidInput(f"y must be some of {', '.join(CHECKS)}, got {kinds}.")
+        raise UnknownName(f"y must be some of {', '.join(CHECKS)}, got {kinds}.")
     generator = generator_or_default(generator)
     return tuple(
         measured(name, kind, check, tolerance, estimator, n, repeats, generator)
         for kind in kinds
         for name, (check, tolerance) in CHECKS[kind].items()
+        if names is None or name in names
     )
 
 
@@ -82,10 +78,7 @@ def measured(
     name: str, kind: str, check: Callable, tolerance: float, estimator: Estimator, n: int, repeats: int,
     generator: np.random.Generator,
 ) -> Check:  # fmt: skip
-    """One check over its data sets, with everything the estimator may raise taken as its answer.
-
-    No number for data that are transformed but of the same types is a failure, if there is one for the data themselves.
-    """
+    """One check over its data sets; an error on transformed data alone is a failure."""
 
     def number(x: NDArray, y: NDArray) -> float:
         value = float(estimator(np.ascontiguousarray(x), np.ascontiguousarray(y)))
@@ -208,5 +201,6 @@ _LABELS = {
     "chain rule": (_chain_rule, STATISTICAL),
 }
 CHECKS = {"labels": _ANY | _LABELS, "numbers": _ANY}
+UNITS = tuple(name for name in _ANY if name.startswith("rescale"))  # the checks of what a column's unit does
 # Labels in the place of x, and several columns of labels: types of input that an estimator need not take.
 _ANOTHER_INPUT = {("labels", "swap x and y"), ("labels", "one-hot labels"), ("labels", "chain rule")}

@@ -34,10 +34,9 @@ def clopper_pearson(successes: float, count: float, level: float = LEVEL) -> tup
 
 
 def share_interval(share: Share, level: float = LEVEL) -> tuple[float, float]:
-    """Clopper & Pearson's interval, of items in groups with the number of independent items that are worth as much
-    (Korn & Graubard 1998): as many as groups where all items are right, or all wrong.
+    """Clopper & Pearson's interval at the effective number of items in groups (Korn & Graubard 1998).
 
-    (0, 1) for several items of one group, which say nothing of another; nan for a value of nan.
+    (0, 1) for several items of one group; nan for a value of nan.
     """
     value, n, clusters = share.value, share.n, share.clusters
     if math.isnan(value):
@@ -55,12 +54,7 @@ def share_interval(share: Share, level: float = LEVEL) -> tuple[float, float]:
 
 
 def least_interval(shares: Collection[Share], level: float = LEVEL) -> tuple[float, float]:
-    """The interval of the least of the true shares, whichever it is.
-
-    The intervals of all k shares at 1 - (1 - level) / k hold together with at least the level (Bonferroni), and then
-    the least true share is between the least of their lower and the least of their upper ends. The interval of the
-    share that came out least, by itself, would be too low: it was chosen for its value.
-    """
+    """The interval of the least of k true shares, from intervals of all at 1 - (1 - level) / k (Bonferroni)."""
     if not shares:
         raise OutOfRange("shares must be one or more, got none.")
     lows, highs = zip(*(share_interval(share, 1 - (1 - level) / len(shares)) for share in shares))

@@ -1,31 +1,22 @@
 """Models that make representations: encoders.
 
-Every model has `.config`, a dict of plain JSON values from which its class rebuilds it: `Model(**model.config)`, then
-`load_state_dict`. Initial weights are drawn from a given `torch.Generator`, never from torch's global one.
+Every model has `.config`, plain JSON values, from which `Model(**model.config)` and `load_state_dict` rebuild it.
+Initial weights are drawn from a given `torch.Generator`.
 
-Of flat samples [n, dim], random and invertible (the benchmark, section 5.7), on the statistics of the batch as
-published, or calibrated once and fixed:
-    MaskedAutoregressiveFlow, RealNVP    normalising flows
-    IRevNet, IREVNET_BLOCKS              an invertible convolutional network, and its two sizes
+Of flat samples [n, dim], random and invertible (the benchmark, section 5.7):
+    MaskedAutoregressiveFlow, RealNVP, IRevNet (IREVNET_BLOCKS)
 Of images, not invertible:
-    ResNet                               residual networks of several depths and widths
-    fit_resnet                           trains one to read the patch labels
-    LayerEncoder                         one of its layers as a fixed map, pooled if wished
+    ResNet, fit_resnet, LayerEncoder     residual networks; one layer as a fixed map
     VAE, AutoEncoder, LatentSpec         variational autoencoders with real and categorical latents; a plain one
-    fit_vae, VaeTraining, OBJECTIVES     trains one: (beta-)VAE, FactorVAE, beta-TCVAE, JointVAE, plain
+    fit_vae, VaeTraining, OBJECTIVES     (beta-)VAE, FactorVAE, beta-TCVAE, JointVAE, plain
     encode_all, Encoding, traverse       the posterior of a whole data set; images along one latent
-Of images or features in several domains, with a latent block for class, domain, both and neither (more in `domain`):
-    NVAE, DIVA, DANN, AugmentedDANN, IRM, CORAL, Fishr, DomainInformedERM, ERM
-                                         the models; BlockSpec says which blocks there are
-    fit_domain, DomainData               trains one on labelled items
-    accuracies, extract_blocks           what it gets right by domain, and the values of its blocks
+Of images or features in several domains (more in `domain`):
+    NVAE, DIVA, DANN, AugmentedDANN, IRM, CORAL, Fishr, DomainInformedERM, ERM, BlockSpec
+    fit_domain, DomainData, accuracies, extract_blocks
 Of texts:
-    TextEncoder                          a transformer with its tokenizer: embeddings
-    pretrained_encoder, small_encoder    one from the Hugging Face hub or a folder; a small one made from a corpus alone
-    SequenceClassifier, fine_tune        one with a head that tells the classes of texts, and how it is trained
-    ClassifierTraining                   the same in pieces: epoch by epoch, resumable
-    SentenceEncoder                      a small bag-of-words encoder of sentences
-    fit_sentence_encoder                 trains one to tell the classes of a labelled corpus apart
+    TextEncoder, pretrained_encoder, small_encoder           transformers with their tokenizers
+    SequenceClassifier, fine_tune, ClassifierTraining        classifiers of texts and their training
+    SentenceEncoder, fit_sentence_encoder                    a small bag-of-words encoder
 """
 
 from importlib import import_module

@@ -20,9 +20,8 @@ class Block:
     scale: Tensor | None = None
 
     def draw(self, generator: torch.Generator) -> Tensor:
-        """One draw per item [n, dim], differentiable in mean and scale; the values themselves if deterministic.
-
-        The noise comes from `generator`, a CPU generator, whatever the device.
+        """One draw per item [n, dim], differentiable in mean and scale, by a CPU generator; deterministic blocks: the
+        values.
         """
         if self.scale is None:
             return self.mean
@@ -30,10 +29,7 @@ class Block:
         return self.mean + self.scale * noise.to(self.mean.device)
 
     def log_density(self, z: Tensor) -> Tensor:
-        """Log density of z, in nats, summed over the last axis; mean and scale broadcast against z.
-
-        Raises ValueError for a deterministic block, which has no density.
-        """
+        """Log density of z, nats, summed over the last axis. ValueError for a deterministic block."""
         if self.scale is None:
             raise WrongType("scale must be given for a density: a deterministic block has none.")
         return Normal(self.mean, self.scale, validate_args=False).log_prob(z).sum(-1)

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
-from infoscope.checks import require_int
-from infoscope.errors import NoVariation, OutOfRange, WrongLength
-
-
-def require_ints(name: str, values: Sequence[int], length: int | None = None) -> list[int]:
-    """`values` as a list of positive ints; ValueError for anything else, no values, or not `length` of them."""
-    if not isinstance(values, Sequence) or not values or (length is not None and len(values) != length):
-        raise OutOfRange(f"{name} must be {length or 'one or more'} positive whole numbers, got {values!r}.")
-    return [require_int(f"{name}[{position}]", value) for position, value in enumerate(values)]
+from infoscope.errors import NoVariation, WrongLength
 
 
 def classes_of(labels: Tensor, n: int, item: str) -> int:

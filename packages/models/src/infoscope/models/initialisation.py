@@ -15,9 +15,8 @@ def generator_or_default(generator: torch.Generator | None) -> torch.Generator:
 
 @torch.no_grad()
 def draw_uniform(layer: nn.Linear | nn.Conv2d, generator: torch.Generator, fan_in: int | None = None) -> None:
-    """torch's own default, U(-1, 1) / sqrt(fan-in) for weight and then bias.
-
-    `fan_in` is given when the layer is a column block of a wider one.
+    """torch's own default, U(-1, 1) / sqrt(fan-in) for weight and then bias; `fan_in` of the whole layer for a column
+    block.
     """
     bound = 1.0 / math.sqrt(layer.weight[0].numel() if fan_in is None else fan_in)
     for parameter in layer.parameters():

@@ -10,10 +10,9 @@ from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool2d, binary_cross_entropy_with_logits, cross_entropy
 from torchvision.models.resnet import BasicBlock, Bottleneck, conv1x1
 
-from infoscope.checks import one_of, require_int
-from infoscope.errors import Conflict, OutOfRange, UnknownName, WrongShape
+from infoscope.checks import one_of, require_int, require_ints
+from infoscope.errors import OutOfRange, UnknownName, WrongShape, WrongType
 from infoscope.models.blocks import Block
-from infoscope.models.checks import require_ints
 from infoscope.models.initialisation import draw_uniform, generator_or_default
 
 _STAGES = {
@@ -30,13 +29,13 @@ Sample = Callable[[int, torch.Generator], tuple[Tensor, Tensor]]
 class ResNet(nn.Module):
     """A residual network (He et al. 2016, torchvision's form) from images to the logits of their binary labels.
 
-    Arguments: shape, of an image (channels 1 or 3, height, width); a grey image becomes three equal channels. labels,
-    how many binary labels an image has. task: "labels", one logit for each, or "combinations", one for each of the
-    2^labels combinations (1024 classes for the published 10 patches). depth: 18, 34, 50 or 101; width, channels of the
-    stem (64 as published; less is a thinner network). generator, of the weights (None: a fresh one with seed 0).
-    With width 64 the weights have torchvision's names and shapes. `config` and `load_state_dict` rebuild it.
-    Raises ValueError for another depth, task or number of channels, for sizes that are not positive whole numbers, and
-    for more than 16 labels of which every combination is a class.
+    shape   (channels 1 or 3, height, width); a grey image becomes three equal channels
+    labels  how many binary labels an image has
+    task    "labels", one logit for each, or "combinations", one for each of the 2^labels combinations
+    depth   18, 34, 50 or 101;  width  channels of the stem (64 as published, with torchvision's names)
+
+    ValueError for another depth, task or number of channels, sizes that are not positive whole numbers, and more than
+    16 labels of which every combination is a class.
     """
 
     def __init__(
@@ -147,13 +146,11 @@ class ResNet(nn.Module):
 
 
 class LayerEncoder(nn.Module):
-    """One layer of a network as a fixed map: flat images [n, dim] to flat features [n, features], without gradients.
+    """One layer of a network as a fixed map: flat images [n, dim] to flat features [n, features], in evaluation mode.
 
-    The network stays in evaluation mode, so a code depends on its own image only. It is shared, not copied.
-    Arguments: model, a ResNet or its config (then with first weights, to be loaded); layer, a name of
-    `model.layers()`; pool, what is averaged over places before flattening: None nothing, "mean" everything, a whole
-    number as little as leaves at most that many features. `features` is their number, `config` rebuilds the encoder.
-    Raises ValueError for an unknown layer or pool, or a pool of fewer features than the layer has channels.
+    Arguments: model, a ResNet (shared, not copied) or its config; layer, a name of `model.layers()`; pool, averaging
+    over places: None, "mean", or as little as leaves at most so many features. ValueError for an unknown layer or pool,
+    or a pool of fewer features than channels.
     """
 
     def __init__(self, model: ResNet | Mapping[str, Any], layer: str, pool: str | int | None = None) -> None:
@@ -195,12 +192,12 @@ def fit_resnet(
     device: torch.device | str = "cpu",
     progress: Callable[[int, float], None] | None = None,
 ) -> ResNet:
-    """Trains a ResNet to tell the labels of fresh images (AdamW, rate falling linearly to 0); in evaluation mode.
+    """Trains a ResNet on fresh images (AdamW, rate falling linearly to 0); in evaluation mode. Other arguments as
+    `ResNet`.
 
-    sample(n, generator) draws images, float [n, channels, height, width] or flat [n, dim], and labels bool [n, labels].
-    Every draw, first weights included, is from `generator`, a CPU generator. progress(step, loss) is called after each
-    step, counted from 1, with the batch's mean cross entropy (nats); what it raises ends the training. The rest as in
-    `ResNet`. Raises ValueError for images or labels of another shape and for sizes out of range.
+    sample(n, generator) draws images, float [n, channels, height, width] or [n, dim], and labels bool [n, labels], from
+    a CPU generator. progress(step, loss) is called after each step, loss in nats. ValueError for other shapes and
+    sizes.
     """
     steps, batch = require_int("steps", steps), require_int("batch", batch, 2)
     model = ResNet(shape, labels, task, depth, width, generator).to(device)
@@ -234,10 +231,10 @@ def _block(block: type[BasicBlock | Bottleneck], inputs: int, planes: int, strid
 def _grid(output: Tensor, pool: str | int | None) -> tuple[int, int] | None:
     """The places [rows, columns] that a pool leaves of a layer's output; None when the layer has no places."""
     if not (pool is None or pool == "mean" or (isinstance(pool, int) and not isinstance(pool, bool))):
-        raise Conflict(f'pool must be None, "mean" or a whole number of features, got {pool!r}.')
+        raise WrongType(f'pool must be None, "mean" or a whole number of features, got {pool!r}.')
     channels = output.shape[1]
     if isinstance(pool, int) and pool < channels:
-        raise WrongShape(f"pool must be at least the layer's {channels} channels, got {pool}.")
+        raise OutOfRange(f"pool must be at least the layer's {channels} channels, got {pool}.")
     if output.dim() == 2:
         return None
     height, width = output.shape[2:]

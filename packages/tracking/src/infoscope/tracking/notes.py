@@ -19,7 +19,6 @@ from infoscope.tracking.sweep import Cell, text
 VIEW = "workflowType=machine_learning"  # of pages of the UI; else it shows what it has for language models
 _LONGEST, _OPENING = 7500, 4000  # of a note, of its part without results; MLflow takes 8,000 characters
 _ABOUT = "\n\n### About\n\n"  # above it is what the analysis found; another analysis replaces that
-_BEFORE = "\n\n### Tables\n"  # below it is what an analysis of before found
 _BARS, _WIDTH = "▁▂▃▄▅▆▇█", 24  # of a curve in a line of text; how many of them
 
 _ESCAPED = {sign: f"\\{sign}" for sign in "\\`*_[]|#!"} | {"<": "&lt;", ">": "&gt;"}
@@ -152,7 +151,7 @@ def with_tables(
     """The description of an invocation below what an analysis found: of each table its name, header, rows and caption;
     below the first of them its pictures, addresses by name. What an earlier analysis found goes.
     """
-    about = note.split(_ABOUT, 1)[-1].split(_BEFORE)[0]
+    about = note.split(_ABOUT, 1)[-1]
     rest = clipped(about, _OPENING) if about else ""
     rest = (_ABOUT if rest else "") + rest
     shown = "".join(f"![{plain(name)}]({address})\n\n" for name, address in list((pictures or {}).items())[:4])

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
+from infoscope.checks import one_of
 from infoscope.data.domains.dataset import DomainDataset
 from infoscope.data.domains.folders import image_files, read_columns
 from infoscope.data.domains.labels import coded, numbers_or_text
 from infoscope.data.pools.loaders import DATA_VARIABLE, root_or_default
-from infoscope.errors import InvalidInput, OutOfRange, UnknownName, WrongType
+from infoscope.errors import OutOfRange, WrongType
 
 _SPLITS = {"train": 0, "id_val": 1, "test": 2, "val": 3}  # the codes of WILDS
 _HOSPITALS = 5
@@ -23,20 +24,17 @@ _NUMBERS = ("tumor", "slide", "center", "split")
 def camelyon17(root: Path | str | None = None, split: str | None = "train", group: str = "slide") -> DomainDataset:
     """455,954 patches of 96 x 96 RGB pixels; y is 1 where the central 32 x 32 hold tumour (Koh et al. 2021, WILDS).
 
-    Domains are the hospitals 0 to 4, whichever of them the split has. split: "train" (302,436 patches of hospitals 0,
-    3, 4), "id_val" (33,560 more of them), "val" (34,904 of hospital 1), "test" (85,054 of hospital 2), as officially;
-    None: all, with the official split as extra["split"]. The official in-domain validation takes patches of the slides
-    that are trained on; to validate on other slides, `split` the whole by groups. group: "slide" (50) or "patient"
-    (the stricter); both are in extra.
+    Domains are the hospitals 0 to 4. split: "train" (hospitals 0, 3, 4), "id_val" (other patches of the same slides),
+    "val" (hospital 1), "test" (hospital 2), as officially; None: all. group: "slide" (50) or "patient"; both are in
+    extra.
 
-    Reads <root>/camelyon17_v1.0/metadata.csv and, when images are asked for, its patches; root None is the folder of
-    INFOSCOPE_DATA. WILDS offers the folder for download (10 GB, CC0). Raises FileNotFoundError when a folder, the table
-    or a patch is not there, ValueError for another split or group, or a damaged table.
+    Reads <root>/camelyon17_v1.0/metadata.csv and the patches on demand; root None is the folder of INFOSCOPE_DATA (10
+    GB from WILDS, CC0). FileNotFoundError: a missing folder, table or patch; ValueError: another split or group, a
+    damaged table.
     """
-    if split is not None and split not in _SPLITS:
-        raise UnknownName(f"split must be one of {list(_SPLITS)} or None, got {split!r}.")
-    if group not in ("slide", "patient"):
-        raise InvalidInput(f"group must be slide or patient, got {group!r}.")
+    if split is not None:
+        one_of("split", split, _SPLITS)
+    one_of("group", group, ("slide", "patient"))
     root = root_or_default(root)
     if root is None:
         raise FileNotFoundError(f"root or {DATA_VARIABLE} must name the folder that holds {FOLDER}, made by WILDS.")
@@ -81,11 +79,11 @@ def _patches(cells: dict[str, list[str]]) -> list[str]:
 def _whole_numbers(table: Path, column: str, cells: list[str]) -> np.ndarray:
     values = numbers_or_text(cells)
     if values.dtype.kind != "i":
-        raise OutOfRange(f"{table} must have whole numbers in column {column}, got text.")
+        raise WrongType(f"{table} must have whole numbers in column {column}, got text.")
     return values
 
 
 def _check_codes(table: Path, column: str, values: np.ndarray, count: int) -> None:
     found = np.unique(values)
     if found[0] < 0 or found[-1] >= count:
-        raise WrongType(f"{table} must have numbers 0 to {count - 1} in column {column}, got {found.tolist()}.")
+        raise OutOfRange(f"{table} must have numbers 0 to {count - 1} in column {column}, got {found.tolist()}.")

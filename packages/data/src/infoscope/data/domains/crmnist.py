@@ -1,26 +1,23 @@
-"""CRMNIST: handwritten digits, coloured and rotated by domain.
+"""CRMNIST: handwritten digits, coloured and rotated by domain (SamuelS0/NVAE, core/CRMNIST).
 
-The data set of the NVAE experiments (SamuelS0/NVAE, core/CRMNIST): domain i turns every digit by one angle, and a
-colour of its own marks, now and then, the digits of five classes. The colour is thus a random function of class and
-domain together, which neither alone tells.
+The colour is a random function of class and domain together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from infoscope.checks import require_int
+from infoscope.checks import one_of, require_int, require_number
 from infoscope.data.domains.dataset import DomainDataset
 from infoscope.data.domains.digits import base_digits, check_angles, source_pixels
 from infoscope.data.domains.split import draw_evenly, permutation, uniform
 from infoscope.data.pools.pools import ImagePool
-from infoscope.errors import InvalidInput, OutOfRange, UnknownName, WrongLength
+from infoscope.errors import OutOfRange, UnknownName, WrongLength
 
 _ROTATIONS = (0, 15, 30, 45, 60, 75)  # degrees
 _DOMAIN_COLOURS = ("blue", "green", "yellow", "cyan", "magenta", "orange")
@@ -50,12 +47,10 @@ _GAINS = {
 
 @dataclass(frozen=True, eq=False)
 class _ColouredDigits:
-    """Renders digits when they are asked for: coloured, then turned.
+    """Renders digits on demand: coloured, then turned.
 
-    pixels: uint8 [n, h * w + 1], the last one black; base, domain, colour: int64 [rows], of each row its digit, its
-    domain and its colour; turns: int64 [domains, h * w], the pixel copied to each, -1 for black; gains: uint16
-    [colours, 3], in twentieths; size: (h, w). Black stays black in every colour, so the turned grey pixels can be
-    coloured: the same image.
+    pixels: uint8 [n, h * w + 1], the last one black; base, domain, colour: int64 [rows]; turns: int64 [domains, h * w],
+    the source of each pixel, -1 for black; gains: uint16 [colours, 3], in twentieths; size: (h, w).
     """
 
     pixels: np.ndarray
@@ -95,27 +90,19 @@ def crmnist(
 
     In domain i a digit of a class in subsets[i] has colours[i] with probability p; a digit of red_class, in the domains
     whose subset lacks it, is red with probability p (red_class None: never); all others are grey. A colour multiplies
-    its channels by 1.5 and the others by 0.5 (orange: 1.5, 0.9, 0.15), clipped at white and rounded down to grey
-    levels. Colour first, then rotation by rotations[i] degrees counterclockwise, nearest neighbour, black from outside,
-    as Pillow does. The images are RGB, rendered when they are asked for; `in_memory` keeps them.
+    its channels by 1.5 and the others by 0.5 (orange: 1.5, 0.9, 0.15). Rotation by rotations[i] degrees
+    counterclockwise, nearest neighbour. The RGB images are rendered on demand; `in_memory` keeps them.
 
-    Digits: `base`, a pool of grey images such as mnist("test"), or "digits", the 1,797 bundled ones in a black frame,
-    8 x 8 pixels in 12 x 12; None: the training set of MNIST in `root` or the folder of INFOSCOPE_DATA, and the bundled
-    ones where there is neither. They are brought to `size` (a side, or height and width), bicubic, before colour and
-    rotation; `crmnist().resized(16)` shrinks the rendered images instead, which smooths the rotation. count: how many
-    digits to draw, spread evenly over the classes; None: all.
+    base          a pool of grey images, or "digits", the 1,797 bundled ones; None: MNIST's training set in `root` or
+                  INFOSCOPE_DATA, else the bundled ones. Brought to `size` (bicubic) before colour and rotation
+    count         how many digits to draw, spread evenly over the classes; None: all
+    every_domain  True, as published: each digit is in every domain, so I(Y;D) = 0 exactly, and groups (the digit's
+                  number) must stay together. False: each digit is in one domain, classes balanced
+    generator     None: seeded with 0
 
-    every_domain: each digit is in every domain, as published, so that I(Y;D) = 0 exactly and an image of the same digit
-    is in every domain: groups, the number of the digit in the pool, must not be torn apart (the published code first
-    split images at random, which leaks; it has since split by digit). False: each digit is in one domain, drawn so that
-    classes are even to within one, as DomainBed does with RotatedMNIST.
-
-    `extra["colour"]` codes into extra_names["colour"]: 0 grey, then the colours of the domains in their order, then
-    red. The published labels are one-hot without grey (all zero). Domains are named by angle and colour, "75 orange".
-
-    generator draws the digits, their domains and which are coloured (None: seeded with 0). Raises ValueError for
-    settings of unequal length, an unknown colour or class, p outside [0, 1], or more digits than there are;
-    FileNotFoundError when MNIST is not in the folder.
+    `extra["colour"]` codes into extra_names["colour"]: 0 grey, the colours of the domains, red. ValueError for settings
+    of unequal length, an unknown colour or class, p outside [0, 1], or more digits than there are; FileNotFoundError
+    when MNIST is not in the folder.
     """
     generator = torch.Generator().manual_seed(0) if generator is None else generator
     digits, labels, name = base_digits(base, root, ("train",), size)
@@ -204,16 +191,14 @@ def _check_setting(
 ) -> None:
     if not len(degrees) == len(colours) == len(subsets):
         raise WrongLength(
-            f"rotations, colours and subsets must be as many, one of each for a domain, got {len(degrees)}, "
-            f"{len(colours)} and {len(subsets)}."
+            f"subsets must be as many as rotations and colours, one for each domain, got {len(subsets)}, "
+            f"{len(degrees)} and {len(colours)}."
         )
     for colour in colours:
-        if colour not in _GAINS or colour == _GREY:
-            raise InvalidInput(f"colours must be some of {[one for one in _GAINS if one != _GREY]}, got {colour!r}.")
+        one_of("colours", colour, [one for one in _GAINS if one != _GREY])
     named = {one for subset in subsets for one in subset} | ({red_class} if red_class is not None else set())
     if not named <= classes:
         raise UnknownName(
             f"subsets and red_class must name classes of {sorted(classes)}, got {sorted(named - classes)}."
         )
-    if not isinstance(p, Real) or not 0.0 <= p <= 1.0:
-        raise OutOfRange(f"p must be a probability in [0, 1], got {p!r}.")
+    require_number("p", p, most=1)

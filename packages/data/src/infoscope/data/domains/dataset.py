@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import NamedTuple, Self
 
 import numpy as np
 import torch
 
+from infoscope.checks import require_number
 from infoscope.data.checks import check_size
 from infoscope.data.domains.images import Images, ImagesInMemory, ResizedImages
 from infoscope.data.domains.labels import as_array, coded, group_numbers
@@ -21,16 +22,13 @@ _IMAGES_AT_ONCE = 4096
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DomainDataset:
-    """N items, each of one class, from one domain, in one group.
+    """N items, each of one class, from one domain, in one group of dependent items (a base image, a slide, a patient).
 
-    A group is what is not independent and must stay together when items are split or resampled: the base image that
-    several domains show, the slide that many patches are cut from, a patient. Made by `of_arrays`, `image_folder`,
-    `crmnist`, `rotated_mnist` and `camelyon17`.
-
-    y, d: class and domain, codes into class_names and domain_names, int64 [N]. groups: int64 [N], equal numbers for
-    items of one group; parts of a data set keep the codes and the group numbers, so they can be compared.
-    extra: further labels, name -> codes int64 [N] into extra_names[name]. image_shape: (C, H, W), or (p,) for features.
-    `name` is what a run records as its data set; `synthetic` marks generated items.
+    y, d         codes into class_names and domain_names, int64 [N]
+    groups       int64 [N]; parts of a data set keep the numbers
+    extra        further labels, name -> codes int64 [N] into extra_names[name]
+    image_shape  (C, H, W), or (p,) for features
+    name         recorded by runs; `synthetic` marks generated items
     """
 
     source: Images
@@ -62,11 +60,9 @@ class DomainDataset:
     ) -> Self:
         """The caller's own items.
 
-        x: images, uint8 or floats in [0, 1], [N, H, W] or [N, C, H, W], kept in memory as they are; or features, any
-        numbers [N, p], kept as float32. y, d, groups and each label of extra: whole numbers or strings [N]. Labels are
-        coded in rising order unless class_names or domain_names are given: then they must be codes into those. Group
-        numbers stay as they are; None: every item is a group of its own. Raises ValueError for anything else, values
-        that are not finite, or no item.
+        x: images, uint8 or floats in [0, 1], [N, H, W] or [N, C, H, W]; or features, numbers [N, p]. y, d, groups and
+        extra: whole numbers or strings [N], coded in rising order, or codes into given names. groups None: every item
+        is its own. ValueError for anything else, values that are not finite, or no item.
         """
         values = _values(x)
         n = len(values)
@@ -106,10 +102,10 @@ class DomainDataset:
         return values.float().div_(255.0) if values.dtype == torch.uint8 else values
 
     def subset(self, index: Sequence[int] | slice | np.ndarray | torch.Tensor, note: str | None = None) -> Self:
-        """The items at these positions, in their order: positions 0..N-1, a mask bool [N], or a slice.
+        """The items at these positions, in their order: positions 0..N-1, a mask bool [N], or a slice; `note` extends
+        the name.
 
-        `note` goes behind the name; without one the name tells how many of the items there are. Raises ValueError for
-        positions that are not there, or none.
+        ValueError for positions that are not there, or none.
         """
         kept = self._positions(index)
         if not len(kept):
@@ -135,27 +131,21 @@ class DomainDataset:
     ) -> DomainSplit:
         """Items to train on, to validate on and to test on, drawn by group and never by item.
 
-        held_out is the domain of the test, by name or number; training and validation are in the other domains. None:
-        the test is in-domain. validation is the fraction of the training groups set aside, spread evenly over classes
-        and domains; None: no validation.
+        held_out    the test domain, by name or number; None: the test is in-domain
+        validation  fraction of the training groups, spread evenly over classes and domains; None: no validation
+        test        tested fraction of the groups that are in the held-out domain and outside it (CRMNIST); items of one
+                    part in the domains of the other are not used
+        disjoint    False: all of the held-out domain is tested, as in DIVA, although its base images were trained on
 
-        Where groups are in the held-out domain and outside it, as in CRMNIST, a fraction `test` of them is tested in
-        the held-out domain and the others are trained on outside it, so that no group is on both sides; the items of
-        the test groups elsewhere, and of the training groups in the held-out domain, are not used. Groups of the
-        held-out domain alone, as slides are, are all tested. disjoint False is the protocol of DIVA and CRMNIST: all of
-        the held-out domain is tested, although its base images were trained on, so the accuracy mixes new domains with
-        known images; needs held_out.
-
-        Raises ValueError for a domain without items, for a fraction outside (0, 1), and when a part is left without
-        items, or training without a domain or a class that is there outside the held-out domain.
+        ValueError for a domain without items, a fraction outside (0, 1), an empty part, or training without a domain or
+        class that is there outside the held-out domain.
         """
         held_out = None if held_out is None else self._domain(held_out)
         if held_out is None and not disjoint:
             raise WrongType("held_out must be a domain when disjoint is False, got None.")
-        for argument, fraction in (("validation", validation), ("test", test)):
-            whole = argument == "validation" and fraction is None
-            if not whole and (not isinstance(fraction, Real) or not 0.0 < fraction < 1.0):
-                raise OutOfRange(f"{argument} must be a fraction inside (0, 1), got {fraction!r}.")
+        if validation is not None:
+            require_number("validation", validation, most=1, ends=False)
+        require_number("test", test, most=1, ends=False)
         parts = assign(self.y, self.d, self.groups, held_out, validation, test, disjoint, generator)
         self._check_training(parts.train, held_out)
         where = "in-domain" if held_out is None else f"on {self.domain_names[held_out]}"
@@ -226,7 +216,7 @@ class DomainDataset:
         for what, codes, names in (("class", self.y, self.class_names), ("domain", self.d, self.domain_names)):
             lacking = np.setdiff1d(codes[outside], codes[train])
             if len(lacking):
-                raise WrongShape(
+                raise TooFew(
                     f"validation and test must leave every {what} in training, but of {len(np.unique(self.groups))} "
                     f"groups none with {what} {[names[one] for one in lacking]} is left for it."
                 )

@@ -13,7 +13,7 @@ from PIL import Image
 from infoscope.data.checks import check_size
 from infoscope.data.pools.loaders import digits, mnist, root_or_default
 from infoscope.data.pools.pools import ImagePool
-from infoscope.errors import InvalidInput, MissingValues, WrongShape, WrongType
+from infoscope.errors import MissingValues, WrongShape, WrongType
 
 _BUNDLED = "digits"
 INTERPOLATIONS = {
@@ -26,11 +26,9 @@ INTERPOLATIONS = {
 def base_digits(
     base: ImagePool | str | None, root: Path | str | None, splits: Sequence[str], size: int | Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray, str]:
-    """Grey images uint8 [n, height, width], their labels int64 [n], and the pool's name.
+    """Grey images uint8 [n, height, width], their labels int64 [n], and the pool's name; `base` as in `crmnist`.
 
-    Of the pool `base`; "digits": the bundled ones; None: the splits of MNIST in `root` or the folder of INFOSCOPE_DATA,
-    the bundled ones where there is neither. Raises ValueError for a pool that is not grey and for another base,
-    FileNotFoundError as `mnist`.
+    ValueError for a pool that is not grey and for another base, FileNotFoundError as `mnist`.
     """
     if isinstance(base, ImagePool):
         pools = [base]
@@ -64,10 +62,7 @@ def rotated(images: np.ndarray, degrees: float, interpolation: str) -> np.ndarra
 
 
 def source_pixels(height: int, width: int, degrees: float) -> np.ndarray:
-    """Which pixel Pillow's nearest-neighbour rotation copies to each pixel: int64 [height * width], -1 for black.
-
-    Pillow says so itself: its rotation of an image of pixel numbers. One look-up then turns any number of images.
-    """
+    """The pixel that Pillow's nearest-neighbour rotation copies to each pixel: int64 [height * width], -1 for black."""
     numbers = np.arange(1, height * width + 1, dtype=np.int32).reshape(height, width)
     return np.asarray(Image.fromarray(numbers).rotate(degrees, Image.Resampling.NEAREST)).ravel().astype(np.int64) - 1
 
@@ -77,7 +72,7 @@ def check_angles(argument: str, angles: Sequence[float]) -> tuple[float, ...]:
     try:
         degrees = np.asarray(tuple(angles), dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{argument} must be angles in degrees, got {angles!r}.") from error
+        raise WrongType(f"{argument} must be angles in degrees, got {angles!r}.") from error
     if degrees.ndim != 1 or not degrees.size or not np.isfinite(degrees).all():
         raise MissingValues(f"{argument} must be at least one finite angle in degrees, got {angles!r}.")
     return tuple(degrees.tolist())

@@ -12,8 +12,8 @@ from infoscope.data.checks import check_size
 from infoscope.data.domains.dataset import DomainDataset
 from infoscope.data.domains.images import ImageFiles, open_image
 from infoscope.data.domains.labels import coded, numbers_or_text
-from infoscope.data.files import reading
-from infoscope.errors import Conflict, InvalidInput, UnreadableFile, WrongShape
+from infoscope.errors import Conflict, InvalidInput, TooFew, UnreadableFile, WrongShape
+from infoscope.files import reading
 
 _SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 _COLUMNS = ("path", "label", "domain", "group")
@@ -29,17 +29,15 @@ def image_folder(
     channels: int = 3,
     name: str | None = None,
 ) -> DomainDataset:
-    """Image files, read when their images are asked for.
+    """Image files, read on demand.
 
-    Without a table: <root>/<domain>/<class>/<file>, each file a group of its own. With one, a CSV file with a header:
-    the columns path (relative to root), label, domain and, if it is there, group; other columns may follow, and those
-    named in `extra` are kept as labels. `columns` says what the file calls them, such as {"path": "filename", "domain":
-    "hospital"}; a data set of WILDS is read from its metadata.csv that way.
+    Without a table: <root>/<domain>/<class>/<file>, each file its own group. `table`, a CSV file, has the columns path
+    (relative to root), label, domain and optionally group, renamed by `columns`, such as {"path": "filename"}; those
+    named in `extra` are kept as labels. size: side or (height, width), bicubic; None: that of the first image, which
+    all must have. channels: 3 (RGB) or 1 (grey).
 
-    size: side or (height, width) every image is brought to, bicubic; None: that of the first image, which all must
-    have. channels: 3 (RGB) or 1 (grey). Raises FileNotFoundError when the root, the table, a folder's images or the
-    first image is not there (a later one: when it is read), ValueError for a table without a column or a row without
-    all of them, and for other arguments.
+    FileNotFoundError when the root, the table, a folder's images or an image is missing; ValueError for a table without
+    a column or a row without all of them, and for other arguments.
     """
     root = Path(root).expanduser()
     if not root.is_dir():
@@ -86,8 +84,7 @@ def image_files(root: Path, paths: Sequence[str], size: int | Sequence[int] | No
 def read_columns(path: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> dict[str, list[str]]:
     """The cells of these columns of a CSV file with a header, those of `optional` only if they are there.
 
-    Raises FileNotFoundError when the file is not there, ValueError when it has no rows, lacks a column, or a row is
-    short.
+    FileNotFoundError without the file, ValueError without rows or a column, or for a short row.
     """
     if not path.is_file():
         raise FileNotFoundError(f"the table {path} is not there.")
@@ -99,13 +96,11 @@ def read_columns(path: Path, columns: Sequence[str], optional: Sequence[str] = (
             raise UnreadableFile(f"{path} must have the columns {lacking}, got {header}.")
         places = {column: header.index(column) for column in columns if column in header}
         rows = [row for row in reader if row]
-    short = next((number for number, row in enumerate(rows, 1) if len(row) != len(header)), None)
-    if short or not rows:
-        raise ValueError(
-            f"{path} must have rows of {len(header)} cells, but row {short} has {len(rows[short - 1])}."
-            if short
-            else f"{path} must have at least one row."
-        )
+    if not rows:
+        raise TooFew(f"{path} must have at least one row.")
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(header):
+            raise UnreadableFile(f"{path} must have rows of {len(header)} cells, but row {number} has {len(row)}.")
     return {column: [row[place] for row in rows] for column, place in places.items()}
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from PIL import Image, UnidentifiedImageError
 
-from infoscope.errors import WrongType
+from infoscope.errors import UnreadableFile, WrongShape
 
 Images = Callable[[np.ndarray], torch.Tensor]
 _MODES = {1: "L", 3: "RGB"}
@@ -31,11 +31,10 @@ class ImagesInMemory:
 
 @dataclass(frozen=True, eq=False)
 class ImageFiles:
-    """Image files under a folder, read with Pillow on every call and made grey (1 channel) or RGB (3).
+    """Image files under a folder, read with Pillow on every call as grey (1 channel) or RGB (3).
 
-    size is the (height, width) of every image: files of another size are resized to it, bicubic and antialiased, where
-    `resize` is set; without it they raise ValueError, and so does a file that is no image. A file that is not there
-    raises FileNotFoundError.
+    Files of another size are resized to (height, width) where `resize` is set, else ValueError, as for a file that is
+    no image. FileNotFoundError for a missing file.
     """
 
     root: Path
@@ -55,11 +54,11 @@ class ImageFiles:
             try:
                 image = stored.convert(_MODES[self.channels])
             except (OSError, ValueError, SyntaxError) as error:  # Pillow's of a PNG is a SyntaxError
-                raise WrongType(f"{self.root / path} must be a whole image, but: {error}.") from error
+                raise UnreadableFile(f"{self.root / path} must be a whole image, but: {error}.") from error
         height, width = self.size
         if image.size != (width, height):
             if not self.resize:
-                raise WrongType(
+                raise WrongShape(
                     f"{self.root / path} is {image.height} x {image.width} pixels, but the first image is "
                     f"{height} x {width}; size must be given to bring them to one."
                 )
@@ -87,4 +86,4 @@ def open_image(path: Path) -> Image.Image:
     except FileNotFoundError as error:
         raise FileNotFoundError(f"the image {path} is not there.") from error
     except (UnidentifiedImageError, Image.DecompressionBombError) as error:
-        raise WrongType(f"{path} must be an image that Pillow can read.") from error
+        raise UnreadableFile(f"{path} must be an image that Pillow can read.") from error

@@ -13,10 +13,10 @@ from infoscope.errors import WrongLength
 def coded(
     argument: str, labels: Sequence, n: int, names: Sequence[str] | None = None
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Labels, whole numbers or strings [n], as codes int64 [n] and the names of the codes.
+    """Labels, whole numbers or strings [n], as codes int64 [n] in rising order and their names; given names: codes
+    already.
 
-    Without names the codes number the distinct labels in rising order, and their names are the labels as text; with
-    names the labels must be codes already. Raises ValueError, in terms of `argument`, for other labels.
+    ValueError, in terms of `argument`, for other labels.
     """
     values = as_array(labels)
     if values.dtype == object and all(isinstance(value, str) for value in values.flat):
@@ -45,10 +45,7 @@ def group_numbers(groups: Sequence, n: int) -> np.ndarray:
 
 
 def numbers_or_text(values: Sequence[str]) -> np.ndarray:
-    """The cells of a column, as whole numbers where all of them are, so that 10 comes after 9; else as text.
-
-    Numbers are those that are written as Python writes them: 7 and 007 are two names, and text.
-    """
+    """The cells of a column, as whole numbers where all are written as Python writes them, else as text."""
     text = np.array(values, dtype=str)
     try:
         numbers = text.astype(np.int64)

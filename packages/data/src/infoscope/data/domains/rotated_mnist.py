@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from infoscope.checks import require_int
+from infoscope.checks import one_of, require_int
 from infoscope.data.domains.dataset import DomainDataset
 from infoscope.data.domains.digits import INTERPOLATIONS, base_digits, check_angles, rotated
 from infoscope.data.domains.split import permutation
 from infoscope.data.pools.pools import ImagePool
-from infoscope.errors import InvalidInput, OutOfRange, UnknownName
+from infoscope.errors import InvalidInput, OutOfRange
 
 _ANGLES = (0, 15, 30, 45, 60, 75)  # degrees
 _INTERPOLATION = {"diva": "nearest", "domainbed": "bilinear"}
@@ -34,35 +34,24 @@ def rotated_mnist(
 ) -> DomainDataset:
     """Grey digits turned counterclockwise, a domain for each angle (named by it, "15"); y is the digit.
 
-    protocol "diva" (Ilse et al. 2020, section 4.1): the same 1,000 digits of MNIST's training set, per_class of each
-    class, at every angle, nearest neighbour. Its figures average ten index sets: here ten generators, say seeded 0 to
-    9; `indices` takes a published set (positions in the training set) in place of drawing one. The paper trains on five
-    angles and tests the same digits at the sixth: `split("75", None, generator, disjoint=False)`; the default split
-    keeps the digits of the test out of training.
+    protocol "diva" (Ilse et al. 2020, section 4.1): the same 1,000 digits, per_class of each class, at every angle,
+    nearest neighbour; `indices` takes a published set of positions. The paper trains and tests on the same digits:
+    `split("75", None, generator, disjoint=False)`.
 
-    protocol "domainbed" (Gulrajani and Lopez-Paz 2021): all 70,000 digits, shuffled and dealt out, so that each is at
-    one angle only; bilinear, as its code does now (bicubic when its first tables were made). Its split, with a fifth of
-    each training domain set aside: `split("75", 0.2, generator)`.
+    protocol "domainbed" (Gulrajani and Lopez-Paz 2021): all 70,000 digits, each at one angle only, bilinear. Its split:
+    `split("75", 0.2, generator)`. Accuracies of the two protocols are not comparable.
 
-    Accuracies of the two are not comparable: 5,000 training images of 1,000 digits against 58,333 of as many, and known
-    digits at a new angle against new digits (around 93 % by DIVA and 96 % by DomainBed's ERM at 0 degrees).
+    base           a pool of grey images, or "digits", the bundled ones; None: MNIST, else the bundled ones
+    size           before the digits are turned
+    interpolation  nearest, bilinear or bicubic; None: that of the protocol
+    generator      None: seeded with 0
 
-    Digits: `base`, a pool of grey images, or "digits", the 1,797 bundled ones in a black frame; None: MNIST in `root`
-    or the folder of INFOSCOPE_DATA, and the bundled ones where there is neither. They are brought to `size` before they
-    are turned, all at once, and kept in memory.
-    interpolation: nearest, bilinear or bicubic, None: that of the protocol. groups: the number of the digit in the pool
-    (the test set of MNIST behind the training set). generator draws the digits, or deals them out (None: seeded with
-    0). Raises ValueError for another protocol or interpolation, too few digits of a class, or indices that are not
-    there; FileNotFoundError when MNIST is not in the folder.
+    Groups are digits. ValueError for another protocol or interpolation, too few digits of a class, or indices that are
+    not there; FileNotFoundError when MNIST is not in the folder.
     """
-    for argument, value, valid in (
-        ("protocol", protocol, list(_SPLITS)),
-        ("interpolation", interpolation, [None, *INTERPOLATIONS]),
-    ):
-        if value not in valid:
-            raise UnknownName(f"{argument} must be one of {valid}, got {value!r}.")
+    one_of("protocol", protocol, _SPLITS)
+    interpolation = one_of("interpolation", interpolation or _INTERPOLATION[protocol], INTERPOLATIONS)
     generator = torch.Generator().manual_seed(0) if generator is None else generator
-    interpolation = interpolation or _INTERPOLATION[protocol]
     degrees = check_angles("angles", angles)
     digits, labels, name = base_digits(base, root, _SPLITS[protocol], size)
     if protocol == "diva":

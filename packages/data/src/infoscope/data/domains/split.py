@@ -28,10 +28,7 @@ def assign(
     disjoint: bool,
     generator: torch.Generator,
 ) -> _Assignment:
-    """Splits items of class y, domain d and group, int64 [n] each; the rules are those of `DomainDataset.split`.
-
-    Raises ValueError when a part would have no item.
-    """
+    """Splits items of class y, domain d and group, int64 [n] each, as `DomainDataset.split`. ValueError: empty part."""
     inside = np.ones(len(d), bool) if held_out is None else d == held_out  # where the test is taken from
     outside = inside if held_out is None else ~inside  # where training is
     group, code = np.unique(groups, return_inverse=True)
@@ -62,11 +59,7 @@ def assign(
 
 
 def draw_evenly(strata: np.ndarray, fraction: float, generator: torch.Generator) -> np.ndarray:
-    """Draws this fraction of the members, bool [n], spread evenly over their strata, int64 [n].
-
-    Systematic sampling of the members in random order within strata: each is drawn with probability `fraction`, and the
-    number drawn, of all and of each stratum, is within one of its expectation.
-    """
+    """Draws this fraction of the members, bool [n], by systematic sampling over their strata, int64 [n]."""
     n = len(strata)
     order = np.lexsort((permutation(n, generator), strata))
     steps = np.floor(np.arange(n + 1) * fraction + uniform(1, generator))

@@ -31,18 +31,14 @@ Reader = Callable[[np.ndarray], torch.Tensor]
 class FactorDataset:
     """N images, each with the values of K discrete ground-truth factors.
 
-    images         uint8, bool or floating [N, H, W] or [N, C, H, W] with C = 1 or 3, or a function that renders or
-                   reads them when they are asked for: int64 numpy indices [b] -> float32 tensor [b, C, H, W] in [0, 1]
-    factors        labels [N, K] of any kind that can be sorted, as an object array where kinds differ; each factor is
-                   re-coded 0..size-1 in the order of its labels
-    factor_names   K different names
+    images         uint8, bool or floating in [0, 1], [N, H, W] or [N, C, H, W] with C = 1 or 3, or a function of int64
+                   indices [b] -> float32 tensor [b, C, H, W] in [0, 1]
+    factors        labels [N, K] of any sortable kind, re-coded 0..size-1 in their order
     factor_values  what the codes mean, a sequence per factor; with it `factors` must hold the codes themselves
-    name           what a run records as its data set; `synthetic` marks generated items
+    name           recorded by runs; `synthetic` marks generated items
 
-    uint8 values are taken as 0..255, or as 0 and 1 where none is larger, as in the files of dSprites; floating values
-    must be in [0, 1]. Arrays are kept as they are, not copied.
-    Attributes: factors int64 [N, K], factor_names, factor_sizes, factor_values, image_shape (C, H, W),
-    name, synthetic. Raises ValueError when a shape, a type or a value is not as stated.
+    uint8 values are 0..255, or 0 and 1 where none is larger. Arrays are not copied. ValueError when a shape, a type or
+    a value is not as stated.
     """
 
     def __init__(
@@ -106,7 +102,7 @@ class FactorDataset:
         k = self._number(factor)
         size = self.factor_sizes[k]
         if not isinstance(value, Integral) or not 0 <= value < size:
-            raise WrongType(f"value must be a code 0..{size - 1} of {self.factor_names[k]!r}, got {value!r}.")
+            raise OutOfRange(f"value must be a code 0..{size - 1} of {self.factor_names[k]!r}, got {value!r}.")
         return np.flatnonzero(self.factors[:, k] == value)
 
     def sample(self, n: int, generator: torch.Generator) -> np.ndarray:
@@ -140,10 +136,10 @@ class FactorDataset:
         return self._place[np.ravel_multi_index(codes.T, self.factor_sizes)]
 
     def thinned(self, every: Mapping[str | int, int]) -> FactorDataset:
-        """Only the first of every so many values of some factors; a grid stays one.
+        """Only the first of every so many values of some factors, such as {"orientation": 4, "posX": 2}; a grid stays
+        one.
 
-        `thinned({"orientation": 4, "posX": 2, "posY": 2})` of dSprites has a 16th of its images. Raises ValueError for
-        a factor the data set does not have, a step that is not a positive whole number, or when no image is left.
+        ValueError for an unknown factor, a step that is not a positive whole number, or when no image is left.
         """
         steps = np.ones(len(self.factor_sizes), np.int64)
         for factor, step in every.items():
@@ -205,17 +201,17 @@ class FactorDataset:
         if places.ndim != 1 or places.dtype.kind not in "iu":
             raise WrongShape(f"index must be whole numbers [b], got {places.dtype} of shape {list(places.shape)}.")
         if len(places) and not 0 <= places.min() <= places.max() < len(self):
-            raise InvalidInput(f"index must be in 0..{len(self) - 1}, got {places.min()} to {places.max()}.")
+            raise OutOfRange(f"index must be in 0..{len(self) - 1}, got {places.min()} to {places.max()}.")
         return places.astype(np.int64, copy=False)
 
     def _check_codes(self, codes: np.ndarray) -> None:
         if len(self.factor_values) != codes.shape[1]:
-            raise WrongShape(f"factor_values must be {codes.shape[1]} sequences, got {len(self.factor_values)}.")
+            raise WrongLength(f"factor_values must be {codes.shape[1]} sequences, got {len(self.factor_values)}.")
         if codes.dtype.kind not in "iu":
-            raise OutOfRange(f"factors must be codes, whole numbers, where there are factor_values, got {codes.dtype}.")
+            raise WrongType(f"factors must be codes, whole numbers, where there are factor_values, got {codes.dtype}.")
         for name, column, values in zip(self.factor_names, codes.T, self.factor_values):
             if column.min() < 0 or column.max() >= len(values):
-                raise InvalidInput(
+                raise OutOfRange(
                     f"factors must be codes 0..{len(values) - 1} of {name!r}, which has {len(values)} factor_values, "
                     f"got {column.min()} to {column.max()}."
                 )

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from infoscope.checks import one_of
 from infoscope.data.factors.dataset import FactorDataset, Reader
 from infoscope.data.factors.sprites import FACTORS, SHAPES, sprites
-from infoscope.data.files import read_arrays, reading
 from infoscope.data.pools.loaders import DATA_VARIABLE, root_or_default
-from infoscope.errors import InvalidInput, UnknownName, WrongShape
+from infoscope.errors import UnreadableFile
+from infoscope.files import read_arrays, reading
 
 _FILES = {
     "grid": "dsprites_downsampled.npz",
@@ -30,19 +31,16 @@ _BYTES_AT_ONCE = 2**24
 
 def dsprites(root: Path | str | None = None, part: str = "grid") -> FactorDataset:
     """dSprites: binary sprites of 64 x 64 pixels with the factors shape, scale, orientation, posX and posY (Matthey,
-    Higgins, Hassabis and Lerchner 2017; Apache 2.0). The constant colour is left out.
+    Higgins, Hassabis and Lerchner 2017; Apache 2.0).
 
     part  "full"    all 737,280 images, the grid 3 x 6 x 40 x 32 x 32
-          "grid"    46,080 of them, the grid 3 x 6 x 10 x 16 x 16 of every 4th orientation and every 2nd position; from
-                    the full file where its own is not there
+          "grid"    46,080 of them, the grid 3 x 6 x 10 x 16 x 16
           "subset"  20,000 drawn at random without replacement, which are no grid
 
-    Reads <root>/dsprites; root None is the folder of INFOSCOPE_DATA. Images are held as bits, 512 bytes each. The
-    first and the last of the 40 orientations, 0 and 2 pi, look the same: see `sprites`.
-    Raises ValueError for another part or a damaged file, FileNotFoundError when the folder or the file is not there.
+    Reads <root>/dsprites; root None is the folder of INFOSCOPE_DATA. The first and the last of the 40 orientations look
+    the same. ValueError for another part or a damaged file, FileNotFoundError when the folder or the file is not there.
     """
-    if part not in _FILES:
-        raise UnknownName(f"part must be one of {list(_FILES)}, got {part!r}.")
+    one_of("part", part, _FILES)
     root = root_or_default(root)
     if root is None:
         raise FileNotFoundError(
@@ -58,10 +56,10 @@ def dsprites(root: Path | str | None = None, part: str = "grid") -> FactorDatase
 
 
 def factor_data(root: Path | str | None = None) -> FactorDataset:
-    """The grid of dSprites from `root`, or from the folder of INFOSCOPE_DATA where that has it, and otherwise the same
-    grid of generated sprites: 46,080 images either way, whose `name` and `synthetic` say which they are.
+    """The grid of dSprites from `root` or INFOSCOPE_DATA, else the same 46,080 generated sprites (see `name`,
+    `synthetic`).
 
-    Raises FileNotFoundError when a folder that is named does not exist, or `root` does not have the grid.
+    FileNotFoundError when a named folder does not exist, or `root` does not have the grid.
     """
     named = root_or_default(root)
     has_it = named is not None and any((named / "dsprites" / _FILES[part]).is_file() for part in ("grid", "full"))
@@ -87,7 +85,7 @@ def _bit_reader(path: Path, n: int) -> Reader:
         header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
         shape, by_column, dtype = header(stream)
         if by_column or dtype != np.uint8 or len(shape) != 3 or shape[0] != n:
-            raise WrongShape(
+            raise UnreadableFile(
                 f"imgs is {dtype} {list(shape)}{', by column' * by_column} and not uint8 [{n}, H, W], by row"
             )
         _, height, width = shape
@@ -98,7 +96,7 @@ def _bit_reader(path: Path, n: int) -> Reader:
             count = min(at_once, n - start)
             pixels = np.frombuffer(stream.read(count * area), np.uint8).reshape(count, area)
             if pixels.max() > 1:
-                raise InvalidInput(f"imgs has the value {pixels.max()} and not only 0 and 1")
+                raise UnreadableFile(f"imgs has the value {pixels.max()} and not only 0 and 1")
             bits[start : start + count] = np.packbits(pixels, axis=1)
 
     def read(index: np.ndarray) -> torch.Tensor:

@@ -29,25 +29,18 @@ _AT_ONCE = 256  # images whose windows fit into a processor's cache
 def sprites(
     shapes: int = 3, scales: int = 6, orientations: int = 10, positions: int = 16, resolution: int = 64
 ) -> FactorDataset:
-    """The complete grid shape x scale x orientation x posX x posY of one white sprite on black, the last factor varying
-    fastest: the grid of dSprites (Matthey, Higgins, Hassabis and Lerchner 2017), rendered when images are asked for.
+    """The complete grid shape x scale x orientation x posX x posY of one white sprite on black, as dSprites (Matthey,
+    Higgins, Hassabis and Lerchner 2017), rendered on demand.
 
     shapes        how many of square, ellipse and heart
     scales        of 0.5 to 1 in steps of 0.1; 1..6
     orientations  of 0 to 2 pi in steps of 2 pi / 39, counter-clockwise; 1..40
-    positions     of 0 to 1 in steps of 1/31, from left to right and from top to bottom, along each axis; 1..32. The
-                  sprite's origin is at 1/4 + position / 2 of the side.
+    positions     of 0 to 1 in steps of 1/31, along each axis; 1..32; the origin is at 1/4 + position / 2 of the side
     resolution    side of the images in pixels, at least 16
 
-    Fewer values than the published 6, 40 and 32 take steps as many times larger, from the same start: the defaults are
-    every 4th orientation and every 2nd position, 46,080 images, and (3, 6, 40, 32) all 737,280. Images are binary as
-    the published ones, white where the centre of a pixel is inside the outline; at 64 pixels nine of ten are equal to
-    the published one, the others differ by a pixel or a few of the outline. `resized` makes them grey.
-
-    An image tells less than its factors: a square is the same after a turn of pi / 2, an ellipse after pi, and all are
-    after 2 pi, so the images of the last of 40 orientations are those of the first, as in dSprites. As 4 and 2 do not
-    divide 39, no other two orientations are the same, but those of a square can be as close as 2 pi / 156, and below
-    64 pixels more and more images are equal. Raises ValueError when an argument is not a whole number in its range.
+    Fewer values take larger steps from the same start; (3, 6, 40, 32) gives all 737,280 images. At 64 pixels nine of
+    ten images equal the published ones, the others differ by few pixels. Images do not determine the orientation: a
+    square repeats after pi / 2, an ellipse after pi. ValueError when an argument is not a whole number in its range.
     """
     sizes = (shapes, scales, orientations, positions, positions)
     for argument, size, most in zip(("shapes", "scales", "orientations", "positions"), sizes, _SIZES):
@@ -128,10 +121,9 @@ def _in_ellipse(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
 
 
 def _in_heart(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-    """The curve x = 16 sin^3 t, y = 13 cos t - 5 cos 2t - 2 cos 3t - cos 4t, y upwards.
+    """Whether points are inside the curve x = 16 sin^3 t, y = 13 cos t - 5 cos 2t - 2 cos 3t - cos 4t, y upwards.
 
-    At an x it has the two heights of cosine c and -c, c^2 = 1 - |x / 16|^(2/3): in powers of c, y is the even part
-    4 - 2 c^2 - 8 c^4 plus or minus the odd part 19 c - 8 c^3. Beyond the width c is NaN, which is not inside.
+    At an x, y is 4 - 2 c^2 - 8 c^4 +- (19 c - 8 c^3), c^2 = 1 - |x / 16|^(2/3); c is NaN beyond the width.
     """
     c2 = 1.0 - u.abs_().mul_(1.0 / _HEART_WIDTH).pow_(2.0 / 3.0)
     even = 4.0 - c2 * (2.0 + 8.0 * c2)

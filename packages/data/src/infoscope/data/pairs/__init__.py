@@ -1,13 +1,5 @@
-"""Sources of pairs (x, y) whose mutual information is known.
-
-protocol     KnownPairSource, LabelledSource: what every source looks like
-gaussian     GaussianPairs, plain and cubed
-channel      ChannelPairs: bits through a binary symmetric channel; channel_information, crossover_for
-images       ImagePairs: images of patches whose classes go through that channel
-text         TextPairs: the same of sentence embeddings
-mixed        MixedPairs: an image on one side, a text on the other
-encoded      EncodedPairs: any of these behind an encoder
-two_classes  TwoClasses: how the items of a pair are chosen
+"""Sources of pairs (x, y) whose mutual information is known: KnownPairSource, LabelledSource (protocols),
+GaussianPairs, ChannelPairs, ImagePairs, TextPairs, MixedPairs, EncodedPairs.
 """
 
 from infoscope.data.pairs.channel import ChannelPairs, channel_information, crossover_for

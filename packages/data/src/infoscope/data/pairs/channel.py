@@ -1,7 +1,5 @@
-"""Independent fair bits through a binary symmetric channel: the source of every non-Gaussian truth.
-
-Each of `sources` bits is fair on the x side and flipped with the crossover probability on the y side, so that
-I(X; Y) = sources * (ln 2 - H(crossover)) nats (the benchmark, section 4.5 and theorem 4.4; Cover 1999).
+"""Independent fair bits through a binary symmetric channel: I(X; Y) = sources * (ln 2 - H(crossover)) nats (the
+benchmark, section 4.5 and theorem 4.4; Cover 1999).
 """
 
 from __future__ import annotations
@@ -10,8 +8,7 @@ import math
 
 import torch
 
-from infoscope.checks import require_int
-from infoscope.data.checks import check_crossover
+from infoscope.checks import require_int, require_number
 from infoscope.data.pairs.protocol import Pairs
 from infoscope.errors import OutOfRange
 
@@ -21,18 +18,15 @@ _AT_MAXIMUM = 1e-15
 
 
 def channel_information(crossover: float, sources: int) -> float:
-    """Mutual information in nats of `sources` fair bits and their flipped copies.
-
-    Raises ValueError when crossover is outside [0, 1/2] or sources is not a positive whole number.
-    """
-    return require_int("sources", sources) * _information_of_one(check_crossover(crossover))
+    """Mutual information (nats) of `sources` fair bits and their flipped copies. ValueError: argument out of range."""
+    return require_int("sources", sources) * _information_of_one(require_number("crossover", crossover, most=0.5))
 
 
 def crossover_for(mutual_information: float, sources: int) -> float:
-    """The crossover probability in [0, 1/2] at which `sources` bits share `mutual_information` nats.
+    """The crossover probability in [0, 1/2] at which `sources` bits share `mutual_information` nats, to machine
+    precision.
 
-    Solved to machine precision by Newton's method; exactly 0.0 at the maximum sources * ln 2 and exactly 0.5 at 0.
-    Raises ValueError when mutual_information is not in [0, sources * ln 2].
+    ValueError when mutual_information is not in [0, sources * ln 2].
     """
     sources = require_int("sources", sources)
     per_source = mutual_information / sources
@@ -58,7 +52,7 @@ class ChannelPairs:
 
     def __init__(self, sources: int, crossover: float = 0.0) -> None:
         self.sources = self.dim_x = self.dim_y = require_int("sources", sources)
-        self.crossover = check_crossover(crossover)
+        self.crossover = require_number("crossover", crossover, most=0.5)
         self.mutual_information = channel_information(crossover, sources)
 
     def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
@@ -80,10 +74,7 @@ class ChannelPairs:
 def draw_labels(
     n: int, sources: int, crossover: float, generator: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Draws the labels of both sides of n pairs: two bool tensors [n, sources] on the generator's device.
-
-    Every source of binary pairs draws these first, so the same generator gives the same labels whatever they label.
-    """
+    """The labels of both variables of n pairs: two bool tensors [n, sources] on the generator's device."""
     shape = (require_int("n", n), sources)
     device = generator.device
     x = torch.randint(2, shape, generator=generator, device=device).bool()
@@ -108,11 +99,7 @@ def _information_of_one(crossover: float) -> float:
 
 
 def _contrast_of(information: float) -> float:
-    """Solves _information_of_contrast(d) = information for d = 1 - 2 crossover.
-
-    The function is convex and at least d^2 / 2, so Newton's steps from sqrt(2 information) fall towards the root and
-    never pass it; they end when rounding stops the fall.
-    """
+    """Solves _information_of_contrast(d) = information for d = 1 - 2 crossover, by Newton's steps from above."""
     d = math.sqrt(2.0 * information)
     while (lower := d - (_information_of_contrast(d) - information) / math.atanh(d)) < d:
         d = lower
@@ -120,11 +107,7 @@ def _contrast_of(information: float) -> float:
 
 
 def _small_crossover_of(entropy: float) -> float:
-    """Solves H(crossover) = entropy on the rising branch.
-
-    H is concave and at most 2 ln 2 sqrt(crossover), so Newton's steps from below rise towards the root and never pass
-    it; they end when rounding stops the rise.
-    """
+    """Solves H(crossover) = entropy on the rising branch, by Newton's steps from below."""
     p = (entropy / (2.0 * _LN2)) ** 2
     while (higher := p + (entropy - _binary_entropy(p)) / (math.log1p(-p) - math.log(p))) > p:
         p = higher

@@ -15,20 +15,14 @@ Encoder = Callable[[torch.Tensor], torch.Tensor]
 
 
 class EncodedPairs:
-    """The pairs of a source after a fixed map of each side (the benchmark, section 5.7).
+    """The pairs of a source after a fixed map of each variable (the benchmark, section 5.7).
 
-    `mutual_information` is that of the source: by the data-processing inequality an upper bound of what the codes
-    share. The codes reach it when the maps are invertible (on the values that occur), and whenever they keep what x and
-    y tell of one another; otherwise they share less, and the difference is not an estimator's error.
+    `mutual_information` is that of the source, an upper bound of what the codes share, reached by invertible maps. Maps
+    take float32 [n, d] to [n, e] without gradients; a module is copied to the device and its mode kept (in training
+    mode with batch normalisation the bound does not hold).
 
-    A map takes float32 [n, d] to [n, e] and is called without gradients, on the device asked for: a module is copied
-    there the first time only (as it is then; one that is there already is used itself), any other callable gets what it
-    is given. A module's mode is left alone: in training mode with batch normalisation a code depends on its batch, the
-    map is not fixed, and the bound does not hold pair by pair.
-
-    Arguments: source; encoder of x, and of y unless encoder_y is given; dim_x and dim_y, the lengths e of the codes,
-    found from a batch of two pairs where they are None. Raises ValueError when a length is not a positive whole number
-    or, at a call, when a code is not floating of shape [n, e].
+    Arguments: source; encoder of x, and of y unless encoder_y is given; dim_x and dim_y, the lengths e (None: found
+    from a batch). ValueError when a length is not a positive whole number or a code is not floating of shape [n, e].
     """
 
     def __init__(

@@ -8,7 +8,7 @@ import torch
 
 from infoscope.checks import require_int
 from infoscope.data.pairs.protocol import Pairs
-from infoscope.errors import Conflict, InvalidInput, OutOfRange
+from infoscope.errors import Conflict, OutOfRange
 
 # Noise this small beside the signal is lost in the float32 of the pairs.
 _LEAST_NOISE = float(torch.finfo(torch.float32).eps)
@@ -17,11 +17,9 @@ _LEAST_NOISE = float(torch.finfo(torch.float32).eps)
 class GaussianPairs:
     """Standard normal x and y = correlation * x + sqrt(1 - correlation^2) * noise, coordinate by coordinate.
 
-    I(X; Y) = -dim / 2 * ln(1 - correlation^2) nats (the benchmark, section 4.1; Belghazi et al. 2018). With `cubic`, y
-    is cubed, an invertible map that leaves the information as it is (Poole et al. 2019).
-
-    Arguments: dim, the length of x and of y; exactly one of mutual_information (nats) and correlation (in (-1, 1)).
-    Raises ValueError when both or neither are given, or when the noise would be lost in float32.
+    I(X; Y) = -dim / 2 * ln(1 - correlation^2) nats (the benchmark, section 4.1; Belghazi et al. 2018); `cubic` cubes y
+    (Poole et al. 2019). ValueError unless exactly one of mutual_information (nats) and correlation is given, in range
+    of float32.
     """
 
     def __init__(
@@ -51,7 +49,7 @@ class GaussianPairs:
         else:
             self._noise = math.sqrt((1.0 - correlation) * (1.0 + correlation)) if abs(correlation) < 1.0 else 0.0
             if not self._noise >= _LEAST_NOISE:
-                raise InvalidInput(
+                raise OutOfRange(
                     f"correlation must be inside (-1, 1), far enough from the ends for float32, got {correlation!r}."
                 )
             self.correlation = float(correlation)

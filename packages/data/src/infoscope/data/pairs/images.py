@@ -3,41 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
 
 import torch
 
-from infoscope.data.checks import check_crossover, check_grid, check_size
+from infoscope.checks import require_ints, require_number
+from infoscope.data.checks import check_size
 from infoscope.data.pairs.channel import channel_information, draw_labels
 from infoscope.data.pairs.protocol import LabelledPairs, Pairs
 from infoscope.data.pairs.two_classes import TwoClasses
 from infoscope.data.pools.canvas import Canvas
 from infoscope.data.pools.pools import ImagePool
-from infoscope.errors import OutOfRange, UnknownName, WrongShape
+from infoscope.errors import Conflict, UnknownName, WrongShape
 
 
 class ImagePairs:
     """Images whose patches are random pool images of shared classes (the benchmark, sections 4.3 to 4.5 and figure 2).
 
-    Each of the sources = grid[0] * rows * columns patches of x shows a random image of a fair class, and the same
-    patch of y another image of that class, or of the other class with the crossover probability. The canvas
-    [grid[0], rows * h, columns * w] is resized once, bicubic and antialiased, to `size` with Pillow's rounding to
-    uint8, and divided by 255. The information sources * (ln 2 - H(crossover)) is exact as long as the class can be read
-    off a patch.
+    Each of the sources = grid[0] * rows * columns patches of x shows a random image of a fair class, and the same patch
+    of y another image of that class, or of the other class with the crossover probability. The canvas is resized once
+    to `size` (Pillow's rounding) and divided by 255. The information sources * (ln 2 - H(crossover)) is exact as long
+    as the class can be read off a patch.
 
-    With a nuisance eta (section 5.6), eta times a random background, resized alike, is added to x, eta times another
-    to y, and both are clipped at 1. A composition of one channel is laid over all three channels of the background, and
-    their mean is taken afterwards if the images are to have one channel. The information is that of the channel as
-    long as the class can still be read off a patch, which a large eta puts in question. Backgrounds are drawn
-    apart: at every eta, 0 included, the same generator gives the same patches, call after call.
+    With a nuisance eta (section 5.6), eta times independent backgrounds are added to x and y, clipped at 1; a large eta
+    may hide classes. The same generator gives the same patches at every eta.
 
-    Arguments: pool, grey, of exactly two classes; grid, (channels, rows, columns) of patches; size, the side of the
-    image or its (height, width); crossover; nuisance, eta in [0, 1]; backgrounds, RGB images, needed where eta > 0;
-    channels of the images: those of the grid (None), or 3 for a grid of one, which repeats it.
-    dim_x = dim_y = channels * height * width.
-    Raises ValueError for a pool that is not grey or without two classes of at least two images each, a grid that is not
-    three positive whole numbers, a size that is not positive, a crossover outside [0, 1/2], a nuisance outside [0, 1],
-    backgrounds that are missing or not RGB, or channels that do not fit the grid or the backgrounds.
+    Arguments: pool, grey, of exactly two classes; grid, (channels, rows, columns); size, a side or (height, width);
+    crossover; nuisance in [0, 1]; backgrounds, RGB images, for eta > 0; channels: those of the grid (None), or 3.
+    ValueError for a pool that is not grey or without two classes of two images each, and arguments out of range.
     """
 
     def __init__(
@@ -51,9 +43,9 @@ class ImagePairs:
         channels: int | None = None,
     ) -> None:
         self.pool, self.backgrounds = pool, backgrounds
-        self.grid = check_grid(grid)
+        self.grid = tuple(require_ints("grid", grid, 3))
         self.size = check_size(size)
-        self.crossover = check_crossover(crossover)
+        self.crossover = require_number("crossover", crossover, most=0.5)
         self.nuisance = _check_nuisance(nuisance, backgrounds)
         self.channels = _check_channels(channels, self.grid[0], self.nuisance)
         self.sources = self.grid[0] * self.grid[1] * self.grid[2]
@@ -104,13 +96,12 @@ def _branch_of(generator: torch.Generator) -> torch.Generator:
 
 
 def _check_nuisance(nuisance: float, backgrounds: ImagePool | None) -> float:
-    if not isinstance(nuisance, Real) or not 0.0 <= nuisance <= 1.0:
-        raise OutOfRange(f"nuisance must be a weight in [0, 1], got {nuisance!r}.")
+    nuisance = require_number("nuisance", nuisance, most=1)
     if nuisance > 0.0 and backgrounds is None:
-        raise OutOfRange(f"backgrounds must be given where nuisance is above 0 (it is {nuisance!r}), got None.")
+        raise Conflict(f"backgrounds must be given where nuisance is above 0 (it is {nuisance!r}), got None.")
     if backgrounds is not None and backgrounds.images.ndim != 4:
         raise WrongShape(f"backgrounds must hold RGB images [n, h, w, 3], got {list(backgrounds.images.shape)}.")
-    return float(nuisance)
+    return nuisance
 
 
 def _check_channels(channels: int | None, of_grid: int, nuisance: float) -> int:

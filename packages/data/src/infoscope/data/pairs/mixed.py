@@ -7,14 +7,15 @@ from collections.abc import Sequence
 
 import torch
 
-from infoscope.data.checks import check_crossover, check_grid, check_size
+from infoscope.checks import one_of, require_ints, require_number
+from infoscope.data.checks import check_size
 from infoscope.data.pairs.channel import channel_information, draw_labels
 from infoscope.data.pairs.images import patch_size
 from infoscope.data.pairs.protocol import LabelledPairs, Pairs
 from infoscope.data.pairs.two_classes import TwoClasses
 from infoscope.data.pools.canvas import Canvas
 from infoscope.data.pools.pools import EmbeddingPool, ImagePool
-from infoscope.errors import OutOfRange, UnknownName
+from infoscope.errors import OutOfRange
 
 LAYOUTS = ("resized", "repeated")
 _REPEATED_SIZE = 64
@@ -23,20 +24,14 @@ _REPEATED_SIZE = 64
 class MixedPairs:
     """An image of patches beside a concatenation of embeddings (the benchmark, figure 9 and supplement C).
 
-    x is composed like an image of ImagePairs, y like a text of TextPairs; patch p of x and vector p of y have the same
-    class, or another with the crossover probability, and are otherwise drawn apart. The information
-    sources * (ln 2 - H(crossover)) is exact as long as both classes can be read off. Two layouts of x:
-        resized   resized to `size`, by default to as many pixels as y has values, as square as can be: 80 x 96 for ten
-                  embeddings of 768 (the published runs)
-        repeated  resized to `size`, by default 64 x 64, then repeated from its beginning until it is as long as y (the
-                  paper's text: 4,096 pixels and the first 3,584 again)
+    x is composed as in ImagePairs, y as in TextPairs; patch p of x and vector p of y have the same class, or another
+    with the crossover probability: sources * (ln 2 - H(crossover)) nats. Two layouts of x:
+        resized   to `size`, by default as many pixels as y has values: 80 x 96 for ten embeddings of 768 (published)
+        repeated  resized to `size` (64 x 64), then repeated until it is as long as y (the paper's text)
 
-    Arguments: images, grey, and texts, each of exactly two classes, the lower label of one standing for the lower of
-    the other; grid, (channels, rows, columns) of patches, one per embedding; crossover; layout; size, a side or
-    (height, width). dim_x is the number of pixels of all channels, or dim_y where repeated; dim_y = sources * d.
-    Raises ValueError for a pool without two classes of at least two items each, images that are not grey, a grid that
-    is not three positive whole numbers, a crossover outside [0, 1/2], another layout, a size that is not positive, or
-    a repeated image that is longer than y.
+    Arguments: images, grey, and texts, of two classes each, matched in order; grid, (channels, rows, columns);
+    crossover; layout; size. ValueError for a pool without two classes of two items each, images that are not grey,
+    arguments out of range, another layout, or a repeated image that is longer than y.
     """
 
     def __init__(
@@ -48,11 +43,9 @@ class MixedPairs:
         layout: str = "resized",
         size: int | Sequence[int] | None = None,
     ) -> None:
-        if layout not in LAYOUTS:
-            raise UnknownName(f"layout must be one of {list(LAYOUTS)}, got {layout!r}.")
-        self.images, self.texts, self.layout = images, texts, layout
-        self.grid = check_grid(grid)
-        self.crossover = check_crossover(crossover)
+        self.images, self.texts, self.layout = images, texts, one_of("layout", layout, LAYOUTS)
+        self.grid = tuple(require_ints("grid", grid, 3))
+        self.crossover = require_number("crossover", crossover, most=0.5)
         self.sources = math.prod(self.grid)
         self.dim_y = self.sources * texts.vectors.shape[1]
         if size is None:

@@ -32,8 +32,7 @@ class KnownPairSource(Protocol):
     def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
         """Draws n pairs: x [n, dim_x] and y [n, dim_y], float32, on `device`.
 
-        Every random number comes from `generator`, on the generator's own device, and is moved to `device` afterwards:
-        a CPU generator gives the same pairs on every device.
+        Numbers are drawn on the generator's own device: a CPU generator gives the same pairs on every device.
         """
 
 

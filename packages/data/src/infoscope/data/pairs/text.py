@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from infoscope.checks import require_int
-from infoscope.data.checks import check_crossover
+from infoscope.checks import require_int, require_number
 from infoscope.data.pairs.channel import channel_information, draw_labels
 from infoscope.data.pairs.protocol import LabelledPairs, Pairs
 from infoscope.data.pairs.two_classes import TwoClasses
@@ -15,18 +14,15 @@ from infoscope.data.pools.pools import EmbeddingPool
 class TextPairs:
     """Concatenations of `sources` embeddings of shared classes (the benchmark, sections 4.3 to 4.5).
 
-    Each source of x is a random vector of a fair class, and the same source of y another vector of that class, or of
-    the other class with the crossover probability. The information sources * (ln 2 - H(crossover)) is exact as long as
-    the class can be read off a vector; of the published IMDB embeddings about 1 % cannot be.
-
-    Arguments: pool, of exactly two classes; sources; crossover. Raises ValueError for a pool without two classes of at
-    least two vectors each, sources that is not a positive whole number, or a crossover outside [0, 1/2].
+    Classes as in ImagePairs; sources * (ln 2 - H(crossover)) nats as long as the class can be read off a vector (about
+    1 % of the IMDB embeddings cannot). ValueError for a pool without two classes of two vectors each, or arguments out
+    of range.
     """
 
     def __init__(self, pool: EmbeddingPool, sources: int, crossover: float = 0.0) -> None:
         self.pool = pool
         self.sources = require_int("sources", sources)
-        self.crossover = check_crossover(crossover)
+        self.crossover = require_number("crossover", crossover, most=0.5)
         self.dim_x = self.dim_y = self.sources * pool.vectors.shape[1]
         self.mutual_information = channel_information(self.crossover, self.sources)
         self._items = TwoClasses(pool.vectors, pool.labels)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import torch
 
-from infoscope.errors import TooFew, WrongType
+from infoscope.errors import InvalidInput, TooFew
 
 
 class TwoClasses:
-    """The items of a pool of two classes, sorted by class and kept once on every device they were asked for.
+    """The items of a pool of two classes, sorted by class (lower label: bit 0) and kept once on every device.
 
-    values [n, ...], labels int64 [n]; the lower label is bit 0, the higher bit 1. `name` is that of the pool in errors.
-    Raises ValueError unless there are exactly two classes of at least two items each.
+    values [n, ...], labels int64 [n]. ValueError unless there are exactly two classes of at least two items each.
     """
 
     def __init__(self, values: torch.Tensor, labels: torch.Tensor, name: str = "pool") -> None:
         classes, counts = labels.unique(return_counts=True)
         if len(classes) != 2:
-            raise WrongType(f"{name} must hold exactly two classes, got {classes.tolist()}; use its restrict((a, b)).")
+            raise InvalidInput(
+                f"{name} must hold exactly two classes, got {classes.tolist()}; use its restrict((a, b))."
+            )
         if int(counts.min()) < 2:
             raise TooFew(f"{name} must hold at least two items of each class, got {counts.tolist()}.")
         self.counts: tuple[int, int] = tuple(counts.tolist())
@@ -34,11 +35,9 @@ class TwoClasses:
     def draw_pairs(
         self, x_labels: torch.Tensor, y_labels: torch.Tensor, generator: torch.Generator
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Draws the items of both sides, labels bool of one shape: two int64 tensors of that shape, rows of `table`,
-        on the generator's device.
+        """The items of x and y, labels bool of one shape: two int64 tensors of that shape, rows of `table`.
 
-        Given its label, an item is uniform in its class, except that no item ever meets itself: where both sides have
-        the same label, the two are a uniform ordered pair of distinct items (the benchmark, section 4.4).
+        Items are uniform in their class; no item meets itself (the benchmark, section 4.4).
         """
         first_0, second_0 = self._distinct(0, x_labels.shape, generator)
         first_1, second_1 = self._distinct(1, x_labels.shape, generator)

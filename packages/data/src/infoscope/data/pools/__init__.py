@@ -1,11 +1,5 @@
-"""Items with labels, of which pairs of images and of texts are made.
-
-pools       ImagePool, EmbeddingPool
-loaders     digits, mnist, cifar10, imdb_embeddings; data_root, the folder that INFOSCOPE_DATA names
-idx         read_idx: the files of MNIST
-textures    textures: generated colour backgrounds
-canvas      Canvas: patches laid out on an image
-resampling  bicubic resizing with the arithmetic of Pillow
+"""Labelled items for pairs of images and texts: ImagePool, EmbeddingPool; loaders; idx (MNIST's files), textures,
+canvas, resampling.
 """
 
 from infoscope.data.pools.loaders import cifar10, data_root, digits, imdb_embeddings, mnist

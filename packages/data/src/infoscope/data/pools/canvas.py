@@ -8,10 +8,8 @@ from infoscope.data.pools.resampling import Band, bands
 
 
 class Canvas:
-    """Lays patches [h, w] out on canvases [channels, rows * h, columns * w] and resizes each canvas once, bicubic and
-    antialiased, to (height, width), rounding to grey levels as Pillow does.
-
-    Arguments: patch, (h, w); grid, (channels, rows, columns); size, (height, width).
+    """Lays patches [h, w] out on canvases [channels, rows * h, columns * w] and resizes each once, as Pillow does
+    (bicubic).
     """
 
     def __init__(self, patch: tuple[int, int], grid: tuple[int, int, int], size: tuple[int, int]) -> None:
@@ -22,10 +20,8 @@ class Canvas:
         self._weights: dict[torch.device, tuple[list[Band], list[Band]]] = {}
 
     def compose(self, table: torch.Tensor, items: torch.Tensor) -> torch.Tensor:
-        """The images of patches table[items]: table uint8 [n, h * w], items int64 [..., channels * rows * columns] ->
-        float32 [images, channels, height, width] of whole grey levels 0 to 255.
-
-        The patches of an image are numbered channel by channel, row by row.
+        """The images of patches table[items], items int64 [..., channels * rows * columns]: float32 [images, channels,
+        height, width] of grey levels 0 to 255.
         """
         (patch_height, patch_width), (channels, rows, columns), (height, width) = self.patch, self.grid, self.size
         across, down = self._weights_on(items.device)

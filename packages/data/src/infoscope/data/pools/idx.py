@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from infoscope.data.files import read_gzip
 from infoscope.errors import UnreadableFile
+from infoscope.files import read_gzip
 
 _UNSIGNED_BYTE = 0x08
 

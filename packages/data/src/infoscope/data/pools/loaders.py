@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from filelock import FileLock
 
-from infoscope.data.files import read_arrays, reading
+from infoscope.checks import one_of
 from infoscope.data.pools.idx import read_idx
 from infoscope.data.pools.pools import EmbeddingPool, ImagePool
-from infoscope.errors import UnknownName
+from infoscope.files import read_arrays, reading
 
 DATA_VARIABLE = "INFOSCOPE_DATA"
 _ENCODERS = ("bert", "roberta")
@@ -28,10 +28,7 @@ _CIFAR10_COUNT = {"train": 50_000, "test": 10_000}
 
 
 def data_root() -> Path | None:
-    """The folder that INFOSCOPE_DATA names, or None when it is unset or empty.
-
-    Raises FileNotFoundError when it names a folder that does not exist.
-    """
+    """The folder that INFOSCOPE_DATA names, or None when it is unset. FileNotFoundError when it does not exist."""
     named = os.environ.get(DATA_VARIABLE)
     if not named:
         return None
@@ -42,10 +39,7 @@ def data_root() -> Path | None:
 
 
 def digits() -> ImagePool:
-    """The 1,797 handwritten digits of 8 x 8 pixels that come with scikit-learn: the default that needs no download.
-
-    Their values 0..16 are scaled to 0..255 (Alpaydin and Kaynak 1998, the UCI test set).
-    """
+    """The 1,797 digits of 8 x 8 pixels of scikit-learn, scaled to 0..255 (Alpaydin and Kaynak 1998): no download."""
     # Finding the package does not import it: sklearn.datasets takes seconds to import, the file milliseconds to read.
     (package,) = find_spec("sklearn").submodule_search_locations
     table = np.loadtxt(Path(package, "datasets", "data", "digits.csv.gz"), delimiter=",", dtype=np.int64)
@@ -56,11 +50,10 @@ def digits() -> ImagePool:
 def mnist(split: str = "train", root: Path | str | None = None) -> ImagePool:
     """MNIST: 60,000 (train) or 10,000 (test) handwritten digits of 28 x 28 pixels (LeCun, Cortes and Burges 1998).
 
-    Reads the IDX files of <root>/MNIST/raw, as they are or gzipped; root None is the folder of INFOSCOPE_DATA. With
-    neither, torchvision downloads them into ~/.cache/infoscope. Raises ValueError for another split or a damaged file,
-    FileNotFoundError when the folder or a file is not there.
+    Reads <root>/MNIST/raw; root None is the folder of INFOSCOPE_DATA, else torchvision downloads to ~/.cache/infoscope.
+    ValueError for another split or a damaged file, FileNotFoundError when the folder or a file is not there.
     """
-    _check_split(split)
+    one_of("split", split, _SPLITS)
     root = root_or_default(root)
     if root is None:
         stored = _torchvision("MNIST", _CACHE.expanduser(), split, "MNIST/raw")
@@ -75,13 +68,10 @@ def mnist(split: str = "train", root: Path | str | None = None) -> ImagePool:
 def cifar10(split: str = "train", root: Path | str | None = None) -> ImagePool:
     """CIFAR-10: 50,000 (train) or 10,000 (test) photographs of 32 x 32 RGB pixels (Krizhevsky 2009).
 
-    Reads <root>/cifar-10-batches-py, the authors' files: pickles, which are read only if their checksums are the
-    published ones. Or else the first images in <root>/cifar10/cifar10_subset.npz (x_train, y_train, x_test, y_test),
-    which the name then says; root None is the folder of INFOSCOPE_DATA. With neither, torchvision downloads them into
-    ~/.cache/infoscope. Raises ValueError for another split or a damaged subset, FileNotFoundError when the folder or
-    the files are not there, or the authors' are damaged.
+    Reads <root>/cifar-10-batches-py (pickles of the published checksums) or <root>/cifar10/cifar10_subset.npz; root
+    None is the folder of INFOSCOPE_DATA, else torchvision downloads to ~/.cache/infoscope. Errors as `mnist`.
     """
-    _check_split(split)
+    one_of("split", split, _SPLITS)
     root = root_or_default(root)
     if root is not None and not (root / "cifar-10-batches-py").is_dir():
         return _cifar10_subset(root / "cifar10" / "cifar10_subset.npz", split)
@@ -92,12 +82,10 @@ def cifar10(split: str = "train", root: Path | str | None = None) -> ImagePool:
 def imdb_embeddings(encoder: str = "bert", root: Path | str | None = None) -> EmbeddingPool:
     """Sentence embeddings of 25,000 IMDB reviews, 12,500 of each class, 768 values each, published by the benchmark.
 
-    Reads <root>/imdb_embeddings/<encoder>.npz (x float [n, d], y integer [n]); root None is the folder of
-    INFOSCOPE_DATA. Raises ValueError for another encoder or a damaged file, FileNotFoundError when the folder or the
-    file is not there.
+    Reads <root>/imdb_embeddings/<encoder>.npz; root None is the folder of INFOSCOPE_DATA. ValueError for another
+    encoder or a damaged file, FileNotFoundError when the folder or the file is not there.
     """
-    if encoder not in _ENCODERS:
-        raise UnknownName(f"encoder must be one of {list(_ENCODERS)}, got {encoder!r}.")
+    one_of("encoder", encoder, _ENCODERS)
     root = root_or_default(root)
     if root is None:
         raise FileNotFoundError(
@@ -121,11 +109,6 @@ def root_or_default(root: Path | str | None) -> Path | None:
     if not root.is_dir():
         raise FileNotFoundError(f"root names the folder {str(root)!r}, which does not exist.")
     return root
-
-
-def _check_split(split: str) -> None:
-    if split not in _SPLITS:
-        raise UnknownName(f"split must be one of {list(_SPLITS)}, got {split!r}.")
 
 
 def _cifar10_subset(path: Path, split: str) -> ImagePool:

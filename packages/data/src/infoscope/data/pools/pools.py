@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Self
 
 import numpy as np
 import torch
 
-from infoscope.checks import require_int
+from infoscope.checks import require_int, require_number
 from infoscope.data.pools.canvas import Canvas
-from infoscope.errors import Conflict, InvalidInput, MissingValues, OutOfRange, WrongLength, WrongShape
+from infoscope.errors import Conflict, InvalidInput, MissingValues, WrongLength, WrongShape
 
 _PLANES_AT_ONCE = 512
 
@@ -38,18 +37,14 @@ class _Pool:
         return self._part(kept, f"[{','.join(map(str, wanted))}]")
 
     def split(self, fraction: float, generator: torch.Generator) -> tuple[Self, Self]:
-        """Two random parts without a common item, to train on and to hold out: the second has `fraction` of every
-        class, to the nearest item.
+        """Two random parts, to train on and to hold out: the second has `fraction` of every class. Equal items stay
+        together.
 
-        Items that are equal value for value stay together, whatever their labels. The parts keep the pool's order, and
-        their names say which they are. Raises ValueError when fraction is not inside (0, 1) or leaves a part without a
-        class of the pool.
+        ValueError when fraction is not inside (0, 1) or leaves a part without a class of the pool.
         """
-        if not isinstance(fraction, Real) or not 0.0 < fraction < 1.0:
-            raise OutOfRange(f"fraction must be inside (0, 1), got {fraction!r}.")
-        held_out = self._places(generator) < fraction
-        training = self._part(~held_out, f" training {100 * (1 - fraction):g}%")
-        return self._whole("fraction", fraction, training, self._part(held_out, f" held out {100 * fraction:g}%"))
+        held_out = self._places(generator) < require_number("fraction", fraction, most=1, ends=False)
+        names = f" training {100 * (1 - fraction):g}%", f" held out {100 * fraction:g}%"
+        return self._parts("fraction", fraction, held_out, names)
 
     def folds(self, count: int, generator: torch.Generator) -> list[tuple[Self, Self]]:
         """Cross-fitting: `count` times two parts as of `split`, the held-out ones making up the whole pool.
@@ -59,23 +54,23 @@ class _Pool:
         require_int("count", count, least=2)
         fold = (self._places(generator) * count).long()
         of = [f"fold {k + 1} of {count}" for k in range(count)]
-        return [
-            self._whole("count", count, self._part(fold != k, f" without {of[k]}"), self._part(fold == k, f" {of[k]}"))
-            for k in range(count)
-        ]
+        return [self._parts("count", count, fold == k, (f" without {of[k]}", f" {of[k]}")) for k in range(count)]
 
     def _part(self, kept: torch.Tensor, suffix: str) -> Self:
         kept = kept.to(self.labels.device)
         items = {self._items: getattr(self, self._items)[kept]}
         return replace(self, **items, labels=self.labels[kept], name=self.name + suffix)
 
-    def _whole(self, argument: str, value: float, training: Self, held_out: Self) -> tuple[Self, Self]:
-        if not training.classes == held_out.classes == self.classes:
+    def _parts(self, argument: str, value: float, held_out: torch.Tensor, names: tuple[str, str]) -> tuple[Self, Self]:
+        """What is not held out, and what is; Conflict, in terms of `argument`, unless both have every class."""
+        parts = (~held_out, held_out)
+        classes = [self.labels[kept.to(self.labels.device)].unique().tolist() for kept in parts]
+        if any(left != list(self.classes) for left in classes):
             raise Conflict(
-                f"{argument} must leave items of every class in both parts, but {value!r} leaves classes "
-                f"{list(training.classes)} and {list(held_out.classes)} of {list(self.classes)}."
+                f"{argument} must leave items of every class in both parts, but {value!r} leaves classes {classes[0]} "
+                f"and {classes[1]} of {list(self.classes)}."
             )
-        return training, held_out
+        return tuple(self._part(kept, name) for kept, name in zip(parts, names))
 
     def _places(self, generator: torch.Generator) -> torch.Tensor:
         """A place in (0, 1) for every item, float64 [n] on the CPU: each class is spread evenly in random order, and
@@ -112,10 +107,8 @@ class ImagePool(_Pool):
         _check_labels(self.labels, len(self.images))
 
     def resized(self, height: int, width: int, device: torch.device | str = "cpu") -> torch.Tensor:
-        """The images resized bicubic and antialiased, with Pillow's rounding: uint8 [n, channels, height, width].
-
-        Made on the first call for a size and kept on every device it was asked for (50,000 RGB images of 64 x 64 take
-        0.6 GB), so it must not be changed.
+        """The images resized bicubic, with Pillow's rounding: uint8 [n, channels, height, width]. Cached by device; do
+        not modify.
         """
         device = torch.device(device)
         key = height, width, device

@@ -1,9 +1,7 @@
 """Bicubic antialiased resizing with the arithmetic of Pillow (PIL) on uint8 images, as banded matrix products.
 
-Pillow resizes in two passes, along the rows and then along the columns; its weights are the cubic convolution kernel
-with a = -1/2 (Keys 1981), stretched by the scale when it shrinks, in fixed point with 22 fractional bits, and each pass
-rounds halves up to uint8. In exact arithmetic the weights here give Pillow's pixels bit for bit. (Pillow 13 takes the
-columns first where an image shrinks in height and grows in width; here the rows always come first, as before.)
+Cubic convolution with a = -1/2 (Keys 1981) in fixed point of 22 bits, along rows, then columns, rounding halves up
+after each pass: Pillow's pixels bit for bit. (Pillow 13 takes columns first where height shrinks and width grows.)
 """
 
 from __future__ import annotations
@@ -26,10 +24,7 @@ class Band(NamedTuple):
 
 
 def resampling_weights(n_in: int, n_out: int) -> np.ndarray:
-    """The weight of every input in every output of one pass: float64 [n_out, n_in], multiples of 2^-22.
-
-    Equal lengths give the identity.
-    """
+    """The weight of every input in every output of one pass: float64 [n_out, n_in], multiples of 2^-22."""
     scale = n_in / n_out
     stretch = max(scale, 1.0)
     centres = (np.arange(n_out) + 0.5) * scale

@@ -20,11 +20,9 @@ _COLOUR = 0.3  # weight of the channels' own patterns beside the common one
 
 
 def textures(n: int = 1000, size: int = 32, *, generator: torch.Generator) -> ImagePool:
-    """Draws n RGB images size x size of coloured noise with the power spectrum of photographs: an amplitude that falls
-    as a power of the frequency, stretched along a random direction, with random contrast, brightness and tint.
+    """Draws n RGB images size x size of coloured noise with a power-law spectrum (synthetic; periodic; all of label 0).
 
-    They are synthetic and show nothing, so all have the label 0; their left and right edges, and upper and lower, meet.
-    Raises ValueError when n or size is not a positive whole number, or size is 1.
+    ValueError when n or size is not a positive whole number, or size is 1.
     """
     n, size = require_int("n", n), require_int("size", size, least=2)
     device = generator.device

@@ -1,7 +1,7 @@
-"""The 40 laws of Czyż, Grabowski, Vogt, Beerenwinkel & Marx 2023, "Beyond Normal": an invertible map of a known law.
+"""The 40 distributions of Czyż, Grabowski, Vogt, Beerenwinkel & Marx 2023, "Beyond Normal": invertible maps of known
+ones.
 
-Mutual information is that of the base law, whatever maps are put on either side. The names are those of the package
-benchmark-mi; the truths are computed here, from closed forms.
+Names as in the package benchmark-mi; true values from closed forms.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
+from infoscope.checks import one_of
 from infoscope.data.tasks.known_truth import Case
-from infoscope.errors import UnknownName
 
 Generator = np.random.Generator
 Pair = tuple[NDArray, NDArray]
@@ -42,8 +42,7 @@ BIMODAL = (((0.3, 0.0), (0.7, 5.0)), ((0.5, -1.0), (0.5, 3.0)))  # (weight, mean
 
 def law(name: str) -> Case:
     """The law of one of NAMES: sample(n, generator) -> (x [n, dim], y [n, dim]), and its truth in nats."""
-    if name not in NAMES:
-        raise UnknownName(f"law must be one of {', '.join(NAMES)}, got {name!r}.")
+    one_of("law", name, NAMES)
     base = next(base for base in BASES if name.endswith(base))
     maps = [part for part in name.removesuffix(base).split("-") if part]
     draw, truth = _base(base)

@@ -1,9 +1,4 @@
-"""Laws with a sharp edge, and smooth ones beside them, that measure the advice and have chosen nothing of it: written
-after shapes about neighbours were asked of data and twins.
-
-Noise that ends sharply on both sides or on one, in one column or two, of a width that changes, a triangle, a disc,
-pairs in order; and noise that is skewed, heavy or bounded without an edge. Truths are closed forms and quadratures.
-"""
+"""Distributions with a sharp edge, and smooth ones: held out for the advice. Closed forms and quadratures."""
 
 from __future__ import annotations
 
@@ -14,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from infoscope.data.tasks.known_truth import Case
+from infoscope.data.tasks.known_truth import Case, normal_mixture
 from infoscope.data.tasks.late_laws import Generator, Pair, entropy_of
 
 _X = np.linspace(-8, 8, 3201)  # of a standard normal variable
@@ -23,9 +18,8 @@ _WEIGHTS = stats.norm.pdf(_X) / stats.norm.pdf(_X).sum()
 
 def with_noise(draw: Callable[[Generator, tuple[int, ...]], np.ndarray], quantile: Callable, entropy: float,
                columns: int = 1) -> Case:  # fmt: skip
-    """y = x + noise, x normal, in every column by itself.
-
-    draw(generator, size) gives noise; its quantile function and its entropy, nats, give the truth.
+    """y = x + noise, x normal, in every column; noise by draw(generator, size), its quantile function and entropy
+    (nats).
     """
 
     def sample(n: int, g: Generator) -> Pair:
@@ -36,7 +30,7 @@ def with_noise(draw: Callable[[Generator, tuple[int, ...]], np.ndarray], quantil
     def truth() -> tuple[float, float]:
         noise = quantile((np.arange(4000) + 0.5) / 4000)
         y = np.linspace(noise[0] - 8, noise[-1] + 8, 6001)
-        density = np.array([stats.norm.pdf(one - noise).mean() for one in y])
+        density = normal_mixture(y, noise, 1.0, 1.0)
         return columns * (entropy_of(y, density) - entropy), 0.0
 
     return Case("mi", "numbers", sample, truth)

@@ -1,7 +1,4 @@
-"""Twelve laws like the data that people have: images and texts, mixed types, idle columns, heavy tails, ties, groups.
-
-Benchmarks of estimators seldom have them. Each truth is a closed form or a quadrature.
-"""
+"""Twelve everyday distributions: images and texts, mixed types, idle columns, heavy tails, ties, groups."""
 
 from __future__ import annotations
 
@@ -83,10 +80,7 @@ def sparse_table(levels: int = 40, kept: float = 0.5) -> Case:
 
 
 def patients(rows: int = 10, shared: float = 0.6, correlation: float = 0.7) -> Case:
-    """Two correlated normal columns, `rows` of each patient, who gives a `shared` part of the variance of either.
-
-    Any row is a draw of one normal law; a sample knows much less than as many patients would.
-    """
+    """Two correlated normal columns, `rows` of each patient, a `shared` part of whose variances is the patient's."""
 
     def sample(n: int, g: Generator) -> tuple[NDArray, NDArray, NDArray]:
         patient = np.arange(n) // rows

@@ -1,15 +1,12 @@
-"""The exam of estimators of mutual information: laws of known truth by collection, drawn alike for all who sit it.
+"""The exam of estimators of mutual information: distributions of known truth by collection.
 
-beyond-normal  the forty laws of Czyż et al. 2023
-everyday       twelve laws like the data that people have
+beyond-normal  the forty of Czyż et al. 2023
+everyday       twelve like everyday data
 resampled      digits of MNIST paired by their labels at 200 levels (Gowri et al. 2024)
-reduction      the same of ten digits, photographs and texts, where no linear map of few columns holds the label
-late           twelve laws that were written after the advice had its constants, and led to one rule more
-later          twelve laws that were written after that rule, and found a wrong truth of twins
-latest         twelve laws that were written after that was mended
-edges          fourteen laws, ten of them with a sharp edge, that were written after shapes about neighbours were asked
+reduction      the same of ten digits, photographs and texts
+late, later, latest, edges    held out for the advice, in order of writing
 known-truth    the cases on which the estimators from samples were built
-cost           correlated normal columns, 2, 20 and 200 on each side: for seconds and memory
+cost           correlated normal columns, 2 to 200 each: for seconds and memory
 """
 
 from __future__ import annotations
@@ -66,10 +63,7 @@ def needs_data(name: str) -> bool:
 
 
 def most_rows(name: str) -> float:
-    """How many rows a sample of a law can have; infinite where they are generated.
-
-    FileNotFoundError: items that are not there.
-    """
+    """How many rows a sample can have; infinite where generated. FileNotFoundError: items that are not there."""
     if not needs_data(name):
         return math.inf
     return resampled.most_rows(everyday.OF_POOLS.get(name) or name.rpartition("-at-")[0])

@@ -1,8 +1,7 @@
 """Settings that examine tests of independence, each with x and y independent (given z), and with them dependent.
 
-With a condition x = left(a(z) + e) and y = right(b(z) + effect e + w) for normal e and w: maps of each side that are
-one to one change nothing of I(x; y | z) = log(1 + effect^2) / 2, labels lose some of it, and effect 0 is independence.
-Settings differ in shapes (linear, post-nonlinear), types, the columns of z (0 to 10) and rows (100 to 2,000).
+x = left(a(z) + e) and y = right(b(z) + effect e + w), e and w normal: I(x; y | z) = log(1 + effect^2) / 2, less for
+labels.
 """
 
 from __future__ import annotations
@@ -15,19 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from infoscope.checks import one_of
 from infoscope.data.tasks.known_truth import Generator
-from infoscope.errors import UnknownName
 
 Map = Callable[[NDArray], NDArray]
 
 
 @dataclass(frozen=True)
 class IndependenceLaw:
-    """A null and an alternative of one kind.
+    """A null and an alternative: sample(n, generator, dependent) -> (x, y) or (x, y, z); whole numbers are labels.
 
-    sample(n, generator, dependent) -> (x, y) or (x, y, z): arrays, whole numbers are labels; a mixed z is its columns
-    by name. shape and types say what it is, columns how many z has, rows the sample size that it is asked about at;
-    information, nats, is that of the alternative; nan where it is not known
+    `columns` is the number of z's, `rows` the sample size, `information` (nats) the alternative's; nan: unknown.
     """
 
     shape: str
@@ -133,6 +130,4 @@ LAWS: dict[str, IndependenceLaw] = {
 
 def law(name: str) -> IndependenceLaw:
     """The setting of a name. ValueError for an unknown one."""
-    if name not in LAWS:
-        raise UnknownName(f"law must be one of {', '.join(LAWS)}, got {name!r}.")
-    return LAWS[name]
+    return LAWS[one_of("law", name, LAWS)]

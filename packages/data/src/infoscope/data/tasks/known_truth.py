@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from infoscope.errors import UnknownName
+from infoscope.checks import one_of
 
 CLASSES, DOMAINS = 10, 3
 SPREADS = {2: 1.5, 12: 0.5, 24: 0.4}  # of the class centres, by dimension: 0.7 to 1.4 nats, far from 0 and from log 10
 DRAWS, AT_ONCE = 400_000, 20_000  # of Monte Carlo truths
+AT_ONCE_CELLS = 1_000_000  # of quadratures
 GRID = 0.5  # of the rounded Gaussian, in standard deviations
 Generator = np.random.Generator
 
@@ -24,12 +25,9 @@ Generator = np.random.Generator
 class Case:
     """A known truth: sample(n, generator) -> variables, and truth() -> (nats, standard error; 0 where exact).
 
-    A variable is an array, or its columns by name.
-
-    measure  mi: I(x; y) of (x, y); cmi: I(x; y | z) of (x, y, z); co-information: I(a; t) + I(b; t) - I(a, b; t)
-    y        labels, numbers, or counts: labels without end, some of which are rare in any sample; categories: x is
-             labels, too
-    grouped  the last of a sample's variables is codes [n] of rows that depend on one another
+    measure  mi of (x, y); cmi: I(x; y | z); co-information: I(a; t) + I(b; t) - I(a, b; t)
+    y        labels, numbers, counts (unbounded labels) or categories (x is labels, too)
+    grouped  the last variable is codes [n] of dependent rows
     """
 
     measure: str
@@ -123,6 +121,19 @@ def discrete_information(joint: NDArray) -> float:
     return float((joint[there] * np.log(joint[there] / product[there])).sum())
 
 
+def normal_mixture(points: NDArray, centres: ArrayLike, weights: ArrayLike, spread: ArrayLike) -> NDArray:
+    """The density at points [m] of a mixture of normal components: centres, weights and spreads, [k] or one of all."""
+    centres, weights, spread = np.broadcast_arrays(*(np.asarray(a, float) for a in (centres, weights, spread)))
+    weights = weights / weights.sum() / (spread * np.sqrt(2 * np.pi))
+    density = []
+    for part in np.array_split(points, 1 + points.size * centres.size // AT_ONCE_CELLS):
+        exponents = (part[:, None] - centres) / spread
+        exponents *= exponents
+        exponents *= -0.5
+        density.append(np.exp(exponents, out=exponents) @ weights)
+    return np.concatenate(density)
+
+
 def numbered_cells(levels: int = 6) -> Case:
     """Two independent categories, given as numbers: nearly every row has k others at distance 0."""
 
@@ -144,10 +155,7 @@ def uniform_beside_label(classes: int = 5) -> Case:
 
 
 def zero_inflated_poisson(zeros: float = 0.15) -> Case:
-    """x exponential, y zero with probability `zeros` and else Poisson of mean x (Gao et al. 2017).
-
-    The truth by quadrature: that paper's closed form counts zeros of either kind as told apart.
-    """
+    """x exponential, y zero with probability `zeros`, else Poisson of mean x (Gao et al. 2017; by quadrature)."""
 
     def sample(n: int, g: Generator) -> tuple[NDArray, NDArray]:
         x = g.exponential(size=n)
@@ -212,9 +220,7 @@ CASES = {
 
 def case(name: str) -> Case:
     """ValueError for an unknown one."""
-    if name not in CASES:
-        raise UnknownName(f"case must be one of {', '.join(CASES)}, got {name!r}.")
-    return CASES[name]
+    return CASES[one_of("case", name, CASES)]
 
 
 def draws(seed: int, name: str, n: int) -> Generator:

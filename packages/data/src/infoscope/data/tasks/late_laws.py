@@ -1,9 +1,5 @@
-"""Laws that measured the advice first: written after its constants were fixed once. What it missed of waiting times has
-since made it refuse where a fitted mixture alone is like the data; `later_laws` measure it now.
-
-Dependence by shape (waves, lobes, rings, waiting times), by a shared factor or a shared spread, labels of several
-classes, counts, an ordered questionnaire, people asked several times; one law with nothing in it and one with little.
-Truths are closed forms and quadratures, once Monte Carlo over the exact density ratio.
+"""Distributions that examined the advice first (waiting times have since informed a rule); closed forms and
+quadratures.
 """
 
 from __future__ import annotations
@@ -16,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from infoscope.data.tasks.beyond_normal import student_information
-from infoscope.data.tasks.known_truth import Case, discrete_information
+from infoscope.data.tasks.known_truth import Case, discrete_information, normal_mixture
 
 Generator = np.random.Generator
 Pair = tuple[NDArray, NDArray]
@@ -39,15 +35,10 @@ def cubic_wave(noise: float = 0.8) -> Case:
     @functools.cache
     def truth() -> tuple[float, float]:
         x = np.linspace(-6, 6, 6001)
-        weights = stats.norm.pdf(x)
-        weights /= weights.sum()
         y = np.concatenate(
             [np.linspace(-220, -12, 4000)[:-1], np.linspace(-12, 12, 4001), np.linspace(12, 220, 4000)[1:]]
         )
-        means = x**3 - 2 * x
-        density = np.concatenate([
-            stats.norm.pdf(part[:, None], means, noise) @ weights for part in np.array_split(y, 40)
-        ])  # fmt: skip
+        density = normal_mixture(y, x**3 - 2 * x, stats.norm.pdf(x), noise)
         return entropy_of(y, density) - NOISE - math.log(noise), 0.0
 
     return Case("mi", "numbers", sample, truth)

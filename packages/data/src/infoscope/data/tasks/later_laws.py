@@ -1,10 +1,4 @@
-"""Laws that measure the advice, written after its constants were fixed a second time. `censored` has since shown that
-twins of scores cut heaps of equal values; `latest_laws` measure it now.
-
-Edges (a triangle, censoring, angles that go round), copulas with a tail, two branches, a series and what comes next,
-labels by a product, ordered grades, a shared volatility, one useful column of many, a confusion matrix, nothing. Truths
-are closed forms and quadratures.
-"""
+"""Distributions that examined the advice second (`censored` has since informed a rule). Closed forms, quadratures."""
 
 from __future__ import annotations
 
@@ -14,7 +8,7 @@ import math
 import numpy as np
 from scipy import special, stats
 
-from infoscope.data.tasks.known_truth import Case, discrete_information
+from infoscope.data.tasks.known_truth import Case, discrete_information, normal_mixture
 from infoscope.data.tasks.late_laws import NOISE, Generator, Pair, entropy_of
 
 
@@ -29,10 +23,7 @@ def triangle() -> Case:
 
 
 def clayton(theta: float = 2.0) -> Case:
-    """Clayton's copula, small values together, with exponential margins.
-
-    Its mean log density follows from Kendall's function of Archimedean copulas (Genest & Rivest 1993).
-    """
+    """Clayton's copula with exponential margins; mean log density by Kendall's function (Genest & Rivest 1993)."""
 
     def sample(n: int, g: Generator) -> Pair:
         u, w = g.random((2, n))
@@ -158,11 +149,7 @@ def square_of_one(dim: int = 12, noise: float = 0.5) -> Case:
     @functools.cache
     def truth() -> tuple[float, float]:
         x, y = np.linspace(-6, 6, 2401), np.linspace(-4, 40, 8801)
-        weights = stats.norm.pdf(x)
-        weights /= weights.sum()
-        density = np.concatenate([
-            stats.norm.pdf(part[:, None], x**2, noise) @ weights for part in np.array_split(y, 20)
-        ])  # fmt: skip
+        density = normal_mixture(y, x**2, stats.norm.pdf(x), noise)
         return entropy_of(y, density) - NOISE - math.log(noise), 0.0
 
     return Case("mi", "numbers", sample, truth)

@@ -1,9 +1,4 @@
-"""Laws that measure the advice and have chosen nothing of it: written after twins of scores kept heaps whole.
-
-Heaps of equal values (cut off at both ends, on both sides, amounts with many zeros, counts, reported ages), a copula
-without tails, regimes, four clouds, a survey, a radius, a scale that changes, nothing. Truths are closed forms and
-quadratures.
-"""
+"""Distributions held out for the advice: point masses, copulas, regimes, surveys; closed forms and quadratures."""
 
 from __future__ import annotations
 
@@ -13,7 +8,7 @@ import math
 import numpy as np
 from scipy import special, stats
 
-from infoscope.data.tasks.known_truth import Case, discrete_information
+from infoscope.data.tasks.known_truth import Case, discrete_information, normal_mixture
 from infoscope.data.tasks.late_laws import NOISE, Generator, Pair, entropy_of
 
 _X = np.linspace(-8, 8, 1601)  # of a standard normal variable
@@ -72,7 +67,7 @@ def amounts(steepness: float = 1.5, slope: float = 0.5, noise: float = 0.7) -> C
         share = special.expit(steepness * _X)
         spent = math.log(2) - float(_WEIGHTS @ (special.entr(share) + special.entr(1 - share)))
         y = np.linspace(-12, 12, 4801)
-        density = stats.norm.pdf(y[:, None], slope * _X, noise) @ (2 * _WEIGHTS * share)
+        density = normal_mixture(y, slope * _X, _WEIGHTS * share, noise)
         return spent + 0.5 * (entropy_of(y, density) - NOISE - math.log(noise)), 0.0
 
     return Case("mi", "numbers", sample, truth)
@@ -172,8 +167,7 @@ def radius(dim: int = 3, noise: float = 0.3) -> Case:
     @functools.cache
     def truth() -> tuple[float, float]:
         lengths, y = np.linspace(0, 9, 1801), np.linspace(-3, 12, 3001)
-        weights = stats.chi.pdf(lengths, dim)
-        density = stats.norm.pdf(y[:, None], lengths, noise) @ (weights / weights.sum())
+        density = normal_mixture(y, lengths, stats.chi.pdf(lengths, dim), noise)
         return entropy_of(y, density) - NOISE - math.log(noise), 0.0
 
     return Case("mi", "numbers", sample, truth)
@@ -190,7 +184,7 @@ def changing_scale(slope: float = 0.7) -> Case:
     def truth() -> tuple[float, float]:
         logs = np.linspace(-40, 12, 20_801)
         y = np.exp(logs)
-        density = sum(weight * stats.norm.pdf(y, 0, math.exp(slope * x)) for x, weight in zip(_X, _WEIGHTS))
+        density = normal_mixture(y, 0.0, _WEIGHTS, np.exp(slope * _X))
         return 2 * float(np.trapezoid(y * special.entr(density), logs)) - NOISE, 0.0
 
     return Case("mi", "numbers", sample, truth)
@@ -220,7 +214,7 @@ def reported_ages(slope: float = 0.9) -> Case:
     @functools.cache
     def truth() -> tuple[float, float]:
         y = np.linspace(-10, 10, 4001)
-        density = stats.norm.pdf(y[:, None], slope * (np.arange(101) - 54) / 20) @ shares
+        density = normal_mixture(y, slope * (np.arange(101) - 54) / 20, shares, 1.0)
         return entropy_of(y, density) - NOISE, 0.0
 
     return Case("mi", "numbers", sample, truth)

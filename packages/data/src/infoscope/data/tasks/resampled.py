@@ -1,10 +1,7 @@
-"""Labelled items paired anew so that their information is that of a chosen coupling of labels.
+"""Labelled items paired so that their information is that of a chosen coupling of labels.
 
-Draw labels (a, b) from a coupling, then an item x of class a and another, y, of class b. As the label of an item is a
-function of it, X - A - B - Y and I(X; Y) = I(A; B), whatever the items are. The benchmark of Gowri, Lun, Klein & Yin
-2024 ("Approximating mutual information of high-dimensional variables using learned representations") is that of the
-digits 0 and 1 of MNIST at 200 levels from 0 to 1 bit; ten digits, photographs and embeddings of texts go on where a
-linear map of few columns no longer holds the label.
+Labels (a, b) are drawn, then items x of class a and y of class b: X - A - B - Y, so I(X; Y) = I(A; B). The benchmark of
+Gowri, Lun, Klein & Yin 2024 is the digits 0 and 1 of MNIST at 200 levels from 0 to 1 bit.
 """
 
 from __future__ import annotations
@@ -17,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from infoscope.checks import one_of, require_int
 from infoscope.data.pools.loaders import cifar10, imdb_embeddings, mnist
 from infoscope.data.tasks.known_truth import Case, discrete_information
-from infoscope.errors import InvalidInput, OutOfRange, TooFew, UnknownName
+from infoscope.errors import InvalidInput, TooFew
 
 Generator = np.random.Generator
 _BITS = 1 / math.log(2)
@@ -35,14 +33,9 @@ _SURE = 5.5  # standard deviations of how many items of a class a sample takes
 
 
 def level_names(pool: str, count: int) -> tuple[str, ...]:
-    """Names of `count` laws of a pool, from 0 bits to nearly all that its labels can carry.
-
-    ValueError: an unknown pool, or fewer than 2 levels.
-    """
-    if pool not in POOLS:
-        raise UnknownName(f"pool must be one of {', '.join(POOLS)}, got {pool!r}.")
-    if count < 2:
-        raise OutOfRange(f"count must be at least 2 levels, got {count}.")
+    """Names of `count` distributions of a pool, from 0 bits up. ValueError: an unknown pool, or fewer than 2 levels."""
+    one_of("pool", pool, POOLS)
+    require_int("count", count, 2)
     return tuple(
         f"{pool}-at-{bits:.3f}" for bits in np.linspace(0, math.floor(100 * math.log2(CLASSES[pool])) / 100, count)
     )
@@ -52,10 +45,9 @@ NAMES = level_names("mnist-0-1", _LEVELS)
 
 
 def law(name: str) -> Case:
-    """The law of a name "<pool>-at-<bits>": sample(n, generator) -> (x [n, d], y [n, e]) float64, truth in nats.
+    """The distribution "<pool>-at-<bits>": sample(n, generator) -> (x [n, d], y [n, e]) float64, truth in nats.
 
-    ValueError: not such a name, or more bits than the labels can carry. FileNotFoundError when it is sampled, where the
-    data are not there.
+    ValueError: not such a name, or too many bits. FileNotFoundError on sampling without the data.
     """
     pool, _, bits = name.rpartition("-at-")
     try:
@@ -109,10 +101,7 @@ def coupled_labels(n: int, count: int, kept: float, g: Generator) -> tuple[NDArr
 
 
 def most_rows(pool: str) -> int:
-    """How many rows a sample of a pool can have, in hundreds, so that a class has too few items once in millions.
-
-    FileNotFoundError where the data are not there.
-    """
+    """How many rows a sample of a pool can have, in hundreds. FileNotFoundError where the data are not there."""
     _, of_class = _sorted(pool)
     fewest = min(stop - start for start, stop in of_class)
     wanted = ((math.sqrt(_SURE**2 + 4 * fewest) - _SURE) / 2) ** 2  # and _SURE of its standard deviations make `fewest`
@@ -120,11 +109,9 @@ def most_rows(pool: str) -> int:
 
 
 def items(pool: str, a: NDArray, b: NDArray, g: Generator) -> tuple[NDArray, NDArray]:
-    """An item of class a[i] and one of class b[i] for every row; no item comes twice in a sample, and columns that are
-    the same in all rows (the margins of images) are left out.
+    """An item of class a[i] and one of class b[i] for every row, without repeats or constant columns.
 
-    Drawing without repeats ties rows a little: n must stay well below the size of the pool. ValueError where a class
-    has too few items.
+    n must stay well below the size of the pool. ValueError where a class has too few items.
     """
     values, of_class = _sorted(pool)
     rows = np.empty(2 * len(a), np.intp)

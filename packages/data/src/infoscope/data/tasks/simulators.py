@@ -40,10 +40,7 @@ def discrete_star(n: int, m: int, states: int, generator: np.random.Generator) -
 
 
 def discretised_logistic(n: int, m: int, states: int, scale: float, generator: np.random.Generator) -> Simulated:
-    """X_0 uniform over `states`; X_j logistic of mean (X_0 + j) mod states, rounded to 0..states-1; integers [n, m].
-
-    The outermost states hold the tails.
-    """
+    """X_0 uniform over `states`; X_j logistic of mean (X_0 + j) mod states, rounded to 0..states-1; integers [n, m]."""
     if not scale > 0.0:
         raise OutOfRange(f"scale must be positive, got {scale!r}.")
     hub = generator.integers(require_int("states", states, 2), size=n)
@@ -73,11 +70,10 @@ def random_graph(m: int, parents: int, generator: np.random.Generator) -> np.nda
 def gene_network(
     n: int, generator: np.random.Generator, adjacency: ArrayLike | None = None, noise: float = 0.3
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Expression of genes that activate or repress one another, float64 [n, m], and the graph, bool [m, m].
+    """Expression of genes that activate or repress one another, float64 [n, m], and the acyclic graph, bool [m, m].
 
-    adjacency [m, m] is acyclic; None is a random graph of 20 genes (as many as the HPN-DREAM in-silico network of Xu et
-    al. 2020, section 6.2) with one or two regulators each. A gene is the mean over its regulators of the Hill function
-    u^2 / (1 + u^2), or of 1 minus it, at u = exp(expression), standardised, plus noise of standard deviation `noise`.
+    adjacency None: 20 genes (cf. HPN-DREAM; Xu et al. 2020, section 6.2) with one or two regulators. A gene is the mean
+    of Hill functions u^2 / (1 + u^2), or 1 minus them, at u = exp(expression), standardised, plus noise.
     """
     graph = random_graph(20, 2, generator) if adjacency is None else np.asarray(adjacency) != 0
     if graph.ndim != 2 or len(graph) != graph.shape[1]:
@@ -108,10 +104,9 @@ def moving_digits(
     digits: int = 2,
     speed: float = 3.0,
 ) -> np.ndarray:
-    """Videos of images that move straight and bounce off the edges, float32 [sequences, frames, size, size] in [0, 1].
+    """Videos of images that bounce off the edges, float32 [sequences, frames, size, size] in [0, 1].
 
-    images [k, h, w] in [0, 1], each at most `size` wide (Moving-MNIST, Srivastava et al. 2015: two digits in 64 x 64);
-    they are drawn at random, and where they overlap the brighter pixel shows. speed is in pixels per frame.
+    images [k, h, w] in [0, 1] (Moving-MNIST, Srivastava et al. 2015); speed in pixels per frame.
     """
     images = np.asarray(images, dtype=np.float32)
     if images.ndim != 3 or max(images.shape[1:]) > size:

@@ -1,12 +1,4 @@
-"""Labelled texts and what can be done to them.
-
-dataset            LabelledTexts; imdb, generated_reviews
-files              JSON lines, tables, or a download by `datasets`
-cola, sst2, nli    CoLA; SST-2; SNLI and MultiNLI
-generated_nli      a grammar of inference (synthetic), of which the information is known
-generated_reviews  a grammar of film reviews (synthetic)
-transformations    what keeps one attribute of a text only
-"""
+"""Labelled texts: LabelledTexts, imdb, cola, sst2, nli; generated reviews and inference; transformations."""
 
 from infoscope.data.texts.cola import cola
 from infoscope.data.texts.dataset import LabelledTexts, generated_reviews, imdb

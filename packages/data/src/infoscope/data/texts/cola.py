@@ -6,9 +6,10 @@ from pathlib import Path
 
 import torch
 
+from infoscope.checks import one_of
 from infoscope.data.pools.loaders import root_or_default
 from infoscope.data.texts.dataset import LabelledTexts
-from infoscope.data.texts.files import downloaded, label_of, one_split, read_table
+from infoscope.data.texts.files import downloaded, label_of, read_table
 from infoscope.errors import InvalidInput
 
 _CLASSES = ("unacceptable", "acceptable")
@@ -19,14 +20,13 @@ _GLUE_PARTS = {"dev": (slice(0, 527), [162, 365]), "out-of-domain": (slice(527, 
 
 
 def cola(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
-    """8,551 (train), 527 (dev, of the same 17 sources) or 516 (out-of-domain, of 6 others) sentences.
+    """8,551 (train), 527 (dev, of the same 17 sources) or 516 (out-of-domain, of 6 others) sentences; 1 is acceptable.
 
-    Label 1 is acceptable. Reads <root>/cola/{in_domain_train,in_domain_dev,out_of_domain_dev}.tsv, the authors' raw
-    files; root None is the folder of INFOSCOPE_DATA. With neither, `datasets` downloads GLUE's. ids are a source and a
-    line number (a place in GLUE's file).
-    Raises ValueError for another split or a damaged file, FileNotFoundError when the folder or the file is not there.
+    Reads <root>/cola/{in_domain_train,in_domain_dev,out_of_domain_dev}.tsv; root None is the folder of INFOSCOPE_DATA,
+    else `datasets` downloads GLUE's. ValueError for another split or a damaged file, FileNotFoundError for a missing
+    one.
     """
-    one_split(split, tuple(_FILES))
+    one_of("split", split, _FILES)
     root = root_or_default(root)
     if root is None:
         texts, labels, ids = _glue(split)

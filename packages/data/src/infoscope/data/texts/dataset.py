@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from infoscope.checks import one_of
 from infoscope.data.pools.loaders import root_or_default
-from infoscope.data.texts.files import downloaded, one_split, read_json_lines
+from infoscope.data.texts.files import downloaded, read_json_lines
 from infoscope.data.texts.generated_reviews import sentences
 from infoscope.errors import InvalidInput, OutOfRange, WrongLength, WrongShape
 
@@ -21,10 +22,8 @@ SENTIMENTS = ("negative", "positive")
 class LabelledTexts:
     """Texts, or pairs of texts, each of one class: texts [n], labels int64 [n] in 0..len(classes)-1.
 
-    classes names the labels; `name` is what a run records as its data set, with the split in it. ids [n] tell the items
-    apart in the original (None: their place from 0). synthetic says that they were generated.
-    Raises ValueError unless there are as many labels and ids as texts, at least one, all labels are of a class, and the
-    texts are all single or all pairs.
+    `name` is recorded by runs; ids [n] are the items' in the original (None: their place). ValueError unless lengths
+    agree, there is an item, all labels are of a class, and texts are all single or all pairs.
     """
 
     texts: Sequence[str] | Sequence[tuple[str, str]]
@@ -77,10 +76,7 @@ class LabelledTexts:
 
     @property
     def groups(self) -> np.ndarray:
-        """Codes int64 [n], equal where the text, or the premise of a pair, is: such items are not independent.
-
-        SNLI and MultiNLI ask for three hypotheses of every premise; keep groups whole across folds.
-        """
+        """Codes int64 [n], equal where the text, or the premise of a pair, is: such items are dependent."""
         return np.unique(self.premises if self.of_pairs else list(self.texts), return_inverse=True)[1]
 
     def take(self, rows: Sequence[int] | torch.Tensor | np.ndarray) -> LabelledTexts:
@@ -108,12 +104,10 @@ class LabelledTexts:
 def imdb(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
     """25,000 (train) or 25,000 (test) film reviews, 12,500 of each sentiment (Maas et al. 2011).
 
-    Reads <root>/imdb/imdb_<split>.jsonl.gz, one object a line with `text` and `label` (1 positive), and `id` if it has
-    one; root None is the folder of INFOSCOPE_DATA. With neither, `datasets` downloads stanfordnlp/imdb. Raises
-    ValueError for another split or a line that is not such an object, FileNotFoundError when the folder or the file is
-    not there.
+    Reads <root>/imdb/imdb_<split>.jsonl.gz, objects with `text`, `label` (1 positive) and optionally `id`; root None is
+    the folder of INFOSCOPE_DATA, else `datasets` downloads it. Errors as `cola`.
     """
-    one_split(split, ("train", "test"))
+    one_of("split", split, ("train", "test"))
     root = root_or_default(root)
     if root is None:
         stored = downloaded("imdb", "stanfordnlp/imdb", split)
@@ -126,10 +120,8 @@ def imdb(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
 
 
 def generated_reviews(per_class: int = 2000, *, generator: torch.Generator) -> LabelledTexts:
-    """The generated film reviews of `sentences`, shuffled: the single texts that need no download (synthetic).
-
-    The class is plain from the words, so a family that reads them has I_V(x -> y) near ln 2 = H(y).
-    Raises ValueError as `sentences`.
+    """The generated film reviews of `sentences`, shuffled (synthetic); I_V(x -> y) is near ln 2. ValueError as
+    `sentences`.
     """
     texts, labels = sentences(per_class, generator=generator)
     drawn = LabelledTexts(texts, labels, SENTIMENTS, "generated reviews (synthetic)", synthetic=True)

@@ -6,16 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from infoscope.data.files import json_object, lines
 from infoscope.data.pools.loaders import DATA_VARIABLE
-from infoscope.errors import InvalidInput, OutOfRange, UnreadableFile
-
-
-def one_split(split: str, valid: Sequence[str]) -> str:
-    """`split`; ValueError unless it is one of the valid ones."""
-    if split not in valid:
-        raise InvalidInput(f"split must be {', '.join(valid[:-1])} or {valid[-1]}, got {split!r}.")
-    return split
+from infoscope.errors import TooFew, UnreadableFile
+from infoscope.files import json_object, lines
 
 
 def first_file(folder: Path, names: Sequence[str]) -> Path:
@@ -27,9 +20,9 @@ def first_file(folder: Path, names: Sequence[str]) -> Path:
 
 
 def read_json_lines(path: Path, fields: Mapping[str, Callable[[Any], Any]]) -> list[dict[str, Any]]:
-    """The objects of a gzipped file, one a line, with the named fields converted; other fields as they are.
+    """The objects of a gzipped file, one a line, with the named fields converted.
 
-    Raises FileNotFoundError when the file is not there, ValueError for a line that has no such object.
+    FileNotFoundError when the file is not there, ValueError for a line that has no such object.
     """
     rows = []
     for number, line in enumerate(lines(first_file(path.parent, [path.name])), 1):
@@ -62,7 +55,7 @@ def read_table(path: Path, columns: Sequence[str], header: bool) -> list[dict[st
 
 def _some(path: Path, rows: list) -> list:
     if not rows:
-        raise OutOfRange(f"{path} must have at least one line, but is empty.")
+        raise TooFew(f"{path} must have at least one line, but is empty.")
     return rows
 
 

@@ -61,9 +61,8 @@ ENTAILMENT, NEUTRAL, CONTRADICTION = range(3)
 
 
 class Choices(NamedTuple):
-    """The draws of n pairs, int64 [n] each: all uniform and independent of one another and of the label.
-
-    value is of every attribute [n, 3]; wording of the premise's two attributes and of the hypothesis [n, 3].
+    """The draws of n pairs, int64 [n]: uniform and independent of one another and of the label; value [n, 3], wording
+    [n, 3].
     """
 
     subject: torch.Tensor
@@ -93,10 +92,7 @@ def pairs_of(labels: list[int], cued: list[bool], choices: Choices) -> list[tupl
 
 
 def _pair(label: int, cued: bool, one: Choices) -> tuple[str, str]:
-    """One pair; the fields of `one` are plain numbers.
-
-    Whatever the label, the attribute that the hypothesis claims is uniform among the three, and so is its value.
-    """
+    """One pair; the attribute that the hypothesis claims and its value are uniform whatever the label."""
     told = [attribute for attribute in range(3) if attribute != one.omitted]
     if one.swapped:
         told.reverse()

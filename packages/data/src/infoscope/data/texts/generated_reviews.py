@@ -1,7 +1,5 @@
-"""A generated corpus of short film reviews, favourable (1) and unfavourable (0), from a small grammar of our own.
-
-It is the text that needs no download. It is synthetic, and whatever is made from it is to be labelled so. The class of
-a sentence is plain from its words, so that the information of pairs drawn from it is what the channel states.
+"""A generated (synthetic) corpus of short film reviews, favourable (1) and unfavourable (0), of evident class; no
+download.
 """
 
 from __future__ import annotations
@@ -154,10 +152,9 @@ _UNFAVOURABLE: _Slots = {
 
 
 def sentences(per_class: int = 2000, *, generator: torch.Generator) -> tuple[list[str], torch.Tensor]:
-    """Draws `per_class` distinct sentences of each class, the same number (to one) from every template.
+    """`per_class` distinct sentences of each class, the unfavourable first, and their labels, int64 [2 * per_class].
 
-    Returns the sentences, the unfavourable ones first, and their labels, int64 [2 * per_class] on the CPU.
-    Raises ValueError when per_class is not a positive whole number or exceeds what the grammar can say.
+    ValueError when per_class is not a positive whole number or exceeds what the grammar can generate.
     """
     require_int("per_class", per_class)
     drawn: list[str] = []

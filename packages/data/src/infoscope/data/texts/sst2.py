@@ -6,24 +6,24 @@ from pathlib import Path
 
 import torch
 
+from infoscope.checks import one_of
 from infoscope.data.pools.loaders import root_or_default
 from infoscope.data.texts.dataset import SENTIMENTS, LabelledTexts
-from infoscope.data.texts.files import downloaded, label_of, one_split, read_table
+from infoscope.data.texts.files import downloaded, label_of, read_table
 
 _FILES = {"train": "train.tsv.gz", "dev": "dev.tsv.gz", "test": "test.tsv"}
 _GLUE_SPLITS = {"train": "train", "test": "validation"}
 
 
 def sst2(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
-    """60,614 (train) and 6,735 (dev) phrases, or the 872 whole sentences (test) of GLUE's development set.
+    """60,614 (train) and 6,735 (dev) phrases, or the 872 whole sentences (test) of GLUE's development set; 1 is
+    positive.
 
-    Label 1 is positive. Phrases of train and dev are of the same sentences, so dev is not independent of train: judge
-    on test. Reads <root>/sst2/{train.tsv.gz,dev.tsv.gz,test.tsv}; root None is the folder of INFOSCOPE_DATA. With
-    neither, `datasets` downloads GLUE's, where train is the 67,349 phrases of both and there is no dev.
-    Raises ValueError for another split or a damaged file, FileNotFoundError when the folder or the file is not there,
-    or dev would have to be downloaded.
+    Phrases of train and dev are of the same sentences: judge on test. Reads
+    <root>/sst2/{train.tsv.gz,dev.tsv.gz,test.tsv}; root None is the folder of INFOSCOPE_DATA, else `datasets` downloads
+    GLUE's (without dev). Errors as `cola`.
     """
-    one_split(split, tuple(_FILES))
+    one_of("split", split, _FILES)
     root = root_or_default(root)
     if root is None:
         if split not in _GLUE_SPLITS:

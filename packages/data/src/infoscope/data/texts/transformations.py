@@ -1,21 +1,18 @@
 """Transformations of labelled texts, each of which keeps one attribute of the input (Ethayarajh et al. 2022, table 7).
 
-The V-information of a transformed input, with a model fitted to it, says how much of the label that attribute tells.
-All are pure: texts in, as many texts out. Tokens are words and single punctuation marks; they are compared without
-regard to case.
+The V-information of a transformed input shows how much of the label that attribute carries. Tokens are words and single
+punctuation marks, compared without case.
 
-Of single texts or pairs:
     standard          a pair as "PREMISE: ... HYPOTHESIS: ...", a single text as it is; `sides` takes it apart again
-    null              a single space: nothing (some tokenizers fail on the empty string)
-    shuffled          the tokens of each side in random order
+    null              a single space (some tokenizers fail on the empty string)
+    shuffled          the tokens of each text in random order
     length            "#" for each token
     vocabulary_only   only the words of a list
-Of pairs:
     hypothesis_only, premise_only
-    raw_overlap       tokens that the two sides do not share are [MASK]
+    raw_overlap       tokens that premise and hypothesis do not share are [MASK]
     overlap_level     none, low, medium or high
-By name, for sweeps: `transformed`, TRANSFORMATIONS.
-Numbers to slice a data set by: `lengths`, `overlap_lengths`, `overlap_fractions`.
+
+By name: `transformed`, TRANSFORMATIONS. To slice by: `lengths`, `overlap_lengths`, `overlap_fractions`.
 """
 
 from __future__ import annotations
@@ -26,7 +23,8 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 import torch
 
-from infoscope.errors import InvalidInput, UnknownName
+from infoscope.checks import one_of
+from infoscope.errors import InvalidInput
 
 Texts = Sequence[str] | Sequence[tuple[str, str]]
 
@@ -141,11 +139,8 @@ def transformed(name: str, texts: Texts, generator: torch.Generator) -> list[str
 
     Raises ValueError for another name, or for one of pairs when the texts are single.
     """
-    if name == "shuffled":
-        return shuffled(texts, generator)
-    if name not in TRANSFORMATIONS:
-        raise UnknownName(f"name must be one of shuffled, {', '.join(TRANSFORMATIONS)}, got {name!r}.")
-    return TRANSFORMATIONS[name](texts)
+    one_of("name", name, ("shuffled", *TRANSFORMATIONS))
+    return shuffled(texts, generator) if name == "shuffled" else TRANSFORMATIONS[name](texts)
 
 
 def lengths(texts: Texts) -> np.ndarray:

@@ -1,10 +1,8 @@
-"""Categories against categories: H(x) + H(y) - H(x, y) of counts, and what is done about too few rows in a cell.
+"""Categories against categories: H(x) + H(y) - H(x, y) of counts.
 
-Cells that hold a handful of rows look dependent: the plug-in estimate is then too high, as a rule by more than
-(cells - 1) / (2 n). Every method is asked what it gives for the same categories put together at random, where the truth
-is 0, and where many rows are alone in their cell, how far another method is that allows for unseen cells. What is not
-small is noted, and the standard error holds it. First-order errors are those of the influence of a row, and at least
-those of independent sides, where 2 n times the estimate is chi-squared.
+Few rows a cell bias the plug-in estimate upwards by more than (cells - 1) / (2 n). What a method gives for independent
+categories, and its distance from one that allows for unseen cells, is noted and included in the standard error, which
+is at least that of independent variables (2 n times the estimate chi-squared).
 """
 
 from __future__ import annotations
@@ -68,9 +66,7 @@ class Table:
         return x[self.x] + y[self.y] - cells[self.cells]
 
     def independent_rows(self, groups: NDArray | None) -> float:
-        """How many independent rows scatter the cells as much as those in groups [n] do: n over the design effect of
-        Rao & Scott 1981.
-        """
+        """Number of rows [n] in groups over the design effect of their cells (Rao & Scott 1981)."""
         if groups is None:
             return self.n
         x, y, _ = (counts / self.n for counts in self.counts)
@@ -158,10 +154,7 @@ class _OfCounts(Described):
         ), bias
 
     def _beside(self, table: Table, rows: float, value: float) -> tuple[tuple[str, ...], float]:
-        """How far another method is, that also allows for unseen cells, where many rows are alone: a note and the nats.
-
-        Where x and y depend on one another such methods err otherwise than by chance.
-        """
+        """A note on the distance to a method that allows for unseen cells, where many rows are alone, and the nats."""
         alone = float(np.mean(np.rint(table.worth(rows)[2])[table.cells] <= 1))
         if not self.other or alone <= knn.ALONE_SHARE:
             return (), 0.0
@@ -235,10 +228,10 @@ class ChaoShen(_OfCounts):
 
 @dataclass(frozen=True)
 class Shrinkage(_OfCounts):
-    """The information of a table drawn towards equal cells, which has none: low with few rows a cell. The error takes
-    how far it was drawn as known.
+    """Information of a table shrunk towards equal cells: low with few rows a cell. The error ignores the fit of the
+    shrinkage.
 
-    categories  how many of x and of y are possible; None: those that occur
+    `categories`: how many of x and of y are possible; None: those that occur.
     """
 
     categories: tuple[int, int] | None = None
@@ -267,10 +260,9 @@ class Shrinkage(_OfCounts):
 
 @dataclass(frozen=True)
 class Nsb(_OfCounts):
-    """Posterior means of three entropies, each under a prior that is nearly even in the entropy. The error is that of
-    their dependence on the counts: the three posteriors know nothing of one another.
+    """Three posterior means under a nearly uniform prior of the entropy, with posterior errors taken as independent.
 
-    categories  how many of x and of y are possible; None: those that occur
+    `categories`: how many of x and of y are possible; None: those that occur.
     """
 
     categories: tuple[int, int] | None = None

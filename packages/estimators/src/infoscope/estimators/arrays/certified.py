@@ -32,15 +32,12 @@ _STEPS = 50  # of a bisection
 
 @dataclass(frozen=True)
 class Certified(Described):
-    """A lower limit L of I(x; y) with P(L > I) <= alpha at every n, for independent rows of any law.
+    """A lower limit L of I(x; y) with P(L > I) <= alpha at every n, for independent rows of any distribution.
 
-    A critic f is trained on half of the units; f clipped to [-c, c], every batch of K unseen rows has an InfoNCE value
-    mean_i [f_ii - log mean_j exp f_ij] between log K - log(1 + (K - 1) exp 2c) and log K, whose expectation is at most
-    I (Poole et al. 2019, eq. 12). Of such bounded independent values a betting martingale gives the limit
-    (Waudby-Smith & Ramdas 2024, 2010.09686, theorem 3): that of `limit_of_mean`. K and c are chosen on rows that the
-    limit does not see. Of a group, one row is used.
-
-    Print the ceiling beside it: no limit that holds for every law can exceed O(log n) (McAllester & Stratos 2020).
+    A critic is trained on half of the units and clipped to [-c, c]. InfoNCE values of batches of K unseen rows are
+    bounded with expectation at most I (Poole et al. 2019, eq. 12); `limit_of_mean` gives the limit. K and c are chosen
+    on rows that the limit does not see; of a group, one row is used. No such limit can exceed O(log n) (McAllester &
+    Stratos 2020).
     """
 
     alpha: float = 0.05
@@ -121,13 +118,11 @@ def _values(matrix: NDArray[np.float32], size: int, clip: float, generator: np.r
 
 
 def limit_of_mean(values: NDArray[np.float64], alpha: float) -> float:
-    """The lower limit of the mean of independent values in [0, 1], [m] or [orders, m]: above it with probability alpha
-    at most.
+    """The lower limit of the mean of independent values in [0, 1], [m] or [orders, m]: above it with probability <=
+    alpha.
 
-    Capital prod_t (1 + lambda_t (v_t - mean)), lambda_t = min(sqrt(2 log(1 / alpha) / (m variance_t)), 1 / (2 mean)),
-    variance_t of the values before t (Waudby-Smith & Ramdas 2024, eqs. 24 to 26). At the true mean its expectation
-    is at most 1, and so is that of the average over orders: the limit is the least mean whose capital is below
-    1 / alpha, found by bisection, because capital falls with the mean. 0 where none is.
+    The least mean at which the betting martingale of Waudby-Smith & Ramdas 2024 (2010.09686, theorem 3, eqs. 24 to 26),
+    averaged over orders, has capital below 1 / alpha; by bisection. 0 where there is none.
     """
     values = np.atleast_2d(values)
     m = values.shape[1]

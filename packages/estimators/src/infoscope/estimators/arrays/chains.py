@@ -1,7 +1,6 @@
-"""Masked networks: outputs for every column of a row that see the columns before it alone (MADE, Germain et al. 2015).
+"""Masked networks: outputs for each column that depend on the columns before it alone (MADE, Germain et al. 2015).
 
-A context, another variable's columns, may be added to a network that knows none, or that was trained without: it begins
-with no effect at all, so that what training does not find stays out.
+A context added to a network starts with no effect.
 """
 
 from __future__ import annotations
@@ -35,9 +34,8 @@ class Chain(nn.Module):
         self.context: Context | None = None
 
     def given(self, inputs: int, generator: torch.Generator, direct: Sequence[int] | None = None) -> Chain:
-        """A copy that takes a context of so many columns and does not use it yet.
-
-        direct  which of the outputs of a column have a linear part of their own (`Context`); None: all
+        """A copy that takes a context of so many columns, unused at first; `direct`: outputs with a linear part, None:
+        all.
         """
         copied = copy.deepcopy(self)
         every = torch.arange(self.columns * self.outputs).view(self.columns, self.outputs)
@@ -58,9 +56,8 @@ class Chain(nn.Module):
 
 
 class Context(nn.Module):
-    """What a context [m, c] adds to the layers of a `Chain`: linear, and by two hidden layers; nothing at first.
-
-    `direct` is one more linear part, of chosen places of the last layer: it may be trained before the rest.
+    """What a context [m, c] adds to the layers of a `Chain`: linear, `direct` linear and two hidden layers; zero at
+    first.
     """
 
     def __init__(

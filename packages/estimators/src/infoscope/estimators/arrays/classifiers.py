@@ -14,16 +14,14 @@ from infoscope.estimators.result import Estimate
 
 @dataclass(frozen=True)
 class Classifier(Described):
-    """V-information of the label given the other side: entropy of the frequencies less held-out, calibrated log loss.
+    """V-information of the label given the other variable: entropy of the frequencies less held-out, calibrated log
+    loss.
 
-    The label is the side that is categories alone; y where both are. Categories on the other side are columns of 0 and
-    1.
+    The label is the variable of categories alone; y where both are. ValueError also: a label that is on fewer than two
+    rows or groups.
 
-    family  a name in `families.FAMILIES`, or any object that `families.as_family` takes; several: each fold takes the
-            best one in calibration
+    family  a name in `families.FAMILIES`, or what `families.as_family` takes; several: chosen in calibration, by fold
     folds   at least 3; the calibration needs folds (folds + 1) / 2 fits
-
-    ValueError also: a label that is on fewer than two rows or groups.
     """
 
     family: Any = "logistic"

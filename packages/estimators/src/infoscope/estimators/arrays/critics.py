@@ -1,9 +1,8 @@
-"""Critics on arrays: any bound of `neural.bounds`, trained, stopped and read out on three different parts of the rows.
+"""Critics on arrays: any bound of `neural.bounds`, trained, stopped and evaluated on three different parts of the rows.
 
-Every row is held out once. On the others a critic climbs its objective; a fifth of them judge it, and the weights of
-the best smoothed judgement are kept (the rule of Abdelaleem, Martini & Nemenman 2025, 2506.00330, by the objective and
-not by the report: a report that is no bound can rise without end). Batches hold one row of a group at most, so that
-every off-diagonal score is of independent rows: derangements, never shuffles that leave true pairs (2305.20025).
+A fifth of the training rows judge the objective, and the weights of the best smoothed judgement are kept (after
+Abdelaleem, Martini & Nemenman 2025, 2506.00330). Batches hold one row of a group at most; off-diagonal scores are
+derangements (2305.20025).
 """
 
 from __future__ import annotations
@@ -61,10 +60,9 @@ _SOURCES = {
 class CriticEstimate(Estimate):
     """An estimate by critics, and how they were trained.
 
-    seen   what the critics report of as many of the rows that trained them, nats: no estimate, for it is too high, but
-           what it has beyond the estimate they learnt of single rows, and more rows would bring the two together
-    curve  a row for every judgement: fold, restart, step, training (the mean report on the batches since the last one,
-           nats), judged (the objective on unseen rows), kept (whether the weights of this step were taken)
+    seen   what the critics report on their training rows, nats: too high, an upper end for more data
+    curve  a row for every judgement: fold, restart, step, training (mean report since the last, nats), judged (the
+           objective on unseen rows), kept (whether the weights were taken)
     """
 
     seen: float
@@ -73,17 +71,15 @@ class CriticEstimate(Estimate):
 
 @dataclass(frozen=True)
 class CriticMethod(Described):
-    """A bound on critics trained on some of the rows and read out on the others, cross-fitted.
+    """A bound on critics trained on some of the rows and evaluated on the others, cross-fitted.
 
     bound          a name (any of `BOUNDS`, smile-<clip> for every clip) or a Bound
     critic         separable, joint, bilinear or inner (`make_critic`), with depth, width and embed
-    steps          of the longest training of a fold; it ends before where the last quarter of them brought nothing
-    batch          pairs of a step, fewer where there are fewer rows
-    learning_rate  of Adam
-    folds          every row is held out once
-    restarts       trainings of a fold; the one that unseen rows judge best is read out
+    steps          at most, for each fold; stopped early without progress in the last quarter
+    batch          pairs of a step
+    restarts       trainings of a fold; the one that unseen rows judge best is used
     margins        of the columns (`Preparation.fit`)
-    components     leading principal components kept of each side; None: the columns as they are
+    components     leading principal components of x and of y; None: the columns themselves
     """
 
     bound: str | Bound = "infonce-anchor"
@@ -295,8 +291,7 @@ def _weights_of(critic: Critic) -> dict[str, Tensor]:
 
 @dataclass(frozen=True, eq=False)
 class _Fold:
-    """What one held-out part gave: its estimate, how it moves when a block is left out, rows in all and at once; and
-    the same of rows that trained its critic."""
+    """One held-out part: its estimate, leave-block-out changes, rows in all and at once; the same of training rows."""
 
     value: float
     seen: float
@@ -343,12 +338,9 @@ class _Fold:
 
 
 def _together(method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fold]) -> CriticEstimate:
-    """The mean over held-out parts. Its variance is that of the draw of rows, by the jackknife, and what folds differ
-    by beyond that, which is the training's; degrees of freedom by Welch and Satterthwaite.
+    """The mean over held-out parts, with sampling error by the jackknife and training error by the spread of folds.
 
-    The interval reaches from there to the same above what the critics report of rows that trained them. What the best
-    critic of the family would find lies between both: what is learnt of a sample is worth no more than that on new
-    rows, and no less on its own, but for early stopping.
+    Degrees of freedom by Welch and Satterthwaite. The interval extends to the report on training rows.
     """
     shares = np.array([fold.rows for fold in folds]) / sum(fold.rows for fold in folds)
     values = np.array([fold.value for fold in folds])

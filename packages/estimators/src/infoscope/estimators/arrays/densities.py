@@ -1,4 +1,4 @@
-"""Density networks q(y | x) and q(y), and what five papers make of them.
+"""Density networks q(y | x) and q(y).
 
     ba      mean log q(y|x) + H(y)                                   Barber & Agakov 2003
     doe     mean log q(y|x) - mean log q(y)                          McAllester & Stratos 2020
@@ -6,9 +6,8 @@
     l1out   mean of log q(y|x) - log of the mean q(y|x')             Poole et al. 2019
     njee    doe of columns cut into bins, each by a classifier       Shalev, Painsky & Ben-Gal 2022
 
-The law of columns is a chain: each column, given x and those before it, is a mixture of Gaussians, or a table of bins.
-Categories come first, by their log odds. q(y|x) begins as the fitted q(y), so where stopping finds nothing in x, the
-two stay equal. Means are over rows that neither has seen.
+Columns are a chain: each, given x and those before it, is a mixture of Gaussians or a table of bins, categories first.
+q(y|x) starts as the fitted q(y). Means are over held-out rows.
 """
 
 from __future__ import annotations
@@ -41,10 +40,7 @@ _RARE = 0.5  # rows that are added to every category, so that none has probabili
 
 
 class Mixtures(nn.Module):
-    """log density of numbers: a mixture of Gaussians for each column given those before it, or one of all columns.
-
-    Each column has a shift and a stretch that all components share: what moves the whole law is learnt once.
-    """
+    """log density of numbers: a mixture of Gaussians for each column given those before it, or one of all columns."""
 
     def __init__(self, before: int, columns: int, components: int, width: int, diagonal: bool, draw: torch.Generator):
         super().__init__()
@@ -117,8 +113,8 @@ class Labels(nn.Module):
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Every row as the networks take it: context [n, c]; of the side that is predicted numbers [n, d], bins of them
-    where they are cut, codes [n] and these as columns of 0 and 1 [n, b].
+    """Network inputs: context [n, c]; of the predicted variable numbers [n, d], their bins, codes [n], one-hot codes
+    [n, b].
     """
 
     context: Tensor
@@ -160,15 +156,13 @@ def _given(part: nn.Module, inputs: int, draw: torch.Generator) -> nn.Module:
 
 @dataclass(frozen=True)
 class Densities(Described):
-    """Base: fits q(y) and q(y|x) on the training rows of each fold and asks them about the held-out ones.
+    """Base: fits q(y) and q(y|x) on the training rows of each fold and evaluates them on the held-out ones.
 
-    predict     which side's law is fitted: x, y, or auto: the side that is categories alone, else that of fewer columns
-    covariance  chain: every column given those before it; diagonal: a mixture of all columns, independent within each
-                component
+    predict     the variable modelled: x, y, or auto: the one of categories alone, else of fewer columns
+    covariance  chain: every column given those before it; diagonal: a mixture of all, independent within components
     components  Gaussians of a mixture
     width       units of a hidden layer
     margins     scaled, rank, given or auto (`Preparation.fit`)
-    schedule    of the trainings (`Schedule`)
     """
 
     predict: str = AUTO
@@ -289,9 +283,8 @@ class DifferenceOfEntropies(Densities):
 
 @dataclass(frozen=True)
 class BarberAgakov(Densities):
-    """H(y), by Kozachenko & Leonenko's neighbours or by counts, less the cross-entropy of q(y|x).
-
-    ValueError also: numbers on the predicted side that repeat more than `k` times.
+    """H(y), by Kozachenko-Leonenko or counts, less the cross-entropy of q(y|x). ValueError also: numbers repeated over
+    `k` times.
     """
 
     k: int = 5
@@ -319,10 +312,7 @@ class BarberAgakov(Densities):
 
 @dataclass(frozen=True)
 class Club(Densities):
-    """Contrastive log-ratio: log q of each row's own pair less the mean over other rows' x; no row is its own other.
-
-    others  how many other rows of its fold each row is compared with
-    """
+    """Contrastive log-ratio: log q of each row's pair less the mean over the x of `others` other rows of its fold."""
 
     others: int = 64
 
@@ -344,9 +334,8 @@ class Club(Densities):
     def _of_others(
         self, sample: Sample, conditional: Density, pairs: Pairs, split: Split, generator: np.random.Generator
     ) -> NDArray[np.float64]:
-        """log q(y | x') [others, m] of the held-out rows, nan where x' is of the same group.
-
-        ValueError: a held-out row with no row of another group beside it.
+        """log q(y | x') [others, m] of the held-out rows, nan where x' is of the same group. ValueError: no other
+        group.
         """
         order = generator.permutation(len(split.held))
         mates = np.empty_like(order)
@@ -385,13 +374,7 @@ class LeaveOneOut(Club):
 
 @dataclass(frozen=True)
 class JointEntropies(DifferenceOfEntropies):
-    """The same of y cut into bins, by a chain of classifiers without x and with it.
-
-    Of categories it is H(y) - CE, what the classifier can use of x about y, a lower bound. Of numbers it is about the
-    bins, which hold less than the numbers do.
-
-    bins  of equally many training rows, for each column of numbers
-    """
+    """The same of y in `bins` of equally many training rows, by chains of classifiers; about the bins, for numbers."""
 
     bins: int = 16
 

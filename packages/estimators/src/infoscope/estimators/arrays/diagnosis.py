@@ -16,9 +16,9 @@ from infoscope.estimators.variables import Variable, copies, far_values
 class Diagnosis:
     """What was found in a sample; printed, one sentence a line.
 
-    pairs       the checked sample, with copies of a row as one group, and with the notes on all that was found
+    pairs       the checked sample, with copies of a row as one group, and with notes
     duplicates  rows that are copies of an earlier one; 0 where groups are named
-    serial      how rows that follow one another are alike; None where they are not, or groups are named
+    serial      dependence of successive rows; None where not detected, or groups are named
     """
 
     pairs: Pairs
@@ -30,11 +30,9 @@ class Diagnosis:
 
 
 def diagnose(x: Any, y: Any, groups: ArrayLike | None = None) -> Diagnosis:
-    """Copies of rows, rows in series, codes for missing values, and how columns are typed. Arguments and errors as
-    `estimate`.
+    """Copies of rows, rows in series, codes for missing values, and column types. Arguments and errors as `estimate`.
 
-    Rows that are equal in every column are copies where a column of numbers repeats in them alone (`variables.copies`);
-    they are put into one group each. The test for series is `serial.serial_dependence`.
+    Copies (`variables.copies`) are put into one group each; the test for series is `serial.serial_dependence`.
     """
     pairs = as_pairs(x, y, groups)
     notes = pairs.notes + _far_values("x", pairs.x) + _far_values("y", pairs.y)

@@ -1,14 +1,12 @@
-"""Diffusion: noise is added to one side, and what the other helps to take it off again, at every level, is information.
+"""Diffusion estimators: information from denoising one variable with and without the other.
 
-With columns y' = a y + s e, a² + s² = 1 and e standard normal noise, level = log(a² / s²), and e(.) the best guess of
-the noise, both methods are one integral over levels:
+With y' = a y + s e, a² + s² = 1, e standard normal, level = log(a² / s²), and e(.) the best estimate of the noise:
 
     minde  I = 1/2 ∫ E |e(y') - e(y' | x)|² d level
     mmg    I = 1/2 ∫ E |e - e(y')|² - E |e - e(y' | x)|² d level
 
-The first is that of scores, which are -e(.) / s, in MINDE's time: g² / 2 dt is s² / 2 d level. It is never negative, so
-that errors of the networks that differ between the two add to it. The second is equal for the best guesses, and lower
-in expectation the worse the conditional one.
+minde is never negative: differences between the networks' errors add to it. mmg falls with the error of the conditional
+network.
 """
 
 from __future__ import annotations
@@ -36,10 +34,10 @@ _STEPS = 30  # of a training, at least, between two looks at the rows that stop 
 
 
 class Denoiser(nn.Module):
-    """The guess of the noise in noised columns [m, d] at levels [m, 1], given a context [m, c] or none.
+    """Estimate of the noise in columns [m, d] at levels [m, 1], given a context [m, c] or none: s y' + a f(y', level,
+    context).
 
-    s y' + a f(y', level, context): f = 0, at which it begins, is right for standard normal columns without a context.
-    What the context adds is a network of its own, which begins with nothing.
+    At the start f = 0, right for standard normal columns; the context adds a network of its own.
     """
 
     def __init__(self, columns: int, context: int, width: int, generator: torch.Generator) -> None:
@@ -78,15 +76,14 @@ class _Noise:
 
 @dataclass(frozen=True)
 class Minde(Described):
-    """MINDE-c: the squared difference of the scores of one side with the other and without it, over all noise levels.
+    """MINDE-c: the squared difference of the conditional and unconditional scores of one variable, over all noise
+    levels.
 
-    Levels are drawn evenly in the logarithm of signal over noise, where the integrand has weight 1/2 throughout: the
-    paper's importance sampling in this variable. The network without a context is trained first, then what the context
-    adds. Categories of a side of both are noised as columns of 0 and 1.
+    Levels are drawn evenly in log(signal / noise), the paper's importance sampling. Categories are columns of 0 and 1.
 
-    predict  which side is noised: x, y, or auto: that without categories, then that of fewer columns
-    span     lowest and highest log(signal / noise), in variances; information beyond them is not counted
-    draws    noised copies of every row that is evaluated
+    predict  the variable with noise: x, y, or auto: that without categories, then that of fewer columns
+    span     lowest and highest log(signal / noise), in variances; information beyond is not included
+    draws    noised copies of every evaluated row
     width    units of a hidden layer
     margins  scaled, rank, given or auto (`Preparation.fit`)
     """
@@ -208,9 +205,8 @@ def _noised(columns: Tensor, levels: Tensor, noise: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Mmg(Minde):
-    """MMG: how much less the squared error of denoising is with the other side than without, over all noise levels.
-
-    Settings as those of `Minde`.
+    """MMG: the drop of the squared error of denoising by the other variable, over all noise levels. Settings as
+    `Minde`.
     """
 
     name: ClassVar[str] = "mmg"

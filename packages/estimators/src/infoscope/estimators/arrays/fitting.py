@@ -44,14 +44,11 @@ class Schedule:
         generator: torch.Generator,
         check: Callable[[Tensor], Tensor] | None = None,
     ) -> float:
-        """Trains in place; the network ends with the weights that did best on `stopping`, those of the start included.
+        """Trains in place, keeps the weights that did best on `stopping` (start included) and returns the least mean
+        there.
 
-        loss       rows (indices) -> losses [m] of each; their mean is descended
-        training   rows that are trained on
-        stopping   rows that choose the epoch
-        check      what is averaged over `stopping`; None: the loss
-
-        Returns the least mean there. ValueError where none was finite.
+        `loss` maps rows (indices) to losses [m]; `check` is what is averaged over `stopping`, None: the loss.
+        ValueError where none was finite.
         """
         check = loss if check is None else check
         trained = [parameter for parameter in network.parameters() if parameter.requires_grad]

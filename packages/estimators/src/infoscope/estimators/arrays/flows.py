@@ -26,9 +26,8 @@ _NEARLY_ONE = 1.0 - 1e-6  # a correlation of 1 has no density
 
 
 class Spline(nn.Module):
-    """A monotone map of each column by rational quadratic pieces (Durkan et al. 2019, section 3.1).
-
-    First the identity.
+    """A monotone map of each column by rational quadratic pieces (Durkan et al. 2019, section 3.1), initially the
+    identity.
     """
 
     def __init__(self, columns: int, pieces: int) -> None:
@@ -63,9 +62,8 @@ def _pieces(free: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class Flow(nn.Module):
-    """Invertible map of columns [m, d]: affine steps, of each column given those before it, in turns, and splines.
-
-    First the identity.
+    """Invertible map of columns [m, d], initially the identity: affine steps of each column given those before it, and
+    splines.
     """
 
     def __init__(self, columns: int, blocks: int, width: int, pieces: int, generator: torch.Generator) -> None:
@@ -132,10 +130,7 @@ class Coupled(nn.Module):
 
 
 def log_ratio(u: Tensor, v: Tensor, correlations: Tensor) -> Tensor:
-    """log of the normal joint density of pairs of columns u, v [m, p] over the product of standard normal ones [m].
-
-    Its mean under that law is -1/2 log det(I - C C^T), C diagonal.
-    """
+    """log of the normal joint density of pairs of columns u, v [m, p] over the product of standard normal ones [m]."""
     left = 1 - correlations**2
     quadratic = correlations**2 * (u**2 + v**2) - 2 * correlations * u * v
     return (-0.5 * left.log() - 0.5 * quadratic / left).sum(1)
@@ -147,11 +142,11 @@ def _minus_log_normal(values: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Mienf(Described):
-    """MIENF: a flow for each side to standard normal columns, and I = -1/2 log det(I - C C^T) of their correlations C.
+    """MIENF: a flow of each variable to standard normal columns, and I = -1/2 log det(I - C C^T) of their correlations
+    C.
 
-    Flows are fitted to each side alone first, then both with the correlations. The value is the mean over held-out rows
-    of the log-ratio whose expectation that formula is: correlations that hold on the training rows only lower it. The
-    pairs of columns that are kept, and one slope on their correlations, are those of the rows that stop the training.
+    Flows are fitted alone first, then jointly. The value is the mean of the log-ratio over held-out rows; kept pairs of
+    columns and the slope of their correlations are chosen on the rows that stop the training.
 
     blocks  affine steps; none in one column
     width   units of a hidden layer

@@ -1,12 +1,8 @@
-"""Normal laws: of the numbers, of their ranks, and mixtures of them.
+"""Normal distributions: of the numbers, of their ranks, and mixtures of them.
 
-The information of a normal law is a difference of log determinants. Put into it, a covariance of n rows gives too much;
-by how much is known exactly, from the law of a Wishart determinant, and taken off.
-
-The standard error is that of the mean of the local log ratios: of a maximum-likelihood estimate put into the
-information of an exponential family, the influence of a row is its local value less the mean. That vanishes where x and
-y are independent, so an error is at least that of independent sides, where 2 n times the estimate is chi-squared. Rows
-that hang together, in groups, are counted as the number of independent ones that would scatter a covariance as much.
+The bias of log determinants of n rows is removed exactly (Wishart). The standard error is that of the mean of the local
+log ratios, but at least that of independent variables, where 2 n times the estimate is chi-squared. Groups count as the
+number of independent rows with the same scatter of covariances.
 """
 
 from __future__ import annotations
@@ -49,14 +45,10 @@ class Gaussian(Described):
 
 @dataclass(frozen=True)
 class Gcmi(Described):
-    """The same of normal scores in the place of values: changed by no monotone map of a column.
+    """The same of normal scores: changed by no monotone map of a column.
 
-    With labels on one side, 1/2 (ln det S - sum p ln det S of a label), also less its bias: a normal law for each label
-    beside one for all.
-
-    A lower bound where the numbers of one side are a single column without ties: it is exactly normal then, and of all
-    laws with these covariances the normal one leaves it most uncertain. With several columns on both sides it may
-    exceed I, because columns that are normal one by one need not be so jointly.
+    With labels 1/2 (ln det S - sum p ln det S of a label), less its bias. A lower bound where the numbers of x or of y
+    are a single column without ties; with several columns on both it may exceed I.
     """
 
     name: ClassVar[str] = "gcmi"
@@ -82,10 +74,8 @@ class Gcmi(Described):
 
 @dataclass(frozen=True)
 class _CrossFitted(Described):
-    """Mean log ratio, on every fold of the rows, of a law fitted to the normal scores of the others. No bound: where
-    the law is not that of the data, the estimate is off to either side.
-
-    folds  of whole groups
+    """Mean log ratio on every fold (whole groups) of a distribution fitted to the normal scores of the others. No
+    bound.
     """
 
     folds: int = 5
@@ -133,10 +123,7 @@ class StudentCopula(_CrossFitted):
 
 @dataclass(frozen=True)
 class FittedLaw(Described):
-    """InfoNCE of fitted laws on unseen rows, each among 100: `laws.held_out`. At most ln 100.
-
-    folds  of whole groups
-    """
+    """InfoNCE of fitted distributions on unseen rows: `laws.held_out`. At most ln 100. `folds` are of whole groups."""
 
     folds: int = 5
 
@@ -156,8 +143,8 @@ def _sides(pairs: Pairs):
 
 
 def _of_columns(values: Values, pairs: Pairs) -> tuple[Values, Values, float]:
-    """Of columns of x and of y [n, d], standardised: local information [n] of their normal law, nats, whose mean is
-    without bias; its gradient [n, d]; and to how many independent rows the rows amount.
+    """Of standardised columns of x and y [n, d]: unbiased local information [n], nats, its gradient [n, d], independent
+    rows.
     """
     edge = pairs.x.dim
     both, inverse = _log_density(values)
@@ -196,8 +183,8 @@ def _of_labels(scores: Values, codes: NDArray[np.intp], groups: NDArray | None) 
 
 
 def _log_density(values: Values) -> tuple[Values, Values]:
-    """Log density [n], up to a constant of the number of columns, of the normal law of centred values [n, d] at each of
-    them, and the inverse of their covariance. ValueError: a covariance that is singular.
+    """Log density [n], up to a constant, of the normal distribution of centred values [n, d], and the inverse
+    covariance.
     """
     n, dim = values.shape
     if n <= dim:
@@ -227,9 +214,7 @@ def _bias(dim: int, rows: float) -> float:
 
 
 def _independent_rows(white: Values, groups: NDArray | None) -> float:
-    """How many independent rows scatter a covariance as much as white rows [n, d] in groups [n] do: n over the design
-    effect, which is the squared length of sums over groups by that of single rows.
-    """
+    """Number of white rows [n, d] in groups [n] over the design effect."""
     n, dim = white.shape
     if groups is None:
         return n
@@ -244,8 +229,8 @@ def _independent_rows(white: Values, groups: NDArray | None) -> float:
 
 
 def _of_ranking(scores: Values, slopes: Values) -> Values:
-    """What a row adds by moving the ranks of all others [n]: Ruymgaart, Shorack & van Zwet 1972, here for any mean
-    whose gradient in the normal scores [n, d] is `slopes`. Nothing where the copula is normal.
+    """Influence of a row through the ranks of all others [n] (Ruymgaart, Shorack & van Zwet 1972); slopes [n, d] in the
+    scores.
     """
     n = len(scores)
     order = np.argsort(scores, axis=0, kind="stable")
@@ -261,8 +246,8 @@ def _finished(
     local: Values, influence: Values | None, freedom: int, rows: float, pairs: Pairs, method: str,
     notes: tuple[str, ...] = (),
 ) -> Estimate:  # fmt: skip
-    """The mean of local values [n]; its error from `influence` [n], rows' first order up to a constant, if it is not
-    that of the mean, and at least that of independent sides with so many degrees of freedom.
+    """The mean of local values [n]; error from `influence` [n] (None: of the mean), at least that of independent
+    variables.
     """
     if pairs.groups is not None:
         notes += (f"Its bias is that of {rows:,.0f} independent rows, as which the groups scatter covariances.",)

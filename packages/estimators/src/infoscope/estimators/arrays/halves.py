@@ -1,10 +1,6 @@
-"""What halves of the rows say of an estimate by nearest neighbours: its error over new samples, and its movement.
+"""Half-samples of an estimate by nearest neighbours: its sampling error, and its movement with the sample size.
 
-The values of rows have neighbours in common, so that their spread alone tells too little: 0.6 to 0.85 of the error
-(k = 5, normal variables of 1 to 5 columns). And the bias of neighbours shrinks as rows come nearer to one another: an
-estimate that is another on halves has not arrived. Both are asked of 40 halves, drawn at random without replacement.
-What does not move with the number of rows (information in patterns finer than they resolve, columns that are mostly
-noise) cannot be seen by this.
+40 are drawn without replacement. Bias that does not move with the number of rows is not detected.
 """
 
 from __future__ import annotations
@@ -37,13 +33,12 @@ _TOO_SMALL = (
 
 @dataclass(frozen=True)
 class Halved:
-    """What halves say of an estimate.
+    """Results on half-samples.
 
-    wider    its error over new samples, by that of the spread of the values of rows; at least 1
-    bias     that its movement from halves to all rows predicts, nats
-    wide     bias that one neighbour in the place of k predicts, nats, where k are not near; else 0
+    wider    inflation factor of the standard error, at least 1
+    bias     predicted from the movement from half to all rows, nats
+    wide     bias predicted from k = 1, nats, where k neighbours are not near; else 0
     degrees  of freedom of the error
-    notes    where nothing can be halved, or k are not near
     """
 
     wider: float = 1.0
@@ -53,9 +48,7 @@ class Halved:
     notes: tuple[str, ...] = ()
 
     def __call__(self, found: Estimate) -> Estimate:
-        """The estimate with an error of new samples, and an interval that holds the bias, too; without an upper end
-        where it had none.
-        """
+        """The estimate with its sampling error, and an interval that includes the bias."""
         if self == Halved():
             return found
         error, degrees = self.wider * found.standard_error, min(found.degrees, self.degrees)
@@ -82,12 +75,7 @@ def half_samples(
     measure: Measure | None = None,
     columns: float = np.inf,
 ) -> Halved:
-    """What half-samples say of an estimate by KSG with k neighbours, or by another measure; of categories alone
-    nothing is asked.
-
-    Of up to 1,000 rows: whole groups, drawn at random. Where columns are functions of fewer, their number says how fast
-    a bias shrinks.
-    """
+    """Half-samples (at most 1,000 rows, whole groups) of a kNN estimate or other measure; categories alone: none."""
     if not (pairs.x.dim or pairs.y.dim):
         return Halved()
     some = _some(pairs, _ROWS, generator)

@@ -1,7 +1,6 @@
-"""Fewer columns first, neighbours then: for sides of many columns whose dependence is in few.
+"""KSG in few columns, for variables of many columns whose dependence is in few.
 
-What is fitted to the pairing is fitted on some rows and KSG is asked about others, turn about; principal components,
-which do not see it, are those of all rows.
+Encoders are fitted to some rows and KSG applied to others; principal components are those of all rows.
 """
 
 from __future__ import annotations
@@ -47,9 +46,7 @@ def rotated(
 ) -> Estimate:
     """KSG of the held-out rows of each fold (indices, x, y) in its own columns, and the mean over all rows.
 
-    Rows that KSG leaves out (alone in their category) are left out of the mean. Errors and intervals are those of new
-    rows in the same columns (`halves`): of other columns that a fold might have had they know nothing. Where a fold's
-    interval has no upper end, that of the mean has none.
+    Errors are those of new rows in the same columns (`halves`), not of other columns.
     """
     local, found, units = np.full(pairs.n, np.nan), [], []
     for held, x, y in folds:
@@ -63,9 +60,7 @@ def rotated(
 
 
 def _mean(found: Sequence[Estimate], order: NDArray[np.intp]) -> Estimate:
-    """The mean over all rows of estimates on different rows, each of which counts as many as it is of; `order` is that
-    of their units, one estimate after the other.
-    """
+    """The mean over all rows of estimates on different rows, weighted by rows; `order` is that of their units."""
     if len(found) == 1:
         return found[0]
     shares = np.array([one.n for one in found]) / sum(one.n for one in found)
@@ -92,15 +87,10 @@ def _mean(found: Sequence[Estimate], order: NDArray[np.intp]) -> Estimate:
 
 @dataclass(frozen=True)
 class ReducedKsg(Described):
-    """KSG on leading principal components; those of a side are scaled as one, so that what varies little stays little.
+    """KSG on leading principal components of x and of y, found without the other variable, all on one scale.
 
-    Components of one side are found without the other: they know nothing of the pairing, no more than a choice of
-    columns does, so that all rows are measured, and pairs of independent sides stay such.
-
-    components  of each side; None: as many as hold 95 % of its variance, at most 8. Pairs of MNIST digits (n = 5,000)
-                are measured about as well with 3 to 12; the greatest estimate of several, on other rows, did worse
-    margins     scaled, rank, given or auto (`Preparation.fit`) before the rotation: scaled, so that no unit matters;
-                given suits columns of one unit, such as pixels
+    components  of each; None: as many as hold 95 % of the variance, at most 8
+    margins     scaled, rank, given or auto (`Preparation.fit`) before the rotation; given suits columns of one unit
     k           neighbours
     """
 
@@ -174,16 +164,14 @@ def _perceptron(inputs: int, width: int, outputs: int, generator: torch.Generato
 
 @dataclass(frozen=True)
 class Latent(Described):
-    """LMI: each side is encoded so that both can be read off its code, and KSG measures the codes of other rows.
-
-    The code of a side of categories alone is the category.
+    """LMI: x and y are encoded so that each can be predicted from the other's code; KSG of the codes of held-out rows.
 
     size        numbers of a code
-    components  principal components of wide sides that are encoded
+    components  principal components of wide variables that are encoded
     width       units of a hidden layer
     margins     scaled, rank, given or auto (`Preparation.fit`)
     k           neighbours
-    folds       each is measured by encoders that others trained, and that a third part stopped
+    folds       each is measured by encoders trained on the others, a third of which stopped them
     """
 
     size: int = 8

@@ -27,10 +27,8 @@ _SURE = 2.5  # standard errors, beyond which something is found
 
 @dataclass(frozen=True)
 class Ksg(Described):
-    """KSG 1 of numbers, Ross' estimator with labels on one side, stratified where sides are mixed: `knn`.
-
-    k        neighbours
-    margins  scaled, rank, given or auto (`variables.prepared`)
+    """KSG 1 of numbers, Ross' estimator with one discrete variable, stratified where mixed: `knn`, with `k` and
+    `margins`.
     """
 
     k: int = 5
@@ -59,9 +57,7 @@ class Ksg(Described):
 
 
 def _within_steps(pairs: Pairs, generator: np.random.Generator) -> tuple[list[Pairs], tuple[str, ...]]:
-    """The pairs; where the numbers of one side alone are rounded, with several draws of noise within their steps, for
-    ties on one side bias neighbours, and a note.
-    """
+    """The pairs; where one variable alone is rounded, several draws of noise within its steps, and a note."""
     if not (pairs.x.dim and pairs.y.dim):
         return [pairs], ()
     coarse = knn.coarse_alone({"x": pairs.x, "y": pairs.y})
@@ -120,16 +116,13 @@ class _AgainstChance(Described):
 
 @dataclass(frozen=True)
 class KsgLnc(_AgainstChance):
-    """KSG 2, corrected where the neighbours of a row fill a small part of their rectangle: local non-uniformity.
+    """KSG 2, corrected for local non-uniformity: the principal-axes box of the k neighbours replaces their rectangle
+    where it is smaller by a factor below `alpha`.
 
-    The box of the k neighbours along their principal axes takes the place of the rectangle where it is smaller by a
-    factor below `alpha`; where x and y nearly determine one another, it is by far. In many columns it is everywhere,
-    for neighbours are far and density is not even: what rows put together at random would get is noted, and its error
-    holds it.
+    In many columns it always is: the value on independent rows is noted and included in the error.
 
-    k        neighbours; at least the columns of x and y together, for fewer span no box
-    alpha    None: the share that falls below it in 1 of 200 boxes of k evenly spread neighbours (the paper's rule)
-    margins  as those of `Ksg`
+    k      neighbours; at least the columns of x and y together
+    alpha  None: the share that falls below it in 1 of 200 boxes of evenly spread neighbours (the paper's rule)
     """
 
     k: int = 10
@@ -189,15 +182,8 @@ class KsgLnc(_AgainstChance):
 class KlWeighted(_AgainstChance):
     """H(x) + H(y) - H(x, y) of nearest neighbours, weighted over their number so that leading biases cancel.
 
-    Around a row the mean density of a ball differs from that at its centre by powers 2, 4, ... of its radius. In d
-    columns, weights of d numbers of neighbours up to k cancel the first d / 4 of them, which matter beside the standard
-    error; of all such weights, those of the least sum of squares. In many columns these are millions of either sign: as
-    many powers are cancelled as weights of a root sum of squares of at most `largest` can, and a note says how many
-    those are. Balls are those of the maximum norm, for which all this is as true as for round ones.
-
-    k        neighbours
-    largest  root sum of squares of the weights
-    margins  as those of `Ksg`
+    Weights up to k cancel at most d / 4 powers of the radius, as many as a root sum of squares `largest` allows
+    (noted).
     """
 
     k: int = 20
@@ -250,9 +236,8 @@ class KlWeighted(_AgainstChance):
 
 
 def _log_shares(away: np.ndarray, dims: tuple[int, int]) -> np.ndarray:
-    """Log volume [n] of the box along the principal axes of neighbours, less that of their rectangle in x and y.
-
-    away [n, k, d] are the neighbours' differences from their row; 0 where they do not fill a box.
+    """Log volume [n] of the principal-axes box of neighbours' differences away [n, k, d] less that of their rectangle;
+    0: no box.
     """
     extent = np.abs(away)
     with np.errstate(divide="ignore"):
@@ -277,8 +262,8 @@ def _alpha(k: int, dims: tuple[int, int]) -> float:
 
 @cache
 def _weights(k: int, dim: int, largest: float) -> tuple[np.ndarray, np.ndarray, int]:
-    """Numbers of neighbours [m], their weights [m], of sum 1, and how many powers 2 l of the radius, at most d / 4, are
-    without bias by them: as many as weights of a root sum of squares of at most `largest` can do.
+    """Numbers of neighbours [m], their weights [m] of sum 1, and how many powers of the radius are without bias by
+    them.
     """
     numbers = np.unique(np.arange(1, dim + 1) * k // dim)
     numbers = numbers[numbers > 0]

@@ -31,15 +31,12 @@ def normalised(
 ) -> Estimate:
     """I(x; y) as a share of an entropy: arguments and errors as `estimate`.
 
-    by  "x" or "y": of H(x) or H(y), the uncertainty coefficient of Theil 1970; "min": of the smaller one, 1 where the
-        one says all of the other; "joint": of H(x, y), 1 where each says all of the other, and 1 less the distance of
-        Rajski 1961. With numbers on one side, whose entropy has no end, "min" is that of the other side
+    by  "x" or "y": of H(x) or H(y), the uncertainty coefficient (Theil 1970); "min": of the smaller one; "joint": of
+        H(x, y), 1 less the distance of Rajski 1961. With numbers in x or y, "min" is the other's
 
-    Entropies are by the method itself where it corrects counts of categories (ksg, miller-madow and the like), so that
-    a copy is all of it; else of frequencies, low by about (values - 1) / (2 n) nats. They are of the same rows as the
-    information: the interval is that of the ratio, by the influence of every row on both. Nothing is clipped.
-    ValueError also: numbers where their entropy is asked for. That is differential: it changes with their unit and may
-    be 0 or below, so that nothing is a share of it.
+    Entropies are by the method where it corrects counts, else of frequencies (low by about (values - 1) / (2 n) nats).
+    The interval is that of the ratio. Nothing is clipped. ValueError also: numbers where their (differential) entropy
+    is asked.
     """
     if by not in WHOLES:
         raise UnknownName(f"by must be one of {', '.join(WHOLES)}, got {by!r}.")
@@ -67,9 +64,7 @@ def normalised(
 def entropy(
     codes: np.ndarray, method: Method, groups: np.ndarray | None, generator: np.random.Generator | None
 ) -> Estimate:
-    """The entropy of categories 0, 1, ... [n], nats, with its influence: what a method of categories says that they
-    tell of themselves, or by their frequencies.
-    """
+    """The entropy of categories 0, 1, ... [n], nats, with its influence, by a categories method or by frequencies."""
     if isinstance(method, Ksg):
         return knn.entropy(Discrete(codes), groups=groups)
     if getattr(method, "takes", None) == CATEGORIES and codes.max() > 0:

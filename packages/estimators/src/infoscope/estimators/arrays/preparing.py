@@ -1,8 +1,4 @@
-"""What a fitted method sees of a sample: which rows train it, stop it and are held out, and columns prepared for it.
-
-Everything here is fitted to training rows alone. A map of each column alone that keeps its order, and a rotation,
-change no information between the sides; they decide how well networks and neighbours find it.
-"""
+"""Training, stopping and held-out rows of a fitted method, and columns prepared for it by training rows alone."""
 
 from __future__ import annotations
 
@@ -36,9 +32,8 @@ class Split:
 
 
 def splits(pairs: Pairs, folds: int, generator: np.random.Generator) -> Iterator[Split]:
-    """One split for every fold, whole units in each part; a fifth of the units that are not held out stop the training.
-
-    ValueError: as `Pairs.folds`, or a fold with fewer than two units outside it.
+    """One split for every fold; a fifth of the training units stop. ValueError: as `Pairs.folds`, or fewer than two
+    such units.
     """
     fold_of = pairs.folds(folds, generator)
     for fold in range(folds):
@@ -61,10 +56,10 @@ def torch_generator(generator: np.random.Generator) -> torch.Generator:
 class Preparation:
     """A map from rows of a variable to numbers [m, d], fitted to some of its rows: `Preparation.fit`.
 
-    centre, scale  [c] of the numeric columns: a column that does not vary among the rows it was fitted to has scale 1
-    knots          values and normal scores, both ascending, of each column that is ranked; None at the others
-    rotation       [c, p] leading principal components of the scaled columns; None: the columns themselves
-    categories     how many categories of the whole sample follow as columns of 0 and 1; 0: there are none
+    centre, scale  [c] of the numeric columns; scale 1 for a constant one
+    knots          values and normal scores, ascending, of each ranked column; else None
+    rotation       [c, p] leading principal components; None: the columns themselves
+    categories     how many categories follow as columns of 0 and 1
     """
 
     centre: NDArray[np.float64]
@@ -79,8 +74,7 @@ class Preparation:
     ) -> Preparation:
         """Fitted to `rows` (indices or a mask) of the variable.
 
-        margins     auto: mean 0 and standard deviation 1, but normal scores where tails are heavy
-                    (`variables.heavy_tails`); scaled: never scores; rank: scores everywhere; given: centred only
+        margins     as in `variables.prepared`; given: centred only
         components  how many principal components of the numeric columns are kept at most; None: the columns as they are
 
         ValueError: another word, or no row.
@@ -114,9 +108,8 @@ class Preparation:
 
     @property
     def log_scale(self) -> float:
-        """How much lower the differential entropy of the prepared columns is than that of the columns, nats.
-
-        nan where it is no constant: with normal scores, or with fewer components than columns.
+        """Differential entropy of the columns less that of the prepared ones, nats; nan with normal scores or dropped
+        components.
         """
         fewer = self.rotation is not None and self.rotation.shape[0] != self.rotation.shape[1]
         known = not fewer and all(knots is None for knots in self.knots)
@@ -140,10 +133,7 @@ def _normal_scores(column: NDArray[np.float64]) -> tuple[NDArray[np.float64], ND
 def _scored(
     column: NDArray[np.float64], values: NDArray[np.float64], scores: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Scores of new values [m]: linear between neighbours; beyond the ends as the tails of a Cauchy law would go on.
-
-    There d score = d log(distance) / score, so that no two values become one and none is far out.
-    """
+    """Scores of new values [m]: linear between neighbours; beyond the ends d score = d log(distance) / score."""
     found = np.interp(column, values, scores)
     if len(values) < 2:
         return found + column - values[0]  # it did not vary: nothing is known of its scale
@@ -163,5 +153,8 @@ def _leading(columns: NDArray[np.float64], count: int) -> NDArray[np.float64]:
         vectors = np.linalg.eigh(columns.T @ columns)[1][:, ::-1][:, :count]
     else:
         vectors = np.linalg.svd(columns, full_matrices=False)[2][:count].T
-    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(count)])  # else they are the library's choice
-    return vectors * signs
+    sizes = np.abs(vectors)
+    largest = (sizes > (1 - 1e-6) * sizes.max(axis=0)).argmax(
+        axis=0
+    )  # the first of equal ones, whatever their rounding
+    return vectors * np.sign(vectors[largest, np.arange(count)])  # else signs are the library's choice

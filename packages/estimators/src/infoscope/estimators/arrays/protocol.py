@@ -1,8 +1,4 @@
-"""What an estimator of mutual information between two arrays is, and the checked sample that it is given.
-
-A method is any object with a `name` and `estimate(pairs, generator)`; nothing is to be inherited. Those of infoscope
-also say what they take, what they are in the limit, what they cost and where they come from (`Described`).
-"""
+"""Protocol of estimators on two arrays: any object with a `name` and `estimate(pairs, generator)`; see `Described`."""
 
 from __future__ import annotations
 
@@ -36,12 +32,7 @@ _FEWEST = 20  # rows of a fold
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """A checked sample of pairs.
-
-    x, y    what was given, typed column by column
-    groups  codes 0, 1, ... int64 [n] of rows that depend on one another; None: every row is on its own
-    notes   what the reader of an estimate must know of the sample, one sentence each
-    """
+    """A checked sample: x and y, `groups` codes int64 [n] of dependent rows (None: every row is its own), `notes`."""
 
     x: Variable
     y: Variable
@@ -58,9 +49,8 @@ class Pairs:
         return np.arange(self.n) if self.groups is None else self.groups
 
     def folds(self, count: int, generator: np.random.Generator) -> np.ndarray:
-        """A fold 0..count-1 for every row, int [n]: whole units, of sizes as equal as those allow.
-
-        ValueError: fewer than `count` units, or fewer than 20 rows a fold.
+        """A fold 0..count-1 for every row, whole units of equal sizes. ValueError: fewer units, or fewer than 20 rows a
+        fold.
         """
         sizes = np.bincount(self.units)
         if len(sizes) < require_int("folds", count, 2) or self.n < _FEWEST * count:
@@ -122,12 +112,11 @@ def takes_kinds(takes: str, x: str, y: str) -> bool:
 
 @dataclass(frozen=True)
 class Described:
-    """Base of infoscope's methods: frozen settings, and what the list of methods says of each.
+    """Base of infoscope's methods: frozen settings, and their entry in the list of methods.
 
     takes   one of TAKES
-    limit   what it gives with endless rows: "I" (consistent), "lower bound", "upper bound" or a condition, in words
-    cost    how time grows, and about how many seconds it needs at n = 5,000 with 20 columns on each side
-    source  author, year, equation
+    limit   at infinite n: "I" (consistent), "lower bound", "upper bound" or a condition, in words
+    cost    growth of time, and seconds at n = 5,000 with 20 + 20 columns
     """
 
     name: ClassVar[str]

@@ -49,20 +49,15 @@ def estimate(
 ) -> Estimate:
     """I(x; y), nats, of n pairs.
 
-    x, y       [n] or [n, d] arrays, tensors, lists, data frames or sparse matrices, typed column by column as
-               `variables.as_variable` says: floats are numbers, booleans, strings and pandas categories are categories,
-               integers either, with a note; `Continuous`, `Discrete`, `Angle` or a list of them decide
-    method     a name in `METHODS` (`methods()` lists them), or an object: one of infoscope's with other settings, or
-               any with a `name` and `estimate(pairs, generator)`. None: ksg, after `diagnose` has looked for copies of
-               rows, which become groups, and for series; a named method takes the rows as they are
-    groups     [n] names of what rows depend on (a patient, a film): no group is on both sides of a split, and the error
-               counts groups
-    generator  draws folds, batches and initial weights; None is a fresh one with seed 0
-    settings   of the method, in the place of its own
+    x, y       [n] or [n, d] arrays, tensors, lists, data frames or sparse matrices, typed by column (`variables`)
+    method     a name in `METHODS`, or an object with a `name` and `estimate(pairs, generator)`. None: ksg, after
+               `diagnose` has made groups of copies and looked for series; named methods take the rows as they are
+    groups     [n] of dependent rows (a patient, a film): no group is on both sides of a split, the error counts groups
+    generator  None is a fresh one with seed 0
+    settings   of the method
 
-    What is fitted is evaluated on rows that it was not fitted to. Nothing is clipped: an estimate of little or nothing
-    may be below 0. InfoscopeError in one sentence: an unknown method or setting, types that the method does not take,
-    other lengths, missing or infinite values, nothing that varies, one row.
+    What is fitted is evaluated on held-out rows; nothing is clipped. InfoscopeError: an unknown method or setting,
+    types that the method does not take, other lengths, missing or infinite values, nothing that varies, one row.
     """
     chosen, generator = as_method(DEFAULT if method is None else method, settings), generator_or_default(generator)
     pairs = as_pairs(x, y, groups) if method is not None else diagnose(x, y, groups).pairs
@@ -71,9 +66,7 @@ def estimate(
 
 
 def estimate_pairs(method: Method, pairs: Pairs, generator: np.random.Generator) -> Estimate:
-    """The estimate of a method on checked pairs, nats; a plain number becomes one without an error. InfoscopeError
-    where the method cannot be used, WrongType where it returns no number.
-    """
+    """The estimate of a method on checked pairs, nats. InfoscopeError: not applicable; WrongType: not a number."""
     found = method.estimate(pairs, generator)
     if isinstance(found, Estimate):
         return found

@@ -1,10 +1,4 @@
-"""One coherent decomposition of information from cross-fitted, calibrated classifiers.
-
-cross_fitting  cross_fit: every term from the same joint classifiers; permutation_test
-information    Information, Calibration: the terms, and what they are read from
-inputs         blocks, labels, groups and folds
-calibration    calibration by factors on the evidence
-"""
+"""One coherent decomposition of information from cross-fitted, calibrated classifiers."""
 
 from importlib import import_module
 from typing import Any

@@ -1,9 +1,7 @@
-"""Calibration of a joint classifier by factors on its evidence, one for each set of labels.
+"""Calibration of a joint classifier by one factor for each set of labels.
 
-The log odds of the classes against their frequencies are a sum over the sets of labels: what the classifier says of y
-alone, of d alone, and of the two beyond that (a Moebius inversion of the log odds of its marginals). Each part has a
-factor of its own, so that what a block says of one label is kept while noise about another is scaled away. With one
-label that is temperature scaling (Guo et al. 2017) around the class frequencies instead of the uniform law.
+The log odds against the class frequencies are a sum over sets of labels (Moebius inversion), each part with a factor.
+With one label that is temperature scaling (Guo et al. 2017) around the class frequencies.
 """
 
 from __future__ import annotations
@@ -24,9 +22,8 @@ Array = NDArray[np.float64]
 
 
 def evidence(logs: Array, prior: Array, joint: JointLabels) -> Array:
-    """Log odds log q / prior [m, classes] as a sum of parts [parts, m, classes], one for each non-empty set of labels.
-
-    The part of a set is the log odds of its values, less the parts of its own subsets.
+    """Log odds log q / prior [m, classes] as a sum of parts [parts, m, classes], by Moebius inversion over sets of
+    labels.
     """
     table, frequencies = np.exp(logs), np.exp(np.broadcast_to(prior, logs.shape))
     parts: dict[tuple[str, ...], Array] = {}
@@ -42,8 +39,7 @@ def evidence(logs: Array, prior: Array, joint: JointLabels) -> Array:
 def calibrating_slopes(parts: Array, prior: Array, classes: NDArray[np.int64]) -> tuple[Array, float]:
     """The slopes b [parts] that minimise the log loss of q ~ prior * exp(sum of b * part), and that loss, nats.
 
-    parts [parts, m, classes], prior [m, classes] or [classes], classes [m]. The loss is convex in b. A slope may be
-    negative, by chance, where the input is useless.
+    parts [parts, m, classes], prior [m, classes] or [classes], classes [m]. The loss is convex in b.
     """
     features = torch.as_tensor(parts, dtype=torch.float32).flatten(1)
     start, own = torch.as_tensor(prior, dtype=torch.float32), torch.as_tensor(classes)[:, None]

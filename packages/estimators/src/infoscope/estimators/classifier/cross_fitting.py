@@ -1,11 +1,8 @@
 """One coherent information decomposition from cross-fitted, calibrated joint classifiers.
 
-For each set of blocks one classifier of all labels jointly is trained on all folds but one and evaluated on that one.
-Its table q(labels | blocks) gives every entropy and every mutual information of the decomposition, so that the terms
-add up exactly. The numbers are predictive V-information (Xu et al. 2020): what one named family of classifiers can use.
-I(blocks; labels | labels) is a lower bound on Shannon information, up to sampling error and the error of the class
-frequencies, because the log loss of held-out rows is never below the conditional entropy in expectation. Terms given
-blocks, and co-information, are differences of two usable informations: they bound nothing.
+For each set of blocks one classifier of all labels jointly gives every term from its table q(labels | blocks), so terms
+add up exactly. Values are V-information (Xu et al. 2020). I(blocks; labels | labels) is a lower bound on Shannon
+information up to sampling error; terms given blocks, and co-information, are differences and bound nothing.
 """
 
 from __future__ import annotations
@@ -60,28 +57,21 @@ def cross_fit(
     generator: np.random.Generator | None = None,
     progress: Callable[[float, str], None] | None = None,
 ) -> Information:
-    """Fits one calibrated joint classifier of all labels for each set of blocks; reads every term off their tables.
+    """Information with every term, from one calibrated joint classifier of all labels for each set of blocks.
 
     blocks   name -> [n, d] numbers, or one array, called "z"
     labels   name -> [n] categories, or one array, called "y"; classes are the combinations that occur
-    groups   [n], rows that depend on one another (copies of one item, patches of one patient) and so share a fold;
-             None: every row is its own
-    family   "logistic", "gradient-boosting", "mlp", "knn", or whatever else `families.as_family` takes; several: each
-             fold takes the one that does best in calibration
-    folds    at least 3
+    groups   [n], dependent rows (patches of one patient), which share a fold
+    family   "logistic", "gradient-boosting", "mlp", "knn", or what `families.as_family` takes; several: chosen by fold
+    folds    at least 3; each set of blocks costs folds (folds + 1) / 2 trainings
     subsets  the sets of blocks to fit; None: each block alone, each block's complement, and all together
-    floor    the least probability of a joint class; every table is mixed with the uniform law to keep to it
-    generator  draws the folds and whatever the family draws; None is a fresh one with seed 0
+    floor    the least probability of a joint class (tables are mixed with the uniform distribution)
+    generator  None is a fresh one with seed 0
     progress   called after each set of blocks with the share of them that is done, and its name
 
-    All sets of blocks share the folds. The calibration of fold f never sees fold f: it is fitted on what classifiers
-    trained without f and g say about g, for every other fold g. It scales the log odds against the class frequencies,
-    with one factor for each set of labels (see `calibration`), so that what is useless is scaled back to the
-    frequencies. Then the classifier of f is trained on all other folds. So each set of blocks costs
-    folds (folds + 1) / 2 trainings.
-
-    Raises ValueError for blocks or labels that do not fit together, are not finite or have one class only, a joint
-    class in fewer than two groups, folds outside 3..groups, a floor outside (0, 1 / classes), unknown names.
+    The calibration of fold f is fitted on predictions for other folds g by classifiers trained without f and g.
+    ValueError for blocks or labels that do not fit together, are not finite or have one class only, a joint class in
+    fewer than two groups, folds outside 3..groups, a floor outside (0, 1 / classes), unknown names.
     """
     blocks = as_blocks(blocks)
     n = len(next(iter(blocks.values())))
@@ -257,13 +247,13 @@ def _equal_bins(values: np.ndarray, number: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class PermutationTest:
-    """Is there any information at all?
+    """The result of a test for any information.
 
-    observed   the estimate with its interval, nats; of a kernel the statistic, which has no unit and no error
-    null       its values [permutations] after permuting one side; none where a law stands for them
-    p_value    (1 + how many null values are at least the observed one) / (1 + permutations), never 0; or of that law
-    exchanged  what was permuted: rows, rows within a group, whole groups, rows among the nearest in z; or the law
-    k_perm     among how many nearest in z, itself included; None where it is not that
+    observed   the estimate with its interval, nats; or a kernel statistic, without unit or error
+    null       its values [permutations] under permutation; empty where a distribution is used
+    p_value    (1 + number of null values >= the observed one) / (1 + permutations), or of that distribution
+    exchanged  what was permuted, in words; or the distribution
+    k_perm     neighbours in z among which x was exchanged; None elsewhere
     """
 
     observed: Estimate
@@ -294,12 +284,9 @@ def permutation_test(
 ) -> PermutationTest:
     """Tests I(z; target | given) = 0 ("no leakage") by permuting the target among rows of equal `given` [n].
 
-    All classifiers are fitted again for every permutation: with fixed ones, folds would depend on one another through
-    the training sets and the level would not hold. Under the null at most a share alpha of tests has p_value <= alpha,
-    provided that what is exchanged is exchangeable: rows; with groups, rows of the same group if the target varies
-    within groups, else whole groups in which the values of `given` have the same shares.
-
-    Raises ValueError as `cross_fit`, for permutations < 1, and when no exchange would change anything.
+    All classifiers are refitted for every permutation. The level holds for exchangeable rows; with groups, rows are
+    exchanged within groups if the target varies there, else whole groups of equal shares of `given`. ValueError as
+    `cross_fit`, for permutations < 1, and when no exchange would change anything.
     """
     require_int("permutations", permutations, 1)
     z = as_blocks(z)["z"]
@@ -327,10 +314,7 @@ def p_value(observed: float, null: np.ndarray) -> float:
 def exchange(
     target: np.ndarray, strata: np.ndarray, groups: np.ndarray | None
 ) -> tuple[Callable[[np.random.Generator], np.ndarray], str]:
-    """A function that draws rows [n] whose values take the place of a target's (codes [n]), and what it exchanges.
-
-    Where whole groups are, the target is constant in each, and a row of the other group stands for all of it.
-    """
+    """A function that draws rows [n] whose values replace a target's (codes [n]), and what it exchanges, in words."""
     if groups is None:
         return permutation_within(target, strata), "rows"
     if not constant_within(target, groups):

@@ -1,8 +1,5 @@
-"""The terms of a coherent information decomposition, all read from the same joint classifiers.
-
-Every term is a difference of log q(labels | blocks, other labels), in which each q is a marginal or a conditional of
-one table q(all labels | blocks). So the chain rule and the equality of the two forms of co-information hold for every
-row, not only in the limit.
+"""The terms of a coherent information decomposition, read from one table q(labels | blocks), so the chain rule is
+exact.
 """
 
 from __future__ import annotations
@@ -20,17 +17,14 @@ Names = str | Iterable[str]
 
 @dataclass(frozen=True)
 class Calibration:
-    """How far the held-out probabilities of one joint classifier can be taken at their word.
+    """Calibration of the held-out probabilities of one joint classifier.
 
     log_loss_before             mean -log q of the joint class before calibration, nats
-    log_loss_after              the same after it
-    log_loss_standard_error     of log_loss_after, robust to groups, nats
-    expected_calibration_error  mean |share right - top probability| over up to 15 bins of equally many rows (Guo et al.
-                                2017); about sqrt(bins / n) of it is noise
-    slopes                      the factors on the log odds against the class frequencies, fold after fold: below 1
-                                where the family was overconfident, near 0 where it found nothing. With two labels
-                                three in each fold: of the first alone, of the second, of both beyond that
-    families                    the family of each fold, where there was a choice of several
+    log_loss_after              the same after it, with an error robust to groups
+    expected_calibration_error  over up to 15 bins of equally many rows (Guo et al. 2017); sqrt(bins / n) of it is noise
+    slopes                      factors on the log odds, by fold: below 1 where overconfident, near 0 without
+                                information; with two labels three: of each alone, of both beyond that
+    families                    the family of each fold, where there was a choice
     """
 
     log_loss_before: float
@@ -43,17 +37,12 @@ class Calibration:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Information:
-    """Entropies and mutual information of labels and blocks, as usable by one predictive family; nats.
+    """Entropies and mutual information of labels and blocks, usable by one predictive family; nats, not clipped.
 
-    Standard errors are robust to dependence within groups. What the training sets' own randomness adds is not in them
-    (the folds' classifiers share most of their training rows); where an input is useless they can be 40 % too small.
+    Methods name blocks and labels, one by its name or several in a tuple; `pointwise_*` give values [n] whose mean is
+    the term. Standard errors are robust to groups but omit training randomness: where an input carries no information
+    they can be 40 % too small.
 
-    Every method names blocks and labels, one by its name or several in a tuple. Nothing is clipped: an estimate below
-    zero is an estimate of little or nothing. `pointwise_*` give a value for each row [n], whose mean is the term.
-
-    family       the predictive family with its settings
-    blocks       names of the blocks
-    labels       names of the label variables
     classes      how many combinations of label values occur
     folds        the fold in which each row was held out, int64 [n]
     floor        the least probability of a joint class
@@ -93,18 +82,15 @@ class Information:
         return self.estimate(self.pointwise_entropy(target, given))
 
     def information(self, a: Names, b: Names, given: Names = ()) -> Estimate:
-        """I(a; b | given). At least one of a and b must be labels only; a and b may change places.
+        """I(a; b | given). At least one of a and b must be labels only.
 
-        A lower bound up to sampling error, and that of the class frequencies, unless blocks are given: then it is a
-        difference of two usable informations and bounds nothing.
+        A lower bound up to sampling error unless blocks are given: then it is a difference that bounds nothing.
         """
         return self.estimate(self.pointwise(a, b, given))
 
     def co_information(self, a: Names, b: Names, target: Names, given: Names = ()) -> Estimate:
         """I(a; target) + I(b; target) - I(a, b; target), all given `given`: positive = redundancy, negative = synergy.
-
-        The same as I(a; target) - I(a; target | b), and for labels the same whichever of the three is the target. A
-        difference of usable informations: no bound on that of Shannon.
+        No bound.
         """
         return self.estimate(self.pointwise_co_information(a, b, target, given))
 
@@ -140,10 +126,7 @@ class Information:
         return self.pointwise(a, target, given) + self.pointwise(b, target, given) - self.pointwise(both, target, given)
 
     def estimate(self, values: np.ndarray) -> Estimate:
-        """The mean of pointwise values [n] with its interval: for sums and differences of terms, also across models.
-
-        ValueError unless there is one finite value for each row.
-        """
+        """The mean of pointwise values [n] with its interval. ValueError unless each row has one finite value."""
         values = np.asarray(values, dtype=np.float64)
         if values.shape != (self.n,) or not np.isfinite(values).all():
             raise MissingValues(
@@ -165,7 +148,7 @@ class Information:
     def _marginals(self, blocks: frozenset[str]) -> Mapping[frozenset[str], np.ndarray]:
         if blocks not in self.log_marginals:
             fitted = sorted(sorted(subset) for subset in self.calibration)
-            raise ValueError(f"no classifier was fitted on the blocks {sorted(blocks)}, only on {fitted}; see subsets.")
+            raise UnknownName(f"blocks must be among those fitted, {fitted} (see subsets), got {sorted(blocks)}.")
         return self.log_marginals[blocks]
 
 

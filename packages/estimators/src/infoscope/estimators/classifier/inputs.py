@@ -1,6 +1,4 @@
-"""The input of a cross-fitted classifier: blocks, labels coded as joint classes, groups, and folds that keep groups
-whole.
-"""
+"""Inputs of a cross-fitted classifier: blocks, labels coded as joint classes, groups and folds."""
 
 from __future__ import annotations
 
@@ -19,12 +17,9 @@ LEAST_FOLDS = 3  # one is evaluated, one calibrates, at least one trains
 
 @dataclass(frozen=True, eq=False)
 class JointLabels:
-    """Label variables and the classes of their observed product, numbered by first appearance.
+    """Label variables and the classes of their observed product, numbered by first appearance (independent of names).
 
-    Numbering by first appearance makes every result independent of how labels are called.
-
-    values   name -> int64 [classes], the value (a code) of that variable in every joint class
-    classes  int64 [n], the joint class of every row
+    `values`: name -> int64 [classes], codes by joint class; `classes` int64 [n].
     """
 
     values: dict[str, np.ndarray]
@@ -37,11 +32,7 @@ class JointLabels:
 
 
 def as_blocks(blocks: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
-    """Blocks by name as float64 [n, d]; a single array is the block "z". One of [n] is one column.
-
-    Raises ValueError for no block, a block that is not [n] or [n, d] numbers, unequal lengths, or a value that is not
-    finite.
-    """
+    """Blocks by name as float64 [n, d]; a single array is "z". ValueError: none, other shapes, lengths; not finite."""
     named = blocks if isinstance(blocks, Mapping) else {"z": blocks}
     if not named:
         raise UnknownName("blocks must name at least one array [n, d], got none.")
@@ -55,8 +46,7 @@ def as_blocks(blocks: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, np.ndarr
 def as_joint_labels(labels: ArrayLike | Mapping[str, ArrayLike], n: int) -> JointLabels:
     """Codes label variables, each [n] or [n, 1] and discrete; a single array is the variable "y".
 
-    The columns of a DataFrame are variables of their own names. Raises ValueError for no variable, a wrong length,
-    missing values, or only one class.
+    The columns of a DataFrame are variables. ValueError: no variable, a wrong length, missing values, one class only.
     """
     named = labels if isinstance(labels, Mapping | pd.DataFrame) else {"y": labels}
     if not len(named.keys()):
@@ -95,11 +85,8 @@ def combined(columns: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def assign_folds(classes: np.ndarray, groups: np.ndarray, folds: int, generator: np.random.Generator) -> np.ndarray:
-    """The fold of every row, int64 [n]: groups stay whole, and every class is spread as evenly as its groups allow.
-
-    Classes are dealt from the rarest to the commonest, each one's groups in random order to the folds that have the
-    fewest of it. Raises ValueError for folds outside 3..groups, and for a class that would be missing from a training
-    set: one that lies in a single group, or all of whose groups fell into one fold.
+    """The fold of every row, int64 [n]: groups stay whole, classes are spread evenly. ValueError: too few groups of a
+    class.
     """
     group_count = int(groups.max()) + 1
     if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or not LEAST_FOLDS <= folds <= group_count:

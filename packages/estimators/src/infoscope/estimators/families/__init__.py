@@ -1,17 +1,14 @@
-"""Predictive families: what may be used to read one variable off another.
+"""Predictive families: what may be used to predict one variable from another.
 
-protocol      Family: what is fitted to (x, y) and gives log-probabilities or log-densities of unseen y
-registry      FAMILIES by name; as_family: scikit-learn's and transformers' objects as families
+protocol, registry  Family; FAMILIES by name; as_family: scikit-learn's and transformers' objects as families
 closed_form   Table, Gaussian, Laplace, BoundedLogistic: least losses or PAC bounds in closed form
-logistic      Logistic: linear or polynomial log odds, all folds and penalties in one computation
-local         NearestNeighbours, Kernel: neighbours' classes, or a Gaussian around a local mean
-networks      Network: fully connected networks
-ridge         Ridge: linear regression with a penalty, its errors those of rows left out
-scikit        Sklearn, GradientBoosting, tfidf_logistic: estimators of scikit-learn's interface
-stacked       Stacked: mixtures of several families and of no input, weighted by rows aside
-transformers  TextClassifier: fine-tuned transformers (imported only when asked for)
-laws          the laws that fitted members state
+local         NearestNeighbours, Kernel: local frequencies, or a Gaussian around a local mean
+scikit        Sklearn, GradientBoosting, tfidf_logistic
+stacked       Stacked: mixtures of families, weighted on a validation set
+transformers  TextClassifier: fine-tuned transformers (imported on demand)
 complexity    Rademacher complexity and the PAC bound of a family
+
+Also: logistic (Logistic), networks (Network), ridge (Ridge), laws (predicted distributions).
 """
 
 from infoscope.estimators.families.closed_form import BoundedLogistic, Gaussian, Laplace, Table

@@ -1,17 +1,9 @@
-"""Logistic regressions of several subsets of the same rows: one entry point, two ways to the one solution.
+"""Logistic regressions of several subsets of the same rows.
 
-The penalised loss is strictly convex, so only the way matters. With few weights one Newton fit of all rows gives a
-starting point and a Hessian; from there every subset is a lane that takes quasi-Newton steps with that same factor (the
-chord method) and its own exact gradient, in float64. The lanes share their matrix products; a lane that does not settle
-gets its own Hessians. With many weights a Hessian costs more than it saves, and each subset is fitted by limited-memory
-BFGS in float32 (Nocedal & Wright 2006, algorithm 7.5), in coordinates in which the classes' common (shrunk) covariance
-is the identity, from the linear discriminant with that covariance (Friedman 1989). Of fewer rows than columns either
-way goes in coordinates of the span of a subset's rows, in which the solution lies: the same loss, of no more weights
-than rows.
-
-Seconds on a core for the 15 fits of `cross_fit` with 5 folds, Newton : BFGS, penalty 1. Two classes: 5 columns, 4,000
-rows 0.1 : 0.3; 50 columns 0.2 : 0.4; reviews as 768 columns, 3,000 rows 3.5 : 4.9, at penalty 1,000 0.6 : 3.0. Ten
-classes: 5 columns, 4,000 rows 0.4 : 1.1; digits of 16 columns, 1,797 rows 2.0 : 0.9, of 64 columns 6.6 : 0.8.
+With few weights, one Newton fit of all rows gives the start and a Hessian factor, with which every subset takes
+quasi-Newton steps in float64 (own Hessians if it does not settle). With many, each subset is fitted by L-BFGS in
+float32 (Nocedal & Wright 2006, algorithm 7.5), from the linear discriminant with shrunk covariance (Friedman 1989) and
+in coordinates that whiten it. With fewer rows than columns either way uses the span of the rows.
 """
 
 from __future__ import annotations
@@ -50,9 +42,8 @@ def fit_logistic(
 ) -> list[Weights]:
     """Weights of least summed log loss + penalty / 2 * |weights|^2, for every subset (a mask [n]) under its penalty.
 
-    x [n, d], y codes [n]. The weights of the penalty are those of inputs standardised by the subset, and with two
-    classes those of the log odds: one vector instead of two opposite ones. Classes that a subset lacks have the
-    intercept -inf.
+    x [n, d], y codes [n]. The penalty is on inputs standardised by the subset; with two classes on the one vector of
+    log odds. Classes that a subset lacks have the intercept -inf.
     """
     scaling = Features.of(x, 1)
     standard = scaling(x)
@@ -109,8 +100,8 @@ def newton_in_span(x: np.ndarray, y: np.ndarray, masks: np.ndarray, penalties: S
 
 
 def in_span(inputs: Tensor) -> tuple[Tensor, Tensor]:
-    """Coordinates [n, r] of rows [n, d] in an orthonormal basis [d, r] of their span, and that basis: weights of least
-    loss and length are in it (Kimeldorf & Wahba 1971), and no product of d x d is needed to find them.
+    """Coordinates [n, r] of rows [n, d] in an orthonormal basis [d, r] of their span, and that basis (Kimeldorf & Wahba
+    1971).
     """
     rows = inputs.double()
     values, vectors = torch.linalg.eigh(rows @ rows.T)
@@ -128,10 +119,7 @@ def of_unscaled(weights: np.ndarray, intercepts: np.ndarray, scaling: Features) 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Standardised inputs with a one beside them [n, p], and targets [n, k]: k is 1 for two classes, else one each.
-
-    steering is the design for Hessians, which only steer: in float32 where they cost much.
-    """
+    """Standardised inputs with a one [n, p] and targets [n, k]; `steering` is the (float32) design for Hessians."""
 
     design: Tensor
     steering: Tensor

@@ -1,9 +1,9 @@
-"""Families whose least log loss is a closed form (Xu et al. 2020, propositions 2, 3): the measure of all others.
+"""Families whose least log loss is a closed form (Xu et al. 2020, propositions 2, 3).
 
-Table                   all conditional laws of categories: V-information is Shannon's mutual information
+Table                   all conditional distributions of categories: V-information is mutual information
 Gaussian(variance)      N(polynomial of x, variance I): (total - residual sum of squares) / (2 variance n)
 Gaussian()              N(polynomial of x, any covariance): 1/2 ln(det covariance / det residual covariance)
-BoundedLogistic(radius) logistic laws of bounded norm: not their infimum, but their PAC bound is a closed form
+BoundedLogistic(radius) logistic models of bounded norm, whose PAC bound is a closed form
 Laplace(scale)          median regression: (mean absolute deviation without - with the input) / scale
 """
 
@@ -43,10 +43,9 @@ NEWTON_STEPS = 100
 
 @dataclass(frozen=True)
 class Table:
-    """All conditional laws of a class given categories [n] or [n, d] (every row of x is one category).
+    """All conditional distributions of a class given categories [n] or [n, d].
 
-    smoothing is added to every count in proportion to the class frequencies; an input never seen in training gets
-    these frequencies.
+    smoothing is added to every count in proportion to the class frequencies, which unseen inputs get.
     """
 
     smoothing: float = 0.0
@@ -109,8 +108,7 @@ class Gaussian:
 
     variance  of every component, known; None: the covariance is fitted as well
     degree    of the polynomial, products of inputs included; 0 is a constant mean
-    radius    the largest Frobenius norm of the coefficients of (features of x, 1) on their own scale; None: any. With
-              a radius and a variance the PAC bound of an in-sample estimate is known.
+    radius    the largest Frobenius norm of the coefficients of (features of x, 1); with a variance, a PAC bound exists
     """
 
     variance: float | None = None
@@ -174,10 +172,9 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class BoundedLogistic:
-    """Logistic laws of two classes whose weights of (x, 1), on the scale of x, have at most the norm `radius`.
+    """Two-class logistic models whose weights of (x, 1), on the scale of x, have at most the norm `radius`.
 
-    Their in-sample PAC bound is known in closed form. The ball is a constraint, which `Logistic`'s penalty is not, so
-    they have their own Newton's method, each step of which is solved in the ball.
+    Their in-sample PAC bound is a closed form. Fitted by Newton's method in the ball.
     """
 
     radius: float
@@ -252,9 +249,9 @@ def with_one(x: Any | None, n: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Laplace:
-    """Laplace laws of a known scale around the median of one number: a polynomial of x, of degree 0 constant.
+    """Laplace distributions of known scale around the median of one number, a polynomial of x.
 
-    Fitted by least absolute deviations, a linear programme: seconds from some 5,000 rows on.
+    Fitted by a linear programme: seconds from some 5,000 rows on.
     """
 
     scale: float = 1.0

@@ -1,21 +1,17 @@
-"""How far an in-sample estimate of V-information may be from the truth: Rademacher complexity and the PAC bound.
+"""Rademacher complexity and the PAC bound of in-sample V-information.
 
 With g(x, y) = log f[x](y) for f in V, |g| <= B, Xu et al. 2020 (theorem 1) bound, with probability 1 - 2 delta,
 
     |I_V - estimate| <= 4 R_n(G) + 2 B sqrt(2 ln(1 / delta) / n).
 
-R_n(G) is the expected supremum over the class of |the mean of g times random signs| (Bartlett & Mendelson 2002, with
-1 / n for their 2 / n; without the absolute value each side of each entropy would need a delta of its own). It is
-bounded in closed form for linear classes of bounded norm, or found on the sample by Monte Carlo where the supremum has
-a closed form. On the sample it is itself random: a change of one pair moves it by at most 2 B / n, so by McDiarmid's
+R_n(G) is the expected supremum of |mean of g times random signs| (Bartlett & Mendelson 2002, with 1 / n for their 2 /
+n), in closed form for linear classes of bounded norm, else by Monte Carlo on the sample, where by McDiarmid's
 inequality
 
     R_n(G) <= R_sample(G) + B sqrt(2 ln(1 / delta) / n)   with probability 1 - delta,
 
-and the bound then holds with probability 1 - 3 delta (Bartlett & Mendelson 2002, theorem 11).
-
-The theorem is about the infima on the sample. Where laws are mixed with the uniform one after they are fitted, for a
-floor, the estimate is not quite these infima, and the bound is wider by what that can make.
+and the bound holds with probability 1 - 3 delta (theorem 11 there). A floor on probabilities widens the bound by
+`slack`.
 """
 
 from __future__ import annotations
@@ -35,13 +31,11 @@ DRAWS = 200
 
 @dataclass(frozen=True)
 class Complexity:
-    """The Rademacher complexity of a class of log densities; nats.
+    """The Rademacher complexity `value` of a class of log densities; nats.
 
-    value           R_n, or an upper bound of it
     standard_error  of the Monte Carlo over signs; 0 in closed form
     magnitude       B, the largest |log density|
-    on_sample       whether the value is of this very sample, so that the bound needs McDiarmid's term as well
-    source          where the value is from, in words
+    on_sample       whether it is of this sample, so that the bound needs McDiarmid's term
     slack           how far the estimate may be from the difference of the infima on the sample, for its floor
     """
 
@@ -57,8 +51,7 @@ class Complexity:
 class PacBound:
     """With this confidence the in-sample estimate is within `width` (nats) of the V-information.
 
-    complexity  what entered; its value + 2 standard errors is used, and their chance to be too few (1 in 40) is not in
-                the confidence
+    The complexity's value + 2 standard errors is used; that error is not in the confidence.
     """
 
     width: float
@@ -83,8 +76,7 @@ def pac_bound(complexity: Complexity, n: int, delta: float = 0.05) -> PacBound:
 def linear(radius: float, largest_input: float, n: int) -> float:
     """Upper bound radius * largest_input / sqrt(n) of R_n of the maps x -> <w, x>, |w| <= radius, |x| <= largest_input.
 
-    Bartlett & Mendelson 2002, lemma 22. A class made of it by an L-Lipschitz function that is 0 at 0 has at most 2 L
-    times as much (theorem 12, Ledoux & Talagrand's contraction); a constant c added to it at most |c| / sqrt(n) more.
+    Bartlett & Mendelson 2002, lemma 22; an L-Lipschitz function multiplies it by 2 L at most (theorem 12).
     """
     return radius * largest_input / math.sqrt(n)
 
@@ -94,9 +86,7 @@ def table_on_sample(
 ) -> tuple[float, float]:
     """R on the sample of all conditional tables with probabilities of at least `floor`, and its Monte Carlo error.
 
-    cells int64 [n] numbers every pair: input code * classes + class. The supremum of the sum of s(x, y) log p(y | x), s
-    the sum of a cell's signs, separates over inputs: each p is the least possible where s <= 0, and in proportion to s
-    (but no less than the floor) elsewhere.
+    cells int64 [n] are input code * classes + class; the supremum separates over inputs.
     """
     if not 0.0 < floor < 1.0 / classes:
         raise OutOfRange(f"floor must be between 0 and 1 / {classes} (classes) for a bound, got {floor!r}.")
@@ -137,8 +127,7 @@ def squared_error_on_sample(
 ) -> tuple[float, float]:
     """R on the sample of the log densities of N(W x, variance I), |W| <= radius (Frobenius), and its error.
 
-    x [n, p], y [n, q]. The supremum is that of an indefinite quadratic over a ball, whose solution is known (More &
-    Sorensen 1983): after diagonalisation, one equation in one unknown.
+    x [n, p], y [n, q]. The supremum is that of a quadratic over a ball (More & Sorensen 1983).
     """
     n, q = len(x), y.shape[1]
     constant = -0.5 * q * math.log(2.0 * math.pi * variance)
@@ -158,8 +147,7 @@ def squared_error_on_sample(
 def in_ball(values: np.ndarray, pull: np.ndarray, radius: float) -> np.ndarray:
     """The w [p] of least 1/2 sum values w^2 - sum pull w with |w| <= radius; values of either sign.
 
-    w = pull / (values + m) with the least m >= 0 that makes values + m >= 0 and |w| <= radius. If the least value has
-    no pull, w is completed along it (the "hard case").
+    w = pull / (values + m), m >= 0 least; in the "hard case" completed along the least value.
     """
     least = float(values.min())
     scale = max(1.0, float(np.abs(values).max()))
@@ -188,9 +176,8 @@ def in_ball(values: np.ndarray, pull: np.ndarray, radius: float) -> np.ndarray:
 def over_signs(
     supremum: Callable[[np.ndarray], float], n: int, generator: np.random.Generator, draws: int
 ) -> tuple[float, float]:
-    """The mean over n random signs of the supremum of |the mean of g times signs|, and its standard error.
-
-    supremum  of the mean itself, for given signs; that of its negative is the one for the opposite signs
+    """The mean over random signs of the supremum of |mean of g times signs|, and its standard error; `supremum` of the
+    mean.
     """
     draws = require_int("draws", draws, 2)
     signs = (generator.choice((-1.0, 1.0), n) for _ in range(draws))

@@ -1,10 +1,8 @@
 """Local families: neighbours' classes, or a Gaussian around a local mean.
 
-A prediction averages training rows with weights of their distance (standardised inputs, Euclidean): the k nearest
-equally (Cover & Hart 1967), or all by a Gaussian kernel (Nadaraya 1964, Watson 1964), and one pseudo-row that holds the
-training mean. Of classes the average of one-hot rows is the law itself. Of numbers it is the mean of a Gaussian whose
-covariance is that of the residuals without a row's own group, mixed with a share of the Gaussian that sees no input: a
-floor, so that a far outlier costs a known amount and not a squared distance.
+A prediction averages the k nearest training rows (Cover & Hart 1967), or all by a Gaussian kernel (Nadaraya 1964,
+Watson 1964), and one pseudo-row with the training mean. For numbers the covariance is that of residuals without a row's
+own group, mixed with the Gaussian without input, which bounds the loss of outliers.
 """
 
 from __future__ import annotations
@@ -39,12 +37,11 @@ Average = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class NearestNeighbours:
-    """The k nearest training rows. Those that are equally far at the k-th place share the places that are left, so that
-    the order of the rows does not matter.
+    """The k nearest training rows; ties at the k-th place share what is left.
 
     neighbours  None: the square root of the number of training rows
     variance    of numbers, known; None: fitted
-    floor       share of the law without an input in a prediction of numbers, in (0, 1)
+    floor       share of the distribution without input in a prediction of numbers, in (0, 1)
     """
 
     neighbours: int | None = None
@@ -104,14 +101,11 @@ def shared_sums(rows: np.ndarray, inputs: np.ndarray, targets: np.ndarray, k: in
 
 @dataclass(frozen=True)
 class Kernel:
-    """All training rows, by a Gaussian kernel.
+    """All training rows, by a Gaussian kernel. Time and memory grow with n^2.
 
-    bandwidth  standard deviation of the kernel as a share of the median distance between training rows (1,024 of them,
-               if there are more); None: the one of `BANDWIDTHS` with the least error (log loss of classes, squared
-               error of numbers) when every row is predicted without its own group
+    bandwidth  standard deviation as a share of the median distance between training rows; None: the one of
+               `BANDWIDTHS` with the least error when rows are predicted without their own group
     variance, floor  as in NearestNeighbours
-
-    Time and memory grow with the square of the number of rows, the latter 1,024 rows at a time.
     """
 
     bandwidth: float | None = None
@@ -163,9 +157,8 @@ def kernel_means(
     bandwidths: list[float],
     groups: np.ndarray | None = None,
 ) -> list[np.ndarray]:
-    """Nadaraya-Watson means of targets [n, q] at rows [m, d], with the pseudo-row, for every bandwidth.
-
-    groups [n], if the rows are the inputs themselves: each is predicted without its own group.
+    """Nadaraya-Watson means of targets [n, q] at rows [m, d], with the pseudo-row, by bandwidth; `groups` predict no
+    own row.
     """
     prior = targets.mean(axis=0)
     found = [np.empty((len(rows), targets.shape[1])) for _ in bandwidths]
@@ -217,10 +210,7 @@ def predictor(
     variance: float | None,
     floor: float,
 ) -> Predictor:
-    """The law of classes that the averages are, or the law of numbers around them.
-
-    left_out gives the averages [n, q] at the training rows, each without its own group.
-    """
+    """The distribution of classes or numbers around the averages; left_out: averages [n, q] without the own group."""
 
     def mean(new: Any) -> np.ndarray:
         return average(features(new))

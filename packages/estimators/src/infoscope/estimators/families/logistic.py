@@ -22,13 +22,11 @@ ASIDE = 5  # a fifth of a subset's groups chooses its penalty
 class Logistic:
     """Multinomial logistic regression: log odds linear in the features, penalty / 2 * |weights|^2 on the summed loss.
 
-    penalty  positive; several: every subset takes the one of least log loss on a fifth of its own groups, when fitted
-             on the rest of them, and is then fitted whole
+    penalty  positive; several: each subset takes the one of least log loss on a fifth of its groups
     degree   of the polynomial of the inputs, products included
 
-    Features are standardised by the rows that are fitted; powers are of inputs centred and scaled by all rows given,
-    the inputs of held-out ones included. With two classes the penalty is on the one vector of the log
-    odds. The intercept is free, so without an input the best member is the class frequencies.
+    Features are standardised by the rows that are fitted; powers are of inputs scaled by all rows, held-out inputs
+    included.
     """
 
     penalty: float | tuple[float, ...] = 1.0

@@ -1,9 +1,7 @@
 """Fully connected networks as predictive families: of classes by their log odds, of numbers by the mean of a Gaussian.
 
-The observers of Xu et al. 2020 (section 6.4, fairness) are among them: Network((50,), "softplus"), Network((50,),
-"relu"), and deeper ones. A network is trained by AdamW; the epoch is the best one on a tenth of the groups, or on ten
-(but no more than half) where a tenth is fewer. The covariance of numbers is that of the residuals on these. They are
-few, so the law is mixed with a share of the Gaussian that sees no input, as in `local`.
+Among them the observers of Xu et al. 2020 (section 6.4): Network((50,), "softplus"), Network((50,), "relu"). Trained by
+AdamW and stopped on a tenth of the groups, whose residuals give the covariance of numbers; mixed as in `local`.
 """
 
 from __future__ import annotations
@@ -41,8 +39,7 @@ ACTIVATIONS = {"relu": nn.ReLU, "softplus": nn.Softplus, "tanh": nn.Tanh}
 class Network:
     """Networks of hidden layers of the given widths (none: linear) and one activation; inputs are standardised.
 
-    variance of numbers (None: fitted); patience is how many epochs without progress on the rows set aside end it;
-    floor is the share of the law without an input in a prediction of numbers, in (0, 1).
+    variance of numbers (None: fitted); patience in epochs; floor as in NearestNeighbours.
     """
 
     widths: tuple[int, ...] = (50,)
@@ -157,16 +154,17 @@ class Network:
             if since >= self.patience:
                 break
         if best_state is None:
-            raise ValueError(f"{self.name} diverged: its loss was never finite; lower learning_rate.")
+            raise OutOfRange(
+                f"learning_rate must be low enough for a finite loss of {self.name}, got one that never was."
+            )
         network.load_state_dict(best_state)
 
 
 def fully_connected(
     widths: Sequence[int], generator: torch.Generator, activation: type[nn.Module] = nn.ReLU
 ) -> nn.Sequential:
-    """Linear layers from widths[0] inputs to widths[-1] outputs with an activation between them.
-
-    Every number is drawn from `generator`, by torch.nn.Linear's law.
+    """Linear layers from widths[0] to widths[-1] with an activation between them; weights as torch.nn.Linear draws
+    them.
     """
     layers: list[nn.Module] = []
     for inputs, outputs in zip(widths, widths[1:]):

@@ -1,12 +1,8 @@
 """Predictive families: what an observer may use to predict one variable from another (Xu et al. 2020, definition 1).
 
-A family V is a set of maps from an input, or from no input, to a law of the outcome. What V can use of x about y is
-I_V(x -> y) = H_V(y) - H_V(y | x), the drop of the least expected log loss. Every family here has optional ignorance:
-each of its laws may also be given without looking, so that the infimum with an input is never above the one without.
-(A fit that is not the infimum may be above: a network stopped early, neighbours, or anything on items that it was not
-fitted to. Its estimate is then negative, and stays so.)
-
-An object of any class is a family that has what `Family` names; nothing is to be inherited or registered.
+I_V(x -> y) = H_V(y) - H_V(y | x), the drop of the least expected log loss. Every family has optional ignorance, so the
+infimum with an input is never above the one without; fits that are no infimum may give negative values. Any object with
+the methods of `Family` is one.
 """
 
 from __future__ import annotations
@@ -65,11 +61,11 @@ class Family(Protocol):
         groups: np.ndarray | None = None,
         generator: np.random.Generator | None = None,
     ) -> Predictor:
-        """The member that fits n pairs; with x None the best member that sees nothing.
+        """The member that fits n pairs; with x None the best member without input.
 
-        x        n items: an array [n, d], or any sequence that the family understands
-        y        codes 0..classes-1 [n], not all of which need occur; or numbers [n, q], with classes None
-        groups   [n], rows that must not be parted where the family sets some aside
+        x        n items: an array [n, d], or any sequence that the family takes
+        y        codes 0..classes-1 [n]; or numbers [n, q], with classes None
+        groups   [n], rows that stay together where the family sets some aside
         """
         ...
 
@@ -98,9 +94,7 @@ class Epochwise(Protocol):
     def epochs_of(
         self, x: Any, y: np.ndarray, classes: int, generator: np.random.Generator | None = None
     ) -> Iterator[ClassPredictor]:
-        """The member after every epoch of one training on all pairs, in order. It is the same member that is trained
-        on: ask it before the next epoch.
-        """
+        """The member after every epoch of one training on all pairs: one object, to be used before the next epoch."""
         ...
 
 
@@ -148,11 +142,7 @@ def needed(classes: int | None) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """The outcome that is predicted.
-
-    values   codes int64 [n], or numbers float64 [n, q]
-    labels   the label of every code; None for numbers
-    """
+    """The predicted outcome: values codes int64 [n] with labels, or numbers float64 [n, q] with labels None."""
 
     values: np.ndarray
     labels: np.ndarray | None
@@ -167,11 +157,9 @@ class Outcome:
 
 
 def as_outcome(family: Family, y: ArrayLike) -> Outcome:
-    """y [n] (or numbers [n, q]) as the family predicts it.
+    """y [n] (or numbers [n, q]) as the family predicts it: floats are numbers, else classes.
 
-    A family that predicts both takes floats for numbers, and integers, booleans and strings for classes; one of classes
-    alone takes floats that are whole. ValueError for missing values, one class only, numbers that do not vary, or that
-    the family does not predict.
+    ValueError for missing values, one class only, constant numbers, or a type that the family does not predict.
     """
     if CLASSES in family.outcomes and (
         NUMBERS not in family.outcomes or not np.issubdtype(np.asarray(y).dtype, np.floating)

@@ -26,10 +26,9 @@ def as_family(family: Any) -> Family:
     """A family by its name in `FAMILIES`, as it is, or made of an object of another library.
 
     scikit-learn   a classifier with predict_proba, a regressor, or a pipeline that ends in one: `Sklearn`
-    transformers   a pair (model, tokenizer), fine-tuned for every training set, or a text-classification pipeline,
-                   which is read off as it is: `transformers.TextClassifier`
+    transformers   a pair (model, tokenizer) or a text-classification pipeline: `transformers.TextClassifier`
 
-    ValueError for anything else, with what a family needs.
+    ValueError for anything else.
     """
     if isinstance(family, str) and family in FAMILIES:
         return FAMILIES[family]

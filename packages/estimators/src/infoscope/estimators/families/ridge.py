@@ -17,11 +17,7 @@ from infoscope.estimators.variables import as_matrix
 class Ridge:
     """Gaussians around linear means of least squared error + penalty * |weights|^2 (Hoerl & Kennard 1970).
 
-    Features are standardised by the rows that are fitted, so that the penalty counts rows. The covariance is that of
-    the residuals of every row when it is left out, a closed form (Allen 1974): of many columns the residuals of the fit
-    itself are too small. The mean is free, so without an input the best member is the Gaussian around it.
-
-    ValueError for y that the columns give without error, where they are fewer than the rows.
+    Covariance of leave-one-out residuals (Allen 1974). ValueError for y that the columns give without error.
     """
 
     penalty: float = 1.0

@@ -36,16 +36,12 @@ FOLDS = 5  # by which a regressor's residuals are found
 class Sklearn:
     """A scikit-learn classifier with predict_proba, or a regressor, cloned and fitted anew for every training set.
 
-    Its inputs are whatever it takes: arrays, lists of texts. Numbers [n] are one column. The seed of one with a
-    `random_state` is drawn from the generator. What a regressor predicts is the mean of a Gaussian, whose covariance is
-    that of the residuals of five-fold cross-validation (groups stay whole); it is mixed with a share of the Gaussian
-    that sees no input, as in `local`.
+    Seeds of a `random_state` are drawn from the generator. A regressor predicts the mean of a Gaussian with the
+    covariance of five-fold cross-validated residuals, mixed as in `local`. Without input, or with one class, the class
+    frequencies are used; a class that the training set lacks has probability 0.
 
-    title           names it in results; None is scikit-learn's own description
+    title           in results; None is scikit-learn's own description
     variance, floor of numbers, as in NearestNeighbours
-
-    Without an input the best member is that of the class frequencies, which each can state of a constant input; so is
-    the one of a training set of one class alone. A class that it does not hold has probability 0.
     """
 
     estimator: Any
@@ -123,11 +119,9 @@ def count_of(x: Any) -> int:
 
 @dataclass(frozen=True)
 class GradientBoosting:
-    """Gradient-boosted trees on histograms (Friedman 2001; scikit-learn), `rounds` trees (for each class, or
-    column of numbers).
+    """Gradient-boosted trees on histograms (Friedman 2001; scikit-learn), `rounds` trees (for each class or column).
 
-    components  None, or a number: inputs of more columns are given as so many leading principal components of the rows
-                that are fitted, which takes time by these and not by the columns
+    `components`: inputs of more columns are reduced to so many leading principal components.
     """
 
     rounds: int = 60
@@ -159,11 +153,9 @@ class GradientBoosting:
 
 
 def tfidf_logistic(penalty: float = 1.0, ngrams: int = 1, least_documents: int = 2) -> Sklearn:
-    """Logistic regression on TF-IDF weights of word n-grams up to a length, as a family over texts.
+    """Logistic regression on TF-IDF weights (norm 1) of word n-grams up to a length, as a family over texts.
 
-    Its vocabulary is that of the training texts only: n-grams in at least `least_documents` of them, of words of any
-    length ("I", "a"), in lower case and without punctuation. penalty as in `Logistic`, on the TF-IDF weights as they
-    are (rows of norm 1).
+    The vocabulary is of n-grams in at least `least_documents` training texts; penalty as in `Logistic`.
     """
     if not penalty > 0.0:
         raise OutOfRange(f"penalty must be positive, got {penalty!r}.")

@@ -1,8 +1,4 @@
-"""Mixtures of what several families say and of the law without an input, weighted by rows aside (Smyth & Wolpert 1999).
-
-Where an input tells nothing, the weight of the law without one is near 1, and a member that was fitted to chance costs
-next to nothing; where families differ, the mixture is about as good as the best of them on unseen rows.
-"""
+"""Mixtures of families and of the distribution without input, weighted on a validation set (Smyth & Wolpert 1999)."""
 
 from __future__ import annotations
 
@@ -24,13 +20,11 @@ STEPS = 100  # of expectation and maximisation, for the weights
 
 @dataclass(frozen=True)
 class Stacked:
-    """Mixtures of members of `families` and of the law without an input.
+    """Mixtures of members of `families` and of the distribution without input.
 
-    The weights are those of largest likelihood on a random half of the rows (of their groups), for members that were
-    fitted to the other half, which holds every class; then every member is fitted to all rows. `MixedLaw.half`
-    is the mixture of the members of half the rows: what all rows teach beyond it says how much more rows would.
-
-    first  None, or how many of the families are to be mixed by themselves, too, of the same fits: `MixedLaw.first`
+    Weights are of largest likelihood on a random half of the rows, for members fitted to the other half
+    (`MixedLaw.half`); then members are refitted to all rows. `first`: that many of the families are also mixed alone
+    (`MixedLaw.first`).
     """
 
     families: tuple[Family, ...]
@@ -73,8 +67,8 @@ class Stacked:
 def set_aside(
     y: np.ndarray, classes: int | None, groups: np.ndarray, generator: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """A random half of the groups, as a mask [n] of their rows, less one group of every class that only they hold: the
-    rest would hold all rows of it impossible, and seem to learn far too much from them. ValueError for one group.
+    """A random half of the groups, as a mask [n], leaving one group of every class in the rest. ValueError for one
+    group.
     """
     names, codes = np.unique(groups, return_inverse=True)
     if len(names) < 2:
@@ -91,8 +85,8 @@ def set_aside(
 
 @dataclass(frozen=True, eq=False)
 class MixedLaw:
-    """Laws, the first of which sees no input, mixed by weights; half: the same of members that saw half of the rows;
-    first: the same of the first families alone.
+    """Distributions, the first without input, mixed by weights; half: of members fitted to half the rows; first: as in
+    Stacked.
     """
 
     log_weights: NDArray[np.float64]
@@ -112,8 +106,8 @@ class MixedLaw:
 
 
 def likeliest_weights(logs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log weights [m] of the mixture of m laws under which rows of log densities [n, m] are likeliest; a row that every
-    law holds impossible says nothing.
+    """Log weights [m] of the likeliest mixture of m distributions, given log densities [n, m]; impossible rows are left
+    out.
     """
     logs = logs[np.isfinite(logs).any(axis=1)]
     ratios = np.exp(logs - logs.max(axis=1, keepdims=True, initial=-np.inf))

@@ -22,14 +22,12 @@ Texts = Sequence[str] | Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, eq=False)
 class TextClassifier:
-    """A transformer with a linear head, fine-tuned for a number of epochs by AdamW on texts or pairs of texts.
+    """A transformer with a linear head, fine-tuned by AdamW for `epochs` on texts or pairs of texts, on the model's
+    device.
 
-    model, tokenizer  of transformers, with or without a head. Each training set starts from the model's own weights and
-                      a new head; the model itself stays as it is
-    epochs            0: the model is read off as it is. Its outputs must then be in the order of the sorted labels
-    max_length        in tokens, beyond which a text is cut off
-
-    Without an input the best member is that of the class frequencies. The device is the model's.
+    model, tokenizer  of transformers; every training set starts from the model's weights and a new head
+    epochs            0: the model as it is; its outputs must be in the order of the sorted labels
+    max_length        in tokens
     """
 
     model: transformers.PreTrainedModel
@@ -85,8 +83,7 @@ class TextClassifier:
     def _fine_tuned(
         self, texts: Texts, y: torch.Tensor, classes: int, generator: np.random.Generator
     ) -> transformers.PreTrainedModel:
-        """A new classifier, from the model's weights. transformers draws heads and dropout from torch's own generator:
-        it is seeded here and put back."""
+        """A new classifier, from the model's weights; torch's own generator is seeded here and restored."""
         device = self.model.device
         with torch.random.fork_rng(devices=[] if device.type == "cpu" else None):
             torch.manual_seed(int(generator.integers(2**63)))

@@ -1,8 +1,4 @@
-"""Information measures from nearest neighbours, for continuous, discrete and mixed variables.
-
-estimators  entropy, (conditional) mutual information, total correlation, co-information, in one formula
-search      nearest neighbours and range counts, exact, by one of three engines
-"""
+"""Information measures from nearest neighbours (estimators), and exact neighbour search (search)."""
 
 from infoscope.estimators.knn.estimators import (
     Continuous,

@@ -1,9 +1,7 @@
-"""Exact k-nearest neighbours and range counts in the maximum norm, by SIMD over the fat leaves of a k-d tree.
+"""Exact k-nearest neighbours and range counts in the maximum norm, by SIMD over the leaves of a k-d tree.
 
-Distances are first bounded from below in steps of a byte, a leaf at a time, which leaves few points; those, or where a
-byte is too coarse all points in float32 but the few within rounding of the radius, are decided by the float64 distance.
-Results are therefore those of plain float64 arithmetic. In few dimensions most leaves are skipped by their bounding
-boxes; from about a dozen on, hardly any is, and what is left is a column-major scan from nearby leaves to far ones.
+Lower bounds of distances in steps of a byte exclude most points; the rest are decided by the float64 distance, so
+results are those of plain float64 arithmetic.
 """
 
 from __future__ import annotations
@@ -31,13 +29,12 @@ FEW = 16  # points of a leaf that are decided one by one
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Points in leaf order, leaf by leaf. `scaled` is (points - centre) times a power of two that makes it at most 1.
+    """Points in leaf order. `scaled` is (points - centre) times a power of two that makes it at most 1.
 
     order   intp [n]: row of the sample at each place        exact  float64 [n, d], the points
     scaled  float32 [d, n]                                   scale  that power of two
     bounds  intp [leaves + 1]: where each leaf begins        low, high, middle  float32 [d, leaves]: box and mean
-    margin  float64 [leaves]: rounding of a leaf's scaled points, in units of the points
-    first, last  intp [leaves]: the leaves of the same stratum
+    margin  float64 [leaves]: rounding of scaled points      first, last  intp [leaves]: the leaves of its stratum
     """
 
     order: np.ndarray
@@ -91,10 +88,7 @@ def build(points: np.ndarray, codes: np.ndarray | None) -> Tree:
 
 
 def in_steps(points: np.ndarray) -> tuple[np.ndarray, float]:
-    """Points [n, d] as bytes [d, n], and the length of a step: |byte - byte| <= |a - b| / step + 1.
-
-    Points beyond the steps are at their ends, which brings no two further apart.
-    """
+    """Points [n, d] as bytes [d, n], and the length of a step: |byte - byte| <= |a - b| / step + 1."""
     few = points[:: max(1, len(points) // 4096)]
     low, high = np.quantile(few, CENTRE, axis=0)
     step = max(float((high - low).max()) * SPAN / STEPS, np.finfo(float).tiny)
@@ -158,9 +152,8 @@ def in_parallel(task: Callable[[int, int], None], leaves: int, workers: int) -> 
 
 @numba.njit(cache=True, nogil=True)
 def split(columns, order, starts, size):
-    """Orders the points of each stratum leaf by leaf and returns where each leaf begins.
-
-    Halves of whole leaves along the widest side of columns [d, n], until at most `size` points are left.
+    """Orders the points of each stratum leaf by leaf, by halving along the widest column; returns where each leaf
+    begins.
     """
     leaves = [np.intp(0) for _ in range(0)]
     for stratum in range(len(starts) - 1):
@@ -270,10 +263,7 @@ def steps_within(distance, step):
 
 @intrinsic
 def lanes_below(typingctx, row, start, limit):
-    """The entries of row[start : start + LANES], float32, uint16 or uint8, below a limit: bit l of a 64-bit word for l.
-
-    A comparison of vectors gives such a word at once, but compilers do not find it in a loop.
-    """
+    """Entries of row[start : start + LANES], float32, uint16 or uint8, below a limit: bit l of a 64-bit word for l."""
 
     def codegen(context, builder, signature, args):
         array = context.make_array(signature.args[0])(context, builder, args[0])
@@ -301,8 +291,8 @@ def lowest_bit(typingctx, word):
 
 @numba.njit(cache=True, nogil=True)
 def gather_below(row, width, limit, start, found, count):
-    """Appends start + j for every j < width with row[j] below the limit to `found`, of which `count` are taken; returns
-    the new count. row [a multiple of LANES] is overwritten from `width` on.
+    """Appends start + j for j < width with row[j] below the limit to `found`; returns the new count. Overwrites row's
+    padding.
     """
     padded = -(-width // LANES) * LANES
     row[width:padded] = limit
@@ -335,10 +325,7 @@ def exact_distance(exact, i, j):
 
 @numba.njit(cache=True, nogil=True)
 def leaf_gaps(low, high, middle, a, first, last, gaps, apart):
-    """For each leaf from first to last: the gap between its box and that of leaf a, and how far apart the means are.
-
-    Rounding is monotone, so no float32 distance between points of the two leaves is below the gap.
-    """
+    """For each leaf from first to last: the gap between its box and that of leaf a, and the distance of the means."""
     gaps[:] = 0
     apart[:] = 0
     for c in range(low.shape[0]):
@@ -512,10 +499,7 @@ def scan_counts(
 
 @numba.njit(cache=True, nogil=True)
 def bisect_counts(values, codes, radius):
-    """Counts for values sorted within their codes.
-
-    Bisection asks |a - b| < radius itself, which is monotone on each side; asking for a +- radius would round twice.
-    """
+    """Counts for values sorted within their codes, by bisection of |a - b| < radius itself (no second rounding)."""
     n = len(values)
     counts = np.empty(n, dtype=np.intp)
     first = 0

@@ -1,26 +1,17 @@
-"""Information measures from nearest neighbours, for continuous, discrete and mixed variables in any combination.
+"""Information measures from nearest neighbours, for continuous, discrete and mixed variables; nats, never clipped.
 
     entropy                         Kozachenko & Leonenko 1987, as in Kraskov et al. 2004, eq. 20
-    mutual_information              KSG 1 and 2 (Kraskov et al. 2004, eqs. 8 and 9); Ross 2014 if one side is discrete
+    mutual_information              KSG 1 and 2 (Kraskov et al. 2004, eqs. 8 and 9); Ross 2014 if one is discrete
     conditional_mutual_information  Frenzel & Pompe 2007; stratified where the condition is discrete
     total_correlation               Kraskov et al. 2004, eq. 23
     co_information                  I(a; t) + I(b; t) - I(a, b; t): positive is redundancy, negative is synergy
 
-They are one formula. The k nearest neighbours of a sample, among the samples of the same categories, span a radius; the
-samples within it are counted in every margin, again among those of the same categories, and every count enters by its
-digamma. Categories are only ever compared, so their names carry nothing. If all variables are discrete the counts are
-those of the categories, corrected by their digamma (after Grassberger 1988, without its alternating term). If
-distances are tied (more than `TIED_SHARE` of the samples), counts are those of Mesner & Shalizi 2019: up to and
-including the radius. Values are in nats and never clipped: an estimate of a small information is often negative.
+Neighbours and counts are among rows of the same categories. Discrete variables alone: counts corrected by their digamma
+(after Grassberger 1988). More than `TIED_SHARE` tied distances: counts include the radius (Mesner & Shalizi 2019).
 
-The standard error is that of a mean of local values that are independent of one another. Those of neighbours are not:
-with continuous variables it is 0.6 to 0.85 of that of new samples (k = 5, normal variables of 1 to 5 columns), so that
-95 % intervals hold the expectation in 76 to 90 %. `arrays.estimate` widens it, `uncertainty.subsample` measures it.
-
-These estimates are biased low in many dimensions; their error is not only sampling error. Where all samples have k
-others at distance 0 because values are few, Mesner-Shalizi counts are those of cells without the sample itself: with a
-and b values of x and y, estimates are low by about (1 - 1/a - 1/b) / (rows per cell). Such columns are categories: as
-`Discrete` that bias is gone.
+Limits: estimates are biased low in many dimensions. The standard error takes local values as independent and is 0.6 to
+0.85 of the true one (k = 5, 1 to 5 normal columns); `arrays.estimate` inflates it, `uncertainty.subsample` measures it.
+Continuous columns of few values lose about (1 - 1/a - 1/b) / (rows per cell); declare them `Discrete`.
 """
 
 from __future__ import annotations
@@ -90,10 +81,7 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Spheres:
-    """What surrounds each sample [n]: a radius, how many neighbours it holds, and whether those on it count.
-
-    ids [n, k] are the neighbours, -1 where a class has fewer; notes as in Estimate.
-    """
+    """Surroundings of each sample [n]: a radius, how many neighbours it holds, whether closed; ids [n, k], -1: none."""
 
     radius: np.ndarray
     neighbours: np.ndarray
@@ -117,23 +105,18 @@ def mutual_information(
 ) -> Estimate:
     """I(x; y), nats.
 
-    x, y         [n] or [n, d] arrays, tensors, lists or data frames, typed per column (see `variables`): floats are
-                 continuous, integers, booleans and strings discrete; `Continuous`, `Discrete` or a list of them decide
-    k            neighbours; a class with fewer others uses those it has, one with none is left out (both are noted)
-    method       ksg1 or ksg2; the second only where both sides are continuous
-    standardise  brings every continuous column to a common scale first: neighbours depend on relative scales
-    margins      which: scaled, to standard deviation 1; rank, normal scores of the ranks, under which the information
-                 is the same; auto, the first, and the second where tails are heavy (`variables.heavy_tails`; said in
-                 method and notes); given, as they are (so is everything with standardise=False)
-    groups       [n] names; rows of one group (copies, frames of one film) depend on one another: none is a neighbour of
-                 another or counted with it, so that each row is measured against rows of other groups alone
+    x, y         [n] or [n, d], typed per column (see `variables`)
+    k            neighbours; a class with fewer others uses those, one with none is left out (noted)
+    method       ksg1 or ksg2; the second only where both variables are continuous
+    standardise  brings continuous columns to a common scale; False: margins are "given"
+    margins      scaled: standard deviation 1; rank: normal scores; auto: rank where tails are heavy, else scaled; given
+    groups       [n]; rows of one group depend on one another and are never neighbours or counted together
     local        also returns the local values, whose mean is the estimate
-    engine       auto, numba, sklearn or a torch device (see `search`); tensors on a GPU are measured there
+    engine       auto, numba, sklearn or a torch device (see `search`)
     workers      threads of the numba engine
 
     ValueError: k < 1 or k >= n, different lengths, missing or infinite values, a constant column, one class only, an
-    unknown method, margins or engine, only classes of one sample, or one class only among the rows that are not left
-    out.
+    unknown method, margins or engine, only classes of one sample.
     """
     sides, settings = opened({"x": x, "y": y}, k, standardise, margins, groups, engine, workers)
     require_classes(**sides)
@@ -173,10 +156,10 @@ def total_correlation(
     engine: str = "auto",
     workers: int = 1,
 ) -> Estimate:
-    """sum of H(column) - H(all columns), nats: what the columns share beyond what each has.
+    """sum of H(column) - H(all columns), nats.
 
-    columns is an array [n, m] or data frame, every column a variable, or a list or tuple of variables, each of them as
-    x in `mutual_information`. ValueError as there, and with fewer than two variables.
+    columns is an array [n, m], a data frame, or a list of variables. Arguments and errors as in `mutual_information`;
+    ValueError also with fewer than two variables.
     """
     given = columns if isinstance(columns, (list, tuple)) else single_columns("columns", columns)
     if len(given) < 2:
@@ -205,9 +188,7 @@ def co_information(
 ) -> Estimate:
     """I(a; t) + I(b; t) - I(a, b; t), nats: positive is redundancy, negative is synergy.
 
-    The sum of three estimates whose biases differ (the last has the most dimensions), so in many dimensions a weak
-    redundancy may be bias. All three are of the same rows: those that share their class of a, b and target with another
-    where anything is continuous. Arguments and errors as in `mutual_information`.
+    The biases of the terms differ in many dimensions. Arguments and errors as in `mutual_information`.
     """
     sides, settings = opened({"a": a, "b": b, "target": target}, k, standardise, margins, groups, engine, workers)
     require_classes(**sides)
@@ -246,12 +227,10 @@ def entropy(
     engine: str = "auto",
     workers: int = 1,
 ) -> Estimate:
-    """H(x), nats; differential in the continuous columns, in their own units whether standardised or not.
+    """H(x), nats; differential in the continuous columns, in their own units.
 
-    Standardised by the standard deviation, or by quartiles where tails are heavy (noted); ranks have another entropy.
-
-    Arguments and errors as in `mutual_information`, except that one class is a fair answer of 0. ValueError also if a
-    value repeats so often that neighbours are at distance 0: the differential entropy is minus infinity there.
+    Arguments and errors as in `mutual_information`, but one class gives 0. ValueError also for repeated values
+    (-infinity).
     """
     named, settings = opened({"x": x}, k, standardise, "auto", groups, engine, workers)
     variable = named["x"]
@@ -286,11 +265,7 @@ def entropy(
 
 
 def in_own_units(variable: Variable) -> tuple[Variable, np.ndarray, tuple[str, ...]]:
-    """The variable at comparable scales, those scales [c], and a note where they are not standard deviations.
-
-    Columns of heavy tails are scaled by the distance of their quartiles, so that an outlier does not set the unit of a
-    neighbourhood; in one column, no scale matters.
-    """
+    """The variable at comparable scales, those scales [c], and a note where they are quartile distances."""
     scales = variable.scales()
     heavy = heavy_tails(variable.continuous) if variable.dim > 1 else np.zeros(variable.dim, bool)
     low, high = np.quantile(variable.continuous, (0.25, 0.75), axis=0)
@@ -354,8 +329,7 @@ def combined(
 ) -> Estimate:
     """digamma(neighbours) + sum of factor * digamma(count in the margin), averaged over the samples.
 
-    A margin is (factor, numbers of its variables); without variables it holds all samples. With `rectangles`, every
-    margin has its own radius, the farthest of the k neighbours in it (KSG 2). The variable z is a condition.
+    A margin is (factor, its variables); none: all samples. `rectangles`: KSG 2. The variable z is a condition.
     """
     variables = list(named.values())
     joint = join(*variables)
@@ -504,9 +478,8 @@ def row_sizes(variable: Variable) -> np.ndarray:
 
 
 def counts(margin: Variable, around: Spheres, settings: Settings, rectangles: bool) -> np.ndarray:
-    """The number [n] whose digamma enters for a margin.
-
-    Open spheres: 1 + how many others are inside. Closed ones: how many others are inside or on them.
+    """The number [n] whose digamma enters for a margin: open spheres count 1 + others inside, closed ones others
+    within.
     """
     radius, closed = around.radius, around.closed
     if rectangles:
@@ -550,10 +523,7 @@ def of_kept(groups: np.ndarray | None, kept: np.ndarray) -> np.ndarray | None:
 
 
 def by_chance(named: Mapping[str, Variable]) -> tuple[tuple[str, ...], float]:
-    """What categories with too few rows a cell add to an estimate: a note and the nats, or nothing and 0.
-
-    z is a condition; of three or more variables, each is compared with all before it.
-    """
+    """A note and the nats that categories with too few rows a cell add; z is a condition."""
     given = named["z"].codes if "z" in named else None
     categories = [side.codes for name, side in named.items() if name != "z" and side.codes is not None]
     if len(categories) < 2:
@@ -610,10 +580,8 @@ def require_repeats(**variables: Variable) -> None:
 
 
 def without_singletons(joint: Variable, groups: np.ndarray | None = None) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Which samples [n] are used, and notes if some are not: those that share their category with no other group's, and
-    exact copies of another of their group, all but one of which are left out.
-
-    They are left out as by Ross 2014; where nothing is continuous all count.
+    """Which samples [n] are used, and notes: without those alone in their category (Ross 2014) and copies within
+    groups.
     """
     first = first_of_copies(joint, groups)
     if not first.all():
@@ -642,8 +610,8 @@ def finished(
     bias: float = 0.0,
     second_order: float = 0.0,
 ) -> Estimate:
-    """The estimate from the local values of the rows that were kept; a likely bias, in nats, widens its error, which is
-    that of second order at least.
+    """The estimate from the local values of the kept rows; a likely bias (nats) and second-order errors inflate its
+    error.
     """
     everywhere = np.full(len(kept), np.nan)
     everywhere[kept] = values

@@ -1,8 +1,7 @@
-"""The error of estimates from counts of categories where their first-order error vanishes: at independence above all.
+"""Second-order errors of estimates from counts, which matter where first-order errors vanish (independence).
 
-There 2 n times the estimate of an information is a chi-square variable with as many degrees of freedom as the
-information has, whose standard deviation, sqrt(2 degrees), the influence of rows knows nothing of. The same holds of
-the entropy of categories that are equally frequent. Elsewhere this error is small beside that of first order.
+There 2 n times the estimated information is chi-squared with standard deviation sqrt(2 degrees of freedom); likewise
+the entropy of equally frequent categories.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ def second_order_error(freedom: float, rows: float) -> float:
 
 
 def freedom_of(named: Mapping[str, Variable], margins: Sequence[tuple[int, tuple[int, ...]]]) -> float:
-    """The degrees of freedom of a sum of entropies: combinations that can occur, within every category of a condition
-    z, and with its factor the number of categories of every margin.
+    """Degrees of freedom of a sum of entropies: possible combinations by category of z, and factor times those of
+    margins.
     """
     given = named["z"].codes if "z" in named else np.zeros(next(iter(named.values())).n, np.int64)
     possible = np.ones(int(given.max()) + 1)
@@ -41,9 +40,7 @@ def freedom_of(named: Mapping[str, Variable], margins: Sequence[tuple[int, tuple
 
 
 def independent_rows(codes: np.ndarray, groups: np.ndarray | None) -> float:
-    """How many independent rows scatter the categories [n] as much as those in groups [n] do: n over the design effect
-    of Rao & Scott 1981, the mean over categories; at most n.
-    """
+    """Number of rows over the design effect of categories [n] in groups [n] (Rao & Scott 1981), at most n."""
     n = len(codes)
     if groups is None:
         return float(n)

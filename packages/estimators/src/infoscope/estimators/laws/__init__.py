@@ -1,9 +1,4 @@
-"""Laws fitted to typed variables, whose mutual information can be computed: like the data, with a truth.
-
-fitted   fit, log_ratio, cross_fitted; held_out: a lower bound on rows that the law was not fitted to
-mixture  Gaussian mixtures of normal scores and categories
-student  the copula of a multivariate Student law
-"""
+"""Distributions fitted to typed variables (fitted, mixture, student), whose mutual information can be computed."""
 
 from infoscope.estimators.laws.fitted import (
     ANY,

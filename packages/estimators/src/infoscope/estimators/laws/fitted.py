@@ -1,7 +1,4 @@
-"""Laws fitted to a sample of typed variables, whose mutual information can be computed: like the data, with a truth.
-
-Continuous columns are first ranked to normal scores, which changes no information between variables. What is fitted is
-a Gaussian mixture (`mixture`) or, without categories, the copula of a Student law (`student`): the one that
+"""Distributions fitted to typed variables: of Gaussian mixtures and Student copulas of normal scores, the one that
 predicts held-out rows best.
 """
 
@@ -31,10 +28,8 @@ Scores, Codes = NDArray[np.float64], NDArray[np.intp]
 
 
 class Law(Protocol):
-    """A law of some variables, as normal scores [n, c] and categories [n, variables].
-
-    columns  int [c], the variable that a continuous column belongs to
-    name     in words
+    """A distribution of normal scores [n, c] and categories [n, variables]; `columns` int [c]: the variable of each
+    column.
     """
 
     columns: NDArray[np.intp]
@@ -48,9 +43,8 @@ class Law(Protocol):
 
 
 def fit(variables: Sequence[Variable], generator: np.random.Generator, family: str = ANY) -> Law:
-    """The law of some variables of equal length that predicts held-out rows best, fitted to all rows.
-
-    Of a family: ANY, MIXTURES or STUDENT, which is of continuous columns alone.
+    """The distribution that predicts held-out rows best, fitted to all; family: ANY, MIXTURES or STUDENT (continuous
+    only).
     """
     scores, codes, columns = _scores_and_codes(variables)
     joint = join(*variables).codes
@@ -107,14 +101,11 @@ def held_out(
     folds: int = 5,
     generator: np.random.Generator | None = None,
 ) -> Estimate:
-    """A lower bound on I(x; y), nats, up to its error: InfoNCE (van den Oord et al. 2018) of laws on unseen rows.
+    """A lower bound on I(x; y), nats, up to its error: InfoNCE (van den Oord et al. 2018) of distributions on unseen
+    rows.
 
-    x, y    [n] or [n, d], typed as `knn` types them
-    groups  [n], rows that depend on one another and so share a fold
-    folds   at least 3: the law that is asked about a fold was fitted to the others
-
-    Every unseen pair stands among 100 pairs of x with the y of other rows; with any critic the mean of its log share
-    is at most I in expectation, and at most log 100. ValueError: as `knn.mutual_information`.
+    Arguments as in `subsample`; folds at least 3. Every unseen pair stands among 100 pairs of x with other y: at most
+    log 100. ValueError: as `knn.mutual_information`.
     """
     named, row_groups = as_variables(groups, x=x, y=y)
     variables = tuple(named.values())

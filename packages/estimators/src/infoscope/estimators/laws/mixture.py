@@ -1,8 +1,4 @@
-"""Gaussian mixtures of normal scores and categories.
-
-In every joint category of the discrete columns the continuous ones follow a mixture of normals of its own. Every margin
-of such a law is a mixture again, so its log density ratios are exact.
-"""
+"""Gaussian mixtures of normal scores, one in every joint category; density ratios of their margins are exact."""
 
 from __future__ import annotations
 
@@ -31,10 +27,8 @@ _Start = tuple[str, int] | None  # how components are begun, and how many; None:
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """One normal of the mixture: its share of all rows, the joint category it belongs to, and what it is.
-
-    codes [variables] are the categories of the discrete parts, -1 where a variable has none; mean [c] and covariance
-    [c, c] are of all continuous columns side by side.
+    """One normal of the mixture: its share of all rows, its categories (codes [variables], -1: none), mean and
+    covariance.
     """
 
     weight: float
@@ -103,9 +97,7 @@ def fitted(
     start: _Start, scores: NDArray[np.float64], codes: NDArray[np.intp], joint: NDArray[np.intp],
     columns: NDArray[np.intp],
 ) -> Mixture:  # fmt: skip
-    """The mixture of rows whose joint categories are `joint` [n]; a category of few rows has one component, drawn to
-    the pooled covariance.
-    """
+    """The mixture of rows of joint categories `joint` [n]; few rows: one component, shrunk to the pooled covariance."""
     pooled, components = _pooled(scores, joint), []
     for category in np.unique(joint):
         rows = np.flatnonzero(joint == category)
@@ -140,10 +132,8 @@ def _pooled(scores: NDArray[np.float64], joint: NDArray[np.intp]) -> NDArray[np.
 
 
 def _mixture(scores: NDArray[np.float64], start: tuple[str, int]) -> _Parameters:
-    """The likeliest mixture that is reached from a start: weights [k], means [k, c] and covariances [k, c, c].
-
-    The steps of scikit-learn's GaussianMixture for all components at once: for a thousand rows of few columns its own
-    take ten times as long, nearly all of it between the sums.
+    """The likeliest mixture by EM from a start: weights [k], means [k, c], covariances [k, c, c]; as scikit-learn,
+    faster.
     """
     kind, number = start
     with warnings.catch_warnings():

@@ -1,8 +1,4 @@
-"""The copula of a multivariate Student law: columns that are extreme together, correlated or not.
-
-Its margins are normal here, as those of all laws of normal scores. The copula of part of the columns is that of their
-Student law with the same degrees of freedom, so log density ratios are exact.
-"""
+"""The copula of a multivariate Student distribution, with normal margins; density ratios are exact."""
 
 from __future__ import annotations
 
@@ -66,9 +62,7 @@ def _quantiles(scores: NDArray[np.float64], degrees: float) -> NDArray[np.float6
 def fitted(
     scores: NDArray[np.float64], codes: NDArray[np.intp], joint: NDArray[np.intp], columns: NDArray[np.intp]
 ) -> StudentCopula:
-    """Correlations by Kendall's tau, which is 2 / pi arcsin of them at any degrees of freedom (Lindskog et al. 2003);
-    of _DEGREES the likeliest.
-    """
+    """Correlations by Kendall's tau (Lindskog et al. 2003); of _DEGREES the likeliest."""
     correlation = _correlation(scores)
     found = [StudentCopula(degrees, correlation, columns) for degrees in _DEGREES]
     return max(found, key=lambda law: law.log_density(scores, codes, range(codes.shape[1])).mean())
@@ -83,10 +77,8 @@ def _correlation(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def kendall(columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Kendall's tau b of every two of the columns [n, c]: [c, c].
-
-    In more than 12 columns each row is compared with 50 others instead of all: an incomplete U-statistic, which is
-    products of matrices, and whose variance is greater by 4 % or so (at independence 1 / 50 n beside 4 / 9 n).
+    """Kendall's tau b of every two of the columns [n, c]: [c, c]; beyond 12 columns from 50 pairs a row (variance + 4
+    %).
     """
     n, dim = columns.shape
     found = np.eye(dim)

@@ -1,13 +1,10 @@
 """Critics, variational bounds on their scores, and the engine that trains them.
 
-critics          make_critic(kind, dim_x, dim_y, ...): inner, bilinear, separable and joint critics, one or many members
-bounds           BOUNDS[name]: nwj, js, infonce, dv, mine, smile-<clip>, mine-one-step; objective and report kept apart
-training         fit_critic(source, critic, bound, steps, ...) -> Trace; Training: the same, interruptible
-trace            Trace: what every step reported
-heldout          held_out(source, critic, bounds, batch, batches, generator) -> an Estimate of each bound
-oracle           oracle_errors(source, bound, batch, batches, generator) -> OracleErrors: what an exact critic reports
-member_groups    members of a critic that are computed together
-pairwise_layers  the joint critic over all pairs of rows, block by block
+critics   make_critic(kind, dim_x, dim_y, ...): inner, bilinear, separable and joint critics, one or many members
+bounds    BOUNDS[name]: nwj, js, infonce, dv, mine, smile-<clip>, mine-one-step, ...
+training  fit_critic(source, critic, bound, steps, ...) -> Trace; Training: the same, interruptible
+heldout   held_out(source, critic, bounds, batch, batches, generator) -> an Estimate of each bound
+oracle    oracle_errors(source, bound, batch, batches, generator) -> OracleErrors of an exact critic
 """
 
 from infoscope.estimators.neural.bounds import BOUNDS, Bound, Objective, UnknownBound, share_training

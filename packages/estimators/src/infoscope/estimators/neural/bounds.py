@@ -1,8 +1,8 @@
 """Variational bounds of mutual information on a matrix of critic scores, in nats.
 
-scores [..., n, n]: S[i, j] = f(x_i, y_j) for n pairs. The diagonal d holds pairs of the joint distribution, the
-n (n - 1) other entries o stand for the product of the marginals. A bound has an objective, whose gradient trains the
-critic, and an estimate, which is reported; the two differ for js, smile and mine (benchmark, section 2 and its code).
+scores [..., n, n]: S[i, j] = f(x_i, y_j) for n pairs. The diagonal d holds pairs of the joint distribution, the n (n -
+1) other entries o stand for the product of the marginals. The gradient of the objective trains the critic; the reported
+estimate may differ (benchmark, section 2 and its code).
 
     name            gradient of                                  reported        source
     nwj             mean d - mean exp(o - 1)                     the same        Nguyen, Wainwright and Jordan 2010
@@ -18,16 +18,12 @@ critic, and an estimate, which is reported; the two differ for js, smile and min
     dime-gan        js's                                         mean d          the same
     dime-hellinger  2 - mean exp(-d / 2) - mean exp(o / 2)       mean d          the same
 
-smile reports mean d - log mean exp(clip(o, -c, c)). infonce-anchor asks of x and n - 1 values of y which one belongs to
-x, or whether none does: exp(f) of each stands against the anchor's n - 1, the odds of a pair and of none being equal.
-Which values of y an x meets is a derangement, never its own but where it is the pair (as in f-DIME). flo's u is the
-second score of pairs, of a critic made with `second`; its optimum is log mean_j exp(o - d).
+smile reports mean d - log mean exp(clip(o, -c, c)). infonce-anchor: exp(f) of x and n - 1 values of y (derangements, as
+in f-DIME) against the anchor's n - 1. flo's u is a second score of pairs (critic made with `second`).
 
-mine's m is the exponential moving average of mean exp(o), rate 0.1, corrected for its start from zero (after one batch
-it is that batch's mean), kept as a logarithm so that it cannot overflow. The published m is
-max(0.9 previous + 0.1 current, 1e-4) of the previous and the current batch's means, the first previous being 1.
-
-Nothing is clamped or repaired: where a formula overflows, the value is inf or nan.
+mine's m is the exponential moving average of mean exp(o), rate 0.1, corrected for its start from zero. The published m
+is max(0.9 previous + 0.1 current, 1e-4) of the last two batches' means, the first previous being 1. Nothing is clamped:
+where a formula overflows, the value is inf or nan.
 """
 
 from __future__ import annotations
@@ -42,7 +38,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from infoscope.errors import InvalidInput, WrongShape
+from infoscope.errors import InvalidInput, UnknownName, WrongShape
 
 _AVERAGE_RATE = 0.1  # weight of the current batch in mine's denominators (Belghazi et al. 2018; benchmark code)
 _PUBLISHED_LEAST = 1e-4  # least denominator of the benchmark's mine
@@ -178,10 +174,11 @@ def _one_step(scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
 class Objective:
     """The objective that a critic's parameters climb. Two objectives are equal when their names are.
 
-    `offset` (nats): the optimal critic is the log density ratio plus this. `free`: what is left open beside that, one
-    of `FREE`, because it changes nothing in the objective. `memory`: one member's initial state, empty
-    for most. `second`: for an objective of two scores, what the second's optimum is at pairs of exact log ratio r.
-    `criterion`: what unseen rows are judged by when training is stopped early, where the objective has a memory.
+    offset     nats: the optimal critic is the log density ratio plus this
+    free       what else the objective leaves open, one of `FREE`
+    memory     one member's initial state
+    second     the optimum of a second score at pairs of exact log ratio r
+    criterion  the early-stopping criterion, where the objective has a memory
     """
 
     name: str
@@ -207,10 +204,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class Bound:
-    """An estimator: how its critic is trained and what it reports. Equal when name and objective are.
-
-    `blind`: what may be added to every critic without a change of the report, one of `FREE`.
-    """
+    """An estimator: objective and report; `blind`: what of `FREE` a critic may have added without another report."""
 
     name: str
     objective: Objective
@@ -222,7 +216,7 @@ class Bound:
         return self.reported(scores if isinstance(scores, Scores) else split(scores))
 
 
-class UnknownBound(KeyError, ValueError):
+class UnknownBound(UnknownName, KeyError):
     """A bound's name that means nothing."""
 
     def __str__(self) -> str:

@@ -1,7 +1,6 @@
-"""Critics: functions f(x, y) that score how much more likely a pair is jointly than independently.
+"""Critics f(x, y), log density ratios of pairs, in the four kinds and sizes of the benchmark (section 2).
 
-The four kinds and their sizes are those of the benchmark (section 2 and the released configurations). One module may
-hold several independent members, their parameters stacked along a leading dimension, so that a GPU trains them as one.
+One module may hold several members, their parameters stacked along a leading dimension.
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ _Generators = torch.Generator | Sequence[torch.Generator] | None
 class StackedLinear(nn.Module):
     """`members` independent affine maps: weight [members, out, in], bias [members, out].
 
-    Initialised as torch.nn.Linear: U(-1/sqrt(fan_in), 1/sqrt(fan_in)) for weight and bias. `fan_in` is given when the
-    map is a column block of a wider one.
+    Initialised as torch.nn.Linear; `fan_in` is given for a column block of a wider map.
     """
 
     def __init__(self, inputs: int, outputs: int, members: int, fan_in: int | None = None, bias: bool = True) -> None:
@@ -69,10 +67,9 @@ class Mlp(nn.Module):
 
 
 class Critic(nn.Module):
-    """Base of the critics: shapes, members and initialisation.
+    """Base of the critics; `type(critic)(**critic.config)` and `load_state_dict` rebuild one.
 
-    `config` holds the constructor's plain arguments: `type(critic)(**critic.config)` and `load_state_dict` rebuild it.
-    `second`: another critic of the same sizes, which scores pairs only, for objectives of two scores; None for most.
+    `second`: another critic of the same sizes that scores pairs only, for objectives of two scores.
     """
 
     kind: str
@@ -86,9 +83,7 @@ class Critic(nn.Module):
 
     @property
     def objectives(self) -> tuple[str, ...] | None:
-        """The objective that each member was last trained under, by its name in `bounds`; None: not known to be
-        trained.
-        """
+        """The name in `bounds` of the objective by which each member was last trained; None: unknown."""
         return tuple(self.config["objectives"]) if "objectives" in self.config else None
 
     def trained_under(self, objectives: Sequence[str]) -> None:
@@ -112,10 +107,10 @@ class Critic(nn.Module):
         return next((p.dtype for p in self.parameters()), None)
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
-        """Scores S[i, j] = f(x_i, y_j) of all pairs.
+        """Scores S[i, j] = f(x_i, y_j): [n, m] for one member and 2-d inputs, else [members, n, m].
 
-        x [n, dim_x] and y [m, dim_y] are shared by the members; [members, n, dim_x] and [members, m, dim_y] are not.
-        Returns [n, m] for one member and 2-d inputs, [members, n, m] otherwise. ValueError: any other shape.
+        x [n, dim_x] and y [m, dim_y] are shared; [members, n, dim_x] and [members, m, dim_y] are not. ValueError: other
+        shapes.
         """
         self._require_shapes(x, y)
         return self._scores(x, y)
@@ -226,10 +221,8 @@ class BilinearCritic(Critic):
 
 
 class SeparableCritic(Critic):
-    """f(x, y) = g(x) . h(y), g and h two perceptrons with `embed` outputs.
-
-    The benchmark's code returns the transpose, S[i, j] = g(x_j) . h(y_i), which makes its InfoNCE normalise over x for
-    each y; here, as for every critic, rows are x and InfoNCE normalises over y for each x.
+    """f(x, y) = g(x) . h(y), g and h perceptrons with `embed` outputs; rows are x (the benchmark's code: the
+    transpose).
     """
 
     kind = "separable"
@@ -260,11 +253,7 @@ class SeparableCritic(Critic):
 
 
 class JointCritic(Critic):
-    """f(x, y) = a perceptron of the concatenation [x; y] with one output.
-
-    The first layer is computed in its two column blocks, W [x_i; y_j] + b = W_x x_i + (W_y y_j + b): n + m products of
-    the input dimension instead of n m, and no concatenated pairs. The same function, of the same initial distribution.
-    """
+    """f(x, y) = a perceptron of [x; y] with one output; its first layer is computed as W_x x_i + (W_y y_j + b)."""
 
     kind = "joint"
 
@@ -320,11 +309,9 @@ def make_critic(
 ) -> Critic:
     """A critic by name: inner, bilinear, separable or joint (benchmark, section 2).
 
-    `depth` L is Linear, ReLU, L x [Linear, ReLU], Linear, so the published depth 2 has three hidden layers of `width`
-    units; `embed` is the separable critic's number of outputs. What a kind does not have is ignored. `generator`: None
-    (a fresh one with seed 0), one that all members draw from in turn, or one per member; a member equals the single
-    critic made with its generator, bit for bit. ValueError: unknown kind, a size that is not a whole number in range
-    (depth may be 0), or unequal dimensions for the inner critic.
+    `depth` L is Linear, ReLU, L x [Linear, ReLU], Linear, of `width` units; `embed`: outputs of the separable critic.
+    `generator`: None (seed 0), one for all members in turn, or one per member, each bit for bit the single critic.
+    ValueError: unknown kind, a size out of range (depth may be 0), unequal dimensions for the inner critic.
     """
     match kind:
         case "inner":

@@ -1,10 +1,7 @@
 """Held-out estimates: what bounds report on fresh pairs with a critic that is no longer trained.
 
-The estimates of a training are made on batches that the critic climbs next, at the training's small batch; these are
-made afterwards, on pairs drawn for them alone, and at a larger batch. With a fixed critic, what nwj, js and infonce
-report is then lower than the mutual information in expectation. What dv, mine and smile report need not be: they
-subtract the logarithm of a batch mean, which is low by about half that mean's relative variance (Poole et al. 2019,
-section 2), less so the larger the batch; and smile's clip has a bias of its own.
+With a fixed critic, nwj, js and infonce are lower than mutual information in expectation. dv, mine and smile need not
+be: the logarithm of a batch mean is low by half its relative variance (Poole et al. 2019, section 2).
 """
 
 from __future__ import annotations
@@ -34,25 +31,16 @@ def held_out(
 ) -> dict[str, Estimate]:
     """Estimates (nats) by bound name on `batches` fresh batches of `batch` pairs; all bounds see the same scores.
 
-    The standard error is over the draw of batches (`units`), for this critic; another training gives another critic.
-
-    critic     one trained member (of several: critic.share(k)); it is not changed. The inner critic needs no training
-    batch      pairs of a batch, at least 2; the scores of all batch^2 pairs are held. On a CPU the joint critic's
-               layers are computed block by block, in a few MiB more
-    batches    at least 2, for the standard error
-    generator  draws the pairs; not the one that drew the training's, unless it goes on from there
+    critic     one trained member (of several: critic.share(k)), not changed
+    batch      at least 2; the scores of all batch^2 pairs are held
+    batches    at least 2, for the standard error over batches for this critic
+    generator  draws the pairs; not the one that drew the training's
     device     where to compute; None: where the critic is. The critic is moved there
 
-    A critic is right only up to what its objective leaves open: nwj's is 1 + the log density ratio, js's (and any
-    smile's) the ratio itself, dv's and mine's it plus any constant, infonce's it plus any function of x. infonce's
-    report is blind to all of that, dv's, mine's and smile-inf's to a constant, the others' (nwj, js, smile-<clip>) to
-    nothing; between nwj's and js's critics the 1 is added or taken. A report that is not blind to what training left
-    open is refused: it would say anything. Of a critic that does not know its training (never trained here, or logged
-    before that was recorded) such a report has a note.
-
-    Pairs are fresh, but a source that draws from a finite pool composes them of the images or texts it trained on.
-    ValueError: a critic of several members, dimensions other than the critic's, no bound or one twice, an unknown
-    bound, one that the critic's training says nothing about, a number out of range.
+    A report that depends on what the training objective leaves open (nwj's critic is 1 + the log density ratio, dv's
+    any constant, infonce's any function of x) is refused, or noted where the training is unknown. Sources with a finite
+    pool draw pairs from items of the training. ValueError: several members, other dimensions, no bound or one twice, an
+    unknown or refused bound, a number out of range.
     """
     check_critic(critic)
     check_source(source, critic)
@@ -83,10 +71,7 @@ def held_out(
 
 
 def reading(critic: Critic, bound: Bound) -> tuple[float, tuple[str, ...]]:
-    """The number to be added to a one-member critic's scores for this bound's report, and notes; see `held_out`.
-
-    ValueError: a report that is not blind to what the critic's objective leaves open.
-    """
+    """The number added to a one-member critic's scores for this bound's report, and notes. ValueError: `held_out`'s."""
     if not any(True for _ in critic.parameters()):
         return 0.0, ()
     name = critic.objectives[0] if critic.objectives else None

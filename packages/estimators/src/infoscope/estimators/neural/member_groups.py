@@ -1,9 +1,4 @@
-"""Members of a critic that are computed and updated together.
-
-On a GPU all members are one group, each product of a step one batched product. On a CPU every member is a group of its
-own: batching them there was measured 2 times slower, and one wide first layer for members that see the same batch no
-faster than theirs one by one, because arithmetic and not memory bounds it.
-"""
+"""Members of a critic that are computed and updated together: all on a GPU, one by one on a CPU."""
 
 from __future__ import annotations
 
@@ -27,9 +22,7 @@ class ObjectiveGroup:
     memory: Tensor | None = None  # the objective's state, known from the first batch on
 
     def step(self, scores: Tensor, second: Tensor | None) -> tuple[Tensor, list[Tensor]]:
-        """The members' objective, to be differentiated, and reports, for the group's scores [members, n, n] and second
-        scores [members, n], if any.
-        """
+        """The objective and reports of scores [members, n, n] and second scores [members, n]."""
         if self.objective.second is None:
             second = None
         own = (scores, second)
@@ -48,10 +41,7 @@ class ObjectiveGroup:
 
 
 class MemberGroup:
-    """One critic, its optimiser, and the objectives and reports of its members.
-
-    `bounds[k]` are those of member k of `critic`, all of one objective; `members[k]` is the number it reports under.
-    """
+    """One critic, its optimiser, and the `bounds` of its members; `members[k]` is the number member k reports under."""
 
     def __init__(
         self, critic: Critic, bounds: Sequence[tuple[Bound, ...]], members: Sequence[int], learning_rate: float

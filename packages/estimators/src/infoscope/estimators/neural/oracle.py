@@ -1,8 +1,4 @@
-"""The oracle critic: what a bound reports when the critic is exact, the error that no training removes.
-
-Not a limit: a bound that is biased under the exact critic, such as smile-1, can score better under a wrong one, where
-two errors cancel.
-"""
+"""What a bound reports when the critic is exact. Not a limit: a biased bound can score better under a wrong critic."""
 
 from __future__ import annotations
 
@@ -22,15 +18,9 @@ SCORES_AT_ONCE = 1 << 20  # bounds the memory: 8 MiB for each float64 array of s
 
 @dataclass(frozen=True)
 class OracleErrors:
-    """Per-batch estimates under the exact critic, as the benchmark summarises them (its section 5).
+    """Errors of per-batch estimates under the exact critic, nats or nats squared (benchmark, section 5).
 
-    mean                nats
-    bias                mean - truth, nats
-    variance            of the estimate over batches (ddof 0), nats squared
-    mse                 mean of (estimate - truth) squared, nats squared
-    mse_standard_error  standard error of `mse`, nats squared
-    batches             how many were drawn
-    nonfinite           how many of them gave an infinite or nan estimate; if any did, the summary is not finite
+    `nonfinite`: number of batches with an infinite or nan estimate; if any, the summary is not finite.
     """
 
     mean: float
@@ -47,8 +37,8 @@ def oracle_errors(
 ) -> OracleErrors:
     """Summary of what `bound` reports on `batches` batches of `batch` pairs when the critic is its objective's optimum.
 
-    The optimum is the exact log density ratio, plus 1 for nwj. (js reports nwj's formula at the log ratio itself, so
-    it is low by 1/e nats.) ValueError: a source without log_ratio, batch < 2, batches < 2, unknown bound.
+    js reports nwj's formula at the log ratio: low by 1/e nats. ValueError: a source without log_ratio, batch < 2,
+    batches < 2, unknown bound.
     """
     bound = as_bound(bound)
     if not isinstance(source, ExactPairSource):

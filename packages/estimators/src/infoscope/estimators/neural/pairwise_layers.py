@@ -1,8 +1,4 @@
-"""The joint critic's layers after the first, over all pairs of rows, block by block: how they are computed on a CPU.
-
-The same function as the plain layers. A block's arrays stay in the cache and gradients are masked in place, so that a
-step makes no large temporary arrays, and scores without gradients need no more memory than a block.
-"""
+"""The joint critic's layers after the first, over all pairs of rows, in blocks that stay in a CPU's cache."""
 
 from __future__ import annotations
 
@@ -52,10 +48,9 @@ def pairwise_scores(left: Tensor, right: Tensor, *layers: Tensor) -> Tensor:
 
 
 class PairwiseLayers(torch.autograd.Function):
-    """scores[i, j] = last(relu(... relu(hidden(relu(left_i + right_j))))).
+    """scores[i, j] = last(relu(... relu(hidden(relu(left_i + right_j))))) [n, m].
 
-    left [n, width], right [m, width], then weight and bias of every hidden layer ([width, width], [width]) and of the
-    last one ([1, width], [1]) -> scores [n, m].
+    left [n, width], right [m, width], then weight and bias of every hidden layer and of the last one ([1, width], [1]).
     """
 
     @staticmethod

@@ -14,8 +14,8 @@ from infoscope.estimators.neural.bounds import Bound, as_bound
 class Trace:
     """The reports of every member at every step, before that step's update, on that step's batch.
 
-    reports  (member, bound name), one per row of `values`, ordered by member
-    values   float64 [reports, steps], nats; non-finite where the estimate was
+    reports  (member, bound name), one per row of `values`
+    values   float64 [reports, steps], nats
     truth    float64 [steps], true mutual information of the pairs, nats; nan where it is not known
     """
 

@@ -1,8 +1,7 @@
-"""The engine: trains one critic, or many members of one, on a stream of fresh pairs and records what they report.
+"""Trains one critic, or many members of one, on a stream of fresh pairs and records what they report.
 
-The procedure is the benchmark's (section 4 and its released code): at every step a new batch, the estimate on it, and
-one step of Adam with default betas and no decay. A schedule of sources, such as a rising true mutual information, runs
-through one critic whose weights and optimiser carry over.
+As the benchmark (section 4 and its code): at every step a new batch, its estimate, and one step of Adam. A schedule of
+sources runs through one critic whose weights and optimiser carry over.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ def fit_critic(
     progress: Callable[[Training], None] | None = None,
     **settings: Any,
 ) -> Trace:
-    """Trains `critic` in place and returns every step's estimates; arguments, `settings` too, are those of `Training`.
+    """Trains `critic` in place and returns every step's estimates; arguments as in `Training`.
 
-    `progress` is called with the running Training after every hundredth of the steps (`.done`, `.total`, `.trace`).
+    `progress` is called with the running Training after every hundredth of the steps.
     """
     training = Training(source, critic, bound, steps, **settings)
     while training.done < training.total:
@@ -54,23 +53,17 @@ def fit_critic(
 class Training:
     """A training that can be advanced in pieces, saved, and continued to bit-identical numbers on the same machine.
 
-    source         pairs to measure: one, or a schedule of them, run in order through the same critic
-    critic         trained in place; holds the trained weights after every `advance`
-    bound          what to train and report: a name or Bound for all members, or a sequence with one entry per member.
-                   An entry may be a tuple of bounds that share one objective (js and any smile): they are one
-                   training, reported separately
-    steps          how many: a whole number, or one for each source of a schedule
+    source         pairs to measure: one, or a schedule of them, run in order
+    critic         trained in place
+    bound          a name or Bound for all members, or one entry each; a tuple of bounds shares one objective
+    steps          a whole number, or one for each source of a schedule
     batch          pairs per step, at least 2
-    learning_rate  of Adam
-    generator      one torch.Generator (None: a fresh one with seed 0), whose batches all members see, or one per
-                   member; members given the same object see the same batches
+    generator      one torch.Generator (None: seed 0), or one per member; members given the same object share batches
     device         where to compute; None: where the critic is. The critic is moved there
-    packed         True: all members in one batched computation; False: one after another; None: packed on CUDA only.
-                   The numbers are the same to float rounding
+    packed         True: all members in one batched computation; False: one by one; None: packed on CUDA only
 
-    Batches are cast to the critic's dtype. Non-finite estimates are recorded and non-finite gradients applied as they
-    are: a member that diverges does so visibly, and leaves the others alone. ValueError: unknown bound, bounds that do
-    not share an objective, sequences of unequal length, dimensions other than the critic's, a number out of range.
+    Non-finite estimates are recorded and non-finite gradients applied. ValueError: unknown bound, bounds that do not
+    share an objective, sequences of unequal length, dimensions other than the critic's, a number out of range.
     """
 
     def __init__(
@@ -196,11 +189,7 @@ class Training:
 
 
 def _keep_freed_memory() -> None:
-    """Lets the C library keep what a step frees for the next one, up to 62 MiB.
-
-    glibc raises its limits to the largest mapped block that was freed, once per process. Until then the memory of every
-    step goes back to the system and is cleared again: measured up to 3 ms of a step. Other C libraries: no effect.
-    """
+    """Lets glibc keep up to 62 MiB of freed memory for the next step (saves up to 3 ms a step)."""
     torch.empty(31 << 20, dtype=torch.uint8)
 
 

@@ -1,10 +1,5 @@
-"""How sure a nearest-neighbour estimate is: an interval, a verdict on its bias, a test against no information.
-
-subsampling  subsample, jackknife, holmes_nemenman, group_bootstrap -> Uncertain; combine
-bias         BiasDiagnostic: does the estimate still move with the sample size?
-twins        Twins: its bias on laws like the data, whose information is known
-verdict      RELIABLE, DRIFTING, UNRELIABLE or UNVERIFIED, with reasons and an interval for the truth
-permutation  permutation_test: is there any information at all?
+"""Uncertainty of a nearest-neighbour estimate: intervals (subsampling), movement with the sample size (bias), bias on
+simulated data sets (twins), whether it can be taken for the true value (verdict), permutation tests (permutation).
 """
 
 from infoscope.estimators.resampling import Resamples, halves, leave_one_out, partitions

@@ -1,7 +1,6 @@
-"""Nearest-neighbour estimates of many subsamples of one data set at once; each has the number it would have alone.
+"""Nearest-neighbour estimates of many subsamples at once, each with the number it would have alone.
 
-Weights [n, B] of 0 or 1 say which rows are in which of B subsamples. The distances between the rows are computed once
-for all of them; columns are standardised once, by the whole sample, so that all are measured in the same geometry.
+Weights [n, B] of 0 or 1 define the subsamples; columns are standardised once, by the whole sample.
 """
 
 from __future__ import annotations
@@ -29,9 +28,8 @@ AT_ONCE = 192  # subsamples that are counted together: bounds the memory
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Checked variables, prepared as neighbours are sought in them: (x, y) of I(x; y), or (x, y, z) of I(x; y | z).
-
-    together  what is said where rows of one group are one another's nearest neighbours too often; empty otherwise
+    """Checked, prepared variables (x, y) or (x, y, z); `together`: a note on groups that are their own nearest
+    neighbours.
     """
 
     variables: tuple[Variable, ...]
@@ -53,10 +51,7 @@ class Sample:
         return self.variables[0].n
 
     def without_copies(self, codes: NDArray[np.int64] | None) -> tuple[Sample, NDArray[np.int64] | None]:
-        """Rows that are exact copies of another of their group [n] counted once, and the groups of those that are left.
-
-        Other rows of a group remain neighbours of one another here; a note says so where they often are the nearest.
-        """
+        """Rows without exact copies within groups [n], and their groups."""
         if codes is None:
             return self, None
         first = knn.first_of_copies(join(*self.variables), codes)
@@ -71,9 +66,7 @@ class Sample:
 
     @property
     def typical_rows(self) -> float:
-        """Median over rows of how many are in the same class, among which neighbours are sought; NaN if nothing is
-        continuous.
-        """
+        """Median over rows of the size of their class; NaN if nothing is continuous."""
         joint = join(*self.variables)
         codes = codes_of(joint)
         return float(np.median(np.bincount(codes)[codes])) if joint.dim else float("nan")
@@ -109,10 +102,7 @@ def _together(joint: Variable, groups: NDArray[np.int64]) -> str:
 
 
 def resampled(sample: Sample, weights: Weights, k: int | NDArray[np.int64]) -> NDArray[np.float64]:
-    """The estimate of every subsample [B], nats, with k neighbours, or k [B] of them.
-
-    ValueError: k < 1, or not below the size of the smallest subsample.
-    """
+    """The estimate of every subsample [B], nats, with k neighbours, or k [B]. ValueError: k < 1, or too large."""
     k = np.broadcast_to(np.asarray(k), weights.shape[1:])
     smallest = int(weights.sum(axis=0, dtype=np.int64).min())
     if require_int("k", int(k.min()), 1) and k.max() >= smallest:
@@ -170,9 +160,7 @@ class Engine:
         return sums, counts.sum(axis=0), tied
 
     def full_row(self, i: int, member: Weights, wanted: NDArray, affected: NDArray, sums: NDArray, tied: NDArray):
-        """Adds what row i contributes to the `affected` subsamples, from all its distances: its list was too short, or
-        holds ties.
-        """
+        """Adds what row i contributes to the `affected` subsamples, from all its distances (short list, or ties)."""
         within = np.stack([margin.distances(i) for margin in self.margins])
         joint = np.where(self.codes == self.codes[i], kernels.row_distances(self.joint.continuous, i), np.inf)
         joint[i] = np.inf
@@ -193,10 +181,10 @@ class Engine:
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """How far each row reaches in each subsample.
+    """How far each row extends in each subsample.
 
-    distances [n, K] of the nearest rows; position [n, B]: which of them is a subsample's k-th neighbour; least and
-    greatest [n]: the positions that occur; own [n, B]: whose counts are summed; member [n, B]: who is counted
+    distances [n, K]; position [n, B] of the k-th neighbour; least and greatest [n] positions; own [n, B]: whose counts
+    are summed; member [n, B]: who is counted.
     """
 
     distances: NDArray[np.float64]
@@ -208,10 +196,7 @@ class Reach:
 
 
 class Margin:
-    """A variable in which neighbours are counted, with the factor of its digamma.
-
-    Categories alone are counted by class; one column is sorted within its categories; several are kept in a tree.
-    """
+    """A variable in which neighbours are counted, with the factor of its digamma."""
 
     def __init__(self, factor: int, variable: Variable):
         self.factor, self.variable, self.columns = factor, variable, variable.dim
@@ -272,10 +257,9 @@ def padded(columns: NDArray) -> NDArray:
 
 
 def list_length(k: NDArray, counts: NDArray, sizes: NDArray) -> int:
-    """How many neighbours to keep so that nearly every subsample finds its k-th among them.
+    """How many neighbours to keep so that nearly every subsample finds its k-th among them (5 standard deviations).
 
-    k and counts [classes, B]; sizes [classes]: the rows of each class in all. Five standard deviations of what a
-    subsample passes over, or all there are; a multiple of 8, for whole vectors.
+    k and counts [classes, B]; sizes [classes]. A multiple of 8, or all.
     """
     share = np.where(counts > 0, counts / sizes[:, None], 1.0)
     wanted = np.ceil((k + (5 * np.sqrt(k) + 3) * np.sqrt(1 - share)) / share).max(axis=1)

@@ -1,11 +1,8 @@
 """Neighbour counts of many subsamples of one data set from one pass over its distances, in compiled code.
 
-Every point's nearest K points are known, sorted. A subsample's k-th neighbour is met by walking that list and adding
-the weights (0 or 1) of the points passed, so the radius of a subsample is a position in the list, and all counting runs
-over the subsamples as vectors of small integers. Which points may be near enough to count is first asked of coordinates
-of 16 bits, of which twice as many are compared at once; the distances of those are then the plain estimate's, in
-float64: the counts are exact. A list that is too short for some subsample is told, and its point is counted from its
-full row.
+Every point's nearest K points are sorted; a subsample's k-th neighbour is found by adding weights (0 or 1) along that
+list. Coordinates of 16 bits preselect the points to count, float64 distances decide: counts are exact. A point whose
+list is too short is counted from its full row.
 """
 
 from __future__ import annotations
@@ -32,10 +29,9 @@ FURTHEST = 16_383  # quanta from the centre: the difference of two such fits 16 
 def walk(ids, codes, weights, wanted, clean, position, own):
     """position[i, b]: where in the list of point i subsample b meets its k-th point.
 
-    ids intp [n, K], -1 where there is no further point; codes intp [n], the class of each point; weights uint8 [n, B],
-    0 or 1; wanted [classes, B], k; clean [n]: False for a point that is not to be measured from its list. own uint8
-    [n, B] becomes 1 where the point is in the subsample and its list says all; position is of an integer type that
-    holds K.
+    ids intp [n, K], -1 where there is no further point; codes intp [n]; weights uint8 [n, B]; wanted [classes, B], k;
+    clean [n]: False for points not measured from their list. own uint8 [n, B] becomes 1 where the point is in the
+    subsample and its list suffices.
     """
     n, longest = ids.shape
     seen = np.empty(weights.shape[1], position.dtype)
@@ -57,9 +53,10 @@ def walk(ids, codes, weights, wanted, clean, position, own):
 
 @numba.njit(cache=True, nogil=True)
 def walk_classes(ids, codes, wanted, position):
-    """position[i, b]: where in the list of point i its wanted[codes[i, b], b]-th neighbour of the same code is; the
-    list's length if it is too short. ids intp [n, K], -1 where there is no further point; codes [n, B], wanted
-    [classes, B] and position [n, B], of integer types that hold what they hold, and K.
+    """position[i, b]: where in the list of point i its wanted[codes[i, b], b]-th neighbour of the same code is, else
+    its length.
+
+    ids intp [n, K], -1: none; codes [n, B], wanted [classes, B], position [n, B].
     """
     n, subsamples = codes.shape
     seen, goal = np.empty(subsamples, position.dtype), np.empty(subsamples, position.dtype)
@@ -101,9 +98,7 @@ def row_distances(points, i):
 
 @numba.njit(cache=True, nogil=True)
 def extremes(position, own):
-    """The least and the greatest position [n] over the subsamples for which a point is measured (own [n, B] is 1);
-    -1 if there is none.
-    """
+    """The least and the greatest position [n] over the subsamples with own [n, B] = 1; -1 if there is none."""
     n, subsamples = position.shape
     least, greatest = np.empty(n, np.int64), np.empty(n, np.int64)
     for i in range(n):
@@ -116,11 +111,10 @@ def extremes(position, own):
 
 
 def quantised(exact: np.ndarray, radius: np.ndarray) -> tuple[np.ndarray, float]:
-    """Points [n, d] as uint16 [d, n] in units of a quantum, and that quantum.
+    """Points [n, d] as uint16 [d, n] in units of a quantum, and that quantum: the finer of the span's and median radius
+    / 64.
 
-    A distance of at most r is at most r / quantum + 1 between quantised points: rounding adds half a quantum to each,
-    and clipping what is far out only brings points together. The quantum is the finer of what spans all points and 1/64
-    of the median of the radii [n] (of those above 0) that distances are to be compared with.
+    Distances of at most r become at most r / quantum + 1.
     """
     centred = (exact - exact.mean(axis=0)).T
     quantum = max(min(np.abs(centred).max() / FURTHEST, np.median(radius[radius > 0]) / 64), 1e-290)
@@ -149,11 +143,7 @@ def tile_of(quanta, start, end):
 
 @numba.njit(cache=True, nogil=True)
 def offsets(tile, corner, row):
-    """row[j] = the largest tile[c, j] - corner[c] over the columns, in uint16.
-
-    Differences below 0 wrap around and are large: all points within r of a point, of at most 2 FURTHEST, and no others
-    are at most 2 r from the corner that is r below it in every column.
-    """
+    """row[j] = the largest tile[c, j] - corner[c] over the columns, in uint16 (differences below 0 wrap around)."""
     dim = len(corner)
     row[:] = 0
     for c in range(dim % 4):
@@ -172,8 +162,7 @@ def offsets(tile, corner, row):
 def add_nearer(i, found, exact, radii, greatest, position, weights, few, counts):
     """counts[b] += how many points of subsample b in `found` are nearer to point i than radii[position[b]].
 
-    radii [K] ascending; position [B], none above `greatest` where the count matters; weights uint8 [n, B]; counts
-    uint32 [B]; few uint8 [B], for the sums of up to 255 points: with bytes a subsample takes one lane.
+    radii [K] ascending; position [B]; weights uint8 [n, B]; counts uint32 [B]; few uint8 [B], a buffer.
     """
     for begin in range(0, len(found), 255):
         few[:] = 0
@@ -194,10 +183,9 @@ def tree_sums(
 ):  # fmt: skip
     """sums[b] of digamma(points of subsample b strictly within the k-th neighbour's distance, itself included).
 
-    The first eleven are the neighbours' Tree, quanta and quantum its points as of `quantised`; points are counted in
-    their own stratum. own (whose counts are summed) and weights (who is counted) [n, B] are in tree order, like least
-    and greatest (see extremes); distances [n, K] and position [n, B] in the sample's order; totals [leaves, B]: the
-    weights of each leaf; digamma [n + 1]: of 0, 1, 2 ...
+    The first eleven arguments are the Tree, quanta and quantum those of `quantised`. own and weights [n, B], least and
+    greatest (see extremes) are in tree order; distances [n, K] and position [n, B] in the sample's; totals [leaves, B]
+    are weights of leaves, digamma [n + 1] of 0, 1, 2 ...
     """
     leaves, subsamples = len(bounds) - 1, weights.shape[1]
     widest = max(bounds[1:] - bounds[:-1])
@@ -281,11 +269,11 @@ def edges(values, centre, radius, start, stop):
 
 @numba.njit(cache=True, nogil=True)
 def sorted_sums(values, codes, bounds, order, distances, position, least, greatest, own, before, digamma):
-    """The same sums for one column.
+    """`tree_sums` for one column.
 
-    values [n] ascending within each class, codes [n], least, greatest and own [n, B] in that order; class c is at
-    bounds[c] to bounds[c + 1]; order [n] gives the rows of distances [n, K] and position [n, B]; before [n + 1, B]: how
-    many points of each subsample come before each place.
+    values [n] ascending within each class, codes, least, greatest and own in that order; class c is at bounds[c] to
+    bounds[c + 1]; order [n]: rows of distances and position; before [n + 1, B]: points of each subsample before each
+    place.
     """
     n, subsamples = own.shape
     left, right = np.empty(distances.shape[1], np.int64), np.empty(distances.shape[1], np.int64)

@@ -1,9 +1,4 @@
-"""Long sorted lists of every point's nearest points, by a threshold instead of one insertion at a time.
-
-`knn._numba` puts each candidate into its place, which is best for a few neighbours. For the tens that a set of
-subsamples needs, candidates below a limit are gathered; from time to time the limit is lowered to where little more
-than k remain, and only those that are left in the end get a float64 distance and a place. The lists are exact.
-"""
+"""Long exact sorted lists of every point's nearest points, by a falling threshold instead of insertion."""
 
 from __future__ import annotations
 
@@ -25,11 +20,10 @@ from infoscope.estimators.knn._numba import (
 
 
 def sorted_lists(points: np.ndarray, k: int, codes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The k nearest others of every point among those of the same code, in the maximum norm.
+    """The k nearest others of every point [n, d] of the same code: distances [n, k] (inf: none), ids (-1: none), clean
+    [n].
 
-    points float64 [n, d]; codes [n]. Returns distances [n, k] ascending, inf where there is no further point; ids
-    intp [n, k], -1 there; and clean [n]: False where a list holds a distance twice, or 0, or its last distance has
-    equals outside. Only lists that are clean are to be read.
+    Lists with ties, zero distances or ties beyond the end are not clean, and not to be read.
     """
     tree = build(points, codes)
     n = len(points)
@@ -63,11 +57,8 @@ def rank_of(distance, values):
 
 @numba.njit(cache=True, nogil=True)
 def lowered(values, count, k, limit, slack, scale):
-    """A lower limit that still admits every point whose exact distance is at most the k-th of these.
-
-    Of the float32 distances `values` the first `count` are given, at least k of them below `limit`; what follows up to
-    a multiple of LANES is overwritten. Bisection for a value with k to 1.25 k of them below, then away from it by what
-    rounding may hide.
+    """A lower limit that admits every point within the k-th exact distance; `count` float32 values, k at least below
+    `limit`.
     """
     padded = -(-count // LANES) * LANES
     values[count:padded] = np.inf
@@ -99,10 +90,7 @@ def squeeze(kept, found, count, limit):
 def fill_lists(
     order, exact, scaled, scale, bounds, low, high, middle, margin, first, last, distances, ids, clean
 ):  # fmt: skip
-    """Fills the lists of all points; they are in the sample's order, what comes before them in that of the tree.
-
-    False if it gives up: so many points are as far as the k-th, for float32, that they are not worth gathering.
-    """
+    """Fills the lists of all points, in the sample's order (other arrays: the tree's). False if ties stop it."""
     k, leaves = distances.shape[1], len(bounds) - 1
     widest = (bounds[1:] - bounds[:-1]).max()
     row, near = np.empty(widest + LANES, np.float32), np.empty(widest, np.float32)
@@ -150,10 +138,7 @@ def fill_lists(
 
 @numba.njit(cache=True, nogil=True)
 def place(i, found, exact, order, values, distances, ids):
-    """Sorts the candidates `found` of point i into its list; returns whether no two in it, or at its end, are tied.
-
-    Each goes where its rank among all says; tied ones would share a place, and leave the one before empty.
-    """
+    """Sorts the candidates `found` of point i into its list; returns whether it has no ties."""
     count, listed = len(found), min(len(ids), len(found))
     padded = -(-count // 8) * 8
     for p in range(count):

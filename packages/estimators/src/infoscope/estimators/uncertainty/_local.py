@@ -1,8 +1,5 @@
-"""Local permutations (after Runge 2018): rows exchanged among the nearest in a condition, and the estimates of
-I(x; y | z) under all of them from one pass over the distances in y and z.
-
-For each row its distances to all others in z, and in y and z, are found once; a permutation adds those in x. Time is
-n^2 for each permutation, whatever k; memory is linear in n. The estimates are those of `knn`, ties and all.
+"""Local permutations (after Runge 2018): rows exchanged among the nearest in z, and `knn` estimates of I(x; y | z)
+under all of them from one pass over the distances in y and z. Time is n^2 a permutation, memory linear in n.
 """
 
 from __future__ import annotations
@@ -27,11 +24,7 @@ def local_permutations(
 ) -> NDArray[np.intp]:  # fmt: skip
     """Rows [permutations, n] whose x takes the place of a row's: each among its k_perm nearest in z, itself included.
 
-    Only rows of the same category, and the same `groups` [n] (codes), are near. Nobody's x is used twice: two rows
-    change theirs where each gets one that is near to it, again and again, which reaches such permutations alike.
-    With `reuse` the algorithm as published: in random order rows take the first of theirs, in random order, that
-    nobody has, and where all are taken one again. Equal values of x that this leaves bias estimates upwards, and
-    p-values with them.
+    Within categories and `groups` [n]. No x is used twice, except with `reuse` (as published, biased upwards).
     """
     labels = [codes for codes in (z.codes, groups) if codes is not None]
     near = np.hstack([np.arange(z.n)[:, None], nearest(z.continuous, k_perm - 1, joint_codes(labels)[0]).ids])
@@ -107,8 +100,8 @@ def permuted_estimates(x: Variable, y: Variable, z: Variable, rows: NDArray[np.i
 def add_rows(start, end, x, y, z, of_x, of_yz, of_z, rows, counted, k, closed, table, sums, tied):
     """Adds the local values of the rows start..end to sums [B], and how many have tied distances to tied [B].
 
-    x, y, z float64 [n, d]; of_... codes [n]; rows intp and counted float64 [B, n]: 0 for rows that are left out; table:
-    digamma of 0, 1, ... n. Closed: all spheres are counted up to and including their radius, as of tied ones.
+    x, y, z float64 [n, d]; of_... codes [n]; rows and counted [B, n] (0: left out); table: digamma; closed spheres or
+    open.
     """
     n, many = len(z), end - start
     in_z, in_yz = np.empty((many, n)), np.empty((many, n))
@@ -210,9 +203,7 @@ def greatest_at_most(values, limit):
 
 @numba.njit(cache=True, nogil=True)
 def smallest(values, k, guess):
-    """The k-th smallest of the values, none below 0 and at least k finite: halves from a guess until k are at most an
-    upper end; where ties leave more, until the ends meet.
-    """
+    """The k-th smallest of non-negative values, by bisection from a guess."""
     low, high, middle = 0.0, np.inf, guess
     if count_at_most(values, low) >= k:
         return low

@@ -1,14 +1,8 @@
-"""Whether a nearest-neighbour estimate still moves with the sample size.
+"""Movement of a nearest-neighbour estimate with the sample size, a diagnostic of its bias.
 
-The bias of a nearest-neighbour estimate is set by the size of the neighbourhoods, that is by k / n. Two things on the
-same sample change k / n: fewer points (halves) and fewer neighbours (k = 1). Each predicts the bias that remains, by
-I(n) = I + c (k / n)^a, and their mean is taken. The exponent is fixed at 0.4, that of a ten-class Gaussian mixture in
-12 dimensions; a fitted one is too noisy to be of use.
-
-It sees only a bias that changes with k / n. Where neighbours are saturated (many columns, heavy tails, patterns finer
-than the rows resolve) nothing moves and the bias stays unseen, or even its sign is predicted wrongly; and what it
-predicts is itself off by 0.7 to 1.6 standard errors of the estimate. So it can speak against an estimate, never for
-one: that takes `verdict`. It is a diagnostic, not a correction.
+Half-samples and k = 1 change k / n; each predicts the remaining bias by I(n) = I + c (k / n)^0.4, and their mean is
+taken. Bias that does not change with k / n (many columns, heavy tails, fine patterns) is not detected, and the
+prediction is off by 0.7 to 1.6 standard errors: it is evidence against an estimate, never for one (see `verdict`).
 """
 
 from __future__ import annotations
@@ -24,14 +18,13 @@ HALVES_WITH_ONE = 40  # halves that are estimated again with one neighbour
 
 @dataclass(frozen=True)
 class BiasDiagnostic:
-    """How an estimate moves with the sample size.
+    """How an estimate moves with the sample size; nats.
 
-    bias          predicted estimate minus truth, nats: the mean of the following two, or the first if it is alone
-    by_halves     predicted from the mean estimate of the halves
-    by_neighbours predicted from the halves with one neighbour instead of k; NaN where k is 1 or nothing is continuous
-    share         k / rows of the typical class (of all rows without discrete variables); NaN if nothing is continuous
-    extrapolated  the estimate without the predicted bias, nats: where it is heading, and far less sure
-    half          the mean estimate of the halves, nats
+    bias          predicted estimate minus true value: the mean of the following two, or the first alone
+    by_halves     from the half-samples
+    by_neighbours from half-samples with k = 1; NaN where k is 1 or nothing is continuous
+    share         k / rows of the typical class; NaN if nothing is continuous
+    extrapolated  the estimate without the predicted bias, far less certain
     """
 
     bias: float
@@ -45,10 +38,8 @@ class BiasDiagnostic:
 def diagnose_bias(
     value: float, halves: NDArray[np.float64], fewer: NDArray[np.float64], k: int, rows: float
 ) -> BiasDiagnostic:
-    """The drift of an estimate.
-
-    halves [B]: the estimates of the halves; fewer [<= B]: of the first of them with one neighbour instead of k, empty
-    where k is 1; rows: of the typical class, NaN where nothing is continuous.
+    """The drift of an estimate from half-samples [B], fewer [<= B] with k = 1 (may be empty), and rows of the typical
+    class.
     """
     growth = 2.0 ** (_COUNT_EXPONENT if np.isnan(rows) else EXPONENT)
     half = float(halves.mean())

@@ -36,29 +36,21 @@ def permutation_test(
     k_perm: int = 5,
     reuse: bool = False,
 ) -> PermutationTest:
-    """Tests I(x; y) = 0, or I(x; y | z) = 0, by permuting one side among rows of equal z, or x among rows of near z
-    where z has numbers.
+    """Tests I(x; y) = 0, or I(x; y | z) = 0, by permuting x or y among rows of equal z, or x among rows of near z where
+    z has numbers.
 
-    If rows of equal z are exchangeable and there is no information, at most a share alpha of tests has p_value at most
-    alpha. With groups [n], rows of one group are exchanged if both sides vary within groups, else whole groups: the
-    side that is constant in each is permuted among them. Else the discrete side is permuted if there is one; all
-    permutations then share the distances.
+    With exchangeable rows the level holds exactly. With groups [n], rows are exchanged within groups if both variables
+    vary there, else whole groups. k is a tenth of the rows if None (without numbers in z, of those of equal z, at most
+    50).
 
-    With numbers in z this is the local permutation test of Runge 2018 (1709.01447): a row takes its x from one of its
-    `k_perm` nearest in z, itself included, of the same categories of z and the same group. Nobody's x is used twice;
-    with `reuse` it may be, as published, which costs power. The null is approximate, as rows near in z are only nearly
-    exchangeable: in many columns of z, or where x and y follow z closely, p-values are too small
-    (`make table-independence` shows the size that was measured). All permutations share the distances in z; time is n^2
-    for each, whatever k. In ten columns of z true independence was rejected in 8 and 20 % of data sets at level 5 %.
+    With numbers in z this is the local permutation test of Runge 2018 (1709.01447): x comes from one of the `k_perm`
+    nearest in z of equal categories and group, never used twice unless `reuse` (as published, less power). It is
+    approximate: in ten columns of z true independence was rejected in 8 and 20 % of data sets at level 5 % (`make
+    table-independence`). Time is n^2 a permutation.
 
-    k is a tenth of the rows if None (without numbers in z of those of equal z, and 50 at most): more neighbours than
-    an estimate takes mean more bias, which both sides of the comparison share, and less noise.
-
-    RowsInSequence is warned of where rows that follow one another are alike on both sides and no groups are named.
-
-    ValueError: as `knn.mutual_information`; permutations < 1; k_perm < 2 or > n; nothing to exchange; groups of
-    different sizes where whole ones are exchanged and the permuted side is not discrete (its values would change their
-    frequencies, and with them its scale); groups within which x or y is constant where z has numbers.
+    RowsInSequence is warned of where successive rows are alike in x and in y and no groups are named. ValueError: as
+    `knn.mutual_information`; permutations < 1; k_perm < 2 or > n; nothing to exchange; whole groups of different sizes
+    where the permuted variable is not discrete; groups within which x or y is constant where z has numbers.
     """
     sample, row_groups = Sample.of(x, y, z, groups=groups)
     generator = generator_or_default(generator)
@@ -146,10 +138,8 @@ def alone(first: Variable, row: NDArray, second: Variable, given: Sequence[Varia
 def relabelled(
     points: Variable, labels: NDArray[np.int64], given: Sequence[Variable], k: int
 ) -> NDArray[np.float64] | None:
-    """The estimates [B] of I(points; labels), or given strata, for labels [B, n] that are permuted within strata.
-
-    The neighbours of a row within its stratum are found once; where in their order the k-th of its own label stands is
-    also how many rows are nearer. None where distances are tied or a label is alone in its stratum: see `alone`.
+    """The estimates [B] of I(points; labels), or given strata, for labels [B, n] permuted within strata; None: ties or
+    `alone`.
     """
     strata = given[0].codes if given else np.zeros(points.n, np.intp)
     classes = int(labels.max()) + 1

@@ -1,17 +1,13 @@
-"""How sure a nearest-neighbour estimate of mutual information is: a sampling interval, and a separate verdict on bias.
+"""Sampling intervals of nearest-neighbour estimates of mutual information, nats.
 
-The two are different questions. The interval says how far the estimate would move with another sample of the same size;
-it is an interval for the estimator's expectation. The verdict (`infoscope.estimators.uncertainty.verdict`) says whether
-that expectation can be taken for the truth. A narrow interval of a biased estimate is narrow around the wrong value.
+The interval is for the estimator's expectation at this sample size; `uncertainty.verdict` judges whether that is the
+true value.
 
     subsample         half-subsamples (Politis & Romano 1994), the default
     jackknife         one block of rows, or of groups, left out at a time (Shao & Wu 1989)
     holmes_nemenman   variance in partitions of 2 to 10 parts (Holmes & Nemenman 2019)
-    group_bootstrap   the same for dependent rows; of pointwise values a bootstrap of whole groups
-    permutation_test  is there any information at all?
-    combine           errors of sums of estimates on shared resamples; a - b and a + b are such, too
-
-Nothing here is the bootstrap with replacement of a neighbour estimate: see `resampling`. All values are in nats.
+    group_bootstrap   dependent rows; of pointwise values a bootstrap of whole groups
+    combine           errors of sums of estimates on shared resamples, as a - b and a + b
 """
 
 from __future__ import annotations
@@ -48,14 +44,12 @@ from infoscope.estimators.variables import join
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Uncertain(Estimate):
-    """An estimate whose interval is for its expectation at this sample size, nats; see `Estimate`.
+    """An estimate with an interval for its expectation at this sample size, nats; see `Estimate`.
 
-    standard_error  over new samples of this size
-    units           what was drawn of the rows: rows or groups
-    k               neighbours; 0 where there are none
-    scheme          how the error was estimated
-    judgement       the verdict on the bias, with its reasons; None where it was not asked for
-    estimates [B], resamples: the estimate of every subsample, and which rows they held
+    units      number of rows or groups drawn from
+    k          neighbours, 0 where there are none
+    judgement  the verdict on the bias; None where not asked for
+    estimates  [B], of every subsample
     """
 
     k: int
@@ -85,7 +79,7 @@ class Uncertain(Estimate):
     @property
     def _judged(self) -> Verdict:
         if self.judgement is None:
-            raise ValueError("drift was not measured for this estimate; call subsample with drift=True.")
+            raise Conflict("drift must be measured for a verdict: call subsample with drift=True.")
         return self.judgement
 
 
@@ -100,21 +94,15 @@ def subsample(
     drift: bool = True,
     margins: str = "auto",
 ) -> Uncertain:
-    """I(x; y) or I(x; y | z), nats, with an interval from random halves drawn without replacement, and a verdict.
+    """I(x; y) or I(x; y | z), nats, with an interval from random half-samples, and a verdict.
 
-    x, y, z    [n] or [n, d], typed as `knn` types them; the same estimators as there
-    resamples  how many halves, or the Resamples that other estimates share (then groups must be None)
-    groups     [n], rows that depend on one another and are drawn together; exact copies within one are counted once
-    generator  draws the halves, and twins; None is a fresh one with seed 0
-    drift      whether to judge the bias too, for about a third more time, and up to a second or three estimates more
-               where nothing speaks against it until twins are asked
+    resamples  how many half-samples, or the Resamples that other estimates share (then groups must be None)
+    groups     [n], dependent rows, drawn together; exact copies within one are counted once
+    drift      whether to judge the bias too, at a cost of a third to three further estimates
     margins    as of `knn.mutual_information`
 
-    Drawn from one sample without replacement, estimates on m of its n rows vary by (n - m) / m times the variance of an
-    estimate on n rows: the standard error is their standard deviation times sqrt(m / (n - m)).
-
-    ValueError: as `knn.mutual_information`; fewer than 8 rows or groups; fewer than 10 resamples; a subsample in which
-    x or y has one class only.
+    The standard error is sqrt(m / (n - m)) times the standard deviation of estimates on m of n rows. ValueError: as
+    `knn.mutual_information`; fewer than 8 rows or groups; fewer than 10 resamples; a subsample with one class only.
     """
     sample, groups = _sample(x, y, z, groups, margins)
     generator = generator_or_default(generator)
@@ -145,11 +133,7 @@ def jackknife(
     groups: ArrayLike | None = None,
     generator: np.random.Generator | None = None,
 ) -> Uncertain:
-    """The same estimate, with the error of leaving out each of `resamples` random blocks of rows in turn.
-
-    With groups [n], blocks of whole groups; as many blocks as groups is the delete-one-group jackknife. The standard
-    error is sqrt((B - 1) / B sum (estimate without block - their mean)^2), with B - 1 degrees of freedom.
-    """
+    """The same estimate, with the jackknife error of leaving out each of `resamples` random blocks of rows (groups)."""
     sample, groups = _sample(x, y, z, groups)
     plan = shared(resamples, JACKKNIFE, sample.n, groups)
     if plan is None:
@@ -166,12 +150,7 @@ def holmes_nemenman(
     groups: ArrayLike | None = None,
     generator: np.random.Generator | None = None,
 ) -> Uncertain:
-    """The same estimate, with the error of Holmes & Nemenman 2019: variance = B / n, fitted over partitions.
-
-    The sample is divided at random into each number of equal `parts`; the variance of the estimates within a partition
-    into p parts is that of an estimate on n / p rows, B p / n. B is the average of variance * n / p over the partitions
-    weighted by their degrees of freedom, p - 1 (the maximum of the chi-square likelihood).
-    """
+    """The same estimate, with the error of Holmes & Nemenman 2019: variance = B / n, fitted over random partitions."""
     sample, groups = _sample(x, y, z, groups)
     plan = partitions(sample.n, parts, generator_or_default(generator), groups)
     return _of_sample(sample, k, *measured(sample, plan.weights, np.full(plan.count, k)), plan)
@@ -184,13 +163,10 @@ def group_bootstrap(
     resamples: int | Resamples = 200,
     generator: np.random.Generator | None = None,
 ) -> Uncertain:
-    """Error of an estimate from rows that depend on one another within `groups` [n], and are independent across them.
+    """Error of an estimate from rows that depend on one another within `groups` [n].
 
-    group_bootstrap(x, y, groups=g) or (x, y, z, groups=g): the nearest-neighbour estimate, with half of the groups at a
-    time, drawn without replacement (`subsample`): a group drawn twice would be its own nearest neighbour.
-    group_bootstrap(values, groups=g): the mean of pointwise values [n], such as the terms of a classifier or local
-    mutual information, by the bootstrap proper: as many groups as there are, drawn with replacement. Nothing about a
-    row's value depends on which others were drawn, so repeating it does no harm.
+    group_bootstrap(x, y, groups=g) or (x, y, z, groups=g): the nearest-neighbour estimate, by `subsample` of groups.
+    group_bootstrap(values, groups=g): the mean of pointwise values [n], by the bootstrap of groups with replacement.
 
     ValueError: none, or more than three variables; fewer than 8 groups; values that are not finite; see `subsample`.
     """
@@ -226,10 +202,9 @@ def group_bootstrap(
 
 
 def combine(terms: Sequence[Uncertain], coefficients: Sequence[float]) -> Uncertain:
-    """sum of coefficient * term, with the error of the sum: for differences of models, co-information, chain rules.
+    """sum of coefficient * term, with the error of the sum: differences of models, co-information, chain rules.
 
-    The terms must be estimated on the same Resamples. What they have in common then cancels as it does in the sum. The
-    sum has no verdict: biases do not cancel as sampling errors do. ValueError: different resamples or lengths.
+    All must be of the same Resamples. The sum has no verdict. ValueError: different resamples or lengths.
     """
     if len(terms) != len(coefficients) or not terms:
         raise WrongLength(f"terms and coefficients must be equally many, got {len(terms)} and {len(coefficients)}.")

@@ -1,9 +1,7 @@
-"""The bias of a nearest-neighbour estimate on data like the user's whose information is known.
+"""Bias of a nearest-neighbour estimate on simulated data sets like the user's, whose information is known.
 
-A law is fitted to the sample (`laws`); rows are drawn from it, and every continuous column is replaced
-by the user's own values in the order of the draws, so that its margins are the user's and its information is that of
-the law. The estimate on such twins minus their truth is the bias to expect, if the twins are like the data: that
-shows in whether the estimate on them is the estimate on the data.
+Rows are drawn from a distribution fitted to the sample (`laws`) and take the user's own values in the order of the
+draws. Their bias is relevant if the estimate on them equals that on the data.
 """
 
 from __future__ import annotations
@@ -28,18 +26,13 @@ _TIED = 0.05  # share of repeated values of a column, beyond which a draw withou
 
 @dataclass(frozen=True)
 class Twins:
-    """The results on `count` twins, nats.
-
-    truth, truth_error  mutual information of their law, and its Monte Carlo error
-    level, level_error  mean estimate on them, and its standard error
-    bias, bias_error    mean estimate minus the information of the same draws, and its standard error
-    law                 what was fitted, in words
+    """Results on `count` simulated data sets, nats; `law` is the fitted distribution in words, `level` the mean
+    estimate.
     """
 
     truth: float
     truth_error: float
     level: float
-    level_error: float
     bias: float
     bias_error: float
     count: int
@@ -47,10 +40,8 @@ class Twins:
 
 
 def twins(variables: Sequence[Variable], k: int, generator: np.random.Generator) -> Twins:
-    """The bias of the estimate of I(x; y), or I(x; y | z), with k neighbours on data like the variables.
-
-    The variables are as they are measured: nothing is scaled any more. ValueError if no law can be fitted: too few
-    rows for their columns, or continuous columns of repeated values.
+    """The bias of the kNN estimate on data like the variables (as measured). ValueError if no distribution can be
+    fitted.
     """
     _require_rows(variables)
     law = laws.fit(variables, generator)
@@ -64,12 +55,11 @@ def twins(variables: Sequence[Variable], k: int, generator: np.random.Generator)
         estimate = _estimate(_as_data(variables, law.columns, scores[rows], codes[rows]), k)
         levels.append(estimate)
         biases.append(estimate - local[rows].mean())
-    error = 1 / np.sqrt(_TWINS)
+    bias_error = float(np.std(biases, ddof=1) / np.sqrt(_TWINS))
+    truth_error = float(local.std() / np.sqrt(draws))
     return Twins(
-        float(local.mean()), float(local.std() / np.sqrt(draws)), float(np.mean(levels)),
-        float(np.std(levels, ddof=1) * error), float(np.mean(biases)), float(np.std(biases, ddof=1) * error), _TWINS,
-        law.name,
-    )  # fmt: skip
+        float(local.mean()), truth_error, float(np.mean(levels)), float(np.mean(biases)), bias_error, _TWINS, law.name
+    )
 
 
 def _require_rows(variables: Sequence[Variable]) -> None:

@@ -1,21 +1,15 @@
-"""Whether a nearest-neighbour estimate can be taken for the truth, and why not.
+"""Whether a nearest-neighbour estimate can be taken for the true value: reliable only where all of these hold, in turn:
 
-No single sign is enough: where neighbours are saturated an estimate does not move with the sample size and is wrong all
-the same. So it is called reliable only where all of these hold, asked in this order, the costly one last:
+    successive rows are not alike in x and y, or groups are named (`serial`)
+    rows of named groups are not one another's nearest neighbours far more often than by chance
+    the predicted bias is at most _MOVES standard errors, and neighbourhoods are small (`bias`)
+    it is _FOUND standard errors above 0
+    the columns are few enough
+    on simulated data sets (`twins`) the estimate is as here, and its bias at most _EXPECTED standard errors
 
-    rows that follow one another are not alike on both sides, or groups are named (`serial`)
-    where groups are named, their rows are not one another's nearest neighbours far more often than by chance
-    the bias that drift predicts is at most _MOVES standard errors, and neighbourhoods are small (`bias`)
-    it is _FOUND standard errors above 0: neighbours that see nothing cannot say that there is nothing
-    the columns are few enough for neighbours
-    on twins, data like these whose information is known (`twins`), neighbours give what they give here
-    and what they give there is off by at most _EXPECTED standard errors
-
-Of categories alone, every combination must be expected in _ROWS_PER_CELL rows if nothing were shared. The interval for
-the truth takes in the bias that is predicted, and as an error the difference that twins leave unexplained. What cannot
-be seen by this, nor by anything that looks at the same rows: information beside the visible one in patterns finer than
-the rows resolve.
-The constants were chosen on `infoscope.data.tasks.verdict_laws`; the sweep `verdicts` measures them on other laws.
+Categories alone: _ROWS_PER_CELL expected rows a cell. The interval includes predicted bias and what simulations leave
+unexplained. Not detected: information in patterns finer than the rows resolve. Constants were chosen on
+`infoscope.data.tasks.verdict_laws`; the sweep `verdicts` measures them on other distributions.
 """
 
 from __future__ import annotations
@@ -46,13 +40,11 @@ _ROWS_PER_CELL = 5.0
 class Verdict:
     """The verdict on an estimate.
 
-    word        reliable: its interval for the truth can be believed; unreliable: a bias of many standard errors is
-                expected; drifting: it still moves with the sample size; unverified: nothing says that it is wrong, and
-                nothing that can see it says that it is right
-    reasons     why it is not reliable, one sentence each; empty if it is
-    low, high   95 % interval for the truth, nats, the expected bias included; NaN unless reliable
-    drift       the movement with the sample size
-    twins       what neighbours make of data like these; None if nothing had to be asked of them, or none can be made
+    word       reliable; unreliable: a bias of many standard errors is expected; drifting: it moves with the sample
+               size; unverified: no evidence against it, and none for it
+    low, high  95 % interval for the true value, nats, expected bias included; NaN unless reliable
+    drift      movement with the sample size
+    twins      the estimate on simulated data sets; None if not computed
     """
 
     word: str

@@ -1,13 +1,8 @@
-"""How much information, and by which estimator? An answer from twins of the data, or a refusal with its reason.
+"""How much information, and by which estimator? An answer from simulated data sets, or a refusal with its reason.
 
-The same quick figures are asked of the data and of twins of each family (`statistics`, `twins`). A family none of whose
-twins behaves as the data do says nothing; of the others each says which levels are possible (`inversion`), and the
-answer is all of these. Candidates are judged by how far they are off on the twins that are most like the data, and the
-worst of these families counts.
-
-What nobody can see from so many rows, twins cannot: information in patterns finer than the rows resolve, such as the
-parity of the last digit, makes data that look like rows put together at random. There the answer is "nothing found",
-which is not the same as nothing.
+The same statistics are computed on the data and on simulations of each family (`statistics`, `twins`). Families that do
+not behave as the data are excluded; the others give possible levels (`inversion`). Candidates are judged by their error
+on the nearest simulations. Information in patterns finer than the rows resolve is not detected.
 """
 
 from __future__ import annotations
@@ -81,17 +76,15 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Tried:
-    """A family of twins after it was tried.
+    """A family of simulations after it was tried.
 
-    levels, profiles  of its twins: nats [t], and the figures asked of each [t, statistics]
-    fit               the levels at which twins behave as the data do
-    counts            whether the family has a say
-    possible          the least and the greatest possible level, nats; nan where it has none
-    rows              of the data that it was tried on
-    apart             the share of rows that trees tell from those of a twin at the nearest level, with its error; half
-                      is chance. None: not asked
-    judged            estimates of candidates on twins at the nearest level [twins, candidates], nan where one refused
-    truths            of those twins, nats
+    levels, profiles  nats [t], and their statistics [t, statistics]
+    fit               the levels at which simulations behave as the data
+    counts            whether the family is included
+    possible          the least and the greatest possible level, nats; nan where excluded
+    apart             share of rows that trees tell from a simulation's, with its error; half is chance
+    judged            estimates of candidates at the nearest level [twins, candidates], nan: refused
+    truths            of those simulations, nats
     """
 
     name: str
@@ -128,13 +121,10 @@ class Tried:
 class Advice:
     """The answer: information with an interval and the estimator to use, or why there is none.
 
-    verdict     answered; nothing found: the data are like rows put together at random; refused
-    estimate    nats: the level that is nearest, and the interval of all that are possible; nan without an answer
-    reasons     why there is no answer and what would help, one sentence each; empty where there is one
-    notes       what the reader must know
-    candidates, tried, asked, observed  what was asked, of what, and what the data gave [statistics]
-    certified   a lower limit that holds for every law, if there is one
-    seconds     that it took
+    verdict     answered, nothing found (no dependence detected) or refused
+    estimate    nats: the nearest level, and the interval of possible ones; nan without an answer
+    reasons     why there is no answer, one sentence each
+    certified   a lower limit that holds for every distribution, if there is one
     """
 
     verdict: str
@@ -214,20 +204,15 @@ def advise(
     generator: np.random.Generator | None = None,
     progress: Say | None = None,
 ) -> Advice:
-    """How much x and y share, and which estimator to use, from twins of the data.
+    """How much x and y share, and which estimator to use, from simulated data sets.
 
     x, y, groups  as of `infoscope.estimators.estimate`; at least 200 rows
-    seconds       about what it may take on two cores that do nothing else. What is tried is planned by formulas of rows
-                  and columns before it begins, so a seed gives one answer however fast the machine; what the time cut
-                  is in `notes`
+    seconds       about what it may take on two idle cores; planned beforehand, so a seed gives one answer
     methods       candidates; None: by the types of x and y
-    generator     draws the twins; None is a fresh one with seed 0
-    progress      told what is being done
+    generator     None is a fresh one with seed 0
 
-    Rows that follow one another like a series are refused, unless groups are named (`estimators.serial`).
-    Groups: twins have none, and less spread for it. The spread of twins is multiplied by what groups add to the
-    standard error of neighbours.
-    ValueError: as of `estimate`; fewer than 200 rows; seconds below 10; no methods, or one that takes other types.
+    Series without groups are refused (`estimators.serial`). ValueError: as of `estimate`; fewer than 200 rows; seconds
+    below 10; no methods, or one that takes other types.
     """
     began, generator = time.monotonic(), generator_or_default(generator)
     say = progress or (lambda text: None)

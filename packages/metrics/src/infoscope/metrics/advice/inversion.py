@@ -1,10 +1,7 @@
-"""At which levels of information would twins of a family behave as the data do?
+"""Levels of information at which simulations of a family behave as the data do.
 
-Figures of the data are set beside those of twins at known levels. Their means are a curve of the level, their
-covariance is that of twins about it. Hotelling's T² says how far the data are from any level: at the nearest it says
-whether the data could be one of these twins at all, and by how much it rises about that, which levels are possible.
-This is the inversion of a test, and indirect inference (Gouriéroux, Monfort & Renault 1993) with estimators as the
-auxiliary model: a bias that does not move with the sample size is seen, because twins share it.
+Statistics at known levels give a mean curve and a covariance. Hotelling's T² at the nearest level tests the family, its
+rise above that each level: indirect inference (Gouriéroux, Monfort & Renault 1993) by test inversion.
 """
 
 from __future__ import annotations
@@ -25,13 +22,12 @@ _SHRUNK = 0.05  # of the covariance towards its diagonal: few twins do not tell 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A family beside the data.
+    """A family compared with the data.
 
-    levels     [g], nats, in even steps over those of the twins
-    distances  [g], Hotelling's T² between the data and twins of each level
-    limit      of T², beyond which the data are like no twin of the family
-    rise       of T², by which a level is impossible: that of the nearest level of all families and this
-    worst      the statistic that is farthest from the nearest twins, and by how many of their standard deviations
+    levels     [g], nats;  distances  [g], Hotelling's T² between the data and simulations of each level
+    limit      of T², beyond which the family is excluded
+    rise       of T², beyond which a level is
+    worst      the statistic farthest from the nearest simulations, and by how many standard deviations
     """
 
     levels: Floats
@@ -65,14 +61,10 @@ class Fit:
 
 
 def fitted(levels: Floats, profiles: Floats, observed: Floats, wider: float = 1.0) -> Fit:
-    """The levels at which an observed profile is possible.
+    """The levels at which an observed profile [statistics] is possible, given profiles [t, statistics] at levels [t]
+    (nats).
 
-    levels    [t], of twins, nats
-    profiles  [t, statistics], of the same twins
-    observed  [statistics], of the data
-    wider     by how many times the spread of the data is greater than that of twins
-
-    Means are a cubic in the root of the level above the least, or of a lower degree where there are few levels.
+    `wider` is the inflation factor of the data's spread. Means are a cubic at most in the root of the level.
     """
     distinct, count = len(np.unique(np.round(levels, 9))), len(observed)
     degree = min(3, distinct - 1)

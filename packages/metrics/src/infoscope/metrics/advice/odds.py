@@ -1,6 +1,4 @@
-"""Odds of labels by classifiers of other rows: what twins of labels are drawn by, and an estimator that is quick enough
-to be asked of every twin.
-"""
+"""Cross-fitted odds of labels by fast classifiers, for simulated labels and as an estimator."""
 
 from __future__ import annotations
 

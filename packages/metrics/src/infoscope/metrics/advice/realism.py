@@ -18,12 +18,10 @@ _MOST = 1000
 
 
 def told_apart(pairs: Pairs, twin: Twin, generator: np.random.Generator) -> Estimate:
-    """The share of rows of which trees say rightly whether they are of the data or of a twin: half is chance (Lopez-Paz
-    & Oquab 2017). Of other rows than the trees were fitted to.
+    """The share of held-out rows that trees classify rightly as data or simulation (Lopez-Paz & Oquab 2017); half is
+    chance.
 
-    A row or a value of the data that a twin uses again would be told by its copy. So half of the rows are seen as they
-    are, and the other half as a twin: with the y of rows of that half alone, or with the values of that half in the
-    order of rows that were drawn anew.
+    Half of the rows are used as data, the other half as simulation, so that copies give nothing away.
     """
     mine, other = np.array_split(generator.permutation(pairs.n), 2)
     if twin.partner is not None:

@@ -1,8 +1,4 @@
-"""What is asked about data and twins alike: quick figures that move with the information, each in its own way.
-
-None needs to be right: twins are asked the same. What tells families of twins apart is that estimators are wrong in
-different ways on different laws.
-"""
+"""Statistics computed on data and simulations alike: fast estimates that differ in how they are biased."""
 
 from __future__ import annotations
 
@@ -31,11 +27,7 @@ _LARGEST = 0.9999  # a canonical correlation
 
 @dataclass(frozen=True)
 class Statistics:
-    """Figures of pairs by name, nats but for shapes.
-
-    asked     name -> what is asked of pairs that were prepared
-    prepared  what is done to pairs first, once for all figures
-    """
+    """Statistics of pairs by name, nats but for shapes: `asked` by name, after `prepared` has been applied once."""
 
     asked: Mapping[str, Ask]
     prepared: Callable[[Pairs], Pairs]
@@ -101,10 +93,7 @@ def _neighbours(k: int) -> Ask:
 
 
 def _shape(ratio: Callable[[Floats], Floats]) -> Ask:
-    """A ratio of sorted columns [n, d], of either side about what its neighbours on the other side have; mean over
-    columns and sides. A law with a sharp edge, as of y = x + uniform noise, has other shapes than the smooth ones that
-    neighbours and copulas alone take it for.
-    """
+    """A ratio of sorted columns [n, d] of one variable among neighbours in the other, mean over columns and both."""
 
     def ask(pairs: Pairs) -> float:
         x, y = pairs.x.continuous, pairs.y.continuous

@@ -115,10 +115,7 @@ def as_doubles(inputs: Tensor) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Brings inputs [n, dim] to mean 0 each and to a mean variance of 1 over all.
-
-    One scale for all, because pixels that hardly ever vary, scaled on their own, would drown the others on new items.
-    """
+    """Brings inputs [n, dim] to mean 0 each and to a mean variance of 1 over all (one scale)."""
 
     mean: Tensor
     scale: Tensor

@@ -1,20 +1,13 @@
-"""Decodable information: what pairs that share labels share through what can be read of these labels.
+"""Decodable information: what pairs that share labels share through what can be decoded of these labels.
 
-The nominal information of a pair whose sources share fair labels through a binary symmetric channel, sources * (ln 2 -
-H(crossover)) (Lee & Rhee 2024, section 4.5), holds only if every label can be read off without error. Here the labels
-are read by a decoder trained on other items. With its posteriors q_s(x), r_s(y) of label 1, the log density ratio of a
-pair is
+The nominal information of a binary symmetric channel, sources * (ln 2 - H(crossover)) (Lee & Rhee 2024, section 4.5),
+needs error-free labels. With a held-out decoder's posteriors q_s(x), r_s(y) of label 1, the log density ratio is
 
     sum over s of log 2 [(1 - b)(q r + (1 - q)(1 - r)) + b (q (1 - r) + (1 - q) r)]
-        = sum over s of log(1 + (1 - 2 b) u v),    u = 2 q - 1,  v = 2 r - 1,  b the crossover,
+        = sum over s of log(1 + (1 - 2 b) u v),    u = 2 q - 1,  v = 2 r - 1,  b the crossover.
 
-because X and Y are independent given their labels. Its mean over pairs minus the log of its mean exponential over
-independent pairs (the normaliser, 1 for calibrated posteriors) is a lower bound on I(X; Y) (Donsker & Varadhan 1983),
-and equals it for the exact posteriors.
-
-The sources' labels are independent, and so is what they are read from; the bound is summed over sources. The means run
-over all pairs of held-out items with equal and with different labels, weighted by 1 - b and b, so that one decoder and
-one set of held-out items serve every crossover.
+Its mean over pairs minus the log of its mean exponential over independent pairs (the normaliser) is a lower bound on
+I(X; Y) (Donsker & Varadhan 1983). Means run over all pairs of held-out items, weighted by 1 - b and b.
 """
 
 from __future__ import annotations
@@ -38,6 +31,7 @@ from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.registry import as_classifiers
 from infoscope.estimators.result import Estimate, mean_of, root_sum_squares
 from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.estimators.variables import aligns
 from infoscope.metrics.accuracy import replicated
 from infoscope.metrics.decodable._decoders import HIDDEN, LabelledSource, fit_decoders, train_decoders
 
@@ -51,9 +45,8 @@ FACTORS_PER_LOG = 16  # multiplied before the log is taken; each lies within [1e
 class DecodableInformation(Estimate):
     """The decodable part of I(X; Y) at one crossover, a lower bound; nats. standard_error: see Decoding.units.
 
-    nominal     sources * (ln 2 - H(crossover)), what it would be without decoding errors
-    normaliser  mean exponential of the log ratio over independent pairs, all sources; 1 if calibrated. Its log is taken
-                off in value.
+    nominal     sources * (ln 2 - H(crossover)), without decoding errors
+    normaliser  mean exponential of the log ratio over independent pairs, all sources; 1 if calibrated
     """
 
     crossover: float
@@ -63,18 +56,14 @@ class DecodableInformation(Estimate):
 
 @dataclass(frozen=True)
 class Decoding:
-    """Decodable information at several crossovers, from one set of decoders, and how good these are.
+    """Decodable information at several crossovers, from one set of decoders, and their quality.
 
-    information                 one for each crossover, in the order asked for
-    decoder                     the predictive family and its settings
-    sources                     labels shared by a pair
-    accuracy                    share of single labels read off correctly, with its standard error
-    log_loss                    mean -log posterior of the right label after calibration, nats; ln 2 for a guess
-    slopes                      calibration, the factor on the log odds (below 1 = overconfident): one for each fold, or
-                                for sources of pairs one for x and one for y in each fold
-    n                           held-out items (or pairs, for sources of pairs) in all
-    units                       what the standard errors take as independent: held-out items (copies of one another
-                                counted once), or folds
+    information  one for each crossover
+    accuracy     share of labels decoded correctly, with its standard error
+    log_loss     after calibration, nats; ln 2 for a guess
+    slopes       factors on the log odds (below 1 = overconfident), by fold (and x, y)
+    n            held-out items, or pairs
+    units        what standard errors take as independent: items (copies once), or folds
     """
 
     information: tuple[DecodableInformation, ...]
@@ -88,6 +77,7 @@ class Decoding:
     units: str
 
 
+@aligns("vectors", "labels")
 def decodable_information_of_items(
     vectors: ArrayLike,
     labels: ArrayLike,
@@ -98,15 +88,11 @@ def decodable_information_of_items(
     floor: float = 1e-4,
     generator: np.random.Generator | None = None,
 ) -> Decoding:
-    """Decodable information of pairs made of `sources` random items a side, from a pool of labelled items.
+    """Decodable information of pairs made of `sources` random items a variable, from a pool of labelled items.
 
-    vectors [n, d], labels [n] of two classes. Every item's posterior comes from a calibrated classifier trained without
-    its fold (of several families, the one that does best in calibration); equal rows share a fold. floor is the least
-    posterior. The means over pairs of distinct items are exact. The standard error is that of the mean over pairs, a
-    U-statistic, with the items (equal rows together) as independent units and the classifiers as given: its
-    infinitesimal jackknife.
-
-    Raises ValueError for labels that are not two classes, a crossover outside [0, 1/2], sources < 1, and as
+    vectors [n, d], labels [n] of two classes. Posteriors are cross-fitted and calibrated; equal rows share a fold;
+    floor is the least posterior. Means over pairs of distinct items are exact, the error the infinitesimal jackknife of
+    a U-statistic over items. ValueError: labels not of two classes, a crossover outside [0, 1/2], sources < 1, and as
     estimators.classifier.cross_fit.
     """
     crossovers = [checked_crossover(b) for b in crossovers]
@@ -138,10 +124,9 @@ def decodable_information_of_items(
 def information_of_items(
     agreement: np.ndarray, bits: np.ndarray, copies: np.ndarray, crossover: float, sources: int
 ) -> DecodableInformation:
-    """Exact means over all pairs of distinct items, and the error that the choice of items makes.
+    """Exact means over all pairs of distinct items, and their sampling error.
 
-    agreement [n] is 2 q(own label) - 1, so that u v is the product of two agreements, negated where the labels differ.
-    copies [n] codes equal rows.
+    agreement [n] is 2 q(own label) - 1, negated where labels differ; copies [n] codes equal rows.
     """
     contrast = 1.0 - 2.0 * crossover
     sides = [np.flatnonzero(bits == label) for label in (0, 1)]
@@ -189,22 +174,17 @@ def decodable_information(
 ) -> Decoding:
     """Decodable information of the pairs of sources that draw them with their labels.
 
-    folds      (training source, held-out source), at least two; a pair of sources must share no item
-    decoder    "linear" or "mlp" (one hidden layer of 256 ReLU units): x -> log odds of every source's label, trained by
-               AdamW on `steps` fresh batches of the training source. Or a family of classes (`families.as_family`),
-               fitted to every source's label of `samples` fresh pairs
-    shared     one decoder for both sides, which must then look alike, instead of one for each
-    samples    pairs drawn from every held-out source; only their items and labels are used, so their own crossover is
-               of no consequence
-    floor      the least posterior
+    folds    (training source, held-out source), at least two; a pair of sources must share no item
+    decoder  "linear" or "mlp" (256 ReLU units), trained by AdamW on `steps` fresh batches; or a family of classes
+             (`families.as_family`), fitted to `samples` fresh pairs
+    shared   one decoder for x and y, which must then look alike
+    samples  pairs drawn from every held-out source
+    floor    the least posterior
 
-    The log odds of a fold are calibrated (one factor) on the other folds' held-out items under their own decoders. A
-    source is taken to be read from its own part of x and y: given its labels its two posteriors are independent of the
-    others. The standard error is the spread between folds over sqrt(folds): it holds decoders, items and draws, but the
-    folds' training items overlap.
-
-    Raises ValueError for fewer than two folds, another decoder, a crossover outside [0, 1/2], counts below 1, held-out
-    labels that are all equal, sides of unequal length when shared, and sources of different label counts.
+    Log odds are calibrated on the other folds' held-out items. Sources are taken as decoded from their own parts of x
+    and y. The standard error is the spread between folds over sqrt(folds). ValueError for fewer than two folds, another
+    decoder, a crossover outside [0, 1/2], counts below 1, labels all equal, unequal lengths when shared, different
+    label counts.
     """
     crossovers = [checked_crossover(b) for b in crossovers]
     if len(folds) < 2:

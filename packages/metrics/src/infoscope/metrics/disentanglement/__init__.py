@@ -2,21 +2,15 @@
 
     beta_vae_score, factor_vae_score   accuracy of naming a shared factor; two published protocols (PROTOCOLS)
     mig         gap between the best and the second-best latent's information, exact or discretised
-    unibound    lower bound of the information that one latent has and all others together lack
+    unibound    lower bound of unique information
     dci         disentanglement, completeness and informativeness from the importances of forests
-    explicitness, published_infomec   InfoE; InfoM, InfoE and InfoC as published. InfoM and InfoC of ours are
-                `FactorInformation.modularity` and `compactness`
-    minimality  share of what factors explain of a latent that its own factor explains; dependent factors allowed
+    explicitness, published_infomec   InfoE; InfoM, InfoE and InfoC as published
+    minimality  share of a latent's explained variance due to its own factor; dependent factors allowed
     sap         gap between the best and the second-best single-latent predictor
-    report      all of them in one table, with PID bounds, informativeness and total correlation
-    decomposed  the terms of a concrete decomposition (pid.DECOMPOSITIONS), and where they are outside of the bounds
-    SCORES, ScoreSpec       what the report, the sweeps and their tables know of each score; add one there
-    Inputs, measure_scores  some of SCORES from one representation
+    report      all of SCORES in one table;   decomposed   terms of pid.DECOMPOSITIONS
 
-All but report, decomposed and measure_scores return an Estimate: value, standard error, interval, unit, n and method.
-Of redundant copies, and of information that is spread over several latents, only UniBound and the PID bounds know.
-Posteriors of your own are made in `factor_information.posterior` (means and scales of n items, probabilities of
-categories); `factor_information.attacks` entangles posteriors and arrays.
+All but report, decomposed and measure_scores return an Estimate. Only UniBound and the PID bounds detect redundant
+copies and information spread over several latents.
 """
 
 from importlib import import_module

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from infoscope.errors import UnknownName
+from infoscope.checks import one_of
 from infoscope.estimators.result import Estimate, undefined
 from infoscope.estimators.variables import Discrete, Variable, as_variable, join
 from infoscope.metrics import pid
@@ -22,13 +22,9 @@ from infoscope.metrics.factor_information.result import OF_ENTROPY
 def decomposed(inputs: Inputs, decomposition: str) -> dict[str, Estimate]:
     """Unique, redundant and synergistic by a definition of `pid.DECOMPOSITIONS`, means over factors, shares of H(y).
 
-    Of each factor the sources are the latent that tells most about it and all others, as of the bounds "at one latent".
-    Rows are items: draws of a posterior, one each, or codes. "gaussian" takes the values of a factor for numbers, the
-    others for categories; entropies, and the latents, are taken as known. Where a term is outside of the bounds, its
-    notes say by how much. What a definition does not allow ("shared-exclusion" of three latents) is nan, with its
-    reason.
-
-    ValueError: an unknown decomposition.
+    Sources are the latent with most information about a factor and all others. "gaussian" takes factors as numbers, the
+    others as categories. Terms outside of the bounds are noted; what a definition does not allow is nan. ValueError: an
+    unknown decomposition.
     """
     decompose = getattr(pid, pid.DECOMPOSITIONS[require_decomposition(decomposition)])
     information, codes = inputs.information, as_factors(inputs.factors).codes
@@ -81,6 +77,4 @@ def outside(term: Estimate, low: Estimate, high: Estimate) -> str:
 
 def require_decomposition(name: str) -> str:
     """The name; ValueError where it is not in pid.DECOMPOSITIONS."""
-    if name not in pid.DECOMPOSITIONS:
-        raise UnknownName(f"decomposition must be one of {', '.join(pid.DECOMPOSITIONS)}, got {name!r}.")
-    return name
+    return one_of("decomposition", name, pid.DECOMPOSITIONS)

@@ -1,8 +1,6 @@
-"""Minimality: does a latent tell of its own factor only, also where factors depend on one another?
+"""Minimality: whether a latent carries information about its own factor only, also where factors depend on one another.
 
-Scores that set one factor's information beside another's punish a latent for what its factor tells of the others. A
-latent is minimal if, given its factor, the other factors tell nothing more of it: I(z_l; y_rest | y_k) = 0 (Almudévar &
-Ortega 2024). That is asked of the latent, not of the factors, of which there may be more combinations than items.
+A latent is minimal if I(z_l; y_rest | y_k) = 0 (Almudévar & Ortega 2024).
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from sklearn.preprocessing import SplineTransformer
 
 from infoscope.checks import require_int
 from infoscope.estimators.result import Estimate, mean_of, undefined
-from infoscope.estimators.variables import Variable
+from infoscope.estimators.variables import Variable, aligns
 from infoscope.metrics.disentanglement.infomec import chosen_items
 from infoscope.metrics.disentanglement.measuring import Inputs
 from infoscope.metrics.factor_information.inputs import Factors
@@ -24,6 +22,7 @@ from infoscope.metrics.factor_information.result import SHARE
 from infoscope.metrics.v_information.usable import Term
 
 
+@aligns("representation", "factors")
 def minimality(
     representation: Any,
     factors: ArrayLike,
@@ -34,23 +33,17 @@ def minimality(
 ) -> Estimate:
     """The share, of what all factors together explain of the latents, that each one's own factor explains alone.
 
-    representation  [N, L]; factors: [N, K], K >= 2, as `inputs.as_factors` takes them, dependent or not
-    folds           of items; items: how many random ones are used, None: all
-    categorical     numbers of the latents that are categories: each of their values counts as a latent of its own
+    representation  [N, L];  factors: [N, K], K >= 2, as `inputs.as_factors` takes them
+    folds           of items;  items: how many random ones are used, None: all
+    categorical     numbers of the latents that are categories
 
-    What is explained is the reduction of the squared error of a latent, in units of its variance, on items that the
-    means were not fitted to: the predictive information of normal laws of one variance (Xu et al. 2020), whose
-    means are sums of one term for each value of each factor, and of a cubic spline of the normal scores of numbers. 1 -
-    minimality is then the conditional information I(z_l; y_rest | y_k) as a share of I(z_l; y), summed over
-    latents: one that no factor explains has no weight. In nats of a fitted variance, a code without noise would
-    hold infinitely much. What a factor does to a latent's spread, or two factors by an interaction, is not seen.
-    The factor of a latent is that which explains most on other folds.
+    Explained is the drop of held-out squared error in units of variance, by additive models of factor values (cubic
+    splines for numbers): V-information of normal distributions (Xu et al. 2020). Effects on a latent's spread and
+    interactions are not detected. The factor of a latent is chosen on other folds. The interval extends to the
+    extrapolated value with more items (`usable.Term`).
 
-    What few items teach of many values makes the estimate wrong, of all factors more than of one, so the interval
-    reaches from that of the estimate to that of where more items lead (`usable.Term`).
-
-    nan where all factors together explain nothing by its 95 % interval. ValueError: fewer than two factors, a factor of
-    one value, every latent constant, fewer than two folds, shapes that do not fit, values that are not finite.
+    nan where factors explain nothing by the 95 % interval. ValueError: fewer than two factors, a factor of one value,
+    every latent constant, fewer than two folds, shapes that do not fit, values that are not finite.
     """
     latents, known, generator = chosen_items(representation, factors, items, categorical, generator, 2, True)
     z = np.hstack([latents.inputs(latent) for latent in latents.subsets()[-1]])
@@ -101,10 +94,7 @@ def design(known: Factors, some: Sequence[int]) -> NDArray[np.float64]:
 def explained(
     x: NDArray[np.float64], z: NDArray[np.float64], fold_of: NDArray[np.int64], rows: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """By how much x [n, d] lowers the squared error of z [n, L] on the items of each fold [n, L].
-
-    It is fitted to those of the other folds that are among rows, a mask [n].
-    """
+    """The drop of squared error of z [n, L] by x [n, d], fitted on other folds (and rows, a mask [n]): [n, L]."""
     found = np.empty_like(z)
     for fold in range(int(fold_of.max()) + 1):
         held = fold_of == fold

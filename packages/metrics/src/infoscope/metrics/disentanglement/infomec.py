@@ -1,10 +1,7 @@
-"""InfoMEC: modularity, explicitness, compactness (Hsu et al. 2023), as published, and what cross-fitting makes of it.
+"""InfoMEC: modularity, explicitness, compactness (Hsu et al. 2023), as published, and cross-fitted InfoE.
 
-InfoM and InfoC of ours are `FactorInformation.modularity` and `compactness`; InfoE is `explicitness` here. The
-published code asks a model about the very items that it was fitted to: of codes that tell nothing it says that they
-tell something, the more so the fewer the items and the more the latents and values. It leaves out latents of small
-range, so that another unit of one latent changes the scores, and counts all others alike, those of noise included: what
-noise seems to tell is above 0, and its largest share is large.
+The published code evaluates a model on the items it was fitted to: too high for few items and many latents. InfoM and
+InfoC of ours are `FactorInformation.modularity` and `compactness`.
 """
 
 from __future__ import annotations
@@ -25,7 +22,7 @@ from infoscope.estimators.families.protocol import Outcome
 from infoscope.estimators.families.scikit import Sklearn
 from infoscope.estimators.families.stacked import Stacked
 from infoscope.estimators.result import Estimate, mean_of, undefined
-from infoscope.estimators.variables import Discrete, Variable
+from infoscope.estimators.variables import Discrete, Variable, aligns
 from infoscope.metrics.disentanglement.information_based import mean_share, plug_in
 from infoscope.metrics.disentanglement.measuring import Inputs
 from infoscope.metrics.disentanglement.predictor_based import standardised
@@ -49,7 +46,7 @@ LINEAR = Stacked((Sklearn(LogisticRegression(C=np.inf, max_iter=STEPS), "logisti
 class InfoMec:
     """The three scores as published; shares [K, L] are I(y_k; z_l) / H(y_k), nan for latents that are left out.
 
-    Errors are over items, with the fits, and the choice of the largest shares, as given: of the bias they know nothing.
+    Errors are over items, with fits and choices as given: they exclude the bias.
     """
 
     modularity: Estimate
@@ -58,6 +55,7 @@ class InfoMec:
     shares: NDArray[np.float64] = field(repr=False)
 
 
+@aligns("representation", "factors")
 def explicitness(
     representation: Any,
     factors: ArrayLike,
@@ -67,20 +65,12 @@ def explicitness(
     generator: np.random.Generator | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Estimate:
-    """InfoE: the mean over factors [N, K] of what logistic regression can use of a representation [N, L] about a
-    factor, as a share of its entropy; of numbers R2 of linear regression, the same of normal laws of one variance
-    (Hsu et al. 2023, with the predictive information of Xu et al. 2020). Factors are as `inputs.as_factors` takes them.
+    """InfoE: mean over factors [N, K] of the logistic-regression V-information of a representation [N, L] as a share of
+    entropy; R2 of linear regression for numbers (Hsu et al. 2023; Xu et al. 2020).
 
-    It has no penalty, as published, but is mixed with the frequencies of values (`Stacked`), and asked about items that
-    it was not fitted to. Such information is low by what the items could not teach: the interval reaches from that of
-    the estimate to that of where it is heading (`usable.Term`), at most to all there is. Codes that tell nothing have 0
-    in it, however many.
-
-    folds        of items; items: how many random ones are used, None: all
-    categorical  numbers of the latents that are categories
-
-    ValueError: a factor of one value or with a value of one item, every latent constant, shapes that do not fit, values
-    that are not finite, fewer than two folds.
+    Held-out, mixed with the frequencies (`Stacked`); the interval extends to the extrapolated value with more items
+    (`usable.Term`). folds, items, categorical as in `minimality`. ValueError: a factor of one value or with a value of
+    one item, every latent constant, shapes that do not fit, values that are not finite, fewer than two folds.
     """
     latents, known, generator = chosen_items(representation, factors, items, categorical, generator, numbers=True)
     known.require_items(2, "another fold")
@@ -111,8 +101,8 @@ def explicitness(
 def squares(
     x: NDArray[np.float64], y: NDArray[np.float64], splits: Sequence[Split], generator: np.random.Generator
 ) -> NDArray[np.float64]:
-    """How much the squared error of unseen numbers y [n] falls by linear regression, that and how much more items would
-    add, and what it is without [3, n].
+    """The drop of held-out squared error of y [n] by linear regression, its gain with more items, and the error without
+    [3, n].
     """
     found = np.empty((3, len(y)))
     for training, held in splits:
@@ -134,6 +124,7 @@ def explicitness_of_codes(inputs: Inputs) -> Estimate:
     )  # fmt: skip
 
 
+@aligns("representation", "factors")
 def published_infomec(
     representation: Any,
     factors: ArrayLike,
@@ -143,13 +134,10 @@ def published_infomec(
 ) -> InfoMec:
     """InfoMEC of a representation [N, L] for factors, integers [N, K], as the code of Hsu et al. 2023 has it.
 
-    Information by neighbours (Ross 2014, k = 10; plug-in for latents that are `categorical`), 0 where it is less. InfoM
-    is the mean over latents of the largest share over their sum, InfoC that over factors, both rescaled so that equal
-    shares are 0. Latents with less than a twentieth of the largest range are left out of both. InfoE is by logistic
-    regression without penalty and with balanced classes, of at most 100 steps, on the items that it was fitted to, as a
-    share of the log of the number of values. items: how many random ones are used; None: all.
-    ValueError: fewer than two factors, a factor of one value, every latent constant, shapes that do not fit, values
-    that are not finite.
+    Information by neighbours (Ross 2014, k = 10; plug-in for `categorical`), clipped at 0. InfoM and InfoC are mean
+    largest shares, rescaled; latents with less than a twentieth of the largest range are left out. InfoE is by
+    unpenalised balanced logistic regression in sample, as a share of the log of the number of values. ValueError: fewer
+    than two factors, a factor of one value, every latent constant, shapes that do not fit, values that are not finite.
     """
     latents, known, _ = chosen_items(representation, factors, items, categorical, generator, least=2)
     latents.subsets()  # some latent varies

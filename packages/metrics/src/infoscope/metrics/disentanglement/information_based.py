@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
-from infoscope.checks import require_int
-from infoscope.errors import Conflict, InvalidInput, WrongType
+from infoscope.checks import one_of, require_int
+from infoscope.errors import Conflict, WrongType
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate, mean_of
+from infoscope.estimators.variables import aligns
 from infoscope.metrics.disentanglement.measuring import Inputs
 from infoscope.metrics.factor_information import exact
 from infoscope.metrics.factor_information.arrays import contradictions, from_arrays
@@ -30,6 +31,7 @@ from infoscope.metrics.pid import crossing_note
 FALSE_ALARM = 0.01  # how often estimates without bias may be called biased, over all their inequalities
 
 
+@aligns("representation", "factors")
 def mig(
     representation: Any,
     factors: ArrayLike | None = None,
@@ -43,25 +45,21 @@ def mig(
     """Mutual information gap (Chen et al. 2018): mean over factors of the largest minus the second-largest I(y_k; z_l),
     as a share of H(y_k).
 
-    estimator  "exact": log-marginals over all items of a posterior, with `draws` draws (Chen et al. 2018), or whatever
-               a FactorInformation holds. "discretised": the plug-in estimate of an array [N, L], in equal-width bins
-               between a latent's smallest and largest value (disentanglement_lib: 20 bins, 10,000 items, posterior
-               means). The two do not compare. None: exact, except for arrays
+    estimator  "exact": log-marginals of a posterior by `draws` draws, or a FactorInformation. "discretised": plug-in of
+               an array [N, L] in equal-width bins (disentanglement_lib: 20 bins, 10,000 items). None: by type
     factors    integers [N, K]; None with a FactorInformation
     items      "discretised": how many random items are used; None: all
     categorical  "discretised": numbers of the latents that are categories, which are not binned
 
-    Errors are over draws or items, with the choice of the two latents as given; that of H(y) is in the discretised one.
-    The plug-in bias is about (bins - 1)(values - 1) / (2 items) nats for a latent that tells little, less for one that
-    tells much: the discretised gap is too small by up to that.
-    ValueError: one latent, an array for "exact", a factor of one value, fewer than two bins, shapes that do not fit.
+    The discretised gap is too small by up to (bins - 1)(values - 1) / (2 items) nats. Errors take the choice of latents
+    as given. ValueError: one latent, an array for "exact", a factor of one value, fewer than two bins, shapes that do
+    not fit.
     """
     estimator = estimator or ("exact" if has_density(representation) else "discretised")
     if estimator == "exact":
         information = known_information(representation, factors, draws, generator)
         return as_score(information.mig(), information)
-    if estimator != "discretised":
-        raise InvalidInput(f"estimator must be exact or discretised, got {estimator!r}.")
+    one_of("estimator", estimator, ("exact", "discretised"))
     require_int("bins", bins, 2)
     known = as_factors(factors)
     codes = as_array(representation, known.n, least=2)
@@ -77,6 +75,7 @@ def mig(
     return mean_share(local[:, first, k] - local[:, second, k], known.surprisal, OF_ENTROPY, how)
 
 
+@aligns("representation", "factors")
 def unibound(
     representation: Any,
     factors: ArrayLike | None = None,
@@ -88,13 +87,11 @@ def unibound(
     """Mean over factors of the largest lower bound of unique information, max(0, I(y_k; z_l) - I(y_k; all but z_l)), as
     a share of H(y_k) (Tokui & Sato 2021, Eq. 6).
 
-    representation  a posterior: exact log-marginals, with `draws` draws; an array [N, L]: estimates of
-                    `factor_information.from_arrays` by `method` ("classifier" or "knn"); or a FactorInformation
+    representation  a posterior (exact, `draws` draws), an array [N, L] (by `method`), or a FactorInformation
     factors         integers [N, K]; None with a FactorInformation
     categorical     numbers of an array's latents that are categories
 
-    Errors as `FactorInformation.aggregated`. Estimates of an array are a little below 0 where there is nothing to tell,
-    and the score then a little above 1. ValueError: as there, `from_arrays` and the exact estimate.
+    Errors and ValueError as `FactorInformation.aggregated`, `from_arrays` and the exact estimate.
     """
     if has_density(representation):
         information = known_information(representation, factors, draws, generator)
@@ -150,9 +147,7 @@ def known_information(
 
 
 def bound_scores(information: FactorInformation, latent: str | None) -> dict[str, Estimate]:
-    """The six bounds as `FactorInformation.aggregated` has them, shares of H(y); both of a term say where they cross,
-    and by how many standard errors.
-    """
+    """The six bounds of `FactorInformation.aggregated`, shares of H(y), with notes where they cross."""
     crossing = {
         term: crossing_note(excess.value, excess.standard_error, "of H(y)")
         for term, excess in information.aggregated_excess(latent).items()
@@ -164,8 +159,8 @@ def bound_scores(information: FactorInformation, latent: str | None) -> dict[str
 
 
 def as_score(estimate: Estimate, information: FactorInformation, note: str = "") -> Estimate:
-    """A share of H(y) with its interval, a note of one's own, and one where what it was made from contradicts itself; n
-    is 0 for a closed form.
+    """A share of H(y) with its interval, a note, and one on contradictions of the information; n is 0 for a closed
+    form.
     """
     inequalities = len(information.factors) * (4 * len(information.latents) + 2)
     sure = float(norm.isf(FALSE_ALARM / inequalities))

@@ -1,8 +1,6 @@
-"""BetaVAE and FactorVAE scores: can a simple classifier tell which factor the items of a group share?
+"""BetaVAE and FactorVAE scores: can a simple classifier name the factor that the items of a group share?
 
-The published codes differ in sizes, classifier and representation, so both protocols in use are named presets
-(`protocols`). Neither score sees redundancy: with a copy of every latent the answer is as easy as before (Tokui & Sato
-2021, section 5.2).
+Both published protocols are presets (`protocols`). Neither detects redundancy (Tokui & Sato 2021, section 5.2).
 """
 
 from __future__ import annotations
@@ -16,9 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest
 from sklearn.linear_model import LogisticRegression
 
-from infoscope.errors import InvalidInput, UnknownName
+from infoscope.checks import one_of
+from infoscope.errors import UnknownName
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import LEVEL, Estimate
+from infoscope.estimators.variables import aligns
 from infoscope.metrics.disentanglement.measuring import Inputs
 from infoscope.metrics.disentanglement.protocols import PROTOCOLS, Protocol
 from infoscope.metrics.factor_information.inputs import (
@@ -44,12 +44,10 @@ ROOM = 1e-10  # that Adagrad adds to its roots, as torch does
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class VoteScore(Estimate):
-    """The share of test votes whose shared factor is named.
+    """The share of test votes whose shared factor is named, with a binomial error and Wilson's interval over test
+    votes.
 
-    standard_error is binomial over the test votes (n of them), and the interval Wilson's: for this
-    representation, these items and this trained classifier. Where every vote is right the error is 0, not the interval.
-
-    chance          1 / K: what a representation without information gets
+    chance          1 / K
     training_share  share of the training votes that are right
     active          which latents may vote
     """
@@ -58,11 +56,8 @@ class VoteScore(Estimate):
     training_share: float = np.nan
     active: tuple[bool, ...] = ()
 
-    @property
-    def active_dims(self) -> int:
-        return sum(self.active)
 
-
+@aligns("representation", "factors")
 def beta_vae_score(
     representation: Any,
     factors: ArrayLike,
@@ -72,15 +67,12 @@ def beta_vae_score(
 ) -> VoteScore:
     """Accuracy of a linear classifier that names the factor shared by all pairs of a vote (Higgins et al. 2017).
 
-    A vote shows the mean distance |z - z'| of its pairs in every latent. For every pair a random item gives the value
-    of the shared factor, and a random other item of that value is its partner.
-
-    representation  [N, L]; or a function of item numbers [m] that draws their representations [m, L]; or a posterior
-                    with `draw(items, generator)`, of which "uni-bound" takes draws and "disentanglement-lib" means
+    representation  [N, L]; a function of item numbers [m] -> [m, L]; or a posterior with `draw(items, generator)`, of
+                    which "uni-bound" takes draws and "disentanglement-lib" means
     factors         integers [N, K], K >= 2; no grid is needed
     preset          a name in PROTOCOLS, or a Protocol
-    categorical     numbers of the latents that are categories (a posterior knows its own): their distance is 0 or 1
-    generator       draws votes and representations; None is a fresh one with seed 0
+    categorical     numbers of the latents that are categories: their distance is 0 or 1
+    generator       None is a fresh one with seed 0
 
     ValueError: fewer than two factors, a factor of one value, a value of one item, shapes that do not fit, values that
     are not finite, an unknown preset, or a latent that does not exist.
@@ -107,6 +99,7 @@ def beta_vae_score(
     return vote_score(predict, training, test, how, known.count, np.ones(latents, bool))
 
 
+@aligns("representation", "factors")
 def factor_vae_score(
     representation: Any,
     factors: ArrayLike,
@@ -116,13 +109,8 @@ def factor_vae_score(
 ) -> VoteScore:
     """Accuracy of naming a group's shared factor from the latent that varies least in it (Kim & Mnih 2018).
 
-    A random item gives the value of a random factor; a group of items of that value is drawn independently. Each
-    latent's variance in the group is divided by its global variance, and the smallest is the vote; the factor that most
-    training votes of a latent came from is its answer. The variance of a category (`categorical`) is Gini's: the share
-    of pairs that disagree. Arguments as in `beta_vae_score`.
-
-    The value is nan, with a note, where no latent varies enough to vote.
-    ValueError: as there, and a value of fewer items than a group has.
+    Variances are relative to global ones; of a category Gini's. Arguments as in `beta_vae_score`. nan, with a note,
+    where no latent varies enough to vote. ValueError: as there, and a value of fewer items than a group has.
     """
     protocol, generator = protocol_of(preset), generator_or_default(generator)
     sizes, known = protocol.factor, as_factors(factors, least=2)
@@ -191,8 +179,7 @@ def protocol_of(preset: str | Protocol) -> Protocol:
     if isinstance(preset, str) and preset not in PROTOCOLS:
         raise UnknownName(f"preset must be one of {list(PROTOCOLS)} or a Protocol, got {preset!r}.")
     protocol = PROTOCOLS[preset] if isinstance(preset, str) else preset
-    if protocol.classifier not in ("adagrad", "logistic"):
-        raise InvalidInput(f"classifier must be adagrad or logistic, got {protocol.classifier!r}.")
+    one_of("classifier", protocol.classifier, ("adagrad", "logistic"))
     return protocol
 
 

@@ -27,13 +27,11 @@ from infoscope.metrics.factor_information.result import FactorInformation
 class Inputs:
     """What scores are computed from.
 
-    representation  a posterior or an array [N, L]; factors: [N, K], as `inputs.as_factors` takes them
-    stream          purpose -> the random generator for it; asked once for each purpose
-    draws           of a posterior's exact information; items: random ones, of scores of arrays (None: all)
-    votes           protocol -> training votes of the BetaVAE score, where other than published
-    categorical     numbers of an array's latents that are categories; a posterior knows its own
-    from_arrays     measures the information of an array
-    factor_names    None: numbers. device: of the exact information
+    representation  a posterior or an array [N, L];  factors: [N, K], as `inputs.as_factors` takes them
+    stream          purpose -> its random generator
+    draws           of a posterior's exact information;  items: random ones, of scores of arrays (None: all)
+    votes           protocol -> training votes of the BetaVAE score
+    categorical     numbers of an array's latents that are categories
     measured        the information, if it is known already
     tell            called with the share of the current score that is done
     """
@@ -102,11 +100,9 @@ class Inputs:
 def measure_scores(
     inputs: Inputs, specs: Iterable[ScoreSpec] | None = None, progress: Callable[[float, str], None] | None = None
 ) -> dict[str, Estimate]:
-    """The scores of `inputs` by their keys; specs: which, in their order (None: all of SCORES but the extra
-    ones).
+    """The scores of `inputs` by their keys; specs None: all of SCORES but the extra ones.
 
-    progress: called with the share of the work that is done and the title of what was done last. A score that these
-    items do not allow is nan, and its notes say why; those of "latents" are left out where there is no density.
+    progress: called with the share done and the last title. A score that these items do not allow is nan, with a note.
     ValueError: shapes that do not fit, values that are not finite, information that cannot be measured.
     """
     specs = [spec for spec in SCORES.values() if not spec.extra] if specs is None else list(specs)
@@ -120,7 +116,7 @@ def measure_scores(
 
         inputs.tell = tell
         if inputs.numbers and not spec.numbers:
-            why = f"It is defined on classes only, and {', '.join(inputs.numbers)} is numbers: cut it into classes."
+            why = f"It takes classes (integers), and {', '.join(inputs.numbers)} is numbers: cut it into classes."
             found[spec.key] = undefined(why, spec.unit, 0)
             continue
         if spec.takes in ("information", "latents"):
@@ -136,9 +132,7 @@ def measure_scores(
 
 
 def streams_of(generator: np.random.Generator) -> Callable[[str], np.random.Generator]:
-    """The random streams of a report, each for the next purpose. A score at the end of SCORES gets a new one, and those
-    before it keep theirs.
-    """
+    """The random streams of a report, one for each purpose in order of SCORES."""
     streams = generator.spawn(8)  # handed out from the last to the first
     return lambda purpose: streams.pop() if streams else generator.spawn(1)[0]
 

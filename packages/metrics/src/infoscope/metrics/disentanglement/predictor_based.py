@@ -25,6 +25,7 @@ from infoscope.estimators.classifier.cross_fitting import floored
 from infoscope.estimators.families.protocol import Family
 from infoscope.estimators.families.registry import as_classifiers
 from infoscope.estimators.result import Estimate, clustered_error, undefined
+from infoscope.estimators.variables import aligns
 from infoscope.metrics.disentanglement.measuring import Inputs
 from infoscope.metrics.factor_information.inputs import (
     Factors,
@@ -57,12 +58,10 @@ Split = tuple[NDArray[np.int64], NDArray[np.int64]]
 class Dci:
     """Scores of Eastwood & Williams 2018, section 2.
 
-    disentanglement  how far a latent is important for one factor only: the mean over latents, weighted by importance,
-                     of 1 - entropy of its importances (base K)
-    completeness     how far a factor needs one latent only: the mean over factors of 1 - entropy (base L)
-    informativeness  share of held-out items whose value is named right, mean over factors (1 - their prediction error)
-    importance       [L, K] of every latent for every factor; columns sum to 1 (to 0 where no forest splits), so that a
-                     factor which no latent tells counts as much as the others
+    disentanglement  mean over latents, weighted by importance, of 1 - entropy of its importances (base K)
+    completeness     mean over factors of 1 - entropy (base L)
+    informativeness  share of held-out items whose value is named right, mean over factors
+    importance       [L, K] of every latent for every factor; columns sum to 1 (to 0 where no forest splits)
     accuracy         [K] the held-out share by factor
     """
 
@@ -73,6 +72,7 @@ class Dci:
     accuracy: NDArray[np.float64] = field(repr=False)
 
 
+@aligns("representation", "factors")
 def dci(
     representation: Any,
     factors: ArrayLike,
@@ -82,36 +82,24 @@ def dci(
     predictor: Any = EXTRA_TREES,
     progress: Callable[[float], None] | None = None,
 ) -> Dci:
-    """Disentanglement, completeness and informativeness of a representation [N, L] for factors [N, K], as
-    `inputs.as_factors` takes them. Of numbers, trees are those of regression, and an item counts as right by 1 less its
-    squared error over their variance, so that the mean is R2.
+    """Disentanglement, completeness and informativeness of a representation [N, L] for factors [N, K]
+    (`inputs.as_factors`).
 
-    A predictor of trees names each factor from all latents; a latent's importance is the share of the impurity that its
-    splits remove. Published figures are of random forests, gradient-boosted trees or lasso, which spread importance
-    otherwise: only figures of one predictor compare, and `how` says which it was.
+    A predictor names each factor from all latents; for numbers accuracy is R2. Only figures of one predictor compare.
 
-    predictor  "extra-trees": a forest of 50 extremely randomised trees (Geurts et al. 2006; scikit-learn), leaves of at
-               least 10 items and every latent offered at every split. "gradient-boosting": scikit-learn's
-               GradientBoostingClassifier with its defaults (100 rounds of a tree of depth 3 for each value, rate 0.1),
-               the predictor of disentanglement_lib (Locatello et al. 2019), which trains it once on 10,000 items and
-               asks it about 5,000: halvings=None, items=15_000. It takes some hundred times as long, in proportion to
-               the number of values: on one core, 10,000 items of 10 latents, about 20 seconds a value. Or a family of
-               classes (`families.as_family`), in which a latent's importance is by how much the log loss of the other
-               half rises when its values are permuted among the items (Breiman 2001), and none where it falls
+    predictor  "extra-trees": 50 extremely randomised trees (Geurts et al. 2006), leaves of at least 10 items;
+               "gradient-boosting": scikit-learn's defaults as in disentanglement_lib (Locatello et al. 2019; there
+               halvings=None, items=15_000), some hundred times slower; or a family of classes
+               (`families.as_family`), with permutation importances (Breiman 2001)
     items      how many random items are used; None: all
-    halvings   random divisions of them into two halves, each predicted by what was trained on the other. The scores are
-               means over the 2 x halvings predictors. Two halves are independent samples of half the size, so the error
-               of disentanglement and completeness is half the root mean square of the halves' difference (Student t
-               with as many degrees of freedom as halvings). It holds the randomness of single forests: 1.3 to 2 times
-               the spread of new samples of 400 to 2,000 items. The error of informativeness is over items. None: as
-               published, one training on two thirds of the items, asked about the rest: disentanglement and
-               completeness have no error then
+    halvings   random divisions into two halves that predict one another; the error of disentanglement and completeness
+               is half the root mean square of their differences, 1.3 to 2 times the spread of new samples. None: one
+               training on two thirds of the items, without that error
     progress   called after every predictor with the share of them that is trained
 
-    A latent that no predictor uses has weight 0, and so has a factor of which none makes a split; where nothing is used
-    the scores are nan, with a note.
-    ValueError: fewer than two latents or factors, a factor of one value, halvings < 1, another predictor, shapes that
-    do not fit, values that are not finite; in a half, a single value of a factor (gradient-boosting).
+    Unused latents and factors have weight 0; nan, with a note, where nothing is used. ValueError: fewer than two
+    latents or factors, a factor of one value, halvings < 1, another predictor, shapes that do not fit, values that are
+    not finite; in a half, a single value of a factor (gradient-boosting).
     """
     if isinstance(predictor, str) and predictor not in PREDICTORS:
         raise UnknownName(f"predictor must be one of {', '.join(PREDICTORS)}, or a family, got {predictor!r}.")
@@ -173,10 +161,7 @@ def trained(
     predictor: str | Family = EXTRA_TREES,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Importances in the predictor of each split [splits, L, K]; how often held-out items are named right [held, K].
-
-    Predictors are trained side by side on as many threads as torch has here; every one has its own seed.
-    """
+    """Importances in the predictor of each split [splits, L, K]; how often held-out items are named right [held, K]."""
     jobs = []
     for split, (training, held) in enumerate(splits):
         seeds = generator.integers(2**31, size=known.count)
@@ -245,9 +230,8 @@ def of_trees(predictor: str, seed: int, numbers: bool) -> Any:
 
 
 def concentration(importance: NDArray[np.float64]) -> float:
-    """Mean over rows, weighted by their sums, of 1 - entropy of a row's shares to the base of its length.
-
-    A row of zeros has no shares and no weight; nan where all rows are zeros.
+    """Mean over rows, weighted by their sums, of 1 - entropy of a row's shares to the base of its length; nan if all
+    are 0.
     """
     weights = importance.sum(axis=1)
     used = weights > 0
@@ -282,6 +266,7 @@ class Sap(Estimate):
     matrix: NDArray[np.float64]
 
 
+@aligns("representation", "factors")
 def sap(
     representation: Any,
     factors: ArrayLike,
@@ -292,18 +277,13 @@ def sap(
     """Separated attribute predictability (Kumar et al. 2018): mean over factors of the best minus the second-best score
     of a single latent.
 
-    representation [N, L], factors [N, K] as `inputs.as_factors` takes them.
-    kind   "discrete": the score is the accuracy, on a third of the items, of a linear support-vector machine (C = 0.01,
-           classes balanced, as in disentanglement_lib). It reaches 1 - chance at best, because the second latent may
-           guess; and only outer values of a factor lie on one side of a threshold, so more than two ordered values in
-           one latent score low though nothing is entangled.
-           "continuous": R2 of a linear regression on all items used, with a factor's values as 0, 1, ... in rising
-           order, whatever their distances; 0 for a constant latent. None: that where a factor is numbers
+    kind   "discrete": accuracy of a linear support-vector machine (C = 0.01, balanced, as in disentanglement_lib) on a
+           third of the items; more than two ordered values in one latent score low. "continuous": R2 of linear
+           regression. None: continuous where a factor is numbers
     items  how many random items are used; None: all
 
-    The standard error is over (test) items, with the machines and the choice of the two best latents as given.
-    ValueError: fewer than two latents, a factor of one value, another kind, shapes that do not fit, values that are not
-    finite.
+    Errors are over (test) items, machines and latents as given. ValueError: fewer than two latents, a factor of one
+    value, another kind, shapes that do not fit, values that are not finite.
     """
     generator = generator_or_default(generator)
     known = as_factors(factors, numbers=True)

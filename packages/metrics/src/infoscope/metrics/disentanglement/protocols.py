@@ -18,13 +18,11 @@ class Votes:
 class Protocol:
     """The sizes and rules by which a published code computes both scores.
 
-    beta, factor     votes of the BetaVAE score (a group is of pairs) and of the FactorVAE score (of items)
-    classifier       of the BetaVAE score: "adagrad", a linear softmax from zero weights, learning rate 1, 10 fresh
-                     votes a step; or "logistic", scikit-learn's logistic regression with its default penalty
-    scale_items      items of which the FactorVAE score takes each latent's global variance (all, if there are fewer)
-    least_deviation  latents whose global standard deviation is smaller are collapsed and cannot vote; 0: only constants
-    means            whether a posterior is seen by its means (most probable categories), not by draws. Of means, a
-                     latent of pure noise is constant and has no vote; of draws it votes for factors at random
+    beta, factor     votes of the BetaVAE score (groups of pairs) and of the FactorVAE score (of items)
+    classifier       "adagrad": linear softmax, rate 1, 10 fresh votes a step; or "logistic", scikit-learn's
+    scale_items      items of which the FactorVAE score takes each latent's global variance
+    least_deviation  latents of smaller global standard deviation cannot vote; 0: only constants
+    means            whether a posterior's means (most probable categories) are used instead of draws
     mark             of its scores in `registry.SCORES`
     """
 

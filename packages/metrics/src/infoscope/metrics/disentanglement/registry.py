@@ -1,7 +1,5 @@
-"""Every disentanglement score by its key: what the report, the sweeps and their tables know of it.
-
-A new score is a function of `measuring.Inputs` in a file and an entry at the end of SCORES: the random streams of a
-report are handed out in this order, so those before it keep theirs.
+"""Every disentanglement score by its key. Add a new one (a function of `measuring.Inputs`) at the end of SCORES: random
+streams are handed out in this order.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ from importlib import import_module
 from math import inf
 from typing import Any
 
-from infoscope.errors import UnknownName
+from infoscope.checks import one_of
 from infoscope.metrics.disentanglement.protocols import PROTOCOLS
 
 INPUTS = ("representation", "codes", "information", "latents")
@@ -27,18 +25,14 @@ class ScoreSpec:
 
     key        its metric in a run
     title      in a report; {how} is "exact" of a posterior, "estimated" of an array
-    function   (Inputs, *arguments) -> its value; or, for what takes long to import, its module in this folder and name
-    takes      "representation", drawn from or its means; "codes", an array [N, L] of means; "information", what latents
-               tell about factors, exact or estimated; "latents", the densities of a posterior
-    source     where it was published
-    unit       what the value is a share of, or nats
-    better     the more disentangled values, "higher" or "lower"; "" where neither is
-    limits     the least and the largest value there can be; an estimate may be a little beyond
-    label      in the tables of sweeps; "": not in them, where scores that tell of single terms have tables of their own
-    protocol   the name in PROTOCOLS of what computes it by one
-    numbers    whether factors may be numbers; else they are classes
-    extra      only where it is asked for: it takes too long
-    cost       its time in those of the FactorVAE score, about; what several share counts at the first of them
+    function   (Inputs, *arguments) -> its value; or its module in this folder and name, imported on demand
+    takes      "representation"; "codes", an array [N, L] of means; "information"; "latents", posterior densities
+    better     "higher", "lower" or ""
+    limits     the least and the largest value there can be
+    label      in the tables of sweeps; "": not in them
+    numbers    whether factors may be numbers
+    extra      computed on request only
+    cost       time relative to the FactorVAE score
     """
 
     key: str
@@ -57,8 +51,7 @@ class ScoreSpec:
     cost: float = 0.1
 
     def __post_init__(self) -> None:
-        if self.takes not in INPUTS:
-            raise UnknownName(f"takes must be one of {', '.join(INPUTS)}, got {self.takes!r}.")
+        one_of("takes", self.takes, INPUTS)
 
     def compute(self, inputs: Any) -> Any:
         """The value of the score; ValueError where these items do not allow it."""

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from infoscope.errors import InvalidInput
+from infoscope.errors import UnknownName
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.variables import aligns
 from infoscope.metrics.disentanglement.concrete import decomposed, require_decomposition
@@ -43,33 +43,25 @@ def report(
     """One row for every score of SCORES but the extra ones: score, better (which values are the more disentangled),
     value, standard_error, low, high (95 %), unit, n, method, notes.
 
-    representation  a posterior or an array [N, L]. Of a posterior, the protocol "uni-bound" takes draws; the protocol
-                    "disentanglement-lib", the discretised MIG, SAP and DCI take means (the most probable category);
-                    MIG, UniBound and the bounds are exact. Means know nothing of a posterior's noise, and so nothing of
-                    a synergy attack
-    factors         [N, K], K >= 2, as `inputs.as_factors` takes them: integers are classes; scores that take no numbers
-                    say so
-    measured        the information, if it is there already; None: `exact.measure` with `draws` draws of a posterior,
-                    `factor_information.from_arrays` by `method` of an array
+    representation  a posterior or an array [N, L]. Of a posterior, "uni-bound" takes draws; "disentanglement-lib", the
+                    discretised MIG, SAP and DCI take means, which omit noise; MIG, UniBound and the bounds are exact
+    factors         [N, K], K >= 2, as `inputs.as_factors` takes them
+    measured        the information, if known; None: `exact.measure` with `draws`, or `from_arrays` by `method`
     items           random items for the scores of arrays other than BetaVAE and FactorVAE; None: all
-    categorical     numbers of an array's latents that are categories; a posterior knows its own
-    progress        called with the share that is done and what was done last; True: a line on standard error once it
-                    has taken some seconds; False: nothing
-    extra           keys of scores that take long, and are measured only where they are asked for
-    decompositions  names in pid.DECOMPOSITIONS: three more rows for each, of the terms at the latent that tells most
-                    about a factor; where a term is outside of the bounds at that latent, its notes say so
+    categorical     numbers of an array's latents that are categories
+    progress        called with the share done and what was done last; True: a line on standard error
+    extra           keys of slow scores to include
+    decompositions  names in pid.DECOMPOSITIONS: three more rows for each
 
-    Bounds "as published" are maximised over latents each by itself, so those of a factor may come from three latents;
-    "at one latent" are those of the latent that tells most about a factor, and add up. A score that cannot be computed
-    from these items (a value with too few of them, say) is nan, and its notes say why.
-    ValueError: shapes that do not fit, values that are not finite, a factor of one value, fewer than two factors, an
-    unknown decomposition or extra score.
+    Bounds "as published" are maximised over latents one by one; "at one latent" are those of the most informative
+    latent, and add up. A score that cannot be computed is nan, with a note. ValueError: shapes that do not fit, values
+    that are not finite, a factor of one value, fewer than two factors, an unknown decomposition or extra score.
     """
     for name in decompositions:
         require_decomposition(name)
     longer = {key: spec for key, spec in SCORES.items() if spec.extra}
     if not set(extra) <= set(longer):
-        raise InvalidInput(f"extra must be some of {', '.join(longer)}, got {list(extra)}.")
+        raise UnknownName(f"extra must be some of {', '.join(longer)}, got {list(extra)}.")
     tell = Line() if progress is True else progress or (lambda share, what: None)
     generator = generator_or_default(generator)
     inputs = Inputs(
@@ -91,9 +83,7 @@ def report(
 
 
 class Line:
-    """A line on standard error about something that takes long: nothing in its first seconds, then now and again, on a
-    terminal over itself.
-    """
+    """A progress line on standard error, after the first seconds."""
 
     def __init__(self) -> None:
         self.began = self.told = time.monotonic()

@@ -1,13 +1,5 @@
-"""Information of latents on factors of variation, and what follows from it.
-
-arrays     from_arrays: from arrays alone
-exact      factor_information: from posteriors, by exact log-marginals
-density_sums  the sums over all rows of data that these are made of
-result     FactorInformation: its bounds, scores and table
-posterior  GaussianPosterior and others; measure
-inputs     what scores take
-attacks    redundancy_attack, synergy_attack
-toy        the toy model in closed form
+"""Information of latents on factors of variation: from arrays (arrays) or posteriors (exact, posterior); its bounds and
+scores (result); attacks; the toy model (toy).
 """
 
 from importlib import import_module

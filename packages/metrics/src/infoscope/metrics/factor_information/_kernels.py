@@ -1,9 +1,7 @@
-"""One sweep over a data set for the densities of every subset of latents, as vectors of float32 over rows of data.
+"""Densities of every subset of latents in one pass over a data set, as vectors of float32 over rows.
 
-For a draw and a row of data, every density is divided by its value at the row that the draw came from: that row itself
-contributes 1, so no sum can vanish. Latents that are independent given the row take one exponential each; what is left
-when one of them is removed is a product of prefixes and suffixes. Differences of means are taken from float32 pairs
-(high and low part), so that sharp posteriors lose nothing; sums over a block of rows are float32, over blocks float64.
+Densities are divided by their value at the row that the draw came from, so no sum vanishes. Sums over blocks of rows
+are float32, over blocks float64; means are float32 pairs, so that sharp posteriors lose nothing.
 """
 
 from __future__ import annotations
@@ -28,14 +26,11 @@ HALF_LOG2_E = 0.5 / np.log(2)
 class Plan(NamedTuple):
     """A posterior as arrays over the n rows of data, and the factors.
 
-    Base rows are densities whose product is that of all latents: the first `block` of them belong to a correlated part.
-    Gaussian rows (one number each) come in the order base, alone, multipliers; then categorical ones.
-
-    kind          PRODUCT, REDUNDANT, SYNERGISTIC or FULL: the structure of the correlated part (none for PRODUCT)
-    block, bases, alones   how many base rows are the correlated part's; all base rows; further rows of single latents
+    kind          PRODUCT, REDUNDANT, SYNERGISTIC or FULL: the structure of the correlated part
+    block, bases, alones   base rows of the correlated part; all base rows; further rows of single latents
     mean_high, mean_low, rate, level   float32 [g, n]: a Gaussian row is 2^(level - ((z - mean) rate)^2)
     probability   float32 [categories of all categorical latents, n]
-    quadratic_mean, _matrix, _gain, _level, mixing   float64, of the quadratic forms of a SYNERGISTIC or FULL part
+    quadratic_mean, _matrix, _gain, _level, mixing   float64, of quadratic forms (SYNERGISTIC, FULL)
     codes         int32 [K, n]: factors; least, greatest [blocks, K]: their range in each WIDTH rows
     """
 
@@ -63,7 +58,7 @@ class Draws(NamedTuple):
 
     high, low, own           float32 [m, g], for the Gaussian rows
     category, category_own   [m, c]: row of Plan.probability, and one over its value at the own row
-    quadratic, shift, quadratic_own   float64 [m, d], [m, d], [m, d + 1], for the quadratic forms
+    quadratic, shift, quadratic_own   float64 [m, d], [m, d], [m, d + 1]
     codes                    int32 [m, K]: factors of the own row
     """
 
@@ -130,10 +125,9 @@ def leave_one_out(rows, rest, joint, suffix, width):
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def fill_full(plan, draws, m, start, width, joint, rests, work):
-    """Density ratios of a Gaussian part with covariance S: all of it, and all but one latent.
+    """Density ratios of a Gaussian part with covariance S: all of it, and all but one latent (less v_l^2 / (S^-1)_ll).
 
-    With r = z - mean and v = S^-1 r: r' S^-1 r = r' v, and without latent l it is less by v_l^2 / (S^-1)_ll.
-    work: float64 [d + 2, width].
+    v = S^-1 (z - mean); work: float64 [d + 2, width].
     """
     dim = len(plan.quadratic_mean)
     square, r = work[dim], work[dim + 1]
@@ -160,10 +154,7 @@ def fill_full(plan, draws, m, start, width, joint, rests, work):
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def fill_synergistic(plan, draws, m, start, width, rests, work):
-    """Density ratios of (z + mixing e, e) without element l of e, for every l.
-
-    In terms of r = z - mean, which the draw of e makes known, and y = r / variance: v = e - mixing' y. work as above.
-    """
+    """Density ratios of (z + mixing e, e) without element l of e, for every l. work as above."""
     dim = len(plan.quadratic_mean)
     square, y = work[dim], work[dim + 1]
     square[:width] = 0
@@ -254,10 +245,10 @@ def masked_sum(row, mask, width):
 
 @numba.njit(cache=True, nogil=True)
 def sweep(plan, draws, begin, end, terms_count, sums):
-    """sums [m, 1 + K, u] += terms summed over all rows of data, then over those that share factor k with the draw, for
-    the draws begin..end.
+    """sums [m, 1 + K, u] += terms summed over all rows of data, then over those that share factor k, for draws
+    begin..end.
 
-    A block of rows in which a factor is constant adds its whole sum or nothing: rows sorted by factors go faster.
+    Rows sorted by factors go faster.
     """
     factors, n = plan.codes.shape
     terms = np.empty((terms_count, WIDTH), np.float32)

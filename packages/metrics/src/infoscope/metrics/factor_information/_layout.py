@@ -55,12 +55,11 @@ NO_QUADRATIC = Quadratic(*[np.zeros((0, 0))] * 4)
 
 @dataclass(frozen=True)
 class Layout:
-    """The places of everything in a posterior.
+    """Places of everything in a posterior.
 
-    parts      (part, its columns of z), the correlated one (if any) first, then Gaussian, then categorical ones
-    base, alone, multipliers   (index of part, rows): Gaussian rows by their use
-    columns    for each of 2 L + 1 densities (alone, rest, joint) the term that holds it, or NOTHING
-    terms      how many terms there are
+    parts      (part, its columns of z): correlated, Gaussian, categorical
+    base, alone, multipliers   (index of part, rows)
+    columns    the term of each of 2 L + 1 densities (alone, rest, joint), or NOTHING
     """
 
     kind: int

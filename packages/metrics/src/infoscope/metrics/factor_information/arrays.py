@@ -1,18 +1,11 @@
-"""What latents tell about factors, estimated from a representation and factors alone: arrays in, FactorInformation out.
+"""Information of latents about factors, estimated from arrays.
 
-Without a posterior there is no exact density, and each method errs in its own way:
+    classifier  held-out information of a calibrated classifier: a lower bound for each of the three up to sampling
+                error; differences bound nothing
+    knn         nearest neighbours (Ross 2014), biased low in many dimensions: unique information is then overstated
+                and redundancy understated
 
-    classifier  a calibrated classifier's held-out information: a lower bound for each of the three up to sampling
-                error, of what its family can use. Differences of lower bounds bound nothing
-    knn         nearest neighbours (Ross 2014), without any family of classifiers. In many dimensions it is biased low,
-                so that I(y; all latents) and I(y; rest) suffer more than I(y; one latent): unique information is then
-                overstated and redundancy understated, most of all where latents are many or mere noise
-
-On 4,000 items with 16 directions in the sine and cosine of two latents (noise 0.1) and three more of noise, I(y; z) by
-logistic classifiers is 2.59 nats, by neighbours 1.70, and 2.77 is the ceiling.
-
-Binned (plug-in) estimates are not offered here: with 20 bins for each of 6 latents nearly every item has a cell of its
-own, and I(y; all latents) comes out as H(y). For one latent at a time they do: `disentanglement.mig`.
+Binned estimates are offered for one latent at a time only: `disentanglement.mig`.
 """
 
 from __future__ import annotations
@@ -26,7 +19,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from infoscope.errors import InvalidInput, NoVariation, WrongShape, WrongType
+from infoscope.checks import one_of
+from infoscope.errors import Conflict, NoVariation, WrongShape
 from infoscope.estimators import classifier, knn, uncertainty
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.resampling import group_codes
@@ -69,24 +63,16 @@ def from_arrays(
     """I(y_k; z_l), I(y_k; all but z_l) and I(y_k; z), nats, of a representation [N, L] and factors [N, K], as
     `inputs.as_factors` takes them: classes, and by neighbours numbers, whose entropy is nan.
 
-    method       "classifier" or "knn"; what each is biased like is said above
-    groups       [N], items that depend on one another: they share a fold, a half and, in the errors, a cluster
-    k, resamples of "knn": neighbours, and half-subsamples (`uncertainty.subsample`, the same ones for every term) that
-                 set the standard error of each term and judge its bias. They cost about three times the estimates, and
-                 their errors were 1.2 to 1.5 times the true ones (1,500 items, 1 to 6 latents, factors of 3 to 16
-                 values). None: the spread of the local values alone, which were 0.8 to 1 times the true ones
-    family, folds  of "classifier", see `classifier.cross_fit`. Of several families each fold takes the best for a set
-                 of latents: neighbours read a bent code in one latent, the logistic family a plain one in many
+    method       "classifier" or "knn"; see the module
+    groups       [N], dependent items: they share a fold, a half-sample and a cluster
+    k, resamples of "knn": neighbours, and shared half-samples for errors and verdicts, at about three times the cost
+                 (errors 1.2 to 1.5 times the true ones; None: local values, 0.8 to 1 times)
+    family, folds  of "classifier", see `classifier.cross_fit`; several: chosen by fold and set of latents
     items        how many random items are used; None: all
     categorical  numbers of the latents that are categories
-    generator    draws items, halves or folds; None is a fresh one with seed 0
     progress     called with the share of the terms that is estimated, by classifiers
 
-    The pointwise values are local values: with resamples, their deviations from the mean are scaled to the error of the
-    halves. H(y_k) is that of the frequencies. Nothing is clipped: where estimates contradict one another
-    (I(y; z_l) > I(y; z)), `contradictions` lists by how many standard errors. A latent that is constant tells nothing
-    and is left out of the rest.
-
+    Nothing is clipped; `contradictions` lists inconsistent estimates. Constant latents are left out of the rest.
     ValueError: a factor of one value or with a value of one item, every latent constant, shapes that do not fit, values
     that are not finite, another method; as `knn.mutual_information`, `uncertainty.subsample`, `classifier.cross_fit`.
     """
@@ -97,10 +83,9 @@ def from_arrays(
     names = tuple(latent_names) if latent_names is not None else tuple(f"latent {i}" for i in range(codes.shape[1]))
     if len(set(names)) != codes.shape[1]:
         raise WrongShape(f"latent_names must be {codes.shape[1]} different ones, got {list(names)}.")
-    if method not in ("knn", "classifier"):
-        raise InvalidInput(f"method must be knn or classifier, got {method!r}.")
+    one_of("method", method, ("knn", "classifier"))
     if method == "classifier" and known.numbers.any():
-        raise WrongType("method must be knn for factors that are numbers, got classifier.")
+        raise Conflict("method must be knn for factors that are numbers, got classifier: give classes as integers.")
     clusters = None if groups is None else group_codes(known.n, groups)[1]
     chosen = np.sort(of_items(known.n, items, generator))
     known = known.take(chosen)
@@ -231,12 +216,10 @@ def classifier_terms(
 
 
 def contradictions(information: FactorInformation) -> pd.DataFrame:
-    """Where estimates break what is true of every information, nothing being clipped.
+    """Where estimates break what is true of every information: I(y; z_l) or I(y; rest) > I(y; z), values below 0, or
+    I(y; z) > H(y).
 
-    One row for every factor and latent with I(y; z_l) > I(y; z), I(y; rest) > I(y; z) or one of the two below 0, and
-    every factor (latent None) with I(y; z) > H(y) or below 0, beyond rounding: factor, latent, inequality, excess and
-    its standard_error (nats), and their ratio in_errors, largest first. H(y) is taken for given. Small ratios are
-    sampling error, large ones bias: bounds from such estimates are off by about the excess.
+    Columns: factor, latent, inequality, excess and its standard_error (nats), ratio in_errors, largest first.
     """
     count = len(information.latents)
     errors, rows = information.deviations, []

@@ -1,7 +1,6 @@
 """Entanglement attacks: the same information, made redundant or synergistic (Tokui & Sato 2021, section 4).
 
-Both add as many latents as there are numbers, mix by an orthogonal U and take a strength alpha; the information of all
-latents together stays what it was. A Gaussian posterior becomes the exact posterior of the attacked latents.
+Both add as many latents as there are numbers, by an orthogonal U and a strength alpha.
 """
 
 from __future__ import annotations
@@ -34,11 +33,9 @@ def redundancy_attack(
 ) -> Any:
     """(z, alpha U z + noise), the noise standard normal (Eq. 9).
 
-    z is a posterior, which gives the attacked posterior (nothing is drawn; categorical latents pass through unchanged),
-    or an array [n, L], which gives [n, 2 L] drawn with `generator` (None: seed 0). mixing is an orthogonal U [L, L],
-    by default I - (2 / L) 11'. The added latents stand behind the L attacked ones.
-
-    ValueError: alpha below 0 or not finite, mixing not orthogonal, not exactly one Gaussian part.
+    z is a posterior (gives the attacked posterior) or an array [n, L] (gives [n, 2 L], drawn with `generator`); mixing
+    is an orthogonal U [L, L], by default I - (2 / L) 11'. ValueError: alpha below 0 or not finite, mixing not
+    orthogonal, not exactly one Gaussian part.
     """
     return attack(RedundantGaussian, z, alpha, generator, mixing)
 
@@ -76,10 +73,7 @@ def attack(
 
 
 class AttackedGaussian:
-    """A Gaussian posterior with independent latents under an attack; n rows, 2 L latents.
-
-    Knowing the mixing, log densities of all subsets take a few one-dimensional ones and no 2 L x 2 L matrix per row.
-    """
+    """A Gaussian posterior with independent latents under an attack; n rows, 2 L latents."""
 
     def __init__(self, base: GaussianPosterior, alpha: float, mixing: np.ndarray | None = None) -> None:
         if not isinstance(base, GaussianPosterior):
@@ -144,9 +138,7 @@ class RedundantGaussian(AttackedGaussian):
         return self.alpha * self.base.mean[rows], np.sqrt(1 + self.alpha**2 * self.base.scale[rows] ** 2)
 
     def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
-        """See Posterior. The noise does not depend on x: all latents tell what the attacked ones tell, and so do
-        all but an added one; all but z_l leave alpha z_l + noise_l, turned back by U'.
-        """
+        """See Posterior. Added latents are redundant; all but z_l leave alpha z_l + noise_l, by U'."""
         dim = len(self.base.latents)
         original, second = z[..., :dim], z[..., dim:]
         mixing = like(z, self.mixing)
@@ -187,9 +179,7 @@ class SynergisticGaussian(AttackedGaussian):
         return 1 + self.alpha**2 * self.base.scale[rows] ** -2.0 @ self.mixing**2
 
     def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
-        """See Posterior. The noise is known, so all latents tell what z tells, and all but z_l what z without it tells;
-        without an element of the noise, the quadratic form says.
-        """
+        """See Posterior. All latents are equivalent to z, all but z_l to z without it; else the quadratic form."""
         dim = len(self.base.latents)
         noise, inner = z[..., dim:], self.unmasked(z)
         mean, scale = like(z, self.base.mean[rows]), like(z, self.base.scale[rows])

@@ -1,7 +1,5 @@
-"""Sums of densities over every row of data, in float64: what exact log-marginals of latents and of blocks are made of.
-
-The rows are the population: the average of q(z_S | x) over all of them is q(z_S), and over those of one label
-q(z_S | label). The sums over latents that float32 can hold are faster in `_kernels`.
+"""Sums of densities over every row of data, in float64, for exact log-marginals of latents and blocks (rows:
+population).
 """
 
 from __future__ import annotations
@@ -41,10 +39,10 @@ def sum_densities(
 ) -> np.ndarray:
     """Sums [m, 1 + K, C] of m draws' densities over all n rows, then over those that share label k with a draw's row.
 
-    log_ratios   (draws, data) -> log q(z | x) of some draws at some rows of data, less that at the draw's own row
-                 [draws, data, C]; nats, on the device. It is overwritten
-    rows, codes  [m], the rows that the draws came from; labels [n, K], counted from 0
-    elements     of a temporary tensor. progress: called with draws done and draws in total
+    log_ratios   (draws, data) -> log q(z | x) less that at the own row [draws, data, C]; nats; overwritten
+    rows, codes  [m], the rows that the draws came from; labels [n, K]
+    elements     of a temporary tensor
+
     ValueError: densities that overflow when divided by that of the own row.
     """
     draws, n = len(rows), len(codes)

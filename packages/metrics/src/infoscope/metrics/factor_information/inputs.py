@@ -30,10 +30,9 @@ Draws = Callable[[NDArray[np.int64]], Any]
 class Factors:
     """Factors of N items.
 
-    codes [N, K] are counted from 0, those of numbers in rising order. numbers [K] says which factors are numbers;
-    values [N, K] are these numbers, and the codes of classes. For every factor, order [K, N] lists the items by their
-    value and place [K, N] says where in it an item stands; the items with its value begin at first [K, N] and are
-    alike [K, N] in number.
+    codes   [N, K], from 0, of numbers in rising order;  numbers [K]: which are;  values [N, K]
+    order   [K, N], items by value; place [K, N], their positions; first, alike [K, N]: where items of its value begin,
+            and their number
     """
 
     names: tuple[str, ...]
@@ -78,11 +77,11 @@ class Factors:
 
 
 def as_factors(factors: Any, names: Sequence[str] | None = None, least: int = 1, numbers: bool = False) -> Factors:
-    """Integers [N, K] or [N], which are classes; a data frame or a list of `Continuous` and `Discrete` blocks, which
-    say what they are; floats, where numbers are allowed.
+    """Factors of an array [N, K] or [N] (integers are classes, floats numbers), a data frame or a list of `Continuous`
+    and `Discrete` blocks.
 
-    ValueError for other types, numbers where they are not allowed, floats that look like labels, a factor of one value,
-    fewer than `least` factors, or names that do not fit.
+    ValueError for other types, numbers where not allowed, a factor of one value, fewer than `least` factors, other
+    names.
     """
     if factors is None:
         raise WrongType("factors must be integers [items, factors], got None, which goes with a FactorInformation.")
@@ -99,7 +98,7 @@ def as_factors(factors: Any, names: Sequence[str] | None = None, least: int = 1,
             f"factors must be integers [items, factors] with at least 2 items and {least} factors, got "
             f"{values.dtype} {list(values.shape)}."
         )
-    if not typed and values.dtype.kind == "f" and numbers:
+    if not typed and values.dtype.kind == "f":
         typed = columns("factors", values)
     elif not typed and values.dtype.kind not in "iub":
         raise WrongType(f"factors must be integers [items, factors], got {values.dtype}. {CODING}")
@@ -112,7 +111,10 @@ def as_factors(factors: Any, names: Sequence[str] | None = None, least: int = 1,
     are_numbers = np.array([kind is Continuous for kind, _, _ in typed])
     if are_numbers.any() and not numbers:
         named = ", ".join(name for name, number in zip(names, are_numbers) if number)
-        raise WrongType(f"factors must be classes here, got numbers of {named}: cut them into classes. {NUMBERS}")
+        raise WrongType(
+            f"factors must be classes here, got numbers of {named}: give classes as integers, and cut numbers into "
+            f"classes. {NUMBERS}"
+        )
     plain = [
         as_variable("factors", Continuous(column)).continuous[:, 0] if number else categorical("factors", column)
         for (_, column, _), number in zip(typed, are_numbers)
@@ -146,9 +148,8 @@ def as_array(representation: Any, n: int, least: int = 1) -> NDArray[np.float64]
 
 
 def as_draws(representation: Any, n: int, generator: np.random.Generator) -> tuple[Draws, int, str]:
-    """How to draw each item's representation, how many latents it has, and in words what is drawn.
-
-    An array [N, L] gives its rows; a callable is asked; anything with `draw(items, generator)` draws itself.
+    """How to draw each item's representation (array, callable or `draw` method), its number of latents, and a
+    description.
     """
     if hasattr(representation, "draw"):
         require_rows(representation, n)

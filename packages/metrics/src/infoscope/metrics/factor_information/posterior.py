@@ -1,8 +1,4 @@
-"""Posteriors q(z | x) of a whole data set as arrays, whose marginals over subsets of latents have a density.
-
-Each class gives, for any numbers z and any rows of data, three logarithms of densities (nats): of every latent alone,
-of all but it, and of all. That is all that exact informations need.
-"""
+"""Posteriors q(z | x) of a whole data set: log densities (nats) of every latent alone, of all but it, of all."""
 
 from __future__ import annotations
 
@@ -33,8 +29,7 @@ class LogTerms(NamedTuple):
 class Posterior(Protocol):
     """q(z | x) for every row x of a data set, over latents that are numbers or categories (0, 1, ... as floats).
 
-    log_terms(z, rows): z float64 [..., L] is broadcast against the parameters of `rows` (an index into the rows of
-    data, [...]); computed where z lies. log_prior(z): of every latent by itself [..., L], standard normal or uniform.
+    log_terms(z, rows): z float64 [..., L], rows an index [...]. log_prior(z): of every latent [..., L].
     """
 
     latents: tuple[str, ...]
@@ -129,9 +124,6 @@ class CategoricalPosterior:
 
 class FullGaussianPosterior:
     """Gaussian latents that depend on one another given x: mean [n, L], covariance [n, L, L].
-
-    Subsets follow from the inverse: leaving out latent l multiplies the determinant by (S^-1)_ll and takes
-    (S^-1 r)_l^2 / (S^-1)_ll off the quadratic form of r = z - mean.
 
     ValueError: shapes that do not fit, values that are not finite, a covariance that is not symmetric and positive
     definite.
@@ -250,7 +242,7 @@ def matrix(name: str, values: np.ndarray) -> np.ndarray:
     (array,) = finite(**{name: values})
     if array.ndim != 2 or 0 in array.shape:
         raise WrongShape(f"{name} must have shape [rows of data, columns], got {array.shape}.")
-    return array
+    return array if array.flags.writeable else array.copy()  # torch warns of the read-only arrays of pandas
 
 
 def names(given: Sequence[str] | None, width: int | None) -> tuple[str, ...]:

@@ -1,8 +1,4 @@
-"""What each latent, the other latents and all of them tell about each factor; PID bounds, MIG and UniBound from that.
-
-However the mutual informations were estimated, the scores are the same arithmetic on them; it is here, with the
-standard errors that pointwise values allow.
-"""
+"""Information of each latent, the others and all of them about each factor; PID bounds, MIG and UniBound from it."""
 
 from __future__ import annotations
 
@@ -13,7 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from infoscope.errors import Conflict, InvalidInput, OutOfRange, WrongShape
+from infoscope.checks import one_of
+from infoscope.errors import InvalidInput, OutOfRange, TooFew, UnknownName, WrongShape
 from infoscope.estimators.result import NATS, Estimate, Estimates, quantile, root_sum_squares, undefined
 from infoscope.metrics.pid import BRANCHES, ROUNDING, Bounds, crossing_note, finite, is_low
 
@@ -26,15 +23,13 @@ TERMS = ("unique", "redundant", "synergistic")
 class FactorInformation:
     """Mutual informations of K factors y and L latents z, nats.
 
-    entropy    [K]      H(y_k); NaN where there is none to normalise by (a continuous factor)
+    entropy    [K]      H(y_k); NaN for a continuous factor
     alone      [K, L]   a = I(y_k; z_l)
     rest       [K, L]   b = I(y_k; all latents but z_l)
     joint      [K]      t = I(y_k; z)
-    method     how they were found, in words; n: draws or rows behind them, None for a closed form
-    pointwise  [n, K, 2 L + 1]  local values whose means are alone (L), rest (L) and joint (1): the source of every
-                        standard error, also of differences
-    surprisal  [n, K]   -log p(y_k) whose mean is entropy; None where the entropy is known and not estimated
-    clusters   [n]      labels of draws or rows that depend on one another; None where all are independent
+    pointwise  [n, K, 2 L + 1]  local values of alone (L), rest (L) and joint (1), for standard errors
+    surprisal  [n, K]   -log p(y_k); None where the entropy is known
+    clusters   [n]      labels of dependent draws or rows; None: independent
 
     ValueError: shapes that do not fit, values that are not finite, means of pointwise that are not the values.
     """
@@ -116,11 +111,8 @@ class FactorInformation:
     def bounds(self, normalised: bool = False) -> Bounds:
         """The six PID bounds [K, L] of a latent against all others (Tokui & Sato 2021, Eq. 7), nats or shares of H.
 
-        Each is an Estimates; nothing is clipped but by the max(0, .) of the definitions. A bound is the larger or the
-        smaller of two estimates, and its standard error that of the larger or smaller of two correlated normal
-        variables (Clark 1961): far from a kink the error of the active branch, and small at 0 only where the other
-        branch is clearly below. It is a spread: near a kink a bound is also biased outwards (lower bounds up, upper
-        bounds down), by at most 0.4 standard errors of the difference of its branches.
+        Standard errors are of maxima of correlated normal variables (Clark 1961). Near a kink a bound is biased
+        outwards by at most 0.4 standard errors of the difference of its branches.
         """
         unit = OF_ENTROPY if normalised else NATS
         return Bounds(*[
@@ -128,9 +120,7 @@ class FactorInformation:
         ])  # fmt: skip
 
     def excess(self, normalised: bool = False) -> Estimates:
-        """Lower less upper bound [K, L], the same for all three terms: above 0 where estimates contradict one another
-        and bounds cross. It is -min(a, b, t - a, t - b); the standard error is that of the least of the four.
-        """
+        """Lower less upper bound [K, L] of any term, -min(a, b, t - a, t - b): above 0 where bounds cross."""
         branches = [(1, 0, 0), (0, 1, 0), (-1, 0, 1), (0, -1, 1)]
         values = np.stack([self._branch(coefficients, self.parts) for coefficients in branches])
         least = values.argmin(axis=0)[None]
@@ -157,21 +147,19 @@ class FactorInformation:
     def aggregated(self, latent: str | None = None, normalised: bool = True) -> Bounds:
         """Each bound's mean over factors, as an Estimate.
 
-        latent None takes the maximum over latents for every bound by itself, as published (Eq. 6): unique, redundant
-        and synergistic then come from different latents and do not add up. "alone" takes all six of a factor at the
-        latent with the largest I(y_k; z_l), "unique_low" at the one with the largest lower bound of the unique
-        information. The standard error takes the latent as given; where two are tied, a maximum is biased upwards.
-        Where a lower bound is 0 at every latent, the one nearest to being above it counts.
+        latent None takes the maximum over latents by bound (Eq. 6): terms do not add up. "alone" takes all six at the
+        latent with the largest I(y_k; z_l), "unique_low" at the largest lower bound of unique information. The error
+        takes the latent as given; ties bias a maximum upwards.
         """
         if latent is not None and latent not in SHARED_LATENTS:
-            raise Conflict(f"latent must be None, 'alone' or 'unique_low', got {latent!r}.")
+            raise UnknownName(f"latent must be None, 'alone' or 'unique_low', got {latent!r}.")
         return Bounds(
             *[self._estimate(*self._aggregate(name, latent, normalised), normalised) for name in Bounds._fields]
         )
 
     def aggregated_excess(self, latent: str | None = None, normalised: bool = True) -> dict[str, Estimate]:
-        """For each term the aggregated lower bound less the aggregated upper one, with the standard error of the
-        difference: above 0 where they cross. Arguments as `aggregated`.
+        """For each term the aggregated lower less the aggregated upper bound, with its error. Arguments as
+        `aggregated`.
         """
         found = {}
         for term in TERMS:
@@ -194,11 +182,8 @@ class FactorInformation:
         return value[k, best].mean(), deviation[:, k, best].mean(axis=1)
 
     def best_latent(self, by: str = "alone") -> np.ndarray:
-        """For each factor [K] the index of the latent with the largest I(y_k; z_l), or by="unique_low" the largest
-        difference alone - rest (whose positive part is that bound, so it also ranks latents where all bounds are 0).
-        """
-        if by not in SHARED_LATENTS:
-            raise InvalidInput(f"by must be 'alone' or 'unique_low', got {by!r}.")
+        """For each factor [K] the index of the latent with the largest I(y_k; z_l), or by="unique_low" alone - rest."""
+        one_of("by", by, SHARED_LATENTS)
         return np.argmax(self.alone if by == "alone" else self.alone - self.rest, axis=1)
 
     def unibound(self, normalised: bool = True) -> Estimate:
@@ -206,11 +191,11 @@ class FactorInformation:
         return self.aggregated(normalised=normalised).unique_low
 
     def mig(self, normalised: bool = True) -> Estimate:
-        """Mutual information gap: mean over factors of the largest minus the second largest I(y_k; z_l) (Chen et al.
-        2018). ValueError for a single latent.
+        """Mean over factors of the largest minus the second-largest I(y_k; z_l) (Chen et al. 2018). ValueError: one
+        latent.
         """
         if len(self.latents) < 2:
-            raise InvalidInput(f"mig compares two latents; there is only {self.latents[0]!r}.")
+            raise TooFew(f"latents must be at least two for mig, got {self.latents[0]!r} only.")
         second, first = np.argsort(self.alone, axis=1)[:, -2:].T
         k = np.arange(len(self.factors))
         gap = self.alone[k, first] - self.alone[k, second]
@@ -225,29 +210,26 @@ class FactorInformation:
         return self._estimate(value.mean(), deviation.mean(axis=1), True)
 
     def sufficiency(self) -> Estimate:
-        """Mean over factors of the largest I(y_k; z_l) / H(y_k): 1 where one latent tells all of a factor, so that the
-        others have nothing to add, I(y_k; rest | z_l) = 0, dependent on one another or not (Almudévar & Ortega 2024).
+        """Mean over factors of the largest I(y_k; z_l) / H(y_k), 1 where I(y_k; rest | z_l) = 0 (Almudévar & Ortega
+        2024).
 
-        The latent is taken as given: of latents that tell equally much, the largest estimate is a little too high.
+        The latent is taken as given: with ties the largest estimate is a little too high.
         """
         share, deviation = self._normalised(self.alone, self.deviations[..., : len(self.latents)])
         k, best = np.arange(len(self.factors)), self.best_latent()
         return self._estimate(share[k, best].mean(), deviation[:, k, best].mean(axis=1), True)
 
     def modularity(self) -> Estimate:
-        """InfoM: how far what a latent tells is about one factor only, 1, or about all alike, 0 (Hsu et al. 2023).
+        """InfoM: 1 where each latent carries information about one factor only, 0 where about all alike (Hsu et al.
+        2023).
 
-        Of s = I(y_k; z_l) / H(y_k), the sum over latents of the largest s over the sum of all s, rescaled. A latent
-        counts by what it tells, so that one of noise, or another unit, changes nothing. The factor is chosen on a
-        random half of the rows and its s read off the other: a maximum of noise is no information. nan where the sum is
-        not above 0 by its 95 % interval: shares of nothing. ValueError for a single factor.
+        Of s = I(y_k; z_l) / H(y_k), rescaled sum of largest over sum of all; the factor is chosen on a random half of
+        the rows. nan where the sum is not above 0 by its 95 % interval. ValueError for a single factor.
         """
         return self._concentration(0, "factors")
 
     def compactness(self) -> Estimate:
-        """InfoC: how far what is told of a factor is in one latent only (Hsu et al. 2023); otherwise as `modularity`.
-        ValueError for a single latent.
-        """
+        """InfoC: 1 where information on a factor is in one latent; else as `modularity`. ValueError: one latent."""
         return self._concentration(1, "latents")
 
     def _concentration(self, axis: int, what: str) -> Estimate:
@@ -275,8 +257,8 @@ class FactorInformation:
         return replace(found, unit=SHARE)
 
     def table(self, normalised: bool = False) -> pd.DataFrame:
-        """One row per factor and latent: alone, rest, joint, six bounds and the excess of the lower bounds over the
-        upper ones, each with its standard error, nats or shares of H(y_k); and a note where bounds cross (else "").
+        """One row per factor and latent: alone, rest, joint, six bounds and their excess, with standard errors and
+        notes.
         """
         k, count = self.alone.shape
         rows = {"factor": np.repeat(self.factors, count), "latent": np.tile(self.latents, k)}
@@ -299,8 +281,8 @@ class FactorInformation:
 
     @cached_property
     def deviations(self) -> np.ndarray:
-        """[g, K, 2 L + 1]: one row per independent group of pointwise values, scaled so that the products of columns,
-        summed over rows, are the covariances of the parts.
+        """[g, K, 2 L + 1]: by independent group, scaled so that products of columns sum to the covariances of the
+        parts.
         """
         return self._deviations(self.pointwise, self.parts)
 
@@ -377,11 +359,9 @@ def in_errors(estimate: Estimates) -> np.ndarray:
 def clark_maximum(
     one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray], sign: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The elementwise maximum of two estimates (value [...], deviations [g, ...]) times sign, its standard error and
-    deviations.
+    """The elementwise maximum of two estimates (value [...], deviations [g, ...]) times sign, its error and deviations.
 
-    Moments of the maximum of two correlated normals: Clark 1961, Eq. 2-4. The deviations are those of the larger
-    estimate (of the other where the larger is the constant 0), scaled to the standard error.
+    Clark 1961, Eq. 2-4; deviations are those of the larger estimate, scaled to the standard error.
     """
     (x, dx), (y, dy) = one, other
     sx, sy, apart = root_sum_squares(dx), root_sum_squares(dy), root_sum_squares(dx - dy)

@@ -1,20 +1,18 @@
 """A representation whose informations are known exactly, with and without attacks (Tokui & Sato 2021, section 5.1, B).
 
-y is standard normal with K elements, z | y normal around y with standard deviation `noise`, and z is left alone or
-attacked with U = I - (2 / K) 11'. Three formulas differ from the paper's print, each checked against determinants.
-Under redundancy the second best latent is an added one of another factor for K = 2 and 3 (table 1, MIG). Under synergy
-the upper bound of the unique information is min(a, t - b) of Eq. 7, not t - b, and all but an added latent of another
-factor have 4 / K^2 where Eq. 14 repeats (1 - 2 / K)^2.
+y [K] is standard normal, z | y normal around y, z left alone or attacked with U = I - (2 / K) 11'. Corrections of the
+paper, checked against determinants: the second-best latent under redundancy for K = 2 and 3 (table 1, MIG); the upper
+bound min(a, t - b) (Eq. 7); 4 / K^2 in Eq. 14 for all but an added latent of another factor.
 """
 
 from __future__ import annotations
 
-from math import inf, log
+from math import inf
 
 import numpy as np
 
-from infoscope.checks import require_int
-from infoscope.errors import OutOfRange, UnknownName
+from infoscope.checks import one_of, require_int
+from infoscope.errors import OutOfRange
 from infoscope.estimators.checks import generator_or_default
 from infoscope.metrics.factor_information.result import FactorInformation, added
 
@@ -22,9 +20,8 @@ _ATTACKS = ("none", "redundancy", "synergy")
 
 
 def exact(attack: str, factors: int, noise: float, alpha: float = 0.0) -> FactorInformation:
-    """Closed forms, nats, of K = factors factors and K ("none") or 2 K latents; alpha may be infinite.
-
-    y is continuous: there is no entropy to normalise by, so scores take normalised=False.
+    """Closed forms, nats, of K = factors factors and K ("none") or 2 K latents; alpha may be infinite; normalised=False
+    only.
 
     ValueError: attack is not none, redundancy or synergy; factors below 2; noise not above 0; alpha below 0.
     """
@@ -79,9 +76,7 @@ def sampled(
     draws: int = 10_000,
     generator: np.random.Generator | None = None,
 ) -> FactorInformation:
-    """The same from draws of y and z: means of log p(z_S | y_k) - log p(z_S), unbiased. Arguments and errors as of
-    `exact`, but alpha must be finite.
-    """
+    """The same, unbiased, from draws of y and z. Arguments and errors as of `exact`, but alpha must be finite."""
     # torch, which the closed forms do without, takes seconds to import
     import torch
 
@@ -122,12 +117,6 @@ def sampled(
     )
 
 
-def noisy_copy(values: int) -> float:
-    """I(y; z), nats, of a uniform y with `values` values and z = y with probability 2/3, else one of the others."""
-    values = require_int("values", values, 2)
-    return log(4 * values**3 / (27 * (values - 1))) / 3
-
-
 def ratio(over: tuple, under: tuple, alpha: float) -> np.ndarray:
     """(over[0] + alpha^2 over[1]) / (under[0] + alpha^2 under[1]), also in the limit of infinite alpha."""
     if alpha == inf:
@@ -147,8 +136,7 @@ def latent_names(attack: str, factors: int) -> tuple[str, ...]:
 
 def _require(attack: str, factors: int, noise: float) -> None:
     """Argument checks of exact, covariance and sampled."""
-    if attack not in _ATTACKS:
-        raise UnknownName(f"attack must be one of {', '.join(_ATTACKS)}, got {attack!r}.")
+    one_of("attack", attack, _ATTACKS)
     require_int("factors", factors, 2)
     if not (np.isfinite(noise) and noise > 0):
         raise OutOfRange(f"noise must be a finite standard deviation above 0, got {noise!r}.")

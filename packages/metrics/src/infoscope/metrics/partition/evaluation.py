@@ -1,13 +1,7 @@
-"""How well a representation keeps apart what belongs to a label Y, to a domain D, to both and to neither.
+"""Separation of label Y and domain D in the blocks z_y, z_d, z_dy and z_x of a representation; nats.
 
-Blocks z_y, z_d, z_dy and z_x of a representation are measured against discrete y and d. Every quantity by two routes
-(see `terms`), with errors that respect groups of dependent rows; permutation tests of leakage; the score
-`unique` and, for comparison, the score `seed` that it replaces (see `scores`). Nats.
-
-    evaluate            of samples
-    evaluate_posterior  of the posterior of a variational autoencoder, by exact log-marginals
-    enumerate_outcomes  of a discrete law, exactly
-    compare             paired differences of models on the same rows
+Every quantity by two routes (see `terms`), with errors robust to groups, permutation tests of leakage, and the scores
+`unique` and `seed` (see `scores`).
 """
 
 from __future__ import annotations
@@ -20,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from infoscope.checks import require_int
-from infoscope.errors import InvalidInput, NoVariation, OutOfRange, UnknownName, WrongShape, WrongType
+from infoscope.errors import InvalidInput, NoVariation, OutOfRange, UnknownName, WrongLength, WrongType
 from infoscope.estimators import classifier, uncertainty
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.inputs import as_blocks, coded
@@ -47,6 +41,7 @@ from infoscope.metrics.partition.terms import (
     without_repeats,
 )
 from infoscope.metrics.partition.words import UNTAUGHT
+from infoscope.metrics.v_information.predictions import as_groups
 
 _NULLS = (Term(("z_y",), "d", "y"), Term(("z_d",), "y", "d"), Term(("z_x",), "y"), Term(("z_x",), "d", "y"))
 _BEYOND = (("z_d", "y", "z_y"), ("z_x", "y", "z_y"), ("z_y", "d", "z_d"), ("z_x", "d", "z_d"))
@@ -69,29 +64,22 @@ def evaluate(
     progress: Progress | None = None,
     given_blocks: int = 0,
 ) -> PartitionReport:
-    """Measures every quantity and score of a partition by nearest neighbours and by coherent classifiers.
+    """Every quantity and score of a partition, by nearest neighbours and by coherent classifiers.
 
-    blocks        z_y, z_x, z_dy, z_d -> [n, dim] numbers, or an object whose `blocks()` gives them. One that is missing
-                  or None makes what needs it not applicable, never 0. A constant one is measured as such
+    blocks        z_y, z_x, z_dy, z_d -> [n, dim] numbers, or an object with `blocks()`. What needs a missing block is
+                  not applicable, never 0
     y, d          [n] categories
-    groups        [n], rows that depend on one another (copies of one image, patches of one slide): they share a fold
-                  and a half-sample, and errors are between groups
-    family, folds those of `classifier.cross_fit`: one classifier of all combinations of y and d for each set of blocks
+    groups        [n], dependent rows: they share a fold and a half-sample
+    family, folds as of `classifier.cross_fit`
     k, resamples  neighbours, and half-samples of their errors
-    permutations  of each of the tests of I(z_y;D|Y), I(z_d;Y|D), I(z_x;Y) and I(z_x;D|Y) = 0, by neighbours: the label
-                  is permuted among rows of equal condition and, where it varies within groups, of the same group, else
-                  among whole groups; 0: no tests
-    generator     draws half-samples, folds and permutations; None is a fresh one with seed 0
+    permutations  of each test of I(z_y;D|Y), I(z_d;Y|D), I(z_x;Y) and I(z_x;D|Y) = 0, by neighbours; 0: no tests
     progress      called with the share done and what was done last
-    given_blocks  permutations of each of the tests of I(z_d;Y|z_y), I(z_x;Y|z_y), I(z_y;D|z_d) and I(z_x;D|z_d) = 0:
-                  what a block tells of a label beyond the block that is to hold it. Rows of the block are exchanged
-                  among the nearest in the other (`uncertainty.permutation_test`: approximate, and n^2 for each
-                  permutation); the estimates are figures of the neighbours. 0: no such tests
+    given_blocks  permutations of each test of I(z_d;Y|z_y), I(z_x;Y|z_y), I(z_y;D|z_d) and I(z_x;D|z_d) = 0, by local
+                  permutations (approximate, n^2 for each); 0: no such tests
 
-    Nearest-neighbour figures that cannot be had (a class too rare in a half-sample) are NaN with the reason.
-
-    ValueError: no block, unknown ones, values that are not finite, unequal lengths; a label of one class; a combination
-    of y and d in fewer than two groups; fewer than 8 groups; k, folds, resamples, permutations out of range.
+    Unavailable nearest-neighbour values are NaN with a note. ValueError: no block, unknown ones, values that are not
+    finite, unequal lengths; a label of one class; a combination of y and d in fewer than two groups; fewer than 8
+    groups; k, folds, resamples, permutations out of range.
     """
     numbers = as_blocks(given(blocks))
     n = len(next(iter(numbers.values())))
@@ -102,7 +90,7 @@ def evaluate(
     require_int("resamples", resamples, _FEWEST_RESAMPLES)
     require_int("permutations", permutations, 0)
     require_int("given_blocks", given_blocks, 0)
-    row_groups = np.arange(n) if groups is None else coded("groups", groups, n)
+    row_groups = as_groups(groups, n)
     names = tuple(numbers)
     terms = terms_of(names)
 
@@ -146,8 +134,8 @@ def untaught_note(
     folds: int,
     sufficiency: Estimate,
 ) -> str:
-    """That learning the weights of logistic regression from so few groups costs more than what the draw of rows does to
-    what all blocks tell, `sufficiency`; empty where it costs less, and of other families, of which it is not known.
+    """A note where the cost of fitting logistic regression from so few groups exceeds the sampling error of
+    `sufficiency`.
     """
     combinations = len(np.unique(joint(labels, "yd")))
     columns = len(stacked(blocks, blocks).T)
@@ -182,7 +170,7 @@ def _as_labels(y: ArrayLike, d: ArrayLike, n: int) -> dict[str, NDArray[np.int64
     found = {name: as_codes(name, label) for name, label in (("y", y), ("d", d))}
     for name, codes in found.items():
         if len(codes) != n:
-            raise WrongShape(f"{name} must have shape [{n}], one category for each row, got {list(codes.shape)}.")
+            raise WrongLength(f"{name} must have one category for each of the {n} rows, got {len(codes)}.")
         if not codes.any():
             raise NoVariation(f"{name} has one class only; it must take at least two values.")
     return found
@@ -256,6 +244,7 @@ def _null_tests(
     return tests, beyond
 
 
+@aligns("means", "scales", "y", "d", "groups")
 def evaluate_posterior(
     means: Mapping[str, ArrayLike | None],
     scales: Mapping[str, ArrayLike | None],
@@ -266,13 +255,11 @@ def evaluate_posterior(
     generator: np.random.Generator | None = None,
     progress: Progress | None = None,
 ) -> PartitionReport:
-    """The same quantities and scores of z ~ N(mean(x), scale(x)^2), the channel that a decoder sees; nothing is fitted.
+    """The same quantities and scores of z ~ N(mean(x), scale(x)^2); nothing is fitted.
 
     means, scales  z_y, z_x, z_dy, z_d -> [n, dim]; a block that is missing or None is not applicable
     y, d, groups   [n] as in `evaluate`; the n rows are the population
-    draws          of rows with their z. The error is between the groups they came from, as if these were a sample too:
-                   with more draws than groups it is larger than that of the draws, and more draws hardly reduce it
-    generator      None is a fresh one with seed 0
+    draws          of rows with their z; the error is between groups
 
     ValueError: as `evaluate` for blocks and labels; means and scales of different blocks or shapes; a scale that is not
     above 0; draws < 2; densities that overflow.
@@ -282,7 +269,7 @@ def evaluate_posterior(
     posteriors = {name: GaussianPosterior(mean, scales[name]) for name, mean in as_blocks(given(means)).items()}
     n = next(iter(posteriors.values())).n
     labels = _as_labels(y, d, n)
-    row_groups = np.arange(n) if groups is None else coded("groups", groups, n)
+    row_groups = as_groups(groups, n)
     names, whole_draws = tuple(posteriors), require_int("draws", draws, 2)
     route = by_posterior(
         posteriors, labels, row_groups, terms_of(names), whole_draws, generator_or_default(generator),
@@ -293,22 +280,20 @@ def evaluate_posterior(
     return PartitionReport(widths, n, int(row_groups.max()) + 1, found, shares, {}, {"draws": draws}, None)
 
 
+@aligns("blocks", "y", "d", "probabilities")
 def enumerate_outcomes(
     blocks: Mapping[str, ArrayLike | None], y: ArrayLike, d: ArrayLike, probabilities: ArrayLike | None = None
 ) -> PartitionReport:
-    """The same quantities and scores of a discrete law, exactly.
+    """The same quantities and scores of a discrete distribution, exactly: rows are outcomes with `probabilities` [m].
 
-    Each row is an outcome: y, d and blocks [m] are categories, probabilities [m] its probability (None: all equal).
-
-    ValueError: no block, unknown ones, unequal lengths, a label of one class, probabilities that are negative or do not
-    sum to 1.
+    ValueError: no block, unknown ones, unequal lengths, a label of one class, no probability distribution.
     """
     m = len(np.asarray(y))
     labels = _as_labels(y, d, m)
     columns = {name: coded(f"block {name!r}", block, m) for name, block in given(blocks).items()}
     weights = np.full(m, 1 / m) if probabilities is None else np.asarray(probabilities, dtype=np.float64)
     if weights.shape != (m,) or not (weights >= 0).all() or abs(weights.sum() - 1) > 1e-9:
-        raise WrongShape(
+        raise OutOfRange(
             f"probabilities must be {m} numbers of at least 0 that sum to 1, got shape {list(weights.shape)} with sum "
             f"{weights.sum():.6g}."
         )

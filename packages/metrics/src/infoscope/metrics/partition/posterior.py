@@ -1,8 +1,6 @@
 """Terms of blocks that have a posterior density, by exact log-marginals (as Tokui & Sato 2021, section 3.5).
 
-The rows are the population (see `density_sums`); only the outer expectation is over draws z ~ q(z | x). So nothing is
-fitted and there is no family, but where posteriors of different rows do not overlap, a draw tells its row and with it
-every label: then every block holds everything, whatever a reader could use of it.
+The rows are the population. Where posteriors of rows do not overlap, every block holds all information.
 """
 
 from __future__ import annotations
@@ -28,10 +26,7 @@ def by_posterior(
     generator: np.random.Generator,
     progress: Progress,
 ) -> TermEstimates:
-    """Every term from draws of all blocks at rows that are spread evenly over the labels; errors robust to groups.
-
-    ValueError where a density overflows float64 when divided by that of the row a draw came from.
-    """
+    """Every term from draws of all blocks, errors robust to groups. ValueError where a density ratio overflows."""
     terms = list(terms)
     names = ("y", "d", "yd")
     codes = np.column_stack([joint(labels, name) for name in names])

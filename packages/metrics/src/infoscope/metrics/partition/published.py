@@ -1,7 +1,5 @@
-"""The seed's own way to measure: class codes as numbers in a nearest-neighbour estimator for continuous variables.
-
-Its values move with the order and the scale of the codes, so they say little about information. They are here so that
-figures that were made this way can be compared with something, and never enter any other score.
+"""The seed's estimator, for comparison: class codes as numbers in a nearest-neighbour estimator. Depends on their
+order.
 """
 
 from __future__ import annotations
@@ -27,10 +25,7 @@ def by_numbers(
     k: int,
     generator: np.random.Generator,
 ) -> TermEstimates:
-    """Terms of single blocks by NPEET's mi and cmi, nats; labels [n] are codes.
-
-    No interval: the bootstrap with replacement that was used duplicates points, and can exclude even its own estimate.
-    """
+    """Terms of single blocks by NPEET's mi and cmi, nats; labels [n] are codes. No interval."""
     inputs = {name: _reduced(block) for name, block in blocks.items()}
     codes = {name: label.astype(float)[:, None] for name, label in labels.items()}
     values = {

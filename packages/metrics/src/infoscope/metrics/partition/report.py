@@ -28,12 +28,7 @@ _DIFFERENCES = [
 
 @dataclass(frozen=True)
 class NullTest:
-    """A permutation test of "this information is 0", by the neighbour estimate.
-
-    p_value    of this test alone; NaN where nothing could be exchanged
-    p_holm     adjusted for all tests of the report (Holm 1979)
-    exchanged  what was permuted
-    """
+    """A permutation test of zero information, by nearest neighbours; p_holm is adjusted for all tests (Holm 1979)."""
 
     p_value: float
     p_holm: float
@@ -56,13 +51,10 @@ class Items:
 class PartitionReport:
     """The quality of a partition of a representation, by one or more routes.
 
-    blocks    name -> columns, of the blocks that are present
-    n, groups rows, and groups of rows that depend on one another
     figures   route -> quantity -> Estimate, nats
-    shares    route -> score -> Estimate; most are shares of what there is to know
+    shares    route -> score -> Estimate; most are shares of H
     tests     quantity -> permutation test of its being 0
-    settings  how it was measured
-    items     for comparisons; None for an exact law
+    items     for comparisons; None for an exact distribution
     """
 
     blocks: Mapping[str, int]
@@ -84,16 +76,12 @@ class PartitionReport:
         return CLASSIFIER if CLASSIFIER in self.figures else self.routes[0]
 
     def scores(self, route: str | None = None) -> dict[str, Estimate]:
-        """The scores of a route by name; None is `main`.
+        """The scores of a route by name; None is `main`. ValueError for a route that was not taken.
 
-        seed, seed_bits         the old sum, of terms in nats or in bits; seed_ceiling: the most it can be, in nats
-        unique                  PQ = sqrt(unique_y unique_d), with z_dy counted among the rest
-        unique_y, unique_d      PQ_Y and PQ_D; those ending in _raw are not clipped at 0
+        seed, seed_bits         the old sum, of terms in nats or in bits; seed_ceiling: its maximum, in nats
+        unique                  PQ = sqrt(unique_y unique_d); names in _raw are not clipped at 0
         ..._without_z_dy        the same as if z_dy did not exist
-        leakage_of_..., residual_in_z_x, sufficiency, synergy_of_z_dy, redundancy_of_z_dy     to be read beside them
         unique_low(z_y;Y|D) ... six bounds of partial information, block against rest, nats
-
-        ValueError for a route that was not taken.
         """
         if route is not None and route not in self.shares:
             raise UnknownName(f"route must be one of {list(self.shares)}, got {route!r}.")
@@ -138,10 +126,7 @@ def _no_number(value: Any) -> bool:
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Adjusted p values (Holm 1979): the chance that any is falsely below alpha is at most alpha, however they depend.
-
-    NaN stays NaN and is not counted as a test.
-    """
+    """Adjusted p values (Holm 1979): family-wise error at most alpha under any dependence. NaN stays NaN."""
     p = np.asarray(p_values, dtype=np.float64)
     adjusted = np.full(p.shape, np.nan)
     order = np.argsort(p)[: int(np.isfinite(p).sum())]
@@ -153,18 +138,11 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 def compare(reports: Mapping[str, PartitionReport]) -> pd.DataFrame:
     """Paired differences of every quantity and score between models that were evaluated on the same items.
 
-    Every pair (a, b) of reports, a - b, by the classifier route: the mean of pointwise differences, its standard error
-    robust to groups, a 95 % interval, the two-sided p value of no difference, and that value adjusted over all rows of
-    the result (Holm 1979). Never by whether two intervals overlap: the items are the same, so errors are not
-    independent. The errors are over items: they say how these trained models differ, not how their training methods
-    do, for which models must be trained with several seeds. They leave out the chance in the training sets of the
-    classifiers: where neither of two blocks tells anything, .05 is undercut about twice as often as it should be.
+    For every pair, a - b by the classifier route: mean of pointwise differences, error robust to groups, 95 % interval,
+    two-sided p value, and Holm-adjusted p. Errors are over items, for these trained models; where neither block carries
+    information, p < .05 occurs about twice as often as it should. Scores without a linearised error have no row.
 
-    Where either figure has no linearised error (clipped scores), there is no row but that of the raw one; nor where
-    the two are the same by construction.
-
-    ValueError: fewer than two reports; other items, labels or groups in one of them; no classifier route; other
-    families or folds.
+    ValueError: fewer than two reports; other items, labels or groups; no classifier route; other families or folds.
     """
     if len(reports) < 2:
         raise OutOfRange(f"reports must be at least two, got {len(reports)}.")

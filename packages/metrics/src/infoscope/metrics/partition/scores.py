@@ -1,12 +1,7 @@
-"""From terms to the quantities and scores of a partition of a representation into z_y, z_x, z_dy and z_d.
+"""Quantities and scores of a partition of a representation into z_y (label), z_d (domain), z_dy (shared or joint), z_x.
 
-z_y is meant to hold what is the label's alone, z_d the domain's, z_dy what the two share or only tell together, z_x the
-rest. Co-information is positive for redundancy and negative for synergy.
-
-The score `unique` is UniBound (Tokui & Sato 2021, Eq. 7) of a block against all others, given the other label, over
-what there is to know. It is in [0, 1]; 1 if and only if each of z_y and z_d determines its label given the other and
-nothing else tells of it; 0 for constant, swapped and duplicated blocks and where everything is in z_dy. The score
-`seed` is the sum with fixed constants that it replaces, kept so that its numbers can be compared.
+`unique` is UniBound (Tokui & Sato 2021, Eq. 7) of a block against all others given the other label, over entropy: in
+[0, 1], 1 if and only if z_y and z_d alone determine their labels. `seed` is the former sum with fixed constants.
 """
 
 from __future__ import annotations
@@ -127,11 +122,10 @@ def seed_scores(route: TermEstimates, blocks: Names) -> dict[str, Estimate]:
 
 
 def _partition_quality(route: TermEstimates, blocks: Names, units: float) -> Estimate:
-    """The seed's sum, with its constants and clips, from terms in nats (units 1) or bits (1 / log 2).
+    """The seed's sum, from terms in nats (units 1) or bits (1 / log 2).
 
-    (I(z_y;Y|D) + I(z_d;D|Y) + max(0, co-information of z_dy) - I(z_y;D|Y) - I(z_d;Y|D) - I(z_x;Y,D)) / 7.5, where each
-    term is clipped at 0, both formulas of the co-information are averaged, an absent block counts 0, and the sum is
-    clipped to [0, 1].
+    (I(z_y;Y|D) + I(z_d;D|Y) + max(0, co-information of z_dy) - I(z_y;D|Y) - I(z_d;Y|D) - I(z_x;Y,D)) / 7.5, terms
+    clipped at 0, absent blocks 0, co-information averaged over both formulas, the sum clipped to [0, 1].
     """
     total: dict[Term, float] = {}
     for sign, terms in seed_parts(blocks):
@@ -175,10 +169,7 @@ def unique(route: TermEstimates, blocks: Names, suffix: str) -> dict[str, Estima
 
 
 def _geometric_mean(route: TermEstimates, a: Estimate, b: Estimate) -> Estimate:
-    """sqrt(max(0, a) max(0, b)). Interval: all values over the joint 95 % rectangle of a and b, so a cautious one.
-
-    Standard error by the delta method; none where either 95 % interval reaches 0, where the root has no slope.
-    """
+    """sqrt(max(0, a) max(0, b)); interval over the joint 95 % rectangle, delta-method error unless either reaches 0."""
     if a.influence is None or b.influence is None:
         return undefined("; ".join(dict.fromkeys((*a.notes, *b.notes))), SHARE)
     reach = quantile(route.degrees, _JOINT_LEVEL)
@@ -225,10 +216,7 @@ def beside(route: TermEstimates, blocks: Names) -> dict[str, Estimate]:
 
 
 def bounds(route: TermEstimates, blocks: Names) -> dict[str, Estimate]:
-    """Six bounds of the partial information of each block against the rest about one label given the other, nats.
-
-    The error is that of the branch which is active; where the other is close, the interval is too narrow.
-    """
+    """Six bounds of the partial information of each block against the rest, nats; the error is of the active branch."""
     found = {}
     for target, given in _CONDITIONAL:
         for block in blocks if len(blocks) > 1 else ():
@@ -252,9 +240,7 @@ def bounds(route: TermEstimates, blocks: Names) -> dict[str, Estimate]:
 
 
 def crossing(route: TermEstimates, parts: list[Term]) -> str:
-    """That the bounds of a block cross, by how many standard errors and why; "" where they do not. All three terms are
-    as wide as the least of I(block), I(rest), I(all) - I(block) and I(all) - I(rest).
-    """
+    """That the bounds of a block cross, by how many standard errors and why; "" where they do not."""
     widths = [route.linear(dict(zip(parts, row, strict=True)))
               for row in ((1, 0, 0), (0, 1, 0), (-1, 0, 1), (0, -1, 1))]  # fmt: skip
     least = min(widths, key=lambda figure: figure.value)

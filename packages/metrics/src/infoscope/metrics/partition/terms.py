@@ -1,13 +1,9 @@
-"""The terms that the quality of a partition is made of, and how to measure them.
+"""Terms I(blocks; labels | labels) and entropies of labels, and the routes that measure them.
 
-A term is I(blocks; labels | labels), or an entropy of labels. A route measures terms and says how sure it is:
-
-    neighbours  the mixed nearest-neighbour estimator of each term by itself, with y and d as categories. Biased low in
-                many dimensions, differently for blocks of different width; terms need not add up
-    classifier  one cross-fitted classifier q(y, d | blocks) for each set of blocks; all terms are read from its table
-                and add up exactly. A lower bound: what the family of classifiers can use
-    posterior   exact log-marginals of blocks whose posterior has a density (see `posterior`)
-    exact       enumeration of a discrete joint law
+neighbours  mixed nearest-neighbour estimates term by term; biased low in many dimensions, not additive
+classifier  one cross-fitted classifier q(y, d | blocks) for each set of blocks; additive lower bounds
+posterior   exact log-marginals of blocks whose posterior has a density (see `posterior`)
+exact       enumeration of a discrete joint distribution
 """
 
 from __future__ import annotations
@@ -55,14 +51,8 @@ Linear = Mapping[Term, float]
 
 @dataclass(frozen=True, eq=False)
 class TermEstimates:
-    """Measured terms of one route.
-
-    values, influences  of every term: its value, nats, and what its error is computed from (`Estimate.influence`)
-    degrees             of freedom of that error
-    n                   rows, draws or outcomes that were measured
-    method              in words
-    notes               on a term
-    missing             why a term could not be measured
+    """Measured terms of one route: values (nats) and influences (`Estimate.influence`) with their degrees of freedom,
+    notes by term, and the reasons of `missing` ones.
     """
 
     name: str
@@ -114,8 +104,7 @@ def by_neighbours(
 ) -> TermEstimates:
     """Every term by the mixed nearest-neighbour estimator, on the half-samples of one plan, so that errors are paired.
 
-    A block that is constant shares nothing with anything: its term is 0, and a note says so. remarks on single blocks
-    go to every term of theirs.
+    A constant block gives 0, with a note. remarks on blocks go to every term of theirs.
     """
     values, influences, notes, missing = {}, {}, {}, {}
     terms = list(terms)
@@ -140,10 +129,8 @@ def by_neighbours(
 def without_repeats(
     blocks: Mapping[str, NDArray], generator: np.random.Generator
 ) -> tuple[dict[str, NDArray], dict[str, str]]:
-    """Blocks without repeated rows, for neighbours, and a remark on each that had more than `_REPEATED` of them.
-
-    Where rows repeat (units that are off), noise of 1e-6 standard deviations that is independent of everything puts the
-    equal ones in random order.
+    """Blocks with repeated rows put in random order by noise of 1e-6 standard deviations, and a remark beyond
+    `_REPEATED`.
     """
     found, notes = dict(blocks), {}
     for name, block in blocks.items():

@@ -1,8 +1,6 @@
-"""Partial information decomposition of what two sources a and b tell about a target, nats.
+"""Partial information decomposition of what two sources a and b share with a target, nats.
 
-I(target; a, b) is the sum of what a alone knows (unique), what b alone knows, what both know (redundant) and what only
-the two together tell (synergistic). Three mutual informations leave one degree of freedom, so a decomposition needs a
-definition; `bounds` holds for every one whose terms are not negative.
+I(target; a, b) is unique + unique + redundant + synergistic; `bounds` hold for every nonnegative definition.
 
     bounds, Bounds            six bounds from the three informations; co_information
     Decomposition             the four terms of a definition

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.cluster import KMeans
 
 from infoscope.checks import require_int
-from infoscope.errors import WrongShape
+from infoscope.errors import OutOfRange
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.knn import mutual_information
 from infoscope.estimators.result import Estimate
@@ -35,14 +35,11 @@ def broja_from_arrays(
 ) -> Decomposition:
     """`broja` of the table of k-means clusters (BATCH, Liang et al. 2023), Estimates in nats.
 
-    a, b, target  of any dimensions, typed as `knn` types them; categories are left as they are. clusters: of the
-                  numbers of each, at standard deviation 1; tolerance: as of `broja`
-    groups, blocks, generator  as of `uncertainty.jackknife`, which gives bias and error. The generator draws the
-                  clusters, too, which are the same in all blocks
+    a, b, target  typed as `knn` types them; categories stay;  clusters: of the numbers of each, standardised
+    groups, blocks, generator  as of `uncertainty.jackknife`, which gives bias and error
 
-    What numbers tell within a cluster is lost, so that informations are low: the terms are those of the codes, and a
-    note says by how much, where nearest neighbours find more.
-    ValueError: as `broja`; rows that do not fit; more than 1,000 cells.
+    Information within clusters is lost; a note quantifies it. ValueError: as `broja`; rows that do not fit; more than
+    1,000 cells.
     """
     sides = a, b, target
     return _of_clusters(
@@ -54,10 +51,8 @@ def discrete_shared_exclusion_from_arrays(
     a: Any, b: Any, target: Any, clusters: int = 5, groups: ArrayLike | None = None, blocks: int = 20,
     generator: np.random.Generator | None = None,
 ) -> Decomposition:  # fmt: skip
-    """`discrete_shared_exclusion` of the table of k-means clusters; all as of `broja_from_arrays`.
-
-    What being told that a or b has its value excludes depends on how frequent the clusters of either are: the terms
-    depend on how finely each side is cut.
+    """`discrete_shared_exclusion` of the table of k-means clusters, as `broja_from_arrays`; depends on the cluster
+    sizes.
     """
     sides = a, b, target
     return _of_clusters(
@@ -80,7 +75,7 @@ def _of_clusters(
     codes = [_codes(side, clusters, generator) for side in sides.values()]
     shape = tuple(int(of.max()) + 1 for of in codes)
     if np.prod(shape) > MOST_CELLS:
-        raise WrongShape(f"target, a and b may have {MOST_CELLS:,} cells together, got {' x '.join(map(str, shape))}.")
+        raise OutOfRange(f"clusters must give at most {MOST_CELLS:,} cells, got {' x '.join(map(str, shape))}.")
     cells = np.ravel_multi_index(codes, shape)
 
     def decompose(rows: NDArray[np.int64]) -> tuple[Decomposition, NDArray[np.float64]]:

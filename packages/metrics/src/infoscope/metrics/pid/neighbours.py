@@ -1,10 +1,7 @@
 """Decompositions of rows by nearest neighbours, with local values; nats.
 
-Shared exclusions: sources share what is learnt of the target by being told that one of them, whichever, has the value
-it has. With densities f, the local redundancy is log (f(t, a) + f(t, b)) / (f(t) (f(a) + f(b))) (Ehrlich,
-Schick-Poland, Makkeh, Lanfermann, Wollstadt & Wibral 2024): that both hold at once has no part in the sums, being of
-more dimensions.
-The sums have a meaning for sources of one unit and dimension only, and depend on their relative scales.
+Shared exclusions: local redundancy log (f(t, a) + f(t, b)) / (f(t) (f(a) + f(b))) (Ehrlich, Schick-Poland, Makkeh,
+Lanfermann, Wollstadt & Wibral 2024), for sources of one unit and dimension; depends on their relative scales.
 """
 
 from __future__ import annotations
@@ -38,18 +35,13 @@ from infoscope.metrics.pid.terms import Decomposition, either_specific, from_red
 def shared_exclusion(
     a: Any, b: Any, target: Any, k: int = 5, margins: str = "rank", groups: Any = None, workers: int = 1
 ) -> Decomposition:
-    """The decomposition of Ehrlich et al. 2024, Estimates in nats with their local values.
+    """The decomposition of Ehrlich et al. 2024, Estimates in nats with their local values; terms may be below 0.
 
-    a, b     numbers [n] or [n, d], of one d; target: numbers or categories; as `knn` types them. margins: "rank", so
-             that maps of a column that keep its order change nothing; "scaled" or "given", as of `knn`, where
-             the relative scales of a and b are meant to count
+    a, b     numbers [n] or [n, d], of one d;  target: numbers or categories
+    margins  "rank": unchanged by monotone maps of columns; "scaled" or "given" where relative scales matter
     k, groups, workers  as of `knn.mutual_information`
 
-    The k nearest neighbours of a row are those whose target is near and either a or b; their radius holds n_t rows in
-    the target and n_u in a or b, and the local redundancy is psi(k) + psi(n) - psi(n_t) - psi(n_u). Among the rows of
-    a category its size takes the place of n_t (as by Ross 2014). Informations are those of `knn`, each with a bias of
-    its own. Terms may be below 0, as the definition allows: a source that knows nothing of the target shares in it.
-
+    Local redundancy is psi(k) + psi(n) - psi(n_t) - psi(n_u), for target categories with their size as n_t (Ross 2014).
     ValueError: as `knn.mutual_information`; sources of different dimensions; rows with k others at distance 0.
     """
     known = _Known.of(a, b, target, k, margins, groups, workers)
@@ -86,10 +78,8 @@ def williams_beer_from_arrays(
 ) -> Decomposition:
     """`williams_beer` of sources of any kind and dimension and a target of categories, Estimates in nats.
 
-    The redundancy of mixed variables of Barà, Antonacci, Iovino, Lazic & Faes 2024: of each category the lesser of
-    what a and b tell of it. They estimate that as divergences; here it is the mean of the local values of `knn`, whose
-    arguments and errors these are, and so of the same neighbours as the informations. Where a and b may tell as much of
-    some categories, the intervals reach over either telling less of these.
+    After Barà, Antonacci, Iovino, Lazic & Faes 2024, here from the local values of `knn`, whose arguments and errors
+    these are. Intervals include the alternatives where a and b carry about equal information.
     """
     known = _Known.of(a, b, target, k, margins, groups, workers)
     target = known.sides[2]
@@ -123,9 +113,7 @@ class _Known:
     def with_redundancy(
         self, local: NDArray[np.float64], method: str, branches: Sequence[NDArray[np.float64]] = ()
     ) -> Decomposition:
-        """The decomposition of local values of the redundancy [n]. branches: what they would be to either side of every
-        kink; the intervals reach over those from which the redundancy is no farther than an interval of the difference.
-        """
+        """The decomposition of local redundancy [n]; intervals include the plausible branches of kinks."""
         settings = replace(self.settings, margins=self.margins)
         everyone = np.ones(len(local), bool)
 

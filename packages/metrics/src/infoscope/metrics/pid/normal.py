@@ -1,11 +1,8 @@
 """Decomposition of jointly normal variables in closed form, for any dimensions; nats.
 
-The union information, the least that joint laws with the margins (target, a) and (target, b) allow, is
--1/2 log det P for the largest P (by its determinant) with P <= P_a and P <= P_b, the covariances of a whitened target
-given a and given b. No joint law has less: its covariance given both is below P_a and P_b, and among laws of one
-covariance the normal one has the most entropy, so the optimum is normal. One law has no more: any such P is the
-covariance given some normal z of which a and b are noisier versions. In the basis in which P_a is the identity and P_b
-is diagonal, Hadamard's inequality makes P the lesser of the two, entry by entry.
+The union information is -1/2 log det P for the largest P with P <= P_a and P <= P_b, the covariances of a whitened
+target given a and given b. In the basis where P_a is the identity and P_b diagonal, P is the lesser by entry
+(Hadamard).
 """
 
 from __future__ import annotations
@@ -13,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from infoscope.errors import Conflict, NoVariation, OutOfRange, WrongShape, WrongType
+from infoscope.checks import one_of
+from infoscope.errors import Conflict, NoVariation, OutOfRange, WrongShape
 from infoscope.metrics.pid.sampling import as_rows, jackknifed
 from infoscope.metrics.pid.terms import Decomposition, finite
 
@@ -23,16 +21,12 @@ EPS = float(np.finfo(np.float64).eps)
 def gaussian(covariance: ArrayLike, a: ArrayLike, b: ArrayLike, target: ArrayLike) -> Decomposition:
     """The decomposition ~_G of Venkatesh, Bennett, Gale, Ramirez, Heller, Durand, Olsen & Mihalas 2023, nats.
 
-    covariance  [d, d], of all variables, may be singular; a, b, target: its rows, a number or several
-
-    Their optimum over normal laws is that over all laws (as 2510.04417, too), so this is the decomposition of
-    Bertschinger et al. 2014 of normal variables. With l the eigenvalues of cov(target | b) relative to
-    cov(target | a), unique_a = 1/2 sum max(0, log l) and unique_b = 1/2 sum max(0, -log l). For a target that is one
-    number the redundancy is min(I(target; a), I(target; b)) (Barrett 2015). `gap` bounds what rounding of the
-    covariance does.
+    covariance [d, d] may be singular; a, b, target: its rows. Equals Bertschinger et al. 2014 for normal variables
+    (2510.04417): with l the eigenvalues of cov(target | b) relative to cov(target | a), unique_a = 1/2 sum max(0, log
+    l), unique_b = 1/2 sum max(0, -log l); for one target number the redundancy is the minimum (Barrett 2015).
 
     ValueError: not symmetric or not positive semidefinite, rows that are not there or overlap, a target that a and b
-    determine (its information is infinite).
+    determine.
     """
     return _with_branches(covariance, a, b, target)[0]
 
@@ -40,9 +34,7 @@ def gaussian(covariance: ArrayLike, a: ArrayLike, b: ArrayLike, target: ArrayLik
 def _with_branches(
     covariance: ArrayLike, a: ArrayLike, b: ArrayLike, target: ArrayLike
 ) -> tuple[Decomposition, NDArray[np.float64]]:
-    """The decomposition, and what its terms would be if of the directions of the target, those of which a tells most
-    before b first, the first k were a's and the others b's, for each k [directions + 1, 4].
-    """
+    """The decomposition, and its terms with the first k directions of the target given to a, the others to b [., 4]."""
     correlation, (a, b, target) = _checked(covariance, a=a, b=b, target=target)
     basis = _whitening(correlation[np.ix_(target, target)])
     left, told, gap = [], [], 0.0
@@ -81,17 +73,13 @@ def gaussian_from_arrays(
 ) -> Decomposition:
     """`gaussian` of the covariance of rows, Estimates in nats: bias and error by the delete-block jackknife.
 
-    a, b, target  numbers [n] or [n, d]. margins: "given", or "rank" for normal scores of every column, which assumes
-                  a normal copula only
+    a, b, target  numbers [n] or [n, d];  margins: "given", or "rank" (normal copula only)
     groups, blocks, generator  as of `uncertainty.jackknife`
 
-    Other laws have other terms: this says what their covariance does. The terms have a kink where a and b tell the same
-    of some direction of the target: there a unique term comes out too high by a part of its standard error, and the
-    intervals reach over what the terms would be to either side of it (docs/pid.md).
+    At kinks unique terms are too high by a part of their error; intervals include both branches (docs/pid.md).
     ValueError: as `gaussian`; rows that do not fit; values that are not finite; unknown margins.
     """
-    if margins not in ("given", "rank"):
-        raise WrongType(f"margins must be given or rank, got {margins!r}.")
+    one_of("margins", margins, ("given", "rank"))
     sides, groups = as_rows(groups, a=a, b=b, target=target)
     if margins == "rank":
         sides = [side.rank_normal() for side in sides]

@@ -38,12 +38,8 @@ def jackknifed(
     settings: str = "",
     notes: tuple[str, ...] = (),
 ) -> Decomposition:
-    """Estimates of the terms that `decompose` gives for rows [m]: of all n, less the bias by the delete-block jackknife
-    (Quenouille 1956), with its error (Shao & Wu 1989). A bias that is not in proportion to 1 / n stays.
-
-    Beside them it gives the branches [B, 4] between which the terms have kinks. A jackknife does not see a kink that it
-    does not cross, so the intervals reach over every branch that may be that of the law: from which the sample's own
-    (or what it found, where that is no branch) is not farther than an interval of their difference.
+    """Estimates of the terms that `decompose` gives for rows [m], by the delete-block jackknife (Quenouille 1956; Shao
+    & Wu 1989); bias not proportional to 1 / n stays. Intervals include every plausible branch [B, 4] at kinks.
     """
     plan = leave_one_out(n, blocks, generator_or_default(generator), groups)
 

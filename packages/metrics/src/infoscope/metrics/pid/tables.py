@@ -32,12 +32,9 @@ def williams_beer(table: ArrayLike) -> Decomposition:
 
 
 def discrete_shared_exclusion(table: ArrayLike) -> Decomposition:
-    """The decomposition whose redundancy is I_sx (Makkeh, Gutknecht & Wibral 2021, 2002.03356): what is learnt of the
-    target by being told that a or b, whichever, has the value it has.
+    """The decomposition whose redundancy is I_sx (Makkeh, Gutknecht & Wibral 2021, 2002.03356); terms may be below 0.
 
-    Its local value is log p(t, a or b) / (p(t) p(a or b)), p(a or b) = p(a) + p(b) - p(a, b). Terms may be below 0, as
-    the definition allows: two sources that tell nothing apart, as of XOR, rule out values of the target together.
-    table and errors as of discrete_information.
+    Local value log p(t, a or b) / (p(t) p(a or b)). table and errors as of discrete_information.
     """
     p = distribution(table)
     either = p.sum(axis=2, keepdims=True) + p.sum(axis=1, keepdims=True) - p
@@ -46,14 +43,11 @@ def discrete_shared_exclusion(table: ArrayLike) -> Decomposition:
 
 
 def broja(table: ArrayLike, tolerance: float = 1e-8) -> Decomposition:
-    """The decomposition of Bertschinger, Rauh, Olbrich, Jost & Ay 2014: the sources together know as little as their
-    pairs with the target allow.
+    """The decomposition of Bertschinger, Rauh, Olbrich, Jost & Ay 2014: least joint information under the pairs with
+    the target.
 
-    I(target; a, b) is minimised over distributions q with the (target, a) and (target, b) margins of p, a convex
-    problem solved by a barrier method. `gap` is certified: no q of the polytope is lower by more. table and its errors
-    as of discrete_information; hundreds of cells take a second, thousands minutes.
-
-    ValueError: also a tolerance (nats) below 1e-10, and one that the gap does not come below.
+    Solved by a barrier method with a certified `gap`; hundreds of cells take a second, thousands minutes. table and
+    errors as of discrete_information; ValueError also: a tolerance (nats) below 1e-10, or not reached.
     """
     if not tolerance >= 1e-10:
         raise OutOfRange(f"tolerance must be at least 1e-10 nats, below which rounding decides, got {tolerance!r}.")
@@ -68,8 +62,7 @@ def broja(table: ArrayLike, tolerance: float = 1e-8) -> Decomposition:
 def _least_joint_information(p: np.ndarray, tolerance: float) -> tuple[float, float]:
     """min I_q(target; a, b) over q with the margins (target, a) and (target, b) of p, and a bound on what is left.
 
-    Newton steps on the objective plus -weight sum log q, in relative changes of q. For any d that differs from the
-    gradient by a combination of margins, I_q - min <= d.q - min d; Newton's equation gives such a d.
+    Newton steps with a log barrier; for any d = gradient + margins, I_q - min <= d.q - min d.
     """
     of_target = p.sum(axis=(1, 2), keepdims=True)
     p, of_target = p[of_target.ravel() > 0], of_target[of_target.ravel() > 0]

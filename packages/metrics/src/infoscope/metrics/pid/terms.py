@@ -19,10 +19,7 @@ APART = (
 
 
 class Bounds(NamedTuple):
-    """Lower and upper bounds of the unique information of a (against b), of the redundant and of the synergistic.
-
-    Estimates may cross; `notes` then says so, and is printed with them.
-    """
+    """Lower and upper bounds of the unique information of a (against b), of the redundant and of the synergistic."""
 
     unique_low: Any
     unique_high: Any
@@ -33,9 +30,7 @@ class Bounds(NamedTuple):
 
     @property
     def excess(self) -> np.ndarray:
-        """How far the lower bounds are above their upper ones, elementwise, the most of the three terms; below 0 where
-        they are in order. Of the bounds of one source it is the same for all three.
-        """
+        """Largest excess of a lower over its upper bound, elementwise; below 0 where they are in order."""
         values = [np.asarray(getattr(one, "value", one), dtype=np.float64) for one in self]
         return np.max([low - high for low, high in zip(values[::2], values[1::2])], axis=0)
 
@@ -77,11 +72,8 @@ def is_low(name: str) -> bool:
 def bounds(i_target_a: ArrayLike, i_target_b: ArrayLike, i_target_ab: ArrayLike) -> Bounds:
     """Six bounds from I(target; a), I(target; b) and I(target; a, b); arrays broadcast, any one unit.
 
-    They hold for every decomposition with terms of at least 0 that sum to the three mutual informations (Tokui & Sato
-    2021, Eq. 7). All three intervals have the width min(a, b, t - a, t - b). Estimates may contradict one another
-    (t below a): nothing is clipped, an upper bound is then below its lower one, and `notes` of the bounds says so.
-
-    ValueError: a value is not finite.
+    They hold for every nonnegative decomposition (Tokui & Sato 2021, Eq. 7). Contradictory estimates are not clipped;
+    `notes` says so. ValueError: a value is not finite.
     """
     terms = finite(i_target_a=i_target_a, i_target_b=i_target_b, i_target_ab=i_target_ab)
     return Bounds(*[bound(name, terms) for name in Bounds._fields])
@@ -121,10 +113,7 @@ def finite(**values: ArrayLike) -> list[np.ndarray]:
 
 
 class Decomposition(NamedTuple):
-    """Four terms that sum to I(target; a, b), nats: numbers, or of a sample Estimates.
-
-    Each is within `gap` of the definition's value; of a sample, of what the definition gives there.
-    """
+    """Four terms that sum to I(target; a, b), nats: numbers or Estimates, within `gap` of the definition's value."""
 
     unique_a: float
     unique_b: float
@@ -155,18 +144,13 @@ def from_redundancy(informations: tuple[float, float, float], redundant: float, 
 
 
 def without_unique(of: Decomposition) -> NDArray[np.float64]:
-    """The terms [2, 4] of the same informations where a alone knows nothing, and where b alone does: the branches to
-    both sides of the kink at which the one comes to know nothing beyond the other.
-    """
+    """The terms [2, 4] with zero unique information of a, and of b: the branches of that kink."""
     a, b, _ = of.informations
     return np.array([from_redundancy(of.informations, one)[:4] for one in (a, b)])
 
 
 def least_specific(a: NDArray[np.float64], b: NDArray[np.float64], values: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The local values [n] of a or b, for each value of the target (codes [n]) those of the one that tells less of it.
-
-    Their mean is I_min (Williams & Beer 2010): the specific information of a value is the mean over its rows.
-    """
+    """The local values [n] of the less informative of a and b by value of the target (codes [n]); mean: I_min."""
     less = np.bincount(values, weights=a) <= np.bincount(values, weights=b)
     return np.where(less[values], a, b)
 
@@ -174,9 +158,7 @@ def least_specific(a: NDArray[np.float64], b: NDArray[np.float64], values: NDArr
 def either_specific(
     a: NDArray[np.float64], b: NDArray[np.float64], values: NDArray[np.int64]
 ) -> Iterator[NDArray[np.bool_]]:
-    """The branches of I_min: for k = 0, 1, ..., the rows [n] of those k values of the target of which b tells less than
-    a by most. There b's local values are taken, and elsewhere a's; `least_specific` is one of the branches.
-    """
+    """The branches of I_min: local values [n] of b for the k target values where b is lower by most, else of a."""
     ahead = np.bincount(values, weights=a - b)
     place = np.argsort(np.argsort(-ahead))[values]
     return (place < k for k in range(len(ahead) + 1))

@@ -91,36 +91,29 @@ def report(
     generator: np.random.Generator | None = None,
     progress: Progress | None = None,
 ) -> RepresentationReport:
-    """What each block of a representation tells about each target, nats, from both sides, and what follows from it.
+    """Information of each block of a representation about each target, nats, from below and above.
 
     representation  numbers [n, d], or name -> [n, d]; a data frame or array with `blocks`: name -> its columns
     targets         name -> [n] (a data frame's columns; one array is called "y"): floats are numbers, integers,
                     booleans and strings classes; `Continuous` and `Discrete` decide
-    domain          classes [n]: what blocks tell about it is leakage
-    groups          [n], rows that depend on one another: they share folds and halves, and errors are between groups
-    items           [n] names of the rows, for the hardest of them; None: their numbers
-    label           the target that z_y is meant for, where blocks are called z_y, z_d, z_dy, z_x; None: the only one
-                    of classes
-    richer          the family beside the linear one, as `families.as_family` takes it: of classes, numbers or both
-    rows            that a member of a family is fitted to, at most; all are predicted
-    folds, k, resamples   of predictions; of neighbours and the halves of their errors
-    permutations    of the partition's tests; hardest: items named for each target
-    generator       draws folds, halves, rows; None is a fresh one with seed 0
-    progress        called with the share done and what was done last
+    domain          classes [n]: information about it is leakage
+    groups          [n], dependent rows: they share folds and half-samples
+    items           [n] names of the rows; None: their numbers
+    label           the target that z_y is meant for, in z_y, z_d, z_dy, z_x; None: the only one of classes
+    richer          the family next to the linear one, as `families.as_family` takes it
+    rows            at most, for fits; all are predicted
+    folds, k, resamples   of predictions; of neighbours and their half-samples
+    permutations    of the partition's tests
+    hardest         items named for each target
 
-    Usable information is that of a mixture of the family and of no input (`Stacked`), on rows it was not fitted to.
-    A constant block tells 0. A figure that cannot be had is nan, and the notes say why; a target about which nothing
-    can be had is among the `unanswered` and in the notes. Seconds grow with targets x (2 blocks + 1), classes, columns.
-
-    ValueError: blocks, targets, domain, groups or items that do not fit together or are not finite; fewer than 20 rows,
-    or targets all of which are one class or have a class of one row (or group); an unknown label; a family that
-    predicts neither.
+    Usable information is that of a mixture with the distribution without input (`Stacked`), held out. What is not
+    available is nan, with a note. ValueError: inputs that do not fit together or are not finite; fewer than 20 rows, or
+    targets all of which are one class or have a class of one row (or group); an unknown label; a family that predicts
+    neither.
     """
     numbers = as_blocks(named_blocks(representation, blocks))
     if ALL in numbers:
-        raise InvalidInput(
-            f"blocks must not be called {ALL!r}, which is the row of them together: give it another name."
-        )
+        raise Conflict(f"blocks must not be called {ALL!r}, which is the row of them together: give it another name.")
     n = len(next(iter(numbers.values())))
     if n < _FEWEST:
         raise TooFew(f"representation must have at least {_FEWEST} rows, got {n}.")
@@ -194,20 +187,14 @@ class _Aim:
 
 
 def parts_of(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Codes 0, 1, ... [n] of at most ten parts of numbers [n, d]: combinations of the parts of their columns, 10 of
-    one column, 3 of each of two, 2 of each of three. Of more columns all rows are one part, so that none is preferred.
-    """
+    """Codes [n] of at most ten parts of numbers [n, d]: 10 of one column, 3 x 3, 2 x 2 x 2; one part beyond."""
     columns = numbers.T
     each = int(_PARTS ** (1 / len(columns)))
     return joint_codes([_cut(column, each) for column in columns])[0]
 
 
 def _cut(numbers: NDArray[np.float64], most: int) -> NDArray[np.int64]:
-    """Codes 0, 1, ... [n] of at most so many parts of numbers [n], in their order and of about equally many rows.
-
-    Equal numbers share a part, that of the middle of their rows, so that the order of rows has no say; up to as many
-    different numbers are each a part of their own.
-    """
+    """Codes [n] of at most so many ordered parts of numbers [n] of about equal size; equal numbers share a part."""
     _, codes, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     if len(counts) <= most:
         return codes
@@ -217,9 +204,7 @@ def _cut(numbers: NDArray[np.float64], most: int) -> NDArray[np.int64]:
 
 
 def named_blocks(representation: Any, blocks: Mapping[str, Sequence[Any]] | None) -> dict[str, Any]:
-    """Blocks by name, of a mapping, an array, or the columns of one that are named. ValueError for columns not there,
-    or blocks named twice.
-    """
+    """Blocks by name, of a mapping, an array, or named columns. ValueError for unknown columns or duplicate blocks."""
     if isinstance(representation, Mapping):
         if blocks is not None:
             raise Conflict("blocks must be None where the representation is a mapping of them.")
@@ -241,7 +226,7 @@ def _aims(targets: Any, domain: Any, n: int) -> dict[str, _Aim]:
         raise UnknownName("targets must name at least one, got none.")
     if domain is not None:
         if "domain" in given:
-            raise InvalidInput("targets must not be called 'domain' where a domain is given.")
+            raise Conflict("targets must not be called 'domain' where a domain is given.")
         given["domain"] = (Discrete(domain), DOMAIN)
     found = {}
     for name, (values, role) in given.items():
@@ -263,7 +248,7 @@ def _aims(targets: Any, domain: Any, n: int) -> dict[str, _Aim]:
             if aim.role == DOMAIN or aim.outcome.classes is None or not site.any():
                 continue
             if (by_first_appearance(aim.outcome.values) == site).all():
-                raise InvalidInput(
+                raise Conflict(
                     f"domain must not be a target, too, got the classes of {name!r} in every row: what is to be told "
                     "is no leakage; leave one of them out."
                 )
@@ -311,9 +296,7 @@ class _Measure:
     def rows_of(
         self, name: str, aim: _Aim, generator: np.random.Generator, tell: Progress
     ) -> tuple[list[Row], dict[frozenset[str], Local], Predictions | None]:
-        """A row for each block and for all of them; the local values of every set of blocks; predictions from all, None
-        where all are constant.
-        """
+        """A row for each block and all of them; local values of every set of blocks; predictions from all, or None."""
         _require_classes(aim.outcome, self.codes)
         everything = frozenset(self.blocks)
         alone = [frozenset([block]) for block in self.blocks]
@@ -417,9 +400,7 @@ class _Measure:
 
 @dataclass(frozen=True, eq=False)
 class _Taught:
-    """What families were taught by, and so what they may have missed: groups of rows (codes [n]), splits, how many
-    weights a linear one has, and H(target) where there is one.
-    """
+    """Training-set and model size, for the finite-sample correction: groups (codes [n]), splits, weights, H(target)."""
 
     codes: NDArray[np.int64]
     splits: Sequence[Split]
@@ -427,9 +408,7 @@ class _Taught:
     ceiling: Estimate | None
 
     def estimate(self, local: Local, method: str) -> Estimate:
-        """The mean, with an interval at most to the ceiling, that holds what could be there unread where nothing sure
-        was; and notes on what was not measured but led to.
-        """
+        """The mean, with an interval up to the ceiling that includes undetected information; notes on extrapolation."""
         term = local.term(self.codes, method)
         found, high, notes = term.found, term.estimate.high, ()
         half = min(len(np.unique(self.codes[training])) for training, _ in self.splits) // 2
@@ -458,9 +437,7 @@ class _Taught:
 
 
 def _with_bias(neighbours: uncertainty.Uncertain) -> tuple[float, float]:
-    """The interval with the bias in it that their movement with the sample size predicts; nan where it is unreliable:
-    the draw of rows is not what is wrong there.
-    """
+    """The interval including the predicted bias; nan where it is unreliable."""
     if neighbours.verdict == uncertainty.UNRELIABLE:
         return math.nan, math.nan
     bias = neighbours.drift.bias

@@ -34,15 +34,14 @@ _LIMITS = (
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """What one block, or all of them, tells about one target; nats.
+    """Information of one block, or all of them, about one target; nats.
 
-    role        target, or domain: what it tells there is leakage
+    role        target, or domain (leakage)
     classes     values that the target takes; None of numbers
-    neighbours  the nearest-neighbour estimate, without interval where it is unreliable; verdict on its bias
-    linear      usable by a linear family; richer: by a mixture of it with another
-    ceiling     H(target) of frequencies; None of numbers, which have none
-    finding     how neighbours and the richer family lie to one another (`Bracket`), and what that means
-    sharing     six bounds and three concrete values, beside all other blocks; empty where there are none
+    neighbours  without interval where unreliable;  verdict  on its bias
+    linear      usable by a linear family;  richer  by a mixture with another
+    ceiling     H(target); None of numbers
+    sharing     six bounds and three concrete values against all other blocks; may be empty
     """
 
     block: str
@@ -62,9 +61,8 @@ class Row:
 
     @property
     def between(self) -> tuple[float, float]:
-        """Nats between which the information is, from both sides: the ends of the intervals of the richer family and
-        of neighbours that are the furthest apart, at most the ceiling. Where neighbours have no interval nothing but
-        the ceiling is above; inf where there is none.
+        """Nats from below and above: the outer ends of the intervals of the richer family and of neighbours, at most
+        the ceiling (inf without either).
         """
         most = math.inf if self.ceiling is None else self.ceiling.high
         if math.isnan(self.neighbours.low):
@@ -135,18 +133,12 @@ def in_bits(one: Estimate, interval: bool = True) -> str:
 
 @dataclass(frozen=True, eq=False)
 class RepresentationReport:
-    """One representation: what its blocks tell about targets and domain, for whom, where, and how sure that is.
+    """Information of one representation's blocks about targets and domain.
 
-    blocks      name -> columns
-    n, groups   rows, and groups of rows that depend on one another
     rows        one for each block (and all together) x target
-    hardest     the items of least PVI for each target, by the richer family from all blocks: target, item, label,
-                pvi_bits and what was predicted
-    scores      disentanglement of blocks and columns; empty where there is none, and `notes` say why
-    partition   scores of named blocks; None where there are none, and `notes` say why
-    settings    how it was measured
-    notes       what could not be said, and why
-    unanswered  target (or domain) that was asked for -> why nothing is said about it
+    hardest     the items of least PVI for each target: target, item, label, pvi_bits, prediction
+    scores      disentanglement; may be empty (see notes);  partition  scores of named blocks, or None
+    unanswered  target (or domain) -> why there is no result
     """
 
     blocks: Mapping[str, int]

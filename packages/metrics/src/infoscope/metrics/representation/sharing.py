@@ -1,8 +1,5 @@
-"""What a block and all other blocks tell about a target: alone, together, and what no three informations can settle.
-
-Six bounds hold for every decomposition (`pid.bounds`). The concrete one is that of Williams & Beer 2010: of every value
-of the target both sources know what the one knows that knows less of it. That needs no more than local values, whatever
-the blocks are: the specific information of a value is their mean over its rows.
+"""Unique, redundant and synergistic information of a block and all others about a target: six bounds (`pid.bounds`) and
+the decomposition of Williams & Beer 2010, from local values.
 """
 
 from __future__ import annotations
@@ -14,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infoscope.estimators.result import Estimate
+from infoscope.metrics.factor_information.result import TERMS
 from infoscope.metrics.partition.scores import clipped
 from infoscope.metrics.pid import BRANCHES, Bounds, crossing_note, either_specific, is_low
 from infoscope.metrics.v_information.usable import Local, Term
-
-TERMS = ("unique", "redundant", "synergistic")
 
 
 def sharing(
@@ -26,10 +22,7 @@ def sharing(
 ) -> dict[str, Estimate]:
     """The six bounds by their names in `pid.Bounds`, and unique, redundant and synergistic by Williams & Beer; nats.
 
-    values  [n], codes of the target's values. An interval is that of the branch of a bound which is active, or of both:
-            the larger or the smaller ends of their intervals. Where bounds cross, the notes of each say so. Of a
-            concrete term it reaches over what the term would be where either source told less of the values of which
-            both tell about as much.
+    values [n] are codes of the target. Intervals include both branches where they are close; crossing bounds are noted.
     """
     parts = [local.term(groups) for local in (alone, rest, joint)]
     found = {}

@@ -1,12 +1,9 @@
-"""How much a named family of predictors can use (Xu et al. 2020; Ethayarajh et al. 2022).
+"""V-information of a named family of predictors (Xu et al. 2020; Ethayarajh et al. 2022).
 
-measures     estimate: I_V(x -> y), also beyond what is given, in three estimators -> VInformation
-pvi          pointwise: how hard an item is
-hardness     threshold_window, slices, hardest: what a table of PVI says of its items
-predictions  what fitted members of a family say of items
-usable       what a mixture of families can use, row by row, and how much more rows would teach
-difficulty   token artefacts
-label_errors which labels look wrong: scores held out and of the course of a training
+measures     estimate: I_V(x -> y), also given something, in three estimators -> VInformation
+pvi          pointwise;  hardness  threshold_window, slices, hardest
+predictions  of fitted members;  usable  of mixtures of families, with extrapolation in rows
+difficulty   token artefacts;  label_errors  scores of wrong labels
 structure    maximum_arborescence, weights_by: trees of most usable information
 leakage      usable_leakage of latent blocks; features that hide from a family
 """

@@ -14,6 +14,7 @@ from infoscope.errors import OutOfRange, UnknownName, WrongShape
 from infoscope.estimators.families.protocol import ClassPredictor
 from infoscope.estimators.result import clustered_error
 from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.estimators.variables import aligns
 
 TOKENS: dict[str, Callable[[str], list[str]]] = {  # ways to split a text
     "punctuation": re.compile(r"\w+|[^\w\s]+").findall,
@@ -22,6 +23,7 @@ TOKENS: dict[str, Callable[[str], list[str]]] = {  # ways to split a text
 SPACE = " "  # what is left of a text without its only token: some tokenisers fail on the empty string
 
 
+@aligns("texts", "codes")
 def token_artefacts(
     predictor: ClassPredictor,
     texts: Sequence[str],
@@ -32,18 +34,13 @@ def token_artefacts(
 ) -> pd.DataFrame:
     """How much each token helps to predict each class: H(y | x without it) - H(y | x), bits; positive = it helps.
 
-    predictor        of classes from a list of texts, fitted on others; it is not fitted again. ValueError if it holds a
-                     class to be impossible
-    texts, codes     [n], the texts and their classes as the predictor counts them (0, 1, ...)
+    predictor        of classes from a list of texts, fitted on others
+    texts, codes     [n], the texts and their classes as the predictor counts them
     least_frequency  of a token in all texts; the paper's is more than 5
-    tokens           "punctuation": words, and runs of other signs apart from them, as published (the authors' code
-                     splits by the Whitespace of Hugging Face's tokenizers, which does that; 109 tokens in CoLA's
-                     in-domain dev set); "white space": at white space only (97 there); or a function that splits a text
+    tokens           "punctuation": words and runs of other signs, as published; "white space"; or a function
 
-    Texts are put together from their tokens with spaces, whole ones as well. One occurrence at a time is
-    left out; the mean is over a token's occurrences in
-    texts of a class, and its standard error allows for several in one text. Columns: token, code, mean_bits,
-    standard_error_bits, occurrences, texts; the most helpful tokens of every class first.
+    One occurrence at a time is left out; standard errors allow for several in one text. Columns: token, code,
+    mean_bits, standard_error_bits, occurrences, texts. ValueError: the predictor gives a class probability 0.
     """
     codes = np.asarray(codes)
     if len(codes) != len(texts) or not np.issubdtype(codes.dtype, np.integer):

@@ -1,11 +1,4 @@
-"""What a table of PVI says of its items: which are hard, and which PVI may go with a wrong prediction.
-
-threshold_window     between which PVI a prediction may be right or wrong
-slices               mean PVI by any column
-hardest              the items of least PVI
-
-Nothing here fits a family: tables are read without torch and scikit-learn, which take seconds to import.
-"""
+"""Tables of PVI: threshold_window (PVI of right and wrong predictions), slices (mean by column), hardest items."""
 
 from __future__ import annotations
 
@@ -18,17 +11,14 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from infoscope.checks import require_int
-from infoscope.errors import Conflict, OutOfRange, UnknownName, WrongType
+from infoscope.errors import Conflict, OutOfRange, UnknownName
 from infoscope.estimators.classifier.inputs import coded
 from infoscope.estimators.result import clustered_error
+from infoscope.estimators.variables import aligns
 
 
 class Window(NamedTuple):
-    """Between which PVI a prediction may be right or wrong, bits.
-
-    lowest_right   the least PVI of an item whose label is predicted
-    highest_wrong  the largest PVI of an item whose label is not
-    """
+    """Bits: lowest_right, the least PVI of a right prediction; highest_wrong, the largest of a wrong one."""
 
     lowest_right: Any
     highest_wrong: Any
@@ -37,12 +27,9 @@ class Window(NamedTuple):
 def threshold_window(null_entropy_bits: ArrayLike, classes: int) -> Window:
     """The arithmetic behind a PVI threshold: H_yb(y) - log2 C and H_yb(y) - 1 bit, of a label y among C classes.
 
-    null_entropy_bits is H_yb(y) = -log2 f[none](y), one for each label. A label that is not the most probable one has
-    at most probability 1/2, so its PVI is at most H_yb(y) - 1; the most probable one has at least 1/C. Where the two
-    meet (C = 2), PVI tells right from wrong without error; for C = 3 and even classes they are 0 and 0.585 bits, the
-    "0.5 bits" of figure 3 of Ethayarajh et al. 2022. They hold for any family and any data.
-
-    ValueError: classes < 2, or a negative null entropy.
+    null_entropy_bits is H_yb(y) = -log2 f[none](y), one for each label. For C = 2 PVI separates right from wrong
+    exactly; for C = 3, even classes, 0 and 0.585 bits (figure 3 of Ethayarajh et al. 2022). ValueError: classes < 2,
+    negative entropy.
     """
     classes = require_int("classes", classes, 2)
     entropy = np.asarray(null_entropy_bits, dtype=np.float64)
@@ -51,6 +38,7 @@ def threshold_window(null_entropy_bits: ArrayLike, classes: int) -> Window:
     return Window((entropy - math.log2(classes))[()], (entropy - 1.0)[()])
 
 
+@aligns("table", "groups")
 def slices(
     table: pd.DataFrame,
     by: Hashable | Sequence[Hashable],
@@ -59,11 +47,11 @@ def slices(
 ) -> pd.DataFrame:
     """Mean PVI (bits) of the items of every value of one or more columns of a `pvi.pointwise` table.
 
-    edges  of intervals, closed on the left, into which the single column `by` is cut first (lengths, overlaps)
-    groups [n], items that depend on one another: the standard errors allow for it
+    edges  of left-closed intervals into which the single column `by` is cut first
+    groups [n], dependent items
 
-    Columns of the result: n, mean_bits, standard_error_bits (nan for a single item or group). ValueError: no such
-    column, edges that do not increase or leave items out.
+    Columns: n, mean_bits, standard_error_bits. ValueError: no such column, edges that do not increase or leave items
+    out.
     """
     columns = list(by) if isinstance(by, list | tuple) else [by]
     missing = [column for column in [*columns, "pvi_bits"] if column not in table]
@@ -90,7 +78,7 @@ def cut(values: pd.Series, edges: Sequence[float]) -> pd.Series:
         raise OutOfRange(f"edges must be at least two increasing numbers, got {edges!r}.")
     found = pd.cut(values, list(edges), right=False)
     if found.isna().any():
-        raise WrongType(f"edges must hold every value of {values.name!r}, but {int(found.isna().sum())} are outside.")
+        raise OutOfRange(f"edges must hold every value of {values.name!r}, but {int(found.isna().sum())} are outside.")
     return found
 
 

@@ -1,7 +1,5 @@
-"""Who can read what: the usable information of every latent block for every family, and features that hide from one.
-
-A representation that hides a label from the family it was trained against may still show it to another (Xu et al. 2020,
-section 6.4, fairness): the matrix of families trained against and families that look says how far hiding transfers.
+"""Usable information of every latent block for every family, and features that hide from one (Xu et al. 2020, section
+6.4).
 """
 
 from __future__ import annotations
@@ -18,15 +16,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from infoscope.checks import require_int
-from infoscope.errors import Conflict, OutOfRange, TooFew, UnknownName, WrongLength, WrongShape
+from infoscope.errors import NoVariation, OutOfRange, TooFew, UnknownName, WrongLength, WrongShape, WrongType
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.networks import Network, fully_connected, outputs
 from infoscope.estimators.families.protocol import Features
-from infoscope.estimators.variables import as_matrix
+from infoscope.estimators.variables import aligns, as_matrix
 from infoscope.metrics.v_information.measures import estimate
 from infoscope.metrics.v_information.predictions import FLOOR
 
 
+@aligns("blocks", "labels", "groups", "given")
 def usable_leakage(
     blocks: Mapping[str, Any],
     labels: Mapping[str, ArrayLike],
@@ -37,12 +36,11 @@ def usable_leakage(
     generator: np.random.Generator | None = None,
     given: Any = None,
 ) -> pd.DataFrame:
-    """The cross-fitted V-information of every block [n, d] about every label [n] (classes or numbers), as usable by
-    every family; beyond what is given, [n] or [n, p], as `estimate` takes it.
+    """The cross-fitted V-information of every block [n, d] about every label [n] for every family; `given` as in
+    `estimate`.
 
-    One row for each of label, block, family: value_bits, standard_error_bits, ceiling_bits (H_V(label) without the
-    block), floored, n, groups. All rows share one seed, so that blocks and families are compared on the same folds.
-    Nothing is clipped: a value within its error of 0, or below, is no leakage found. ValueError as `estimate`.
+    Columns: label, block, family, value_bits, standard_error_bits, ceiling_bits (H_V(label)), floored, n, groups; same
+    folds throughout. Nothing is clipped. ValueError as `estimate`.
     """
     for name, mapping in (("blocks", blocks), ("labels", labels), ("families", families)):
         if not mapping:
@@ -73,11 +71,11 @@ def matrix(leakage: pd.DataFrame, label: str, column: str = "value_bits") -> pd.
 
 @dataclass(frozen=True, eq=False)
 class Hiding:
-    """An encoder trained to hide a label, and how its two losses stood in the end.
+    """An encoder trained to hide a label.
 
     encode               inputs [n, d] -> features [n, size], float64
-    reconstruction       mean squared error over standardised inputs; 1 if nothing is kept
-    adversary_log_loss   of the adversary in training, nats; the label's entropy if nothing is left for it
+    reconstruction       mean squared error over standardised inputs
+    adversary_log_loss   nats; the label's entropy if nothing is left for it
     """
 
     encode: Callable[[ArrayLike], np.ndarray]
@@ -85,6 +83,7 @@ class Hiding:
     adversary_log_loss: float
 
 
+@aligns("x", "u")
 def hide(
     x: ArrayLike,
     u: ArrayLike,
@@ -99,21 +98,19 @@ def hide(
 ) -> Hiding:
     """Trains features that keep x [n, d] and hide the classes u [n] from a family of networks.
 
-    An autoencoder (one hidden layer of 64 ReLU units each way) minimises its squared error plus strength times the
-    Kullback-Leibler divergence of the adversary's law from the class frequencies. The adversary, a network of the
-    family, minimises its log loss, in adversary_steps steps for each one of the autoencoder. Features are [n, size] of
-    mean 0 and variance 1 in training. An adversary that is too slow for the strength is led in circles and the label
-    stays readable: how well it is hidden has to be measured by families that are fitted afresh (`hiding_matrix`).
-
-    ValueError: lengths that differ, one class only, numbers that are no classes, a negative strength, counts below 1, a
-    batch below 2.
+    An autoencoder minimises squared error plus strength times the Kullback-Leibler divergence of the adversary's
+    prediction from the class frequencies; the adversary takes adversary_steps steps for each. A slow adversary hides
+    nothing: measure by `hiding_matrix`. ValueError: lengths that differ, one class only, numbers that are no classes, a
+    negative strength, counts below 1, a batch below 2.
     """
     inputs = as_matrix("x", x)
     labels, codes = np.unique(np.asarray(u), return_inverse=True)
-    if len(codes) != len(inputs) or len(labels) < 2:
-        raise WrongLength(f"u must be one class for each of {len(inputs)} rows of x, two or more, got {len(codes)}.")
+    if len(codes) != len(inputs):
+        raise WrongLength(f"u must be one class for each of {len(inputs)} rows of x, got {len(codes)}.")
+    if len(labels) < 2:
+        raise NoVariation(f"u must take at least two values, got {labels.tolist()!r} in all rows.")
     if labels.dtype.kind == "f" and np.mod(labels, 1).any():
-        raise Conflict(f"u must be classes, got {len(labels)} different numbers; bins of them are classes.")
+        raise WrongType(f"u must be classes, got {len(labels)} different numbers; bins of them are classes.")
     for name, value, least in (
         ("size", size, 1), ("steps", steps, 1), ("batch", batch, 2), ("adversary_steps", adversary_steps, 1)
     ):  # fmt: skip
@@ -158,6 +155,7 @@ def hide(
     return Hiding(lambda new: outputs(encoder, features(new)), error, log_loss)
 
 
+@aligns("x", "u", "train")
 def hiding_matrix(
     x: ArrayLike,
     u: ArrayLike,
@@ -170,10 +168,9 @@ def hiding_matrix(
     folds: int = 5,
     generator: torch.Generator | None = None,
 ) -> pd.DataFrame:
-    """Features hidden from each network family in turn (the blocks), and what each family can still use of them.
+    """`usable_leakage` of features hidden from each network family in turn (and "not hidden"), label "u".
 
-    train is a mask [n] of the rows the features are trained on; information is measured on the others. The block "not
-    hidden" is trained with strength 0. The result is that of `usable_leakage`, with the label "u".
+    train is a mask [n] of the rows the features are trained on; information is measured on the others.
     """
     inputs, chosen = as_matrix("x", x), np.asarray(train)
     if chosen.dtype != bool or chosen.shape != (len(inputs),) or chosen.all() or not chosen.any():
@@ -182,7 +179,7 @@ def hiding_matrix(
         )
     generator = torch.Generator().manual_seed(0) if generator is None else generator
     if not against:
-        raise UnknownName("against is empty; it must name at least one network family.")
+        raise TooFew("against is empty; it must name at least one network family.")
     first = next(iter(against.values()))
     trials = {"not hidden": (first, 0.0)} | {name: (network, strength) for name, network in against.items()}
     labels = np.asarray(u)

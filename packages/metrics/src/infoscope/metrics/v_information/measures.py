@@ -1,16 +1,13 @@
-"""Predictive V-information: how much a named family of predictors can use of x about y (Xu et al. 2020).
+"""Predictive V-information (Xu et al. 2020).
 
     I_V(x -> y) = H_V(y) - H_V(y | x),   H_V(y | x) = inf over f in V of E[-log f[x](y)]
 
-Three estimators, each with what it can claim:
-
-    in-sample     both infima on one and the same sample: what the PAC bound (theorem 1) is about. Biased upward.
+    in-sample     both infima on one sample, with the PAC bound (theorem 1). Biased upward.
     held-out      fitted on one part, measured on another (Ethayarajh et al. 2022, algorithm 1). May be negative.
-    cross-fitted  every item measured by members fitted on the other folds; the mean over all items
+    cross-fitted  every item measured by members fitted on the other folds
 
-Of x beyond what is given, I_V(x -> y | c) = H_V(y | c) - H_V(y | c, x): both members see c (Hewitt et al. 2021). The
-chain rule is I_V((c, x) -> y) = I_V(c -> y) + I_V(x -> y | c). It may be more or less than I_V(x -> y): x alone tells
-nothing of its parity with c, and a copy of c tells nothing beyond c.
+I_V(x -> y | c) = H_V(y | c) - H_V(y | c, x) (Hewitt et al. 2021), with the chain rule I_V((c, x) -> y) = I_V(c -> y) +
+I_V(x -> y | c).
 """
 
 from __future__ import annotations
@@ -22,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from infoscope.errors import Conflict, InvalidInput, OutOfRange, UnknownName, WrongType
+from infoscope.checks import one_of
+from infoscope.errors import Conflict, OutOfRange, WrongType
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.complexity import PacBound, pac_bound
 from infoscope.estimators.families.protocol import Bounded, Outcome, as_outcome
@@ -46,20 +44,14 @@ ESTIMATORS = (IN_SAMPLE, HELD_OUT, CROSS_FITTED)
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class VInformation(Estimate):
-    """An estimate of I_V(x -> y), or I_V(x -> y | given), = null_entropy - conditional_entropy, nats; `method` is the
-    family.
+    """An estimate of I_V(x -> y | given), = null_entropy - conditional_entropy, nats; `method` is the family.
 
-    standard_error       sd(PVI) / sqrt(n), robust to groups. What the training sets' own randomness adds is not in it.
-                         nan in-sample, where items are no independent test of what fits them
-    interval             in-sample that of the PAC bound, if there is one
-    local                pointwise V-information of every item measured [n]
-    units                how many groups of the items are independent of one another
-    null_entropy         H_V(y): mean -log f[none](y); H_V(y | given)
-    conditional_entropy  H_V(y | x); H_V(y | given, x)
+    standard_error       sd(PVI) / sqrt(n), robust to groups, without training randomness; nan in-sample
+    interval             in-sample that of the PAC `bound`, if there is one
+    local                pointwise V-information of every item [n]
+    null_entropy         H_V(y | given);  conditional_entropy  H_V(y | given, x)
     floor, floored       least class probability, and how many items' own class was below it with the input
     null_floored         the same without
-    calibration          of class probabilities; None for numbers
-    bound                the PAC bound; None for other estimators, and where the family's complexity is not known
     """
 
     null_entropy: Estimate
@@ -91,24 +83,19 @@ def estimate(
 
     family       a name, a Family, or an object that is one: see `families.as_family`
     x            n items, as the family takes them: an array [n, d], a list of texts
-    y            classes [n] (integers, booleans, strings) or numbers [n] or [n, q]; families of both go by the type
+    y            classes [n] (integers, booleans, strings) or numbers [n] or [n, q]
     estimator    "in-sample", "held-out" or "cross-fitted"
-    folds        at least 3; held-out measures the first of them, unless test, a mask [n], says what to measure
-    groups       [n], items that depend on one another and so share a fold, and a term of the standard error
-    floor        least probability of a class: laws are mixed with the uniform one; 0 for none
+    folds        at least 3; held-out measures the first of them, unless test, a mask [n]
+    groups       [n], dependent items, which share a fold
+    floor        least probability of a class (mixing with the uniform distribution); 0 for none
     calibration  share of every training set on which a temperature is fitted; 0 for none
     delta        of the PAC bound, in-sample
-    generator    draws folds, and whatever the family and the bound draw; None is a fresh one with seed 0
-    given        what both members see, one for each item: floats [n] or [n, p], or classes [n]; texts or classes beside
-                 texts. There is no PAC bound then
-
-    A class that is missing from the training set of a given test mask gets the floor, and is counted in null_floored.
+    given        what both members see: floats [n] or [n, p], or classes [n]; texts or classes beside texts
 
     ValueError: an unknown estimator, lengths that differ, an outcome that does not vary or does not suit the family, a
     class that the folds cannot spread, a floor, share or delta that is not possible, an impossible item without floor.
     """
-    if estimator not in ESTIMATORS:
-        raise UnknownName(f"estimator must be one of {list(ESTIMATORS)}, got {estimator!r}.")
+    one_of("estimator", estimator, ESTIMATORS)
     family = as_family(family)
     outcome = as_outcome(family, y)
     check_length(x, outcome.n)
@@ -116,7 +103,7 @@ def estimate(
     codes = as_groups(groups, outcome.n)
     splits = splits_of(estimator, outcome, codes, folds, test, generator)
     if estimator == IN_SAMPLE and calibration:
-        raise InvalidInput(f"calibration must be 0 in-sample, where nothing is held out, got {calibration!r}.")
+        raise Conflict(f"calibration must be 0 in-sample, where nothing is held out, got {calibration!r}.")
     found = predict(family, x, outcome, splits, codes, floor, calibration, generator, given=given)
     bound = None
     if estimator == IN_SAMPLE and given is None and isinstance(family, Bounded):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
-from infoscope.errors import OutOfRange, TooFew, WrongLength, WrongShape, WrongType
+from infoscope.errors import Conflict, OutOfRange, TooFew, WrongLength, WrongShape, WrongType
 from infoscope.estimators.classifier.cross_fitting import calibration_figures, floored
 from infoscope.estimators.classifier.inputs import assign_folds, coded
 from infoscope.estimators.families.laws import log_softmax
@@ -28,14 +28,12 @@ Split = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Calibration:
-    """Whether predicted probabilities can be taken at their word.
+    """Calibration of predicted probabilities.
 
-    expected_error_before  mean |share right - top probability| over 15 bins of equally many items (Guo et al. 2017);
-                           about sqrt(15 / n) of it is noise
-    expected_error         the same of the probabilities that were used, after any calibration
-    best_temperature       the temperature that would suit these items best, before any calibration: above 1 for an
-                           overconfident family. Never used on them.
-    temperatures           the ones used, one for each training set; empty without calibration
+    expected_error_before  mean |share right - top probability| over 15 bins (Guo et al. 2017); sqrt(15 / n) is noise
+    expected_error         the same after any calibration
+    best_temperature       the best for these items before calibration (not used)
+    temperatures           the ones used, by training set
     """
 
     expected_error_before: float
@@ -48,13 +46,10 @@ class Calibration:
 class Predictions:
     """Log densities of items' own outcomes, nats, in the order of the items.
 
-    rows         int64 [m], which items
-    fold         int64 [m], by which split they were predicted
-    null         [m], by the member that sees no input, or only what is given
-    informed     [m], by the member that sees x
-    logs         [m, classes] of every class with the input, None for numbers
-    null_logs    [m, classes] without
-    floored      items whose own class had less than the floor with the input; null_floored: without
+    rows, fold   int64 [m], which items, by which split
+    null         [m], without x;  informed  [m], with it
+    logs         [m, classes] of every class with x, None for numbers;  null_logs  without
+    floored      items whose own class had less than the floor with x;  null_floored  without
     """
 
     rows: np.ndarray
@@ -80,12 +75,9 @@ def predict(
     nulls: Sequence[Predictor] | None = None,
     given: Any = None,
 ) -> Predictions:
-    """Fits the family on each split's first items and predicts its second ones, which no other split has.
+    """Fits the family on each split's first items and predicts its second ones; nulls: known members without input.
 
-    floor        of class probabilities: laws are mixed with the uniform one; 0 for none
-    calibration  share of the groups of every training set on which its temperature is fitted; 0 for none
-    nulls        the members without an input, where they are known already
-    given        n items that both members see (`beside`); None: one sees nothing
+    floor, calibration and given as in `estimate`.
     """
     check_settings(outcome, floor, calibration)
     if given is not None:
@@ -105,10 +97,8 @@ def predict(
 
 
 def beside(given: Any, x: Any, n: int) -> tuple[Any, Any]:
-    """What is given, and the same with x, as inputs of a family.
-
-    given  of arrays x [n, d]: floats [n] or [n, p], or classes [n] (integers, booleans, strings), which become
-           indicator columns; of texts x: one text or class for each, which becomes a line before the text
+    """What is given, and the same with x, as inputs of a family: columns (indicators for classes), or a line before
+    texts.
     """
     check_length(given, n, "given")
     if not hasattr(x, "shape") and all(isinstance(item, str) for item in x):
@@ -230,10 +220,7 @@ def finite(logs: np.ndarray) -> np.ndarray:
 
 
 def temperature(logs: np.ndarray, classes: np.ndarray) -> float:
-    """The T of least log loss of laws in proportion to exp(log q / T) (Guo et al. 2017); logs [n, classes].
-
-    Sought within `TEMPERATURES`: a value at their end says that more of the same would be better still.
-    """
+    """The T of least log loss of exp(log q / T) (Guo et al. 2017) within `TEMPERATURES`; logs [n, classes]."""
     rows = np.arange(len(classes))
     logs = np.maximum(logs, -700.0)  # a law without floor may hold -inf, which no temperature changes
 
@@ -277,7 +264,7 @@ def check_settings(outcome: Outcome, floor: float, calibration: float) -> None:
     if not 0.0 <= calibration < 1.0:
         raise OutOfRange(f"calibration must be a share of the training items, from 0 to below 1, got {calibration!r}.")
     if calibration and outcome.classes is None:
-        raise WrongType(f"calibration must be 0 for an outcome of numbers, got {calibration!r}.")
+        raise Conflict(f"calibration must be 0 for an outcome of numbers, got {calibration!r}.")
 
 
 def check_length(x: Any, n: int, name: str = "x") -> None:

@@ -1,10 +1,8 @@
-"""Pointwise V-information (PVI): how hard an item is for a family of predictors (Ethayarajh et al. 2022).
+"""Pointwise V-information (PVI), the difficulty of an item (Ethayarajh et al. 2022); its mean is the V-information.
 
     PVI(x -> y) = -log2 f[none](y) + log2 f'[x](y),   f and f' the best members without and with an input
 
-Its mean is the V-information. Beyond what is given, f sees that and f' both: log2 f'[c, x](y) - log2 f[c](y) (Hewitt et
-al. 2021; Chen et al. 2023, REV). Every item is measured by members fitted on the other folds, so that training items
-have a PVI of the same meaning as test items.
+Given c: log2 f'[c, x](y) - log2 f[c](y) (Hewitt et al. 2021; Chen et al. 2023, REV). Every item is held out.
 """
 
 from __future__ import annotations
@@ -37,9 +35,8 @@ def pointwise(
 ) -> pd.DataFrame:
     """The cross-fitted PVI of every item, in their order: one row each. Arguments and errors as `estimate`.
 
-    Columns: label, pvi_bits, H_yb and H_yxb (-log2 of the own label's probability without and with the input, and with
-    what is given in both, bits), fold; of classes also predicted and correct. Of numbers, H_yb and H_yxb are of
-    densities.
+    Columns: label, pvi_bits, H_yb and H_yxb (-log2 probability or density without and with x, bits), fold; of classes
+    also predicted and correct.
     """
     family = as_family(family)
     outcome = as_outcome(family, y)

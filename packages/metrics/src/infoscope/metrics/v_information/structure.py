@@ -1,8 +1,7 @@
 """Structure learning: the directed tree of most usable information (Xu et al. 2020, section 4).
 
-Chow and Liu (1968) maximise the sum of mutual informations over undirected trees. Usable information is directed, so
-the tree is the maximum spanning arborescence of the weights I_V(X_i -> X_j) (Chu & Liu 1965, Edmonds 1967); for
-symmetric weights the two are the same tree. A tree is an array of parents [m]: -1 for the root.
+The maximum spanning arborescence (Chu & Liu 1965, Edmonds 1967) of I_V(X_i -> X_j); for symmetric weights the tree of
+Chow & Liu 1968. A tree is an array of parents [m]: -1 for the root.
 """
 
 from __future__ import annotations
@@ -13,13 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.metrics import roc_auc_score
 
-from infoscope.errors import Conflict, NoVariation, OutOfRange, UnknownName, WrongLength, WrongShape, WrongType
+from infoscope.checks import one_of
+from infoscope.errors import NoVariation, OutOfRange, WrongLength, WrongShape, WrongType
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.protocol import as_outcome
 from infoscope.estimators.families.registry import as_family, is_several
+from infoscope.estimators.variables import aligns
 from infoscope.metrics.v_information.measures import CROSS_FITTED, ESTIMATORS, splits_of, summary
 from infoscope.metrics.v_information.predictions import FLOOR, as_groups, check_length, fit_nulls, predict
 
@@ -27,10 +29,7 @@ from infoscope.metrics.v_information.predictions import FLOOR, as_groups, check_
 def maximum_arborescence(weights: ArrayLike, root: int | None = None) -> np.ndarray:
     """The parents, int64 [m], of the spanning arborescence of largest total weight; -1 for its root.
 
-    weights [m, m]: [i, j] of the edge from i to j; -inf where there is none. The diagonal is not read. root None: the
-    root that allows the largest total. Of equal trees one is returned, always the same. networkx finds the same totals
-    in 4 (20 nodes) to 250 times (120 nodes) the time.
-
+    weights [m, m]: [i, j] of the edge from i to j; -inf where there is none. root None: the best. Deterministic.
     ValueError: weights that are not square, nan or +inf, an unknown root, nodes that no root reaches.
     """
     weights = np.array(weights, dtype=np.float64)
@@ -41,7 +40,7 @@ def maximum_arborescence(weights: ArrayLike, root: int | None = None) -> np.ndar
     if np.isnan(weights).any() or (weights == np.inf).any():
         raise WrongType("weights must be numbers, or -inf for no edge, but some are nan or +inf.")
     if root is not None and (isinstance(root, bool) or not isinstance(root, int | np.integer) or not 0 <= root < m):
-        raise Conflict(f"root must be None or a node from 0 to {m - 1}, got {root!r}.")
+        raise OutOfRange(f"root must be None or a node from 0 to {m - 1}, got {root!r}.")
     # A virtual root with an edge to every node that may be the root. These edges count first, as few of them as
     # possible, and weights second: in pairs, compared in that order, no large constant drowns a weight.
     first = np.where(np.isinf(weights), -np.inf, 0.0)
@@ -58,8 +57,7 @@ def maximum_arborescence(weights: ArrayLike, root: int | None = None) -> np.ndar
 def arborescence(first: np.ndarray, second: np.ndarray, root: int) -> np.ndarray:
     """The parents of the best arborescence under weights (first, second) [m, m], compared in that order.
 
-    first is -inf where there is no edge. -1 for the root, and for a node that no edge enters. Cycles of best edges are
-    contracted one after another, however deep they nest, and then opened again in the opposite order.
+    first is -inf where there is no edge; -1 for the root and unreachable nodes. Cycles are contracted, then reopened.
     """
     contracted = []
     while True:
@@ -78,13 +76,10 @@ def arborescence(first: np.ndarray, second: np.ndarray, root: int) -> np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Contraction:
-    """A cycle that became one node, the last after those that were kept.
+    """A cycle that became one node, the last after the `kept` ones.
 
-    kept      other nodes, in their order
-    cycle     nodes of the cycle
-    replaced  their parents within it
-    entered   for each kept node the place in the cycle that its edge enters
-    leaving   for each kept node the place in the cycle that its edge comes from
+    `replaced`: parents within the cycle; `entered` and `leaving`: for each kept node the place in the cycle of its
+    edges.
     """
 
     kept: np.ndarray
@@ -150,11 +145,7 @@ def find_cycle(parents: np.ndarray) -> np.ndarray | None:
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """I_V(X_i -> X_j) of all ordered pairs of variables, nats.
-
-    value           [m, m], row i to column j; -inf on the diagonal, where there is no edge
-    standard_error  [m, m], of each; nan on the diagonal, and in-sample everywhere (no independent items)
-    """
+    """I_V(X_i -> X_j) of all ordered pairs [m, m], nats (diagonal -inf), with standard errors (nan in-sample)."""
 
     value: np.ndarray
     standard_error: np.ndarray
@@ -163,6 +154,7 @@ class Weights:
     n: int
 
 
+@aligns("variables", "groups")
 def weights_by(
     family: Any,
     variables: Sequence[ArrayLike] | np.ndarray,
@@ -174,18 +166,17 @@ def weights_by(
 ) -> Weights:
     """The weights of structure learning.
 
-    variables  m arrays, each [n] or [n, d], or the columns of one array [n, m]
-    family     one, or one for every variable that is predicted (V_ij may differ by j; Xu et al. 2020, section 4)
-
-    Pairs that predict the same variable share their folds and the members without an input; numbers share the folds of
-    all pairs. Other arguments and errors as `v_information.estimate`.
+    variables: m arrays, each [n] or [n, d], or the columns of one array or data frame; family: one, or one for each
+    predicted variable. Other arguments and errors as `v_information.estimate`.
     """
-    columns = list(variables.T) if isinstance(variables, np.ndarray) and variables.ndim == 2 else list(variables)
+    if isinstance(variables, pd.DataFrame):
+        columns = [variables[name] for name in variables]
+    else:
+        columns = list(variables.T if isinstance(variables, np.ndarray) and variables.ndim == 2 else variables)
     families = [as_family(own) for own in (family if is_several(family) else [family] * len(columns))]
     if len(columns) < 2 or len(families) != len(columns):
         raise OutOfRange(f"variables must be at least 2, with one family each, got {len(columns)} and {len(families)}.")
-    if estimator not in ESTIMATORS:
-        raise UnknownName(f"estimator must be one of {list(ESTIMATORS)}, got {estimator!r}.")
+    one_of("estimator", estimator, ESTIMATORS)
     generator = generator_or_default(generator)
     n, m = len(columns[0]), len(columns)
     codes = as_groups(groups, n)

@@ -1,11 +1,8 @@
-"""What a mixture of families can use of some columns about a target, row by row, and how much more rows would teach.
+"""Usable information of a mixture of families, row by row, and its extrapolation in the number of training rows.
 
-Held-out information is low by what the training rows could not teach. For few weights and many rows that is c / n of n
-rows; of linear families, however many their weights, the slowest that is known is c / sqrt(n) (Bartlett & Mendelson
-2002). Members of half of the rows are low by twice as much, or by its root: the estimate plus what it gained over them,
-once or 2.4 times, is where it is heading. The interval of a `Term` is the hull of the estimate's and of that of the
-farther end, in which that of the nearer one lies. Where the estimate is 0 for all one knows nothing was gained, and
-`unseen` says what could be there.
+The loss of finite training is c / n, or c / sqrt(n) at slowest (linear families; Bartlett & Mendelson 2002): the
+estimate plus once or 2.4 times its gain over members of half the rows. The interval of a `Term` is the hull of the
+estimate's and of the farther end's.
 """
 
 from __future__ import annotations
@@ -28,10 +25,7 @@ GAINS = 1.0 / (np.sqrt(2.0) - 1.0)  # of the last doubling of rows, still to com
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """Usable information, nats, with the same sums and differences as an Estimate.
-
-    found  of members that saw all training rows; further  where more rows would lead
-    """
+    """Usable information, nats, with Estimate's arithmetic: `found` by all training rows, `further` extrapolated."""
 
     found: Estimate
     further: Estimate
@@ -50,9 +44,7 @@ class Term:
 
     @property
     def rises(self) -> bool:
-        """Whether the second half of the training rows is sure to have taught something, and that more lead beyond what
-        the draw of rows explains: the upper end is then of what was not measured.
-        """
+        """Whether the second half of the training rows raised it, and extrapolation exceeds the sampling error."""
         return (self.further - self.found).low > 0.0 and self.further.value > self.found.high
 
 
@@ -70,21 +62,19 @@ class Local:
 
 
 def unseen(shown: float, weights: int, rows: int) -> float:
-    """The information, nats, of which so many weights that `rows` rows teach show `shown` nats on other rows.
+    """The information, nats, of which so many weights that `rows` rows train show `shown` nats on other rows.
 
-    Weights of an information I shrunk as is best for it show I^2 / (I + a) of it, where a = weights / (2 rows) is what
-    it costs to fit them (James & Stein 1961; Akaike 1974): about I - a of much, next to nothing of less than a.
+    Shrunken weights show I^2 / (I + a), a = weights / (2 rows) (James & Stein 1961; Akaike 1974).
     """
     shown, cost = max(shown, 0.0), weights / (2.0 * rows)
     return (shown + np.sqrt(shown**2 + 4.0 * shown * cost)) / 2.0
 
 
 def with_ignorance(known: Mapping[frozenset[str], Local], folds: NDArray[np.int64]) -> dict[frozenset[str], Local]:
-    """The same sets of blocks, each as a mixture with what its own subsets tell, and with no input.
+    """The same sets of blocks, each mixed with its subsets and no input (optional ignorance, Xu et al. 2020, definition
+    1).
 
-    Who sees more blocks may ignore some (the optional ignorance of Xu et al. 2020, definition 1), so that more blocks
-    never tell less but by chance. The weights of a fold [n] are those likeliest on the rows of all others; that there
-    are as many costs about half a nat each, over these rows (Akaike 1974), which more rows would save.
+    Weights of a fold [n] are the likeliest on other rows, and cost about half a nat each (Akaike 1974).
     """
 
     def mixed(logs: list[NDArray[np.float64]]) -> NDArray[np.float64]:
@@ -113,9 +103,7 @@ def predictions(
     groups: NDArray[np.int64],
     generator: np.random.Generator,
 ) -> tuple[Predictions, ...]:
-    """What members say of rows they were not fitted to, and what the same say that saw half of the training rows; where
-    the family has a `first` part, the same two of this after them.
-    """
+    """Held-out predictions of members, of members with half of the training rows, and both of the `first` part."""
     trainings, tests = zip(*splits)
     nulls = fit_nulls(family, outcome, trainings, groups, generator)
     fits = fit_each(family, x, outcome.values, trainings, outcome.classes, groups, generator)

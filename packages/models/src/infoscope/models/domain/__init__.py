@@ -1,20 +1,17 @@
 """Models of data with domains, whose latent blocks are to keep class and domain apart.
 
-    BlockSpec, Block                     which latent blocks there are, and what items have in one
-    NVAE, DIVA                           variational autoencoders, one or several encoders
-    DANN, AugmentedDANN                  domain-adversarial training, of one block or of three
-    IRM, CORAL, Fishr                    risk minimisation with a penalty on what differs between domains
-    DomainInformedERM, ERM               risk minimisation that is told of the domain, and plain
-    UninformedERM, BalancedERM           plain with the batches (and head) of the former, or of the penalised
-    MODELS, PUBLISHED                    all of them by name; published settings that are not a model's defaults
-    DomainData, fit_domain, select_step  items with labels; one training loop for all; rules of model selection
-    accuracies, extract_blocks, posteriors    what a trained model gets right, and what its blocks hold
+BlockSpec, Block                     the latent blocks, and the values of items in one
+NVAE, DIVA                           variational autoencoders, one or several encoders
+DANN, AugmentedDANN                  domain-adversarial training, of one block or of three
+IRM, CORAL, Fishr                    risk minimisation with a penalty on what differs between domains
+DomainInformedERM, ERM, UninformedERM, BalancedERM    risk minimisation with domain information, plain, controls
+MODELS, PUBLISHED                    all of them by name; published settings that are not a model's defaults
+DomainData, fit_domain, select_step  items with labels; one training loop for all; rules of model selection
+accuracies, extract_blocks, posteriors
 
-    model = NVAE(shape=(3, 28, 28), classes=10, domains=5, generator=torch.Generator().manual_seed(0))
-    fit = fit_domain(model, DomainData(x, y, d), steps=2000, generator=torch.Generator().manual_seed(1))
-    z = extract_blocks(fit.model, x)["z_y"]
-
-Every model's settings, with the published defaults, are its `Config` (see `configs`).
+model = NVAE(shape=(3, 28, 28), classes=10, domains=5, generator=torch.Generator().manual_seed(0))
+fit = fit_domain(model, DomainData(x, y, d), steps=2000, generator=torch.Generator().manual_seed(1))
+z = extract_blocks(fit.model, x)["z_y"]
 """
 
 from infoscope.models.blocks import Block

@@ -23,10 +23,9 @@ def _adversary_weight(adversary: Adversary, progress: float) -> float:
 class DANN(ERM):
     """Domain-adversarial training (Ganin et al. 2016): the encoder hides the domain from an adversary that reads z_y.
 
-    The objective is the sum of both cross entropies, and the reversal carries the weight: the adversary learns at full
-    rate. With `adversary.method` "alternating" (DomainBed), steps of the adversary, on its loss and gradient penalty,
-    and of the rest, on the class loss less `weight` times the adversary's, take turns with an optimiser each; the
-    penalty is of every item's own gradient, whatever the size of the batch.
+    The objective is the sum of both cross entropies, weighted by the gradient reversal. With `adversary.method`
+    "alternating" (DomainBed), steps of the adversary (loss and gradient penalty of every item) and of the rest take
+    turns.
     """
 
     Config = DANNConfig
@@ -147,8 +146,7 @@ def _beside(z: dict[str, Tensor], name: str) -> Tensor:
 
 
 def covariance_norms(z: dict[str, Tensor]) -> Tensor:
-    """Sum over the other blocks of the Frobenius norm of their covariance with z_dy in the batch (divided by n), not
-    squared: it grows with the scale of either block.
+    """Sum over the other blocks of the Frobenius norm of their covariance with z_dy in the batch (divided by n).
 
     z: block name -> [n, dim], with z_dy and another block or more.
     """
@@ -158,10 +156,7 @@ def covariance_norms(z: dict[str, Tensor]) -> Tensor:
 
 
 def mean_squared_correlation(z: dict[str, Tensor]) -> Tensor:
-    """Mean over all pairs of coordinates of different blocks of their squared correlation in the batch: in [0, 1].
-
-    z: block name -> [n, dim], two blocks or more. A coordinate that does not vary correlates with nothing.
-    """
+    """Mean squared correlation in the batch over pairs of coordinates of different blocks [n, dim]; constants: 0."""
     smallest = torch.finfo(next(iter(z.values())).dtype).tiny
     scaled = {}
     for name, values in z.items():

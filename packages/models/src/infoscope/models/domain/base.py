@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, one_hot
 
-from infoscope.errors import InvalidInput, WrongShape
+from infoscope.errors import TooFew, WrongShape
 from infoscope.models.blocks import Block
 from infoscope.models.domain.configs import (
     BalancedERMConfig,
@@ -33,10 +33,9 @@ class Batch(NamedTuple):
 class DomainModel(nn.Module):
     """A classifier whose latent blocks are to hold class, domain, both or neither.
 
-    Made from keyword settings, those of its `Config`: `NVAE(shape=(3, 28, 28), classes=10, domains=6)`. `settings` is
-    the configuration object, `config` its plain JSON values, from which `Model(**model.config)` and then
-    `load_state_dict` rebuild the model, also from an older version's (see `configs`). First weights are drawn
-    from `generator` (None: a fresh one with seed 0). Raises ValueError for settings out of range.
+    Made from the keyword settings of its `Config`: `NVAE(shape=(3, 28, 28), classes=10, domains=6)`. `config` is plain
+    JSON values; `Model(**model.config)` and `load_state_dict` rebuild it, also from older versions. generator None:
+    seed 0. ValueError for settings out of range.
     """
 
     Config: ClassVar[type[DomainConfig]]
@@ -71,8 +70,7 @@ class DomainModel(nn.Module):
         return None
 
     def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
-        """The terms of the loss by name, scalar tensors in nats per item, and the weighted sum that `player` descends,
-        "objective".
+        """The terms of the loss by name, scalar tensors in nats per item, and the weighted "objective" of `player`.
 
         progress: the share of the training that is done, in [0, 1). generator: a CPU generator, of the latents' draws.
         """
@@ -178,14 +176,13 @@ class IRM(Penalised):
 
 def invariance_penalty(logits: Tensor, y: Tensor, penalty: str = "unbiased") -> Tensor:
     """The IRMv1 penalty of one domain: the squared derivative of the mean cross entropy of w * logits by the SCALAR w
-    at w = 1 (Arjovsky et al. 2019, eq. 4), in nats squared.
+    at w = 1 (Arjovsky et al. 2019, eq. 4), nats squared.
 
-    logits [n, classes], y int64 [n]. penalty: "squared", of all items, biased upwards by the variance of the
-    derivative; "unbiased", the product of the derivatives of the items in even and in odd places, which may be
-    negative. Raises ValueError for fewer than two items in the latter.
+    penalty: "squared", biased upwards by the variance of the derivative; "unbiased", the product over even and odd
+    items, which may be negative (ValueError for fewer than two items).
     """
     if penalty == "unbiased" and len(y) < 2:
-        raise InvalidInput(f"a step must have two items or more of each domain for two halves of them, got {len(y)}.")
+        raise TooFew(f"a step must have two items or more of each domain for two halves of them, got {len(y)}.")
     # d/dw cross_entropy(w * logits, y) at w = 1 = expected logit under softmax(logits) - logit of y
     slope = (logits.softmax(1) * logits).sum(1) - (logits * one_hot(y, logits.shape[1])).sum(1)
     if penalty == "squared":

@@ -6,18 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from infoscope.checks import one_of, require_int
-from infoscope.errors import WrongShape
+from infoscope.errors import TooFew, WrongShape
 
 BLOCK_NAMES = ("z_y", "z_x", "z_dy", "z_d")
 
 
 @dataclass(frozen=True)
 class BlockSpec:
-    """Which latent blocks a model has and their dimensions: of the class (z_y), of neither label (z_x), of class and
-    domain together (z_dy), of the domain (z_d).
+    """Dimensions of the latent blocks, side by side: z_y (class), z_x (neither), z_dy (both), z_d (domain).
 
-    A block of None or 0 dimensions is absent: it has no name, no slice and no values, never zeros. The blocks lie side
-    by side in the order z_y, z_x, z_dy, z_d. Raises ValueError for other dimensions and when no block is left.
+    None or 0 dimensions: the block is absent. ValueError for other dimensions and when no block is left.
     """
 
     z_y: int | None = 8
@@ -30,7 +28,7 @@ class BlockSpec:
             value = getattr(self, name)
             object.__setattr__(self, name, None if value is None or value == 0 else require_int(name, value))
         if not self.names:
-            raise WrongShape("blocks must have at least one block of one dimension or more, got none.")
+            raise TooFew("blocks must have at least one block of one dimension or more, got none.")
 
     @property
     def names(self) -> tuple[str, ...]:

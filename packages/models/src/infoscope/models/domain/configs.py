@@ -1,11 +1,9 @@
-"""Configurations of the domain models: one typed object each, with the published settings as defaults.
+"""Configurations of the domain models, with the published settings as defaults. Schedules are in fractions of the
+training.
 
-A configuration is logged with the model as plain JSON values, with the `version` of this file that wrote it. When a
-field is added or a default changes, `VERSION` goes up by one and the configuration's `EARLIER` names, under the new
-version, each such field (dotted for a nested one) and the value with which it behaves as before. A configuration of an
-older run that lacks a field thus takes the default of the version that wrote it, not today's.
-
-Schedules are in fractions of the planned training (0 to 1), so a shorter training keeps their shape.
+A configuration is logged with the `VERSION` of this file. When a field is added or a default changes, raise `VERSION`
+and name in the configuration's `EARLIER`, under the new version, each such field (dotted if nested) with its earlier
+value: configurations of older runs then take the defaults of their version.
 """
 
 from __future__ import annotations
@@ -14,9 +12,8 @@ from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any, ClassVar, Self
 
-from infoscope.checks import one_of, require_int
+from infoscope.checks import one_of, require_int, require_ints, require_number
 from infoscope.errors import Conflict, InvalidInput, OutOfRange, WrongShape, WrongType
-from infoscope.models.checks import require_ints
 from infoscope.models.domain.blocks import BLOCK_NAMES, BlockSpec
 
 VERSION = 2
@@ -27,39 +24,16 @@ L1_FORMS = ("batch-mean", "item-sum")
 DECORRELATIONS = ("covariance", "correlation")
 
 
-def positive(name: str, value: float) -> None:
-    """ValueError unless value is a finite number above 0."""
-    if not _is_number(value) or value == 0:
-        raise OutOfRange(f"{name} must be a number above 0, got {value!r}.")
-
-
-def _not_negative(name: str, value: float) -> None:
-    """ValueError unless value is a finite number of at least 0."""
-    if not _is_number(value):
-        raise OutOfRange(f"{name} must be a number of at least 0, got {value!r}.")
-
-
-def share(name: str, value: float) -> None:
-    """ValueError unless value is a number in [0, 1]."""
-    if not _is_number(value) or value > 1:
-        raise OutOfRange(f"{name} must be a number from 0 to 1, got {value!r}.")
-
-
 def widths(name: str, values: Any) -> tuple[int, ...]:
     """Hidden widths as a tuple of positive ints, () for none; ValueError for anything else."""
     return tuple(require_ints(name, values)) if not isinstance(values, (tuple, list)) or values else ()
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < float("inf")
-
-
 @dataclass(frozen=True)
 class Network:
-    """Encoder and decoder. kind: "plain" (for images, convolutions that halve the size until at most 7 x 7, `width`
-    channels first, doubled at each up to four times as many; for flat features, a perceptron of `depth` hidden layers
-    of `width`), or the features of torchvision's densenet121, resnet18 or resnet50, from first weights, for images of
-    three channels; their decoder, where a model has one, is the plain one.
+    """Encoder and decoder. kind: "plain" (images: convolutions that halve the size to at most 7 x 7, `width` channels,
+    doubled each time up to fourfold; features: a perceptron of `depth` hidden layers of `width`), or torchvision's
+    densenet121, resnet18 or resnet50, untrained, for images of three channels, with the plain decoder.
     """
 
     kind: str = "plain"
@@ -88,25 +62,23 @@ class Optimisation:
 
     def __post_init__(self) -> None:
         one_of("optimisation.method", self.method, ("adam", "sgd"))
-        positive("optimisation.learning_rate", self.learning_rate)
+        require_number("optimisation.learning_rate", self.learning_rate, ends=False)
         for name in ("momentum", "second_momentum"):
-            share(f"optimisation.{name}", getattr(self, name))
+            require_number(f"optimisation.{name}", getattr(self, name), most=1)
             if self.method == "adam" and getattr(self, name) == 1:
                 raise OutOfRange(f"optimisation.{name} must be below 1 for Adam, got 1.")
-        _not_negative("optimisation.weight_decay", self.weight_decay)
+        require_number("optimisation.weight_decay", self.weight_decay)
         require_int("optimisation.batch", self.batch, 2)
 
 
 @dataclass(frozen=True)
 class Adversary:
-    """A classifier that reads what a block should not tell, and how the encoder is set against it.
+    """A classifier against which the encoder hides something in a block.
 
-    method: "reversal", one step for both through a gradient reversal (Ganin et al. 2016), or "alternating", steps of
-    the adversary and of the rest in turn (DomainBed's DANN): `steps` of the adversary for one of the rest, with
-    `gradient_penalty` times the squared norm of the gradient of its loss by its input. weight, of the adversarial term;
-    it grows as 2 / (1 + exp(-gamma p)) - 1 over the training p in [0, 1], or is constant when gamma is None.
-    learning_rate, weight_decay: of the adversary's own optimiser, where it has one (alternating); None for those of the
-    rest.
+    method         "reversal" (Ganin et al. 2016), or "alternating" (DomainBed's DANN): `steps` of the adversary for one
+                   of the rest, with `gradient_penalty` times the squared norm of its loss's gradient by its input
+    weight         grows as 2 / (1 + exp(-gamma p)) - 1 over the training p in [0, 1]; constant when gamma is None
+    learning_rate  of the adversary's own optimiser (alternating), as weight_decay; None: those of the rest
     """
 
     hidden: tuple[int, ...] = (100, 100)
@@ -121,16 +93,16 @@ class Adversary:
     def __post_init__(self) -> None:
         object.__setattr__(self, "hidden", widths("adversary.hidden", self.hidden))
         one_of("adversary.method", self.method, ("reversal", "alternating"))
-        _not_negative("adversary.weight", self.weight)
+        require_number("adversary.weight", self.weight)
         if self.gamma is not None:
-            positive("adversary.gamma", self.gamma)
+            require_number("adversary.gamma", self.gamma, ends=False)
         require_int("adversary.steps", self.steps)
-        _not_negative("adversary.gradient_penalty", self.gradient_penalty)
-        for name, valid in (("learning_rate", positive), ("weight_decay", _not_negative)):
+        require_number("adversary.gradient_penalty", self.gradient_penalty)
+        for name in ("learning_rate", "weight_decay"):
             value = getattr(self, name)
             if value is None:
                 continue
-            valid(f"adversary.{name}", value)
+            require_number(f"adversary.{name}", value, ends=name == "weight_decay")
             if self.method == "reversal":
                 raise Conflict(f"adversary.{name} must be None for a reversal, one step for both, got {value!r}.")
 
@@ -165,10 +137,10 @@ class DomainConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The configuration of plain values, also of an older version (see this module), or of values that hold the
-        nested objects themselves. Nested mappings may be partial, except that a block not named is absent.
+        """The configuration of plain values, also of an older version, or with nested objects; a block not named is
+        absent.
 
-        Raises ValueError for an unknown field and for a version newer than this code.
+        ValueError for an unknown field and for a version newer than this code.
         """
         values = dict(values)
         written = require_int("version", values.pop("version", VERSION))
@@ -229,17 +201,15 @@ class PenaltyConfig(BalancedERMConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _not_negative("weight", self.weight)
-        _not_negative("weight_before", self.weight_before)
-        share("switch", self.switch)
+        require_number("weight", self.weight)
+        require_number("weight_before", self.weight_before)
+        require_number("switch", self.switch, most=1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class IRMConfig(PenaltyConfig):
-    """Invariant risk minimisation (Arjovsky et al. 2019, IRMv1), DomainBed's settings.
-
-    penalty: "unbiased", the product of the gradients of two halves of a domain's batch, or "squared", the squared
-    gradient of the whole.
+    """Invariant risk minimisation (Arjovsky et al. 2019, IRMv1), DomainBed's settings; penalty as in
+    `invariance_penalty`.
     """
 
     penalty: str = "unbiased"
@@ -272,7 +242,7 @@ class FishrConfig(PenaltyConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        share("ema", self.ema)
+        require_number("ema", self.ema, most=1)
         if self.ema == 1:
             raise OutOfRange("ema must be below 1, got 1: nothing of a step would be in the average.")
         if self.hidden:
@@ -289,12 +259,10 @@ class DANNConfig(ERMConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class AugmentedDANNConfig(DomainConfig):
-    """Adversarial training of z_y, z_d and z_dy. hidden: widths of both heads. alpha_y, alpha_d: weights of their cross
-    entropies. conditional: the adversaries are also told the other label, so that they are set against I(z_y; D | Y)
-    and I(z_d; Y | D) instead of I(z_y; D) and I(z_d; Y). l1: weight by block of the mean absolute value, growing as the
-    adversaries' weight does. decorrelation: weight of what is linear between the blocks in a batch, in the form
-    decorrelation_form: "covariance", the reference's, between z_dy and each other block (see `covariance_norms`), or
-    "correlation", between all blocks and without regard to their scale (see `mean_squared_correlation`).
+    """Adversarial training of z_y, z_d and z_dy. alpha_y, alpha_d: weights of the heads' cross entropies. conditional:
+    the adversaries also take the other label, so that they oppose I(z_y; D | Y) and I(z_d; Y | D). l1: weight by block
+    of the mean absolute value, growing as the adversaries' weight. decorrelation: weight of decorrelation_form,
+    "covariance" (`covariance_norms`, the reference's) or "correlation" (`mean_squared_correlation`).
     """
 
     blocks: BlockSpec = BlockSpec(12, None, 12, 12)
@@ -317,9 +285,9 @@ class AugmentedDANNConfig(DomainConfig):
             raise InvalidInput(f"blocks must have no z_x for a model that does not reconstruct, got {self.blocks.z_x}.")
         if self.adversary.method != "reversal":
             raise InvalidInput(f"adversary.method must be reversal for two adversaries, got {self.adversary.method!r}.")
-        _not_negative("alpha_y", self.alpha_y)
-        _not_negative("alpha_d", self.alpha_d)
-        _not_negative("decorrelation", self.decorrelation)
+        require_number("alpha_y", self.alpha_y)
+        require_number("alpha_d", self.alpha_d)
+        require_number("decorrelation", self.decorrelation)
         one_of("decorrelation_form", self.decorrelation_form, DECORRELATIONS)
         if self.decorrelation and self.decorrelation_form == "covariance" and self.blocks.z_dy is None:
             raise InvalidInput(
@@ -330,13 +298,11 @@ class AugmentedDANNConfig(DomainConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class VariationalConfig(DomainConfig):
-    """reconstruction: "squared" error (of a Normal of variance 1/2, without its constant), "categorical" (256 levels of
-    each value in [0, 1]), or "bernoulli" (values in [0, 1]). alpha_y, alpha_d: weights of the auxiliary cross
-    entropies; hidden: widths of their heads. beta: weight of the KL of a block, 1 where not named, growing linearly
-    from 0 over the fraction beta_warmup of the training. l1: weight of the absolute values of a block, 0 where not
-    named, in the form l1_form: "batch-mean", their mean over items and dimensions, once in the sum of a batch's losses,
-    so that an item has 1 / batch of it; or "item-sum", their sum over dimensions, for every item: batch x dimensions
-    times as much. A weight belongs to its form. Of beta and l1, what is said of a block that is absent is dropped."""
+    """reconstruction: "squared" error (of a Normal of variance 1/2), "categorical" (256 levels in [0, 1]), or
+    "bernoulli". alpha_y, alpha_d: weights of the auxiliary cross entropies; hidden: widths of their heads. beta: weight
+    of the KL by block (default 1), growing linearly over the fraction beta_warmup of the training. l1: weight of
+    absolute values by block (default 0), in the form l1_form of `absolute_values`. Values of absent blocks are dropped.
+    """
 
     reconstruction: str
     alpha_y: float
@@ -353,9 +319,9 @@ class VariationalConfig(DomainConfig):
         super().__post_init__()
         object.__setattr__(self, "hidden", widths("hidden", self.hidden))
         one_of("reconstruction", self.reconstruction, RECONSTRUCTIONS)
-        _not_negative("alpha_y", self.alpha_y)
-        _not_negative("alpha_d", self.alpha_d)
-        share("beta_warmup", self.beta_warmup)
+        require_number("alpha_y", self.alpha_y)
+        require_number("alpha_d", self.alpha_d)
+        require_number("beta_warmup", self.beta_warmup, most=1)
         object.__setattr__(self, "beta", _by_block("beta", self.beta, self.blocks))
         object.__setattr__(self, "l1", _by_block("l1", self.l1, self.blocks))
         one_of("l1_form", self.l1_form, L1_FORMS)
@@ -411,7 +377,7 @@ def _by_block(name: str, weights: Mapping[str, float], blocks: BlockSpec) -> dic
     """The weights of the blocks that exist: a default may name one that this model is without."""
     for block, weight in weights.items():
         one_of(f"block of {name}", block, BLOCK_NAMES)
-        _not_negative(f"{name} of {block}", weight)
+        require_number(f"{name} of {block}", weight)
     return {block: weight for block, weight in weights.items() if block in blocks.names}
 
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from infoscope.checks import one_of, require_int
-from infoscope.errors import InvalidInput, OutOfRange, WrongType
+from infoscope.errors import Conflict, OutOfRange, TooFew
 from infoscope.models.blocks import Block
 from infoscope.models.domain.base import DomainModel
 from infoscope.models.domain.items import DomainItems, check_items, fetch, labels
@@ -22,11 +22,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Accuracy:
-    """A share of items in [0, 1] and its standard error, over `clusters` independent groups of the n items.
-
-    The standard error is NaN when there is one cluster only: nothing then tells how clusters differ. The value is NaN
-    when the model gave a logit that is not finite.
-    """
+    """A share of items in [0, 1] and its standard error over `clusters` independent groups of the items (one: NaN)."""
 
     value: float
     standard_error: float
@@ -36,10 +32,9 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Accuracies:
-    """overall: of all items. average: mean over domains of a domain's accuracy, each domain counting the same.
-    by_domain: of each domain. by_slice: of each class in each domain, (class, domain). worst_domain, worst_slice: those
-    of the lowest accuracy (NaN counts as lowest); being a minimum, it is biased downwards for the one that is truly the
-    worst."""
+    """By overall, average (over domains), domain, and slice (class, domain); worst_domain and worst_slice are biased
+    downwards.
+    """
 
     overall: Accuracy
     average: Accuracy
@@ -55,11 +50,9 @@ class Accuracies:
 
 
 def accuracies(model: DomainModel, data: DomainItems, of: str = "class", batch: int = 512) -> Accuracies:
-    """How often the model's most probable class (or domain) is right. It is asked about one domain at a time: about
-    batches of equal size, at most `batch` items.
+    """How often the model's most probable class (or domain, `of`) is right, in batches of one domain.
 
-    of: "class" or "domain". Items of unknown class are left out of the former and not counted in n. Standard errors
-    are robust to clusters: the groups of `data`, or single items when it has none. Raises ValueError when no item has
+    Items of unknown class are left out. Standard errors are robust to the groups of `data`. ValueError when no item has
     a label, for labels that do not suit the model, and for a model that never reads the domain.
     """
     one_of("of", of, ("class", "domain"))
@@ -93,13 +86,13 @@ def accuracies(model: DomainModel, data: DomainItems, of: str = "class", batch: 
 
 
 def posteriors(model: DomainModel, data: Any, batch: int = 512, progress: Progress | None = None) -> dict[str, Block]:
-    """The values of all items in each block of the model: means and scales [n, dim] on the CPU, without gradients.
+    """Means and scales [n, dim] of all items in each block of the model, on the CPU, without gradients.
 
     data: items x [n, *shape], or a data set with `images(index)`. progress(done, n) is called after every batch.
-    Raises ValueError for no items or items of another shape.
+    ValueError for no items or items of another shape.
     """
     if not len(data):
-        raise InvalidInput("data must have one item or more, got none.")
+        raise TooFew("data must have one item or more, got none.")
     x = data.images if hasattr(data, "images") else torch.as_tensor(data).__getitem__
     parameter = next(model.parameters())
     parts: list[dict[str, Block]] = []
@@ -119,11 +112,10 @@ def extract_blocks(
     generator: torch.Generator | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Tensor]:
-    """The values of every block that the model has, [n, dim] on the CPU: the posterior means, or, with a CPU
-    generator, one draw for every item (a deterministic block has its values either way).
+    """The values of every block, [n, dim] on the CPU: the posterior means, or, with a CPU generator, one draw for every
+    item.
 
-    A draw is what the decoder sees; the mean is a deterministic function of the item, so that information in it is
-    limited by the reader alone. data and progress as in `posteriors`, whose errors it raises.
+    data, progress and errors as in `posteriors`.
     """
     blocks = posteriors(model, data, batch, progress)
     return {name: block.mean if generator is None else block.draw(generator) for name, block in blocks.items()}
@@ -146,7 +138,7 @@ def _correct(model: DomainModel, data: DomainItems, rows: Tensor, of: str) -> Te
     batch = fetch(data, rows, model)
     logits = model.class_logits(batch.x) if of == "class" else model.domain_logits(batch.x)
     if logits is None:
-        raise WrongType(f"of must be class for {type(model).__name__}, which never reads the domain, got {of!r}.")
+        raise Conflict(f"of must be class for {type(model).__name__}, which never reads the domain, got {of!r}.")
     right = (logits.argmax(1) == (batch.y if of == "class" else batch.d)).double()
     return right.masked_fill(~logits.isfinite().all(1), math.nan).cpu()
 

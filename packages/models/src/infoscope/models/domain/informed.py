@@ -21,12 +21,8 @@ class UninformedERM(ERM):
 class DomainInformedERM(ERM):
     """Risk minimisation over f(x, m), with m what is known of the domain (Zhu et al. 2025, arXiv 2510.04441, DI-ERM).
 
-    Where the best classifier differs between domains (posterior drift), f(x) alone cannot be best in each; where it is
-    the same (covariate shift), m adds nothing. The paper's m are metadata, which a new domain has as well. Here m is
-    the mean of the features over the domain's items at hand, as in marginal transfer (Blanchard et al. 2011): a domain
-    without labels has it, and the number of the domain, which means nothing in a new one, is not used.
-
-    So `class_logits` takes the items of ONE domain, and what it says of an item depends on the others beside it.
+    m is the mean of the features over the domain's items at hand, as in marginal transfer (Blanchard et al. 2011); it
+    helps under posterior drift. `class_logits` takes the items of ONE domain, and each result depends on the others.
     """
 
     Config = DomainInformedERMConfig

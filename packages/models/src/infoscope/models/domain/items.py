@@ -26,10 +26,9 @@ class DomainItems(Protocol):
 
 
 class DomainData:
-    """Items given as arrays or tensors: x [n, ...], floats or bytes (uint8, read as shares of 255), or a function from
-    int64 indices [b] to floats [b, ...]; y and d int64 [n], y -1 where unknown; groups int64 [n] or None.
-
-    Raises ValueError for labels of other lengths or types, y below -1, d below 0.
+    """Items as arrays or tensors: x [n, ...], floats or uint8 (shares of 255), or a function of int64 indices [b]; y
+    and d int64 [n], y -1 where unknown; groups int64 [n] or None. ValueError for other lengths or types, y below -1, d
+    below 0.
     """
 
     def __init__(self, x: Any | Callable[[Tensor], Any], y: Any, d: Any, groups: Any | None = None) -> None:

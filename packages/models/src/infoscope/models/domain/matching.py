@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
-from infoscope.errors import WrongLength
+from infoscope.errors import TooFew
 from infoscope.models.domain.base import OfDomain, Penalised
 from infoscope.models.domain.configs import CORALConfig, FishrConfig
 
@@ -27,11 +27,10 @@ class CORAL(Penalised):
 
 
 class Fishr(Penalised):
-    """Invariant gradient variances (Rame et al. 2022): the penalty is the mean square, over domains and weights of the
-    linear class head, of the distance of `gradient_variances` from their mean over domains.
+    """Invariant gradient variances (Rame et al. 2022): the mean squared distance of `gradient_variances` from their
+    mean over domains.
 
-    Of the variances the moving average over steps is compared, divided by the share 1 - ema that a step has in it, so
-    that the gradient through a step's own variances does not depend on ema (as the official code does).
+    Moving averages over steps are compared, divided by the step's share 1 - ema, as in the official code.
     """
 
     Config = FishrConfig
@@ -51,19 +50,19 @@ class Fishr(Penalised):
 
 
 def moment_distance(a: Tensor, b: Tensor, means: bool = True) -> Tensor:
-    """The mean square of the differences of two samples' covariances, and, with means, that of their means.
+    """Mean squared difference of two samples' covariances, with means also of their means; a: [n, dim], b: [m, dim].
 
-    a, b: [n, dim], [m, dim], of two rows or more. Without means it is 4 times the loss of Sun & Saenko 2016 (eq. 1).
+    Without means 4 times the loss of Sun & Saenko 2016 (eq. 1).
     """
     distance = (a.T.cov() - b.T.cov()).square().mean()
     return distance + (a.mean(0) - b.mean(0)).square().mean() if means else distance
 
 
 def gradient_variances(z: Tensor, logits: Tensor, y: Tensor) -> Tensor:
-    """The variance over items of each item's gradient of its cross entropy by the weights and, in the last column, the
-    biases of a linear head [classes, dim + 1] (Rame et al. 2022, eq. 3), without a backward pass for each item.
+    """The variance over items of the gradients of the cross entropy by weights and biases of a linear head, [classes,
+    dim + 1] (Rame et al. 2022, eq. 3), in closed form.
 
-    z [n, dim]: what the head reads; logits [n, classes]: what it says; y int64 [n].
+    z [n, dim] is the head's input; logits [n, classes]; y int64 [n].
     """
     # the gradient of an item is slope x input, an outer product: so are its moments' sums
     slope, inputs = logits.softmax(1) - one_hot(y, logits.shape[1]), pad(z, (0, 1), value=1.0)
@@ -74,7 +73,7 @@ def _comparable(parts: list[OfDomain]) -> list[OfDomain]:
     """The parts; ValueError unless there are several domains with several items each."""
     least = min(len(part.y) for part in parts)
     if len(parts) < 2 or least < 2:
-        raise WrongLength(
+        raise TooFew(
             f"a step must have two items or more of two domains or more to compare them, got {len(parts)} domains, of "
             f"which one has {least}; optimisation.balanced gives every step as many of each."
         )

@@ -1,7 +1,6 @@
 """Encoders, decoders, heads, priors and the gradient reversal of the domain models.
 
-Everything here is built without drawing: a model makes its parts on torch's meta device and `initialise` then draws all
-weights from one generator.
+Parts are built on torch's meta device; `initialise` then draws all weights from one generator.
 """
 
 from __future__ import annotations
@@ -109,9 +108,7 @@ class Backbone(nn.Module):
 class LabelPrior(nn.Module):
     """p(z | label): one-hot, linear, (batch norm,) ReLU, and two linear heads for mean and scale (softplus).
 
-    The layers see the one-hot vectors of every label once, so that a label's prior is a function of the label alone.
-    The batch norm of DIVA is thus over labels, each counting the same, in training and evaluation alike; the official
-    code norms over the labels of the batch.
+    Layers see every label once, so DIVA's batch norm is over labels (the official code norms over the batch).
     """
 
     def __init__(self, labels: Sequence[int], dim: int, norm: bool) -> None:

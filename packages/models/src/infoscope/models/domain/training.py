@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from infoscope.checks import one_of, require_int
-from infoscope.errors import Conflict, WrongType
+from infoscope.errors import Conflict
 from infoscope.models.domain.base import DomainModel
 from infoscope.models.domain.configs import Optimisation
 from infoscope.models.domain.evaluation import accuracies
@@ -32,10 +32,10 @@ RULES = {
 
 @dataclass(frozen=True)
 class DomainFit:
-    """A finished training. model: with the selected step's weights, in evaluation mode. step: the selected one, counted
-    from 1; criterion: its accuracy on the set that decides (NaN for the rule "last", and when none was finite).
-    curve: one row for each evaluation (see `fit_domain`). ended: "done"; "patience"; or "diverged", when the loss was
-    not finite at step steps_done, and weights from after that step would be meaningless.
+    """A finished training: the model with the selected step's weights, that step (from 1) and its criterion (NaN for
+    "last").
+
+    curve: one row for each evaluation; ended: "done", "patience" or "diverged" (the loss was not finite at steps_done).
     """
 
     model: DomainModel
@@ -52,20 +52,18 @@ def select_step(curves: Sequence[Sequence[_Row]], rule: str) -> tuple[int, float
 
     Rules (Gulrajani & Lopez-Paz 2021, section 3), by the mean accuracy over the domains of an evaluated set:
         last                         the last step; no criterion (NaN)
-        training                     the best step on the training items (DIVA's official code stops by this)
+        training                     the best step on the training items (DIVA's official code)
         training-domain-validation   the best step on unseen items of the training domains ("validation")
-        leave-one-domain-out         the best step on a training domain that was left out ("left-out domain"): the mean
-                                     over the curves, each of a training that leaves out another one
-        oracle (test-domain)         the last step, of which the accuracy on the test domain ("test domain") is the
-                                     criterion between trainings; it may not choose among steps, and is no fair score
-    Of equals the first. The mean is over the curves at steps that all of them have; a step whose criterion is not
-    finite is not chosen, and (last step, NaN) is returned when none is finite.
-    Raises ValueError for an unknown rule, no step that all curves have, or a curve without the set.
+        leave-one-domain-out         the best step on a left-out training domain ("left-out domain"), mean over curves
+        oracle (test-domain)         the last step, its accuracy on the test domain as criterion between trainings
+
+    Of equals the first, at steps that all curves have; (last step, NaN) when no criterion is finite. ValueError for an
+    unknown rule, no common step, or a curve without the set.
     """
     name, chooses = RULES[one_of("rule", rule, RULES)]
     steps = sorted(set.intersection(*({int(row["step"]) for row in curve} for curve in curves))) if curves else []
     if not steps:
-        raise WrongType(f"curves must have a step that all of them evaluate, got {len(curves)} curves without one.")
+        raise Conflict(f"curves must have a step that all of them evaluate, got {len(curves)} curves without one.")
     if name is None:
         return steps[-1], math.nan
     criteria = {step: _criterion(curves, step, name) for step in (steps if chooses else steps[-1:])}
@@ -78,7 +76,7 @@ def _criterion(curves: Sequence[Sequence[_Row]], step: int, name: str) -> float:
     key = f"{name}/average"
     rows = [next(row for row in curve if row["step"] == step) for curve in curves]
     if any(key not in row for row in rows):
-        raise WrongType(f"validation must have a set named {name!r} for this rule, got {sorted(rows[0])}.")
+        raise Conflict(f"validation must have a set named {name!r} for this rule, got {sorted(rows[0])}.")
     return sum(row[key] for row in rows) / len(rows)
 
 
@@ -98,23 +96,19 @@ def fit_domain(
 ) -> DomainFit:
     """Trains a domain model for `steps` steps with its configuration's optimiser and schedules, on its own device.
 
-    train: items whose classes and domains are the model's (`DomainData` or any `DomainItems`); y -1 where unknown, for
-    the models that take it. validation: evaluated sets by name (a single one is named "validation"); `rule` needs the
-    set that it decides by (see `select_step`; "training" is evaluated without being given). every: steps between
-    evaluations (None: a tenth of the training); the last step is evaluated as well. patience: evaluations without a
-    better criterion after which the training ends: with an evaluation an epoch (the items over the batch, in steps),
-    NVAE's is 5, and DIVA's 100 by the rule "training".
+    train       items with the model's classes and domains (`DomainData` or any `DomainItems`); y -1 where unknown
+    validation  evaluated sets by name (a single one is named "validation")
+    rule        of `select_step`, with the set that it needs
+    every       steps between evaluations (None: a tenth of the training)
+    patience    evaluations without a better criterion that end the training
+    generator   a CPU generator of all draws
+    report      report(step, terms) after each step, with terms in nats per item; what it raises ends the training
+    save        save(make) after each step, with a function that makes the state, of tensors and plain values
+    state       continues a training of the same configuration and data with the same numbers
 
-    Every draw (order of items, latents) is from `generator`, a CPU generator. report(step, terms) is called after each
-    step, counted from 1, with the terms of the loss (nats per item), and the accuracies when it was evaluated; what it
-    raises ends the training. The curve has, for each evaluation, the step, the mean of each term over the steps since
-    the last one, and for each set "name/average" (mean over its domains), "name/overall" and "name/worst". Where
-    adversary and rest take turns, each has its own "objective/...".
-
-    save(make) is called after each step with a function that makes the state, of tensors and plain values only; given
-    back as `state`, with a model of the same configuration and the same data, the training continues with the same
-    numbers. Raises ValueError for labels that do not suit the model, a rule without its set, a patience without a rule
-    that may choose among steps, and a state of another training.
+    The curve has the step, the mean of each term since the last evaluation, and "name/average", "name/overall" and
+    "name/worst" for each set. ValueError for labels that do not suit the model, a rule without its set, a patience
+    without a rule that chooses among steps, and a state of another training.
     """
     if not isinstance(validation, Mapping):
         validation = {} if validation is None else {"validation": validation}
@@ -123,7 +117,7 @@ def fit_domain(
     if needed == "training":
         sets.setdefault("training", train)
     if needed is not None and needed not in sets:
-        raise WrongType(f"validation must have a set named {needed!r} for the rule {rule!r}, got {sorted(sets)}.")
+        raise Conflict(f"validation must have a set named {needed!r} for the rule {rule!r}, got {sorted(sets)}.")
     if patience is not None and not chooses:
         raise Conflict(f"patience must be None for the rule {rule!r}, which may not choose a step, got {patience!r}.")
     check_items("train", train, model, train=True)

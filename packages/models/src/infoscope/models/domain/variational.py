@@ -20,10 +20,9 @@ LEVELS = 256
 class PartitionedVAE(DomainModel):
     """p(x | z) p(z_y | y) p(z_x) p(z_dy | y, d) p(z_d | d), of which NVAE and DIVA are the two posteriors.
 
-    An item's loss is reconstruction + sum_b beta_b KL_b (of one draw) + alpha_y CE_y + alpha_d CE_d + L1, in nats: sums
-    over pixels and dimensions (but see `VariationalConfig` for L1), and the objective is their mean over the batch.
-    Where the class is unknown (y = -1), KL(q(y | z) || uniform) replaces alpha_y CE_y, and the KL of the blocks whose
-    prior knows the class is averaged over q(y | z) (Ilse et al. 2020, the unsupervised objective).
+    Loss: reconstruction + sum_b beta_b KL_b (of one draw) + alpha_y CE_y + alpha_d CE_d + L1, nats, mean over the
+    batch. Where y = -1, KL(q(y | z) || uniform) replaces alpha_y CE_y, and the KL of blocks with y is averaged over q(y
+    | z) (Ilse et al. 2020).
     """
 
     takes_unlabelled = True
@@ -54,9 +53,8 @@ class PartitionedVAE(DomainModel):
         return self._read(self.domain_head, ("z_d", "z_dy"), _means(self.blocks(x)))
 
     def prior(self, name: str, y: Tensor, d: Tensor) -> Block:
-        """The prior of a block for items of classes y and domains d, int64 [n]: mean and scale [n, dim].
-
-        Raises KeyError for a block that the model is without.
+        """Mean and scale [n, dim] of a block's prior for classes y and domains d, int64 [n]. KeyError for an absent
+        block.
         """
         dim = self.blocks_spec.slices[name].stop - self.blocks_spec.slices[name].start
         if name == "z_x":
@@ -104,9 +102,8 @@ class PartitionedVAE(DomainModel):
     def divergences(
         self, batch: Batch, posterior: Mapping[str, Block], z: Mapping[str, Tensor], class_logits: Tensor
     ) -> dict[str, Tensor]:
-        """log q(z | x) - log p(z | labels) of each block at draws z, nats [n]: on average over draws, the KL.
-
-        Where the class is unknown, log p is averaged over q(y | z), given by class_logits [n, classes].
+        """log q(z | x) - log p(z | labels) of each block at draws z, nats [n]; unknown classes are averaged over q(y |
+        z).
         """
         unknown = batch.y < 0
         kl = {}
@@ -197,10 +194,9 @@ class DIVA(PartitionedVAE):
 
 
 def absolute_values(z: Tensor, form: str) -> Tensor:
-    """The penalty of an item on the absolute values of its block z [n, dim], scalar (see `VariationalConfig`).
+    """The penalty of an item on the absolute values of its block z [n, dim], scalar.
 
-    form: "batch-mean", the mean over items and dimensions, shared among the n items; "item-sum", the mean over items of
-    the sum over dimensions, which is n * dim times as much.
+    form: "batch-mean", the mean over items and dimensions, shared among the n items; "item-sum", n * dim times as much.
     """
     return z.abs().mean() / len(z) if form == "batch-mean" else z.abs().sum(1).mean()
 

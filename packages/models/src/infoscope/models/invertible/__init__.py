@@ -1,9 +1,4 @@
-"""Random encoders that lose nothing (the benchmark, section 5.7).
-
-flows    MaskedAutoregressiveFlow, RealNVP
-irevnet  IRevNet, IREVNET_BLOCKS
-base     the statistics that they share
-"""
+"""Random invertible encoders (the benchmark, section 5.7): normalising flows and i-RevNet."""
 
 from infoscope.models.invertible.flows import MaskedAutoregressiveFlow, RealNVP
 from infoscope.models.invertible.irevnet import IREVNET_BLOCKS, IRevNet

@@ -15,10 +15,8 @@ STATISTICS = ("batch", "fixed")
 
 
 class Normalisation(nn.Module):
-    """(h - mean) / sqrt(variance + 1e-5), per feature of h [n, c] or per channel of h [n, c, height, width].
-
-    The mean and the biased variance are those of the batch itself, or the stored ones. Batch normalisation's learned
-    scale and shift are left out: before any training they are 1 and 0.
+    """(h - mean) / sqrt(variance + 1e-5), per feature of h [n, c] or channel of h [n, c, height, width], batch or
+    stored.
     """
 
     EPSILON = 1e-5
@@ -55,15 +53,10 @@ class Normalisation(nn.Module):
 class InvertibleEncoder(nn.Module):
     """Base of the random invertible encoders of the benchmark, section 5.7: flat samples [n, features] to codes.
 
-    `statistics` says whose means and variances the normalisation layers use:
-    "batch"  the current batch's, as published. A sample's code then depends on the other samples of its batch, x and y
-             are normalised apart, and the encoder is invertible only for someone who knows the batch.
-    "fixed"  those set once by `calibrate`. The encoder is then one fixed invertible map: encoding x and y leaves their
-             mutual information as it is.
-    A fixed encoder calibrated with a batch gives that batch the codes of the batch-wise encoder of the same weights.
+    statistics  "batch": normalised by the current batch, as published; a code depends on the other samples. "fixed":
+                set once by `calibrate`; one invertible map, which leaves mutual information as it is
 
-    The networks are random and never trained, so their weights take no gradients. `config` holds the constructor's
-    plain arguments: `type(encoder)(**encoder.config)` and `load_state_dict` rebuild it, calibration included.
+    Weights are never trained. `type(encoder)(**encoder.config)` and `load_state_dict` rebuild it, calibration included.
     """
 
     features: int
@@ -75,10 +68,9 @@ class InvertibleEncoder(nn.Module):
         self.register_buffer("calibrated", torch.tensor(False))
 
     def forward(self, x: Tensor) -> Tensor:
-        """The codes of flat samples x [n, features]: [n, code_features].
+        """The codes [n, code_features] of flat samples x [n, features].
 
-        Raises ValueError for another shape or, with the statistics of the batch, a batch of one; RuntimeError for
-        fixed statistics that were never set.
+        ValueError for another shape or a batch of one ("batch"); RuntimeError for fixed statistics that were never set.
         """
         self._check(x)
         if self.config["statistics"] == "fixed":
@@ -87,12 +79,10 @@ class InvertibleEncoder(nn.Module):
 
     @torch.no_grad()
     def calibrate(self, samples: Tensor) -> None:
-        """Sets the fixed statistics to those of the samples [n, features], layer by layer, in place of earlier ones.
+        """Sets the fixed statistics to those of the samples [n, features], layer by layer.
 
-        Take thousands: what hardly varies among the samples, such as a pixel that is nearly always black, is stretched
-        by up to 1 / sqrt(1e-5) = 316, so that a later sample in which it does vary has a code far out.
-        Raises ValueError for another shape, fewer than two samples, or values that are not finite; RuntimeError for an
-        encoder with the statistics of the batch.
+        Take thousands: what hardly varies among them is stretched by up to 316. ValueError for another shape, fewer
+        than two samples, or values that are not finite; RuntimeError with the statistics of the batch.
         """
         if self.config["statistics"] != "fixed":
             raise RuntimeError('only an encoder with statistics="fixed" can be calibrated, this one has "batch".')
@@ -111,10 +101,7 @@ class InvertibleEncoder(nn.Module):
 
     @torch.no_grad()
     def inverse(self, code: Tensor) -> Tensor:
-        """The samples [n, features] of codes [n, code_features], for fixed statistics (RuntimeError without).
-
-        Raises ValueError for another shape.
-        """
+        """The samples [n, features] of codes. ValueError: another shape; RuntimeError: no fixed statistics."""
         self._require_calibration()
         if code.dim() != 2 or code.shape[1] != self.code_features:
             raise WrongShape(f"code must have shape [n, {self.code_features}], got {list(code.shape)}.")

@@ -14,9 +14,8 @@ from infoscope.models.invertible.base import InvertibleEncoder, Normalisation
 class _Flow(InvertibleEncoder):
     """`blocks` x [triangular map, normalisation] of flat samples [n, features] to codes of the same shape.
 
-    Arguments: features; hidden, units of each hidden layer; blocks; statistics, "batch" or "fixed", see
-    `InvertibleEncoder`; generator, of the weights (None: a fresh one with seed 0).
-    Raises ValueError unless features is at least 2, hidden and blocks at least 1, statistics one of the two.
+    hidden: units of each hidden layer; generator None: seed 0. ValueError unless features is at least 2, hidden and
+    blocks at least 1, statistics "batch" or "fixed".
     """
 
     reverse = False  # the order of the features after every block
@@ -38,10 +37,7 @@ class _Flow(InvertibleEncoder):
         self.requires_grad_(False)
 
     def log_det(self, x: Tensor) -> Tensor:
-        """log |det| of the Jacobian at samples x [n, features]: [n], what a code's differential entropy gains (nats).
-
-        For fixed statistics (RuntimeError without). Raises ValueError for another shape.
-        """
+        """log |det| of the Jacobian at samples x [n, features]: [n], nats. Errors as `inverse`."""
         self._check(x)
         self._require_calibration()
         return self._transform(x)[1]
@@ -73,10 +69,8 @@ class _Flow(InvertibleEncoder):
 class MaskedAutoregressiveFlow(_Flow):
     """`blocks` x [autoregressive map, normalisation, reversal] (Papamakarios et al. 2017); arguments as `_Flow`.
 
-    A map is u_i = (x_i - m_i) exp(-a_i), where m_i and a_i depend on x_1 .. x_{i-1} through a MADE with two hidden ReLU
-    layers (Germain et al. 2015). Hidden unit k has degree k mod (features - 1), as published: with more features than
-    hidden units a map conditions on the first `hidden` features only, and the next one on the last.
-    `inverse` takes min(features, hidden + 1) passes through each MADE.
+    u_i = (x_i - m_i) exp(-a_i) by a MADE of two hidden ReLU layers (Germain et al. 2015). Hidden unit k has degree k
+    mod (features - 1): with more features than hidden units a map conditions on the first `hidden` only.
     """
 
     reverse = True
@@ -88,8 +82,7 @@ class MaskedAutoregressiveFlow(_Flow):
 class RealNVP(_Flow):
     """`blocks` x [affine coupling, normalisation] (Dinh et al. 2017); arguments as `_Flow`.
 
-    A coupling keeps every second feature x_k and maps the others to x exp(s(x_k)) + t(x_k); the next one swaps the
-    halves. The first keeps the odd positions, counted from 0. s has two hidden tanh layers, t two hidden ReLU layers.
+    x exp(s(x_k)) + t(x_k) of every second feature; s has two hidden tanh layers, t two hidden ReLU layers.
     """
 
     def _map(self, block: int, features: int, hidden: int, generator: torch.Generator) -> nn.Module:
@@ -127,10 +120,8 @@ class Autoregressive(nn.Module):
 
 
 class Coupling(nn.Module):
-    """x -> x exp(s) + t on every second feature, s and t functions of the other ones, which stay.
-
-    Of the published, masked layers only the columns and outputs that the mask leaves are stored, with the initial range
-    of the whole layer: the same distribution of functions at half the weights.
+    """x -> x exp(s) + t on every second feature, s and t of the others; stores the unmasked weights of the published
+    layers.
     """
 
     def __init__(self, features: int, hidden: int, first_kept: int, generator: torch.Generator) -> None:

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from infoscope.checks import require_int
+from infoscope.checks import require_int, require_ints
 from infoscope.errors import WrongShape
-from infoscope.models.checks import require_ints
 from infoscope.models.initialisation import convolution, generator_or_default
 from infoscope.models.invertible.base import InvertibleEncoder, Normalisation
 
@@ -20,19 +19,18 @@ IREVNET_BLOCKS = {"published": (6, 16, 72, 6), "small": (1, 2, 4, 1)}
 class IRevNet(InvertibleEncoder):
     """Space-to-depth, then stages of invertible blocks, each stage halving the side: samples to codes [n, c * h * w].
 
-    The published network reads 3 x 64 x 64 images; its stages have 24, 96, 384 and 1536 channels per half, its code
-    3072 x 2 x 2 = 12288 entries. A block maps the halves (a, b) to (b, a + F(b)) with F three 3 x 3 convolutions
-    through channels / `bottleneck`, each but the very first behind a normalisation and a ReLU. Nothing is added to or
-    lost from the image, so the channels follow from its shape. Given its statistics the map keeps volumes (|det| = 1).
-    In float32 the published network returns images to about 1e-3, in float64 (`encoder.double()`) to rounding.
+    Published: 3 x 64 x 64 images; 24, 96, 384 and 1536 channels per half, codes of 12288. A block maps (a, b) to (b, a
+    + F(b)), F three 3 x 3 convolutions through channels / `bottleneck`; |det| = 1 given the statistics. float32 inverts
+    to about 1e-3, float64 to rounding.
 
-    Arguments: features, the length of a flat sample; shape, of the image (channels, height, width), read channel by
-    channel, row by row. Fewer features than the image holds are repeated from the start until it is full: a grey image
-    becomes three equal channels, a vector is expanded with copies of itself (as in the benchmark, appendix C), and
-    `inverse` reads the first copy. blocks, per stage (IREVNET_BLOCKS has two choices); bottleneck; statistics, "batch"
-    or "fixed", see `InvertibleEncoder`; generator, of the weights (None: a fresh one with seed 0).
-    Raises ValueError for sizes that are not positive whole numbers, height or width not divisible by
-    2^(stages + 1), more features than the image holds, fewer first-stage channels than bottleneck, or other statistics.
+    features    length of a flat sample; fewer than the image holds are repeated until it is full
+    shape       (channels, height, width)
+    blocks      per stage (IREVNET_BLOCKS has two choices)
+    statistics  "batch" or "fixed", see `InvertibleEncoder`
+    generator   None: a fresh one with seed 0
+
+    ValueError for sizes that are not positive whole numbers, height or width not divisible by 2^(stages + 1), more
+    features than the image holds, fewer first-stage channels than bottleneck, or other statistics.
     """
 
     def __init__(

@@ -1,8 +1,3 @@
-"""Encoders and classifiers of texts.
-
-encoder           TextEncoder, pretrained_encoder, small_encoder: transformers as embeddings
-classifier        SequenceClassifier
-training          fine_tune; ClassifierTraining: epoch by epoch, resumable
-sentence_encoder  SentenceEncoder, fit_sentence_encoder: a small bag of words
-subwords          tokenizers trained on a corpus
+"""Encoders and classifiers of texts: TextEncoder, pretrained_encoder, small_encoder; SequenceClassifier, fine_tune,
+ClassifierTraining; SentenceEncoder, fit_sentence_encoder; subwords (tokenizers).
 """

@@ -17,10 +17,9 @@ _DROPOUT = 0.1  # of the vector that the head reads, as in BERT's fine-tuning
 
 
 class SequenceClassifier(nn.Module):
-    """Tells the classes of texts, or of pairs of texts: a `TextEncoder` and a linear head on its vectors.
+    """A `TextEncoder` and a linear head: classes of texts, or of pairs of texts.
 
-    Arguments: encoder, the configuration of a TextEncoder; classes, at least 2; generator, of the weights (None: a
-    fresh one with seed 0). Raises ValueError as TextEncoder, and for fewer classes.
+    encoder: the configuration of a TextEncoder; generator None: seed 0. ValueError as TextEncoder, and below 2 classes.
     """
 
     def __init__(self, encoder: Mapping[str, Any], classes: int, generator: torch.Generator | None = None) -> None:
@@ -43,10 +42,8 @@ class SequenceClassifier(nn.Module):
         return self.head(dropout(vectors, _DROPOUT, self.training))
 
     def log_probabilities(self, texts: Texts, batch: int = 64) -> Tensor:
-        """Log probabilities (nats) of the classes, float [n, classes] on the CPU, in evaluation mode.
-
-        A text's numbers do not depend on the others, so many variants of one text (each without one of its tokens) may
-        be asked for at once.
+        """Log probabilities (nats) of the classes, float [n, classes] on the CPU, in evaluation mode; rows are
+        independent.
         """
         return self.encoder.read_out(texts, lambda vectors: self.head(vectors).log_softmax(1), batch)
 

@@ -15,7 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PretrainedConfig
 
 from infoscope.checks import one_of, require_int
-from infoscope.errors import InvalidInput, OutOfRange, UnreadableFile, WrongType
+from infoscope.errors import InvalidInput, OutOfRange, TooFew, UnreadableFile, WrongType
 from infoscope.models.initialisation import generator_or_default
 from infoscope.models.text.subwords import byte_pairs, word_pieces
 
@@ -29,16 +29,16 @@ _ENCODED_AT_ONCE = 1024  # texts: the tokenizer's own records are much larger th
 
 
 class TextEncoder(nn.Module):
-    """A transformer of the transformers library with its tokenizer: texts to vectors.
+    """A transformer of the transformers library with its tokenizer: texts to vectors; by `pretrained_encoder` or
+    `small_encoder`, rebuilt offline by `TextEncoder(**encoder.config)` and `load_state_dict`.
 
-    Made by `pretrained_encoder` (any encoder of the hub or a folder) or `small_encoder` (nothing but a corpus).
-    Arguments, all plain values, so that `TextEncoder(**encoder.config)` and `load_state_dict` rebuild it offline:
-    architecture, the model's configuration with its `model_type`; tokenizer, the JSON of a `tokenizers.Tokenizer`;
-    padding, the id of its padding token; pooling: "pooler" the model's own (BERT: a tanh layer on the first token),
-    "cls" the last layer's first token, "mean" the mean of its tokens; max_length, in tokens, beyond which a text is cut
-    off. generator, of the weights (None: a fresh one with seed 0).
-    Raises ValueError for an unknown pooling or one the model lacks, sizes that are not whole numbers in range, and an
-    architecture that names code outside of transformers.
+    architecture  the model's configuration with its `model_type`
+    tokenizer     the JSON of a `tokenizers.Tokenizer`;  padding  the id of its padding token
+    pooling       "pooler", the model's own; "cls", the last layer's first token; "mean", of its tokens
+    max_length    in tokens
+
+    ValueError for an unknown pooling or one the model lacks, sizes out of range, and an architecture that names code
+    outside of transformers.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class TextEncoder(nn.Module):
     def tokens(self, texts: Texts) -> list[Tokens]:
         """The tokens of texts, or of pairs of texts, each of its own length. Raises ValueError for no texts."""
         if len(texts) == 0:
-            raise OutOfRange("texts must hold at least one text, got none.")
+            raise TooFew("texts must hold at least one text, got none.")
         found = []
         for start in range(0, len(texts), _ENCODED_AT_ONCE):
             encoded = self._tokenizer.encode_batch(list(texts[start : start + _ENCODED_AT_ONCE]))
@@ -135,14 +135,11 @@ def pretrained_encoder(
     revision: str = "main",
     generator: torch.Generator | None = None,
 ) -> TextEncoder:
-    """An encoder of the Hugging Face hub, such as "bert-base-uncased", or of a local folder in its format.
+    """An encoder of the Hugging Face hub, such as "bert-base-uncased", or of a local folder in its format; float32.
 
-    Loading executes transformers' own class of the `model_type` in the repository's config.json, and reads its
-    safetensors weights and its tokenizer.json or vocabulary: no code of the repository (trust_remote_code=False) and
-    no pickle (use_safetensors=True). revision: a branch, tag or commit of the hub. Weights that are not in the
-    repository, usually the pooler's, are drawn from `generator`. Computes in float32.
-    Raises ValueError when name has no such model, safetensors weights, fast tokenizer or padding token, and as
-    `TextEncoder`.
+    Only transformers' own classes and safetensors are loaded: no code of the repository, no pickle. revision: a branch,
+    tag or commit. Missing weights, usually the pooler's, are drawn from `generator`. ValueError when name has no such
+    model, safetensors weights, fast tokenizer or padding token, and as `TextEncoder`.
     """
     generator = generator_or_default(generator)
     source = {"revision": revision, "trust_remote_code": False}
@@ -185,14 +182,12 @@ def small_encoder(
     """A small untrained encoder, without any download: its tokenizer is trained on the texts (or pairs of texts).
 
     architecture: "bert" or "distilbert" (lower-case WordPiece) or "roberta" (byte-level BPE). vocabulary, greatest
-    number of tokens; hidden, width of the vectors (the inner layers have 4 times as many); layers; heads, of attention;
-    pooling and max_length as in `TextEncoder`. Weights are drawn from `generator`; the tokenizer draws nothing.
-    Raises ValueError for another architecture, no texts, sizes that are not positive whole numbers, hidden not
-    divisible by heads, a pooling that the architecture lacks.
+    number of tokens; hidden, width of the vectors. ValueError for another architecture, no texts, sizes that are not
+    positive whole numbers, hidden not divisible by heads, a pooling that the architecture lacks.
     """
     one_of("architecture", architecture, ("bert", "distilbert", "roberta"))
     if len(texts) == 0:
-        raise OutOfRange("texts must hold at least one text, got none.")
+        raise TooFew("texts must hold at least one text, got none.")
     sizes = {"vocabulary": vocabulary, "hidden": hidden, "layers": layers, "heads": heads, "max_length": max_length}
     for size, value in sizes.items():
         require_int(size, value)

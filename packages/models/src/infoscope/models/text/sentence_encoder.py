@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from infoscope.errors import InvalidInput, OutOfRange
+from infoscope.checks import require_int
+from infoscope.errors import InvalidInput
 from infoscope.models.checks import classes_of
 from infoscope.models.initialisation import draw_uniform
 
@@ -17,11 +18,11 @@ _WORD = re.compile(r"[a-z0-9']+")
 
 
 class SentenceEncoder(nn.Module):
-    """Mean of word embeddings, one hidden layer (ReLU), tanh: `width` values in (-1, 1), as BERT's pooler gives them.
+    """Mean of word embeddings, one hidden layer (ReLU), tanh: `width` values in (-1, 1). New encoders have zero
+    weights.
 
-    Arguments: vocabulary, the distinct lower-case words it knows; width, of the embeddings, the hidden layer and the
-    output. A new encoder has zero weights: load them, or train with `fit_sentence_encoder`.
-    Raises ValueError when the vocabulary is empty or repeats a word, or width is not a positive whole number.
+    vocabulary: distinct lower-case words. ValueError when it is empty or repeats a word, or width is not a positive
+    number.
     """
 
     def __init__(self, vocabulary: Sequence[str], width: int = 64) -> None:
@@ -31,9 +32,7 @@ class SentenceEncoder(nn.Module):
                 f"vocabulary must be one or more distinct words, got {len(vocabulary)} words of which "
                 f"{len(set(vocabulary))} are distinct."
             )
-        if not isinstance(width, int) or width < 1:
-            raise OutOfRange(f"width must be a whole number of at least 1, got {width!r}.")
-        self.config = {"vocabulary": list(vocabulary), "width": width}
+        self.config = {"vocabulary": list(vocabulary), "width": require_int("width", width)}
         self._columns = {word: column for column, word in enumerate(vocabulary)}
         self.embedding = _zero_linear(len(vocabulary), width, bias=False)
         self.hidden = _zero_linear(width, width)
@@ -44,10 +43,7 @@ class SentenceEncoder(nn.Module):
         return torch.tanh(self.output(torch.relu(self.hidden(self.embedding(frequencies)))))
 
     def frequencies(self, sentences: Sequence[str]) -> Tensor:
-        """The share of every vocabulary word among the known words of each sentence: float32 [n, words] on the CPU.
-
-        Raises ValueError when a sentence has no known word.
-        """
+        """Shares of words among each sentence's known words: float32 [n, words] on the CPU. ValueError: none known."""
         known = [[self._columns[word] for word in words(sentence) if word in self._columns] for sentence in sentences]
         if [] in known:
             raise InvalidInput(
@@ -61,10 +57,7 @@ class SentenceEncoder(nn.Module):
 
     @torch.no_grad()
     def encode(self, sentences: Sequence[str]) -> Tensor:
-        """Embeds sentences: float32 [n, width], values in [-1, 1], on the encoder's device.
-
-        Raises ValueError when a sentence has no known word.
-        """
+        """Embeds sentences: float32 [n, width], values in [-1, 1]. ValueError when a sentence has no known word."""
         return self(self.frequencies(sentences).to(self.output.weight.device))
 
 
@@ -82,11 +75,10 @@ def fit_sentence_encoder(
     batch: int = 128,
     learning_rate: float = 3e-3,
 ) -> SentenceEncoder:
-    """Trains an encoder, with a linear head that is thrown away, to tell the classes of the sentences apart (Adam,
-    cross entropy, on the CPU).
+    """Trains an encoder and a discarded linear head to classify sentences (Adam, cross entropy, on the CPU).
 
-    labels int64 [n] in 0..classes-1. Every draw, initial weights included, is from `generator`, a CPU generator.
-    Raises ValueError when labels do not match the sentences or hold fewer than two classes.
+    labels int64 [n] in 0..classes-1; a CPU generator of every draw. ValueError when labels do not match or are of one
+    class.
     """
     classes = classes_of(labels, len(sentences), "sentence")
     encoder = SentenceEncoder(sorted({word for sentence in sentences for word in words(sentence)}), width)

@@ -10,8 +10,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 def word_pieces(texts: Sequence[str], size: int) -> Tokenizer:
     """A lower-case WordPiece tokenizer of at most `size` tokens (more if the characters alone are); [PAD] is the first.
 
-    The library's trainer numbers the continuing characters ("##a") in the order of a hash table, different in every
-    process, and breaks ties by number. Here they are numbered first, in their own order: same texts, same tokenizer.
+    Continuing characters ("##a") are numbered first, so the same texts give the same tokenizer.
     """
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)

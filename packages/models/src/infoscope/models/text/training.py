@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from infoscope.checks import require_int
+from infoscope.checks import require_int, require_number
 from infoscope.errors import Conflict, OutOfRange, WrongLength
 from infoscope.models.checks import classes_of
 from infoscope.models.text.classifier import SequenceClassifier
@@ -26,16 +26,13 @@ class ClassifierTraining:
     """A fine-tuning that can be advanced in pieces, saved, and continued to bit-identical weights on the same machine.
 
     classifier     trained in place, and moved to the device
-    texts, labels  single texts or pairs [n]; int64 [n] in 0..classes-1, not all of which need occur
-    generator      a CPU generator of the order and of the dropout; torch's global ones are lent for it and put back
-    epochs, batch  how often every text is seen, how many at once
-    learning_rate  of AdamW on the mean cross entropy: rises over the first `warm_up` share of all steps, then falls
-                   linearly to 0. Gradients are clipped to norm 1
-    device         where to compute
+    texts, labels  single texts or pairs [n]; int64 [n] in 0..classes-1
+    generator      a CPU generator of the order and of the dropout
+    epochs, batch  how often every text is seen, how many at once (similar lengths share a batch)
+    learning_rate  of AdamW: rises over the first `warm_up` share of all steps, then falls linearly to 0
 
-    Texts are shuffled in every epoch; among those of some 32 batches, the ones of similar length share a batch, so that
-    little is padded. Call `advance(training.per_epoch)` and read the classifier out for a curve over epochs.
-    Raises ValueError for labels that do not match, and sizes, rates or shares out of range.
+    `advance(training.per_epoch)` gives curves over epochs. ValueError for labels that do not match, and numbers out of
+    range.
     """
 
     def __init__(
@@ -61,8 +58,7 @@ class ClassifierTraining:
             )
         if not 0.0 <= warm_up < 1.0:
             raise OutOfRange(f"warm_up must be a share in [0, 1), got {warm_up!r}.")
-        if not 0.0 < learning_rate < math.inf:
-            raise OutOfRange(f"learning_rate must be a positive number, got {learning_rate!r}.")
+        require_number("learning_rate", learning_rate, ends=False)
         epochs, self._batch = require_int("epochs", epochs), require_int("batch", batch)
         self.per_epoch = -(-len(texts) // self._batch)
         self.total, self.done = epochs * self.per_epoch, 0
@@ -78,9 +74,9 @@ class ClassifierTraining:
         self._settings |= {"learning_rate": learning_rate, "warm_up": warm_up}
 
     def advance(self, steps: int) -> tuple[int, float]:
-        """Trains for `steps` more, or as many as are left: the number done, and the mean cross entropy of these (nats).
+        """Trains for at most `steps` more: the number done, and their mean cross entropy (nats).
 
-        Raises ValueError when none are left, FloatingPointError when that mean is not finite.
+        ValueError when none are left, FloatingPointError when that mean is not finite.
         """
         steps = min(require_int("steps", steps), self.total - self.done)
         if steps == 0:
@@ -147,13 +143,11 @@ def fine_tune(
     progress: Callable[[int, float], None] | None = None,
     **settings: Any,
 ) -> SequenceClassifier:
-    """Trains a classifier with a copy of an encoder to tell the classes of texts; settings of `ClassifierTraining`.
+    """A classifier trained with a copy of an encoder, on `device` in evaluation mode; settings of `ClassifierTraining`.
 
-    labels int64 [n] in 0..classes-1. The default learning rate suits pretrained encoders, one from `small_encoder`
-    needs about 1e-3. Every draw is from `generator`, a CPU generator. progress(step, loss) is called after each step,
-    counted from 1, with the batch's cross entropy (nats); what it raises ends the training.
-    Returns the classifier on `device` in evaluation mode: `embed`, `log_probabilities`.
-    Raises ValueError when labels do not match the texts or hold fewer than two classes, and for sizes out of range.
+    The default learning rate suits pretrained encoders; `small_encoder` needs about 1e-3. progress(step, loss) is
+    called after each step, loss in nats. ValueError when labels do not match or are of one class, and for sizes out of
+    range.
     """
     classifier = SequenceClassifier.of(encoder, classes_of(labels, len(texts), "text"), generator)
     training = ClassifierTraining(classifier, texts, labels, generator, **settings)

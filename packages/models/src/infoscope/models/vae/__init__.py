@@ -1,11 +1,5 @@
-"""Variational autoencoders with real and categorical latents, and a plain one.
-
-networks    VAE, AutoEncoder, LatentSpec; encode_all -> Encoding; traverse
-objectives  OBJECTIVES: (beta-)VAE, FactorVAE, beta-TCVAE, JointVAE, plain
-training    fit_vae; VaeTraining: the same, interruptible
-densities   divergences, and the parts of the KL divergence
-images      an array, or something that gives images by index
-layers      the convolutional encoder and decoder
+"""Variational autoencoders with real and categorical latents, and a plain one: VAE, AutoEncoder, LatentSpec,
+encode_all, traverse; OBJECTIVES; fit_vae, VaeTraining; densities, images, layers.
 """
 
 from infoscope.models.vae.networks import VAE, AutoEncoder, Encoding, LatentSpec, encode_all, traverse

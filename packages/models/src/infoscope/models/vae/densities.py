@@ -32,13 +32,8 @@ def log_normal(z: Tensor, mean: Tensor | float, scale: Tensor) -> Tensor:
 def stratified_log_weights(batch: int, items: int, like: Tensor | None = None) -> Tensor:
     """Logarithms of the weights [batch, batch] of minibatch-stratified sampling (Chen et al. 2018, appendix C.2).
 
-    Row i, column j: the weight of q(z_i | x_j) in the estimate of q(z_i) = (1/N) sum of q(z_i | x) over all N items,
-    where z_i was drawn for x_i and the batch holds M = batch - 1 others of the N, each set of them equally likely.
-    x_i itself is always in, so it keeps its 1/N. The others stand for the remaining (N - 1)/N: one of them has
-    (N - M)/(N M), the next in the batch here, and M - 1 have 1/M. Every other item is each of the M with the same
-    probability, so in expectation it has ((N - M)/(N M) + (M - 1)/M)/(N - 1) = 1/N: the density is unbiased.
-    A pair has one weight, in the joint density of all latents as in that of each. The dtype and device are those of
-    `like` (None: float64 on the CPU). Raises ValueError unless 2 <= batch <= items.
+    Row i, column j: the weight of q(z_i | x_j) in the unbiased estimate of q(z_i) = (1/N) sum of q(z_i | x) from x_i
+    (1/N) and M = batch - 1 others: one of weight (N - M)/(N M), M - 1 of 1/M. ValueError unless 2 <= batch <= items.
     """
     if not 2 <= batch <= items:
         raise OutOfRange(f"batch must be from 2 to the {items} items, not {batch}.")
@@ -52,12 +47,10 @@ def stratified_log_weights(batch: int, items: int, like: Tensor | None = None) -
 
 
 def kl_parts(z: Tensor, mean: Tensor, scale: Tensor, log_weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Mutual information, total correlation and dimension-wise KL of each draw (Chen et al. 2018, equation 2).
+    """Mutual information, total correlation and dimension-wise KL of each draw [n] (Chen et al. 2018, equation 2).
 
-    z [n, L], each row drawn from N(mean, scale^2) of its row; mean, scale [m, L], the first n of which are the rows'
-    own; log_weights [n, m] of the mixture that estimates q(z) and, latent by latent, q(z_l). Each part is [n]:
-    log q(z|x) - log q(z), log q(z) - sum_l log q(z_l), sum_l log q(z_l) - log p(z). They add up to
-    log q(z|x) - log p(z) exactly, whatever the weights.
+    z [n, L], row i from N(mean, scale^2) of its row; mean, scale [m, L], m >= n; log_weights [n, m] of the mixture that
+    estimates q(z) and q(z_l). The parts add up to log q(z|x) - log p(z).
     """
     pairs = log_normal(z[:, None], mean, scale)
     own = log_normal(z, mean[: len(z)], scale[: len(z)]).sum(1)

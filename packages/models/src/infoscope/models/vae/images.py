@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infoscope.errors import InvalidInput, OutOfRange, WrongShape, WrongType
+from infoscope.errors import OutOfRange, TooFew, WrongShape, WrongType
 
 
 class IndexedImages(Protocol):
@@ -34,9 +34,8 @@ Images = Tensor | np.ndarray | IndexedImages | CallableImages
 class ImageSource:
     """Any kind of `Images` behind one method, checked against the shape [C, H, W] of one image.
 
-    Arrays of whole numbers (bool, uint8, or other) are kept as they are and scaled batch by batch: by 1 when the
-    largest of all values is 0 or 1, else by 1/255. Raises ValueError for an array of another shape, no images, or
-    values outside the range; of images given by index, when a batch is read.
+    Whole numbers are scaled by batch: by 1 when none exceeds 1, else by 1/255. ValueError for another shape, no images,
+    or values outside the range.
     """
 
     def __init__(self, images: Images, shape: Sequence[int]) -> None:
@@ -52,7 +51,7 @@ class ImageSource:
                 raise WrongType(f"images must be an array, or have a length and give images by index, not {images!r}.")
         self.count = len(images)
         if self.count == 0:
-            raise InvalidInput("images must be one or more, not none.")
+            raise TooFew("images must be one or more, not none.")
 
     def batch(self, rows: Tensor, device: torch.device | str = "cpu") -> Tensor:
         """The images of rows int64 [b]: float32 [b, C, H, W] in [0, 1] on the device."""

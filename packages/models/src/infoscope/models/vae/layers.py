@@ -8,8 +8,8 @@ from math import prod
 import torch
 from torch import nn
 
+from infoscope.checks import require_ints
 from infoscope.errors import WrongShape
-from infoscope.models.checks import require_ints
 from infoscope.models.initialisation import draw_uniform, linear
 
 

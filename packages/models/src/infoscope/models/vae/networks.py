@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -11,10 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax, softplus
 
-from infoscope.checks import require_int
-from infoscope.errors import OutOfRange, WrongShape, WrongType
+from infoscope.checks import require_int, require_ints, require_number
+from infoscope.errors import OutOfRange, TooFew, WrongShape
 from infoscope.models.blocks import Block
-from infoscope.models.checks import require_ints
 from infoscope.models.initialisation import generator_or_default
 from infoscope.models.vae.images import Images, ImageSource, unit_range
 from infoscope.models.vae.layers import checked_shape, decoder, encoder
@@ -24,11 +22,10 @@ CHANNELS = (32, 32, 64, 64)
 
 @dataclass(frozen=True)
 class LatentSpec:
-    """Which latents there are: `real` ones, then one block for each number of categories in `categorical`.
+    """The latents: `real` ones, then one block for each number of categories in `categorical`.
 
-    A category is drawn relaxed, as a point inside the simplex, at `temperature` (Jang et al. 2017; Maddison et al.
-    2017); .67 is JointVAE's. Raises ValueError for no latents at all, fewer than 2 categories, a temperature that is
-    not positive.
+    Categories are relaxed at `temperature` (Jang et al. 2017; Maddison et al. 2017; .67 is JointVAE's). ValueError for
+    no latents, fewer than 2 categories, a temperature that is not positive.
     """
 
     real: int = 6
@@ -43,8 +40,7 @@ class LatentSpec:
             raise OutOfRange("real must be at least 1 when there are no categorical latents, not 0.")
         if 1 in blocks:
             raise OutOfRange(f"categorical must be numbers of categories of at least 2, not {list(blocks)}.")
-        if not 0 < self.temperature < math.inf:
-            raise OutOfRange(f"temperature must be a positive number, not {self.temperature!r}.")
+        require_number("temperature", self.temperature, ends=False)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -65,10 +61,8 @@ class LatentSpec:
 
 @dataclass(frozen=True)
 class Encoding:
-    """What an encoder says of n images: a Gaussian for every real latent, a distribution for every categorical one.
-
-    mean [n, R]; scale [n, R], standard deviations, or None when the code is deterministic and has no density;
-    log_probabilities, one [n, C_j] for each block.
+    """Codes of n images: mean and scale [n, R] (scale None: deterministic), log_probabilities, one [n, C_j] for each
+    block.
     """
 
     mean: Tensor
@@ -123,12 +117,10 @@ class VAE(_ImageModel):
     """A convolutional variational autoencoder: Gaussian and relaxed one-hot latents, Bernoulli pixels.
 
     As in Tokui & Sato 2021, table 2: 4 x 4 convolutions of stride 2 with 32, 32, 64 and 64 channels, a hidden layer of
-    256, ReLU, linear layers for mean, scale (softplus) and logits; the decoder mirrors it. A 64 x 64 image is 4 x 4
-    between convolutions and hidden layer, a 32 x 32 image 2 x 2, with the same four stages.
+    256, ReLU, linear layers for mean, scale (softplus) and logits; the decoder mirrors it.
 
     Arguments: image_shape (channels 1 to 3, height, width), sides divisible by 2^stages; latents, a LatentSpec or its
-    fields; channels, of the stages (half of them is about twice as fast); hidden; generator, of the weights (None: a
-    fresh one with seed 0). `config` and `load_state_dict` rebuild it. Raises ValueError for sizes out of range.
+    fields; channels, of the stages; hidden; generator (None: seed 0). ValueError for sizes out of range.
     """
 
     def __init__(
@@ -157,10 +149,7 @@ class VAE(_ImageModel):
         return Encoding(mean, softplus(raw), tuple(log_softmax(block, 1) for block in logits))
 
     def sample(self, encoding: Encoding, generator: torch.Generator) -> Tensor:
-        """One code for each image, [n, latents.width]: real latents, then relaxed one-hot blocks; differentiable.
-
-        generator: a CPU generator, whatever the device, so that every device sees the same noise.
-        """
+        """One code for each image, [n, latents.width]: real latents, then relaxed one-hot blocks. CPU generator."""
         noise = torch.randn(encoding.mean.shape, generator=generator).to(encoding.mean)
         drawn = [encoding.mean + encoding.scale * noise]
         for block in encoding.log_probabilities:
@@ -170,9 +159,8 @@ class VAE(_ImageModel):
 
 
 class AutoEncoder(_ImageModel):
-    """The same network without noise: a plain autoencoder. Its code is a point, without a density.
-
-    Arguments as in `VAE`; real, the length of the code. Raises ValueError for sizes out of range.
+    """A plain autoencoder of the same network, without a density; arguments and errors as `VAE`; real: length of the
+    code.
     """
 
     def __init__(
@@ -217,14 +205,13 @@ def encode_all(model: VAE | AutoEncoder, images: Images, batch: int = 1024) -> E
 def traverse(
     model: VAE | AutoEncoder, start: Tensor, values: Sequence[float] = (-2.0, -1.0, 0.0, 1.0, 2.0)
 ) -> dict[str, Tensor]:
-    """Latent traversals: for each latent by name, the images when it alone is changed.
+    """Images of latent traversals by latent name, [values or categories, C, H, W].
 
-    start: an image [C, H, W], whose means (and probabilities) are the code, or a code [latents.width]. A real latent
-    takes the `values`, in units of the prior's standard deviation; a categorical one each of its categories in turn.
-    Returns probabilities of the pixels, [values or categories, C, H, W]. Raises ValueError for another shape.
+    start: an image [C, H, W], or a code [latents.width]; `values` in the prior's standard deviations. ValueError for
+    another shape.
     """
     if len(values) == 0:
-        raise WrongType("values must be one or more numbers, not none.")
+        raise TooFew("values must be one or more numbers, not none.")
     parameter = next(model.parameters())
     start = torch.as_tensor(start).to(parameter)
     code = model(start[None])[0] if start.dim() == 3 else start

@@ -1,10 +1,7 @@
-"""What a variational autoencoder minimises, with what its training takes: `OBJECTIVES`, by name.
+"""Objectives of variational autoencoders: `OBJECTIVES`, by name. Add a class here and a line in OBJECTIVES.
 
-A new one is a class here and a line in OBJECTIVES: sweeps and their tables read its weight, settings and cost.
-
-Every loss is a mean over the images of a batch, in nats per image. "loss" is what is minimised; "reconstruction" is
-the negative log-likelihood of an image's pixels, summed over the pixels, at one code drawn for it.
-Weights, batches and learning rates are those for dSprites; 3dshapes, where it differs, is in the docstrings.
+Losses are means over the images of a batch, in nats per image; "loss" is minimised, "reconstruction" is the negative
+log-likelihood of the pixels at one drawn code. Defaults are the published ones for dSprites.
 """
 
 from __future__ import annotations
@@ -18,8 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
-from infoscope.checks import one_of, require_int
-from infoscope.errors import InvalidInput, OutOfRange, WrongType
+from infoscope.checks import one_of, require_int, require_number
+from infoscope.errors import InvalidInput, WrongType
 from infoscope.models.initialisation import linear
 from infoscope.models.vae.densities import categorical_kl, gaussian_kl, kl_parts, stratified_log_weights
 from infoscope.models.vae.networks import VAE, AutoEncoder, Encoding, LatentSpec
@@ -29,15 +26,12 @@ Losses = dict[str, Tensor]
 
 
 class Objective:
-    """What a training minimises. Its fields are its weights; `prepare` comes before the first `losses`.
+    """An objective of a training. Its fields are its weights; `prepare` comes before the first `losses`.
 
-    batch, learning_rate and betas (of Adam) are the published ones; batches, how many batches of images a step takes.
-
-    spelt        setting -> the field that it is: "weight" is what disentangles, to be varied
-    presets      of PRESETS -> settings other than the published ones. "share": of the steps that others take. "quick"
-                 is for 32 x 32 pixels, whose reconstruction loss is a quarter of the published one, and some thousand
-                 steps
-    categories   numbers of categories of the published categorical latents; the other latents are numbers
+    batches      how many batches of images a step takes
+    spelt        setting -> its field: "weight" is what disentangles
+    presets      of PRESETS -> settings: "share", of the steps that others take; "quick", for 32 x 32 pixels
+    categories   numbers of categories of the published categorical latents
     has_density  whether a code is drawn from a density
     cost         the time of a step, in those of a VAE
     """
@@ -72,9 +66,7 @@ class Objective:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
-                raise OutOfRange(f"{field.name} must be a number of at least 0, not {value!r}.")
+            require_number(field.name, getattr(self, field.name))
 
     def prepare(self, model: VAE | AutoEncoder, generator: torch.Generator) -> None:
         """Makes what is trained beside the model. Raises ValueError for a model it cannot train."""
@@ -143,10 +135,9 @@ class PlainVAE(BetaVAE):
 class FactorVAE(Objective):
     """reconstruction + KL + gamma TC (Kim & Mnih 2018, algorithm 2). 3dshapes: gamma 20, discriminator rate 1e-5.
 
-    A discriminator tells codes of a batch from codes of a second batch whose latents are permuted over the images, each
-    latent (a categorical block as one) on its own; its logit D(z) estimates log q(z) - sum_l log q(z_l).
-    `total_correlation` is the mean of D; `discriminator` its cross entropy, ln 2 when it cannot tell. It has `depth`
-    hidden layers of `width`, leaky ReLU of slope .2 behind every one of them, and Adam with betas (.5, .9).
+    A discriminator (`depth` hidden layers of `width`, leaky ReLU, Adam with betas (.5, .9)) separates codes from codes
+    permuted by latent; its logit D(z) estimates log q(z) - sum_l log q(z_l). `total_correlation` is the mean of D;
+    `discriminator` its cross entropy, ln 2 for chance.
     """
 
     batches: ClassVar[int] = 2
@@ -216,9 +207,8 @@ class FactorVAE(Objective):
 class BetaTCVAE(Objective):
     """reconstruction + alpha MI + beta TC + gamma dimension-wise KL (Chen et al. 2018). 3dshapes: beta 4.
 
-    The parts are estimated on the batch (`stratified_log_weights`): log q(z) by a logarithm of an unbiased density,
-    hence too low on average, so the mutual information of images and codes is too high, but never above ln N. `kl` is
-    their sum, the divergence at the drawn codes without bias. Real latents only.
+    Parts by `stratified_log_weights`: mutual information is biased upwards, at most ln N; their sum `kl` is unbiased.
+    Real latents only.
     """
 
     batch: ClassVar[int] = 2048
@@ -252,13 +242,9 @@ class BetaTCVAE(Objective):
 class JointVAE(Objective):
     """reconstruction + gamma |KL_real - C_real| + gamma |KL_categorical - C_categorical| (Dupont 2018, equation 7).
 
-    The capacities rise linearly from 0 to their values (nats) over `capacity_steps`; that of the categories goes no
-    higher than a KL can, the sum of ln C over the blocks (the published 1.1 is above ln 3 = 1.0986). Published with 5
-    real latents and one of 3 categories. 3dshapes: 4 categories, learning rate 1e-4.
-
-    The setting capacity_share is the share of the training over which they rise. A "quick" JointVAE gets all at once:
-    so short, it spends a slowly rising capacity on a constant and then learns nothing (negative log-likelihood 140 nats
-    instead of 35).
+    Capacities (nats) rise linearly over `capacity_steps`, that of categories at most to the sum of ln C over the
+    blocks. Published with 5 real latents and one of 3 categories; 3dshapes: 4 categories, learning rate 1e-4.
+    capacity_share: the share of the training over which they rise; "quick" gets all at once.
     """
 
     spelt: ClassVar = {
@@ -309,10 +295,7 @@ OBJECTIVES: dict[str, type[Objective]] = {
 
 
 def negative_log_likelihood(logits: Tensor, images: Tensor) -> Tensor:
-    """Mean over images of the Bernoulli negative log-likelihood of their pixels, summed over the pixels, in nats.
-
-    For grey pixels it is the cross entropy: no less than the entropy of the pixels' values.
-    """
+    """Mean over images of the Bernoulli negative log-likelihood of their pixels, summed over the pixels, in nats."""
     return binary_cross_entropy_with_logits(logits, images, reduction="sum") / len(images)
 
 

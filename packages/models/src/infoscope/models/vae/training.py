@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from infoscope.checks import one_of, require_int
+from infoscope.checks import one_of, require_int, require_number
 from infoscope.errors import Conflict, OutOfRange, WrongType
 from infoscope.models.initialisation import generator_or_default
 from infoscope.models.vae.images import Images, ImageSource
@@ -36,11 +36,10 @@ def fit_vae(
     save: Callable[[Callable[[], dict[str, Any]]], None] | None = None,
     resume: Mapping[str, Any] | None = None,
 ) -> dict[str, list[float]]:
-    """Trains `model` in place and returns its losses: the arguments are those of `VaeTraining`, and
+    """Trains `model` in place and returns `VaeTraining.trace`; arguments and errors as `VaeTraining`, and
 
-    report(step, losses) hears of the means over every `every` steps and over the last ones; what it raises ends the
-    training. save(state) is called as often with a function that gives the state, from which `resume` continues.
-    Returns `VaeTraining.trace`. Raises ValueError for bad arguments, FloatingPointError when the training diverges.
+    report(step, losses), with means over every `every` steps; save(state), as often, with a function that gives the
+    state for `resume`. FloatingPointError when the training diverges.
     """
     training = VaeTraining(
         model, objective, images, steps, batch=batch, learning_rate=learning_rate, generator=generator, device=device
@@ -62,21 +61,15 @@ def fit_vae(
 class VaeTraining:
     """A training that can be advanced in pieces, saved, and continued to bit-identical weights on the same machine.
 
-    model          trained in place
-    objective      a name of OBJECTIVES, with its published weights, or one made from it: `OBJECTIVES[name](beta=2)`;
-                   it is copied, so that one may serve many trainings
-    images         [N, C, H, W]: floats in [0, 1], or whole numbers, 0/1 or 0..255 (decided by the largest of them all);
-                   or what gives float batches by int64 index and has a length: an `images(index)` method or a callable
-    steps          how many
-    batch          images per step (a FactorVAE takes twice as many); None: the published number for the objective
-    learning_rate  of Adam; None: the published one
-    generator      a CPU generator of batches, noise and a discriminator's weights (None: a fresh one with seed 0).
-                   Draws do not depend on the device
+    objective      a name of OBJECTIVES, or one made from it: `OBJECTIVES[name](beta=2)`; it is copied
+    images         [N, C, H, W]: floats in [0, 1], or whole numbers, 0/1 or 0..255; or an `images(index)` method or
+                   callable with a length
+    batch          images per step (a FactorVAE takes twice as many); None: published, as learning_rate
+    generator      a CPU generator of batches, noise and a discriminator's weights (None: a fresh one with seed 0)
     device         where to compute; None: where the model is. The model is moved there
 
-    Images are drawn without replacement, epoch by epoch; what is left of an epoch after the last whole batch is not
-    used. Raises ValueError for images of another shape or range, fewer images than a step takes, an objective that
-    does not suit the model, or a number out of range.
+    Images are drawn without replacement, epoch by epoch, in whole batches. ValueError for images of another shape or
+    range, fewer images than a step takes, an objective that does not suit the model, or a number out of range.
     """
 
     def __init__(
@@ -102,8 +95,7 @@ class VaeTraining:
         self._source = ImageSource(images, model.config["image_shape"])
         self._batch = objective.batch if batch is None else require_int("batch", batch, 2)
         rate = objective.learning_rate if learning_rate is None else learning_rate
-        if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 < rate < math.inf:
-            raise OutOfRange(f"learning_rate must be a positive number, not {rate!r}.")
+        require_number("learning_rate", rate, ends=False)
         if objective.batches * self._batch > self._source.count:
             raise OutOfRange(
                 f"batch must be at most {self._source.count // objective.batches} for {self._source.count} images and "
@@ -121,10 +113,10 @@ class VaeTraining:
         self.trace: dict[str, list[float]] = {}
 
     def advance(self, steps: int) -> tuple[int, dict[str, float]]:
-        """Trains for `steps` more, or as many as are left: the number done, and the means of the losses over these.
+        """Trains for at most `steps` more: the number done, and their mean losses (nats per image), appended to
+        `trace`.
 
-        They are appended to `trace`: "step" (that number) and every loss by name, nats per image. Raises ValueError
-        when none are left.
+        ValueError when none are left.
         """
         steps = min(require_int("steps", steps), self.total - self.done)
         if steps == 0:
@@ -153,10 +145,7 @@ class VaeTraining:
         return copy.deepcopy(state)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continues from a state of a training with the same settings, of as many steps or fewer.
-
-        Raises ValueError for other settings (objective, weights, images, batch, learning rate).
-        """
+        """Continues from a state of a training of as many steps or fewer. ValueError for other settings."""
         other = state["settings"]
         for name in self._settings | other:
             if self._settings.get(name) != other.get(name):

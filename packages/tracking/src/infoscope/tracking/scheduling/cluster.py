@@ -47,6 +47,12 @@ class RayNotStarted(RuntimeError):
     """Ray does not start on this machine."""
 
 
+def use_token() -> None:
+    """Has Ray use a token that is given. Called before anything imports Ray, which reads this once, as it is loaded."""
+    if any(os.environ.get(name) for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")):
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
+
+
 @contextlib.contextmanager
 def running() -> Iterator[None]:
     """A local Ray, or the cluster of RAY_ADDRESS with the working tree sent along.
@@ -141,8 +147,6 @@ def _connect(address: str) -> None:
     described = _cluster_environment()
     if address != "auto":
         _check_listens(address)
-    if any(os.environ.get(name) for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")):
-        os.environ.setdefault("RAY_AUTH_MODE", "token")  # else Ray would not use the token
     os.environ.setdefault("RAY_OVERRIDE_JOB_RUNTIME_ENV", "1")  # as a Ray job, which has a working folder already
     import ray
 

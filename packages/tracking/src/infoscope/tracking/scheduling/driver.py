@@ -54,6 +54,7 @@ def run(
     """
     if gpus_per_pack is not None and not (0 < gpus_per_pack < 1 or gpus_per_pack in range(1, 1024)):
         raise OutOfRange(f"gpus_per_pack must be a fraction above 0 or a whole number of GPUs, got {gpus_per_pack}")
+    cluster.use_token()
     label, settings = sweep.profile(profile, overrides)
     began = time.perf_counter()
     with Screen() as screen:

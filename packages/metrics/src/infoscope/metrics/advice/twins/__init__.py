@@ -1,30 +1,15 @@
-"""Twins: data made of a person's own rows, or like them, whose mutual information is known.
+"""Simulated data sets made of one's own rows, or like them, whose mutual information is known, at any level up to
+`reach`:
 
-An estimator that is wrong on twins is likely to be wrong on the data, and by about as much; no drift with the sample
-size sees a bias that does not move. Of each family a twin can be drawn at any level of information up to its `reach`:
+null     x and y paired at random: I = 0
+scores   ranks of a score of x and a score of y are coupled normally: I = -1/2 log(1 - correlation²), less ties
+cells    cells of x and y (clusters or labels) are coupled by a power of their joint counts: I(A; B)
+labels   labels drawn by a power of cross-fitted odds: I = H(Y) - H(Y | X) of these odds
+latent   normal scores, canonical correlations times one number: I = -1/2 sum log(1 - correlation²)
+student  the same over one chi-square; level by correlations or degrees of freedom
+mixture  a distribution fitted to x and y, loosened or sharpened: I by Monte Carlo
 
-null     x and y put together at random: both margins are the data's own, I = 0
-scores   a score of x and a score of y, ranked to normal, are coupled with a correlation, and the data's own rows are
-         put together by their ranks: X - a(X) - b(Y) - Y, so that I = -1/2 log(1 - correlation²); where scores have
-         ties, what is left of it between their values
-cells    cells of x and of y (clusters, or the labels themselves) are coupled by a power of how often they met in the
-         data: X - A - B - Y, so that I = I(A; B) of the coupling
-labels   labels are drawn anew, by a power of the odds that a classifier of other rows gives them: X - odds(X) - Y, so
-         that I = H(Y) - H(Y | X) of these odds
-latent   columns ranked to normal keep their correlations within a side; the canonical correlations between the sides
-         are multiplied by one number: I = -1/2 sum log(1 - correlation²)
-student  the same columns over one chi-square: extreme together, correlated or not; the level is set by the correlations
-         or by the degrees of freedom
-mixture  a law fitted to x and y together, loosened or sharpened: I by Monte Carlo
-
-The first three use every row of the data once, so margins are exact and no row is repeated; so are those of x where
-labels are drawn. The last three draw new rows, whose columns have the data's quantiles.
-
-protocol  Twin, Family; information of shares
-paired    Null, Scores, Cells: the data's own rows
-drawn     Latent, Student, StudentDegrees, Mixture, Labels
-sides     one side as columns
-making    families: all that can be made of pairs
+The first three use every row once (labels: every x); the last three draw new rows with the data's quantiles.
 """
 
 from infoscope.metrics.advice.twins.drawn import Labels, Latent, Mixture, Student, StudentDegrees

@@ -29,10 +29,9 @@ _WIDTHS = tuple(np.geomspace(0.05, 1.0, 13)[:-1])  # of the components of a mixt
 
 
 class Latent:
-    """Normal columns behind those of the data, coupled by its canonical correlations times one number.
+    """Normal columns behind those of the data, canonical correlations times one number; those below noise are dropped.
 
-    Correlations below the noise of so many columns and rows, sqrt(d_x / n) + sqrt(d_y / n), are left out, but for the
-    first. ValueError: a side has categories.
+    ValueError: a variable has categories.
     """
 
     name = "latent"
@@ -86,10 +85,7 @@ class Latent:
 
 
 class Student(Latent):
-    """Latent columns that share one chi-square: I = -1/2 sum log(1 - correlation²) and what the degrees of freedom add.
-
-    degrees  of freedom; None: those that are likeliest for the normal scores
-    """
+    """Latent columns that share one chi-square; `degrees` of freedom, None: the likeliest for the normal scores."""
 
     name = "student: correlations"
 
@@ -168,10 +164,7 @@ def _likeliest_degrees(sides: Sequence[Variable]) -> float:
 
 
 class Labels:
-    """Labels on one side, drawn by a power of the odds that a classifier gives them at each row of the other.
-
-    odds  log p(label | x) - log p(label) of rows that the classifier was not fitted to [n, labels]
-    """
+    """Labels drawn by a power of cross-fitted odds log p(label | x) - log p(label) [n, labels]."""
 
     least = 0.0
 
@@ -215,11 +208,7 @@ def _of_rows(shares: Floats) -> float:
 
 
 class Mixture:
-    """A law fitted to x and y together. Below its own information, a part of the draws has its y put at random; above
-    it, the components of a mixture are narrower about their centres.
-
-    law  of normal scores and categories (`laws.fit`)
-    """
+    """A distribution fitted to x and y (`laws.fit`), with y partly permuted below its information, sharper above it."""
 
     name = "mixture"
     least = 0.0

@@ -26,9 +26,7 @@ _FOLDS = 5  # of rows, whose odds are those of a classifier of the others
 
 
 def families(pairs: Pairs, generator: np.random.Generator) -> tuple[Family, ...]:
-    """All that can be made of these pairs: a null and cells always; scores unless a side is labels alone; of numbers,
-    unless values repeat or columns are too many, latent twins and Student laws, and mixtures, of categories too; labels
-    that are drawn anew where one side is labels."""
+    """All families that fit the types and sizes of these pairs."""
     found: list[Family] = [Null(pairs)]
     kinds = pairs.x.kind, pairs.y.kind
     drawn_anew = not any(is_wide(side) or has_ties(side) for side in (pairs.x, pairs.y))

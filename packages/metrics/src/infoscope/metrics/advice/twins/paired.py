@@ -51,10 +51,8 @@ def _by_shuffled_group(groups: Rows, generator: np.random.Generator) -> Rows:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Two scores, one of each side, coupled as normal variables.
-
-    a, b  scores of the rows [n]. Equal ones are put in random order; what twins hold is then what is left of a normal
-          coupling when only the intervals between values are seen, by quadrature
+    """Two scores [n], one of x and one of y, coupled as normal variables; with ties, information of intervals by
+    quadrature.
     """
 
     pairs: Pairs
@@ -131,11 +129,7 @@ def _ranks(values: Floats) -> Rows:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Cells of both sides, coupled by a power of their counts in the data.
-
-    a, b   the cell of every row, int [n], from 0 on
-    added  rows of cells that were met more often than by chance are added to independent ones instead
-    """
+    """Cells of x and y (int [n]), coupled by a power of their joint counts; `added`: from independence upwards."""
 
     pairs: Pairs
     a: Rows
@@ -191,10 +185,8 @@ def _fitted_to_margins(logs: Floats, rows: Floats, columns: Floats) -> Floats:
 
 
 def coupled_partners(a: Rows, b: Rows, weights: Floats, generator: np.random.Generator) -> Rows:
-    """For every row the row whose y it gets, [n]: a permutation p with probability proportional to the product of
-    exp(weights[a_i, b_p(i)]), which is the law of draws from a coupling given how often each cell was drawn.
-
-    Rows exchange partners two by two (Metropolis), all at once.
+    """For every row the row whose y it gets, [n]: permutations weighted by exp(weights[a_i, b_p(i)]), by Metropolis
+    swaps.
     """
     n = len(a)
     partner = _begun(a, b, weights, generator)

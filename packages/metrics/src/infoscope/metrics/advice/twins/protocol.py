@@ -21,11 +21,9 @@ _SMALLEST_POWER, POWERS = 0.02, 40  # at which information is known
 class Twin:
     """One data set of known information.
 
-    pairs   as many rows as the data
-    truth   nats, of the law that it was drawn from, and `error`, its standard error (0: exact)
-    family  the name of what drew it
-    likeness  how much of the data's own dependence was kept: 1 all, more or less says that it was stretched
-    partner   [n] the row whose y a row has; None where rows were drawn anew
+    truth   nats, with standard error `error` (0: exact)
+    likeness  share of the data's own dependence that was kept
+    partner   [n] the row whose y a row has; None where rows are new
     """
 
     pairs: Pairs
@@ -37,12 +35,7 @@ class Twin:
 
 
 class Family(Protocol):
-    """Draws twins.
-
-    name   what it is, in words
-    least  the least information of a twin, nats
-    reach  the most
-    """
+    """Draws simulated data sets with information between `least` and `reach`, nats."""
 
     name: str
     least: float
@@ -53,12 +46,7 @@ class Family(Protocol):
 
 
 class Powers:
-    """Shares by their power and the information of each, found once for every level that is asked about.
-
-    shares       power -> shares
-    information  shares -> nats, which rises with the power
-    grid         of powers, from 0 on, between which the power of a level is interpolated
-    """
+    """Shares and information [nats] by power, interpolated between a `grid` of powers from 0 on."""
 
     def __init__(self, shares: Callable[[float], Floats], information: Callable[[Floats], float], grid: Floats):
         self._shares, self._information, self._grid = shares, information, grid

@@ -1,13 +1,4 @@
-"""Which labels look wrong, by what held-out members and the course of a training say of them.
-
-label_scores   every score of items and their labels, in one table; data_map, the course of a training by item
-gather         what they are made of: Evidence
-SCORES, LabelScore     what the study and its table know of each score; add one there
-held_out       scores of cross-fitted predictions: PVI, self-confidence, margin, confident joint
-in_sample      scores of a training on all items: area under the margin, confidence, forgetting events, EL2N
-flip_labels    noise of a known kind and rate
-detection      how well scores find the labels that were flipped
-"""
+"""Suspicious labels: label_scores, data_map, gather (Evidence), SCORES, flip_labels (noise) and detection."""
 
 from importlib import import_module
 from typing import Any

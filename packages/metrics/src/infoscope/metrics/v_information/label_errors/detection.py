@@ -13,10 +13,12 @@ from scipy import stats
 from infoscope.checks import require_int
 from infoscope.errors import MissingValues, OutOfRange, WrongShape
 from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.variables import aligns
 
 Measure = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
+@aligns("scores", "flipped")
 def detection(
     scores: pd.DataFrame,
     flipped: ArrayLike,
@@ -24,15 +26,14 @@ def detection(
     resamples: int = 500,
     generator: np.random.Generator | None = None,
 ) -> pd.DataFrame:
-    """How well each column of scores [n] finds the items of a mask [n]: precision among the k largest, AUROC, and
-    average precision.
+    """How well each column of scores [n] finds the items of a mask [n]: precision among the k largest, AUROC, average
+    precision.
 
     at         the k; None is the number of items to find
-    resamples  of the items, flipped and others apart, for standard errors and 95 % intervals (percentiles). All
-               scores see the same resamples. The predictions stay as they are.
+    resamples  of the items, stratified, shared by all scores, for standard errors and 95 % percentile intervals
 
-    One row for each score and measure: score, measure, value, standard_error, low, high, n, flipped. ValueError: a mask
-    without both values, a k outside 1..n, scores that are not finite, fewer than 50 resamples.
+    Columns: score, measure, value, standard_error, low, high, n, flipped. ValueError: a mask without both values, a k
+    outside 1..n, scores that are not finite, fewer than 50 resamples.
     """
     mask = np.asarray(flipped)
     if mask.dtype != bool or mask.shape != (len(scores),) or mask.all() or not mask.any():
@@ -66,9 +67,8 @@ def measures(at: Sequence[int]) -> dict[str, Measure]:
 
 
 def average_precision(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """The mean over the mask of the precision among all items whose value is not below its own; [..., n] -> [...].
-
-    Ties are one threshold, and many samples one array, as with `auroc`.
+    """The mean over the mask of the precision among items whose value is not below its own (ties: one); [..., n] ->
+    [...].
     """
     above = stats.rankdata(-values, method="max", axis=-1).astype(np.int64)  # how many values are not below
     hits = np.cumsum(np.take_along_axis(mask, np.argsort(-values, axis=-1), axis=-1), axis=-1)
@@ -77,10 +77,7 @@ def average_precision(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 
 def auroc(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """The share of pairs of which the one in the mask has the larger value, ties one half; [..., n] -> [...].
-
-    By ranks, so that all resamples are one array: scikit-learn's takes one at a time, and a hundred times as long.
-    """
+    """The share of pairs of which the one in the mask has the larger value, ties one half; [..., n] -> [...]."""
     inside, n = mask.sum(axis=-1), mask.shape[-1]
     ranks = np.where(mask, stats.rankdata(values, axis=-1), 0.0).sum(axis=-1)
     return (ranks - inside * (inside + 1) / 2) / (inside * (n - inside))

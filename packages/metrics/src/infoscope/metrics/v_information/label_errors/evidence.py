@@ -15,11 +15,9 @@ HELD_OUT, IN_SAMPLE = "held out", "in sample"
 class Evidence:
     """Log probabilities, nats, of n items.
 
-    codes   int64 [n], the class that each item is labelled with
-    logs    [n, classes], of every class by members fitted to other items
-    null    [n], of the own class by members that see no input
-    epochs  [trainings, epochs, n, classes], of every class after every epoch of trainings on all items; None of a
-            family that is not trained by epochs
+    codes   int64 [n], the labels;  logs  [n, classes], held out
+    null    [n], of the own class without input
+    epochs  [trainings, epochs, n, classes], of trainings on all items; None without epochs
     """
 
     codes: np.ndarray

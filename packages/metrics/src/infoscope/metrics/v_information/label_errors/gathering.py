@@ -33,10 +33,7 @@ def gather(
     generator: np.random.Generator | None = None,
     between: Callable[[float], None] = lambda done: None,
 ) -> Evidence:
-    """What the scores of label errors are made of.
-
-    trainings  on all items, with first weights and orders of their own; only of a family that is trained by epochs
-    between    called with the share that is done
+    """Evidence for the scores of label errors, with so many `trainings` on all items where the family has epochs.
 
     Other arguments and errors as `pvi.pointwise`, for classes. ValueError also for a training that diverged.
     """
@@ -61,8 +58,5 @@ def gather(
 
 
 def label_scores(family: Any, x: Any, y: ArrayLike, **settings: Any) -> pd.DataFrame:
-    """How suspicious every label is, by every score of `SCORES`, a column each [n]; larger = more suspicious.
-
-    Arguments and errors as `gather`. A family that is not trained by epochs has no scores in sample.
-    """
+    """Every score of `SCORES`, a column each [n]; larger = more suspicious. Arguments and errors as `gather`."""
     return scores_of(gather(family, x, y, **settings))

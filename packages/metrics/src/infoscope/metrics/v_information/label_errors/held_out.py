@@ -26,9 +26,7 @@ def margin(evidence: Evidence) -> np.ndarray:
 def confident_joint(evidence: Evidence) -> np.ndarray:
     """Items off the diagonal of the confident joint first, each part by its margin (Northcutt et al. 2021, section 3).
 
-    An item counts for a class whose q is at least the mean q of that class over the items so labelled, for the largest
-    of several. Off the diagonal is one that counts for another class than its label's. Margins are from -1 to 1, so 2
-    more of them puts these first.
+    An item is in the class of largest q that is at least that class's mean q; off the diagonal margins get 2 more.
     """
     q = np.exp(evidence.logs)
     labelled = np.eye(q.shape[1])[evidence.codes]

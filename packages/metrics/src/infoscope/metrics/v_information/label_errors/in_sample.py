@@ -1,7 +1,4 @@
-"""Scores of the course of a training on the very items; larger = more suspicious, [n], the mean over trainings.
-
-Pleiss and Toneva look at an item when its batch is trained on; these look at all items after every epoch.
-"""
+"""Scores of the course of a training on the very items, after every epoch; larger = more suspicious, [n]."""
 
 from __future__ import annotations
 
@@ -24,27 +21,20 @@ def confidence(evidence: Evidence) -> np.ndarray:
 
 
 def forgetting(evidence: Evidence) -> np.ndarray:
-    """How often an item that was predicted right was wrong one epoch later (Toneva et al. 2019).
-
-    One that is never right counts as many as there are epochs, more than any other can: the paper has it as infinite.
-    """
+    """How often an item predicted right was wrong one epoch later (Toneva et al. 2019); never right: all epochs."""
     right = _right(evidence)
     events = (right[:, :-1] & ~right[:, 1:]).sum(axis=1)
     return np.where(right.any(axis=1), events, right.shape[1]).mean(axis=0)
 
 
 def el2n(evidence: Evidence) -> np.ndarray:
-    """The length of q(. | x) - the indicator of y after a tenth of the epochs (Paul et al. 2021).
-
-    The paper takes the mean of ten trainings.
-    """
+    """The length of q(. | x) - the indicator of y after a tenth of the epochs (Paul et al. 2021)."""
     early = np.exp(evidence.courses[:, max(1, round(EARLY * evidence.courses.shape[1])) - 1])
     return np.linalg.norm(early - np.eye(early.shape[-1])[evidence.codes], axis=-1).mean(axis=0)
 
 
 def data_map(evidence: Evidence) -> pd.DataFrame:
-    """Where each item is on a data map (Swayamdipta et al. 2020): confidence, the mean of q(y | x) over epochs;
-    variability, its standard deviation; correctness, the share of epochs that predict y. The mean over trainings.
+    """Data map (Swayamdipta et al. 2020) over epochs: confidence, mean of q(y | x); variability; correctness.
 
     ValueError: evidence of a family that is not trained by epochs.
     """

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from infoscope.errors import NoVariation, OutOfRange, UnknownName
+from infoscope.checks import one_of
+from infoscope.errors import NoVariation, OutOfRange
 
 NOISES = ("symmetric", "pair")
 
@@ -15,10 +16,8 @@ def flip_labels(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Labels [n] of which a random `share` is replaced, and which (a mask [n]).
 
-    noise  "symmetric": each by any other label that occurs; "pair": each by the next one in their order, the last by
-           the first (Han et al. 2018). With two labels they are the same
-
-    ValueError: a share outside (0, 1), or that flips nothing; one label only; an unknown noise.
+    "symmetric": by any other label; "pair": by the next one (Han et al. 2018). ValueError: a share outside (0, 1), or
+    that flips nothing; one label only; an unknown noise.
     """
     labels = np.asarray(labels)
     values, codes = np.unique(labels, return_inverse=True)
@@ -27,8 +26,7 @@ def flip_labels(
         raise OutOfRange(f"share must be between 0 and 1 and flip at least one of {len(labels)} labels, got {share!r}.")
     if len(values) < 2:
         raise NoVariation(f"labels must take at least two values, got only {values.tolist()!r}.")
-    if noise not in NOISES:
-        raise UnknownName(f"noise must be one of {', '.join(NOISES)}, got {noise!r}.")
+    one_of("noise", noise, NOISES)
     flipped = np.zeros(len(labels), dtype=bool)
     flipped[generator.choice(len(labels), count, replace=False)] = True
     steps = generator.integers(1, len(values), count) if noise == "symmetric" else 1

@@ -1,7 +1,4 @@
-"""Every score of label errors by its key: what the study and its table know of it.
-
-A new score is a function of `Evidence` in a file and an entry at the end of SCORES.
-"""
+"""Every score of label errors by its key; add a new one, a function of `Evidence`, at the end of SCORES."""
 
 from __future__ import annotations
 
@@ -11,21 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from infoscope.errors import InvalidInput
+from infoscope.checks import one_of
 from infoscope.metrics.v_information.label_errors import held_out, in_sample
 from infoscope.metrics.v_information.label_errors.evidence import HELD_OUT, IN_SAMPLE, Evidence
 
 
 @dataclass(frozen=True)
 class LabelScore:
-    """One score.
-
-    key       its name in a table and in a run
-    title     in tables
-    function  Evidence -> [n], larger = more suspicious
-    kind      "held out" or "in sample"
-    source    where it was published
-    """
+    """One score: function Evidence -> [n], larger = more suspicious; kind "held out" or "in sample"."""
 
     key: str
     title: str
@@ -34,8 +24,7 @@ class LabelScore:
     source: str
 
     def __post_init__(self) -> None:
-        if self.kind not in (HELD_OUT, IN_SAMPLE):
-            raise InvalidInput(f"kind must be {HELD_OUT!r} or {IN_SAMPLE!r}, got {self.kind!r}.")
+        one_of("kind", self.kind, (HELD_OUT, IN_SAMPLE))
 
 
 SCORES = {

@@ -1,0 +1,233 @@
+"""Files of other people, read whole or refused in one sentence: damaged, cut short, no regular file, or too large.
+
+A file may become 200 times as large in memory (64 MiB if it is small), and 4 GiB; INFOSCOPE_UNPACKED_GB replaces both
+limits by one of so many gigabytes. Its size in memory is taken from its directory and headers, before it is read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import io
+import itertools
+import json
+import math
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from infoscope.errors import InfoscopeError, OutOfRange, UnreadableFile
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+_LIMIT = "INFOSCOPE_UNPACKED_GB"
+_MOST, _MINIMUM, _TIMES = 4 * 2**30, 64 * 2**20, 200
+_CELL_BYTES, _COLUMN_BYTES = 8, 4096  # of a number in a data frame, and of a column beside its numbers
+# what a damaged file makes its reader raise
+_DAMAGE = (
+    *(ValueError, EOFError, KeyError, MemoryError, RecursionError),  # RecursionError: of lists in lists in lists
+    *(zipfile.BadZipFile, zlib.error, gzip.BadGzipFile, csv.Error),
+    *(NotImplementedError, RuntimeError),  # a way of packing that zipfile does not know, a password
+)
+
+
+@contextlib.contextmanager
+def reading(path: Path, what: str, start: str = "") -> Iterator[None]:
+    """Turns whatever a damaged file raises inside into one sentence: UnreadableFile, or OutOfRange beyond a limit.
+
+    start: how the sentence begins, in the place of "PATH must be WHAT, but".
+    """
+    try:
+        yield
+    except _DAMAGE as error:
+        told = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        if told.startswith((str(path), f"{_LIMIT} ")):
+            raise
+        kind = type(error) if isinstance(error, InfoscopeError) else UnreadableFile
+        raise kind(f"{start or f'{path} must be {what}, but'}: {told.rstrip('.')}.") from error
+
+
+def require_regular(path: Path) -> None:
+    """Raises UnreadableFile unless this is a regular file or a link to one, FileNotFoundError where nothing is."""
+    path.stat()
+    if not path.is_file():
+        raise UnreadableFile("it is a folder, a pipe or a device, and no regular file")
+
+
+def require_size(path: Path, unpacked: int) -> None:
+    """Raises OutOfRange where a file takes more bytes in memory than its limit."""
+    limit = _size_limit(path)
+    if unpacked > limit:
+        raise OutOfRange(
+            f"it has {path.stat().st_size:,} bytes and unpacks to over {limit / 2**20:.0f} MiB; {_LIMIT} can allow more"
+        )
+
+
+def _size_limit(path: Path) -> int:
+    """How many bytes a file may take in memory. OutOfRange for a limit in the environment that is none."""
+    given = os.environ.get(_LIMIT)
+    if not given:
+        return min(_MOST, max(_MINIMUM, _TIMES * path.stat().st_size))
+    with contextlib.suppress(ValueError):
+        if float(given) > 0:
+            return int(float(given) * 1e9)
+    raise OutOfRange(f"{_LIMIT} must be a positive number of gigabytes, got {given!r}.")
+
+
+def read_gzip(path: Path) -> bytes:
+    """The content of a gzip file. UnreadableFile when it is none or cut short, OutOfRange when it exceeds its limit."""
+    with reading(path, "a whole gzip file"), _Unpacked(path) as file:
+        return file.read()
+
+
+def lines(path: Path) -> Iterator[str]:
+    """The lines of a text in UTF-8, gzipped if so named, without their ends. Errors as of `read_gzip`, and ValueError
+    for a line that is not UTF-8.
+    """
+    number = 0
+    with reading(path, "a whole text in UTF-8"), _Unpacked(path) if path.suffix == ".gz" else path.open("rb") as file:
+        for number, line in enumerate(io.BufferedReader(file) if path.suffix == ".gz" else file, 1):
+            try:
+                text = line.decode()
+            except UnicodeDecodeError as error:
+                raise UnreadableFile(f"{path}, line {number}, must be UTF-8, but: {error}.") from error
+            yield text.rstrip("\r\n")
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """A JSON object. Raises ValueError for anything else, also for one too deep to read."""
+    try:
+        found = json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"it is a {type(found).__name__} and no object")
+    return found
+
+
+def read_arrays(path: Path, names: Sequence[str] = (), start: str = "") -> dict[str, np.ndarray]:
+    """The arrays of these names, or all, of an .npz file. No pickle is read. start: as of `reading`.
+
+    Raises FileNotFoundError when it is not there, UnreadableFile when it is no whole .npz file or lacks one of them,
+    OutOfRange when they are larger than the limit.
+    """
+    with reading(path, "a whole .npz file" + (f" with {', '.join(names)}" if names else ""), start):
+        require_regular(path)
+        if not zipfile.is_zipfile(path):
+            raise UnreadableFile("it is no archive that numpy.savez wrote: it is empty, cut short, or something else")
+        with zipfile.ZipFile(path) as archive:
+            members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+            if lacking := [name for name in names if name not in members]:
+                raise UnreadableFile(f"it lacks {', '.join(lacking)} and has {', '.join(members) or 'nothing'}")
+            chosen = {name: members[name] for name in names or members}
+            require_size(path, sum(member.file_size for member in chosen.values()))
+            for name, member in chosen.items():
+                _require_whole_array(archive, name, member)
+            arrays = {}
+            for name, member in chosen.items():
+                with archive.open(member) as file:
+                    arrays[name] = np.lib.format.read_array(file, allow_pickle=False)
+            return arrays
+
+
+def _require_whole_array(archive: zipfile.ZipFile, name: str, member: zipfile.ZipInfo) -> None:
+    """Raises UnreadableFile unless a member of an archive is as large as the array that its header announces."""
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others unpack without a bound
+        raise UnreadableFile(f"{name!r} is compressed in a way that numpy.savez does not use")
+    with archive.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = header(file)
+        rest = member.file_size - file.tell()
+    if dtype.hasobject:
+        raise UnreadableFile(f"{name!r} is an array of objects: save numbers or texts")
+    if math.prod(shape) * max(dtype.itemsize, 1) > rest:
+        raise UnreadableFile(f"{name!r} announces shape {shape} of {dtype} and holds {rest:,} bytes")
+
+
+def check_csv(path: Path) -> None:
+    """Raises UnreadableFile unless this is a regular file, OutOfRange where it, or its table, exceeds the limit.
+
+    The table has as many columns as the longer of the first two rows, however short the others are.
+    """
+    require_regular(path)
+    require_size(path, path.stat().st_size)
+    with path.open(encoding="utf-8", errors="replace") as file:
+        first = itertools.islice(filter(str.strip, file), 2)
+        columns = max((line.count(",") for line in first), default=0) + 1
+    with path.open("rb") as file:
+        rows = sum(part.count(b"\n") + part.count(b"\r") for part in iter(lambda: file.read(2**20), b""))
+    require_size(path, columns * (rows * _CELL_BYTES + _COLUMN_BYTES))
+
+
+def read_parquet(path: Path) -> pa.Table:
+    """The columns of a .parquet file but for lists, structures and extension types.
+
+    Texts are read as codes of a dictionary and measured before they are written out, since one long text may stand in
+    every row. Raises as `check_csv`, and UnreadableFile for a damaged file.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    require_regular(path)
+    try:
+        with pq.ParquetFile(path) as file:
+            metadata, schema = file.metadata, file.schema_arrow
+        unpacked = _bytes_in_memory(metadata)
+        require_size(path, unpacked)
+        kept = [field for field in schema
+                if not (pa.types.is_nested(field.type) or isinstance(field.type, pa.BaseExtensionType))]  # fmt: skip
+        written_out = {"string": pa.large_string(), "binary": pa.large_binary()}
+        texts = {field.name: written_out[kind] for field in kept
+                 if (kind := str(field.type).removeprefix("large_").removesuffix("_view")) in written_out}  # fmt: skip
+        with pq.ParquetFile(path, read_dictionary=list(texts)) as file:
+            table = file.read(columns=[field.name for field in kept])
+        for chunk in (chunk for name in texts for chunk in table[name].chunks):
+            lengths = pc.take(pc.binary_length(chunk.dictionary), chunk.indices)
+            unpacked += pc.sum(lengths).as_py() or 0
+        require_size(path, unpacked)
+        fields = [field.with_type(texts.get(field.name, field.type)) for field in kept]
+        return table.cast(pa.schema(fields, metadata=schema.metadata))
+    except OSError as error:  # of pyarrow, for a damaged file
+        raise UnreadableFile(str(error)) from None
+
+
+def _bytes_in_memory(metadata: pq.FileMetaData) -> int:
+    """What the columns of a .parquet file take, by its metadata, with every repeated number written out."""
+    widths = [max(_CELL_BYTES, metadata.schema.column(place).length) for place in range(metadata.num_columns)]
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    chunks = [(group.column(place), width) for group in groups for place, width in enumerate(widths)]
+    announced = sum(max(chunk.num_values * width, chunk.total_uncompressed_size) for chunk, width in chunks)
+    return max(announced, metadata.num_rows * sum(widths))
+
+
+class _Unpacked(io.RawIOBase):
+    """The content of a gzip file, up to its limit; OutOfRange beyond."""
+
+    def __init__(self, path: Path):
+        require_regular(path)
+        self._path, self._count, self._limit = path, 0, _size_limit(path)
+        self._file = gzip.open(path)  # noqa: SIM115  # closed by `close`
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = self._file.readinto(buffer)
+        self._count += count
+        if self._count > self._limit:
+            require_size(self._path, self._count)
+        return count
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()

@@ -1,0 +1,156 @@
+"""Options that say what columns hold: CONTINUOUS, DISCRETE and ANGLES, by name or by PREFIX*."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import advise, measure, represent
+from analysis.common.own_data import as_options, given_data, read, read_representation, stem_of
+from infoscope.estimators import Angle, Continuous, Discrete
+from infoscope.estimators.arrays import as_pairs
+from infoscope.metrics.representation import report
+from tests.refusals import refused
+
+RNG = np.random.default_rng(0)
+PHASE = RNG.uniform(0, 2 * np.pi, 200)
+FRAME = pd.DataFrame(
+    {
+        "n1": RNG.integers(0, 5, 200),
+        "n2": RNG.integers(0, 5, 200),
+        "n3": RNG.integers(0, 5, 200),
+        "phase": PHASE,
+        "hour": PHASE * 12 / np.pi,
+        "hour2": RNG.uniform(0, 24, 200),
+        "size": np.sin(PHASE) + 0.1 * RNG.normal(size=200),
+        "city": RNG.choice(["north", "south"], 200),
+        "a:b": RNG.uniform(0, 180, 200),
+    }
+)
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    FRAME.to_csv("own.csv", index=False)
+    np.savez("own.npz", phase=PHASE, both=np.column_stack([PHASE, PHASE]), size=FRAME["size"])
+    return tmp_path / "own.csv"
+
+
+def wrappers(blocks):
+    return [type(block) if isinstance(block, (Angle, Continuous, Discrete)) else None for block in blocks]
+
+
+@pytest.mark.parametrize(
+    ("words", "wrapped"),
+    [
+        ({"continuous": ["n*"]}, [Continuous] * 3 + [None] * 2),
+        ({"discrete": ["n*"]}, [Discrete] * 3 + [None] * 2),
+        ({"continuous": ["n*"], "discrete": ["n2"]}, [Continuous, Discrete, Continuous, None, None]),
+        ({"continuous": ["n1", "n3"], "discrete": ["n*"]}, [Continuous, Discrete, Continuous, None, None]),
+        ({"angles": ["h*:24"]}, [None] * 3 + [Angle] * 2),
+        ({"angles": ["hour:24"], "discrete": ["n*"]}, [Discrete] * 3 + [Angle, None]),
+    ],
+)
+def test_a_prefix_names_columns_of_x_and_y_that_no_other_option_names(table, words, wrapped):
+    assert wrappers(read(table, ["n*", "h*"], ["size"], **words).x) == wrapped
+
+
+def test_a_name_that_ends_in_a_star_is_itself(table):
+    FRAME.assign(**{"n*": FRAME["n1"]}).to_csv(table, index=False)
+    assert wrappers(read(table, ["n1", "n*"], ["size"], continuous=["n*"]).x) == [None, Continuous]
+
+
+@pytest.mark.parametrize(
+    ("word", "period"),
+    [("phase:2pi", 2 * math.pi), ("phase:pi", math.pi), ("phase:0.5pi", math.pi / 2), ("phase:6.5", 6.5),
+     ("phase:24", 24.0), ("phase:1e3", 1000.0)],
+)  # fmt: skip
+def test_a_period_is_a_number_or_a_multiple_of_pi(table, word, period):
+    data = read(table, ["phase"], ["size"], angles=[word])
+    assert isinstance(data.x, Angle) and data.x.period == pytest.approx(period)
+
+
+def test_angles_enter_as_cosine_and_sine(table):
+    data = read(table, ["phase", "n1"], ["size", "hour"], angles=["phase:2pi", "hour:24"], discrete=["n1"])
+    pairs = as_pairs(data.x, data.y)
+    assert (pairs.x.dim, pairs.x.categories, pairs.y.dim) == (2, 5, 3)
+    np.testing.assert_allclose(pairs.x.continuous, np.column_stack([np.cos(PHASE), np.sin(PHASE)]), atol=1e-12)
+    np.testing.assert_allclose(pairs.y.continuous[:, 1:], pairs.x.continuous, atol=1e-12)
+    shuffled = read(table, ["phase"], ["hour"], angles=["phase:2pi", "hour:24"], shuffle=True)
+    pairs = as_pairs(shuffled.x, shuffled.y)
+    np.testing.assert_allclose(pairs.x.continuous, pairs.y.continuous, atol=1e-12)
+    assert as_pairs(*(read(table.with_suffix(".npz"), ["both"], ["size"], angles=["both:2pi"]).x,) * 2).x.dim == 4
+    assert read(table, ["a:b"], ["size"], angles=["a:b:180"]).x.period == 180
+
+
+@pytest.mark.parametrize(
+    ("words", "argument", "code"),
+    [
+        ({"angles": ["phase"]}, "ANGLES", "range"),
+        ({"angles": ["phase:"]}, "ANGLES", "range"),
+        ({"angles": [":24"]}, "ANGLES", "range"),
+        ({"angles": ["phase:0"]}, "ANGLES", "range"),
+        ({"angles": ["phase:-24"]}, "ANGLES", "range"),
+        ({"angles": ["phase:inf"]}, "ANGLES", "range"),
+        ({"angles": ["phase:nan"]}, "ANGLES", "range"),
+        ({"angles": ["phase:day"]}, "ANGLES", "range"),
+        ({"angles": ["phase:pi2"]}, "ANGLES", "range"),
+        ({"angles": ["minute:60"]}, "ANGLES", "name"),
+        ({"angles": ["q*:60"]}, "ANGLES", "name"),
+        ({"angles": ["size:60"]}, "ANGLES", "name"),  # neither of x nor of y
+        ({"continuous": ["q*"]}, "CONTINUOUS", "name"),
+        ({"discrete": ["city"]}, "DISCRETE", "name"),
+        ({"angles": ["phase:24"], "continuous": ["phase"]}, "ANGLES, CONTINUOUS and DISCRETE", "conflict"),
+        ({"angles": ["phase:24"], "discrete": ["phase"]}, "ANGLES, CONTINUOUS and DISCRETE", "conflict"),
+        ({"angles": ["phase:24", "phase:12"]}, "ANGLES, CONTINUOUS and DISCRETE", "conflict"),
+        ({"continuous": ["p*"], "discrete": ["ph*"]}, "ANGLES, CONTINUOUS and DISCRETE", "conflict"),
+    ],
+)
+def test_a_wrong_type_option_is_one_sentence(table, words, argument, code):
+    for call in (lambda: read(table, ["phase"], ["n1"], **words),
+                 lambda: read_representation(table, ["phase"], ["n1"], **words)):  # fmt: skip
+        with refused(argument, code) as error:
+            call()
+        assert len(str(error.value).splitlines()) == 1
+
+
+def test_texts_and_missing_values_are_no_angles(table):
+    with refused("column 'city'", "type"):
+        read(table, ["city"], ["size"], angles=["city:24"])
+    FRAME.assign(hour=FRAME["hour"].where(FRAME.index > 3)).to_csv(table, index=False)
+    with refused("column 'hour'", "missing"):
+        read(table, ["hour"], ["size"], angles=["hour:24"])
+
+
+def test_angles_and_categories_of_a_representation(table):
+    found = read_representation(
+        table, ["hour", "n1"], ["phase", "n2"], angles=["hour:24", "phase:2pi"], discrete=["n*"]
+    )
+    np.testing.assert_allclose(found.blocks["x"][:, :2], np.column_stack([np.cos(PHASE), np.sin(PHASE)]), atol=1e-12)
+    assert found.blocks["x"].shape == (200, 7) and found.blocks["x"][:, 2:].sum() == 200  # a 0 or 1 for each category
+    assert isinstance(found.targets["phase"], Angle) and isinstance(found.targets["n2"], Discrete)
+
+
+def test_messages_name_the_option():
+    said = as_options("give Angle(values, 360), or wrap it in Discrete; 'Angle(values, 360)' stays.")
+    assert said == "give ANGLES=NAME:360, or name it in DISCRETE=; 'Angle(values, 360)' stays."
+
+
+def test_the_command_line_takes_angles_and_another_period_is_another_query(table):
+    words = ["--data", "own.csv", "--x", "hour", "--y", "size"]
+    given = [measure._arguments([*words, *more]) for more in ([], ["--angles", "hour:24"], ["--angles", "hour:12"])]
+    (_, plain), (_, turned), _ = map(given_data, given)
+    assert (plain.x.dim, turned.x.dim) == (1, 2) and len({stem_of("measure", one) for one in given}) == 3
+    assert any("give ANGLES=NAME:24" in note for note in plain.notes) and not turned.notes
+    advised = advise._arguments([*words, "--angles", "hour:24"])
+    assert given_data(advised)[1].x.dim == 2
+
+
+def test_an_angle_is_a_target_of_the_report(table):
+    found = read_representation(table, ["size", "hour2"], ["phase"], angles=["phase:2pi", "h*:24"])
+    made = report(found.blocks, found.targets, rows=40, generator=np.random.default_rng(0))
+    assert [row.target for row in made.rows] == ["phase"] and not made.unanswered
+    given = represent._arguments(["--targets", "phase", "--angles", "phase:2pi"])
+    assert given.angles == "phase:2pi"

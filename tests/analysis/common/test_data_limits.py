@@ -1,0 +1,242 @@
+"""What SECURITY.md promises of DATA=, of models and of the words behind make: the size of a file is known before it is
+read, and nothing in it is executed.
+"""
+
+import os
+import pickle
+import resource
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from analysis.common.own_data import read, read_representation
+from infoscope.__main__ import ON_FILES
+from infoscope.errors import InfoscopeError
+from infoscope.estimators import make_critic
+from infoscope.files import read_arrays, read_parquet
+from infoscope.tracking import load_model
+from infoscope.tracking.models import write_model
+from tests.refusals import refused
+
+REPOSITORY = Path(__file__).parents[3]
+MIB = 2**20
+FRAME = pd.DataFrame({"x": np.arange(30.0), "y": np.arange(30.0) % 7})
+
+
+def array(shape, descr="<f8", content=b""):
+    """An .npy file whose header may announce more than its content."""
+    header = str({"descr": descr, "fortran_order": False, "shape": shape}).ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + content
+
+
+def archive(path, how=zipfile.ZIP_DEFLATED, **members):
+    with zipfile.ZipFile(path, "w", how) as file:
+        for name, content in members.items():
+            file.writestr(f"{name}.npy", content)
+
+
+def parquet(path, **columns):
+    """A file without the schema that pyarrow would leave in it."""
+    pq.write_table(pa.table(columns), path, store_schema=False)
+
+
+def in_every_row(text, rows):
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([text]))
+
+
+Y = array((2,), content=bytes(16))
+TOO_LARGE = {
+    "zeros.npz": lambda path: archive(path, x=array((9 * MIB,), content=bytes(72 * MIB)), y=Y),
+    "zeros.parquet": lambda path: parquet(path, **{name: np.zeros(5 * MIB) for name in "xy"}),
+    "text.parquet": lambda path: parquet(path, x=in_every_row("x" * 100_000, 2_000), y=np.zeros(2_000)),
+    "bytes.parquet": lambda path: parquet(path, x=in_every_row(b"x" * 100_000, 2_000), y=np.zeros(2_000)),
+    "short-rows.csv": lambda path: path.write_text("," * 999 + "\n1" * 10_000),
+    "old-line-ends.csv": lambda path: path.write_text("," * 999 + "\r1" * 10_000),
+    "second-row.csv": lambda path: path.write_text("a\n\n \n" + "," * 20_000 + "\n1"),
+    "header.csv": lambda path: path.write_text("," * 20_000 + "\n"),
+}
+
+
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_a_file_that_becomes_too_large_is_refused_before_that(tmp_path, name):
+    path = tmp_path / name
+    TOO_LARGE[name](path)
+    assert path.stat().st_size < 300_000
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for reader in (read, read_representation):
+        with refused("DATA", "range") as error:
+            reader(path, ["x"], ["y"])
+        assert str(error.value).endswith("unpacks to over 64 MiB; INFOSCOPE_UNPACKED_GB can allow more.")
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024 < 60  # MiB
+
+
+def smaller_in_the_directory(path):
+    """The directory gives x a size of 96 bytes."""
+    content = array((MIB,), content=bytes(8 * MIB))
+    archive(path, x=content, y=Y)
+    path.write_bytes(path.read_bytes().replace(len(content).to_bytes(4, "little"), (96).to_bytes(4, "little")))
+
+
+def larger_in_the_directory(path):
+    """The directory gives x a size of 32 MiB and more, and so does its header."""
+    content = array((4 * MIB,), content=bytes(800))
+    archive(path, x=content, y=Y)
+    size = len(content) - 800 + 32 * MIB
+    path.write_bytes(path.read_bytes().replace(len(content).to_bytes(4, "little"), size.to_bytes(4, "little")))
+
+
+LIES = {
+    "shape": lambda path: archive(path, x=array((2**60,)), y=Y),
+    "axes": lambda path: archive(path, x=array((2**30, 2**30)), y=Y),
+    "negative": lambda path: archive(path, x=array((-3,)), y=Y),
+    "no bytes a value": lambda path: archive(path, x=array((2**40,), "<U0"), y=Y),
+    "one value too many": lambda path: archive(path, x=array((3,), content=bytes(16)), y=Y),
+    "objects": lambda path: archive(path, x=array((1,), "|O", pickle.dumps([1])), y=Y),
+    "fields of objects": lambda path: archive(path, x=array((1,), [("a", "|O")], pickle.dumps([1])), y=Y),
+    "no array": lambda path: archive(path, x=b"x,y\n1,2\n", y=Y),
+    "bzip2": lambda path: archive(path, zipfile.ZIP_BZIP2, x=Y, y=Y),
+    "lzma": lambda path: archive(path, zipfile.ZIP_LZMA, x=Y, y=Y),
+    "smaller in the directory": smaller_in_the_directory,
+    "larger in the directory": larger_in_the_directory,
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_an_array_that_is_not_what_its_header_says_is_refused_by_both_readers(tmp_path, lie):
+    path = tmp_path / "own.npz"
+    LIES[lie](path)
+    with refused("DATA", "file") as error:
+        read(path)
+    assert len(str(error.value).splitlines()) == 1 and "pickle" not in str(error.value)
+    with refused(str(path), "file"):
+        read_arrays(path, ["x"])
+
+
+@pytest.mark.parametrize("shape", [(2**40, 0), (0, 2**40), (0,), (2, 1, 1)])
+def test_an_array_without_values_or_of_three_axes_is_no_data(tmp_path, shape):
+    archive(tmp_path / "own.npz", x=array(shape, content=bytes(16)), y=Y)
+    with refused("X", "name"):
+        read(tmp_path / "own.npz", shuffle=True)
+
+
+@pytest.mark.parametrize("change", ["cut", "footer", "pages", "none"])
+def test_a_damaged_parquet_is_one_sentence(tmp_path, change):
+    path = tmp_path / "own.parquet"
+    parquet(path, x=np.arange(1000.0), y=np.arange(1000.0))
+    content = bytearray(path.read_bytes())
+    if change == "cut":
+        content = content[:-100]
+    elif change == "footer":
+        content[-60:-20] = b"\xff" * 40
+    elif change == "pages":
+        content[4:60] = b"\xff" * 56
+    else:
+        content = bytearray()
+    path.write_bytes(bytes(content))
+    with refused("DATA", "file") as error:
+        read(path, ["x"], ["y"])
+    assert len(str(error.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv", ".parquet"])
+def test_only_regular_files_and_links_to_them_are_read(tmp_path, suffix):
+    whole, path = tmp_path / f"whole{suffix}", tmp_path / f"own{suffix}"
+    {".npz": lambda: np.savez(whole, **FRAME), ".csv": lambda: FRAME.to_csv(whole, index=False),
+     ".parquet": lambda: FRAME.to_parquet(whole)}[suffix]()  # fmt: skip
+    for make in (path.mkdir, lambda: os.mkfifo(path), lambda: path.symlink_to("/dev/zero"),
+                 lambda: path.symlink_to(tmp_path), lambda: path.symlink_to("nowhere"),
+                 lambda: path.symlink_to(path.name)):  # fmt: skip
+        make()
+        with refused("DATA", "file"):
+            read(path, ["x"], ["y"])
+        path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+    path.symlink_to(whole)
+    assert read(path, ["x"], ["y"]).n == 30
+
+
+def test_the_limit_is_a_setting(tmp_path, monkeypatch):
+    np.savez(tmp_path / "own.npz", **FRAME)
+    FRAME.to_csv(tmp_path / "own.csv", index=False)
+    FRAME.to_parquet(tmp_path / "own.parquet")
+    for path in tmp_path.iterdir():
+        for limit, argument in (("0.0000001", "DATA"), ("much", "INFOSCOPE_UNPACKED_GB")):
+            monkeypatch.setenv("INFOSCOPE_UNPACKED_GB", limit)
+            with refused(argument, "range"):
+                read(path, ["x"], ["y"])
+        monkeypatch.setenv("INFOSCOPE_UNPACKED_GB", "0.001")
+        assert read(path, ["x"], ["y"]).n == 30
+
+
+def test_a_parquet_is_read_as_pandas_reads_it(tmp_path):
+    """But for lists, structures and extension types, which nothing here measures."""
+    frame = FRAME.assign(
+        word=["a", "b", None] * 10, kind=pd.Categorical(["u", "v", "w"] * 10), raw=[b"1", b"2", b"3"] * 10,
+        day=pd.date_range("2020-01-01", periods=30), whole=np.arange(30), yes=np.arange(30) % 2 == 0,
+    ).set_index(pd.Index(np.arange(30) * 2, name="row"))  # fmt: skip
+    path = tmp_path / "own.parquet"
+    frame.assign(vector=[[1.0, 2.0]] * 30, month=pd.period_range("2020-01", periods=30, freq="M")).to_parquet(path)
+    pd.testing.assert_frame_equal(read_parquet(path).to_pandas(), frame)
+    pq.write_table(pa.table({"x": pa.array(["a", "b"] * 15).cast(pa.string_view()), "y": np.arange(30.0)}), path)
+    assert read(path, ["x"], ["y"]).x.tolist() == ["a", "b"] * 15
+
+
+class Touch:
+    """Unpickled, it makes a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+def test_no_pickle_is_read(tmp_path):
+    made = tmp_path / "made"
+    harm = pickle.dumps(Touch(made))
+    np.savez(tmp_path / "own.npz", x=np.array([Touch(made)]), y=np.zeros(1))
+    with refused("DATA", "file"):
+        read(tmp_path / "own.npz")
+    kind = {"ARROW:extension:name": "arrow.py_extension_type", "ARROW:extension:metadata": harm}
+    schema = pa.schema([pa.field("x", pa.float64(), metadata=kind), ("y", pa.float64())])
+    pq.write_table(pa.table([np.arange(30.0), np.arange(30.0)], schema=schema), tmp_path / "own.parquet")
+    assert read(tmp_path / "own.parquet", ["x"], ["y"]).n == 30
+    model = tmp_path / "model"
+    write_model(make_critic("inner", 2, 2), {name: np.ones((2, 2), np.float32) for name in "xy"}, model)
+    (model / "weights.safetensors").write_bytes(harm)
+    with pytest.raises(InfoscopeError):
+        load_model(str(model))
+    assert not made.exists()
+    pickle.loads(harm)
+    assert made.exists()
+
+
+STAND_IN = """import sys
+if __name__ == "__main__":
+    print(*sys.argv[1:], sep="\\n")
+"""
+AS_A_PROGRAM = (
+    "$(touch made) $(shell touch made) ${IFS} `touch made`", "\"; touch made; \" '; touch made; '",
+    "a; touch made & touch made | touch made > made *", "a && touch made\n$$(touch made)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", AS_A_PROGRAM)
+@pytest.mark.parametrize("task", ON_FILES)
+def test_what_a_person_writes_behind_make_is_no_program(tmp_path, task, text):
+    if shutil.which("make") is None:
+        pytest.skip("make is not installed")
+    shutil.copy(REPOSITORY / "Makefile", tmp_path)
+    (tmp_path / "analysis").mkdir()
+    (tmp_path / "analysis" / f"{task}.py").write_text(STAND_IN)
+    command = ["make", task, *(f"{name}={text}" for name in ON_FILES[task]), "READY=", f"PYTHON={sys.executable}"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["Makefile", "analysis"], "something was executed"
+    assert done.returncode == 0 and done.stdout.count(text) == len(ON_FILES[task]), done.stderr

@@ -1,0 +1,31 @@
+"""Samples whose information is known, and what several tests draw them with."""
+
+import numpy as np
+
+from infoscope.estimators.uncertainty._engine import Sample
+
+
+def draws(seed=0):
+    return np.random.default_rng(seed)
+
+
+def normal_pairs(n, correlation, dim=1, seed=0):
+    """x and y [n, dim], normal, paired column by column."""
+    x, noise = draws(seed).normal(size=(2, n, dim))
+    return x, correlation * x + np.sqrt(1 - correlation**2) * noise
+
+
+def normal_pair(n, correlation, seed=0):
+    """The same of one column each [n]."""
+    x, y = normal_pairs(n, correlation, 1, seed)
+    return x[:, 0], y[:, 0]
+
+
+def normal_information(correlation, dim=1):
+    """I(x; y) of `normal_pairs`, nats."""
+    return -dim / 2 * np.log(1 - correlation**2)
+
+
+def sample_of(*sides):
+    """x, y and perhaps z as the checked sample that `uncertainty` measures."""
+    return Sample.of(*sides)[0]

@@ -1,0 +1,68 @@
+"""Rows are paired by their index, as in `tests/test_every_entry.py`, by the public functions that it leaves out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from infoscope.estimators.families import Gaussian, Logistic, Network, tfidf_logistic
+from infoscope.metrics import disentanglement
+from infoscope.metrics.agreement import rank_agreement, rank_agreement_within
+from infoscope.metrics.decodable import decodable_information_of_items
+from infoscope.metrics.partition.evaluation import enumerate_outcomes, evaluate_posterior
+from infoscope.metrics.v_information.difficulty import token_artefacts
+from infoscope.metrics.v_information.hardness import slices
+from infoscope.metrics.v_information.label_errors import detection
+from infoscope.metrics.v_information.leakage import hide, hiding_matrix, usable_leakage
+from infoscope.metrics.v_information.structure import weights_by
+
+N = 60
+FIT = tfidf_logistic().fit(["good film", "bad film"] * 10, np.tile([1, 0], 10), 2)
+VOTES = disentanglement.Protocol(
+    "few", disentanglement.Votes(5, 60, 60), disentanglement.Votes(5, 60, 60), "logistic", N, 0.05
+)
+ALONE = [(getattr(disentanglement, name), {}) for name in ("mig", "sap", "explicitness", "minimality")] + [
+    (disentanglement.beta_vae_score, {"preset": VOTES}),
+    (disentanglement.factor_vae_score, {"preset": VOTES}),
+    (disentanglement.dci, {"halvings": 1}),
+    (disentanglement.published_infomec, {}),
+    (disentanglement.unibound, {"method": "knn"}),
+]  # fmt: skip
+PAIRED = {
+    **{f.__name__: lambda z, t, f=f, options=o: f(z, t[["y", "d"]], **options) for f, o in ALONE},
+    "posterior": lambda z, t: evaluate_posterior({"z_y": z}, {"z_y": np.exp(z)}, t["y"], t["d"], draws=50).table(),
+    "enumerated": lambda z, t: enumerate_outcomes({"z_y": z[0] > 0}, t["y"], t["d"]).table()["value"],
+    "leakage": lambda z, t: usable_leakage({"z": z}, {"y": t["y"]}, {"l": Logistic()}, 3)["value_bits"],
+    "hiding": lambda z, t: hide(z, t["y"], Network(()), steps=3).adversary_log_loss,
+    "hiding-matrix": lambda z, t: hiding_matrix(
+        z, t["y"], {"n": Network(())}, {"l": Logistic()}, t["half"], steps=3, folds=3
+    )["value_bits"],
+    "detection": lambda z, t: detection(z, t["y"] == 1, resamples=50)["value"],
+    "slices": lambda z, t: slices(z.assign(pvi_bits=z[0], by=z[1] > 0), "by", groups=t["d"]),
+    "tokens": lambda z, t: token_artefacts(FIT, z[0].map(lambda one: ("good", "bad")[one > 0]), t["y"])["mean_bits"],
+    "structure": lambda z, t: weights_by(Gaussian(), [z[0], t["x"]], folds=3).value,
+    "decodable": lambda z, t: decodable_information_of_items(z, t["y"], [0.1], 1, folds=3).information[0],
+    "agreement": lambda z, t: rank_agreement(z[0], t["x"], t["d"], np.random.default_rng(0)),
+    "agreement-within": lambda z, t: rank_agreement_within(z[0], t["x"], t["d"], np.random.default_rng(0)),
+}
+
+
+def figures(found):
+    """What was found, as numbers."""
+    if isinstance(found, pd.DataFrame):
+        found = found.select_dtypes("number")
+    for name in ("importance", "shares"):
+        found = getattr(found, name) if isinstance(getattr(found, name, None), np.ndarray) else found
+    return np.asarray(found, dtype=float)
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_rows_in_another_order_give_the_same_figures(name):
+    rng = np.random.default_rng(0)
+    y, d = rng.integers(0, 2, (2, N))
+    z = pd.DataFrame(np.column_stack([y, d]) + 0.4 * rng.normal(size=(N, 2)))
+    targets = pd.DataFrame({"y": y, "d": d, "x": z[0] + rng.normal(size=N), "half": np.arange(N) % 2 == 0})
+    plain, shuffled = (PAIRED[name](z, given) for given in (targets, targets.sample(frac=1, random_state=1)))
+    np.testing.assert_allclose(figures(shuffled), figures(plain), rtol=1e-9, atol=1e-12)
+    paired_wrongly = PAIRED[name](z, targets.sample(frac=1, random_state=1).reset_index(drop=True))
+    with pytest.raises(AssertionError):
+        np.testing.assert_allclose(figures(paired_wrongly), figures(plain), rtol=1e-6)

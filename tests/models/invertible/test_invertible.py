@@ -1,0 +1,205 @@
+"""The random invertible encoders: inverses, determinants, what a feature may depend on, and whose statistics count."""
+
+import pytest
+import torch
+
+from infoscope.models import IRevNet, MaskedAutoregressiveFlow, RealNVP
+from infoscope.models.invertible.flows import Autoregressive, Coupling
+from infoscope.models.invertible.irevnet import depth_to_space, space_to_depth
+from tests.data.common import generator
+from tests.refusals import refused
+
+FLOWS = (MaskedAutoregressiveFlow, RealNVP)
+SIZES = ((7, 4), (6, 16), (2, 3))  # features, hidden: fewer hidden units than features, more, and the smallest flow
+SMALL = {"shape": (3, 8, 8), "blocks": (2, 1)}
+SETTINGS = {IRevNet: SMALL, **dict.fromkeys(FLOWS, {"hidden": 16, "blocks": 3})}
+FEATURES = {IRevNet: 192, **dict.fromkeys(FLOWS, 7)}
+
+
+def samples(n: int, features: int, seed: int = 1) -> torch.Tensor:
+    """Correlated, of unequal scales, off centre; of images in [0, 1]."""
+    if features > 16:
+        return torch.rand(n, features, generator=generator(seed), dtype=torch.float64)
+    draws = torch.randn(n, features, generator=generator(seed), dtype=torch.float64)
+    return draws.cumsum(1) * torch.linspace(0.5, 2.0, features, dtype=torch.float64) + 1.0
+
+
+def made(kind, statistics: str = "fixed", features: int | None = None, **settings):
+    features = features or FEATURES[kind]
+    settings = SETTINGS[kind] | settings
+    return kind(features, **settings, statistics=statistics, generator=generator()).double()
+
+
+def calibrated(kind, features: int | None = None, **settings):
+    encoder = made(kind, features=features, **settings)
+    encoder.calibrate(samples(200, features or FEATURES[kind]))
+    return encoder
+
+
+@pytest.mark.parametrize("kind", FLOWS)
+@pytest.mark.parametrize(("features", "hidden"), SIZES)
+def test_a_flow_has_its_inverse_and_the_determinant_of_its_jacobian(kind, features, hidden):
+    flow, x = calibrated(kind, features, hidden=hidden), samples(20, features, seed=2)
+    code = flow(x)
+    assert code.shape == x.shape and not torch.allclose(code, x, atol=0.1)
+    torch.testing.assert_close(flow.inverse(code), x, rtol=1e-10, atol=1e-10)
+    jacobians = torch.stack([torch.autograd.functional.jacobian(lambda one: flow(one[None])[0], row) for row in x[:4]])
+    torch.testing.assert_close(flow.log_det(x[:4]), torch.linalg.slogdet(jacobians).logabsdet, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("features", "hidden"), SIZES)
+def test_made_is_autoregressive(features, hidden):
+    """Output i is an increasing function of input i, given by the log determinant, and depends on none after it."""
+    layer = Autoregressive(features, hidden, generator()).double()
+    x = samples(1, features)[0]
+    jacobian = torch.autograd.functional.jacobian(lambda one: layer(one[None])[0][0], x)
+    assert torch.equal(jacobian.triu(1), torch.zeros_like(jacobian))
+    assert (jacobian.diagonal() > 0).all()
+    torch.testing.assert_close(jacobian.diagonal().log().sum(), layer(x[None])[1][0])
+
+
+def test_made_conditions_on_as_many_features_as_hidden_units():
+    """The published degrees: with 4 hidden units, every later feature may see the first four and no other."""
+    layer = Autoregressive(7, 4, generator()).double()
+    seen = torch.zeros(7, 7, dtype=torch.bool)
+    for row in samples(50, 7):  # a ReLU may hide a dependence at one point, not at fifty
+        seen |= torch.autograd.functional.jacobian(lambda one: layer(one[None])[0][0], row) != 0
+    assert not seen[5:, 4].any() and not seen[6, 5]
+    assert seen[4:, :4].any(0).all()
+
+
+@pytest.mark.parametrize("first_kept", [0, 1])
+def test_coupling_keeps_every_second_feature(first_kept):
+    coupling = Coupling(5, 8, first_kept, generator()).double()
+    x = samples(10, 5)
+    y, log_det = coupling(x)
+    kept, moved = slice(first_kept, None, 2), slice(1 - first_kept, None, 2)
+    assert torch.equal(y[:, kept], x[:, kept])
+    assert (y[:, moved] != x[:, moved]).all()
+    jacobian = torch.autograd.functional.jacobian(lambda one: coupling(one[None])[0][0], x[0])
+    torch.testing.assert_close(torch.linalg.slogdet(jacobian).logabsdet, log_det[0])
+
+
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_fixed_statistics_make_a_code_a_function_of_its_sample_and_those_of_the_batch_do_not(kind):
+    """Calibrated with a batch, it gives the codes that the batch has with its own statistics."""
+    x = samples(64, FEATURES[kind], seed=4)
+    fixed, batchwise = made(kind), made(kind, "batch")
+    fixed.calibrate(x)
+    torch.testing.assert_close(batchwise(x), fixed(x), rtol=1e-10, atol=1e-10)
+    torch.testing.assert_close(fixed(x)[:5], fixed(x[:5]), rtol=1e-11, atol=1e-11)
+    assert (batchwise(x)[:32] - batchwise(x[:32])).abs().max() > 0.01
+    assert not any(parameter.requires_grad for parameter in fixed.parameters())
+
+
+@pytest.mark.parametrize("kind", FLOWS)
+def test_a_batch_is_coded_with_mean_0_and_variance_1(kind):
+    code = made(kind, "batch")(samples(500, 7))
+    torch.testing.assert_close(code.mean(0), torch.zeros(7, dtype=torch.float64))
+    torch.testing.assert_close(code.var(0, correction=0), torch.ones(7, dtype=torch.float64), rtol=0.01, atol=0)
+
+
+def test_published_size_of_the_autoregressive_flow():
+    """33 million weights on 4096 pixels."""
+    flow = MaskedAutoregressiveFlow(4096)
+    assert sum(parameter.numel() for parameter in flow.parameters()) == pytest.approx(33e6, rel=0.01)
+
+
+@pytest.mark.parametrize("features", [192, 64, 100])
+def test_the_irevnet_has_its_inverse(features):
+    encoder, x = calibrated(IRevNet, features), samples(6, features, seed=2)
+    code = encoder(x)
+    assert code.shape == (6, 192) and (encoder.features, encoder.code_features) == (features, 192)
+    torch.testing.assert_close(encoder.inverse(code), x, rtol=1e-10, atol=1e-10)
+    if features == 192:  # the full-size map is onto: what no image was encoded to has an original
+        code = torch.randn(4, 192, generator=generator(3), dtype=torch.float64)
+        torch.testing.assert_close(encoder(encoder.inverse(code)), code, rtol=1e-10, atol=1e-10)
+    with refused("code", "shape"):
+        encoder.inverse(samples(3, 100))
+
+
+def test_the_irevnet_keeps_volumes_and_mixes():
+    encoder = calibrated(IRevNet, 16, shape=(1, 4, 4), blocks=(3,), bottleneck=2)
+    jacobian = torch.autograd.functional.jacobian(lambda one: encoder(one[None])[0], samples(1, 16)[0])
+    torch.testing.assert_close(torch.linalg.slogdet(jacobian).logabsdet, jacobian.new_zeros(()))
+    assert (jacobian != 0).sum() > 3 * 16  # more than a permutation
+
+
+def test_a_grey_image_is_three_equal_channels():
+    x = samples(5, 64).repeat(1, 3)
+    assert torch.equal(made(IRevNet, "batch", 64)(x[:, :64]), made(IRevNet, "batch")(x))
+
+
+def test_published_shapes_of_the_irevnet():
+    """3 x 64 x 64 to 3072 x 2 x 2, stages of 24, 96, 384 and 1536 channels, three convolutions a block."""
+    encoder = IRevNet(4096, blocks=(1, 1, 1, 1))
+    convolutions = [module for module in encoder.modules() if isinstance(module, torch.nn.Conv2d)]
+    assert [layer.out_channels for layer in convolutions[2::3]] == [24, 96, 384, 1536]
+    assert [layer.out_channels for layer in convolutions[1::3]] == [6, 24, 96, 384]
+    assert encoder(torch.rand(2, 4096, generator=generator())).shape == (2, 3072 * 2 * 2)
+
+
+def test_space_to_depth_orders_channels_by_place():
+    """A 4 x 4 image of two channels: the first two new channels are the upper left pixels of the 2 x 2 cells."""
+    image = torch.arange(32).view(1, 2, 4, 4)
+    deep = space_to_depth(image)
+    assert torch.equal(deep[0, :2], image[0, :, ::2, ::2])
+    assert torch.equal(deep[0, 2:4], image[0, :, ::2, 1::2])
+    assert torch.equal(deep[0, 4:6], image[0, :, 1::2, ::2])
+    assert torch.equal(depth_to_space(deep), image)
+
+
+def test_batch_statistics_are_those_of_torch():
+    """The third convolution of the first block, behind torch's own batch norm in training mode."""
+    residual = made(IRevNet, "batch").blocks[0].residual
+    half = space_to_depth(samples(16, 192).view(-1, 3, 8, 8))[:, 6:]
+    h = half
+    for layer in residual:
+        norm = torch.nn.BatchNorm2d(6, dtype=torch.float64)
+        h = norm(h) if type(layer).__name__ == "Normalisation" else layer(h)
+    torch.testing.assert_close(residual(half), h)
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "argument", "code"),
+    [
+        *((kind, {"features": 1}, "features", "range") for kind in FLOWS),
+        *((kind, {"features": 4, "hidden": 0}, "hidden", "range") for kind in FLOWS),
+        *((kind, {"features": 4, "blocks": 1.5}, "blocks", "range") for kind in FLOWS),
+        *((kind, {"statistics": "running"}, "statistics", "name") for kind in SETTINGS),
+        (IRevNet, {"features": 193}, "features", "range"),
+        (IRevNet, {"features": 0}, "features", "range"),
+        (IRevNet, {"shape": (3, 8, 12)}, "shape", "shape"),
+        (IRevNet, {"shape": (3, 8)}, "shape", "range"),
+        (IRevNet, {"blocks": ()}, "blocks", "range"),
+        (IRevNet, {"blocks": (1, 0)}, "blocks[1]", "range"),
+        (IRevNet, {"bottleneck": 25}, "bottleneck", "range"),
+    ],
+)
+def test_bad_architecture_is_refused(kind, arguments, argument, code):
+    with refused(argument, code):
+        kind(**({"features": FEATURES[kind]} | SETTINGS[kind] | arguments))
+
+
+@pytest.mark.parametrize("kind", FLOWS)
+def test_what_needs_fixed_statistics_says_so(kind):
+    x = samples(5, 4).float()
+    uncalibrated, batchwise = kind(4, 8, statistics="fixed"), kind(4, 8)
+    for call in (uncalibrated, uncalibrated.inverse, uncalibrated.log_det):
+        with pytest.raises(RuntimeError, match="calibrate"):
+            call(x)
+    for call in (batchwise.inverse, batchwise.log_det, batchwise.calibrate):
+        with pytest.raises(RuntimeError, match='statistics="fixed"'):
+            call(x)
+
+
+@pytest.mark.parametrize("kind", FLOWS)
+def test_bad_samples_are_refused(kind):
+    fixed, batchwise = kind(4, 8, statistics="fixed"), kind(4, 8)
+    for wrong in (torch.zeros(5, 3), torch.zeros(4), torch.zeros(1, 4)):
+        for call in (batchwise, fixed.calibrate):
+            with refused("samples", "shape"):
+                call(wrong)
+    with refused("samples", "missing"):
+        fixed.calibrate(torch.tensor([[1.0, 2.0, 3.0, float("nan")]] * 3))
+    assert not fixed.calibrated

@@ -1,0 +1,37 @@
+"""Small data that the tests of several models share: texts of two classes, images of two labels."""
+
+import random
+
+import torch
+
+from infoscope.models import TextEncoder, small_encoder
+from tests.data.common import generator
+
+KINDS = (("bert", "pooler"), ("distilbert", "mean"), ("roberta", "cls"))
+SMALL_TEXT = {"vocabulary": 300, "hidden": 32, "layers": 1, "heads": 2, "max_length": 32}
+ADJECTIVES = (("dull", "weak", "awful", "boring", "poor"), ("bright", "strong", "lovely", "moving", "fine"))
+
+
+def corpus(n: int, seed: int) -> tuple[list[str], torch.Tensor]:
+    """Sentences in which one word tells the class, among others that do not."""
+    draw = random.Random(seed)
+    texts = []
+    for position in range(n):
+        noun, adjective = draw.choice(("film", "play", "book", "song")), draw.choice(ADJECTIVES[position % 2])
+        words = f"The {noun} was {adjective} and {draw.choice(('old', 'new', 'long', 'short'))}"
+        texts.append(words + draw.choice((".", " today.", ", as they said in town.")))
+    return texts, torch.arange(n) % 2
+
+
+TEXTS, LABELS = corpus(160, 0)
+
+
+def small(kind: str = "bert", pooling: str = "mean", seed: int = 0) -> TextEncoder:
+    return small_encoder(TEXTS, kind, generator(seed), pooling=pooling, **SMALL_TEXT)
+
+
+def halves(n: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    """Noisy grey images [n, 32 * 32] whose left and right halves are bright or dark, and the two labels."""
+    labels = torch.rand(n, 2, generator=generator) < 0.5
+    brightness = labels.float().repeat_interleave(16, 1)[:, None, None, :]
+    return (brightness + 0.3 * torch.randn(n, 1, 32, 32, generator=generator)).flatten(1), labels

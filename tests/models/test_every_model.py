@@ -1,0 +1,98 @@
+"""What every model promises: it is made from its generator and no other, and rebuilt from its JSON and weights."""
+
+import json
+
+import pytest
+import torch
+
+from infoscope.models import (
+    VAE,
+    AutoEncoder,
+    IRevNet,
+    LatentSpec,
+    LayerEncoder,
+    MaskedAutoregressiveFlow,
+    RealNVP,
+    fine_tune,
+    fit_resnet,
+    fit_sentence_encoder,
+    small_encoder,
+)
+from infoscope.models.domain import MODELS
+from infoscope.tracking.models import read_model, write_model
+from tests.data.common import generator
+from tests.models.samples import KINDS, LABELS, SMALL_TEXT, TEXTS, halves
+
+IMAGES = torch.rand(3, 1, 16, 16, generator=generator(1))
+SMALL = {"image_shape": (1, 16, 16), "channels": (4, 8), "hidden": 16}
+THIN = {"labels": 2, "depth": 18, "width": 4, "steps": 2, "batch": 4}
+SAMPLES = torch.rand(9, 48, generator=generator(2))
+HALVES = halves(4, generator(3))[0]
+
+
+def resnet(generator):
+    return fit_resnet(halves, (1, 32, 32), generator, **THIN)
+
+
+def calibrated(kind, generator, **settings):
+    model = kind(48, **settings, statistics="fixed", generator=generator)
+    model.calibrate(SAMPLES)
+    return model
+
+
+def text_encoder(kind, pooling):
+    return lambda g: small_encoder(TEXTS, kind, g, pooling=pooling, **SMALL_TEXT)
+
+
+def tuned(kind, pooling):
+    settings = {"epochs": 1, "batch": 16, "learning_rate": 3e-3}
+    return lambda g: fine_tune(TEXTS[:48], LABELS[:48], text_encoder(kind, pooling)(g), g, **settings)
+
+
+def domain_model(kind):
+    return lambda g: kind(shape=(1, 16, 16), classes=4, domains=3, network={"width": 4}, generator=g)
+
+
+# name -> how it is made from a generator, and what it is given
+CASES = {
+    "vae": (lambda g: VAE(**SMALL, latents=LatentSpec(2, (3,)), generator=g), {"images": IMAGES}),
+    "autoencoder": (lambda g: AutoEncoder(**SMALL, real=2, generator=g), {"images": IMAGES}),
+    "resnet": (resnet, {"images": HALVES}),
+    "layer": (lambda g: LayerEncoder(resnet(g), "layer2.0", 40), {"x": HALVES}),
+    "autoregressive": (lambda g: calibrated(MaskedAutoregressiveFlow, g, hidden=16), {"x": SAMPLES}),
+    "realnvp": (lambda g: calibrated(RealNVP, g, hidden=16), {"x": SAMPLES}),
+    "irevnet": (lambda g: calibrated(IRevNet, g, shape=(3, 4, 4), blocks=(2,)), {"x": SAMPLES}),
+    "sentences": (lambda g: fit_sentence_encoder(TEXTS, LABELS, g, width=8, steps=5), TEXTS[:9]),
+    **{kind: (text_encoder(kind, pooling), TEXTS[:9]) for kind, pooling in KINDS},
+    **{f"tuned {kind}": (tuned(kind, pooling), TEXTS[:9]) for kind, pooling in KINDS},
+    **{name: (domain_model(kind), {"x": IMAGES}) for name, kind in MODELS.items()},
+}
+
+
+def answer(model, given):
+    if isinstance(given, dict):
+        return model(**given)
+    read = next(name for name in ("log_probabilities", "embed", "encode") if hasattr(model, name))
+    return getattr(model, read)(given)
+
+
+def example(model, given):
+    """The arguments of a call, as arrays."""
+    if isinstance(given, list):
+        encoder = getattr(model, "encoder", model)
+        given = {"frequencies": model.frequencies(given)} if hasattr(model, "frequencies") else encoder.tokenize(given)
+    return {name: values.numpy() for name, values in given.items()}
+
+
+@pytest.mark.parametrize(("make", "given"), CASES.values(), ids=CASES)
+def test_a_model_is_its_generator_and_then_its_configuration_and_weights(make, given, tmp_path):
+    """Trained or calibrated, torch's own generator is untouched; what tracking writes and reads answers bit for bit."""
+    before = torch.get_rng_state()
+    model, again, other = (make(generator(seed)).eval().requires_grad_(False) for seed in (0, 0, 1))
+    expected = answer(model, given)
+    assert torch.equal(before, torch.get_rng_state())
+    assert torch.equal(answer(again, given), expected) and not torch.equal(answer(other, given), expected)
+    write_model(model, example(model, given), tmp_path)
+    read = read_model(tmp_path)
+    assert type(read) is type(model) and read.config == json.loads(json.dumps(model.config))
+    assert torch.equal(answer(read, given), expected)
