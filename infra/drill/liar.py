@@ -19,7 +19,6 @@ LIES: Mapping[str, str] = {
     "garbled": "the answer's JSON is cut in half",
     "silent": "no answer at all",
 }
-DONE = ("error", "lost", "garbled")  # the server is asked all the same
 RETRY_AFTER = "3600"
 HOP = ("connection", "keep-alive", "transfer-encoding", "content-length", "date", "server")
 

@@ -1,5 +1,5 @@
-"""Runs that are no cell's, or only by half, put into an experiment: what other programs, older versions, people with a
-mouse and machines that died have left there. Nothing that reads the experiment may stop at them.
+"""Runs that are no cell's, or only by half, put into an experiment: what other programs, people with a mouse and
+machines that died have left there. Nothing that reads the experiment may stop at them.
 """
 
 from __future__ import annotations

@@ -22,7 +22,6 @@ from infra.scale.watch import Cost, cost_of
 GROWTH = {"rows": (1_000, 10_000, 100_000, 1_000_000), "columns": (2, 20, 200)}
 FIXED = {"rows": {"columns": 5}, "columns": {"rows": 2_000}}
 MEMBERS, NODES, SWEPT = (1, 4, 16, 64), (1, 2, 4), (100, 400)
-STARTING = 2  # cells of a sweep that only starts and ends
 LAST_PAGE = 10
 BAD_INPUT, INTERRUPTED = 2, 130
 REQUEST = re.compile(r"\"(?:GET|POST|PATCH|PUT|DELETE) \S+ HTTP/")

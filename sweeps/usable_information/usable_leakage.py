@@ -14,14 +14,14 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
 from infoscope import data
-from infoscope.errors import OutOfRange, UnknownName
+from infoscope.checks import one_of
+from infoscope.errors import OutOfRange
 from infoscope.estimators.families.local import Kernel, NearestNeighbours
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.networks import Network
@@ -104,9 +104,7 @@ def cells(profile: Profile) -> Iterator[dict]:
     """
     studies = {"blocks": block_cells, "hiding": hiding_cells}
     for study in profile.studies:
-        if study not in studies:
-            raise UnknownName(f"study must be one of {', '.join(studies)}, got {study!r}")
-        yield from studies[study](profile)
+        yield from studies[one_of("study", study, studies)](profile)
 
 
 def block_cells(profile: Profile) -> Iterator[dict]:
@@ -149,21 +147,15 @@ def hiding_cells(profile: Profile) -> Iterator[dict]:
 
 def check(cell: dict) -> None:
     for name in cell["families"]:
-        known("family", name, FAMILIES)
+        one_of("family", name, FAMILIES)
     require_minimum(cell, MINIMUM)
     if cell["study"] == "blocks":
-        known("representation", cell["representation"], REPRESENTATIONS)
+        one_of("representation", cell["representation"], REPRESENTATIONS)
     else:
-        known("images", cell["data"], ("digits", "mnist"))
-        known("network to hide from", cell["against"], (NOTHING, *NETWORKS))
+        one_of("images", cell["data"], ("digits", "mnist"))
+        one_of("network to hide from", cell["against"], (NOTHING, *NETWORKS))
         if not cell["strength"] >= 0.0:
             raise OutOfRange(f"strength must be at least 0, got {cell['strength']}.")
-
-
-def known(what: str, name: str, valid: Any) -> None:
-    """ValueError unless the name is one of the valid ones."""
-    if name not in valid:
-        raise UnknownName(f"{what} must be one of {', '.join(valid)}, got {name!r}")
 
 
 def trial(pack: Pack, report: Report) -> None:

@@ -6,25 +6,17 @@ jackknife over 20 blocks in each of 5 folds.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 import torch
 
 from infoscope.data import GaussianPairs
 from infoscope.estimators import estimate, fit_critic, make_critic
+from tests.benchmarks.timing import seconds, show
 
 pytestmark = pytest.mark.bench
 
 ROWS, DIM, STEPS, FOLDS, MOST = 5_000, 20, 1_000, 5, 1.6
-
-
-def seconds(call: Callable[[], object]) -> float:
-    began = time.process_time()
-    call()
-    return time.process_time() - began
 
 
 @pytest.mark.parametrize("bound", ["smile-5", "infonce-anchor"])
@@ -43,5 +35,5 @@ def test_a_critic_on_arrays_against_the_bare_engine(bound):
     steps = found["estimate"].curve.groupby("fold")["step"].max().sum()
     engine = np.median([seconds(bare) for _ in range(3)]) * steps / STEPS
     ratio = spent / engine
-    print(f"\n{bound}: {spent:.1f} s for {steps} steps, the bare engine {engine:.1f} s: {ratio:.2f} (target 1.3)")
+    show(bound, seconds=spent, steps=steps, engine=float(engine), ratio=ratio)
     assert ratio < MOST

@@ -8,7 +8,6 @@ compared too.
 
 from __future__ import annotations
 
-import time
 import tracemalloc
 from math import log
 
@@ -18,6 +17,7 @@ import torch
 
 from infoscope.metrics.factor_information import exact
 from infoscope.metrics.factor_information.posterior import GaussianPosterior
+from tests.benchmarks.timing import seconds, show
 
 pytestmark = pytest.mark.bench
 
@@ -81,22 +81,16 @@ def separately(posterior: GaussianPosterior, y: np.ndarray) -> tuple[np.ndarray,
 def test_one_sweep_against_one_for_every_subset(size):
     posterior, y = example(size)
     exact.factor_information(posterior, y, 2)  # compiles
+    found = []
     tracemalloc.start()
-    start = time.process_time()
-    found = exact.factor_information(posterior, y, DRAWS, np.random.default_rng(0))
-    ours = time.process_time() - start
+    ours = seconds(lambda: found.append(exact.factor_information(posterior, y, DRAWS, np.random.default_rng(0))))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    start = time.process_time()
-    information, errors = separately(posterior, y)
-    plain = time.process_time() - start
-    own_errors = np.sqrt(np.square(found.deviations).sum(axis=0))
-    subsets = 1 + sum(size)
-    print(
-        f"\nN {len(y):,}, {DRAWS} draws (in total; {DRAWS} for each of {subsets} subsets): {ours:.2f} s, {plain:.1f} "
-        f"s, {plain / ours:.0f}x; {len(y) * DRAWS / ours / 1e6:.0f}M pairs/s; peak memory {peak / 2**20:.0f} MiB; mean "
-        f"standard errors {own_errors.mean():.4f}, {errors.mean():.4f} nats"
-    )
+    plain = seconds(lambda: found.append(separately(posterior, y)))
+    own, (information, errors) = found
+    own_errors = np.sqrt(np.square(own.deviations).sum(axis=0))
+    show(f"N {len(y):,}", ours=ours, plain=plain, ratio=plain / ours, pairs_per_s=len(y) * DRAWS / ours)
+    show("", peak_mib=peak / 2**20, errors=float(own_errors.mean()), plain_errors=float(errors.mean()))
     # 65 figures, 5 standard errors of the difference: a false alarm once in 30,000 runs
-    assert (np.abs(found.parts - information) <= 5 * np.hypot(errors, own_errors)).all()
+    assert (np.abs(own.parts - information) <= 5 * np.hypot(errors, own_errors)).all()
     assert plain / ours >= MINIMUM

@@ -8,13 +8,12 @@ Times are processor time; the accuracy of the baseline is printed, too.
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from scipy.linalg import sqrtm
 
 from infoscope.metrics import pid
+from tests.benchmarks.timing import seconds, show
 
 pytestmark = pytest.mark.bench
 
@@ -72,16 +71,11 @@ def test_the_closed_form_against_sign_gradients(dims):
     h_a, h_b = g.normal(size=(len(a), len(target))), g.normal(size=(len(b), len(target)))
     h = np.vstack([h_a, h_b])
     covariance = np.block([[np.eye(len(target)), h.T], [h, h @ h.T + np.eye(len(h))]])
-    pid.gaussian(covariance, a, b, target)  # imports
-    began = time.process_time()
-    for _ in range(50):
-        found = pid.gaussian(covariance, a, b, target)
-    ours = (time.process_time() - began) / 50
-    began = time.process_time()
-    union, iterations = by_sign_gradients(h_a, h_b)
-    plain = time.process_time() - began
-    off = union - (found.unique_a + found.unique_b + found.redundant)
-    print(f"\n{dims}: {1e3 * ours:.2f} ms, {plain:.2f} s in {iterations:,} iterations, {plain / ours:,.0f}x; "
-          f"sign gradients are off by {off:.1e} nats")  # fmt: skip
+    found = pid.gaussian(covariance, a, b, target)  # imports
+    ours, unions = seconds(lambda: pid.gaussian(covariance, a, b, target), 50), []
+    plain = seconds(lambda: unions.append(by_sign_gradients(h_a, h_b)))
+    ((union, iterations),) = unions
+    off = float(union - (found.unique_a + found.unique_b + found.redundant))
+    show(str(dims), ms=1e3 * ours, plain_s=plain, iterations=iterations, ratio=plain / ours, off_nats=off)
     assert abs(off) < 1e-5
     assert plain / ours >= MINIMUM

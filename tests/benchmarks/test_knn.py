@@ -7,15 +7,13 @@ interleaved; the verdict is the median of their ratios of processor time. The nu
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from scipy.special import digamma
 from sklearn.neighbors import BallTree, KDTree
 
 from infoscope.estimators import knn
+from tests.benchmarks.timing import Call, median, ratios
 
 pytestmark = pytest.mark.bench
 
@@ -43,19 +41,8 @@ def plain_cmi(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> float:
     return digamma(K) - xz - yz + mean_digamma(z, radius)
 
 
-def ratio(what: str, plain: Callable[[], float], ours: Callable[[], float]) -> float:
-    """Median over interleaved rounds of plain's processor time over ours; prints the row."""
-    ours()  # compiles
-    ratios = []
-    for _ in range(ROUNDS):
-        start = time.process_time()
-        plain()
-        between = time.process_time()
-        ours()
-        end = time.process_time()
-        ratios.append((between - start) / (end - between))
-    print(f"\n{what:24}{np.median(ratios):6.1f}x{min(ratios):7.1f} - {max(ratios):.1f}{end - between:9.2f} s of ours")
-    return float(np.median(ratios))
+def ratio(what: str, plain: Call, ours: Call) -> float:
+    return median(what, ratios(plain, ours, ROUNDS))
 
 
 @pytest.mark.parametrize("dim, least", [(5, 3.5), (12, 9), (24, 25)])

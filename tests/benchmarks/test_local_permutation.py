@@ -6,7 +6,6 @@ a fifth of the rows as neighbours, x taken from five near rows, one tree of ever
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -20,6 +19,7 @@ from infoscope.data.tasks.independence_laws import law
 from infoscope.data.tasks.known_truth import draws
 from infoscope.estimators.uncertainty import permutation_test
 from infoscope.metrics.shares import clopper_pearson
+from tests.benchmarks.timing import seconds, show
 from tests.estimators.uncertainty.test_local import published
 
 pytestmark = pytest.mark.bench
@@ -72,11 +72,11 @@ def share(count: int, of: int) -> str:
 def test_size_and_power_beside_the_plain_algorithm(name):
     found = {of: [rejected(name, dependent, range(SETS), of) for dependent in (False, True)] for of in (ours, plain)}
     told = {of.__name__: " / ".join(share(count, SETS) for count in counts) for of, counts in found.items()}
-    print(f"\n{name}, {law(name).rows} rows, {SETS} data sets, size / power: {told}")
+    show(name, rows=law(name).rows, sets=SETS, **told)
     size, power = found[ours]
     assert clopper_pearson(size, SETS, 0.95)[0] <= LEVEL
     low, high = (clopper_pearson(count, SETS, 0.95) for count in (power, found[plain][1]))
-    assert low[1] >= high[0], "power is clearly below that of the plain algorithm"
+    assert low[1] >= high[0]  # else the power is clearly below that of the plain algorithm
 
 
 @pytest.mark.parametrize(("rows", "permutations"), [(200, 199), (500, 199), (2000, 19)])
@@ -84,11 +84,9 @@ def test_time_beside_the_plain_algorithm(rows, permutations):
     """Processor time, three columns of z."""
     x, y, z = law("linear-3").sample(rows, np.random.default_rng(0), True)
     ours(x, y, z, 1, np.random.default_rng(0))  # compiles
-    took = []
-    for test in (ours, plain):
-        began = time.process_time()
-        test(x, y, z, permutations, np.random.default_rng(1))
-        took.append(time.process_time() - began)
-    times = f"{took[0]:.2f} s, plainly {took[1]:.2f} s, {took[1] / took[0]:.1f}x"
-    print(f"\n{rows} rows, {permutations} permutations: {times}")
-    assert took[0] < took[1]
+    took, plainly = (
+        seconds(lambda: test(x, y, z, permutations, np.random.default_rng(1)))  # noqa: B023
+        for test in (ours, plain)
+    )
+    show(f"{rows} rows", permutations=permutations, ours=took, plain=plainly, ratio=plainly / took)
+    assert took < plainly

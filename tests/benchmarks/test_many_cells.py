@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ import pytest
 
 from infoscope.tracking import runs
 from infra.scale.watch import watched
+from tests.benchmarks.timing import seconds, show
 
 pytestmark = pytest.mark.bench
 
@@ -43,9 +43,9 @@ def swept(folder: Path, cells: int, patch: pytest.MonkeyPatch) -> Cost:
     command = [sys.executable, "-m", "many_cells", "--set", f"count={cells}"]
     used = watched(command, environment, status=1)  # one in 25 fails, as it shall
     runs("many", finished=False)  # what is done once
-    before = time.process_time()
-    frame = runs("many", finished=False)
-    reading = time.process_time() - before
+    frames = []
+    reading = seconds(lambda: frames.append(runs("many", finished=False)))
+    (frame,) = frames
     assert len(frame) == cells and (frame["status"] == "FAILED").sum() == cells // 25
     return Cost(*used, reading)
 
@@ -58,7 +58,7 @@ def costs(tmp_path_factory) -> tuple[Cost, Cost, Cost]:
         folder = tmp_path_factory.mktemp("many")
         found = tuple(swept(folder / str(cells), cells, patch) for cells in (25, FEW, MANY))
     for cells, cost in zip((25, FEW, MANY), found, strict=True):
-        print(f"\n{cells:5} cells: {' '.join(f'{name} {value:.1f}' for name, value in cost._asdict().items())}")
+        show(f"{cells} cells", **cost._asdict())
     return found
 
 
@@ -71,18 +71,18 @@ def per_cell(costs: tuple[Cost, Cost, Cost], name: str) -> tuple[float, float]:
 @pytest.mark.parametrize("name", ["driver", "workers"])
 def test_the_time_of_a_cell_does_not_grow_with_their_number(costs, name):
     few, many = per_cell(costs, name)
-    print(f"\n{name}: {1000 * few:.2f} ms a cell of {FEW}, {1000 * many:.2f} of {MANY}, ratio {many / few:.2f}")
+    show(name, few_ms=1000 * few, many_ms=1000 * many, ratio=many / few)
     assert many < 1.5 * few
 
 
 def test_reading_does_not_grow_with_the_square(costs):
     few, many = costs[1].reading / FEW, costs[2].reading / MANY
-    print(f"\nreading: {1000 * few:.2f} ms a cell of {FEW}, {1000 * many:.2f} of {MANY}, ratio {many / few:.2f}")
+    show("reading", few_ms=1000 * few, many_ms=1000 * many, ratio=many / few)
     assert many < 2.5 * few  # MLflow finds a page by counting from the first row; all by the square would be 4
 
 
 def test_the_memory_of_the_driver_grows_by_little(costs):
     """What it keeps of a cell: its values, its name, Tune's account of the trials."""
     grown = (costs[2].memory - costs[1].memory) / (MANY - FEW)
-    print(f"\nmemory: {1000 * grown:.1f} kB a cell, {costs[2].memory:.0f} MB at {MANY}")
+    show("memory", kb_a_cell=1000 * grown, mb=costs[2].memory)
     assert grown < 0.05  # MB

@@ -11,7 +11,6 @@ with the rows by their power of 1.7 at most.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -19,6 +18,7 @@ from scipy.spatial import cKDTree
 from scipy.special import digamma
 
 from infoscope.metrics.partition.evaluation import evaluate
+from tests.benchmarks.timing import seconds, show
 
 pytestmark = pytest.mark.bench
 
@@ -62,12 +62,6 @@ def plain_pass(blocks: dict[str, np.ndarray], y: np.ndarray, d: np.ndarray) -> l
     return [max(0.0, plain_information(blocks[name], label, given)) for name, label, given in calls]
 
 
-def seconds(call: Callable[[], object]) -> float:
-    began = time.process_time()
-    call()
-    return time.process_time() - began
-
-
 def test_evaluation_against_the_way_of_the_seed():
     blocks, y, d = sample(ROWS)
     evaluate(*sample(600))  # compiles
@@ -75,8 +69,7 @@ def test_evaluation_against_the_way_of_the_seed():
     resample = {name: block[rows] for name, block in blocks.items()}, y[rows], d[rows]
     once, again = seconds(lambda: plain_pass(blocks, y, d)), seconds(lambda: plain_pass(*resample))
     plain, ours = once + BOOTSTRAPS * again, seconds(lambda: evaluate(blocks, y, d))
-    print(f"\n{ROWS} rows: plain {plain:.0f} s ({once:.1f} + {BOOTSTRAPS} x {again:.1f}), ours {ours:.1f} s")
-    print(f"plain / ours {plain / ours:.0f}")
+    show(f"{ROWS} rows", plain=plain, once=once, again=again, ours=ours, ratio=plain / ours)
     assert plain / ours > 25
 
 
@@ -86,6 +79,6 @@ def test_growth_to_full_size():
     few = seconds(lambda: evaluate(*small))
     began = time.perf_counter()
     many = seconds(lambda: evaluate(*full))
-    print(f"\n{ALL_ROWS} rows: {many:.0f} s of processor time, {time.perf_counter() - began:.0f} s on the clock")
-    print(f"{ROWS} rows: {few:.0f} s; power {np.log(many / few) / np.log(ALL_ROWS / ROWS):.2f}")
+    show(f"{ALL_ROWS} rows", seconds=many, on_the_clock=time.perf_counter() - began)
+    show(f"{ROWS} rows", seconds=few, power=float(np.log(many / few) / np.log(ALL_ROWS / ROWS)))
     assert many < few * (ALL_ROWS / ROWS) ** 1.7

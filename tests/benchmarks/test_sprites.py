@@ -6,13 +6,12 @@ fast for batches of 256) with a margin for a busy machine.
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
 from infoscope.data import FactorDataset
 from infoscope.data.factors import sprites
+from tests.benchmarks.timing import median, ratios, seconds, show
 
 pytestmark = pytest.mark.bench
 
@@ -43,14 +42,6 @@ def test_batches_against_one_image_at_a_time():
     ours = lambda: dataset.images(some)  # noqa: E731
     alone = lambda: np.stack([plain(row, dataset) for row in codes])  # noqa: E731
     assert (ours()[:, 0].numpy() != alone()).sum() <= 10
-    ratios, rates = [], []
-    for _ in range(ROUNDS):
-        began = time.process_time()
-        for _ in range(20):
-            ours()
-        middle = time.process_time()
-        alone()
-        ratios.append(20 * (time.process_time() - middle) / (middle - began))
-        rates.append(20 * BATCH / (middle - began))
-    print(f"\nimages in batches of {BATCH}, plain / ours: {np.median(ratios):.1f}, {np.median(rates):.0f} images/s")
-    assert np.median(ratios) >= 2.5
+    found = median("images, plain / ours", ratios(alone, ours, ROUNDS, repeat=20))
+    show("", rate=BATCH / seconds(ours, 20))
+    assert found >= 2.5

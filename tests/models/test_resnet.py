@@ -10,7 +10,6 @@ from torch.nn.functional import adaptive_avg_pool2d
 from infoscope.models import LayerEncoder, ResNet, fit_resnet
 from tests.data.common import generator
 from tests.models.samples import halves
-from tests.refusals import refused
 
 GREY = (1, 32, 32)
 THIN = {"shape": GREY, "labels": 2, "depth": 18, "width": 4}
@@ -133,47 +132,3 @@ def test_a_layer_is_a_fixed_map_without_gradients():
     assert torch.equal(encoder(x), code)
     assert not encoder.model.training and not code.requires_grad
     torch.testing.assert_close(encoder(x[:3]), code[:3])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "argument", "code"),
-    [
-        ({"shape": (2, 32, 32)}, "shape", "shape"),
-        ({"shape": (1, 32)}, "shape", "range"),
-        ({"labels": 0}, "labels", "range"),
-        ({"labels": 17, "task": "combinations"}, "labels", "range"),
-        ({"depth": 20}, "depth", "name"),
-        ({"width": 0}, "width", "range"),
-        ({"task": "classes"}, "task", "name"),
-    ],
-)
-def test_bad_architecture_is_refused(arguments, argument, code):
-    with refused(argument, code):
-        ResNet(**(THIN | arguments))
-
-
-@pytest.mark.parametrize(
-    ("layer", "pool", "argument", "code"),
-    [
-        ("layer9.0", None, "layer", "name"),
-        ("layer1.0", "max", "pool", "type"),
-        ("layer1.0", 3, "pool", "range"),
-        ("pooled", 1.5, "pool", "type"),
-    ],
-)
-def test_bad_layer_or_pool_is_refused(layer, pool, argument, code):
-    with refused(argument, code):
-        LayerEncoder(ResNet(**THIN), layer, pool)
-
-
-def test_bad_samples_are_refused():
-    with refused("images", "shape"):
-        ResNet(**THIN)(torch.zeros(3, 1000))
-
-    def codes(n: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-        return halves(n, generator)[0], torch.zeros(n, dtype=torch.int64)
-
-    with refused("sample", "shape"):
-        fit_resnet(codes, GREY, generator(), labels=2, depth=18, width=4)
-    with refused("steps", "range"):
-        fit_resnet(halves, GREY, generator(), labels=2, depth=18, width=4, steps=0)

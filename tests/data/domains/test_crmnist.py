@@ -9,7 +9,6 @@ from scipy.stats import binom
 from infoscope.data import ImagePool, digits, mnist
 from infoscope.data.domains import crmnist
 from tests.data.common import generator, with_real_data
-from tests.refusals import refused
 
 # Digits of a class that each domain colours, and the factors of red, green and blue, as the published code has them.
 COLOURED = ("01234", "23456", "45678", "67890", "89012", "02468")
@@ -147,33 +146,6 @@ def test_no_digit_is_both_trained_on_and_judged_by():
     assert set(split.test.d) == {5} and set(split.validation.d) == {0, 1, 2, 3, 4}
     published = data.split(5, 0.2, generator(), disjoint=False)
     assert len(published.test) == published.shared_groups == 120
-
-
-COLOUR_POOL = ImagePool(torch.zeros(10, 8, 8, 3, dtype=torch.uint8), torch.arange(10), "rgb")
-
-
-@pytest.mark.parametrize(
-    ("setting", "argument", "code"),
-    [
-        ({"rotations": (0, 15)}, "subsets", "length"),
-        ({"rotations": (0, 15, 30, 45, 60, float("inf"))}, "rotations", "missing"),
-        ({"rotations": "upright"}, "rotations", "type"),
-        ({"colours": ("pink",) * 6}, "colours", "name"),
-        ({"colours": ("grey",) * 6}, "colours", "name"),
-        ({"subsets": ((0, 10),) * 6}, "subsets and red_class", "name"),
-        ({"red_class": -1}, "subsets and red_class", "name"),
-        ({"p": 1.1}, "p", "range"),
-        ({"p": float("nan")}, "p", "range"),
-        ({"count": 1798}, "count", "range"),
-        ({"count": 0}, "count", "range"),
-        ({"size": 0}, "size", "range"),
-        ({"base": "svhn"}, "base", "type"),
-        ({"base": COLOUR_POOL}, "base", "shape"),
-    ],
-)
-def test_other_settings_are_refused(setting, argument, code):
-    with refused(argument, code):
-        crmnist(**{"base": "digits"} | setting)
 
 
 def test_a_folder_without_mnist_is_named(tmp_path):

@@ -10,7 +10,6 @@ from PIL import Image
 from infoscope.data import DomainDataset
 from infoscope.errors import TooFew
 from tests.data.common import generator
-from tests.refusals import refused
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (12, 3, 6, 5), dtype=np.uint8)
 Y = [2, 2, 0, 0, 2, 0, 2, 2, 0, 0, 2, 0]
@@ -172,30 +171,6 @@ class TestSplit:
         data = DomainDataset.of_arrays(np.zeros((40, 1)), [0] * 20 + [1] * 20, [0] * 20 + [1] * 20)
         assert set(data.split(1, 0.2, generator()).test.y) == {1}
 
-    @pytest.mark.parametrize("held_out", ["c", 3, -1, True, 1.0])
-    def test_a_domain_that_is_not_there_is_refused(self, held_out):
-        with refused("held_out", "name"):
-            twelve().split(held_out, 0.2, generator())
-
-    def test_a_name_of_two_domains_is_refused(self):
-        data = crossed()
-        twice = DomainDataset.of_arrays(np.zeros((180, 1)), data.y, data.d, domain_names=("up", "up", "down"))
-        with refused("held_out", "name"):
-            twice.split("up", 0.2, generator())
-        assert len(twice.split(1, 0.2, generator()).test) == 60
-
-    @pytest.mark.parametrize("fraction", [0, 1, 1.5, -0.1, "half", float("nan")])
-    def test_fractions_are_inside_0_and_1(self, fraction):
-        with refused("validation", "range"):
-            crossed().split(0, fraction, generator())
-        with refused("test", "range"):
-            crossed().split(0, 0.2, generator(), test=fraction)
-
-    def test_too_few_groups_are_refused(self):
-        data = DomainDataset.of_arrays(np.zeros((4, 1)), [0] * 4, [0] * 4, [1, 1, 2, 2])
-        with refused(code="few"):
-            data.split(None, 0.01, generator(), test=0.5)
-
     def test_a_class_that_training_lost_is_refused(self):
         data = DomainDataset.of_arrays(np.zeros((40, 1)), [0] * 39 + [1], [0] * 40)
         losses = 0
@@ -208,47 +183,3 @@ class TestSplit:
                 assert error.argument == "validation and test" and "['1']" in str(error)
         # The lone item is in training with probability 1/4: no refusal, or 200, has a chance below 1e-20.
         assert 0 < losses < 200
-
-    def test_in_domain_tests_cannot_share_groups(self):
-        with refused("held_out", "type"):
-            crossed().split(None, 0.2, generator(), disjoint=False)
-
-
-@pytest.mark.parametrize("index", [[12], [-1], [0.5], [[1]], [True, False], "all"])
-def test_positions_that_are_not_there_are_refused(index):
-    with refused("index", "shape"):
-        twelve().images(index)
-
-
-@pytest.mark.parametrize(
-    ("x", "code"),
-    [
-        (np.zeros(12), "shape"),
-        (np.zeros((0, 3)), "shape"),
-        (np.zeros((12, 2), bool), "shape"),
-        ("twelve images", "type"),
-        (np.full((12, 2), np.nan), "missing"),
-        (np.zeros((12, 28, 28, 3), np.uint8), "shape"),
-        (np.full((12, 4, 4), 2.0), "range"),
-        (np.zeros((12, 4, 4), np.int64), "range"),
-    ],
-)
-def test_x_of_other_kinds_is_refused(x, code):
-    with refused("x", code):
-        DomainDataset.of_arrays(x, Y, D)
-
-
-@pytest.mark.parametrize("labels", [[0, 1], np.zeros(12), [None] * 12])
-def test_labels_of_other_kinds_are_refused(labels):
-    for argument, others in (("y", (labels, D)), ("d", (Y, labels)), ("groups", (Y, D, labels))):
-        with refused(argument, "length"):
-            DomainDataset.of_arrays(IMAGES, *others)
-
-
-def test_other_arguments_are_refused():
-    with refused("index", "few"):
-        twelve().subset([])
-    with refused("y", "length"):
-        twelve(class_names=("zero", "one"))
-    with refused("size", "invalid"):
-        crossed().resized(8)

@@ -8,7 +8,6 @@ from PIL import Image
 from infoscope.data import ImagePool, mnist
 from infoscope.data.domains import rotated_mnist
 from tests.data.common import generator, with_real_data
-from tests.refusals import refused
 
 ANGLES = (0, 15, 30, 45, 60, 75)
 NOISE = ImagePool(
@@ -92,22 +91,3 @@ def test_domainbed_takes_both_sets_of_mnist():
     assert len(set(data.groups)) == len(data) == 70_000
     test_item = int(np.flatnonzero(data.groups == 60_000)[0])
     assert torch.equal((data.images([test_item]) * 255).round().byte()[0, 0], mnist("test").images[0])
-
-
-@pytest.mark.parametrize(
-    ("setting", "argument", "code"),
-    [
-        ({"protocol": "wilds"}, "protocol", "name"),
-        ({"interpolation": "cubic"}, "interpolation", "name"),
-        ({"per_class": 41}, "per_class", "range"),
-        ({"per_class": 0}, "per_class", "range"),
-        ({"indices": [400]}, "indices", "range"),
-        ({"indices": [0.5]}, "indices", "range"),
-        ({"indices": [3, 3]}, "indices", "range"),
-        ({"indices": [3], "protocol": "domainbed"}, "indices", "invalid"),
-        ({"angles": ()}, "angles", "missing"),
-    ],
-)
-def test_other_settings_are_refused(setting, argument, code):
-    with refused(argument, code):
-        rotated_mnist(**{"base": NOISE} | setting)

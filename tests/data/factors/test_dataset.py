@@ -1,7 +1,6 @@
 """Factor data sets: the user's own arrays, grids, subsets, thinning and resizing."""
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ import torch
 
 from infoscope.data import FactorDataset
 from tests.data.common import generator
-from tests.refusals import refused
 
 NAMES = ("colour", "size", "side")
 LABELS = {"colour": ["red", "blue"], "size": [2.5, 0.5, 1.0], "side": [7, -1]}
@@ -106,8 +104,6 @@ def test_what_is_no_grid():
         dataset = FactorDataset(grey(len(some)), some, NAMES, name="holey")
         assert dataset.factor_sizes == (2, 3, 2)
         assert not dataset.is_grid
-        with refused("index_of", "invalid"):
-            dataset.index_of([[0, 0, 0]])
 
 
 def test_many_factors_of_many_values_are_no_grid():
@@ -155,87 +151,3 @@ def test_white_stays_white():
     for size in range(1, 38):
         images = white.resized(size).images([0])
         assert images.max() <= 1 and images.min() > 1 - 1e-6
-
-
-def two(codes, values):
-    return FactorDataset(grey(2), codes, ["f"], factor_values=values)
-
-
-NAN_ROWS = np.where(np.arange(N)[:, None] == 5, np.nan, np.zeros((N, 3)))
-MISSING_ROWS = [np.where(np.arange(N)[:, None] == 5, np.array(none, object), rows()) for none in (None, np.nan)]
-MIXED_ROWS = np.array([[k if k % 2 else str(k)] * 3 for k in range(N)], dtype=object)
-
-
-@pytest.mark.parametrize(
-    ("images", "code"),
-    [
-        (grey(N - 1), "shape"),
-        (grey()[0], "shape"),
-        (np.zeros((N, 4, 6, 3), np.uint8), "shape"),
-        (np.zeros((N, 4, 6), np.int32), "type"),
-        (np.full((N, 4, 6), 1.5), "range"),
-        (np.full((N, 4, 6), math.nan), "range"),
-        (np.zeros((N, 0, 6), np.float32), "shape"),
-        (lambda index: torch.zeros(len(index), 4, 6), "shape"),
-        (lambda index: torch.full((len(index), 1, 4, 6), 2.0), "range"),
-        (lambda index: torch.zeros(len(index), 1, 4, 6, dtype=torch.uint8), "range"),
-    ],
-)
-def test_bad_images_are_refused(images, code):
-    with refused("images", code):
-        FactorDataset(images, rows(), NAMES)
-
-
-def test_a_function_that_changes_its_mind_is_refused():
-    dataset = FactorDataset(lambda index: torch.zeros(1, 1, 2, 2), rows(), NAMES)
-    with refused("images", "shape"):
-        dataset.images([0, 1, 2])
-
-
-@pytest.mark.parametrize(
-    ("make", "argument", "code"),
-    [
-        (lambda: FactorDataset(grey(), rows()[:, 0], NAMES), "factors", "shape"),
-        (lambda: FactorDataset(grey(), np.zeros((0, 3), int), NAMES), "factors", "shape"),
-        (lambda: FactorDataset(grey(), rows(), ("a", "b")), "factor_names", "length"),
-        (lambda: FactorDataset(grey(), rows(), ("a", "b", "a")), "factor_names", "length"),
-        (lambda: FactorDataset(grey(), NAN_ROWS, NAMES), "factors", "missing"),
-        (lambda: FactorDataset(grey(), MISSING_ROWS[0], NAMES), "factors", "missing"),
-        (lambda: FactorDataset(grey(), MISSING_ROWS[1], NAMES), "factors", "missing"),
-        (lambda: FactorDataset(grey(), MIXED_ROWS, NAMES), "factors", "conflict"),
-        (lambda: two([[0], [2]], [["a", "b"]]), "factors", "range"),
-        (lambda: two([[-1], [0]], [["a", "b"]]), "factors", "range"),
-        (lambda: two([[0.0], [1.0]], [["a", "b"]]), "factors", "type"),
-        (lambda: two([[0], [1]], [["a"], ["b"]]), "factor_values", "length"),
-    ],
-)
-def test_bad_factors_are_refused(make, argument, code):
-    with refused(argument, code):
-        make()
-
-
-@pytest.mark.parametrize(
-    ("call", "argument", "code"),
-    [
-        (lambda d: d.images([0, N]), "index", "range"),
-        (lambda d: d.images([-1]), "index", "range"),
-        (lambda d: d.images([0.5]), "index", "shape"),
-        (lambda d: d.images(np.ones(N, bool)), "index", "shape"),
-        (lambda d: d.images(3), "index", "shape"),
-        (lambda d: d.subset("hue", 0), "factor", "name"),
-        (lambda d: d.subset(3, 0), "factor", "name"),
-        (lambda d: d.subset("size", 3), "value", "range"),
-        (lambda d: d.subset("size", 0.5), "value", "range"),
-        (lambda d: d.index_of([[0, 3, 0]]), "values", "range"),
-        (lambda d: d.index_of([[0, -1, 0]]), "values", "range"),
-        (lambda d: d.index_of([0, 0, 0]), "values", "shape"),
-        (lambda d: d.sample(0, generator()), "n", "range"),
-        (lambda d: d.thinned({"size": 0}), "every['size']", "range"),
-        (lambda d: d.thinned({"hue": 2}), "factor", "name"),
-        (lambda d: d.resized(5), "size", "range"),
-        (lambda d: d.resized(0), "size", "range"),
-    ],
-)
-def test_bad_arguments_are_refused(dataset, call, argument, code):
-    with refused(argument, code):
-        call(dataset)

@@ -11,7 +11,6 @@ from matplotlib.path import Path
 from infoscope.data import FactorDataset
 from infoscope.data.factors import dsprites, sprites
 from tests.data.common import with_real_data
-from tests.refusals import refused
 
 SHAPES = {"square": 0, "ellipse": 1, "heart": 2}
 # In sides of the image. The heart's curve has the area 180 pi and the width 32, in units of 0.3 / 29.
@@ -151,12 +150,3 @@ def test_the_grid_is_that_of_dsprites(part):
     for shape in range(3):
         of_shape = torch.from_numpy(real.factors[some, 0] == shape)
         assert (a ^ b)[of_shape].sum((1, 2, 3)).float().mean() < 0.25
-
-
-@pytest.mark.parametrize(
-    ("argument", "value"),
-    [("shapes", 4), ("scales", 0), ("orientations", 41), ("positions", 33), ("positions", 2.0), ("resolution", 15)],
-)
-def test_bad_numbers_are_refused(argument, value):
-    with refused(argument, "range"):
-        sprites(**{argument: value})

@@ -1,12 +1,10 @@
 """Encoded pairs: the map of each side, its lengths, its device and its gradients."""
 
-import pytest
 import torch
 from torch import nn
 
 from infoscope.data import EncodedPairs, GaussianPairs
 from tests.data.common import generator
-from tests.refusals import refused
 
 SOURCE = GaussianPairs(4, mutual_information=1.0)
 
@@ -73,22 +71,3 @@ def test_a_module_is_copied_to_another_device_once():
         assert torch.equal(x, 3 * SOURCE.sample(6, generator())[0])
     assert encoder.scale.device.type == "meta"  # the module itself stays where it is
     assert len(encoded._copies) == 1
-
-
-def test_a_source_without_labels_is_refused_where_they_are_asked_for():
-    with refused("source", "type"):
-        EncodedPairs(SOURCE, torch.neg).sample_labelled(3, generator())
-
-
-@pytest.mark.parametrize("encoder", [lambda values: values.sum(1), lambda values: values[:1], lambda v: v[..., None]])
-def test_a_map_to_another_shape_is_refused(encoder):
-    with refused("encoder", "shape"):
-        EncodedPairs(SOURCE, encoder)
-
-
-def test_a_wrong_length_is_refused():
-    for map_, length in ((torch.neg, 9), (torch.Tensor.long, None)):
-        with refused(code="shape"):
-            EncodedPairs(SOURCE, map_, dim_x=length).sample(3, generator())
-    with refused("dim_y", "range"):
-        EncodedPairs(SOURCE, torch.neg, dim_y=0)

@@ -8,7 +8,6 @@ from scipy.stats import multivariate_normal, norm
 
 from infoscope.data import GaussianPairs
 from tests.data.common import generator
-from tests.refusals import refused
 
 FALSE_ALARM = 1e-6
 
@@ -77,21 +76,3 @@ def test_cubing_changes_y_and_not_the_ratio():
     assert torch.equal(y_cubed, y**3)
     assert torch.allclose(cubed.log_ratio(x, y_cubed), plain.log_ratio(x, y), atol=1e-4)
     assert cubed.mutual_information == plain.mutual_information
-
-
-ONE_OF = "exactly one of mutual_information and correlation"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "argument", "code"),
-    [
-        ({}, ONE_OF, "conflict"),
-        ({"mutual_information": 1.0, "correlation": 0.5}, ONE_OF, "conflict"),
-        *(({"mutual_information": bad}, "mutual_information", "range") for bad in (-0.1, math.nan, math.inf, 200.0)),
-        *(({"correlation": bad}, "correlation", "range") for bad in (1.0, -1.5, math.nan, 1 - 1e-16)),
-        *(({"dim": bad, "mutual_information": 0.1}, "dim", "range") for bad in (0, -3, 1.5)),
-    ],
-)
-def test_bad_arguments_are_refused(arguments, argument, code):
-    with refused(argument, code):
-        GaussianPairs(**{"dim": 10} | arguments)

@@ -10,7 +10,6 @@ import torch
 from PIL import Image
 
 from infoscope.data import ImagePairs, ImagePool, digits
-from tests.refusals import refused
 
 LABELS = torch.arange(100) % 2
 
@@ -81,24 +80,3 @@ def test_values_lie_between_0_and_1():
     black_and_white = ImagePool((noise(7, 7).images > 127).byte() * 255, LABELS, "black and white")
     x, _ = ImagePairs(black_and_white, (1, 2, 2), 40).sample(20, torch.Generator().manual_seed(0))
     assert (x.amin(), x.amax()) == (0.0, 1.0)
-
-
-COLOUR = ImagePool(torch.zeros(4, 2, 2, 3, dtype=torch.uint8), torch.tensor([0, 0, 1, 1]), "colour")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "argument", "code"),
-    [
-        ({"grid": (2, 5)}, "grid", "range"),
-        ({"grid": (1, 0, 5)}, "grid[1]", "range"),
-        ({"size": 0}, "size", "range"),
-        ({"size": 64.0}, "size", "range"),
-        ({"size": (64,)}, "size", "range"),
-        ({"size": (64, 0)}, "size[1]", "range"),
-        ({"crossover": 0.6}, "crossover", "range"),
-        ({"pool": COLOUR}, "pool", "shape"),
-    ],
-)
-def test_bad_arguments_are_refused(arguments, argument, code):
-    with refused(argument, code):
-        ImagePairs(**{"pool": noise(2, 2)} | arguments)

@@ -6,7 +6,6 @@ from scipy.stats import chisquare
 
 from infoscope.data import EmbeddingPool, ImagePairs, ImagePool, MixedPairs
 from tests.data.common import generator
-from tests.refusals import refused
 
 FALSE_ALARM = 1e-6
 IMAGE_LABELS = torch.tensor([3, 8, 8, 3, 8])
@@ -73,21 +72,3 @@ def test_repeated_images_begin_again():
     x, _ = short.sample(3, generator())
     assert x.shape == (3, 100)
     assert torch.equal(x, x[:, torch.arange(100) % 36])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "argument", "code"),
-    [
-        ({"layout": "cropped"}, "layout", "name"),
-        ({"layout": "repeated", "size": 9}, "size", "range"),
-        ({"grid": (2, 5)}, "grid", "range"),
-        ({"crossover": 0.7}, "crossover", "range"),
-        ({"size": (0, 3)}, "size[0]", "range"),
-        ({"texts": EmbeddingPool(torch.zeros(3, 2), torch.tensor([0, 1, 2]), "three")}, "texts", "invalid"),
-        ({"images": ImagePool(images().images[:2], IMAGE_LABELS[:2], "two")}, "images", "few"),
-        ({"images": ImagePool(images().images[..., None].repeat(1, 1, 1, 3), IMAGE_LABELS, "rgb")}, "images", "shape"),
-    ],
-)
-def test_bad_arguments_are_refused(arguments, argument, code):
-    with refused(argument, code):
-        MixedPairs(**{"images": images(), "texts": texts()} | arguments)

@@ -9,7 +9,6 @@ from scipy.stats import chi2_contingency, chisquare
 from infoscope.data import ImagePairs, ImagePool
 from infoscope.data.pools import textures
 from tests.data.common import generator
-from tests.refusals import refused
 
 FALSE_ALARM = 1e-6
 LABELS = torch.arange(40) % 2
@@ -109,19 +108,3 @@ def test_scenes_are_drawn_uniformly_and_apart():
     p_values = [chi2_contingency(table).pvalue for table in tables]
     p_values += [chisquare(side.bincount(minlength=10)).pvalue for side in (x, y)]
     assert min(p_values) > FALSE_ALARM / len(p_values)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "argument", "code"),
-    [
-        *(({"nuisance": eta, "backgrounds": SCENES}, "nuisance", "range") for eta in (1.1, -0.1, float("nan"))),
-        ({"nuisance": 0.5}, "backgrounds", "conflict"),
-        ({"nuisance": 0.5, "backgrounds": BLACK}, "backgrounds", "shape"),
-        ({"nuisance": 0.5, "backgrounds": SCENES, "grid": (2, 1, 1)}, "grid", "shape"),
-        ({"channels": 2}, "channels", "name"),
-        ({"channels": 1, "grid": (3, 1, 1)}, "channels", "name"),
-    ],
-)
-def test_bad_arguments_are_refused(arguments, argument, code):
-    with refused(argument, code):
-        ImagePairs(patches(), **arguments)

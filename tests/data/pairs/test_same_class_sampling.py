@@ -8,7 +8,6 @@ import torch
 from scipy.stats import chi2
 
 from infoscope.data import ChannelPairs, EmbeddingPool, ImagePairs, ImagePool, TextPairs
-from tests.refusals import refused
 
 FALSE_ALARM = 1e-6
 LABELS = torch.tensor([1, 0, 1, 1, 0, 1, 0, 1])
@@ -74,12 +73,3 @@ def test_any_two_labels_serve_as_the_bit():
     bits, _ = ChannelPairs(50).sample(20, torch.Generator().manual_seed(0))
     assert torch.equal(x, y)
     assert torch.equal(x, 3 + 4 * bits)
-
-
-@pytest.mark.parametrize(("labels", "code"), [([0] * 4, "invalid"), ([0, 1, 2, 2], "invalid"), ([0, 1, 1, 1], "few")])
-def test_a_pool_without_two_classes_is_refused(labels, code):
-    vectors = EmbeddingPool(torch.zeros(4, 3), torch.tensor(labels), "blank")
-    images = ImagePool(torch.zeros(4, 1, 1, dtype=torch.uint8), torch.tensor(labels), "blank")
-    for make in (lambda: TextPairs(vectors, 2), lambda: ImagePairs(images)):
-        with refused("pool", code):
-            make()

@@ -173,12 +173,6 @@ def test_a_damaged_file_is_refused(suffix, content, tmp_path):
         mnist("train", root=tmp_path)
 
 
-def test_unknown_names_are_refused():
-    for load, argument in ((mnist, "split"), (cifar10, "split"), (imdb_embeddings, "encoder")):
-        with refused(argument, "name"):
-            load("valid")
-
-
 def test_cifar10_subset(tmp_path):
     (tmp_path / "cifar10").mkdir()
     labels = np.array(COLOUR_LABELS, dtype=np.uint8)

@@ -1,19 +1,15 @@
 """Pools check what they are given and keep what they are asked for."""
 
-import math
-
 import pytest
 import torch
 from scipy.stats import chisquare
 
 from infoscope.data import EmbeddingPool, ImagePool, imdb_embeddings
 from tests.data.common import generator, with_real_data
-from tests.refusals import refused
 
 FALSE_ALARM = 1e-6
 LABELS = torch.tensor([2, 0, 1, 2])
 IMAGES = torch.arange(4, dtype=torch.uint8).view(4, 1, 1)
-EYE = torch.eye(4)
 
 
 def test_restrict_keeps_the_items_of_the_classes_and_says_so():
@@ -30,21 +26,6 @@ def test_images_are_grey_or_rgb():
     assert pool.restrict([1]).images.shape == (1, 2, 5, 3)
     assert pool.resized(4, 6).shape == (4, 3, 4, 6) and pool.resized(4, 6) is pool.resized(4, 6)
     assert ImagePool(IMAGES, LABELS, "four").resized(3, 2).shape == (4, 1, 3, 2)
-
-
-@pytest.mark.parametrize(
-    ("kind", "items", "labels", "argument", "code"),
-    [
-        *((ImagePool, bad, LABELS, "images", "shape") for bad in (IMAGES.float(), IMAGES[:, 0], IMAGES[:0])),
-        *((ImagePool, bad, LABELS, "images", "shape") for bad in (IMAGES[..., None], IMAGES.view(4, 1, 1, 1))),
-        *((EmbeddingPool, bad, LABELS, "vectors", "shape") for bad in (EYE.double(), torch.ones(4), torch.ones(4, 0))),
-        *((EmbeddingPool, EYE * bad, LABELS, "vectors", "missing") for bad in (math.nan, math.inf)),
-        *((ImagePool, IMAGES, bad, "labels", "length") for bad in (LABELS[:3], LABELS.float(), LABELS[:, None])),
-    ],
-)
-def test_other_items_and_labels_are_refused(kind, items, labels, argument, code):
-    with refused(argument, code):
-        kind(items, labels, "four")
 
 
 def numbered(*counts: int) -> EmbeddingPool:
@@ -115,25 +96,6 @@ def test_every_item_is_held_out_as_often():
     counts = torch.tensor(sum(held_out, [])).bincount(minlength=20)[:10]
     assert counts.sum() == 3000
     assert chisquare(counts.numpy()).pvalue > FALSE_ALARM
-
-
-@pytest.mark.parametrize(
-    ("call", "argument", "code"),
-    [
-        (lambda pool: pool.restrict(()), "classes", "invalid"),
-        (lambda pool: pool.restrict((0, 3)), "classes", "invalid"),
-        (lambda pool: pool.split(0.0, generator()), "fraction", "range"),
-        (lambda pool: pool.split(1.0, generator()), "fraction", "range"),
-        (lambda pool: pool.split(math.nan, generator()), "fraction", "range"),
-        (lambda pool: pool.split("0.5", generator()), "fraction", "range"),
-        (lambda pool: pool.split(0.01, generator()), "fraction", "conflict"),
-        (lambda pool: pool.folds(1, generator()), "count", "range"),
-        (lambda pool: pool.folds(4, generator()), "count", "conflict"),
-    ],
-)
-def test_other_parts_are_refused(call, argument, code):
-    with refused(argument, code):
-        call(numbered(5, 3))
 
 
 @with_real_data

@@ -5,7 +5,6 @@ import torch
 from infoscope.data import cifar10
 from infoscope.data.pools import textures
 from tests.data.common import generator, with_real_data
-from tests.refusals import refused
 
 
 def looks(images: torch.Tensor) -> dict[str, torch.Tensor]:
@@ -54,9 +53,3 @@ def test_textures_are_spread_like_photographs():
     for name in theirs:
         low, middle, high = theirs[name].quantile(ends)
         assert (ours[name].quantile(ends) - torch.stack([low, middle, high])).abs().max() < 0.25 * (high - low), name
-
-
-def test_a_bad_number_is_refused():
-    for n, size, argument in ((0, 32, "n"), (3, 1, "size"), (3, 2.0, "size")):
-        with refused(argument, "range"):
-            textures(n, size, generator=generator())

@@ -6,7 +6,6 @@ from scipy import integrate, special, stats
 
 from infoscope.data.tasks.known_truth import case, draws, gate, zero_inflated_poisson
 from infoscope.estimators import knn
-from tests.refusals import refused
 
 
 def test_gates_have_their_known_co_information():
@@ -64,8 +63,3 @@ def test_a_data_set_is_its_case_size_and_seed():
     ]
     assert np.array_equal(same[0][0], same[1][0])
     assert not np.array_equal(same[0][0], same[2][0]) and not np.array_equal(same[0][0], same[3][0])
-
-
-def test_an_unknown_case_is_named():
-    with refused("case", "name"):
-        case("gaussian-3")

@@ -90,16 +90,3 @@ def test_levels_reach_from_nothing_to_all_that_labels_carry():
     assert len(set(NAMES)) == 200
     assert level_names("mnist", 3)[-1] == "mnist-at-3.320"
     assert all(np.isfinite(law(name).truth()[0]) for name in NAMES)
-
-
-@pytest.mark.parametrize("name", ["mnist-0-1-at-1.1", "mnist-at-x", "letters-at-1.0", "mnist", "mnist-at--1"])
-def test_a_name_that_is_no_law_is_refused(name):
-    with refused("law", "invalid"):
-        law(name)
-
-
-def test_levels_must_be_of_a_pool_and_two():
-    with refused("pool", "name"):
-        level_names("letters", 3)
-    with refused("count", "range"):
-        level_names("mnist", 1)

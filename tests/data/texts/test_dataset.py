@@ -1,10 +1,8 @@
 """Labelled texts: their parts, and what is refused."""
 
-import pytest
 import torch
 
 from infoscope.data import LabelledTexts, generated_reviews
-from tests.refusals import refused
 
 PAIRS = [("a dog", "an animal"), ("a cat", "a dog"), ("a dog", "a puppy")]
 
@@ -24,34 +22,11 @@ def test_taken_items_keep_their_ids():
     assert some.texts == [PAIRS[2], PAIRS[0]] and some.ids == ["2", "0"] and some.split == "dev"
     assert some.labels.tolist() == [0, 0]
     assert some.take([False, True]).texts == [PAIRS[0]]
-    with refused("rows", "shape"):
-        some.take([True, False, True])
 
 
 def test_single_texts_have_no_sides():
     some = LabelledTexts(["a", "b", "a"], torch.tensor([0, 1, 0]), ("yes", "no"), "few")
     assert not some.of_pairs and some.groups[0] == some.groups[2] != some.groups[1]
-    with refused("texts", "invalid"):
-        _ = some.premises
-
-
-@pytest.mark.parametrize(
-    ("texts", "labels", "ids", "argument", "code"),
-    [
-        (["a"], torch.tensor([0, 1]), None, "labels", "length"),
-        ([], torch.tensor([], dtype=torch.int64), None, "labels", "length"),
-        (["a"], torch.tensor([0.0]), None, "labels", "length"),
-        (["a"], torch.tensor([2]), None, "labels", "range"),
-        (["a"], torch.tensor([-1]), None, "labels", "range"),
-        (["a", ("b", "c")], torch.tensor([0, 1]), None, "texts", "invalid"),
-        ([("a", "b", "c"), ("a", "b", "c")], torch.tensor([0, 1]), None, "texts", "invalid"),
-        ([1, 2], torch.tensor([0, 1]), None, "texts", "invalid"),
-        (["a", "b"], torch.tensor([0, 1]), ["x"], "ids", "length"),
-    ],
-)
-def test_texts_labels_and_ids_that_do_not_fit_are_refused(texts, labels, ids, argument, code):
-    with refused(argument, code):
-        LabelledTexts(texts, labels, ("no", "yes"), "few", ids=ids)
 
 
 def test_generated_reviews_are_shuffled_and_balanced():

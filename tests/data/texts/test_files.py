@@ -79,14 +79,6 @@ def test_a_damaged_line_is_refused(file, lines, load, line, tmp_path):
         load(written(tmp_path / file, *lines))
 
 
-def test_other_splits_and_sets_are_refused():
-    for load in (lambda: cola("test"), lambda: sst2("valid"), lambda: nli("mnli", "test"), lambda: imdb("valid")):
-        with refused("split", "name"):
-            load()
-    with refused("name", "name"):
-        nli("anli")
-
-
 def test_what_is_not_there_is_said_to_be_missing(tmp_path, monkeypatch):
     files = {cola: "in_domain_train.tsv", sst2: "train.tsv.gz", nli: "snli_train.jsonl.gz", imdb: "imdb_train.jsonl.gz"}
     for load, file in files.items():

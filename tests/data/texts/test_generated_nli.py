@@ -10,7 +10,6 @@ from infoscope.data import generated_nli, hypothesis_information
 from infoscope.data.texts.generated_nli import ATTRIBUTES, CUES, SUBJECTS
 from infoscope.data.texts.nli import CLASSES
 from tests.data.common import generator
-from tests.refusals import refused
 
 MEANING = {
     phrase: (attribute, value)
@@ -83,11 +82,3 @@ def test_same_seed_same_pairs_and_what_they_are_called():
     assert first.texts == again.texts and torch.equal(first.labels, again.labels)
     assert first.texts != other.texts
     assert first.synthetic and "synthetic" in first.name and first.classes == CLASSES
-
-
-@pytest.mark.parametrize("artefact", [-0.1, 1.1, math.nan, True, "half"])
-def test_what_is_no_probability_is_refused(artefact):
-    with refused("artefact", "range"):
-        generated_nli(10, artefact, generator=generator())
-    with refused("n", "range"):
-        generated_nli(0, generator=generator())

@@ -61,15 +61,6 @@ def test_the_error_is_not_that_of_a_known_entropy():
     assert found.standard_error < 0.5 * alone.standard_error / whole
 
 
-def test_groups_are_counted():
-    x, y = table(200, 0)
-    copies = np.repeat(np.arange(200), 4)
-    several = normalised(Discrete(x.values[copies]), Discrete(y.values[copies]), "y", "plug-in", groups=copies)
-    alone = normalised(x, y, "y", "plug-in")
-    assert several.value == pytest.approx(alone.value)
-    assert several.influence == pytest.approx(alone.influence)
-
-
 def test_numbers_have_no_entropy_to_be_a_share_of():
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=400)
@@ -90,15 +81,6 @@ def test_where_dependence_is_not_known_the_error_is_the_largest():
     assert apart.standard_error > found.share_of(whole).standard_error and "largest" in apart.notes[-1]
     with refused("whole", "range"):
         found.share_of(whole.bits)
-
-
-def test_units():
-    found = estimate(*table(300, 1), "plug-in")
-    bits = found.as_unit("bits")
-    assert bits.unit == "bits" and bits.as_unit("nats") == pytest.approx(found.value)
-    assert bits.as_unit("nats").unit == "nats" and found.as_unit("nats") is found
-    with refused("unit", "invalid"):
-        found.as_unit("hartley")
 
 
 @pytest.mark.parametrize("method", ["ksg", "miller-madow", "plug-in"])

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 from scipy.optimize import minimize
-from scipy.sparse import csr_matrix
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
@@ -29,25 +28,14 @@ from infoscope.metrics.v_information.measures import estimate
 from tests.refusals import refused
 
 CLASSIFIERS = [
-    Logistic(10.0),
-    Logistic((1.0, 30.0)),
-    Logistic(10.0, degree=2),
-    NearestNeighbours(),
-    Kernel(),
-    Network((10,), "softplus", epochs=30),
-    GradientBoosting(rounds=5),
-    GradientBoosting(rounds=5, components=2),
+    Logistic(10.0), Logistic((1.0, 30.0)), Logistic(10.0, degree=2), NearestNeighbours(), Kernel(),
+    Network((10,), "softplus", epochs=30), GradientBoosting(rounds=5), GradientBoosting(rounds=5, components=2),
     Sklearn(GaussianNB()),
-]
+]  # fmt: skip
 REGRESSIONS = [
-    Gaussian(),
-    Gaussian(0.5, degree=3),
-    NearestNeighbours(),
-    Kernel(),
-    Network((20,), epochs=40),
-    GradientBoosting(),
-    Sklearn(LinearRegression()),
-]
+    Gaussian(), Gaussian(0.5, degree=3), NearestNeighbours(), Kernel(), Network((20,), epochs=40),
+    GradientBoosting(rounds=20), Sklearn(LinearRegression()),
+]  # fmt: skip
 
 
 def named(families):
@@ -201,27 +189,17 @@ def test_the_penalty_is_chosen_inside_the_training_set():
 
 @named(CLASSIFIERS)
 def test_classifiers_find_what_is_there_and_no_more(family):
-    """Held out: at most the true information and at least half of it, each + 4 standard errors (6e-5)."""
+    """Held out: at most the true information and at least half of it, each + 4 standard errors (6e-5); in noise never
+    more than 4 of them: what is not there can only be lost. And laws sum to one."""
     rng = np.random.default_rng(8)
     y = rng.integers(2, size=600)
     x = np.column_stack([2.0 * y - 1 + rng.normal(size=600), rng.normal(size=600)])
-    found = estimate(family, x, y)
+    found = estimate(family, x, y, folds=3)
     truth = 0.3369  # nats, of one reading at distance 1; the test above has the integral
     assert 0.5 * truth - 4 * found.standard_error < found.value < truth + 4 * found.standard_error
     assert found.null_entropy == pytest.approx(math.log(2), abs=0.01)
-
-
-@named(CLASSIFIERS)
-def test_classifiers_find_nothing_in_noise(family):
-    """Never above 4 standard errors (3e-5): held out, what is not there can only be lost."""
-    rng = np.random.default_rng(9)
-    found = estimate(family, rng.normal(size=(300, 2)), rng.integers(3, size=300))
-    assert found.value < 4 * found.standard_error
-
-
-@named(CLASSIFIERS)
-def test_laws_of_classes_sum_to_one(family):
-    rng = np.random.default_rng(10)
+    noise = estimate(family, rng.normal(size=(300, 2)), rng.integers(3, size=300), folds=3)
+    assert noise.value < 4 * noise.standard_error
     x, y = rng.normal(size=(90, 2)), np.arange(90) % 3
     fit = family.fit(x, y, 3, np.arange(90), rng)
     logs = fit.log_probabilities(x[:7])
@@ -249,7 +227,7 @@ def test_regressions_find_the_information_of_a_gaussian_pair(family):
     x = rng.normal(size=(500, 1))
     y = 0.9 * x + math.sqrt(0.19) * rng.normal(size=(500, 1))
     truth = 0.81 if getattr(family, "variance", None) else -0.5 * math.log(0.19)  # 0.81 / (2 * 0.5)
-    found = estimate(family, x, y)
+    found = estimate(family, x, y, folds=3)
     assert 0.5 * truth - 4 * found.standard_error < found.value < truth + 4 * found.standard_error
 
 
@@ -313,7 +291,7 @@ def test_the_order_of_rows_does_not_change_a_kernel():
     assert sorted_rows == pytest.approx(mixed_rows, abs=0.02)
 
 
-@pytest.mark.parametrize("n", [12, 20, 40])
+@pytest.mark.parametrize("n", [12, 40])
 def test_networks_of_few_rows_lose_little(n):
     """Numbers: a variance from the one row of a tenth would cost thousands of nats. Here an item costs at most
     -ln(floor) = 4.6; of 12 rows the mean of four samples is -0.18 with a standard deviation of 0.11 (over 30 of them).
@@ -349,13 +327,6 @@ def test_categories_of_mixed_columns_are_rows_of_a_table():
     assert first.value == pytest.approx(second.value, abs=4 * math.hypot(first.standard_error, second.standard_error))
 
 
-def test_classifiers_may_take_sparse_rows():
-    rng = np.random.default_rng(20)
-    x, y = rng.normal(size=(60, 3)), np.arange(60) % 2
-    family = Sklearn(LogisticRegression())
-    assert estimate(family, csr_matrix(x), y).value == pytest.approx(estimate(family, x, y).value, abs=1e-4)
-
-
 def test_texts_are_a_family_whose_words_are_those_of_the_training_texts():
     texts = ["good film", "bad film", "good plot", "bad plot"] * 10
     y = np.array([1, 0, 1, 0] * 10)
@@ -368,43 +339,46 @@ def test_texts_are_a_family_whose_words_are_those_of_the_training_texts():
     assert estimate(tfidf_logistic(), short, y).value == pytest.approx(estimate(tfidf_logistic(), texts, y).value)
 
 
+LINE, HALVES = np.arange(9.0), np.arange(9) % 2
+
+
 @pytest.mark.parametrize(
-    "make",
+    ("make", "argument", "code"),
     [
-        lambda: Table(-1.0),
-        lambda: Gaussian(0.0),
-        lambda: Gaussian(radius=1.0),
-        lambda: Gaussian(degree=-1),
-        lambda: Laplace(0.0),
-        lambda: Laplace(degree=-1),
-        lambda: BoundedLogistic(0.0),
-        lambda: BoundedLogistic(1.0).fit(np.zeros((3, 1)), np.arange(3), 3),
-        lambda: Logistic(0.0),
-        lambda: Logistic(()),
-        lambda: Logistic(1.0, degree=0),
-        lambda: NearestNeighbours(floor=0.0),
-        lambda: NearestNeighbours(5).fit(np.zeros((5, 1)), np.array([0, 1, 0, 1, 0]), 2),
-        lambda: Kernel(bandwidth=0.0),
-        lambda: Network((0,)),
-        lambda: Network(activation="step"),
-        lambda: Network(epochs=0),
-        lambda: Network(learning_rate=0.0),
-        lambda: Network(floor=1.0),
-        lambda: Sklearn(object()),
-        lambda: tfidf_logistic(0.0),
-        lambda: Logistic().fit(np.zeros((3, 1)), np.ones((3, 1)), None),
-        lambda: Laplace().fit(np.zeros((3, 1)), np.ones((3, 2))),
-        lambda: Gaussian().fit(np.array([1.0, np.nan]), np.ones((2, 1))),
-        lambda: Gaussian().fit(np.arange(9.0), np.arange(9.0)[:, None] * 0.0),
-        lambda: Gaussian().fit(np.arange(9.0), np.arange(9.0)[:, None] * 0.7 + 0.1),
-        lambda: Gaussian().fit(np.arange(9.0), np.random.default_rng(0).normal(size=(9, 1)) * np.ones(2)),
-        lambda: Kernel().fit(np.arange(9.0), np.arange(9) % 2, 2, np.zeros(9)),
-        lambda: NearestNeighbours().fit(np.arange(9.0), np.arange(9.0)[:, None], None, np.zeros(9)),
-        lambda: Logistic().fit(np.arange(9.0), np.arange(9) % 2, 2).log_density(np.arange(4.0), np.zeros(3, dtype=int)),
+        (lambda: Table(-1.0), "smoothing", "range"),
+        (lambda: Gaussian(0.0), "variance", "range"),
+        (lambda: Gaussian(radius=1.0), "radius", "range"),
+        (lambda: Gaussian(degree=-1), "degree", "range"),
+        (lambda: Laplace(0.0), "scale", "range"),
+        (lambda: Laplace(degree=-1), "degree", "range"),
+        (lambda: BoundedLogistic(0.0), "radius", "range"),
+        (lambda: BoundedLogistic(1.0).fit(np.zeros((3, 1)), np.arange(3), 3), "y", "invalid"),
+        (lambda: Logistic(0.0), "penalty", "range"),
+        (lambda: Logistic(()), "penalty", "range"),
+        (lambda: Logistic(1.0, degree=0), "degree", "range"),
+        (lambda: NearestNeighbours(floor=0.0), "floor", "range"),
+        (lambda: NearestNeighbours(5).fit(np.zeros((5, 1)), np.array([0, 1, 0, 1, 0]), 2), "neighbours", "range"),
+        (lambda: Kernel(bandwidth=0.0), "bandwidth", "range"),
+        (lambda: Network((0,)), "widths", "range"),
+        (lambda: Network(activation="step"), "activation", "name"),
+        (lambda: Network(epochs=0), "epochs", "range"),
+        (lambda: Network(learning_rate=0.0), "learning_rate", "range"),
+        (lambda: Network(floor=1.0), "floor", "range"),
+        (lambda: Sklearn(object()), "estimator", "invalid"),
+        (lambda: tfidf_logistic(0.0), "penalty", "range"),
+        (lambda: Logistic().fit(np.zeros((3, 1)), np.ones((3, 1)), None), "y", "type"),
+        (lambda: Laplace().fit(np.zeros((3, 1)), np.ones((3, 2))), "y", "shape"),
+        (lambda: Gaussian().fit(np.array([1.0, np.nan]), np.ones((2, 1))), "x", "missing"),
+        (lambda: Gaussian().fit(LINE, LINE[:, None] * 0.0), "variance", "type"),
+        (lambda: Gaussian().fit(LINE, LINE[:, None] * 0.7 + 0.1), "variance", "type"),
+        (lambda: Gaussian().fit(LINE, (LINE**3 % 7)[:, None] * np.ones(2)), "variance", "type"),
+        (lambda: Kernel().fit(LINE, HALVES, 2, np.zeros(9)), "groups", "range"),
+        (lambda: NearestNeighbours().fit(LINE, LINE[:, None], None, np.zeros(9)), "groups", "range"),
+        (lambda: Logistic().fit(LINE, HALVES, 2).log_density(LINE[:4], HALVES[:3]), "x", "invalid"),
     ],
 )
-def test_impossible_settings_are_refused(make):
-    with pytest.raises(ValueError, match=r"must be|must have|must give"):
+def test_impossible_settings_are_refused(make, argument, code):
+    with refused(argument, code):
         make()
 
 

@@ -2,17 +2,11 @@
 
 import numpy as np
 import pytest
-import torch
 from sklearn.linear_model import LogisticRegression
 
 from infoscope.estimators.families import _logistic_solver
 from infoscope.estimators.families._logistic_solver import (
-    by_bfgs,
-    by_newton,
     fit_logistic,
-    fit_one,
-    mean_log_loss,
-    newton_in_span,
 )
 from infoscope.estimators.families.laws import log_softmax
 
@@ -73,40 +67,3 @@ def test_two_classes_are_penalised_by_their_log_odds(way):
     weights, intercepts = fit_all(x, classes, 50.0)
     np.testing.assert_allclose(weights[:, 1] - weights[:, 0], model.coef_[0], atol=1e-3)
     assert intercepts[1] - intercepts[0] == pytest.approx(model.intercept_[0], abs=1e-3)
-
-
-@pytest.mark.parametrize("count", [2, 3])
-def test_in_the_span_of_few_rows_it_is_the_same_as_in_all_columns(count):
-    """Three subsets of 40 rows of 90 columns, some of which are copies of others or constant: Newton's way to
-    where its gains are 1e-10 nats, the other to where they are 1e-7 (probabilities to some 1e-5 and 1e-3).
-    """
-    rng = np.random.default_rng(3)
-    x = rng.normal(size=(40, 60))
-    x = np.hstack([x, x[:, :29], np.ones((40, 1))])
-    x, y = (x - x.mean(axis=0)) / np.where(x.std(axis=0) > 0, x.std(axis=0), 1), np.arange(40) % count
-    masks = np.stack([np.arange(40) >= 0, np.arange(40) < 25, rng.permutation(40) < 20])
-    unseen = rng.normal(size=(200, 90))
-    unseen[:, -1] = 1.0
-
-    def chances(fits):
-        return [np.exp(log_softmax(unseen @ weights + intercepts)) for weights, intercepts in fits]
-
-    whole = chances(by_newton(x, y, masks, [1.0, 1.0, 5.0]))
-    for own, other in zip(whole, chances(newton_in_span(x, y, masks, [1.0, 1.0, 5.0]))):
-        np.testing.assert_allclose(own, other, atol=5e-5)
-    for own, other in zip(whole, chances(by_bfgs(x, y, masks, [1.0, 1.0, 5.0]))):
-        np.testing.assert_allclose(own, other, atol=1e-2)
-    standard = torch.as_tensor(x, dtype=torch.float32)
-    (before,) = chances([fit_one(standard, torch.as_tensor(y), 1.0)])
-    np.testing.assert_allclose(before, chances(by_bfgs(x, y, masks[:1], [1.0]))[0], atol=1e-2)
-
-
-def test_gradient_is_that_of_the_loss():
-    rng = torch.Generator().manual_seed(0)
-    design, weights = torch.randn(300, 4, generator=rng), torch.randn(4, 3, generator=rng).requires_grad_()
-    targets = torch.randint(0, 3, (300,), generator=rng)
-    loss = torch.nn.functional.cross_entropy(design @ weights, targets)
-    loss.backward()
-    value, gradient = mean_log_loss(design, targets, weights.detach())
-    assert value == pytest.approx(loss.item(), rel=1e-5)
-    torch.testing.assert_close(gradient, weights.grad)

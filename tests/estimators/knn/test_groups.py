@@ -12,41 +12,13 @@ from infoscope.estimators.knn.estimators import (
     mutual_information,
     total_correlation,
 )
-from infoscope.estimators.knn.search import count_within, nearest
 from tests.estimators.samples import normal_pair
-from tests.refusals import refused
 
 ENGINES = ["numba", "sklearn", "cpu"]
 
 
 def gaussian_pair(n, seed):
     return normal_pair(n, 0.5**0.5, seed)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("rounded", [False, True])
-def test_neighbours_of_other_groups_are_those_of_the_distance_matrix(engine, rounded):
-    generator = np.random.default_rng(0)
-    for n, dim, k, count in ((500, 1, 3, 60), (400, 3, 5, 4), (60, 2, 4, 30)):
-        points = generator.normal(size=(n, dim))
-        points = np.round(2 * points) if rounded else points
-        groups, codes = generator.integers(0, count, n), generator.integers(0, 3, n)
-        for strata in (None, codes):
-            distances = np.abs(points[:, None] - points).max(axis=2)
-            distances[groups[:, None] == groups] = np.inf
-            if strata is not None:
-                distances[strata[:, None] != strata] = np.inf
-            expected = np.sort(distances, axis=1)[:, :k]
-            found = nearest(points, k, strata, engine, groups=groups)
-            assert np.array_equal(found.distances, expected)
-            whole = np.isfinite(expected[:, -1])
-            assert np.array_equal(found.ties[whole], (distances <= expected[:, -1:]).sum(axis=1)[whole] - k)
-            assert np.array_equal(found.ids >= 0, np.isfinite(expected))
-            there = found.ids >= 0
-            assert (groups[found.ids] != groups[:, None])[there].all()
-            radius = np.where(whole, expected[:, -1], 1.0)
-            inside = (distances < radius[:, None]).sum(axis=1)
-            assert np.array_equal(count_within(points, radius, strata, engine, groups=groups), inside)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -117,15 +89,6 @@ def test_nearly_copies_are_left_out_or_noted():
     noted = uncertainty.subsample(x, y, groups=groups, resamples=10)  # .4 nats or more, where there are none
     assert any("own group" in note for note in noted.notes)
     assert noted.verdict == "unreliable" and "own group" in noted.reasons[0]
-
-
-def test_groups_that_do_not_fit():
-    x, y = gaussian_pair(50, 0)
-    for groups in (np.zeros(50), np.arange(49)):
-        with refused("groups", "length"):
-            mutual_information(x, y, groups=groups)
-    with refused("groups", "constant"):
-        mutual_information(x, (x > 0).astype(int), groups=(x > 0).astype(int))
 
 
 def test_point_masses_and_grids_are_noted():

@@ -16,9 +16,8 @@ from infoscope.estimators.knn.estimators import (
     mutual_information,
     total_correlation,
 )
-from infoscope.estimators.variables import MARGINS, as_variable, heavy_tails, l_ratios, prepared
+from infoscope.estimators.variables import as_variable, heavy_tails, l_ratios
 from tests.estimators.samples import normal_pairs, sample_of
-from tests.refusals import refused
 
 RANKED = "normal scores"
 
@@ -127,12 +126,6 @@ def test_ranks_are_the_same_under_any_increasing_map():
         assert ranked.method.endswith("rank-normal margins")
 
 
-@pytest.mark.parametrize("engine", ["sklearn", "cpu"])
-def test_engines_agree_on_ranks(engine):
-    x, y = student(300, 2, 1, 0)
-    assert float(mutual_information(x, y, engine=engine)) == pytest.approx(mutual_information(x, y), abs=1e-12)
-
-
 def test_scores_of_columns_do_not_tie():
     """Columns without ties share their scores: ranked as they are, about one sample per data set would tie."""
     for seed in range(20):
@@ -154,24 +147,6 @@ def test_subsamples_are_measured_in_the_margins_of_the_whole():
         rows = found.resamples.weights[:, 3] > 0
         part = measure(*(side.take(rows) for side in sample.variables), margins="given")
         assert found.estimates[3] == pytest.approx(float(part), abs=1e-9)
-
-
-def test_given_margins_are_as_they_are():
-    x, y = student(300, 1, 1, 0)
-    assert float(mutual_information(x, y, margins="given")) == float(mutual_information(x, y, standardise=False))
-    variable = as_variable("x", x)
-    assert prepared(variable, "given") is variable
-
-
-def test_unknown_margins_are_refused():
-    x, y = normal_pairs(50, 0.5)
-    with refused("margins", "name"):
-        mutual_information(x, y, margins="ranked")
-    with refused("margins", "name"):
-        mutual_information(x, y, standardise=False, margins="rank")
-    with refused("margins", "name"):
-        prepared(as_variable("x", x), "no")
-    assert MARGINS[0] == "auto"
 
 
 def test_an_outlier_does_not_set_the_unit_of_an_entropy():

@@ -88,28 +88,6 @@ def test_ksg_is_scikit_learns():
     assert float(mutual_information(x, y, k=3)) == pytest.approx(theirs, abs=1e-9)
 
 
-@pytest.mark.parametrize("engine", ["sklearn", "cpu"])
-def test_engines_agree(engine):
-    generator = np.random.default_rng(0)
-    x, y, labels = generator.normal(size=(400, 3)), generator.normal(size=400), generator.integers(0, 3, 400)
-    for measure, arguments in (
-        (mutual_information, (x, y)),
-        (mutual_information, (np.round(x), labels)),
-        (conditional_mutual_information, (x, labels, y)),
-        (entropy, ([Continuous(x), Discrete(labels)],)),
-        (total_correlation, (x,)),
-    ):
-        reference = measure(*arguments, engine="numba")
-        assert float(measure(*arguments, engine=engine)) == pytest.approx(reference, abs=1e-12)
-
-
-def test_the_default_without_numba_gives_the_same_numbers(monkeypatch):
-    x, y = normal_pair(400, 0.7, 0)
-    reference = float(mutual_information(x, y))
-    monkeypatch.setattr(search, "_numba", None)
-    assert float(mutual_information(x, y)) == reference
-
-
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 def test_tensors_on_a_gpu_are_measured_there(monkeypatch):
@@ -150,27 +128,29 @@ def test_small_classes_use_the_neighbours_they_have():
     assert float(estimate) == float(mutual_information(z[:-1], labels[:-1]))
 
 
-NUMBERS = np.arange(10.0) ** 1.5
+NUMBERS, HALVES = np.arange(10.0) ** 1.5, np.arange(10) % 2
 
 
 @pytest.mark.parametrize(
     ("call", "argument", "code"),
     [
-        (lambda: mutual_information(NUMBERS, NUMBERS[:9]), "x and y", "length"),
         (lambda: mutual_information(NUMBERS, NUMBERS, k=10), "k", "range"),
         (lambda: mutual_information(NUMBERS, NUMBERS, k=0), "k", "range"),
-        (lambda: mutual_information(np.append(NUMBERS[:9], np.nan), NUMBERS), "x", "missing"),
         (lambda: mutual_information(NUMBERS, np.zeros(10, int)), "y", "constant"),
         (lambda: mutual_information(NUMBERS, np.arange(10)), "discrete columns", "constant"),
         (lambda: conditional_mutual_information(NUMBERS, [0] * 9 + [1], [0] * 10), "y", "constant"),
         (lambda: total_correlation([NUMBERS, [0] * 9 + [1]]), "columns[1]", "constant"),
         (lambda: co_information(NUMBERS, NUMBERS, [0] * 9 + [1]), "target", "constant"),
         (lambda: mutual_information(NUMBERS, NUMBERS, method="ksg3"), "method", "invalid"),
-        (lambda: mutual_information(NUMBERS, np.arange(10) % 2, method="ksg2"), "method", "invalid"),
+        (lambda: mutual_information(NUMBERS, HALVES, method="ksg2"), "method", "invalid"),
         (lambda: mutual_information(NUMBERS, NUMBERS, workers=0), "workers", "range"),
         (lambda: total_correlation(NUMBERS), "columns", "range"),
         (lambda: entropy(np.repeat(NUMBERS, 7)), "x", "range"),
-        (lambda: mutual_information(NUMBERS, NUMBERS.astype("datetime64[s]")), "y", "type"),
+        (lambda: mutual_information(NUMBERS, NUMBERS, margins="ranked"), "margins", "name"),
+        (lambda: mutual_information(NUMBERS, NUMBERS, standardise=False, margins="rank"), "margins", "name"),
+        (lambda: mutual_information(NUMBERS, NUMBERS, groups=np.zeros(10)), "groups", "length"),
+        (lambda: mutual_information(NUMBERS, NUMBERS, groups=np.arange(9)), "groups", "length"),
+        (lambda: mutual_information(NUMBERS, HALVES, groups=HALVES), "groups", "constant"),
     ],
 )
 def test_bad_input_is_named(call, argument, code):

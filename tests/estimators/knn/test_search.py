@@ -16,11 +16,14 @@ ENGINES = ["numba", "sklearn", "cpu"]
 GPU = pytest.param("cuda", marks=[pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")])
 
 
-def distance_matrix(points, codes):
+def distance_matrix(points, codes, groups):
+    """Infinite to what is no neighbour: rows of other strata, and rows of one group."""
     distances = np.abs(points[:, None] - points).max(axis=2)
     np.fill_diagonal(distances, np.inf)
     if codes is not None:
         distances[codes[:, None] != codes] = np.inf
+    if groups is not None:
+        distances[groups[:, None] == groups] = np.inf
     return distances
 
 
@@ -46,9 +49,10 @@ KINDS = ["normal", "grid", "scales", "heavy tails", "far away", "tiny"]
 
 @pytest.mark.parametrize("engine", [*ENGINES, GPU])
 @pytest.mark.parametrize("stratified", [False, True])
+@pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_exactly_those_of_the_distance_matrix(kind, stratified, engine):
-    compare_with_the_distance_matrix(kind, stratified, engine, 1.0 if engine == "numba" else 0.25)
+def test_exactly_those_of_the_distance_matrix(kind, grouped, stratified, engine):
+    compare_with_the_distance_matrix(kind, grouped, stratified, engine, 0.8 if engine == "numba" else 0.2)
 
 
 @pytest.mark.parametrize("stratified", [False, True])
@@ -56,19 +60,20 @@ def test_exactly_those_of_the_distance_matrix(kind, stratified, engine):
 def test_leaves_of_few_points_change_nothing(kind, stratified, monkeypatch):
     """Most points are then decided by their distance in steps of a byte."""
     monkeypatch.setattr(_numba, "leaf_size", lambda dim: 50)
-    compare_with_the_distance_matrix(kind, stratified, "numba", 0.5)
+    compare_with_the_distance_matrix(kind, False, stratified, "numba", 0.5)
 
 
-def compare_with_the_distance_matrix(kind, stratified, engine, share=1.0):
+def compare_with_the_distance_matrix(kind, grouped, stratified, engine, share):
     """Of a share of the rows: those that numba's trees divide are many."""
     generator = np.random.default_rng(len(kind))
     for n, dim, k in ((700, 1, 3), (900, 3, 5), (600, 13, 4), (300, 26, 1), (6, 2, 5)):
         n = max(6, int(share * n))
         points = samples(kind, n, dim, generator)
         codes = generator.integers(0, 7, n) if stratified else None
-        distances = distance_matrix(points, codes)
+        groups = generator.integers(0, max(3, n // 10), n) if grouped else None
+        distances = distance_matrix(points, codes, groups)
         expected = np.sort(distances, axis=1)[:, :k]
-        found = nearest(points, k, codes, engine)
+        found = nearest(points, k, codes, engine, groups=groups)
         assert np.array_equal(found.distances, expected)
         whole = np.isfinite(expected[:, -1])
         assert np.array_equal(found.ties[whole], (distances <= expected[:, -1:]).sum(axis=1)[whole] - k)
@@ -79,7 +84,7 @@ def compare_with_the_distance_matrix(kind, stratified, engine, share=1.0):
         for factor in (0, 0.5, 1, 2.5):
             radius = factor * np.where(whole, expected[:, -1], 1.0)
             inside = (distances < radius[:, None]).sum(axis=1)
-            assert np.array_equal(count_within(points, radius, codes, engine), inside)
+            assert np.array_equal(count_within(points, radius, codes, engine, groups=groups), inside)
 
 
 def test_a_count_on_a_line_is_not_fooled_by_the_rounding_of_the_edge():

@@ -98,12 +98,6 @@ def test_nwj_and_js_differ_by_one_over_e():
     assert at_nwj.mean - at_js.mean == pytest.approx(1 / math.e, abs=6 * error)
 
 
-def test_memory_is_bounded(monkeypatch):
-    """Batches are drawn in chunks; their number is exact whatever the chunk."""
-    monkeypatch.setattr("infoscope.estimators.neural.oracle.SCORES_AT_ONCE", 3 * 64)
-    assert oracle_errors(GaussianPairs(1, mutual_information=1.0), "infonce", 8, 10, torch.Generator()).batches == 10
-
-
 @pytest.mark.parametrize(
     ("change", "code"),
     [({"bound": "dvv"}, "name"), ({"batch": 1}, "range"), ({"batches": 1}, "range"), ({"source": object()}, "type")],

@@ -103,14 +103,6 @@ def test_many_latents_keep_what_they_tell_in_the_interval():
     assert any("teach more" in note for note in found.notes)
 
 
-def test_codes_that_tell_all():
-    codes, factors = planted(900, 0, noise=0.02)
-    assert explicitness(codes, factors) > 0.95 and published_infomec(codes, factors).explicitness > 0.95
-    of = from_arrays(codes, factors, "knn", resamples=None)
-    assert abs(of.modularity() - 1) < 4 * of.modularity().standard_error
-    assert abs(of.compactness() - 1) < 4 * of.compactness().standard_error
-
-
 def test_the_published_scores_are_those_of_scikit_learn():
     codes, factors = planted(500, 1, extra=1)
     codes[:, 2] += factors.sum(axis=1)

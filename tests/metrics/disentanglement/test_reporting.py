@@ -14,14 +14,12 @@ import torch
 from infoscope.metrics.disentanglement import (
     PROTOCOLS,
     SCORES,
-    Inputs,
     Protocol,
     Votes,
     beta_vae_score,
     dci,
     factor_vae_score,
     intervention_based,
-    measure_scores,
     mig,
     predictor_based,
     report,
@@ -282,13 +280,6 @@ def test_a_report_tells_how_far_it_is_and_is_silent_when_it_is_short(factors, no
     assert "disentanglement: " in shown.err and "DCI" in shown.err and shown.out == ""
     report(*given, generator=np.random.default_rng(0), progress=False)
     assert capsys.readouterr().err == ""
-
-
-def test_what_cannot_be_measured_at_all_is_an_error_and_not_a_note(factors, noisy):
-    inputs = Inputs(representation=noisy, factors=factors, stream=lambda purpose: None,
-                    from_arrays=partial(from_arrays, method="guess"))  # fmt: skip
-    with refused("method", "name"):
-        measure_scores(inputs, [SCORES["mig"]])
 
 
 def test_adagrad_is_torchs():

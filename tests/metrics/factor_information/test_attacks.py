@@ -90,20 +90,6 @@ def test_an_attack_keeps_what_all_latents_tell(attack):
             np.testing.assert_allclose(after.alone[:, 3:], 0, atol=1e-12)
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_no_strength_changes_nothing(attack):
-    """alpha = 0 adds noise: every exact figure of the old latents, MIG and UniBound stay, with common draws."""
-    posterior, y = example(300)
-    before = exact.factor_information(posterior, y, 200, generator(1))
-    after = exact.factor_information(attack(posterior, 0.0), y, 200, generator(1))
-    np.testing.assert_allclose(after.alone[:, :3], before.alone, atol=1e-5)
-    np.testing.assert_allclose(after.rest[:, :3], before.rest, atol=1e-5)
-    np.testing.assert_allclose(after.alone[:, 3:], 0, atol=1e-5)
-    for one, other in zip(before.aggregated(), after.aggregated(), strict=True):
-        assert one.value == pytest.approx(other.value, abs=1e-5)
-    assert before.mig().value == pytest.approx(after.mig().value, abs=1e-5)
-
-
 def test_categories_pass_through():
     posterior, y = example(300)
     category = CategoricalPosterior(generator(2).dirichlet(np.ones(3), 300))

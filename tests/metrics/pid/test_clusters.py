@@ -112,17 +112,6 @@ def test_clusters_find_the_values_of_a_gate_under_noise(name):
     assert found.redundant.method.startswith("shared exclusions")
 
 
-def test_of_a_sample_bias_and_error_are_counted():
-    gate, _ = GATES["AND"]
-    z = []
-    for seed in range(8):
-        a, b, target = gate(*np.random.default_rng(seed).integers(0, 2, (5, 200)))
-        found = pid.broja_from_arrays(Discrete(a), Discrete(b), Discrete(target), blocks=10)
-        z.append((found.synergistic.value - 0.5 * BIT) / found.synergistic.standard_error)
-    assert abs(np.mean(z)) < 1.2 and 0.4 < np.std(z) < 2  # three errors of a mean of 8
-    assert found.synergistic.method == "BROJA"
-
-
 def test_coarse_codes_of_normal_variables_know_less():
     covariance = np.array([[1, 0.2, 0.7], [0.2, 1, 0.4], [0.7, 0.4, 1]])
     exact = pid.gaussian(covariance, 0, 1, 2)

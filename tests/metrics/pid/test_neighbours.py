@@ -79,13 +79,6 @@ def test_normal_sources(with_a, with_b, between):
     assert found.informations[:2] == pytest.approx(told)
 
 
-def test_a_source_that_knows_nothing_has_a_term_below_zero_which_is_said():
-    a, b, target = normal_rows(np.array([[1, 0, 0.0], [0, 1, 0.9], [0, 0.9, 1]]), 1000, 0).T
-    found = pid.shared_exclusion(a, b, target)
-    assert found.unique_a < -0.3
-    assert "unique_a" in found.notes[0] and "unique_b" not in found.notes[0]
-
-
 def test_sources_change_places_and_ranks_decide():
     a, b, target = normal_rows(np.array([[1, 0.2, 0.7], [0.2, 1, 0.4], [0.7, 0.4, 1]]), 500, 0).T
     found, swapped = pid.shared_exclusion(a, b, target), pid.shared_exclusion(b, a, target)

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-from infoscope.estimators.variables import Discrete
+from infoscope.estimators.variables import Continuous, Discrete
 from infoscope.metrics import pid
 from infoscope.metrics.factor_information import toy
 from tests.refusals import refused
@@ -190,6 +190,8 @@ def test_bad_covariances_are_refused(covariance, a, b, argument, code):
 
 def test_bad_rows_are_refused():
     rows = np.arange(9.0)
+    wrapped = pid.gaussian_from_arrays(Continuous(rows), [Continuous(rows**2)], rows**3, blocks=8)
+    assert wrapped[:4] == pid.gaussian_from_arrays(rows, rows**2, rows**3, blocks=8)[:4]
     with refused("margins", "name"):
         pid.gaussian_from_arrays(rows, rows, rows, margins="raw")
     with refused("a", "type"):

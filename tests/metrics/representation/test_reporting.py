@@ -16,7 +16,7 @@ from infoscope.metrics.representation import report, reporting
 from infoscope.metrics.representation.reporting import parts_of
 from infoscope.metrics.representation.result import ALL, DOMAIN, MEASURES
 from infoscope.metrics.representation.sharing import TERMS, sharing
-from infoscope.metrics.v_information.usable import Local, thinned, with_ignorance
+from infoscope.metrics.v_information.usable import Local, with_ignorance
 from tests.refusals import refused
 
 QUICK = {"richer": GradientBoosting(rounds=5, leaves=4), "resamples": 20, "permutations": 0}
@@ -303,14 +303,6 @@ def test_shares_of_numbers_with_ties_do_not_depend_on_the_order_of_rows():
     assert abs(told[0] - told[1]) < 2 * told[0].standard_error  # cut by position they were 5 apart
 
 
-def test_thinned_splits_keep_groups_whole():
-    groups = np.repeat(np.arange(50), 4)
-    test = groups < 10
-    ((training, same),) = thinned([(~test, test)], groups, 40, np.random.default_rng(0))
-    assert (same == test).all() and training.sum() == 40 and len(np.unique(groups[training])) == 10
-    assert not (training & test).any()
-
-
 def test_a_rare_class_has_its_figures_or_a_sentence_with_its_count():
     """Five of 100 rows, of which a quarter of a training set may hold none; then two, and one."""
     rng = np.random.default_rng(13)
@@ -328,6 +320,8 @@ def test_a_rare_class_has_its_figures_or_a_sentence_with_its_count():
     found = report(noise, rows % 2, domain=site, hardest=0, **QUICK)
     assert "'far' has 1 of 100" in found.unanswered["domain"]
     assert found.unanswered["domain"] in str(found).splitlines()[0]
+    alone = report(noise, rows % 2, domain=np.zeros(100, int), hardest=0, **QUICK)
+    assert "all 100 rows" in alone.unanswered["domain"] and {row.target for row in alone.rows} == {"y"}
     with refused("targets", "invalid"):
         report(noise, np.where(rows < 3, "far", "near"), groups=np.where(rows < 3, 0, rows), hardest=0, **QUICK)
 
@@ -389,14 +383,6 @@ def test_floats_that_look_like_labels_are_numbers_with_a_note():
     assert found.rows[0].classes is None and labels.rows[0].classes == 2
     assert any("2 distinct" in note and note in str(found) for note in found.notes)
     assert not any("2 distinct" in note for note in labels.notes)
-
-
-def test_a_domain_of_one_class_is_a_note():
-    rng = np.random.default_rng(0)
-    found = report(rng.normal(size=(40, 2)), np.arange(40) % 2, domain=np.zeros(40, int), rows=20, permutations=0)
-    assert {row.target for row in found.rows} == {"y"}
-    assert "all 40 rows" in found.unanswered["domain"]
-    assert any(note.startswith("nothing about domain") for note in found.notes)
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,8 @@ import json
 from dataclasses import dataclass
 from typing import ClassVar
 
-import pytest
-
-from infoscope.models.domain import DANN, DIVA, ERM, IRM, NVAE, PUBLISHED, AugmentedDANN, BlockSpec, Network, configs
+from infoscope.models.domain import DANN, ERM, IRM, NVAE, PUBLISHED, AugmentedDANN, BlockSpec, Network, configs
 from infoscope.models.domain.configs import AugmentedDANNConfig, DIVAConfig, ERMConfig, NVAEConfig
-from infoscope.models.domain.matching import Fishr
-from tests.refusals import refused
 
 SETTING = {"shape": (3, 16, 16), "classes": 4, "domains": 3}
 
@@ -101,47 +97,3 @@ def test_a_partial_nested_mapping_keeps_the_models_own_defaults():
 def test_weights_of_absent_blocks_are_dropped():
     config = NVAEConfig.from_dict(SETTING | {"blocks": {"z_y": 3, "z_d": 2}, "beta": {"z_x": 2.0, "z_y": 3.0}})
     assert config.l1 == {} and config.beta == {"z_y": 3.0}
-
-
-@pytest.mark.parametrize(
-    ("model", "settings", "argument", "code"),
-    [
-        (ERM, {"shape": (3, 16)}, "shape", "shape"),
-        (ERM, {"classes": 1}, "classes", "range"),
-        (ERM, {"blocks": {"z_y": 4, "z_d": 4}}, "blocks", "invalid"),
-        (ERM, {"colour": 1}, "configuration field", "name"),
-        (ERM, {"version": 99}, "version", "range"),
-        (ERM, {"network": {"kind": "vit"}}, "network.kind", "name"),
-        (ERM, {"network": {"depht": 3}}, "field of network", "name"),
-        (ERM, {"shape": (7,), "network": {"kind": "densenet121"}}, "shape", "shape"),
-        (ERM, {"optimisation": {"learning_rate": 0}}, "optimisation.learning_rate", "range"),
-        (ERM, {"optimisation": {"second_momentum": 1}}, "optimisation.second_momentum", "range"),
-        (ERM, {"hidden": [0]}, "hidden[0]", "range"),
-        (IRM, {"penalty": "vector"}, "penalty", "name"),
-        (IRM, {"weight": float("nan")}, "weight", "range"),
-        (Fishr, {"hidden": [16]}, "hidden", "invalid"),
-        (Fishr, {"ema": 1.0}, "ema", "range"),
-        (DANN, {"adversary": {"method": "none"}}, "adversary.method", "name"),
-        (DANN, {"adversary": {"learning_rate": 1e-3}}, "adversary.learning_rate", "conflict"),
-        (DANN, {"adversary": {"method": "alternating", "learning_rate": 0}}, "adversary.learning_rate", "range"),
-        (AugmentedDANN, {"blocks": {"z_y": 4, "z_x": 4, "z_d": 4}}, "blocks", "invalid"),
-        (AugmentedDANN, {"blocks": {"z_y": 4, "z_dy": 4}}, "blocks", "invalid"),
-        (AugmentedDANN, {"adversary": {"method": "alternating"}}, "adversary.method", "invalid"),
-        (NVAE, {"blocks": {"z_y": 4, "z_x": 4}}, "blocks", "invalid"),
-        (NVAE, {"reconstruction": "l2"}, "reconstruction", "name"),
-        (NVAE, {"l1": {"z_q": 1.0}}, "block of l1", "name"),
-        (NVAE, {"l1_form": "item-mean"}, "l1_form", "name"),
-        (AugmentedDANN, {"decorrelation_form": "hsic"}, "decorrelation_form", "name"),
-        (AugmentedDANN, {"decorrelation": 1.0, "blocks": {"z_y": 4, "z_d": 4}}, "decorrelation_form", "invalid"),
-        (NVAE, {"beta": {"z_y": -1.0}}, "beta of z_y", "range"),
-        (DIVA, {"blocks": {"z_y": 4, "z_dy": 4, "z_d": 4}}, "blocks", "invalid"),
-    ],
-)
-def test_what_cannot_be_is_refused_by_name(model, settings, argument, code):
-    with refused(argument, code):
-        model(**SETTING | settings)
-
-
-def test_a_required_field_is_asked_for():
-    with refused("classes", "type"):
-        ERM(shape=(3,), domains=2)

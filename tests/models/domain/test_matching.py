@@ -16,7 +16,6 @@ from infoscope.models.domain import (
     moment_distance,
 )
 from tests.data.common import generator
-from tests.refusals import refused
 
 FLAT = {"shape": (5,), "classes": 4, "domains": 3, "network": {"width": 16}}
 
@@ -80,14 +79,6 @@ def test_fishr_compares_moving_averages():
     assert Fishr(**FLAT, generator=generator()).losses(doubled, 0.5, generator())["penalty"].item() < 1e-14
 
 
-@pytest.mark.parametrize("name", ["coral", "fishr"])
-def test_what_cannot_be_compared_is_refused(name):
-    model, items = MODELS[name](**FLAT, generator=generator()), batch()
-    for rows in ((0, 3, 6), (0, 3, 1)):  # one domain; one item of a domain
-        with refused("a step", "few"):
-            model.losses(Batch(*(values[list(rows)] for values in items)), 0.0, generator())
-
-
 @pytest.mark.parametrize("name", ["irm", "coral", "fishr"])
 def test_without_its_penalty_a_model_is_its_baseline(name):
     y, d = torch.arange(120) % 3, torch.arange(120) // 3 % 2
@@ -115,7 +106,7 @@ def test_training_brings_together_what_the_penalty_is_of(name, weight):
             shape=(3,), classes=3, domains=2, network={"width": 16}, weight=of_weight, switch=0.2,
             optimisation={"learning_rate": 5e-3, "batch": 64}, generator=generator(),
         )  # fmt: skip
-        fit = fit_domain(model, items(1), items(2), steps=150, generator=generator(1), every=150)
+        fit = fit_domain(model, items(1), items(2), steps=100, generator=generator(1), every=100)
         fresh, unseen = MODELS[name](**fit.model.config), items(3)  # without the averages of the training
         fresh.load_state_dict(fit.model.state_dict() | {key: value for key, value in fresh.named_buffers()})
         penalties[of_weight] = fresh.losses(Batch(unseen.images(slice(None)), unseen.y, unseen.d), 0.5, generator())

@@ -144,34 +144,6 @@ def test_a_state_of_other_settings_is_refused():
         done.advance(1)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "argument", "code"),
-    [
-        ({"labels": torch.zeros(160)}, "labels", "length"),
-        ({"labels": torch.zeros(160, dtype=torch.int64)}, "labels", "constant"),
-        ({"labels": LABELS[:9]}, "labels", "length"),
-        ({"texts": [], "labels": LABELS[:0]}, "labels", "constant"),
-        ({"epochs": 0}, "epochs", "range"),
-        ({"batch": 0}, "batch", "range"),
-        ({"warm_up": 1.0}, "warm_up", "range"),
-        ({"learning_rate": 0.0}, "learning_rate", "range"),
-    ],
-)
-def test_bad_training_is_refused(arguments, argument, code):
-    with refused(argument, code):
-        fine_tune(**({"texts": TEXTS, "labels": LABELS, "encoder": small(), "generator": generator()} | arguments))
-
-
-def test_labels_beyond_the_classes_are_refused():
-    drawn = generator()
-    classifier = SequenceClassifier.of(small(), 2, drawn)
-    for labels in (LABELS + 1, LABELS - 1):
-        with refused("labels", "length"):
-            ClassifierTraining(classifier, TEXTS, labels, drawn)
-    with refused("classes", "range"):
-        SequenceClassifier.of(small(), 1, drawn)
-
-
 @on_gpu
 def test_a_gpu_trains_resumes_and_reads_out():
     """Dropout draws differ from a CPU's, so only what is learnt is compared: a guess is right on 150 of 200 with a

@@ -7,9 +7,9 @@ import torch
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
 
-from infoscope.models import TextEncoder, pretrained_encoder, small_encoder
+from infoscope.models import TextEncoder, pretrained_encoder
 from tests.data.common import generator
-from tests.models.samples import KINDS, SMALL_TEXT, TEXTS, small
+from tests.models.samples import KINDS, TEXTS, small
 from tests.refusals import refused
 
 TWO = ("The film was dull.", "The old play was long and new today.")
@@ -123,32 +123,9 @@ def test_no_code_of_the_folder_is_executed(tmp_path):
     assert not proof.exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "argument", "code"),
-    [
-        ({"architecture": "gpt2"}, "architecture", "name"),
-        ({"architecture": "distilbert", "pooling": "pooler"}, "pooling", "type"),
-        ({"pooling": "max"}, "pooling", "name"),
-        ({"hidden": 30, "heads": 4}, "hidden", "invalid"),
-        ({"layers": 0}, "layers", "range"),
-        ({"vocabulary": 0}, "vocabulary", "range"),
-        ({"max_length": 2}, "max_length", "range"),
-        ({"texts": []}, "texts", "few"),
-    ],
-)
-def test_bad_architecture_is_refused(arguments, argument, code):
-    with refused(argument, code):
-        small_encoder(**({"texts": TEXTS, "architecture": "bert", "generator": generator()} | SMALL_TEXT | arguments))
-
-
 def test_more_tokens_than_positions_are_refused(tmp_path):
     for kind in ("bert", "roberta"):
         config = small(kind).config
         assert TextEncoder(**config).embed([" ".join(["film"] * 100)]).isfinite().all()
         with refused("max_length", "range"):
             TextEncoder(**(config | {"max_length": 33}))
-
-
-def test_nothing_to_read_is_refused():
-    with refused("texts", "few"):
-        small().embed([])

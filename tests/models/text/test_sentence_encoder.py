@@ -6,7 +6,6 @@ import torch
 from infoscope.data import sentences
 from infoscope.models import SentenceEncoder, fit_sentence_encoder
 from tests.data.common import generator
-from tests.refusals import refused
 
 
 @pytest.fixture(scope="module")
@@ -45,31 +44,3 @@ def test_frequencies_are_shares_of_the_known_words():
     encoder = SentenceEncoder(["a", "good", "film"])
     frequencies = encoder.frequencies(["A good, good FILM!", "an unknown film"])
     assert frequencies.tolist() == [[0.25, 0.5, 0.25], [0.0, 0.0, 1.0]]
-
-
-@pytest.mark.parametrize("sentence", ["", "nothing known"])
-def test_a_sentence_without_a_known_word_is_refused(sentence):
-    with refused("sentences", "invalid"):
-        SentenceEncoder(["a", "film"]).encode(["a film", sentence])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "argument", "code"),
-    [
-        (([], 4), "vocabulary", "invalid"),
-        ((["a", "a"], 4), "vocabulary", "invalid"),
-        ((["a"], 0), "width", "range"),
-        ((["a"], 1.5), "width", "range"),
-    ],
-)
-def test_bad_architecture_is_refused(arguments, argument, code):
-    with refused(argument, code):
-        SentenceEncoder(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("labels", "code"), [([0, 1, 1], "length"), ([0.0, 1.0], "length"), ([0, 0], "constant"), ([1, 2], "constant")]
-)
-def test_bad_labels_are_refused(labels, code):
-    with refused("labels", code):
-        fit_sentence_encoder(["a film", "a play"], torch.tensor(labels), generator())

@@ -9,7 +9,6 @@ from torch import nn
 
 from infoscope.models import VAE, AutoEncoder, Encoding, LatentSpec, encode_all, traverse
 from tests.data.common import generator
-from tests.refusals import refused
 
 SMALL = {"image_shape": (1, 16, 16), "channels": (4, 8), "hidden": 16}
 
@@ -132,53 +131,3 @@ def test_traversals_change_one_latent_only():
     torch.testing.assert_close(rows["c1"][1], model.decode(category[None])[0].sigmoid().detach())
     for name, row in traverse(model, code, values).items():
         torch.testing.assert_close(row, rows[name])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "argument", "code"),
-    [
-        ({"image_shape": (4, 16, 16)}, "image_shape", "shape"),
-        ({"image_shape": (1, 16)}, "image_shape", "range"),
-        ({"image_shape": (1, 18, 16)}, "image_shape", "shape"),
-        ({"channels": ()}, "channels", "range"),
-        ({"hidden": 0}, "hidden", "range"),
-        ({"latents": {"real": 0}}, "real", "range"),
-        ({"latents": {"real": -1, "categorical": (3,)}}, "real", "range"),
-        ({"latents": {"categorical": (3, 1)}}, "categorical", "range"),
-        ({"latents": {"categorical": 3}}, "categorical", "range"),
-        ({"latents": {"temperature": 0.0}}, "temperature", "range"),
-    ],
-)
-def test_bad_architecture_is_refused(arguments, argument, code):
-    with refused(argument, code):
-        VAE(**(SMALL | arguments))
-
-
-@pytest.mark.parametrize(
-    ("bad", "code"),
-    [
-        (images(2, (1, 8, 16)), "shape"),
-        (images(2) + 1, "range"),
-        (torch.full((2, 1, 16, 16), math.nan), "range"),
-        (torch.full((2, 1, 16, 16), -1), "range"),
-        (images(0), "few"),
-        (3.0, "type"),
-        (Stored(images(2, (3, 16, 16))), "shape"),
-        (Stored(255 * images(2)), "range"),
-    ],
-)
-def test_bad_images_are_refused(bad, code):
-    with refused("images", code):
-        encode_all(VAE(**SMALL), bad)
-
-
-def test_bad_codes_are_refused():
-    model = VAE(**SMALL)
-    with refused("images", "range"):
-        model(torch.ones(2, 1, 16, 16, dtype=torch.uint8))
-    with refused("codes", "shape"):
-        model.decode(torch.zeros(2, 5))
-    with refused("start", "shape"):
-        traverse(model, torch.zeros(5))
-    with refused("values", "few"):
-        traverse(model, torch.zeros(6), [])

@@ -158,26 +158,6 @@ def test_a_vae_finds_the_position_of_a_square():
     assert (1 - left.var(0) / places.var(0) > 0.8).all()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "argument", "code"),
-    [
-        ({"objective": "tc-vae"}, "objective", "name"),
-        ({"steps": 0}, "steps", "range"),
-        ({"batch": 1}, "batch", "range"),
-        ({"batch": 82}, "batch", "range"),
-        ({"objective": "factor-vae", "batch": 41}, "batch", "range"),  # two batches a step
-        ({"learning_rate": 0.0}, "learning_rate", "range"),
-        ({"learning_rate": math.nan}, "learning_rate", "range"),
-        ({"every": 0}, "every", "range"),
-        ({"images": torch.zeros(81, 1, 8, 8)}, "images", "shape"),
-    ],
-)
-def test_bad_arguments_are_refused(arguments, argument, code):
-    given = {"objective": "vae", "images": squares(), "steps": 5, "batch": 16} | arguments
-    with refused(argument, code):
-        fit_vae(model("vae"), **given)
-
-
 def test_a_state_of_another_training_is_refused():
     def training(name: str = "vae", steps: int = 5, **arguments) -> VaeTraining:
         return VaeTraining(model(name), name, squares(), steps, **({"batch": 16} | arguments))

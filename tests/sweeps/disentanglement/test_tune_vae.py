@@ -27,6 +27,7 @@ def test_the_space_is_around_the_setting():
     assert set(space(PROFILES["smoke"].override({"model": "ae", "criterion": "elbo"}))) == {"learning_rate"}
 
 
+@pytest.mark.usefixtures("without_predictors")
 @pytest.mark.parametrize("criterion", ["unibound", "elbo"])
 def test_a_trial_is_judged_at_every_tenth_and_measured_at_its_end(criterion):
     cell, keeper = suggested(criterion=criterion), Keeper()

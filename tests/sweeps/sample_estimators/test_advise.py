@@ -1,8 +1,11 @@
 """The exam of the advice: its cells, and what a trial keeps of an answer."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from infoscope.estimators.result import Estimate
 from infoscope.tracking import Pack
 from sweeps.sample_estimators.advise import PROFILES, SWEEP, scored, trial
 from tests.refusals import refused
@@ -39,10 +42,26 @@ def test_counts_and_errors_of_answers():
     assert found["hopeless"] == 1  # where neighbours said .5 somebody was near
 
 
-def test_a_trial_keeps_what_was_said():
+def test_a_trial_keeps_what_was_said(monkeypatch):
+    asked = []
+
+    def said(x, y, groups, within, generator):
+        asked.append((len(x.values), len(y.values), groups, within))
+        each = [
+            SimpleNamespace(name=name, estimate=Estimate(value, 0.1)) for name, value in (("ksg", 0.4), ("gcmi", 0.5))
+        ]
+        return SimpleNamespace(
+            verdict="answered", estimate=Estimate(0.5, 0.1, interval=(0.3, 0.7)), chosen="gcmi", reasons=["a", "b"],
+            seconds=2.0, counted=[SimpleNamespace(name="latent")], certified=Estimate(0.1, 0.1), candidates=each,
+        )  # fmt: skip
+
+    monkeypatch.setattr("sweeps.sample_estimators.advise.advise", said)
     (cell,) = [cell for cell in cells_of(laws="1v1-normal-0.75") if cell["law"] == "1v1-normal-0.75"]
     report = Recorder()
     trial(Pack((cell,)), report)
-    (table,) = report.tables.values()
-    assert table["verdict"][0] in ("answered", "refused") and np.isfinite(table["value_ksg"]).all()
-    assert table["families"][0] and table["seconds"][0] > 0
+    (table,), (final,) = report.tables.values(), report.finals.values()
+    assert asked == [(cell["n"], cell["n"], None, cell["within"])]
+    assert (table["verdict"][0], table["reason"][0], table["families"][0]) == ("answered", "a b", "latent")
+    assert (table["value_ksg"][0], table["high"][0], final["advice_seconds"]) == (0.4, 0.7, 2.0)
+    truth = -0.5 * np.log(1 - 0.75**2)
+    assert final["covered"] == 1 and final["squared_error_of_chosen"] == pytest.approx((0.5 - truth) ** 2)

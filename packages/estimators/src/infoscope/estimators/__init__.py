@@ -13,7 +13,9 @@ families     predictive families
 uncertainty  intervals for nearest-neighbour estimates, a verdict on their bias, permutation tests
 kernel_tests hsic_test, kcit_test: kernel tests of independence
 laws         distributions fitted to typed variables; a held-out lower bound
-resampling   subsamples;   units   NATS_PER_BIT;   matmul   float32 products on a CPU
+resampling   subsamples
+units        NATS_PER_BIT
+matmul       float32 products on a CPU
 """
 
 from importlib import import_module

@@ -117,7 +117,7 @@ def _checked(x: Any, y: Any, z: Any = None, groups: ArrayLike | None = None) -> 
 
 
 def _by_gamma(observed: Estimate, mean: float, variance: float) -> PermutationTest:
-    """The test whose statistic has a gamma law of this mean and variance if there is no dependence."""
+    """The test whose statistic has a gamma distribution of this mean and variance under independence."""
     found = gammaincc(mean**2 / variance, observed.value * mean / variance)
     return PermutationTest(observed, np.empty(0), float(found), "nothing: gamma law")
 

@@ -40,7 +40,7 @@ class Resamples:
 
 
 def halves(n: int, count: int, generator: np.random.Generator, groups: ArrayLike | None = None) -> Resamples:
-    """`count` independent random halves of n rows, or of their groups [n], without replacement."""
+    """`count` independent random half-samples of n rows, or of their groups [n], without replacement."""
     units, of_row = _units(n, groups)
     count = require_int("count", count, 10)
     chosen = np.zeros((units, count), np.uint8)

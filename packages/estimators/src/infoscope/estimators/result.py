@@ -321,7 +321,7 @@ def root_sum_squares(deviations: NDArray[np.float64]) -> Any:
 
 
 def quantile(degrees: float = math.inf, level: float = LEVEL) -> float:
-    """How many standard errors an interval of that level reaches to either side: Student t, or normal for inf."""
+    """Half-width of an interval of that level in standard errors: Student t, or normal for inf."""
     share = (1.0 + level) / 2.0
     return float(ndtri(share) if math.isinf(degrees) else stdtrit(degrees, share))
 

@@ -159,7 +159,7 @@ def _apart(points: _Points, first: NDArray[np.intp], second: NDArray[np.intp]) -
 def _errors(
     sides: list[_Points], order: list[NDArray[np.float64]], lag: int, generator: np.random.Generator
 ) -> tuple[float, float]:
-    """The sign test of either side for rows that are `lag` apart, standard errors beyond half."""
+    """The sign test of x and of y for rows that are `lag` apart, standard errors beyond half."""
     n = len(sides[0][0])
     rows = np.arange(n - lag)
     rows = rows[rows // lag % 2 == 0]  # no row is in two pairs
@@ -182,8 +182,7 @@ def _errors(
 
 @dataclass(frozen=True)
 class _Memories:
-    """Both sides' autocorrelations and their standard errors from 0 at lags 1, 2, ..., of the column that is furthest
-    from 0 [2, lags]; sure: how many of these are beyond chance; n: rows."""
+    """Autocorrelations of x and y in standard errors by lag [2, lags], `sure` critical values, and n rows."""
 
     correlations: NDArray[np.float64]
     errors: NDArray[np.float64]
@@ -191,19 +190,17 @@ class _Memories:
     n: int
 
     def inflation(self, step: int = 1) -> float:
-        """The variance of a correlation between the sides of every `step`-th row, by lags at which both are 3 standard
-        errors from 0, as a multiple of that of independent rows."""
+        """Variance inflation of a correlation of x and y in every `step`-th row, by significant lags."""
         lags = np.arange(step, self.errors.shape[1] + 1, step)
         product = np.abs(self.correlations[:, lags - 1].prod(axis=0)) * (1 - lags / self.n)
         return 1 + 2 * float(product[np.abs(self.errors[:, lags - 1]).min(axis=0) >= _GONE].sum())
 
     def harmful(self) -> bool:
-        """Whether some lag is beyond chance on both sides, and all that are away from 0 widen an interval."""
+        """Whether some lag is significant in both x and y, and all significant ones together inflate an interval."""
         return np.abs(self.errors).min(axis=0).max() >= self.sure and self.inflation() >= _INFLATED
 
     def named(self) -> tuple[int, tuple[float, float]]:
-        """The first lag at which both sides are clearly alike, or that at which they are furthest from 0, where one is
-        opposite there; and the standard errors at that lag."""
+        """The first lag at which x and y are clearly alike (or the most opposite one), and its standard errors."""
         alike, apart = self.errors.min(axis=0), np.abs(self.errors).min(axis=0)
         place = int(np.argmax(apart))
         if alike[place] > 0:
@@ -212,8 +209,7 @@ class _Memories:
 
 
 def _columns(points: _Points, given: list[NDArray[np.intp]], generator: np.random.Generator) -> NDArray[np.float64]:
-    """Ranks and random halves of the categories [d, n], less their means in each combination of codes given, [n] each;
-    none is constant."""
+    """Ranks and random halves of the categories [d, n], less their means by combination of codes given."""
     numbers, codes = points
     n, halves = len(numbers), []
     if codes is not None:
@@ -239,8 +235,7 @@ def _columns(points: _Points, given: list[NDArray[np.intp]], generator: np.rando
 
 
 def _memories(sides: list[NDArray[np.float64]]) -> _Memories:
-    """What all columns [d, n] of both sides remember. A sum of products is over the larger of two errors: that of
-    independent rows, and the root of its own sum of squares, which hardly any chance makes too small."""
+    """Autocorrelations of all columns [d, n] of x and y; their error is the larger of two, for a conservative test."""
     n = sides[0].shape[1]
     most = n // 2
     length, found = next_fast_len(n + most, real=True), []

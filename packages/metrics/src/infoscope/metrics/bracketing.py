@@ -31,7 +31,8 @@ class Bracket:
     neighbours  the nearest-neighbour estimate, its interval, and the verdict on its bias
     usable      held-out lower bound, up to its interval
     ceiling     H(y); None for numbers
-    finding     agree, neighbours low, neighbours above, above ceiling;  meaning  in words
+    finding     agree, neighbours low, neighbours above, above ceiling
+    meaning     in words
     """
 
     neighbours: uncertainty.Uncertain

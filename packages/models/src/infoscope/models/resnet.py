@@ -32,7 +32,8 @@ class ResNet(nn.Module):
     shape   (channels 1 or 3, height, width); a grey image becomes three equal channels
     labels  how many binary labels an image has
     task    "labels", one logit for each, or "combinations", one for each of the 2^labels combinations
-    depth   18, 34, 50 or 101;  width  channels of the stem (64 as published, with torchvision's names)
+    depth   18, 34, 50 or 101
+    width   channels of the stem (64 as published, with torchvision's names)
 
     ValueError for another depth, task or number of channels, sizes that are not positive whole numbers, and more than
     16 labels of which every combination is a class.

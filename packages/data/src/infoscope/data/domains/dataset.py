@@ -223,7 +223,7 @@ class DomainDataset:
 
 
 class DomainSplit(NamedTuple):
-    """Parts of one data set; `validation` is None where none was asked for."""
+    """Parts of one data set; `validation` may be None."""
 
     train: DomainDataset
     validation: DomainDataset | None

@@ -57,6 +57,8 @@ def _bundled() -> ImagePool:
 
 def rotated(images: np.ndarray, degrees: float, interpolation: str) -> np.ndarray:
     """Images uint8 [n, h, w] turned counterclockwise about their centre by Pillow, black from outside."""
+    if degrees % 360 == 0:
+        return images
     resample = INTERPOLATIONS[interpolation]
     return np.stack([np.asarray(Image.fromarray(image).rotate(degrees, resample)) for image in images])
 

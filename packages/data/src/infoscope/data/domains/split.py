@@ -11,7 +11,7 @@ from infoscope.errors import TooFew
 
 
 class _Assignment(NamedTuple):
-    """Positions of the items of each part, int64, in rising order; validation is None where none was asked for."""
+    """Positions of the items of each part, int64, in rising order; validation may be None."""
 
     train: np.ndarray
     validation: np.ndarray | None

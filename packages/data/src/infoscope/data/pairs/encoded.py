@@ -47,7 +47,7 @@ class EncodedPairs:
         return self._encoded(x, y)
 
     def sample_labelled(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> LabelledPairs:
-        """The pairs of `sample`, then the source's labels. Raises ValueError when the source does not tell them."""
+        """The pairs of `sample`, then the source's labels. ValueError when the source has none."""
         if not isinstance(self.source, LabelledSource):
             raise WrongType(f"source must be one that tells its labels, got {type(self.source).__name__}.")
         x, y, x_labels, y_labels = self.source.sample_labelled(n, generator, device)

@@ -38,7 +38,7 @@ class KnownPairSource(Protocol):
 
 @runtime_checkable
 class LabelledSource(KnownPairSource, Protocol):
-    """A source of pairs whose information is that of binary labels, and which tells the labels."""
+    """A source of pairs whose information is that of binary labels, and which returns the labels."""
 
     def sample_labelled(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> LabelledPairs:
         """Draws n pairs with their labels: x and y as `sample` draws them from the same generator, then the labels of

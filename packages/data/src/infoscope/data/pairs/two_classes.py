@@ -1,4 +1,4 @@
-"""The choice of the items of a binary pair: a label on each side first, then an item of each label."""
+"""The choice of the items of a binary pair: labels of x and y first, then an item of each label."""
 
 from __future__ import annotations
 

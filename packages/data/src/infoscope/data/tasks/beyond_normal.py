@@ -41,7 +41,7 @@ BIMODAL = (((0.3, 0.0), (0.7, 5.0)), ((0.5, -1.0), (0.5, 3.0)))  # (weight, mean
 
 
 def law(name: str) -> Case:
-    """The law of one of NAMES: sample(n, generator) -> (x [n, dim], y [n, dim]), and its truth in nats."""
+    """The distribution of one of NAMES: sample(n, generator) -> (x [n, dim], y [n, dim]), and its truth in nats."""
     one_of("law", name, NAMES)
     base = next(base for base in BASES if name.endswith(base))
     maps = [part for part in name.removesuffix(base).split("-") if part]
@@ -57,7 +57,7 @@ def law(name: str) -> Case:
 
 
 def _base(name: str) -> tuple[Callable[[int, Generator], Pair], float]:
-    """The draws of a law without a map, and its mutual information in nats."""
+    """The draws of a distribution without a map, and its mutual information in nats."""
     numbers = [float(text) for text in re.findall(r"(?<=-)[\d.]+(?=-|$)", name)]
     if name.startswith("1v1-additive"):
         (width,) = numbers

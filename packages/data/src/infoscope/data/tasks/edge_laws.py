@@ -37,7 +37,7 @@ def with_noise(draw: Callable[[Generator, tuple[int, ...]], np.ndarray], quantil
 
 
 def scaled(law: stats.rv_continuous, scale: float, columns: int = 1) -> Case:
-    """y = x + noise of a law of scipy's, times a scale."""
+    """y = x + noise of a distribution of scipy's, times a scale."""
     return with_noise(
         lambda g, size: scale * law.rvs(size=size, random_state=g),
         lambda shares: scale * law.ppf(shares),

@@ -41,7 +41,7 @@ def parity_of_signs(idle: int = 8, wrong: float = 0.1) -> Case:
 
 
 def mixed_columns() -> Case:
-    """x is a category and a number, y the sum of what either says, and noise."""
+    """x is a category and a number, y the sum of their effects, and noise."""
     means, slope, noise = np.array([-2.0, 0.0, 1.5]), 0.8, 0.7
 
     def sample(n: int, g: Generator) -> tuple[Columns, NDArray]:

@@ -4,7 +4,8 @@ beyond-normal  the forty of Czyż et al. 2023
 everyday       twelve like everyday data
 resampled      digits of MNIST paired by their labels at 200 levels (Gowri et al. 2024)
 reduction      the same of ten digits, photographs and texts
-late, later, latest, edges    held out for the advice, in order of writing
+late, later    written to test the advice; both have since informed its rules
+latest, edges  held out for the advice
 known-truth    the cases on which the estimators from samples were built
 cost           correlated normal columns, 2 to 200 each: for seconds and memory
 """
@@ -43,7 +44,7 @@ COLLECTIONS: dict[str, tuple[str, ...]] = {
 
 
 def law(name: str) -> Case:
-    """The law of a name of any collection. ValueError for an unknown one."""
+    """The distribution of a name of any collection. ValueError for an unknown one."""
     tables = everyday, late_laws, later_laws, latest_laws, edge_laws
     for laws in (*(table.LAWS for table in tables), COST, known_truth.CASES):
         if name in laws:
@@ -58,7 +59,7 @@ def law(name: str) -> Case:
 
 
 def needs_data(name: str) -> bool:
-    """Whether a law is of items that are read from the folder of INFOSCOPE_DATA."""
+    """Whether a distribution is of items that are read from the folder of INFOSCOPE_DATA."""
     return name in everyday.OF_POOLS or "-at-" in name
 
 

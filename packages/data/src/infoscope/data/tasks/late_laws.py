@@ -165,7 +165,7 @@ def counts() -> Case:
 
 
 def questionnaire(correlation: float = 0.6) -> Case:
-    """Two answers on scales of five and four, of one normal law, taken as categories."""
+    """Two answers on scales of five and four, from one normal distribution, taken as categories."""
     cuts = np.array([-1.2, -0.4, 0.3, 1.1]), np.array([-0.8, 0.2, 1.0])
 
     def sample(n: int, g: Generator) -> Pair:
@@ -185,7 +185,7 @@ def questionnaire(correlation: float = 0.6) -> Case:
 
 
 def asked_again(times: int = 4, between: float = 0.5, noise: float = 0.8) -> Case:
-    """People are asked several times: x has a part that is theirs, y is x and noise."""
+    """Repeated measurements of people: x has a personal part, y is x and noise."""
 
     def sample(n: int, g: Generator) -> tuple[NDArray, ...]:
         who = np.arange(n) // times
@@ -196,7 +196,7 @@ def asked_again(times: int = 4, between: float = 0.5, noise: float = 0.8) -> Cas
 
 
 def nothing(dim: int = 6) -> Case:
-    """Columns that depend on one another within a side and on none of the other side."""
+    """Columns that depend on one another within x and within y, with x and y independent."""
 
     def sample(n: int, g: Generator) -> Pair:
         x, y = (g.normal(size=(n, dim)) + g.normal(size=(n, 1)) for _ in range(2))

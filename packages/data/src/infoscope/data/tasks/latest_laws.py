@@ -142,7 +142,7 @@ def four_clouds(dim: int = 8, away: float = 1.2) -> Case:
 
 
 def survey(kept: float = 0.5) -> Case:
-    """Answers to two questions, five and seven of them, whose order is not told."""
+    """Answers to two questions, five and seven of them, unordered."""
     rest = math.sqrt(1 - kept**2)
     cuts = [np.array([-1.2, -0.3, 0.4, 1.3]), np.array([-1.6, -1.0, -0.4, 0.1, 0.8, 1.5])]
     inner = np.diff(special.ndtr((np.r_[-np.inf, cuts[1], np.inf] - kept * _X[:, None]) / rest), axis=1)
@@ -191,7 +191,7 @@ def changing_scale(slope: float = 0.7) -> Case:
 
 
 def idle_amounts() -> Case:
-    """Heavy tails on one side, amounts with many zeros on the other, nothing in common."""
+    """Heavy tails in x, amounts with many zeros in y, independent."""
 
     def sample(n: int, g: Generator) -> Pair:
         x = g.normal(size=(n, 2)) / np.sqrt(g.chisquare(2, (n, 1)) / 2)

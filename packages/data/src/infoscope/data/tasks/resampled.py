@@ -70,8 +70,7 @@ def law(name: str) -> Case:
 
 
 def floor(name: str, n: int, generator: Generator) -> float:
-    """What one who is told the labels finds in n draws: their plug-in information, nats. No estimate from the items
-    can be expected nearer to the law's truth."""
+    """Plug-in information of the labels in n draws, nats: no estimate from items can be closer on average."""
     pool, _, bits = name.rpartition("-at-")
     count = CLASSES[pool]
     a, b = coupled_labels(n, count, kept_share(float(bits) / _BITS, count), generator)

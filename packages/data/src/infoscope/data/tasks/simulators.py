@@ -53,7 +53,7 @@ def discretised_logistic(n: int, m: int, states: int, scale: float, generator: n
 
 
 def drawn(laws: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """One class for every law [n, classes], int64 [n]."""
+    """One class from every distribution [n, classes], int64 [n]."""
     above = generator.random((len(laws), 1)) > laws[:, :-1].cumsum(axis=1)
     return above.sum(axis=1)
 

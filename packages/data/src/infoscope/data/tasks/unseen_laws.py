@@ -64,8 +64,7 @@ def gamma_frailty(dim_x: int, dim_y: int, theta: float, then: Callable[[NDArray]
 
 
 def gumbel_laplace() -> Case:
-    """The Gumbel copula of theta 2 with Laplace margins; a = -log C is a mixture of gammas of shape 1 and 2 (its
-    Kendall law), which leaves a quadrature over a."""
+    """The Gumbel copula of theta 2 with Laplace margins, by quadrature over a = -log C (a mixture of gammas)."""
     theta = 2.0
 
     def sample(n: int, g: Generator) -> Pair:
@@ -191,7 +190,7 @@ def label_of_score(weights: tuple[float, ...], cuts: tuple[float, ...], curve: C
 
 
 def classes_on_a_ring(concentration: float = 4.0) -> Case:
-    """Three classes a third of a turn apart, von Mises angles, radius 1 +- 0.1 (which tells nothing); quadrature."""
+    """Three classes a third of a turn apart, von Mises angles, radius 1 +- 0.1 (uninformative); quadrature."""
 
     def sample(n: int, g: Generator) -> Pair:
         y = g.integers(0, 3, n)
@@ -398,8 +397,7 @@ def coarse_and_fine(cells: int = 30, kept: float = 0.7, window: float = 0.1) -> 
 
 
 def rare_event(share: float = 0.02, window: float = 1e-3) -> Case:
-    """Independent uniforms, but 2 % of rows lie in another square, and there x tells y to a thousandth (wrapped):
-    H(share) - share log window."""
+    """Independent uniforms, but in 2 % of rows x determines y to a thousandth: H(share) - share log window."""
 
     def sample(n: int, g: Generator) -> Pair:
         event, (x, y) = g.random(n) < share, g.random((2, n))
@@ -410,7 +408,7 @@ def rare_event(share: float = 0.02, window: float = 1e-3) -> Case:
 
 
 def woven(dim: int, pairs: int, pair: Callable[[int, Generator], Pair], truth: Truth) -> Case:
-    """Independent pairs among independent columns, either side behind a rotation: the sum over pairs."""
+    """Independent pairs among independent columns, x and y each behind a rotation: the sum over pairs."""
     g = np.random.default_rng([dim, pairs])
     rotations = [np.linalg.qr(g.normal(size=(dim, dim)))[0] for _ in range(2)]
 

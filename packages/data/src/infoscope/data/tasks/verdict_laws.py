@@ -21,7 +21,7 @@ def _of_normal(dim: int, correlation: float) -> float:
 
 
 def coupled(dim: int, correlation: float, pairs: int | None = None, then: Callable[[NDArray], NDArray] | None = None):
-    """Normal columns [n, dim] on both sides, the first `pairs` of them correlated, and a map of either side."""
+    """Normal columns [n, dim] of x and y, the first `pairs` of them correlated, and a map of each."""
     pairs = dim if pairs is None else pairs
 
     def sample(n: int, g: Generator) -> Pair:
@@ -33,7 +33,7 @@ def coupled(dim: int, correlation: float, pairs: int | None = None, then: Callab
 
 
 def turned(dim: int, correlation: float, pairs: int) -> Case:
-    """The same behind a rotation of every side, so that no column alone carries a pair."""
+    """The same behind rotations of x and y, so that no column alone carries a pair."""
     g = np.random.default_rng(dim)
     rotations = [np.linalg.qr(g.normal(size=(dim, dim)))[0] for _ in range(2)]
     plain = coupled(dim, correlation, pairs)

@@ -1,4 +1,4 @@
-"""The grammar of generated inference: what a premise tells of somebody, and what a hypothesis claims of them."""
+"""The grammar of generated inference: what a premise states of a person, and what a hypothesis claims."""
 
 from __future__ import annotations
 

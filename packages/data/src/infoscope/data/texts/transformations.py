@@ -46,8 +46,7 @@ def standard(texts: Texts) -> list[str]:
 
 
 def sides(text: str) -> tuple[str, str]:
-    """The premise and the hypothesis of a text with headers, "" for a side it does not have: what `standard`, or any
-    other transformation, put together. A text without headers is taken for a hypothesis."""
+    """The premise and the hypothesis of a text with headers, "" for a missing one; without headers: a hypothesis."""
     headed = f"{text} "  # a side of which nothing is left may have lost its blank
     if not headed.startswith((f"{PREMISE}: ", f"{HYPOTHESIS}: ")):
         return "", text
@@ -61,7 +60,7 @@ def null(texts: Texts) -> list[str]:
 
 
 def shuffled(texts: Texts, generator: torch.Generator) -> list[str]:
-    """The tokens of a text, or of each side of a pair, in a random order drawn from the generator."""
+    """The tokens of a text, or of each text of a pair, in a random order drawn from the generator."""
 
     def shuffle(text: str) -> str:
         found = tokens(text)
@@ -101,7 +100,7 @@ def premise_only(pairs: Texts) -> list[str]:
 
 
 def raw_overlap(pairs: Texts) -> list[str]:
-    """Both sides, with [MASK] for every token that the other side does not have."""
+    """Premise and hypothesis, with [MASK] for every token that the other does not have."""
     masked = []
     for premise, hypothesis in _pairs(pairs):
         common = _types(premise) & _types(hypothesis)
@@ -144,12 +143,12 @@ def transformed(name: str, texts: Texts, generator: torch.Generator) -> list[str
 
 
 def lengths(texts: Texts) -> np.ndarray:
-    """The number of tokens of every text, or of both sides of a pair, int64 [n]."""
+    """The number of tokens of every text, or of both texts of a pair, int64 [n]."""
     return np.array([sum(len(tokens(side)) for side in ((one,) if isinstance(one, str) else one)) for one in texts])
 
 
 def overlap_lengths(pairs: Texts) -> np.ndarray:
-    """How many different tokens both sides of a pair have, int64 [n] (figure 5)."""
+    """How many different tokens both texts of a pair have, int64 [n] (figure 5)."""
     return np.array([len(_types(premise) & _types(hypothesis)) for premise, hypothesis in _pairs(pairs)])
 
 
@@ -171,7 +170,7 @@ def _headed(header: str, text: str) -> str:
 
 
 def _each(texts: Texts, change: Callable[[str], str]) -> list[str]:
-    """Every text changed; of pairs both sides, premise first, in one text with their headers."""
+    """Every text changed; of pairs both texts, premise first, in one text with their headers."""
     return [
         change(one)
         if isinstance(one, str)

@@ -1,4 +1,4 @@
-"""A lower limit on mutual information that holds at every number of rows, whatever their law."""
+"""A lower limit on mutual information that holds at every number of rows and for every distribution."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Context(nn.Module):
 
 
 def drawn(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:
-    """A linear layer by torch's own law, drawn from `generator`."""
+    """A linear layer with torch's default distribution of weights, drawn from `generator`."""
     layer = nn.utils.skip_init(nn.Linear, inputs, outputs)
     for parameter in layer.parameters():
         nn.init.uniform_(parameter, -(inputs**-0.5), inputs**-0.5, generator=generator)

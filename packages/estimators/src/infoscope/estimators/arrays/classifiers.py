@@ -1,4 +1,4 @@
-"""Labels by classifiers: what a family of them can use of one side about the label on the other."""
+"""Labels by classifiers: what a predictive family can use of one variable about the label on the other."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Mixtures(nn.Module):
 
 
 def _log_normal(values: Tensor, means: Tensor, scales: Tensor) -> Tensor:
-    """log density of a normal law whose standard deviation is a softplus of `scales`."""
+    """log density of a normal distribution whose standard deviation is a softplus of `scales`."""
     scales = _LEAST_SCALE + functional.softplus(scales)
     return -0.5 * ((values - means) / scales) ** 2 - scales.log() - 0.5 * log(2 * pi)
 
@@ -125,7 +125,7 @@ class Sample:
 
 
 class Density(nn.Module):
-    """log q of one side's categories and numbers, given the other or not."""
+    """log q of the categories and numbers of one variable, given the other or not."""
 
     def __init__(self, labels: Labels | None, numbers: Mixtures | Bins | None) -> None:
         super().__init__()
@@ -256,7 +256,7 @@ class Densities(Described):
 
 
 def predicted(pairs: Pairs, side: str) -> str:
-    """x or y: the side whose law is fitted. Labels are the easiest, then few columns: what is not modelled is lost."""
+    """x or y: the variable that is modelled. Labels are the easiest, then few columns."""
     if side != AUTO:
         return side
     size = {name: (one.dim > 0, one.dim) for name, one in (("x", pairs.x), ("y", pairs.y))}

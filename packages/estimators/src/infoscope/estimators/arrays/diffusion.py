@@ -68,7 +68,7 @@ def _perceptron(inputs: int, width: int, outputs: int, generator: torch.Generato
 
 @dataclass(frozen=True, eq=False)
 class _Noise:
-    """Levels [n, draws] and noise [n, draws, d] of every row that is asked about, drawn once."""
+    """Levels [n, draws] and noise [n, draws, d] of every evaluated row, drawn once."""
 
     levels: Tensor
     noise: Tensor
@@ -123,7 +123,7 @@ class Minde(Described):
         )
 
     def _side(self, pairs: Pairs) -> str:
-        """x or y: the side that is noised. ValueError for one of categories alone, which has no scores."""
+        """x or y: the variable with noise. ValueError for one of categories alone, which has no scores."""
         sides = {"x": pairs.x, "y": pairs.y}
         if self.predict == AUTO:
             chosen = min("yx", key=lambda name: (not sides[name].dim, sides[name].codes is not None, sides[name].dim))

@@ -1,4 +1,4 @@
-"""Flows that make each side normal, so that what the sides share is left in correlations."""
+"""Flows that make x and y normal, so that their dependence is left in correlations."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Flow(nn.Module):
 
 
 class Coupled(nn.Module):
-    """Flows of both sides, rotations of their values, and correlations of the leading pairs of columns behind them."""
+    """Flows of x and y, rotations of their values, and correlations of the leading pairs of columns behind them."""
 
     def __init__(self, flows: tuple[Flow, Flow], columns: tuple[int, int]) -> None:
         super().__init__()
@@ -99,7 +99,7 @@ class Coupled(nn.Module):
         return torch.tanh(self.free)
 
     def couple(self, base: tuple[Tensor, Tensor], stopping: tuple[Tensor, Tensor]) -> None:
-        """Rotates the sides to singular vectors of their cross-covariance; keeps the pairs that hold on `stopping`."""
+        """Rotates x and y to singular vectors of their cross-covariance; keeps the pairs that hold on `stopping`."""
         u, v = (side - side.mean(0) for side in base)
         left, values, right = torch.linalg.svd(u.T @ v / len(u))
         self.rotations = [left, right.T]
@@ -110,7 +110,7 @@ class Coupled(nn.Module):
         self.free = nn.Parameter(torch.atanh(values[: int(gains.argmax())]))
 
     def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Both sides' normal columns, rotated, and log of the Jacobian of both maps [m]."""
+        """The normal columns of x and y, rotated, and log of the Jacobian of both maps [m]."""
         (u, of_x), (v, of_y) = (flow(side) for flow, side in zip(self.flows, (x, y)))
         return u @ self.rotations[0], v @ self.rotations[1], of_x + of_y
 

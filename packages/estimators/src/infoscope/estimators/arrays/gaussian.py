@@ -112,7 +112,7 @@ class GaussianMixture(_CrossFitted):
 
 @dataclass(frozen=True)
 class StudentCopula(_CrossFitted):
-    """The copula of a multivariate Student law, of 1 to 10 degrees of freedom."""
+    """The copula of a multivariate Student distribution, of 1 to 10 degrees of freedom."""
 
     name: ClassVar[str] = "student-copula"
     limit: ClassVar[str] = "I if the copula is that of a Student law of at most 10 degrees"
@@ -185,6 +185,8 @@ def _of_labels(scores: Values, codes: NDArray[np.intp], groups: NDArray | None) 
 def _log_density(values: Values) -> tuple[Values, Values]:
     """Log density [n], up to a constant, of the normal distribution of centred values [n, d], and the inverse
     covariance.
+
+    ValueError: a singular covariance.
     """
     n, dim = values.shape
     if n <= dim:
@@ -204,7 +206,7 @@ def _log_density(values: Values) -> tuple[Values, Values]:
 
 
 def _bias(dim: int, rows: float) -> float:
-    """Mean of ln det of the covariance (over n) of normal rows less ln det of the law's (Misra et al. 2005)."""
+    """Mean of ln det of the covariance (over n) of normal rows less the true ln det (Misra et al. 2005)."""
     if rows <= dim:
         raise TooFew(
             f"groups must amount to more independent rows than there are columns for a normal law, got {rows:.1f} for "

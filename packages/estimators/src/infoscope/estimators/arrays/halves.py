@@ -114,7 +114,7 @@ def _wide(pairs: Pairs, k: int, whole: float, margins: str, exponent: float) -> 
 
 
 def _one_by_one(pairs: Pairs, measure: Measure, generator: np.random.Generator) -> tuple[NDArray[np.float64], float]:
-    """The estimates of halves [B], and the error that they give; see `uncertainty.subsample`."""
+    """The estimates of half-samples [B], and the error that they give; see `uncertainty.subsample`."""
     plan = halves(pairs.n, _HALVES, generator, pairs.groups)
     estimates = np.array([measure(rows_of(pairs, np.flatnonzero(half))).value for half in plan.weights.T])
     drawn = plan.units // 2

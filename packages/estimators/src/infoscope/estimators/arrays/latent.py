@@ -127,7 +127,7 @@ class ReducedKsg(Described):
         return replace(found, notes=(*found.notes, _COMPONENTS))
 
     def _columns(self, side: Variable) -> NDArray[np.float64]:
-        """The leading components [n, p] of the numbers of a side."""
+        """The leading components [n, p] of the numbers of one variable."""
         if not side.dim:
             return np.empty((side.n, 0))
         bare, wanted = replace(side, codes=None, categories=1), self.components or side.dim
@@ -139,7 +139,7 @@ class ReducedKsg(Described):
 
 
 class CrossPredictor(nn.Module):
-    """Encoders of both sides, and decoders from each code to both sides (Gowri et al. 2024)."""
+    """Encoders of x and y, and decoders from each code to both (Gowri et al. 2024)."""
 
     def __init__(self, x: int, y: int, size: int, width: int, generator: torch.Generator) -> None:
         super().__init__()
@@ -147,11 +147,11 @@ class CrossPredictor(nn.Module):
         self.decoders = nn.ModuleList(_perceptron(size, width, x + y, generator) for _ in range(2))
 
     def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """The codes [m, size] of both sides."""
+        """The codes [m, size] of x and y."""
         return self.encoders[0](x), self.encoders[1](y)
 
     def loss(self, x: Tensor, y: Tensor) -> Tensor:
-        """[m]: mean squared errors of both sides from each code; the sides count alike, whatever their widths."""
+        """[m]: mean squared errors of x and y from each code, with equal weights whatever their widths."""
         both, wide = torch.cat([x, y], 1), x.shape[1]
         errors = [(decoder(code) - both) ** 2 for decoder, code in zip(self.decoders, self(x, y))]
         return sum(error[:, :wide].mean(1) + error[:, wide:].mean(1) for error in errors)
@@ -164,7 +164,7 @@ def _perceptron(inputs: int, width: int, outputs: int, generator: torch.Generato
 
 @dataclass(frozen=True)
 class Latent(Described):
-    """LMI: x and y are encoded so that each can be predicted from the other's code; KSG of the codes of held-out rows.
+    """LMI: x and y are encoded so that both can be predicted from each code; KSG of the codes of held-out rows.
 
     size        numbers of a code
     components  principal components of wide variables that are encoded
@@ -209,7 +209,7 @@ class Latent(Described):
         return replace(found, notes=(*found.notes, _CODES))
 
     def _codes(self, pairs: Pairs, split: Split, draw: torch.Generator) -> list[NDArray[np.float64]]:
-        """Both sides' codes of all rows [n, size], at standard deviation 1; none for a side of categories alone."""
+        """The codes of x and y for all rows [n, size], at standard deviation 1; none for categories alone."""
         sides = [
             torch.as_tensor(
                 Preparation.fit(side, split.training, self.margins, self.components if side.dim else None)(side),

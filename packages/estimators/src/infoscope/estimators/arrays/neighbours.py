@@ -93,7 +93,7 @@ class Ksg2(Ksg):
 
 @dataclass(frozen=True)
 class _AgainstChance(Described):
-    """Base of methods that may find much where there is nothing: asked about rows put together at random, too."""
+    """Base of methods that are biased upwards under independence: also computed on rows paired at random."""
 
     def measure(self, pairs: Pairs) -> Estimate:
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Information as a share of what there is to know: of the entropy of one side, of the smaller one, of both together."""
+"""Information as a share of the entropy of x, of y, of the smaller one, or of both jointly."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class Method(Protocol):
 
 
 def takes_kinds(takes: str, x: str, y: str) -> bool:
-    """Whether what a method takes, one of `TAKES`, holds sides of these kinds (`Variable.kind`)."""
+    """Whether what a method takes, one of `TAKES`, includes variables of these kinds (`Variable.kind`)."""
     kinds = [x, y]
     return {
         NUMBERS: kinds == ["continuous"] * 2,

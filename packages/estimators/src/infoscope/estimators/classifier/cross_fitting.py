@@ -199,7 +199,7 @@ class Task:
 
 
 def floored(logs: np.ndarray, floor: float) -> np.ndarray:
-    """Log probabilities [..., classes] of the same law mixed with the uniform one, so that none is below `floor`."""
+    """Log probabilities [..., classes] mixed with the uniform distribution, so that none is below `floor`."""
     return np.log((1.0 - logs.shape[-1] * floor) * np.exp(logs) + floor)
 
 

@@ -1,4 +1,4 @@
-"""Laws of an outcome that members of families state: of classes, Gaussian, Laplace; nats."""
+"""Distributions of an outcome that members of families predict: of classes, Gaussian, Laplace; nats."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Mean = Callable[[Any | None], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class CategoricalLaw:
-    """Laws of classes. predict: inputs -> log probabilities [n, classes], or [1, classes] of None."""
+    """Distributions of classes. predict: inputs -> log probabilities [n, classes], or [1, classes] of None."""
 
     predict: Callable[[Any | None], np.ndarray]
 
@@ -49,7 +49,7 @@ class GaussianLaw:
 
 @dataclass(frozen=True, eq=False)
 class FlooredLaw:
-    """(1 - share) times one law plus share times the law without an input."""
+    """(1 - share) times one distribution plus share times the one without input."""
 
     law: GaussianLaw
     constant: GaussianLaw
@@ -62,7 +62,7 @@ class FlooredLaw:
 
 @dataclass(frozen=True, eq=False)
 class LaplaceLaw:
-    """The Laplace law of a scale around median(x)."""
+    """The Laplace distribution of a scale around median(x)."""
 
     median: Callable[[Any | None], np.ndarray | float]
     scale: float
@@ -72,7 +72,7 @@ class LaplaceLaw:
 
 
 def without_input(y: np.ndarray, classes: int | None, variance: float | None = None) -> CategoricalLaw | GaussianLaw:
-    """The best law that sees no input: class frequencies, or a Gaussian around the mean."""
+    """The best prediction without input: class frequencies, or a Gaussian around the mean."""
     if classes is None:
         centre = y.mean(axis=0, keepdims=True)
         return residual_law(lambda x: centre, y, y - centre, variance)
@@ -95,7 +95,7 @@ def residual_law(mean: Mean, y: np.ndarray, residuals: np.ndarray, variance: flo
 
 
 def floored_law(mean: Mean, y: np.ndarray, residuals: np.ndarray, variance: float | None, floor: float) -> FlooredLaw:
-    """`residual_law`, with a share of the law without an input: few residuals may be far too small."""
+    """`residual_law`, with a share of the distribution without input: few residuals may be far too small."""
     return FlooredLaw(residual_law(mean, y, residuals, variance), without_input(y, None, variance), floor)
 
 

@@ -176,7 +176,7 @@ def fully_connected(
 
 
 def class_law(network: nn.Module, features: Features) -> CategoricalLaw:
-    """What a network, as it is when asked, says of classes."""
+    """The distribution of classes that a network predicts in its current state."""
     return CategoricalLaw(lambda new: log_softmax(outputs(network, features(new))))
 
 

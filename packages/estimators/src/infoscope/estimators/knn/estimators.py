@@ -421,7 +421,7 @@ def repeats(variables: Sequence[Variable], around: Spheres, settings: Settings) 
 
 
 def rounded_alone(named: Mapping[str, Variable]) -> tuple[str, ...]:
-    """What is said where the numbers of one side repeat, and those of another do not."""
+    """The note where the numbers of one variable repeat, and those of another do not."""
     coarse = coarse_alone(named)
     if not coarse:
         return ()
@@ -432,13 +432,13 @@ def rounded_alone(named: Mapping[str, Variable]) -> tuple[str, ...]:
 
 
 def coarse_alone(named: Mapping[str, Variable]) -> list[str]:
-    """The names of sides whose numbers repeat; none, where those of all sides do."""
+    """The names of variables whose numbers repeat; none, where those of all do."""
     tied = {name: float(np.mean(row_sizes(side) > 1)) for name, side in named.items()}
     return [name for name, share in tied.items() if share > MOSTLY] if min(tied.values()) <= TIED_SHARE else []
 
 
 def clustered(variables: Sequence[Variable], groups: np.ndarray | None) -> tuple[str, ...]:
-    """What is said of rows that lie together by groups on every side: too few places for density to be even."""
+    """The note on rows that cluster in every variable: too few places for the density to be even."""
     if groups is None:
         return ()
     between = min(_between(side, groups) for side in variables)
@@ -554,7 +554,7 @@ def by_chance(named: Mapping[str, Variable]) -> tuple[tuple[str, ...], float]:
 
 
 def unseen(sizes: np.ndarray, value: float) -> tuple[tuple[str, ...], float]:
-    """What is said of an entropy of categories with rows [n] of such sizes, and how far off it may be."""
+    """The note on an entropy of categories with rows [n] of such sizes, and its possible error."""
     alone = float(np.mean(sizes == 1))
     if alone <= ALONE_SHARE and value <= log(len(sizes)):
         return (), 0.0

@@ -115,7 +115,7 @@ def sklearn_nearest(
 def _sklearn_nearest_of_others(
     points: np.ndarray, k: int, codes: np.ndarray | None, groups: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same among rows of other groups: as many more are asked for as the largest group could take up."""
+    """The same among rows of other groups: k plus the size of the largest group are searched."""
     n = len(points)
     distances, ids = np.full((n, k), np.inf), np.full((n, k), -1, dtype=np.intp)
     for rows in _strata(n, codes):

@@ -39,7 +39,7 @@ class Law(Protocol):
         """n independent rows."""
 
     def log_density(self, scores: Scores, codes: Codes, variables: Sequence[int]) -> NDArray[np.float64]:
-        """The log density of some of the variables [n]: minus infinity at categories that the law does not hold."""
+        """The log density of some of the variables [n]: minus infinity at categories that were not fitted."""
 
 
 def fit(variables: Sequence[Variable], generator: np.random.Generator, family: str = ANY) -> Law:
@@ -66,7 +66,7 @@ def fit(variables: Sequence[Variable], generator: np.random.Generator, family: s
 
 
 def _fits(dim: int, rows: float, has_codes: bool, family: str) -> Iterator[Any]:
-    """The laws that fit, by the number of columns, the rows of a category, and whether there are categories."""
+    """The distributions that can be fitted, by columns, rows of a category, and categories."""
     if family != STUDENT:
         yield from mixture.fits(dim, rows)
     if family != MIXTURES and dim > 1 and not has_codes:
@@ -74,7 +74,7 @@ def _fits(dim: int, rows: float, has_codes: bool, family: str) -> Iterator[Any]:
 
 
 def log_ratio(law: Law, scores: Scores, codes: Codes) -> NDArray[np.float64]:
-    """The local information of x and y, or of x and y given z, at every row [n], nats; its mean is I of the law."""
+    """The local information of x and y, or of x and y given z, at every row [n], nats; its mean is I."""
     if codes.shape[1] == 2:
         terms = [(1, (0, 1)), (-1, (0,)), (-1, (1,))]
     else:
@@ -83,7 +83,7 @@ def log_ratio(law: Law, scores: Scores, codes: Codes) -> NDArray[np.float64]:
 
 
 def log_ratios(law: Law, scores: Scores, codes: Codes) -> NDArray[np.float64]:
-    """The log ratio of x of every row i and y of every row j [n, n], nats: 0 where either's category has no law."""
+    """The log ratio of x of every row i and y of every row j [n, n], nats: 0 where a category was not fitted."""
     n = len(scores)
     of_x, of_y = np.repeat(np.arange(n), n), np.tile(np.arange(n), n)
     paired = np.where(law.columns == 0, scores[of_x], scores[of_y])
@@ -126,7 +126,7 @@ def held_out(
 def cross_fitted(
     variables: Sequence[Variable], fold_of: NDArray[np.intp], generator: np.random.Generator, family: str = ANY
 ) -> Iterator[tuple[Law, NDArray[np.intp], Scores, Codes]]:
-    """For every fold 0, 1, ... of the rows [n]: the law of all other rows, and the fold's rows, scores and codes."""
+    """For every fold 0, 1, ... [n]: the distribution of all other rows, and the fold's rows, scores and codes."""
     for fold in range(int(fold_of.max()) + 1):
         train, test = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
         law = fit([variable.take(train) for variable in variables], generator, family)

@@ -39,7 +39,7 @@ class Component:
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """A law of some variables (`laws.Law`)."""
+    """A distribution of some variables (`laws.Law`)."""
 
     components: tuple[Component, ...]
     columns: NDArray[np.intp]
@@ -69,7 +69,7 @@ class Mixture:
     def log_density(
         self, scores: NDArray[np.float64], codes: NDArray[np.intp], variables: Sequence[int]
     ) -> NDArray[np.float64]:
-        """The log density of some of the variables [n]: minus infinity at categories that the law does not hold."""
+        """The log density of some of the variables [n]: minus infinity at categories that were not fitted."""
         columns = np.flatnonzero(np.isin(self.columns, variables))
         values = np.full((len(self.components), len(scores)), -np.inf)
         for number, component in enumerate(self.components):

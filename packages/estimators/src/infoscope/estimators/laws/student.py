@@ -18,7 +18,7 @@ _FARTHEST = 8.0  # a score: beyond it the normal distribution function is 1 in d
 
 @dataclass(frozen=True, eq=False)
 class StudentCopula:
-    """A law of some variables (`laws.Law`), all of them continuous, by its correlations [c, c]."""
+    """A distribution of continuous variables (`laws.Law`), by its correlations [c, c]."""
 
     degrees: float
     correlation: NDArray[np.float64]

@@ -48,7 +48,7 @@ FREE = ("nothing", "a constant", "a function of x")  # that may be added to a cr
 
 
 class Scores(NamedTuple):
-    """A score matrix and its pieces, computed once for everything that is asked of it."""
+    """A score matrix and its pieces, computed once for all that is derived from it."""
 
     matrix: Tensor  # [..., n, n]
     joint: Tensor  # [...], mean of the diagonal

@@ -70,7 +70,7 @@ def take_turns(order, choices, drawn):
 
 
 def permuted_estimates(x: Variable, y: Variable, z: Variable, rows: NDArray[np.intp], k: int) -> NDArray[np.float64]:
-    """I(x[rows]; y | z) [B], nats, of prepared variables for rows [B, n]: each what `knn` says of it alone."""
+    """I(x[rows]; y | z) [B], nats, of prepared variables for rows [B, n]: each as `knn` estimates it."""
     codes = [np.zeros(z.n, np.intp) if side.codes is None else side.codes for side in (x, y, z)]
     of_z, of_yz = codes[2], joint_codes(codes[1:])[0]
     counted = np.ones(rows.shape)

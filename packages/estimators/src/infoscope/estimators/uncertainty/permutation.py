@@ -110,7 +110,7 @@ def _local_test(
 def sides(
     first: Variable, second: Variable, strata: NDArray[np.intp], groups: NDArray | None
 ) -> tuple[Variable, Variable, Callable[[np.random.Generator], NDArray], str]:
-    """The side to permute (the first, unless the second alone is constant in each group), the other, and `exchange`."""
+    """The variable to permute (x, unless y alone is constant in each group), the other, and `exchange`."""
     if groups is not None:
         first_constant, second_constant = (constant_within(row_codes(side), groups) for side in (first, second))
         if second_constant and not first_constant:

@@ -73,7 +73,7 @@ class Uncertain(Estimate):
 
     @property
     def drift(self) -> BiasDiagnostic | None:
-        """How it moves with the sample size; None where it was not asked for."""
+        """How it moves with the sample size; None where not computed."""
         return None if self.judgement is None else self.judgement.drift
 
     @property

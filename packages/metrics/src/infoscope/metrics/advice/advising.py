@@ -67,7 +67,7 @@ _SHARE = 0.4  # of the time, for trying all families
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """An estimator that may be believed, and what it says of the data; no value and the reason where it cannot."""
+    """An estimator and its estimate on the data; no value and the reason where it cannot be used."""
 
     name: str
     method: Method
@@ -104,8 +104,7 @@ class Tried:
         return self.judged - self.truths[:, None]
 
     def surprised(self, said: Floats) -> bool:
-        """Whether a candidate says of the data [candidates] what it does not say of twins, wherever among the possible
-        levels these are: a second look at the likeness, by what is too slow to be asked of every twin."""
+        """Whether a candidate's estimate lies outside the predictive interval from simulations [candidates]."""
         apart = np.abs(said - self.judged.mean(axis=0))
         level = (self.possible[1] - self.possible[0]) / 4  # a standard deviation, about
         spread = np.sqrt(self.judged.var(axis=0, ddof=1) * (1 + 1 / len(self.judged)) + level**2)
@@ -140,7 +139,7 @@ class Advice:
 
     @property
     def counted(self) -> tuple[Tried, ...]:
-        """The families that have a say."""
+        """The families that are included."""
         return tuple(one for one in self.tried if one.counts)
 
     @cached_property
@@ -172,8 +171,7 @@ class Advice:
 
     @property
     def families(self) -> pd.DataFrame:
-        """A row for every family of twins: how far the data are from it, whether it counts, and which levels are
-        possible. Nats."""
+        """A row for every family: distance from the data, whether it is included, and possible levels. Nats."""
         return pd.DataFrame([
             {"family": one.name, "counts": one.counts, "distance": one.fit.distance, "limit": one.fit.limit,
              "best": one.fit.best, "low": one.possible[0], "high": one.possible[1], "twins": len(one.levels),
@@ -372,8 +370,7 @@ def _first(family: Family, asked: Statistics, generator: np.random.Generator) ->
 def _drawn(
     family: Family, levels: Iterable[float], count: int, asked: Statistics, generator: np.random.Generator
 ) -> tuple[Floats, Floats] | None:
-    """The levels [t] and profiles [t, statistics] of `count` twins at each of some levels, without those of which a
-    statistic cannot be had."""
+    """The levels [t] and profiles [t, statistics] of `count` simulations at each of some levels, without failures."""
     truths, profiles = [], []
     for level in levels:
         for _ in range(count):
@@ -415,7 +412,7 @@ def _finer(
 
 
 def _counted(tried: Sequence[Tried]) -> list[Tried]:
-    """Families in order; those that are like the data and not much farther than the nearest have a say."""
+    """Families in order; those like the data and not much farther than the nearest are included."""
     like = [one.fit.distance for one in tried if one.fit.like]
     found = []
     for one in tried:

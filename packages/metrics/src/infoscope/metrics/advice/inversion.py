@@ -24,7 +24,8 @@ _SHRUNK = 0.05  # of the covariance towards its diagonal: few twins do not tell 
 class Fit:
     """A family compared with the data.
 
-    levels     [g], nats;  distances  [g], Hotelling's T² between the data and simulations of each level
+    levels     [g], nats
+    distances  [g], Hotelling's T² between the data and simulations of each level
     limit      of T², beyond which the family is excluded
     rise       of T², beyond which a level is
     worst      the statistic farthest from the nearest simulations, and by how many standard deviations

@@ -1,4 +1,4 @@
-"""Can trees tell the data from a twin?"""
+"""Whether trees can distinguish the data from a simulated data set."""
 
 from __future__ import annotations
 
@@ -45,6 +45,6 @@ def told_apart(pairs: Pairs, twin: Twin, generator: np.random.Generator) -> Esti
 
 
 def _rows(*sides: Variable) -> NDArray[np.float64]:
-    """Both sides as columns of numbers [n, d], those of wide ones as they are."""
+    """x and y as columns of numbers [n, d], those of wide ones as they are."""
     codes = [side.codes[:, None] for side in sides if side.codes is not None]
     return np.hstack([*(side.continuous for side in sides), *codes])

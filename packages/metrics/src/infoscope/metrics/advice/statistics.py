@@ -87,8 +87,7 @@ def _of(method: Method) -> Ask:
 
 
 def _neighbours(k: int) -> Ask:
-    """KSG of columns as they are, without the error that `ksg` has from halves: forty times its work, of thousands of
-    twins."""
+    """KSG of columns as they are, without a standard error (forty times faster)."""
     return lambda pairs: float(mutual_information(pairs.x, pairs.y, k, margins="given", groups=pairs.groups))
 
 
@@ -103,8 +102,7 @@ def _shape(ratio: Callable[[Floats], Floats]) -> Ask:
 
 
 def _about(given: Floats, told: Floats) -> Floats:
-    """What is told [n, d] less the mean of what neighbours in the given [n, e] have, in their standard deviations; 0 of
-    a row whose neighbours all have the same."""
+    """Values [n, d] less the mean over neighbours in the given [n, e], standardised; 0 where these are equal."""
     near = told[nearest(given, _ABOUT).ids]
     spread = near.std(axis=1)
     return np.divide(told - near.mean(axis=1), spread, out=np.zeros_like(told), where=spread > 0)

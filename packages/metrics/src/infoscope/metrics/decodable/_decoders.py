@@ -1,4 +1,4 @@
-"""Decoders: networks that read the labels of pairs off either side, trained on fresh pairs."""
+"""Decoders: networks that predict the labels of pairs from x or y, trained on fresh pairs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LabelledSource(Protocol):
     def sample_labelled(
         self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Draws x [n, dim_x], y [n, dim_y] and the labels (0 or 1) of each side [n, sources]."""
+        """Draws x [n, dim_x], y [n, dim_y] and the labels (0 or 1) of x and of y [n, sources]."""
         ...
 
 

@@ -232,7 +232,7 @@ def decodable_information(
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One side of held-out pairs: the decoder's log odds of label 1 and the labels, both [n, sources]."""
+    """x or y of held-out pairs: the decoder's log odds of label 1 and the labels, both [n, sources]."""
 
     log_odds: np.ndarray
     bits: np.ndarray
@@ -244,7 +244,7 @@ class Side:
 
 
 def calibrated_slope(sides: Sequence[Side]) -> float:
-    """The factor on the log odds that minimises the log loss of all labels of these sides."""
+    """The factor on the log odds that minimises the log loss of all these labels."""
     log_odds = np.concatenate([side.log_odds.ravel() for side in sides])
     logs = -np.logaddexp(0.0, np.stack([log_odds, -log_odds], axis=1))
     return calibrating_slope(logs, np.full(2, -NATS_PER_BIT), np.concatenate([side.bits.ravel() for side in sides]))[0]
@@ -272,7 +272,7 @@ def information_of_folds(
 def information_of_source(
     x_classes: Sequence[np.ndarray], y_classes: Sequence[np.ndarray], crossover: float
 ) -> tuple[float, float]:
-    """The bound of one source and the log of its normaliser, nats, from the agreements of each label on either side."""
+    """The bound of one source and the log of its normaliser, nats, from the agreements of each label in x and y."""
     if not all(len(side) for side in (*x_classes, *y_classes)):
         raise InvalidInput("held-out labels must take both values at every source; draw more samples.")
     contrast = 1.0 - 2.0 * crossover

@@ -7,7 +7,8 @@
     explicitness, published_infomec   InfoE; InfoM, InfoE and InfoC as published
     minimality  share of a latent's explained variance due to its own factor; dependent factors allowed
     sap         gap between the best and the second-best single-latent predictor
-    report      all of SCORES in one table;   decomposed   terms of pid.DECOMPOSITIONS
+    report      all of SCORES in one table
+    decomposed  terms of pid.DECOMPOSITIONS
 
 All but report, decomposed and measure_scores return an Estimate. Only UniBound and the PID bounds detect redundant
 copies and information spread over several latents.

@@ -1,4 +1,4 @@
-"""Concrete decompositions of what latents tell about factors, beside the bounds that hold for every one of them."""
+"""Concrete decompositions of the information of latents about factors, next to the bounds that hold for each."""
 
 from __future__ import annotations
 

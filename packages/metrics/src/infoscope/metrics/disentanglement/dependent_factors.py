@@ -33,8 +33,10 @@ def minimality(
 ) -> Estimate:
     """The share, of what all factors together explain of the latents, that each one's own factor explains alone.
 
-    representation  [N, L];  factors: [N, K], K >= 2, as `inputs.as_factors` takes them
-    folds           of items;  items: how many random ones are used, None: all
+    representation  [N, L]
+    factors         [N, K], K >= 2, as `inputs.as_factors` takes them
+    folds           of items
+    items           how many random ones are used, None: all
     categorical     numbers of the latents that are categories
 
     Explained is the drop of held-out squared error in units of variance, by additive models of factor values (cubic

@@ -134,10 +134,11 @@ def published_infomec(
 ) -> InfoMec:
     """InfoMEC of a representation [N, L] for factors, integers [N, K], as the code of Hsu et al. 2023 has it.
 
-    Information by neighbours (Ross 2014, k = 10; plug-in for `categorical`), clipped at 0. InfoM and InfoC are mean
-    largest shares, rescaled; latents with less than a twentieth of the largest range are left out. InfoE is by
-    unpenalised balanced logistic regression in sample, as a share of the log of the number of values. ValueError: fewer
-    than two factors, a factor of one value, every latent constant, shapes that do not fit, values that are not finite.
+    Information by neighbours (Ross 2014, k = 10; plug-in for `categorical`), clipped at 0. InfoM is the mean over
+    latents (InfoC: over factors) of the largest share over the sum, rescaled so that equal shares give 0; latents with
+    less than a twentieth of the largest range are left out. InfoE is by unpenalised balanced logistic regression in
+    sample, as a share of the log of the number of values. ValueError: fewer than two factors, a factor of one value,
+    every latent constant, shapes that do not fit, values that are not finite.
     """
     latents, known, _ = chosen_items(representation, factors, items, categorical, generator, least=2)
     latents.subsets()  # some latent varies

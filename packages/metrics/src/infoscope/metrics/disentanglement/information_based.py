@@ -1,4 +1,4 @@
-"""MIG and UniBound: how much more one latent tells about a factor than the second-best latent, or than all others."""
+"""MIG and UniBound: information of one latent about a factor compared with the second-best, or with all others."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def bound(inputs: Inputs, name: str, latent: str | None) -> Estimate:
 
 
 def latent_score(inputs: Inputs, name: str) -> Estimate:
-    """What a posterior says of its latents without regard to factors, for `registry.SCORES`."""
+    """Information of a posterior about x, regardless of factors, for `registry.SCORES`."""
     found = getattr(inputs.latents, name)
     return replace(found, method=inputs.information.method, degrees=np.inf)
 

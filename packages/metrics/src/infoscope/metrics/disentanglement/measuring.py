@@ -27,9 +27,11 @@ from infoscope.metrics.factor_information.result import FactorInformation
 class Inputs:
     """What scores are computed from.
 
-    representation  a posterior or an array [N, L];  factors: [N, K], as `inputs.as_factors` takes them
+    representation  a posterior or an array [N, L]
+    factors         [N, K], as `inputs.as_factors` takes them
     stream          purpose -> its random generator
-    draws           of a posterior's exact information;  items: random ones, of scores of arrays (None: all)
+    draws           of a posterior's exact information
+    items           random ones, of scores of arrays (None: all)
     votes           protocol -> training votes of the BetaVAE score
     categorical     numbers of an array's latents that are categories
     measured        the information, if it is known already
@@ -88,12 +90,12 @@ class Inputs:
 
     @property
     def information(self) -> FactorInformation:
-        """What latents tell about factors, nats."""
+        """Information of latents about factors, nats."""
         return self._measured.factors if isinstance(self._measured, exact.Measured) else self._measured
 
     @property
     def latents(self) -> exact.LatentInformation | None:
-        """What a posterior says of its latents; None where there is no density, or where only information is known."""
+        """Information of a posterior about x; None where there is no density."""
         return self._measured.latents if isinstance(self._measured, exact.Measured) else None
 
 

@@ -250,7 +250,7 @@ def of_one(values: list[float], how: str) -> Estimate:
 
 
 def of_halves(values: list[float], how: str) -> Estimate:
-    """The mean of a figure of both halves of every halving, in turn, with its error; see `dci`."""
+    """The mean of a figure over both halves of every division, with its error; see `dci`."""
     first, second = np.reshape(values, (-1, 2)).T
     if np.isnan(values).any():
         return undefined(UNUSED, "share", len(first), how)

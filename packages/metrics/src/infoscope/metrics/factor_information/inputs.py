@@ -30,7 +30,9 @@ Draws = Callable[[NDArray[np.int64]], Any]
 class Factors:
     """Factors of N items.
 
-    codes   [N, K], from 0, of numbers in rising order;  numbers [K]: which are;  values [N, K]
+    codes   [N, K], from 0, of numbers in rising order
+    numbers [K] which are
+    values  [N, K]
     order   [K, N], items by value; place [K, N], their positions; first, alike [K, N]: where items of its value begin,
             and their number
     """

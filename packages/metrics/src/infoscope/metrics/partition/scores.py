@@ -186,7 +186,7 @@ def _geometric_mean(route: TermEstimates, a: Estimate, b: Estimate) -> Estimate:
 
 
 def beside(route: TermEstimates, blocks: Names) -> dict[str, Estimate]:
-    """What is to be read beside the score, as shares of what there is to know."""
+    """Leakage, residuals and sufficiency, as shares of entropies."""
 
     def share(block: str, target: str, given: str, entropy: Term) -> Estimate:
         if block not in blocks:

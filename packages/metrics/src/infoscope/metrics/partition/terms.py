@@ -190,7 +190,7 @@ def of_means(
 def by_enumeration(
     columns: Mapping[str, NDArray], weights: NDArray[np.float64], terms: Iterable[Term]
 ) -> TermEstimates:
-    """Every term of a discrete law: outcomes [m] as codes of every block and label, and their probabilities [m]."""
+    """Every term of a discrete distribution: outcomes [m] as codes of every block and label, and probabilities [m]."""
 
     def entropy(*names: str) -> float:
         if not names:

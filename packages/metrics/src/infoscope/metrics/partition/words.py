@@ -1,4 +1,4 @@
-"""What an evaluation of a partition says in plain words, and what it does not."""
+"""Sentences of the evaluation of a partition."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _POSTERIOR_LIMITS = (
 
 
 class Evaluation(Protocol):
-    """What is told, with the names and meanings of `PartitionReport`."""
+    """The contents of a report, with the names and meanings of `PartitionReport`."""
 
     blocks: Mapping[str, int]
     n: int

@@ -35,7 +35,8 @@ def broja_from_arrays(
 ) -> Decomposition:
     """`broja` of the table of k-means clusters (BATCH, Liang et al. 2023), Estimates in nats.
 
-    a, b, target  typed as `knn` types them; categories stay;  clusters: of the numbers of each, standardised
+    a, b, target  typed as `knn` types them; categories stay
+    clusters      of the numbers of each, standardised
     groups, blocks, generator  as of `uncertainty.jackknife`, which gives bias and error
 
     Information within clusters is lost; a note quantifies it. ValueError: as `broja`; rows that do not fit; more than

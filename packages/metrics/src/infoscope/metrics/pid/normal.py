@@ -73,7 +73,8 @@ def gaussian_from_arrays(
 ) -> Decomposition:
     """`gaussian` of the covariance of rows, Estimates in nats: bias and error by the delete-block jackknife.
 
-    a, b, target  numbers [n] or [n, d];  margins: "given", or "rank" (normal copula only)
+    a, b, target  numbers [n] or [n, d]
+    margins       "given", or "rank" (normal copula only)
     groups, blocks, generator  as of `uncertainty.jackknife`
 
     At kinks unique terms are too high by a part of their error; intervals include both branches (docs/pid.md).

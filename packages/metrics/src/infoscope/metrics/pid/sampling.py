@@ -13,19 +13,25 @@ from infoscope.errors import WrongType
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.resampling import leave_one_out
 from infoscope.estimators.result import NATS, Estimate, quantile
-from infoscope.estimators.variables import Continuous, Variable, as_variables
+from infoscope.estimators.variables import Angle, Continuous, Discrete, Variable, as_variables
 from infoscope.metrics.pid.terms import ROUNDING, Decomposition
 
 
 def as_rows(groups: ArrayLike | None = None, /, **sides: ArrayLike | Variable) -> tuple[list[Variable], Any]:
-    """Checked numbers, all with as many rows, and the codes of their groups [n] or None."""
+    """Checked numbers, all with as many rows, and the codes of their groups [n] or None; untyped integers, too."""
     found, codes = as_variables(
-        groups, **{name: side if isinstance(side, Variable) else Continuous(side) for name, side in sides.items()}
+        groups, **{name: side if _is_typed(side) else Continuous(side) for name, side in sides.items()}
     )
     for name, side in found.items():
         if side.codes is not None:
             raise WrongType(f"{name} must be numbers, got categories, which have no covariance.")
     return list(found.values()), codes
+
+
+def _is_typed(side: Any) -> bool:
+    """Whether a variable, or a block of a list of them, is wrapped."""
+    blocks = side if isinstance(side, list | tuple) else (side,)
+    return any(isinstance(block, Variable | Continuous | Discrete | Angle) for block in blocks)
 
 
 def jackknifed(

@@ -451,7 +451,7 @@ def _scores(
     groups: NDArray[np.int64],
     generator: np.random.Generator,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Disentanglement: of single columns, and of blocks from what they tell; and why there is less."""
+    """Disentanglement of single columns and of blocks, and why scores are missing."""
     columns = ["score", "better", *SCORE_COLUMNS]
     factors = [name for name, aim in aims.items() if aim.role == TARGET and aim.outcome.classes and name in known]
     left = [name for name, aim in aims.items() if aim.role == TARGET and not aim.outcome.classes]

@@ -38,8 +38,10 @@ class Row:
 
     role        target, or domain (leakage)
     classes     values that the target takes; None of numbers
-    neighbours  without interval where unreliable;  verdict  on its bias
-    linear      usable by a linear family;  richer  by a mixture with another
+    neighbours  without interval where unreliable
+    verdict     on its bias
+    linear      usable by a linear family
+    richer      by a mixture with another
     ceiling     H(target); None of numbers
     sharing     six bounds and three concrete values against all other blocks; may be empty
     """
@@ -94,7 +96,7 @@ class Row:
         }  # fmt: skip
 
     def cells(self) -> dict[str, str]:
-        """The same to read, in bits; what cannot be said is said in its cell."""
+        """The same to read, in bits; missing results are marked in their cells."""
         ceiling = "none: numbers" if self.ceiling is None else in_bits(self.ceiling, interval=False)
         domain = " (domain)" if self.role == DOMAIN and self.target != DOMAIN else ""
         found = {"block": self.block, "target": self.target + domain}
@@ -137,7 +139,8 @@ class RepresentationReport:
 
     rows        one for each block (and all together) x target
     hardest     the items of least PVI for each target: target, item, label, pvi_bits, prediction
-    scores      disentanglement; may be empty (see notes);  partition  scores of named blocks, or None
+    scores      disentanglement; may be empty (see notes)
+    partition   scores of named blocks, or None
     unanswered  target (or domain) -> why there is no result
     """
 
@@ -154,12 +157,12 @@ class RepresentationReport:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row for each block x target, nats; nan where there is no figure, and the notes say why."""
+        """One row for each block x target, nats; nan where there is no figure (see the notes)."""
         return pd.DataFrame([row.figures() for row in self.rows])
 
     @property
     def text(self) -> pd.DataFrame:
-        """The same to read, in bits, with 95 % intervals; what cannot be said is said in its cell."""
+        """The same to read, in bits, with 95 % intervals."""
         return pd.DataFrame([row.cells() for row in self.rows])
 
     @property
@@ -169,7 +172,7 @@ class RepresentationReport:
         return found | ({} if self.partition is None else {"partition": self.partition.table()})
 
     def row(self, block: str, target: str) -> Row:
-        """What a block tells about a target. KeyError for one that is not there."""
+        """Information of a block about a target. KeyError for one that is not there."""
         for row in self.rows:
             if (row.block, row.target) == (block, target):
                 return row
@@ -204,7 +207,7 @@ class RepresentationReport:
 
 
 def _in_short(rows: Sequence[Row]) -> str:
-    """What is said of one target, given the rows of all blocks: usable by the richer family, in bits."""
+    """The sentence on one target, given the rows of all blocks: usable by the richer family, in bits."""
     whole = next((row for row in rows if row.block == ALL), rows[0])
     blocks = sorted((row for row in rows if row is not whole), key=lambda row: -float(row.richer))
     sure = [row for row in blocks if row.richer.low > 0.0]
@@ -232,7 +235,7 @@ def _in_short(rows: Sequence[Row]) -> str:
 
 
 def _sentence(row: Row) -> str:
-    """What one block tells about one target, in words and bits."""
+    """Information of one block about one target, in words and bits."""
     cells = row.cells()
     several = "" if row.block == ALL else "s"
     verb = f"leak{several} of" if row.role == DOMAIN else f"tell{several} about"

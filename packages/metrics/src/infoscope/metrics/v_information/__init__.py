@@ -1,9 +1,12 @@
 """V-information of a named family of predictors (Xu et al. 2020; Ethayarajh et al. 2022).
 
 measures     estimate: I_V(x -> y), also given something, in three estimators -> VInformation
-pvi          pointwise;  hardness  threshold_window, slices, hardest
-predictions  of fitted members;  usable  of mixtures of families, with extrapolation in rows
-difficulty   token artefacts;  label_errors  scores of wrong labels
+pvi          pointwise
+hardness     threshold_window, slices, hardest
+predictions  of fitted members
+usable       of mixtures of families, with extrapolation in rows
+difficulty   token artefacts
+label_errors scores of wrong labels
 structure    maximum_arborescence, weights_by: trees of most usable information
 leakage      usable_leakage of latent blocks; features that hide from a family
 """

@@ -83,7 +83,7 @@ def cut(values: pd.Series, edges: Sequence[float]) -> pd.Series:
 
 
 def hardest(table: pd.DataFrame, count: int = 10, label: Hashable | None = None) -> pd.DataFrame:
-    """The `count` items of least PVI, hardest first; of one label if given. The index says which items they are."""
+    """The `count` items of least PVI, hardest first; of one label if given. The index is the items'."""
     chosen = table if label is None else table[table["label"] == label]
     if not len(chosen):
         raise UnknownName(f"label must be one of {sorted(set(table['label']))}, got {label!r}.")

@@ -99,9 +99,9 @@ def hide(
     """Trains features that keep x [n, d] and hide the classes u [n] from a family of networks.
 
     An autoencoder minimises squared error plus strength times the Kullback-Leibler divergence of the adversary's
-    prediction from the class frequencies; the adversary takes adversary_steps steps for each. A slow adversary hides
-    nothing: measure by `hiding_matrix`. ValueError: lengths that differ, one class only, numbers that are no classes, a
-    negative strength, counts below 1, a batch below 2.
+    prediction from the class frequencies; the adversary takes adversary_steps steps for each. With too slow an
+    adversary the label stays readable: measure by `hiding_matrix`. ValueError: lengths that differ, one class only,
+    numbers that are no classes, a negative strength, counts below 1, a batch below 2.
     """
     inputs = as_matrix("x", x)
     labels, codes = np.unique(np.asarray(u), return_inverse=True)

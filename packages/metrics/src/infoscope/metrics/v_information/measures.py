@@ -49,7 +49,8 @@ class VInformation(Estimate):
     standard_error       sd(PVI) / sqrt(n), robust to groups, without training randomness; nan in-sample
     interval             in-sample that of the PAC `bound`, if there is one
     local                pointwise V-information of every item [n]
-    null_entropy         H_V(y | given);  conditional_entropy  H_V(y | given, x)
+    null_entropy         H_V(y | given)
+    conditional_entropy  H_V(y | given, x)
     floor, floored       least class probability, and how many items' own class was below it with the input
     null_floored         the same without
     """

@@ -47,9 +47,12 @@ class Predictions:
     """Log densities of items' own outcomes, nats, in the order of the items.
 
     rows, fold   int64 [m], which items, by which split
-    null         [m], without x;  informed  [m], with it
-    logs         [m, classes] of every class with x, None for numbers;  null_logs  without
-    floored      items whose own class had less than the floor with x;  null_floored  without
+    null         [m], without x
+    informed     [m], with it
+    logs         [m, classes] of every class with x, None for numbers
+    null_logs    without
+    floored      items whose own class had less than the floor with x
+    null_floored without
     """
 
     rows: np.ndarray
@@ -202,7 +205,7 @@ def of_classes(
 
 
 def with_floor(logs: np.ndarray, floor: float) -> np.ndarray:
-    """Log probabilities [n, classes] mixed with the uniform law, so that none is below `floor`; as they are for 0."""
+    """Log probabilities [n, classes] mixed with the uniform distribution, so that none is below `floor`."""
     return floored(logs, floor) if floor > 0.0 else logs
 
 

@@ -184,8 +184,7 @@ class BalancedERMConfig(ERMConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class DomainInformedERMConfig(BalancedERMConfig):
-    """Risk minimisation told of the domain (see `DomainInformedERM`): the class head, which must bend where domains
-    differ in more than how frequent classes are, reads z_y and its mean over the domain."""
+    """Settings of `DomainInformedERM`: the class head takes z_y and its mean over the domain."""
 
     hidden: tuple[int, ...] = (64, 64)
 

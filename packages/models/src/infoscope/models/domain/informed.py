@@ -1,4 +1,4 @@
-"""Risk minimisation that is told of an item's domain."""
+"""Risk minimisation with information about an item's domain."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from infoscope.models.domain.networks import perceptron
 
 
 class UninformedERM(ERM):
-    """What `DomainInformedERM` does but for being told: plain risk minimisation with its batches and its head's
-    widths."""
+    """The control of `DomainInformedERM`: plain risk minimisation with its batches and its head's widths."""
 
     Config = DomainInformedERMConfig
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from infoscope.checks import require_int, require_ints
-from infoscope.errors import WrongShape
+from infoscope.errors import OutOfRange, WrongShape
 from infoscope.models.initialisation import convolution, generator_or_default
 from infoscope.models.invertible.base import InvertibleEncoder, Normalisation
 
@@ -51,9 +51,9 @@ class IRevNet(InvertibleEncoder):
                 f"got {shape}."
             )
         if require_int("features", features) > size:
-            raise WrongShape(f"features must be at most {size}, the entries of {shape}, got {features}.")
+            raise OutOfRange(f"features must be at most {size}, the entries of {shape}, got {features}.")
         if require_int("bottleneck", bottleneck) > channels * 8:
-            raise WrongShape(f"bottleneck must be at most the first stage's {channels * 8} channels, got {bottleneck}.")
+            raise OutOfRange(f"bottleneck must be at most the first stage's {channels * 8} channels, got {bottleneck}.")
         super().__init__(statistics, features=features, shape=shape, blocks=blocks, bottleneck=bottleneck)
         self.features, self.code_features = features, size
         generator = generator_or_default(generator)

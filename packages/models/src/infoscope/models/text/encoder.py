@@ -33,7 +33,8 @@ class TextEncoder(nn.Module):
     `small_encoder`, rebuilt offline by `TextEncoder(**encoder.config)` and `load_state_dict`.
 
     architecture  the model's configuration with its `model_type`
-    tokenizer     the JSON of a `tokenizers.Tokenizer`;  padding  the id of its padding token
+    tokenizer     the JSON of a `tokenizers.Tokenizer`
+    padding       the id of its padding token
     pooling       "pooler", the model's own; "cls", the last layer's first token; "mean", of its tokens
     max_length    in tokens
 

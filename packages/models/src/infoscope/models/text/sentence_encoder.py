@@ -21,7 +21,7 @@ class SentenceEncoder(nn.Module):
     """Mean of word embeddings, one hidden layer (ReLU), tanh: `width` values in (-1, 1). New encoders have zero
     weights.
 
-    vocabulary: distinct lower-case words. ValueError when it is empty or repeats a word, or width is not a positive
+    vocabulary: distinct lower-case words. ValueError when it is empty or repeats a word, or width is no positive whole
     number.
     """
 

@@ -34,8 +34,8 @@ Images = Tensor | np.ndarray | IndexedImages | CallableImages
 class ImageSource:
     """Any kind of `Images` behind one method, checked against the shape [C, H, W] of one image.
 
-    Whole numbers are scaled by batch: by 1 when none exceeds 1, else by 1/255. ValueError for another shape, no images,
-    or values outside the range.
+    Whole numbers are divided by 255 where the largest of all values is above 1. ValueError for another shape, no
+    images, or values outside the range.
     """
 
     def __init__(self, images: Images, shape: Sequence[int]) -> None:

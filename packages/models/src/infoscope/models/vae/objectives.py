@@ -69,7 +69,7 @@ class Objective:
             require_number(field.name, getattr(self, field.name))
 
     def prepare(self, model: VAE | AutoEncoder, generator: torch.Generator) -> None:
-        """Makes what is trained beside the model. Raises ValueError for a model it cannot train."""
+        """Makes what is trained along with the model. Raises ValueError for a model it cannot train."""
         if not isinstance(model, VAE):
             raise WrongType(f"model must be a VAE for the objective {type(self).__name__}, not {type(model).__name__}.")
 
@@ -82,7 +82,7 @@ class Objective:
         return {}
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of what is trained beside the model."""
+        """The state of what is trained along with the model."""
         return {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -243,8 +243,7 @@ class Mixture:
         return found
 
     def truth(self, share: float) -> tuple[float, float]:
-        """I, nats, and its standard error, where a `share` of the rows comes from the law and the others have x and y
-        apart: both kinds of draws are weighed by it."""
+        """I, nats, and its standard error, with a `share` of rows drawn jointly and the others independently."""
         if not share:
             return 0.0, 0.0
         together = np.log1p(share * np.expm1(self._ratio))

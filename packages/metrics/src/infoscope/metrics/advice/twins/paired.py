@@ -1,4 +1,4 @@
-"""Rows of the data put together anew: each is used once on either side."""
+"""Rows of the data paired anew: each is used once in x and once in y."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ _SWEEPS = 40  # exchanges of partners, each of all rows, of which most have a li
 
 @dataclass(frozen=True, eq=False)
 class Null:
-    """x and y put together at random; with groups, those of y are moved on as blocks, so that rows that depend on one
-    another stay together on either side."""
+    """x and y paired at random; with groups, those of y are moved as blocks, so that dependent rows stay together."""
 
     pairs: Pairs
     name: str = "null"

@@ -1,4 +1,4 @@
-"""What a twin is, what draws it, and shares whose information is known."""
+"""Simulated data sets, what draws them, and shares whose information is known."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ HELD_OUT, IN_SAMPLE = "held out", "in sample"
 class Evidence:
     """Log probabilities, nats, of n items.
 
-    codes   int64 [n], the labels;  logs  [n, classes], held out
+    codes   int64 [n], the labels
+    logs    [n, classes], held out
     null    [n], of the own class without input
     epochs  [trainings, epochs, n, classes], of trainings on all items; None without epochs
     """
