@@ -4,6 +4,7 @@ server, one cluster and one browser for all system tests, each of which runs on 
 
 import pytest
 import torch
+from threadpoolctl import threadpool_limits
 
 SHARED = ("two_nodes", "server", "browser")  # session fixtures that start other programs
 
@@ -12,7 +13,8 @@ SHARED = ("two_nodes", "server", "browser")  # session fixtures that start other
 def one_thread():
     before = torch.get_num_threads()
     torch.set_num_threads(1)
-    yield
+    with threadpool_limits(1):
+        yield
     torch.set_num_threads(before)
 
 

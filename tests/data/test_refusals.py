@@ -247,7 +247,7 @@ LAWS = [
 @pytest.mark.parametrize(
     ("call", "argument", "code"),
     [*PAIRS, *POOLS, *ITEMS, *FACTOR_SETS, *TEXTS, *LAWS],
-    ids=lambda value: str(value)[:40],
+    ids=lambda value: value if isinstance(value, str) else None,
 )
 def test_what_cannot_be_used_is_refused(call, argument, code):
     with refused(argument, code):

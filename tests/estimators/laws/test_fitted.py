@@ -1,4 +1,4 @@
-"""Laws fitted to typed variables: densities, mixtures and tau against closed forms or others, and the held-out bound."""
+"""Laws fitted to typed variables: densities, mixtures and tau against others', and the held-out lower bound."""
 
 import warnings
 

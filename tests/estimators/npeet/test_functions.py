@@ -131,6 +131,7 @@ def test_default_ignores_the_scale_that_compat_obeys():
     assert abs(npeet.mi(100 * X, Y, compat=True) - npeet.mi(X, Y, compat=True)) > 1
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_correction_of_a_thin_neighbourhood():
     """Gao et al. 2015: of two nearly equal columns KSG sees too little; the correction finds more of I = 8.3 bits."""
     generator = np.random.default_rng(0)

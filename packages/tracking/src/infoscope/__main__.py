@@ -1,11 +1,9 @@
-"""Run sweeps, print their tables, look after their record: in the folder that holds `sweeps` and `analysis`.
+"""Runs sweeps, prints their tables and manages their record, in the folder that holds `sweeps` and `analysis`.
 
 `infoscope` and `python -m infoscope` are the same. Sweeps and analyses are known by their files, and each runs in a
 process of its own: a wrong word is answered before torch, MLflow and Ray are loaded, which takes seconds.
 
-`infoscope make` does what make was asked. It finds the target in the environment, in TASK, and what a person gave in
-PROFILE, SET, ARGS, PORT and what `make measure` and its like take: neither make nor a shell has read them as a
-program.
+`infoscope make` reads its target and settings from environment variables; no shell interprets them.
 """
 
 from __future__ import annotations
@@ -132,7 +130,6 @@ def _require_taken(task: str, names: Sequence[str], taken: Sequence[str]) -> Non
 
 
 def _nearest(name: str, names: Sequence[str]) -> str:
-    """The one of the names that is most like it, capitals or not; "" where none is like it."""
     return next(iter(difflib.get_close_matches(name.upper(), names, n=1, cutoff=0.7)), "")
 
 
@@ -142,7 +139,6 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _read(words: Sequence[str]) -> argparse.Namespace:
-    """The arguments in the words, checked as far as it can be without loading anything. Raises ValueError."""
     parser = _Parser(
         prog="infoscope", description=__doc__.partition("\n\n`infoscope make`")[0],
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -224,9 +220,6 @@ def _read(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _require_file(words: Sequence[str]) -> None:
-    """Raises ValueError where the file that follows --data is not there: what reads it takes seconds to load, and says
-    what else is wrong with its name.
-    """
     name = next((after for word, after in itertools.pairwise(words) if word == "--data"), "")
     if Path(name).suffix and not Path(name).exists():
         raise UnreadableFile(f"DATA must be a file that can be read, got {name!r}: No such file or directory.")
@@ -245,7 +238,6 @@ def _replacement(module: str, task: str, words: Sequence[str]) -> argparse.Names
 
 
 def _declared(name: str, package: str, kind: str) -> str:
-    """The module of a sweep or a table. Raises ValueError where there is none of this name."""
     valid = _valid(package, kind)
     if name.replace("_", "-") not in valid:
         raise UnknownName(f"{kind} must be one of {', '.join(valid)}, got {name!r}")
@@ -253,7 +245,6 @@ def _declared(name: str, package: str, kind: str) -> str:
 
 
 def _valid(package: str, kind: str) -> list[str]:
-    """Names of all sweeps or tables. Raises ValueError where there are none."""
     if valid := names(package):
         return valid
     raise ValueError(f"there are no {kind}s in {Path.cwd()}; give this command where infoscope's Makefile is")
@@ -279,7 +270,6 @@ def _sweep(given: argparse.Namespace) -> int:
 
 
 def _sweep_alone(given: argparse.Namespace) -> int:
-    """A sweep that is asked for by itself: after a trial, how to get the rest."""
     status = _sweep(given)
     if status == 0 and given.profile == TRIED:
         so_far = f"; `make table-{given.name}` prints what is done so far" if module_of(given.name, ANALYSES) else ""
@@ -292,7 +282,6 @@ def _sweep_alone(given: argparse.Namespace) -> int:
 
 
 def _sweep_all(given: argparse.Namespace) -> int:
-    """Runs the sweeps one after another; a failure does not keep the others from running."""
     summary, failed = [], False
     for name in sweeps_in_order():
         print(f"\n== {name}", flush=True)

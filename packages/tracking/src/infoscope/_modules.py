@@ -37,10 +37,7 @@ def source_of(module: str) -> Path:
 
 
 def options_of(module: str) -> list[str] | None:
-    """Options of a module's command line, as written in it: those of its parser, or of its `Analysis`.
-
-    None where they cannot be read off: only the module knows them.
-    """
+    """Options of a module's command line, read from its source; None where they cannot be determined."""
     tree = ast.parse(_text(source_of(module)))
     constants = {
         target.id: node.value

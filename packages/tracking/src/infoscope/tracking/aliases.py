@@ -1,6 +1,4 @@
-"""The present modules of the classes of logged models: a model's description names the module that its class was in
-when it was logged, and modules have moved since.
-"""
+"""Present modules of the classes of logged models that have moved since they were logged."""
 
 MOVED = {
     "infoscope.estimators.critics": "infoscope.estimators.neural.critics",

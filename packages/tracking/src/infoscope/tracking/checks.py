@@ -21,9 +21,7 @@ COLUMNS = ("run_id", "key", "profile", "version", "outcome", "status", "start", 
 
 
 def plain_name(what: str, name: str) -> str:
-    """`name`, which becomes part of a path or of a query; ValueError unless it is at most 100 letters, digits and
-    signs of "._-", the first a letter or digit.
-    """
+    """`name`; ValueError unless it is at most 100 letters, digits and "._-", the first a letter or digit."""
     if not (isinstance(name, str) and PLAIN.fullmatch(name)):
         raise InvalidInput(
             f"{what} must be up to 100 letters, digits, dots, dashes and underscores, beginning with a letter or "
@@ -33,9 +31,7 @@ def plain_name(what: str, name: str) -> str:
 
 
 def entity_name(what: str, name: str) -> str:
-    """`name`, of a metric, a cell's field or a tag; ValueError for one that MLflow would refuse when it is sent, too
-    late for the cell.
-    """
+    """`name` of a metric, field or tag; ValueError for one that MLflow would refuse."""
     plain = isinstance(name, str) and _ENTITY.fullmatch(name) and posixpath.normpath(name) == name
     if not plain or name == "." or name.startswith(("/", "..")):
         raise InvalidInput(
@@ -62,9 +58,7 @@ def metric_step(step: Any) -> int:
 
 
 def metric_value(name: str, value: Any) -> float:
-    """The value of a metric as the float that is stored; ValueError for what is no number, or is one that a 64-bit
-    float does not hold.
-    """
+    """The value of a metric as a float; ValueError for what is no number or exceeds a 64-bit float."""
     try:
         number = None if isinstance(value, str | bytes | bytearray) else float(value)
         exact = number is not None and bool(math.isnan(number) or number == value)
@@ -76,9 +70,7 @@ def metric_value(name: str, value: Any) -> float:
 
 
 def stored_text(what: str, value: Any, length: int) -> str:
-    """`value`, a text that is stored as it is; ValueError for one that is no text, is longer than `length`, or holds
-    what no database takes: half of a surrogate pair, or a zero character.
-    """
+    """`value`; ValueError for no text, one longer than `length`, or one with surrogates or zero characters."""
     if not isinstance(value, str):
         raise WrongType(f"{what} must be a text, got {shown(value)}")
     if len(value) > length:
@@ -116,9 +108,7 @@ def shown(value: Any) -> str:
 
 
 def free_name(what: str, name: str, taken: Iterable[str] = ()) -> str:
-    """`name`, under which a table of runs is to have a column; ValueError for one that every run has already, or that
-    is among `taken`, the fields of the cell.
-    """
+    """`name` for a column of runs; ValueError for one that every run has or that is in `taken`."""
     if name in COLUMNS:
         raise Conflict(
             f"{what} is {name!r}, which every run has with another meaning; it must be none of {', '.join(COLUMNS)}"
@@ -130,9 +120,7 @@ def free_name(what: str, name: str, taken: Iterable[str] = ()) -> str:
 
 @contextlib.contextmanager
 def undamaged(path: Path, what: str) -> Iterator[None]:
-    """Makes a ValueError that names the file, and says what it must be, of what a damaged one of JSON or safetensors
-    raises inside.
-    """
+    """Turns errors on a damaged JSON or safetensors file into a ValueError that names it."""
     from safetensors import SafetensorError
 
     try:

@@ -37,9 +37,7 @@ _UNUSED_BY_THE_UI = {
 
 
 def main(sweep: Sweep, words: Sequence[str] | None = None) -> None:
-    """`python -m sweeps.FOLDER.NAME [--profile P] [--set "name=value ..."] [--gpus-per-pack F]`; exits 0, 1 (cells
-    failed), 2 (bad input) or 130 (interrupted).
-    """
+    """Command line of a sweep; exits 0, 1 (cells failed), 2 (bad input) or 130 (interrupted)."""
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     add_sweep_options(parser, sweep.profiles)
     arguments = parser.parse_args(words)
@@ -153,9 +151,7 @@ def saved_runs(experiments: Sequence[str], folder: str, profile: str | None, tab
 
 
 def loaded_runs(files: Sequence[str]) -> None:
-    """Adds the runs of files to the tracking store, and prints the commands that show their tables; all of the files
-    are checked before anything is written. Exits with 2 on bad input.
-    """
+    """Adds the runs of files to the tracking store and prints the commands for their tables; exits 2 on bad input."""
     from infoscope.tracking.archive.lines import opened, printable
     from infoscope.tracking.archive.loading import load
 
@@ -170,7 +166,6 @@ def loaded_runs(files: Sequence[str]) -> None:
 
 
 def _progress(name: str, every: float = 20.0) -> Callable[[int, int], None]:
-    """Says now and then how far it is; every: seconds."""
     last = time.monotonic()
 
     def tell(done: int, count: int) -> None:
@@ -194,9 +189,7 @@ def sync_records(sweeps: Sequence[str], folder: str | None) -> None:
 
 
 def show_status(sweeps: Sequence[str], profile: str, settings: Mapping[str, str]) -> None:
-    """Prints how many cells of each sweep are done, and how many are not; exits with 2 on bad input, and where it can
-    be said of none, as under a profile that none has.
-    """
+    """Prints how many cells of each sweep are done and missing; exits with 2 on bad input or if none can be counted."""
     with _bad_input():
         found = status(sweeps, profile, settings)
     print("\n".join(lines(found)) if found else "no runs yet; run a sweep first, such as `make sweep-critic-capacity`")
@@ -216,11 +209,7 @@ def _bad_input() -> Iterator[None]:
 
 
 def ui(port: int) -> None:
-    """Replaces this process by the MLflow UI on the runs of the working tree, on the loopback address only.
-
-    What the UI brings along and these runs have no use for is off, or, as the assistant's shell, shut in a container;
-    an environment variable of MLflow that is set already stays as it is.
-    """
+    """Replaces this process by the MLflow UI on the runs of the working tree, on the loopback address only."""
     uri = tracking_uri()
     if uri.startswith(("http://", "https://")):
         print(f"the runs are on a tracking server: open {without_password(uri)}")

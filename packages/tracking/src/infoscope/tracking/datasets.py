@@ -1,7 +1,6 @@
-"""The data that runs have used, as MLflow's data sets: a name, where they come from, a digest of what is in them.
+"""Data of runs as MLflow data sets: a name, a source and a digest of the content (names, types, shapes, bytes).
 
-The digest is of names, types, shapes and bytes alone, so the same content has the same digest on every machine and in
-every sweep. What is drawn without end has no content: its digest is of the settings of the law.
+Samples drawn without end have a digest of the distribution's settings.
 """
 
 from __future__ import annotations
@@ -28,11 +27,9 @@ _FIELDS = ("name", "digest", "source_type", "source", "schema", "profile")
 class DataSet:
     """What a cell reads.
 
-    name: as people call it, the same for all parts. source: where it comes from, in words; no path of a machine.
-    content: () -> by name arrays with a row for each item (or an iterator of blocks of rows, for those that are never
-    in memory at once), lists of texts, and plain values. It is asked for on the worker, once a process if whoever
-    declares it keeps the object. context: what it is for, such as "training" or "test".
-    endless: samples are drawn without end from a law; content: its settings, plain values.
+    source: in words, without paths. content: () -> by name arrays [n, ...] (or an iterator of blocks of rows), lists of
+    texts, and plain values; called on the worker. context: such as "training" or "test". endless: samples are drawn
+    without end; content: the settings of the distribution.
     """
 
     name: str
@@ -80,9 +77,7 @@ def joined_names(datasets: Iterable[DataSet]) -> str:
 
 
 def inputs(entries: Any) -> list[DatasetInput]:
-    """Data sets as MLflow takes them, of what `DataSet.entry` gives. Raises ValueError for what is no such thing: it
-    may come from another machine's record.
-    """
+    """Data sets as MLflow takes them, from the results of `DataSet.entry`; ValueError for anything else."""
     try:
         return [
             DatasetInput(
@@ -126,5 +121,4 @@ def _described(value: Any) -> tuple[str, dict[str, Any], tuple[int, ...] | None]
 
 
 def _kind(block: np.ndarray) -> str:
-    """The type of an array's values, whatever the order of their bytes."""
     return f"{block.dtype.kind}{block.dtype.itemsize}"

@@ -51,7 +51,6 @@ def _device_name(device: str) -> str:
 
 
 def _processor() -> str:
-    """The processor's name as Linux has it (ARM has none there), or what Python knows of it."""
     with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as told:
         for line in told:
             name, _, value = line.partition(":")

@@ -1,11 +1,8 @@
-"""A logged model as a program of torch.export, to be served where infoscope is not installed.
+"""Exports a logged model as a torch.export program, to be served where infoscope is not installed.
 
-`python -m infoscope.tracking export RUN` puts it among the artifacts of the run, as an MLflow model of its own: the
-program (operations of torch and weights, for any number of rows) and the few lines of `serving`. `mlflow models serve`
-needs mlflow, numpy and torch for it; `torch.export.load` of its file `artifacts/program.pt2` needs torch alone.
-
-Whoever loads one executes what lies there: MLflow runs the copy of `serving`, and `torch.export.load` can unpickle.
-Neither happens in `load_model` nor in an export, which only writes. Serve programs of people you trust.
+`python -m infoscope.tracking export RUN` adds it to the artifacts of the run as an MLflow model. `mlflow models serve`
+needs mlflow, numpy and torch for it; `torch.export.load` of `artifacts/program.pt2` needs torch alone. Serving executes
+the copy of `serving` and can unpickle: serve programs of people you trust only.
 """
 
 from __future__ import annotations
@@ -48,9 +45,6 @@ def export(run_id: str, name: str | None = None) -> str:
 
 
 def _write_program(module: torch.nn.Module, example: Mapping[str, np.ndarray], signature: object, folder: Path) -> None:
-    """Writes the MLflow model of a program into a folder that does not exist yet. Arguments and errors as `program`;
-    signature: an `mlflow.models.ModelSignature`.
-    """
     from mlflow import pyfunc
 
     with tempfile.TemporaryDirectory() as made, warnings.catch_warnings():
@@ -68,11 +62,10 @@ def _write_program(module: torch.nn.Module, example: Mapping[str, np.ndarray], s
 
 
 def program(module: torch.nn.Module, example: Mapping[str, np.ndarray]) -> ExportedProgram:
-    """The forward pass of a module in evaluation mode, for any number of rows, and of token ids (integers [n, length])
-    for any length. It does not look at values: an autoencoder's does not refuse pixels outside [0, 1].
+    """The forward pass in evaluation mode, for any number of rows, and of token ids [n, length] for any length.
 
-    example: argument name -> array of a row or more. Raises ValueError when there is no such program, or when it gives
-    other numbers at another number of rows than the module.
+    example: argument name -> array of one row or more. Raises ValueError when there is no such program, or its numbers
+    differ from the module's at another number of rows. Values are not validated.
     """
     kind = type(module).__name__
     given = rows(example, _TRACED)

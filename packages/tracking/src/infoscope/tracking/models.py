@@ -1,12 +1,8 @@
 """Models in MLflow: safetensors weights and a typed configuration, never a pickle.
 
-A model is any `torch.nn.Module` of the `infoscope` namespace with a `config` (a dict of plain values) such that
-`type(model)(**model.config)` followed by `load_state_dict` rebuilds it. Loading one with `load_model` executes that
-class of the installed packages and nothing else: no code and no pickle is read from the store.
-
-This module is also the MLflow flavour (`save_model`, `_load_pyfunc`), so that `mlflow.pyfunc.load_model` and the model
-server work on the same files. Those, unlike `load_model`, import whatever module the model's own MLmodel file names:
-give them only models of people you trust.
+A model is a `torch.nn.Module` of the `infoscope` namespace with a `config` of plain values from which its class and
+`load_state_dict` rebuild it. `load_model` executes only that class of the installed packages. The MLflow flavour here
+(`save_model`, `_load_pyfunc`) imports what the MLmodel file names: only for models of people you trust.
 """
 
 from __future__ import annotations
@@ -44,10 +40,9 @@ _DIGEST = "infoscope.digest"  # a tag of a model: of what was to be logged, by w
 
 
 def write_model(module: torch.nn.Module, example: Mapping[str, np.ndarray], folder: Path) -> None:
-    """Writes model.json, weights.safetensors and the input example into a folder.
+    """Writes model.json, weights.safetensors and the input example (argument name -> array, 1-2 rows) into a folder.
 
-    example: argument name -> array, one call of `module(**example)`, of a row or two. Raises TypeError for a module
-    that could not be loaded back.
+    Raises TypeError for a module that could not be loaded back.
     """
     kind = type(module)
     _model_class(kind.__module__, kind.__qualname__)
@@ -169,9 +164,7 @@ def model_files(folder: Path) -> Path:
 
 
 def model_name(run_id: str, name: str | None = None) -> str:
-    """The name of a model that a run logged: `name`, or without one its only model's. Raises LookupError when there is
-    no such model.
-    """
+    """The name of a logged model: `name`, or the run's only one. Raises LookupError when there is none."""
     client = _client()
     found = sorted({model.name for model in ready_models(client.get_run(run_id), client)})
     if name is None and len(found) == 1:
@@ -195,10 +188,7 @@ def _client() -> Any:
 
 
 def log_model(folder: Path, name: str, run_id: str, store: Store) -> None:
-    """Logs a folder written by `write_model` as an MLflow model with signature and input example. Whatever an earlier
-    attempt at the same has got to, its answer lost or its process killed: one model is READY in the end, and shown at
-    the run once.
-    """
+    """Logs a folder of `write_model` as an MLflow model. A repeated call completes an interrupted one: one READY model."""
     client, digest = store.client, _digest(folder)
     known = [model for model in of_run(run_id, store) if model.name == name]
     same = [model for model in known if model.tags.get(_DIGEST) == digest]
@@ -260,9 +250,6 @@ def _description(model: Any, run_id: str) -> Any:
 
 
 def _copy_metrics(model_id: str, run: Any, store: Store) -> None:
-    """Shows the single values of a run at its model as well, on the data set that they are of; a curve has got beyond
-    its first step.
-    """
     single = [
         Metric(one.key, one.value, one.timestamp, 0, model_id=model_id, **_measured_on(one.key, run))
         for one in run.to_proto().data.metrics
@@ -282,7 +269,6 @@ def _measured_on(metric: str, run: Any) -> dict[str, str]:
 
 
 def _digest(folder: Path) -> str:
-    """The digest of the names and contents of a folder's files."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         content = hashlib.sha256(path.read_bytes()).hexdigest()

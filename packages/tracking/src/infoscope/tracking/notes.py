@@ -1,7 +1,4 @@
-"""The notes of a run on itself: its description in MLflow, as Markdown with links to what belongs to it.
-
-Links lead to pages of the same MLflow UI, wherever that is.
-"""
+"""The description of a run in MLflow: Markdown with links to related pages of the same MLflow UI."""
 
 from __future__ import annotations
 
@@ -30,7 +27,6 @@ def run_page(experiment_id: str, run_id: str, tab: str = "") -> str:
 
 
 def _cells_page(experiment_id: str, parent: str) -> str:
-    """The address of the list of an invocation's cells."""
     chosen = urllib.parse.quote(f"tags.`mlflow.parentRunId` = '{parent}'")
     return f"#/experiments/{experiment_id}/runs?{VIEW}&searchFilter={chosen}"
 
@@ -124,9 +120,7 @@ def of_summary(
     found: Sequence[tuple[str, float, float, int]],
     best: tuple[str, str] | None,
 ) -> str:
-    """The description of a configuration's summary: links to its runs; of each metric the mean, the standard error and
-    the number of runs, the sweep's best first.
-    """
+    """The description of a configuration's summary: links to its runs; mean, standard error and n of each metric."""
     settings = ", ".join(code(clipped(f"{name}={text(value)}", 300)) for name, value in list(cell.items())[:60])
     links = ", ".join(
         f"[{plain(' '.join(f'{name}={run.data.params[name]}' for name in replicates if name in run.data.params))}]"

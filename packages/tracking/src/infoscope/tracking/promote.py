@@ -1,7 +1,4 @@
-"""A logged model as a version of a registered model, under an alias, with a card that says what it is.
-
-`load_model("models:/NAME@ALIAS")`, or NAME@ALIAS alone, is then that model, wherever a model is asked for.
-"""
+"""Registers a logged model under an alias, with a model card; `load_model("NAME@ALIAS")` loads it."""
 
 from __future__ import annotations
 
@@ -59,9 +56,7 @@ def promote(run_id: str, alias: str, model: str | None = None, name: str | None 
 
 
 def card(experiment: str, model: str, run: Run, description: Mapping[str, Any]) -> str:
-    """What a person should know before loading a model, as Markdown: what it is, its data, its figures, what loading
-    executes. description: its model.json.
-    """
+    """The model card in Markdown: model, data, figures, and what loading executes. description: its model.json."""
     kind = f"{description['module']}.{description['class']}"
     cell = ", ".join(notes.code(f"{key}={value}") for key, value in values(run).items())
     page = notes.run_page(run.info.experiment_id, run.info.run_id)

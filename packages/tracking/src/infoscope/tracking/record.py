@@ -1,12 +1,10 @@
-"""The local record of one cell: an append-only file that is written before anything is sent anywhere.
+"""The local record of one cell, an append-only file in a folder named by the cell's key.
 
-A record is a folder named by the cell's key:
-
-    record.jsonl    one JSON object a line: a header per attempt, whether it goes on from a checkpoint, then metrics,
-                    models and at last the outcome
-    files/          what becomes the run's artifacts
-    models/NAME/    a model as configuration and weights
-    sent.json       how far the record has been carried to MLflow (written by `flush`)
+record.jsonl    one JSON object a line: a header per attempt, whether it goes on from a checkpoint, then metrics,
+                models and at last the outcome
+files/          what becomes the run's artifacts
+models/NAME/    a model as configuration and weights
+sent.json       how far the record has been carried to MLflow (written by `flush`)
 """
 
 from __future__ import annotations
@@ -160,7 +158,6 @@ class Record:
             ) from error
 
     def _mend(self) -> None:
-        """Ends the line at which an earlier writer died, so that what follows stays readable."""
         path = self.folder / "record.jsonl"
         with self._writing():
             if not path.exists() or not path.stat().st_size:
@@ -173,10 +170,8 @@ class Record:
                     file.write(b"\n")
 
     def entries(self, offset: int = 0) -> Iterator[tuple[dict[str, Any], int]]:
-        """The whole entries after a byte offset, each with the offset behind it.
-
-        A torn last line is left for later; a torn line that others follow was written by a process that died, or lost
-        to a failure of power, and is passed over.
+        """The entries after a byte offset, each with the offset behind it; torn lines are skipped, a torn last line is
+        left.
         """
         with open(self.folder / "record.jsonl", "rb") as file:
             file.seek(offset)
@@ -264,9 +259,6 @@ def _lives(process: Mapping[str, Any]) -> bool:
 
 
 def _began(pid: int) -> str | None:
-    """When a process began, in the kernel's ticks; None where the kernel does not say, and of one that has ended but
-    whose parent has not noticed (an orphan's in a container may never).
-    """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -275,7 +267,6 @@ def _began(pid: int) -> str | None:
 
 
 def _attempt() -> str:
-    """A name for an attempt: later ones sort behind earlier ones, as far as clocks agree."""
     return f"{time.time_ns() // 1000:016d}-{secrets.token_hex(4)}"
 
 

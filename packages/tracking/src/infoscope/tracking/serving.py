@@ -1,7 +1,6 @@
-"""Serves a program of torch.export through MLflow, and needs torch, numpy and MLflow only.
+"""Serves a torch.export program through MLflow; needs torch, numpy and MLflow only.
 
-A copy of this file lies beside every exported program: MLflow executes it when it loads the program. It hands the
-arrays of a request to the program by their names, and gives back the array that comes out.
+A copy of this file lies beside every exported program, and MLflow executes it on loading.
 """
 
 import torch

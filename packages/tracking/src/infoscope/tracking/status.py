@@ -81,10 +81,6 @@ def _counted(run: Run) -> str:
 
 
 def _planned(name: str, profile: str, overrides: Mapping[str, str]) -> tuple[str, set[str] | None, int]:
-    """The label of a profile, the keys of its cells (None for a search) and their number. Executes the sweep's module.
-
-    Raises LookupError when there is no such module, and what the sweep itself raises.
-    """
     sweep = declared(name)
     label, settings = sweep.profile(profile, overrides)
     if sweep.search and sweep.search.space:
@@ -94,9 +90,7 @@ def _planned(name: str, profile: str, overrides: Mapping[str, str]) -> tuple[str
 
 
 def declared(name: str) -> Sweep:
-    """The sweep of a name, as its module here declares it, which is executed. Raises LookupError when there is no such
-    module, and what the module itself raises.
-    """
+    """The sweep of a name from its module, which is executed. Raises LookupError when there is none."""
     path = module_of(name)
     sweep = getattr(importlib.import_module(path), "SWEEP", None) if path else None
     if not isinstance(sweep, Sweep):

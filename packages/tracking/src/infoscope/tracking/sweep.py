@@ -43,9 +43,7 @@ class Profile:
         return self._settings[name]
 
     def override(self, texts: Mapping[str, str]) -> Profile:
-        """The profile with some settings replaced by text, parsed as the type of the value replaced ("0,1,2" for a
-        tuple).
-        """
+        """The profile with settings replaced by text, parsed as the replaced type ("0,1,2" for a tuple)."""
         settings = dict(self._settings)
         for name, text in texts.items():
             if name not in settings:
@@ -114,24 +112,19 @@ class Sweep:
     """A declaration of what to run.
 
     name: the MLflow experiment, a plain file name (ValueError otherwise).
-    cells: profile -> the cells, flat dicts of plain values (numbers, strings, booleans, None, or tuples of them) that
-    MLflow takes as they are (see `canonical`).
+    cells: profile -> the cells, flat dicts of plain values (see `canonical`).
     trial: (pack, report) -> None, trains and reports the cells of a pack; must be importable on the workers.
     profiles: name -> Profile; `smoke`, `laptop` (default) and `paper` at least.
-    axes: the settings that only choose which cells there are; overriding another one renames the profile in the record.
-    pack_by: names of the cell fields that the members of one trial share, by device ("cpu", "gpu"); None: one cell per
-    trial.
-    resources: what one trial asks of Ray: `cpu`, and on a GPU `gpu`, a fraction or a whole number. Without `gpu` a
-    trial asks for what a probe of its memory finds (see `placement`), a trial of a search for a whole GPU.
-    data: cell -> what it reads, as `datasets.DataSet`s: the inputs of its run in MLflow. Their name, the tag
-    infoscope.data, is asked for while planning, their content on the worker, at the first report of the trial.
+    axes: the settings that only choose cells; overriding another one renames the profile in the record.
+    pack_by: names of the fields that the cells of a trial share, by device ("cpu", "gpu"); None: one cell per trial.
+    resources: of one trial in Ray: `cpu`, and `gpu` (a fraction or whole number; measured if missing, a search: 1).
+    data: cell -> its `datasets.DataSet`s, the inputs of its run; content is read on the worker.
     tags: cell -> further tags of its run.
-    choices: setting -> the words that it may list, or what raises ValueError for another one. A check of the cells
-    would not see a word that only leaves cells out.
+    choices: setting -> the words that it may list, or a check that raises ValueError.
     ranges: the settings that are a lowest and a highest value.
     check: cell -> None, raises ValueError on a cell that cannot be run, before anything starts.
     cost: cell -> relative work, for the remaining-time estimate and to start the longest trials first.
-    replicates: the fields of a cell that only repeat it, over which a summary is a mean.
+    replicates: the fields over which a summary is a mean.
     best: (metric, "min" or "max") shown while it runs.
     version: of the trial's science; a new one makes every cell unfinished again.
     """
@@ -165,9 +158,7 @@ class Sweep:
         return inspect.getdoc(sys.modules[self.cells.__module__]) or ""  # sweeps may share a trial
 
     def profile(self, name: str, overrides: Mapping[str, str] | None = None) -> tuple[str, Profile]:
-        """The profile and the label under which its cells are recorded. Raises ValueError for an unknown profile or
-        setting.
-        """
+        """The profile and the label of its cells. Raises ValueError for an unknown profile or setting."""
         if name not in self.profiles:
             raise UnknownName(f"profile of {self.name} must be one of {', '.join(self.profiles)}, got {name!r}")
         overrides = overrides or {}
@@ -180,7 +171,6 @@ class Sweep:
         return label, settings
 
     def _check_setting(self, name: str, value: Any) -> None:
-        """Raises ValueError for a word that is no choice, a value that is listed twice, or a range that is none."""
         values = value if isinstance(value, tuple) else (value,)
         told = ",".join(map(str, values))
         if name in self.ranges:
@@ -196,9 +186,7 @@ class Sweep:
                 raise UnknownName(f"setting {name} must be of {', '.join(valid)}, got {shown(word)}")
 
     def plan(self, profile: Profile) -> dict[str, Cell]:
-        """Key -> cell for every cell of the profile, each one checked. Raises ValueError on an invalid or repeated
-        cell.
-        """
+        """Key -> checked cell of the profile. Raises ValueError on an invalid or repeated cell."""
         plan: dict[str, Cell] = {}
         for cell in self.cells(profile):
             if self.check is not None:
@@ -223,9 +211,7 @@ class Sweep:
         return hashlib.sha256(f"{self.name}|{self.version}|{canonical(cell)}".encode()).hexdigest()[:16]
 
     def tags_of(self, cell: Cell) -> dict[str, str]:
-        """The further tags of a cell's run, and the name of its data. Raises ValueError for one that MLflow would not
-        take, or by which runs are found.
-        """
+        """The further tags of a cell's run and the name of its data. Raises ValueError for invalid or reserved ones."""
         named = {DATA: joined_names(found)} if (found := self.data(cell)) else {}
         tags = stored_tags(named | dict(self.tags(cell)))
         for name in tags.keys() & TAKEN:
@@ -257,9 +243,7 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Pack:
-    """The cells of one trial, and the device ("cpu" or "cuda") they run on. A field on which all cells agree is an
-    attribute.
-    """
+    """The cells of one trial and its device ("cpu" or "cuda"). A field on which all agree is an attribute."""
 
     cells: tuple[Cell, ...]
     device: str = "cpu"
@@ -272,9 +256,7 @@ class Pack:
 
 
 class Report(Protocol):
-    """What a trial may call. A class of one's own that inherits from it overrides what it is to keep; the rest does
-    nothing.
-    """
+    """What a trial may call. A subclass overrides what it is to keep; the rest does nothing."""
 
     def metrics(self, cell: Cell, values: Mapping[str, float], step: int = 0) -> None:
         """Numbers of a cell at a step. A curve is a name reported at many steps (keep it to some hundreds; see
@@ -291,9 +273,8 @@ class Report(Protocol):
         """
 
     def constants(self, cell: Cell, values: Mapping[str, float]) -> None:
-        """Numbers of a cell that are known without its training, such as an exact solution or a number of items. They
-        are no metrics: they stand in a table of the run's description, and `runs` has them as columns like metrics.
-        Raises ValueError like `metrics`.
+        """Numbers known without training, such as an exact solution; columns of `runs`. Raises ValueError like
+        `metrics`.
         """
 
     def table(self, cell: Cell, name: str, columns: Mapping[str, Any]) -> None:
@@ -325,9 +306,7 @@ class Report(Protocol):
         return contextlib.nullcontext()
 
     def save(self, state: Callable[[], Mapping[str, Any]]) -> None:
-        """Keeps what `state()` gives, tensors and plain values, from which `restore` continues; now and then, not at
-        every call.
-        """
+        """Keeps `state()`, tensors and plain values, for `restore`; now and then, not at every call."""
 
     def restore(self) -> Mapping[str, Any] | None:
         """The state last saved for this pack by a process that did not finish; None when there is none. To be called
@@ -347,9 +326,7 @@ def varying(cells: Iterable[Cell]) -> list[str]:
 
 
 def names(cells: Mapping[str, Cell]) -> dict[str, str]:
-    """A short name for every cell: the values in which the cells differ, numbers with their field's name; all its
-    values where these do not tell them apart.
-    """
+    """A short name for every cell: the values in which they differ, numbers with their field's name."""
     fields = varying(cells.values())
     short = {key: _name(cell, fields) for key, cell in cells.items()}
     if all(short.values()) and len(set(short.values())) == len(short):

@@ -1,17 +1,11 @@
-"""The file of the finished runs of an experiment: JSON, a header and then a line for each run, compressed (gzip).
+"""Gzip-compressed file of an experiment's finished runs: JSON, a header and then a line for each run.
 
     {"format": "infoscope runs", "version": 1, "experiment": "toy", "runs": 2, "curves": false, "tables": false}
     {"key": ..., "run": ..., "outcome": "complete", "start": ..., "end": ..., "tags": {...}, "params": {...},
      "metrics": {NAME: [[step, time, value], ...]}, "inputs": [...], "files": {NAME: base64}}
 
-start and end are in milliseconds since 1970, the time of a point in milliseconds after the start, and a value of null
-is no number (NaN). The same runs make the same bytes: lines are in the order of keys, names are sorted, and no date is
-in it.
-
-A file comes from elsewhere: all of it is checked before anything is made of it, as what a sweep reports is checked, and
-nothing of it is executed. Of whom and where a run was made it says nothing: of the tags those of MLflow and of this
-package that tell a machine, a folder or a person stay out, and other texts have folders cut off. A cell's own values
-are as they are, for the key is a hash of them.
+start and end: ms since 1970; time of a point: ms after the start; a value of null: NaN. The same runs give the same
+bytes. Everything is checked on reading and nothing is executed. Machine, folder and user names are removed from tags.
 """
 
 from __future__ import annotations
@@ -72,9 +66,7 @@ _LOCAL = re.compile(r"(?:file:|~?/|~?\\|[A-Za-z]:[/\\])(?:.*[/\\])?([^/\\]+)[/\\
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished run. metrics: by name its points (step, ms after the start, value), the newest or all. inputs: data
-    sets as `DataSet.entry` tells them. files: the tables and arrays among its artifacts.
-    """
+    """A finished run. metrics: name -> points (step, ms after the start, value); files: tables and arrays."""
 
     key: str
     run: str
@@ -171,7 +163,6 @@ def write(path: Path, experiment: str, runs: Sequence[Finished], curves: bool, t
 
 
 def _through(path: Path) -> tuple[dict[str, Any], Iterator[Finished]]:
-    """The header of a file, and its runs as they are read. Raises ValueError for what is none."""
     lines = _lines(path)
     header = _header(next(lines, b"{}"))
     return header, _runs(lines, header["runs"])
@@ -272,16 +263,12 @@ def portable_tags(tags: Mapping[str, str]) -> dict[str, str]:
 
 
 def portable(text: str) -> str:
-    """A text without folders of a machine and without the users and passwords of addresses: of a path that begins at a
-    root or a home the last name is left.
-    """
+    """A text without folders of a machine and without users and passwords of addresses."""
     return _FOLDERS.sub("", without_password(text))
 
 
 def portable_source(source: str) -> str:
-    """The source of a data set, as MLflow writes it, likewise: of a path of this machine, spaces and all, the last
-    name.
-    """
+    """The source of a data set without the folders of this machine."""
     try:
         told = json.loads(source)
     except ValueError:
@@ -344,9 +331,7 @@ def _file(name: str, told: Any) -> bytes:
 
 
 def check_file(name: str, data: bytes) -> None:
-    """Raises ValueError for what is neither a table nor arrays as a `Report` writes them, or larger than such may be;
-    the contents are not read.
-    """
+    """Raises ValueError for a file that is no table or arrays of a `Report`, or too large; contents are not read."""
     stem, _, suffix = name.rpartition(".")
     plain_name("the name of a table", stem)
     if len(data) > FILE_BYTES:

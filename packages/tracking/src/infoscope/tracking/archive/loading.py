@@ -48,9 +48,7 @@ _BATCH = 16  # runs in memory
 
 @dataclass
 class Loaded:
-    """What was done with a file. added: the runs that are new; known: the cells that were done already; note: why there
-    are no summaries.
-    """
+    """Numbers of runs added and of cells known already; note: why there are no summaries."""
 
     archive: Archive
     added: int
@@ -110,7 +108,6 @@ def _is_done(run: Run | None, outcome: str) -> bool:
 
 
 def _sweep(name: str, loaded: Loaded) -> Sweep | None:
-    """The sweep that asks for these cells, if it is here."""
     try:
         return declared(name)
     except Exception as error:  # it may ask for its data when it is imported
@@ -119,9 +116,7 @@ def _sweep(name: str, loaded: Loaded) -> Sweep | None:
 
 
 class _Loading:
-    """Adds the runs of a file that are missing. Those of a label get a parent, as if one invocation had made them: the
-    tables of an analysis go there, and a process that comes after one that died finds what that left.
-    """
+    """Adds the missing runs of a file, under one parent for each label."""
 
     def __init__(self, archive: Archive, store: Store, sweep: Sweep | None, held: Mapping[str, Run], missing: set[str]):
         self.archive, self.store, self.held, self.missing = archive, store, held, missing
@@ -148,15 +143,12 @@ class _Loading:
             self.store.client.set_terminated(parent, "FINISHED", self.ends[label])
 
     def _found(self) -> dict[str, Run]:
-        """The parents that an earlier attempt from here has made for this file, by label."""
         own, found = own_tags(), self.store.search(f"tags.`{LOADED_FROM}` != '' and tags.`{CELLS}` != ''")
         ours = [run for run in found if run.data.tags[LOADED_FROM] == self.archive.name and is_own(run, own)]
         return {run.data.tags.get(PROFILE, ""): run for run in ours}
 
     def _parent(self, label: str, count: int, start: int, found: Run | None) -> str:
-        """The id of the parent of so many runs of a label; `found`: the one of an earlier attempt, which loses what is
-        not whole.
-        """
+        """The id of a label's parent; `found`: the one of an earlier attempt, which loses incomplete runs."""
         client, name = self.store.client, self.archive.experiment
         if found is None:
             tags = own_tags() | {PROFILE: label, LOADED_FROM: self.archive.name, MLFLOW_SOURCE_TYPE: "LOCAL"}

@@ -139,7 +139,6 @@ def _inputs(run: Run) -> list[dict[str, str]]:
 
 
 def _files(run: Run, store: Store, saved: Saved) -> dict[str, bytes]:
-    """The tables and arrays of a run that are small enough."""
     client, run_id, found = store.client, run.info.run_id, {}
     with tempfile.TemporaryDirectory() as folder:
         for file in client.list_artifacts(run_id):

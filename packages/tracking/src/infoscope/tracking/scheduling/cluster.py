@@ -57,8 +57,7 @@ def use_token() -> None:
 def running() -> Iterator[None]:
     """A local Ray, or the cluster of RAY_ADDRESS with the working tree sent along.
 
-    Raises ValueError when that cluster cannot be used, or INFOSCOPE_CODE is neither "upload" nor "image", RayNotStarted
-    when there is no local Ray.
+    Raises ValueError for an unusable cluster or INFOSCOPE_CODE, RayNotStarted when there is no local Ray.
     """
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
@@ -78,11 +77,7 @@ def running() -> Iterator[None]:
 
 
 def _begin_local() -> None:
-    """Starts Ray on this machine; again where Ray itself gives up, as it does when its processes have not all begun
-    within 15 seconds, which is not to be changed in this version.
-
-    Raises RayNotStarted, in a sentence, when it does not start.
-    """
+    """Starts Ray on this machine, repeatedly where its 15-second limit is exceeded. Raises RayNotStarted."""
     for attempt in range(1, STARTS + 1):
         before = _children()
         try:
@@ -109,7 +104,6 @@ def _children() -> set[psutil.Process]:
 
 
 def _end_since(before: set[psutil.Process]) -> None:
-    """Ends what a Ray that has not started whole has left, which would take part of the machine from the next."""
     import ray
 
     with contextlib.suppress(Exception):  # of what has not begun
@@ -138,7 +132,6 @@ def _init_local() -> None:
 
 
 def _connect(address: str) -> None:
-    """Joins a cluster, one of whose machines this is. Raises ValueError, in a sentence, when that does not work."""
     if "://" in address:
         raise InvalidInput(
             f"RAY_ADDRESS is {address}; a sweep runs on a machine of the cluster, with RAY_ADDRESS=auto or HOST:PORT "
@@ -170,7 +163,6 @@ def _check_listens(address: str) -> None:
 
 
 def _cluster_environment() -> dict[str, Any]:
-    """Ray's runtime environment of the workers: code, settings, and where the runs are recorded."""
     variables = {"OMP_NUM_THREADS": "1"}
     described: dict[str, Any] = {"worker_process_setup_hook": _settings(), "env_vars": variables}
     code = os.environ.get(_CODE) or _UPLOAD
@@ -188,12 +180,7 @@ def _cluster_environment() -> dict[str, Any]:
 
 
 def _settings() -> Callable[[], None]:
-    """The set-up of a worker: takes over the driver's store, and those of its settings that its own machine does not
-    have. A machine may thus keep its data in another folder.
-
-    The values travel in this function's closure, because Ray shows `env_vars` on its dashboard and writes them to its
-    logs, and some are passwords.
-    """
+    """The set-up of a worker; settings travel in a closure because Ray shows and logs `env_vars`, some are passwords."""
     names = [name for name in os.environ if name.startswith(_FORWARDED)]
     values, store = {name: os.environ[name] for name in names}, tracking_uri()
 
@@ -261,9 +248,7 @@ def _has_room(asked: Mapping[str, float]) -> bool:
 
 
 def lookahead(cpus: int) -> int:
-    """How many trials wait in Ray for their turn: on a cluster enough to fill it at once, and to make it grow; here
-    few, because what goes into a trial is settled when it begins to wait.
-    """
+    """How many trials wait in Ray: on a cluster enough to fill and grow it, on one machine few."""
     return max(200, cpus) if os.environ.get("RAY_ADDRESS") else cpus
 
 

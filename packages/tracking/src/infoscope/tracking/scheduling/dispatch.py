@@ -1,8 +1,6 @@
-"""Which packs go into the next trial, and what becomes of those that a trial leaves undone.
+"""Which packs go into the next trial, and what becomes of unfinished ones.
 
-A trial of Ray Tune takes about a tenth of a second, of which Tune keeps something for good. Packs that take seconds or
-more are a trial each. Shorter ones go several into a trial, one after another, each still with its own runs and
-failures: how many is decided when a trial is made, by how long the packs before have taken.
+A trial costs about 0.1 s and some memory: short packs share one, as many as the measured durations allow.
 """
 
 from __future__ import annotations
@@ -25,9 +23,7 @@ MACHINE_DEATHS = 10  # ... with its machine, which is rarely the pack's fault
 
 
 class PackedAssignments:
-    """The assignments of a trial on their way to the worker: small and with a short name, because Tune keeps, copies
-    and prints the configuration of every trial.
-    """
+    """The assignments of a trial; small and with a short name, because Tune copies and prints every configuration."""
 
     def __init__(self, assignments: dict[int, Assignment]):
         self._packed, self._count = zlib.compress(pickle.dumps(assignments)), len(assignments)
@@ -59,9 +55,7 @@ class Dispatch:
         return not self._waiting and not self._held
 
     def take(self) -> list[int]:
-        """The packs of the next trial, in the order in which they are to run; none when trials hold all that is left
-        of them.
-        """
+        """The packs of the next trial in order; none when trials hold all that is left."""
         taken: list[int] = []
         size = self._size()
         while self._waiting and len(taken) < size:
@@ -85,10 +79,9 @@ class Dispatch:
         self._seconds.append(seconds)
 
     def undone(self, numbers: Sequence[int], died: str | None) -> list[int]:
-        """The packs that a trial has not ended wait for another trial, the first of them being the one that ran.
+        """Requeues the packs that a trial has not ended; returns those that failed because their trial died too often.
 
-        died: what has died under it, "worker" or "machine"; None when the trial itself has left them to others.
-        Returns those that have failed by that: the one that ran, when it was too often.
+        died: "worker", "machine", or None when the trial itself has left them to others.
         """
         failed: list[int] = []
         if died and numbers:
@@ -134,9 +127,7 @@ def run_packs(
     run: Callable[[Assignment, Callable[[dict[str, Any]], None]], None],
     tell: Callable[..., None],
 ) -> None:
-    """The trial on its worker: runs one pack after another, and leaves the rest to other trials when it has taken long
-    enough. What is told of a pack gets its number and the seconds it has taken so far.
-    """
+    """Runs one pack after another on a worker, and leaves the rest to other trials once it has taken long enough."""
     assignments = handout.assignments()
     start = time.monotonic()
     for number, assignment in assignments.items():

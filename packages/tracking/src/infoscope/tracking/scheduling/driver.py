@@ -123,10 +123,7 @@ class _Ahead(NamedTuple):
 def _ahead(
     sweep: Sweep, label: str, plan: Mapping[str, Cell], search: SearchState | None, store: Store, left: set[str]
 ) -> _Ahead:
-    """The part of a plan, or of a search, that MLflow does not hold yet; the finished cells are noted to be part of it.
-
-    left: the keys of cells that are recorded here and could not be sent.
-    """
+    """The missing part of a plan or search; finished cells get its label. left: keys of unsent records."""
     known = by_key_once(store)
     if search:
         plan = search.recall(known.values(), label)
@@ -140,7 +137,6 @@ def _ahead(
 
 
 def _invoke(invocation: Invocation) -> None:
-    """Runs what is missing. Raises SweepBusy when another process has taken it over meanwhile."""
     if not invocation.summary.unfinished:
         invocation.claim.withdraw()
         return
@@ -154,7 +150,6 @@ def _invoke(invocation: Invocation) -> None:
 
 
 def _leftovers(store: Store, folder: Path) -> set[str]:
-    """Closes what a dead process left behind here; returns the keys of records that could not be sent."""
     left = close_leftovers(store, folder).left
     for key, reason in left.items():
         log.warning("not sent: the record of cell %s (%s)", key, reason)

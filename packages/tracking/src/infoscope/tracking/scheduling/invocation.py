@@ -48,16 +48,13 @@ def tags(sweep: Sweep, label: str) -> dict[str, str]:
 
 
 def _starting() -> str:
-    """The first thing that Ray does, in words."""
     address = os.environ.get("RAY_ADDRESS")
     return f"joining the Ray cluster at {address}" if address else "starting Ray on this machine"
 
 
 @dataclass
 class Invocation:
-    """tags: of its own run and those of its cells. claim: to the cells, which its run holds. missing: the cells to run,
-    by key; a search adds its own. run_ids: by key, the runs of earlier attempts.
-    """
+    """tags: of its run and its cells. missing: cells to run, by key. run_ids: by key, the runs of earlier attempts."""
 
     sweep: Sweep
     tags: Mapping[str, str]
@@ -80,10 +77,7 @@ class Invocation:
             self.sweep.tags_of(cell)  # raises ValueError before anything starts
 
     def run(self) -> None:
-        """Runs everything, and leaves no run open; what happened is in the summary.
-
-        Raises ValueError when the cluster cannot reach the store.
-        """
+        """Runs everything and leaves no run open. Raises ValueError when the cluster cannot reach the store."""
         try:
             with contextlib.ExitStack() as stack:
                 with self.screen.stage(_starting()):
@@ -118,7 +112,6 @@ class Invocation:
         return Progress(unfinished, cost, self.sweep.best, later=unfinished if self.search else 0, screen=self.screen)
 
     def _tell(self, packs: int, slots: int) -> None:
-        """Says what begins now."""
         kind = f"{self.gpus} GPU{'s' if self.gpus > 1 else ''}" if self.gpus else "no GPU"
         cells = f"{self.summary.unfinished} cells"
         if packs < self.summary.unfinished:
@@ -151,7 +144,6 @@ class Invocation:
         return self.claim.run_id
 
     def _done(self) -> Metric:
-        """How many cells have ended, as a point of a curve over seconds."""
         now, done = milliseconds(), self.summary.cells - self.summary.skipped - self.summary.unfinished
         return Metric(f"{CURVES}cells_ended", done, now, max(1, (now - self._began) // 1000))
 
@@ -211,7 +203,6 @@ class Invocation:
         )
 
     def _packs(self, watch: Watch) -> dict[str, Any]:
-        """For a fixed list of cells: how Tune gets its trials."""
         packs = one_of_each_first(self.sweep.packs(self.missing, "gpu" if self.gpus else "cpu"))
         titles, search = names(self.missing), self.sweep.search
         with self.screen.stage("measuring the memory of a GPU that each training takes" if self.gpus else "packing"):
@@ -236,9 +227,7 @@ class Invocation:
         return {"search_alg": dispatch.searcher(config), "num_samples": -1}
 
     def _suggestions(self, search: SearchState, watch: Watch) -> dict[str, Any]:
-        """The same for a search, whose trials come one at a time. What a trial will need is not known beforehand: on a
-        GPU each gets a whole one, unless the sweep or the command says otherwise.
-        """
+        """Tune settings of a search: one trial at a time; a whole GPU each unless declared otherwise."""
         share = (self._declared_share() or 1.0) if self.gpus else 0.0
         numbers, slots = itertools.count(), self._slots(share)
         watch.progress.remaining.slots = slots
@@ -257,12 +246,10 @@ class Invocation:
         }
 
     def _trial(self, assignments: dict[int, Assignment], share: float, watch: Watch) -> dict[str, Any]:
-        """The configuration of a trial: the numbers of its packs, what they are, and the part of a GPU it asks for."""
         watch.begin(assignments)
         return {"packs": list(assignments), "handout": PackedAssignments(assignments), "share": share}
 
     def _slots(self, share: float) -> int:
-        """How many trials run at once that ask for this part of a GPU."""
         slots = [int(self.cpus / self._cpus_per_pack)] + ([int(self.gpus / share)] if self.gpus else [])
         return max(1, min(slots))
 
@@ -286,7 +273,6 @@ class Invocation:
         return placement.shares(packs, self.gpus, probe)
 
     def _fit(self, source: Mapping[str, Any], watch: Watch) -> None:
-        """Has Ray Tune run the trials that it gets from `source`, settings of its own."""
         from ray import tune
 
         trial, data, search, cpus = self.sweep.trial, self.sweep.data, self.sweep.search, self._cpus_per_pack
@@ -331,9 +317,7 @@ class Invocation:
 
 
 def insist(action: Callable[[], None], seconds: float, pause: float = 1.0) -> MlflowException | None:
-    """Does what may be done twice, and again while the store refuses it, for some seconds. The last refusal; None when
-    it is done.
-    """
+    """Repeats an idempotent action for some seconds while the store refuses it; the last refusal, None when done."""
     deadline = time.monotonic() + seconds
     while True:
         try:

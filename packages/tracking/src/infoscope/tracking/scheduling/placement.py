@@ -1,7 +1,6 @@
-"""How many packs share a GPU: measured, by running the start of one pack of every shape alone.
+"""How many packs share a GPU, measured by running the start of one pack of every shape alone.
 
-A pack asks Ray for a fraction of a GPU. Ray counts the fractions and shares the GPU's time; it does not hold a process
-to its part of the memory, so the fraction has to be one that fits.
+Ray does not limit a process's GPU memory, so the requested fraction has to be one that fits.
 """
 
 from __future__ import annotations
@@ -55,9 +54,7 @@ class Probe(Report):
 
 
 def measure(trial: Callable[[Pack, Report], None], pack: Pack, reader: Reader) -> Memory | str:
-    """The memory that a pack's trial has needed at its first report of progress (at its end if it makes none); what
-    it says when it fails before.
-    """
+    """The memory that a pack's trial needs up to its first report of progress, or its error message."""
     reader.begin()
     try:
         trial(pack, Probe())
@@ -81,11 +78,7 @@ def shape(cells: Mapping[str, Cell]) -> tuple[str, ...]:
 def shares(
     packs: Sequence[Mapping[str, Cell]], gpus: int, probe: Callable[[list[Pack]], list[Memory | str]]
 ) -> list[float]:
-    """The fraction of a GPU that each pack asks for. probe: packs -> what `measure` gives for each.
-
-    One pack of every shape is probed; none when every pack can have a GPU of its own. A pack whose probe fails asks for
-    a whole GPU.
-    """
+    """The fraction of a GPU that each pack asks for; 1 where the probe fails. probe: packs -> `measure` of each."""
     if len(packs) <= gpus:
         return [1.0] * len(packs)
     examples = {shape(pack): Pack(tuple(pack.values()), "cuda") for pack in packs}
@@ -100,9 +93,7 @@ def shares(
 def probe_on_gpus(
     trial: Callable[[Pack, Report], None], packs: list[Pack], reader: Reader, cpus: float, gpus: float = 1
 ) -> list[Memory | str]:
-    """`measure` of every pack on Ray workers, each with `cpus` cores and `gpus` GPUs to itself. On a cluster whose
-    machines have GPUs of several types it is done on one of each, and the worst counts: a trial may run on any.
-    """
+    """`measure` of every pack on Ray workers with `cpus` cores and `gpus` GPUs each; the largest over GPU types."""
     import ray
 
     found = [_probe_on(kind, room, trial, packs, reader, cpus, gpus) for kind, room in _room(ray.nodes(), cpus, gpus)]

@@ -1,8 +1,4 @@
-"""The display of a sweep: what it is about to do, then cells done, running and waiting, the time left, the best.
-
-Everything goes to standard error. On a terminal there is a live line at the bottom; elsewhere a line now and then, of
-plain text.
-"""
+"""The display of a sweep on standard error: its plan, cells done, running and waiting, the time left, the best."""
 
 from __future__ import annotations
 
@@ -98,10 +94,9 @@ class Screen:
 
 
 class Progress:
-    """How far the cells of a sweep are.
+    """Progress of the cells of a sweep.
 
-    cells: how many are to run; work: their cost together. best: a metric, and "min" or "max". slots: how many packs run
-    at once. later: how many packs there will be that are not known yet. clock: seconds.
+    work: total cost. best: a metric, and "min" or "max". slots: concurrent packs. later: packs not known yet. clock: s.
     """
 
     def __init__(
@@ -242,12 +237,10 @@ class Progress:
 
 
 def _shares(fractions: Sequence[float]) -> str:
-    """How far the packs are that run, in words."""
     if len(fractions) <= _SHARES:
         return ", ".join(f"{100 * fraction:.0f} %" for fraction in fractions)
     return f"{len(fractions)} packs, on average {100 * sum(fractions) / len(fractions):.0f} %"
 
 
 def _plain(line: str) -> str:
-    """A line without control characters: names and settings may come from a store."""
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)

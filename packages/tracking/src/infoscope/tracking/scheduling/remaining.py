@@ -1,10 +1,8 @@
-"""How much longer a sweep takes: learned while it runs, from the seconds that its packs take.
+"""The remaining time of a sweep, estimated from the durations of its packs.
 
-The seconds of a pack are its declared cost times a rate. The logarithm of the rate is linear in the pack's traits, such
-as its domain or its depth, with normal priors: a trait that has not been seen yet is taken to be like the others, to a
-factor of two or so, and a wrong declaration of the cost is corrected as soon as one pack of the kind is under way
-(Bayesian linear regression, Bishop 2006, section 3.3). What waits is then dealt to the slots in its order, so that a
-last long pack counts in full. The spread of the posterior says whether there is an estimate yet, a range, or a figure.
+Duration = declared cost * rate; the log rate is linear in the pack's traits with normal priors (Bayesian linear
+regression, Bishop 2006, section 3.3). Waiting packs are assigned to slots in order. The posterior spread determines
+whether there is no estimate, a range, or a figure.
 """
 
 from __future__ import annotations
@@ -58,10 +56,9 @@ class _Pack:
 
 
 class Remaining:
-    """The packs of a sweep, by number, and how long the rest of them takes.
+    """The packs of a sweep, by number, and the time for the rest; all times are seconds of one clock.
 
-    later: how many packs there will be that are not known yet, each of cost 1 and without traits: of a search.
-    slots: how many run at once. All times are seconds of one clock.
+    later: packs not known yet, each of cost 1 and without traits. slots: concurrent packs.
     """
 
     def __init__(self, slots: int = 1, later: int = 0):
@@ -171,7 +168,6 @@ class Remaining:
         return max(_dealt(busy, dealt, max(self.slots, len(busy))), 0.1), math.sqrt(variance)
 
     def _of(self, traits: Iterable[str]) -> list[int]:
-        """The places of a pack's coefficients: the common one, and that of each trait."""
         return [0, *(self._places.setdefault(trait, len(self._places) + 1) for trait in traits)]
 
     def _fit(self, observed: Sequence[tuple[tuple[str, ...], float, float]]) -> tuple[np.ndarray, np.ndarray, float]:

@@ -1,7 +1,6 @@
-"""A search of a sweep: configurations suggested by Optuna, each of them a cell like any other.
+"""A search of a sweep: configurations suggested by Optuna's tree-structured Parzen estimator (Bergstra et al. 2011).
 
-What is evaluated lies in MLflow and nowhere else. A search begins by telling Optuna's tree-structured Parzen estimator
-(Bergstra et al. 2011) every cell of the space that the record holds, and then asks it for as many as are missing.
+Results are kept in MLflow only; each search starts by giving Optuna the recorded cells.
 """
 
 from __future__ import annotations
@@ -85,7 +84,6 @@ class SearchState:
         )
 
     def _refused(self, cell: Cell) -> str | None:
-        """Why a cell cannot be run; None if it can."""
         try:
             self.sweep.key(cell)
             self.sweep.declared(cell)
@@ -212,8 +210,7 @@ def ended(result: Mapping[str, Any], error: bool, metric: str) -> tuple[str, flo
 def judged(outcome: str, value: float, fraction: float) -> tuple[TrialState, float | None, dict[int, float]]:
     """The report to Optuna on a trial: state, value, intermediate values by step.
 
-    A trial that was stopped early counts as pruned, which the sampler ranks behind all complete ones, those that got
-    further first; one whose metric is not finite counts as pruned at the start, behind all others.
+    A trial stopped early is pruned (ranked by progress); one with a metric that is not finite is pruned at the start.
     """
     if outcome == FAILED:
         return TrialState.FAIL, None, {}
@@ -225,7 +222,6 @@ def judged(outcome: str, value: float, fraction: float) -> tuple[TrialState, flo
 
 
 def _distributions(space: Any, fixed: Cell) -> dict[str, BaseDistribution]:
-    """A declared space as Optuna's distributions; Ray Tune's (`tune.loguniform` and the like) are converted."""
     from ray.tune.search.optuna import OptunaSearch
     from ray.tune.search.sample import Domain
 
@@ -252,7 +248,6 @@ def _distributions(space: Any, fixed: Cell) -> dict[str, BaseDistribution]:
 
 
 def _size(distribution: BaseDistribution) -> float:
-    """How many values a distribution can give."""
     if isinstance(distribution, CategoricalDistribution):
         return len(distribution.choices)
     if distribution.step is None:

@@ -56,10 +56,7 @@ class Summary:
 
 
 class Watch:
-    """Follows the packs of the trials. Runs are closed on a thread of their own.
-
-    dispatch: takes back the packs that a trial has not ended; None where Tune itself tries a trial again.
-    """
+    """Follows the packs of the trials; closes their runs on a thread. dispatch: None where Tune itself retries a trial."""
 
     def __init__(self, progress: Progress, summary: Summary, dispatch: Dispatch | None = None):
         self.progress, self.summary, self.dispatch = progress, summary, dispatch
@@ -126,9 +123,7 @@ class Watch:
             self.progress.begin(self._next[number])
 
     def end(self, numbers: Sequence[int], error: str | None = None) -> None:
-        """A trial of these packs is over; of those it has not ended, the first has been stopped by a scheduler, or left
-        to another trial, or has lost its worker (`error`).
-        """
+        """Ends a trial of these packs; of the unfinished ones the first was stopped or lost its worker (`error`)."""
         undone = lost = [number for number in numbers if number in self.open]
         if self.dispatch:
             died = None if error is None else "machine" if MACHINE_DIED in error else "worker"
@@ -151,9 +146,6 @@ class Watch:
         final: Mapping[str, Mapping[str, float]],
         sent: Mapping[str, str] | None,
     ) -> None:
-        """Counts the cells of a pack, and has their runs closed. All by key: outcomes, errors of those that failed,
-        last metrics, runs of those that the worker has sent to their end; None when it could not tell.
-        """
         assignment = self.open.pop(number)
         counts = Counter(outcomes.values())
         self.summary.completed += counts[COMPLETE]
@@ -171,7 +163,6 @@ class Watch:
         errors: Mapping[str, str],
         sent: Mapping[str, str] | None,
     ) -> None:
-        """Ends the runs of a pack. What cannot be closed now is closed at the end of the invocation."""
         began, left = time.thread_time(), set(assignment.cells)
         try:
             here, unreachable = _with_outcomes(assignment, outcomes, errors, sent)
@@ -193,9 +184,7 @@ class Watch:
         self.closer.shutdown(wait=True)
 
     def tracking_share(self) -> float | None:
-        """Recording as a share of recording and the trials' own work, in [0, 1]: the time that the trials waited for
-        their reports and at their beginning and end, and the processor time of sending meanwhile and on the driver.
-        """
+        """Recording as a share of recording and the trials' own work, in [0, 1]; None if unknown."""
         total = self.recording_seconds + self.own_seconds
         return self.recording_seconds / total if total else None
 
@@ -203,12 +192,9 @@ class Watch:
 def _with_outcomes(
     assignment: Assignment, outcomes: Mapping[str, str], errors: Mapping[str, str], sent: Mapping[str, str] | None
 ) -> tuple[list[Record], set[str]]:
-    """The records of a pack that lie here, all with an outcome; and the keys of cells whose record lies elsewhere and
-    has not been sent.
+    """The records of a pack that lie here, all with an outcome; and the keys of unsent cells with a record elsewhere.
 
-    A record without an outcome is of a trial whose worker could not write it. A cell whose record is on the disk of
-    another machine is closed by its run's id when everything has been sent from there. Of a worker that was stopped or
-    died there nothing more will come: the cell gets a record here, which holds the outcome only.
+    Cells whose worker was stopped or died elsewhere get a record here with the outcome only.
     """
     here, unreachable = [], set()
     for key, cell in assignment.cells.items():
@@ -228,7 +214,6 @@ def _with_outcomes(
 
 
 def _closed(assignment: Assignment, run_id: str, outcome: str) -> bool:
-    """Ends a run that has everything but its end; False when the store does not answer."""
     try:
         assignment.store.client.set_terminated(run_id, STATUS[outcome])
     except MlflowException:

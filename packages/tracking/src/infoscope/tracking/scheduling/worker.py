@@ -101,9 +101,7 @@ class Assignment:
 
     @property
     def elsewhere(self) -> bool:
-        """Whether the records are on another disk, or another machine, than the driver's: machines may have the same
-        name.
-        """
+        """Whether the records are on another disk or machine than the driver's."""
         if platform.node() != self.host:
             return True
         return bool(self.identity) and not lies_beside(self.records, self.identity)
@@ -116,12 +114,10 @@ class Assignment:
 
 
 class RecordedReport(Report):
-    """The report of a trial on a worker. Everything goes to the local record of the cell first; a thread carries it
-    from there to MLflow.
+    """The report of a trial on a worker: writes to the cell's local record, which a thread sends to MLflow.
 
-    seconds: how long the trial has waited for its reports. final: by key, the last value of every metric. errors: by
-    key, of the cells that failed on their own. last: what the last report of progress told. settled: whether it is
-    recorded from what the attempt goes on.
+    seconds: waiting for reports. final: by key, the last value of every metric. errors: by key, of failed cells.
+    settled: whether it is recorded from what the attempt goes on.
     """
 
     def __init__(
@@ -154,7 +150,6 @@ class RecordedReport(Report):
         return list(self._records.values())
 
     def _record(self, cell: Cell) -> Record:
-        """Of a cell, for what it reports. Raises ValueError for one that is not of this pack."""
         key = self._known.get(id(cell)) or self._keys.get(canonical(cell))
         if key is None:
             raise InvalidInput(f"{shown(cell)} is no cell of this pack")
@@ -171,7 +166,6 @@ class RecordedReport(Report):
             self._record_data()
 
     def _record_data(self) -> None:
-        """Records what the cells read; the trial has it in memory when it reports, as a rule."""
         began = time.perf_counter()
         for key, record in self._records.items():
             if found := self._data(self._cells[key]):
@@ -180,7 +174,6 @@ class RecordedReport(Report):
         self.seconds += time.perf_counter() - began
 
     def _note(self, record: Record, values: Mapping[str, float], step: int) -> None:
-        """Records metrics, and that they are reported by the next checkpoint."""
         record.metrics(values, step)
         steps = self._reported[record.key]["steps"]
         for name, value in values.items():
@@ -215,7 +208,6 @@ class RecordedReport(Report):
         self.seconds += time.perf_counter() - began
 
     def _tag_constants(self, record: Record, names: Iterable[str]) -> None:
-        """Records the constants of a cell that share their place with those of these names."""
         known, places = self._constants[record.key], {name.rpartition("/")[0] for name in names}
         told = {
             f"{CONSTANTS} {place}".strip(): json.dumps(
@@ -226,7 +218,6 @@ class RecordedReport(Report):
         record.append({"tags": told})
 
     def _describe(self, key: str, error: str | None) -> None:
-        """Completes the description of a cell's run by what was found."""
         header = self._notes.get(key)
         if header is not None:
             courses = self._courses.get(key, {})
@@ -352,10 +343,7 @@ def work(
     metric: str | None = None,
     data: Callable[[Cell], Sequence[DataSet]] = lambda cell: (),
 ) -> None:
-    """Runs one trial and tells the driver how it went. An exception of the trial is an outcome, not a crash.
-
-    metric: by which a search decides, of those that `Report.progress` is given. data: of a cell, as of a `Sweep`.
-    """
+    """Runs one trial and reports it to the driver; an exception of the trial is an outcome. metric: of the search."""
     if assignment.device == "cpu":
         torch.set_num_threads(1)  # two trials with two threads each wait for one another on two cores
     start = time.perf_counter()
@@ -400,7 +388,6 @@ def work(
 
 
 def _begin(assignment: Assignment, report: RecordedReport) -> dict[str, str]:
-    """Begins the records; by key, why all the cells have failed if that cannot be done."""
     machine = machine_tags(assignment.device)
     with contextlib.suppress(OSError):  # which the records tell of; see `store.made_home`
         assignment.records.parents[1].mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -413,7 +400,6 @@ def _begin(assignment: Assignment, report: RecordedReport) -> dict[str, str]:
 
 
 def _checked(cell: Cell, values: Mapping[str, float]) -> dict[str, float]:
-    """What a cell reports, by names that can be columns of their own; ValueError for others and for no numbers."""
     found = {}
     for name, value in values.items():
         free_name("the name of a metric", metric_name(name), cell)
@@ -426,7 +412,6 @@ def _checked(cell: Cell, values: Mapping[str, float]) -> dict[str, float]:
 
 
 def _end(report: RecordedReport, errors: dict[str, str]) -> None:
-    """Records how every cell has ended. One of which that cannot be written has failed."""
     for record in report.records:
         try:
             error = errors.get(record.key)

@@ -39,9 +39,7 @@ FILE = re.compile(r"[0-9a-f]{16}-([01])\.checkpoint")
 
 
 class Checkpoint:
-    """path: the local file, whose stem names the pack. record: of the pack's first cell; run_id: the cell's run, when
-    MLflow held one before this attempt.
-    """
+    """path: the local file, named by the pack. record: of the pack's first cell; run_id: its earlier run in MLflow."""
 
     def __init__(self, path: Path, store: Store, record: Record, run_id: str | None):
         self.path, self.store, self.record, self._run_id = path, store, record, run_id
@@ -50,9 +48,7 @@ class Checkpoint:
         self._travels = not store.uri.startswith("sqlite:")
 
     def save(self, state: Mapping[str, Any], records: Iterable[Record]) -> None:
-        """Replaces the last one when this one, and the records up to it, are safely on the disk. If there is no room,
-        the last one stays and is what the pack would go on from.
-        """
+        """Replaces the last checkpoint once this one and its records are on the disk; kept if there is no room."""
         for record in records:
             record.secure()
         temporary = self.path.with_suffix(".tmp")
@@ -91,7 +87,6 @@ class Checkpoint:
             time.sleep(1.0)
 
     def _fetch(self) -> None:
-        """Puts the store's copy in the place of the local file if it is newer."""
         run = self.store.run(self._run_id)
         if run is None or KEY not in run.data.tags:  # another attempt has replaced it
             run = self.store.run_of(self.record.key)
@@ -168,7 +163,6 @@ def forget(run_id: str, store: Store) -> None:
 
 
 def _told(run: Run | None) -> dict[str, Any] | None:
-    """What a run's tag says of its copy. Raises ValueError when that is not what `put` writes."""
     if run is None or TAG not in run.data.tags:
         return None
     told = json.loads(run.data.tags[TAG])

@@ -1,14 +1,9 @@
-"""Which living process works on which cells of an experiment.
+"""Claims of living processes to cells of an experiment.
 
-Every invocation claims its cells at its run in MLflow before it begins, and says now and then that it lives. MLflow
-cannot compare and set, so a claim is made in two steps: an invocation asks (in the request that makes its run), reads
-who else asks or holds, holds, and reads again. It gives way to a holder that it finds at the first reading, and at
-either to one with a lower id. Of two that claim a cell at once at least one reads the other, and one of them goes on,
-however slow the store is, as long as every reader of it sees what it has taken from any writer before.
-
-Who has been silent for SILENT_SECONDS (by the reader's clock, which must agree with the other's to some minutes) is
-taken for dead, and its cells are free. If it was only cut off it reads so when the store answers it again, and stops;
-what both have finished by then counts once (see `duplicates`).
+MLflow has no compare-and-set, so a claim takes two steps: an invocation asks (in the request that makes its run), reads
+the others, holds, and reads again. It gives way to a holder found at the first reading, and to a lower id at either. Of
+two concurrent claims at least one is seen, provided that reads follow writes. An invocation silent for SILENT_SECONDS
+is taken for dead and its cells are free; cells finished twice count once (see `duplicates`).
 """
 
 from __future__ import annotations
@@ -68,10 +63,9 @@ def is_own(run: Run, own: Mapping[str, str]) -> bool:
 
 
 def is_dead(run: Run, own: Mapping[str, str]) -> bool:
-    """Whether nobody works any more on what an invocation began. The caller holds this folder's lock of the sweep, so
-    that an invocation from here is dead; but where `runs` has been reached from another machine, that the lock holds
-    between the two is not taken for granted, and some silence is asked for. Of one that never told that it lives, and
-    is not from here, nothing is known.
+    """Whether nobody works any more on an invocation's cells; the caller holds this folder's lock of the sweep.
+
+    A foreign invocation without a heartbeat is never treated as dead.
     """
     silent = seconds_silent(run)
     if not is_own(run, own):
@@ -116,10 +110,9 @@ def claimed(run: Run) -> set[str]:
 
 
 class Claim:
-    """The claim of an invocation to its cells, as its run in MLflow.
+    """The claim of an invocation to cells, as its run in MLflow.
 
-    run_id: of that run. keys: of the cells. own: whose it is, as `own_tags` says. lost: who has taken them over
-    meanwhile, as a sentence. beside: what else is to be recorded with every sign of life.
+    own: from `own_tags`. lost: a sentence on who took the cells over. beside: also recorded with every heartbeat.
     """
 
     def __init__(
@@ -176,9 +169,7 @@ class Claim:
         return not is_own(run, self.own) and (seconds_silent(run) or 0) < SHORT_SECONDS
 
     def others(self) -> list[Run]:
-        """The invocations that claim some of the same cells, and may live. One of an earlier version does not tell its
-        cells, and counts when it has the same profile.
-        """
+        """The living invocations that claim some of the same cells, or the same profile where they record no keys."""
         found = self.store.search(f"attributes.status = 'RUNNING' and tags.`{CELLS}` != ''")
         return [run for run in found if run.info.run_id != self.run_id and self._overlaps(run) and self._may_live(run)]
 
@@ -243,9 +234,7 @@ class Claim:
                 os.kill(os.getpid(), signal.SIGTERM)  # which ends it as an interrupt, see `cluster`
 
     def release(self) -> None:
-        """The invocation has ended, and its run is closed: the keys are of no use any more. So is a second run of it,
-        of a store that made one whose answer was lost.
-        """
+        """Removes the keys from the closed run, and from a second run that the store made of it."""
         self._over.set()
         for run in self.store.search(f"attributes.status = 'RUNNING' and tags.`{CLAIM}` = '{ASKS}'"):
             if run.info.run_id != self.run_id and is_dead(run, self.own):
@@ -268,9 +257,7 @@ def _who(run: Run) -> str:
 
 @contextlib.contextmanager
 def claim(store: Store, name: str, tags: Mapping[str, str], keys: Collection[str]) -> Iterator[Claim]:
-    """The claim to some cells, held and kept alive for a while. Raises SweepBusy when a living process has some of
-    them.
-    """
+    """The claim to some cells, held and kept alive. Raises SweepBusy when a living process has some of them."""
     mine = Claim(store, name, tags, keys)
     with mine.alive():
         try:

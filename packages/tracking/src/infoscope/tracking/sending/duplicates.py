@@ -1,8 +1,4 @@
-"""Cells that have several runs: one counts, the others are retired.
-
-They come of a store that made a run and died before it could say so, or of two processes that took one another for
-dead. Which one counts follows from the runs alone (see `store.by_key`), so that all who look choose the same.
-"""
+"""Retires all but one of the runs of a cell; the choice depends on the runs alone (see `store.by_key`)."""
 
 from __future__ import annotations
 
@@ -31,12 +27,7 @@ def by_key_once(store: Store) -> dict[str, Run]:
 
 
 def _retire(second: Run, first: Run, store: Store) -> None:
-    """Marks a second run, then deletes it (MLflow keeps deleted runs for a while); safe when others do
-    the same at once, and when it is done again.
-
-    Of a store that cannot compare and set: who would delete one of two runs marks it first, and then looks whether the
-    other stands unmarked. Two who disagree about which one counts thus leave both.
-    """
+    """Marks a second run, then deletes it unless the other is marked too; safe to repeat and to do concurrently."""
     client, run_id = store.client, second.info.run_id
     now = store.run(run_id)
     if now is None or (now.info.status == "RUNNING" and _has_owner(now, store)):
@@ -56,7 +47,6 @@ def _retire(second: Run, first: Run, store: Store) -> None:
 
 
 def _has_owner(run: Run, store: Store) -> bool:
-    """Whether the invocation that made an open run may live."""
     parent = store.run(run.data.tags.get(PARENT))
     if parent is None or CELLS not in parent.data.tags:
         return False

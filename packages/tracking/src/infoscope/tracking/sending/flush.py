@@ -1,16 +1,11 @@
-"""Carries local records to MLflow: in batches, idempotently, from where the last attempt got to.
+"""Sends local records to MLflow in batches, idempotently, from where the last attempt stopped.
 
-A run holds one attempt at its cell. An attempt that begins afresh gets a run of its own, and the one before it does
-not count any more (`Store.retire`): what a dead attempt has reported cannot be taken back, and would be taken for the
-cell's. One that goes on from a checkpoint keeps the run: of the steps that it makes again those with the same value are
-left out, those with another one (a device that does not compute the same twice) get a later time stamp, so that the
-newest counts, for MLflow's own "latest" and for `store.curve`. If in the end the run holds anything that is not this
-attempt's, such as steps that the one before made beyond the checkpoint and this one did not, the cell gets a clean run.
+A run holds one attempt at its cell; a fresh attempt gets a new run and retires the one before (`Store.retire`). An
+attempt that continues from a checkpoint keeps the run: repeated steps with the same value are left out, others get a
+later time stamp. If the run ends with points that are not this attempt's, the cell gets a clean run.
 
-A metric's time stamp is the run's start plus its step, so that sending an entry again changes nothing. What has been
-sent is noted after it was accepted: a crash in between repeats a batch, and of a model what is missing (see
-`models.log_model`). What the store refuses for what it is, now and for ever, is set aside in a file that becomes an
-artifact, and a tag of the run says so; refusals for a while (a server that is down, or busy) end the round.
+Time stamps are the run's start plus the step, so repeated batches change nothing. Entries that MLflow rejects for
+good are set aside in an artifact with a tag; temporary refusals end the round.
 """
 
 from __future__ import annotations
@@ -103,11 +98,9 @@ def told_aside(keys: Collection[str]) -> str:
 
 
 def close(record: Record, store: Store, otherwise: str) -> int:
-    """Sends the rest of a record, ends its run with the status of its outcome (`otherwise` if it has none), removes
-    the record. A run that another attempt has finished meanwhile, or that a living invocation has taken over, keeps its
-    status.
+    """Sends the rest of a record, ends its run (`otherwise` if it has no outcome) and removes the record.
 
-    Returns how many of the record's entries are set aside.
+    Returns how many entries are set aside. A run finished or taken over by others keeps its status.
     """
     with record.lock():
         carrier, ending = _Carrier(record, store), record.ending()
@@ -130,10 +123,8 @@ def close(record: Record, store: Store, otherwise: str) -> int:
 def close_all(
     records: Iterable[Record], store: Store, otherwise: str, aside: set[str] | None = None
 ) -> list[tuple[Record, Exception]]:
-    """Closes records in whatever order works (a cell that shares a model waits for the cell that owns it); returns
-    those that could not be closed, which stay as they are. A store that does not answer is not asked for each of them.
-
-    aside: gets the keys of cells of which something is set aside.
+    """Closes records, models' owners first; returns those that could not be closed. aside: gets keys with refused
+    entries.
     """
     left = list(records)
     while True:
@@ -189,9 +180,7 @@ class _Carrier:
         self._unfit: list[tuple[dict[str, Any], str]] = []  # of a header: what is not to be sent, and why
 
     def carry(self) -> bool:
-        """Sends what is new; whether there was anything. Of an attempt that another one has replaced before it was
-        sent, nothing is; of one that may still go on from a checkpoint, nothing yet.
-        """
+        """Sends what is new and returns whether there was anything; nothing of replaced or undecided attempts."""
         before = self.sent.offset
         entries = list(self.record.entries(before))
         after = [entry for entry, _ in entries[1:]] + [None]
@@ -267,7 +256,6 @@ class _Carrier:
             self._set_aside(entry, first_line(error))
 
     def _send_datasets(self, entry: Mapping[str, Any]) -> None:
-        """Shows the data sets at the run."""
         try:
             self.store.add_inputs(self.sent.run_id, inputs(entry["datasets"]))
         except ValueError as error:
@@ -305,9 +293,6 @@ class _Carrier:
                 self._log(half)
 
     def _set_aside(self, what: Mapping[str, Any], why: str) -> None:
-        """Keeps what the store does not take where it can be looked at, and goes on without it. Raises what the store
-        raises when it does not take anything: then it is not the entry's fault.
-        """
         path, why = self.record.files / ASIDE, storable_text(why)
         line = json.dumps({"refused": dict(what), "why": why}, default=shown)
         lines = path.read_text().splitlines() if path.exists() else []
@@ -337,9 +322,7 @@ class _Carrier:
         self._points = kept
 
     def _open_run(self, entry: Mapping[str, Any], following: Mapping[str, Any] | None) -> bool:
-        """Finds or creates the run of an attempt, whose header and next entry these are; False when it is not known
-        yet whether the attempt goes on from a checkpoint, and in the run of the one before.
-        """
+        """Finds or creates the run of an attempt; False while it is unknown whether it continues from a checkpoint."""
         client, key, attempt = self.store.client, entry["tags"].get(KEY), entry.get("attempt", "")
         last = self.store.run(self.sent.run_id or entry["run_id"])
         known = last if last and last.data.tags.get(KEY) == key else self.store.run_of(key)
@@ -374,9 +357,6 @@ class _Carrier:
         return True
 
     def _is_taken(self, run: Run | None, parent: str) -> bool:
-        """Whether a run is open in the hands of another invocation than `parent`, which lives. A process that was taken
-        for dead, and comes back, is kept out by this; what it sends in the moment after this has been asked is not.
-        """
         if run is None or run.info.status != "RUNNING" or not parent:
             return False
         other = run.data.tags.get(PARENT, parent)
@@ -387,7 +367,6 @@ class _Carrier:
         return ending is not None and ending["outcome"] != FAILED
 
     def _empty(self, run: Run) -> bool:
-        """Whether an attempt has left nothing in its run, so that the next one can have it."""
         outputs = run.outputs.model_outputs if run.outputs else ()
         return not (any(of_cell(run.data.metrics)) or outputs or self.store.client.list_artifacts(run.info.run_id))
 
@@ -397,7 +376,6 @@ class _Carrier:
         self.store.retire(run, by)
 
     def _create(self, entry: Mapping[str, Any], replaced: Run | None) -> Run:
-        """A new run for an attempt; `replaced`: that of the attempt before, which learns of it."""
         self._describe(entry, params=True)
         tags, self._tags = self._tags, {}
         if replaced:
@@ -415,7 +393,6 @@ class _Carrier:
         return run
 
     def _describe(self, entry: Mapping[str, Any], params: bool) -> None:
-        """The tags and params of an attempt are to be sent with the next batch, as far as MLflow takes them."""
         self._tags, self._params, self._unfit = {}, [], []
         attempt = {ATTEMPT: entry["attempt"]} if "attempt" in entry else {}
         for name, value in (entry["tags"] | attempt).items():
@@ -432,9 +409,6 @@ class _Carrier:
                 self._unfit.append(({"field": name, "value": value}, str(error)))
 
     def _clean(self) -> None:
-        """Gives the cell a clean run if the attempt, which went on from a checkpoint, has left in the run anything that
-        is not its own: points, files or models that were reported after the checkpoint and not again.
-        """
         state, entries = self.record.since_resumed()
         if state is None:
             return
@@ -465,7 +439,6 @@ class _Carrier:
         self.note()
 
     def _copy(self, run: Run, points: Sequence[Metric], files: Iterable[str], logged: Iterable[str]) -> str:
-        """A run with what is given of another one, whose key it gets when it has everything; returns its id."""
         client, tags = self.store.client, run.data.tags
         kept = {name: value for name, value in tags.items() if name not in (KEY, TAG)} | {SUPERSEDES: run.info.run_id}
         made = client.create_run(self.store.experiment_id, start_time=run.info.start_time, tags=kept).info.run_id
@@ -486,13 +459,11 @@ class _Carrier:
 
 
 def _checked(name: str, value: Any, step: Any) -> tuple[int, float]:
-    """The step and the value of a metric as they are stored. Raises ValueError for what MLflow would not take."""
     metric_name(name)
     return metric_step(step), storable(metric_value(name, value))
 
 
 def _afresh(entry: Mapping[str, Any], following: Mapping[str, Any] | None) -> bool:
-    """Whether an attempt, by its header and the next entry, has nothing to do with those before it."""
     return "attempt" in entry and not entry.get("joins") and following is not None and "resumed" not in following
 
 
@@ -525,7 +496,6 @@ def header_tags(key: str, cell: Mapping[str, Any], tags: Mapping[str, str]) -> d
 
 
 def _send_model(record: Record, entry: Mapping[str, Any], run_id: str, store: Store) -> None:
-    """Logs a model, or for a cell that shares another's training links the model of that cell."""
     owner, name = entry["owner"], entry["model"]
     if owner == record.key:
         models.log_model(record.model_folder(name), name, run_id, store)
@@ -562,18 +532,14 @@ class Flusher:
         checkpoint: Checkpoint | None = None,
         begun: Callable[[], bool] = lambda: False,
     ) -> None:
-        """From now on these, and no longer those of a pack before, which may have been stopped without a `drain`.
-        begun: whether it is settled from what the attempt goes on; before, no sample is put between.
-        """
+        """Replaces the records that are sent. begun: whether it is settled from what the attempt continues."""
         with self._lock:
             self._records, self._checkpoint, self._begun = records, checkpoint, begun
             self._began, self._sampled = time.monotonic(), -math.inf
         self._wake.set()  # so that they are soon seen to be running
 
     def drain(self, patience: float) -> dict[str, str]:
-        """Sends everything now and forgets the records; key -> run id of those that were sent within `patience`
-        seconds. All are tried once at least, as long as the store answers.
-        """
+        """Sends everything now and forgets the records; key -> run id of those sent within `patience` seconds."""
         sent, deadline = {}, time.monotonic() + patience
         with self._lock:
             waiting, self._records, self._checkpoint = self._records, [], None

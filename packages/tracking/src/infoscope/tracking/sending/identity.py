@@ -27,9 +27,7 @@ def driver() -> str:
 
 
 def identity() -> str:
-    """The identity of this working tree: made when it is first asked for, the same after a restart, on another machine
-    too where `runs` is a disk that moves. A copy of the folder gets one of its own.
-    """
+    """The identity of this working tree, kept over restarts and moved disks; a copy of the folder gets a new one."""
     folder = made_home()
     path = folder / "identity"
     with FileLock(folder / "identity.lock"):

@@ -1,8 +1,4 @@
-"""How busy the machine of a worker is, under the names that MLflow's UI shows as system metrics.
-
-Of the machine its processors, memory and GPUs, and of the worker itself what it takes of them. GPUs are told where
-nvidia-ml-py is installed.
-"""
+"""The load of a worker's machine and process, under MLflow's names of system metrics; GPUs need nvidia-ml-py."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
-"""One run for each configuration: the mean over its seeds, the standard error, and links to the runs behind them.
+"""One run for each configuration: mean and standard error over its seeds, and links to the runs behind them.
 
-It is no cell and no invocation: it has neither a key nor a parent, so that nothing that reads cells sees it. Written
-when a sweep ends, from what MLflow holds then; what has not changed since is left as it is, and what a process that
-died has left by half is written again.
-
-Here too: what the cells of an invocation read is what it reads.
+It has neither key nor parent, so it is no cell. Written when a sweep ends, if anything changed.
 """
 
 from __future__ import annotations
@@ -31,10 +27,7 @@ MEAN, ERROR, COUNT = "mean/{}", "standard_error/{}", "runs"
 
 
 def summarise(store: Store, sweep: Sweep, known: Iterable[Run]) -> int:
-    """Writes the summaries of the configurations of which several cells are complete; returns how many were written.
-
-    known: the runs of cells, one for each. Of the sweep's present version only those count.
-    """
+    """Writes the summaries of configurations with several complete cells of the present version; returns their number."""
     members: dict[str, list[Run]] = defaultdict(list)
     configurations: dict[str, Cell] = {}
     for run in known:
@@ -69,14 +62,12 @@ def tell_data(store: Store, known: Iterable[Run]) -> None:
 
 
 def _log_data(store: Store, run_id: str, runs: Iterable[Run]) -> None:
-    """Adds to a run the data sets of others, each once."""
     read = {one.dataset.digest: one for run in runs if run.inputs for one in run.inputs.dataset_inputs}
     if read:
         store.client.log_inputs(run_id, datasets=list(read.values()))
 
 
 def _held(store: Store) -> dict[str, list[Run]]:
-    """The summaries that there are, by configuration, the oldest first."""
     found = defaultdict(list)
     for run in sorted(store.search(f"tags.`{SUMMARY}` != ''"), key=lambda run: (run.info.start_time, run.info.run_id)):
         found[run.data.tags[SUMMARY]].append(run)
@@ -84,21 +75,17 @@ def _held(store: Store) -> dict[str, list[Run]]:
 
 
 def _state(runs: Sequence[Run]) -> str:
-    """What a summary is of: its runs, and what they hold."""
     plain = json.dumps([[run.info.run_id, sorted(_single(run).items())] for run in runs])
     return hashlib.sha256(plain.encode()).hexdigest()[:16]
 
 
 def _single(run: Run) -> dict[str, float]:
-    """Its figures; the errors within a run say nothing of that over runs."""
     found = {name: value for name, value in run.data.metrics.items() if not name.startswith(NO_FIGURES)}
     return {name: value for name, value in found.items() if name.removesuffix("_error") not in found.keys() - {name}}
 
 
 def over_runs(runs: Sequence[Mapping[str, float]]) -> Iterator[tuple[str, float, float, int]]:
-    """Of every metric that each of these has: its name, mean, standard error and number of values. A value that is not
-    a number makes both of them none.
-    """
+    """Of every metric that all runs have: name, mean, standard error and n; NaN where a value is NaN."""
     for name in runs[0]:
         if all(name in run for run in runs):
             found = np.array([run[name] for run in runs])

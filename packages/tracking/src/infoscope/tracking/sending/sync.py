@@ -55,14 +55,10 @@ class Synced:
 
 
 def sync(sweeps: Sequence[str] = (), folder: Path | None = None) -> list[Synced]:
-    """Sends every record that lies here, closes the runs that no process works on any more; of all sweeps with records
-    here or open runs in the store, or of those named. A sweep that is running is left alone.
+    """Sends local records and closes abandoned runs, of all sweeps or those named; running sweeps are left alone.
 
-    folder: of records that a worker left on its own disk, a folder of sweeps like `runs/records`; only what lies there
-    is sent then, except records whose process still runs on this machine.
-
-    Raises ValueError for a name that is none or a folder without records, StoreUnreachable when the store does not
-    answer.
+    folder: of records on a worker's own disk; only these are sent then, except those of processes still running here.
+    Raises ValueError for an invalid name or a folder without records, StoreUnreachable when the store does not answer.
     """
     given, folder = folder is not None, folder or home() / "records"
     if given and not folder.is_dir():
@@ -97,9 +93,7 @@ def _sync(name: str, folder: Path, given: bool) -> Synced:
 
 
 def close_leftovers(store: Store, folder: Path) -> Synced:
-    """What dead processes of this driver left behind: their records are sent, their runs closed. The caller holds the
-    sweep's lock, which says that no driver lives. Runs of a driver elsewhere that has been silent for long, too.
-    """
+    """Sends records and closes runs of dead drivers. The caller holds the sweep's lock, so no driver lives here."""
     found = records(folder)
     _await_writers(found)
     done = _close(store, found)
@@ -113,7 +107,6 @@ def close_leftovers(store: Store, folder: Path) -> Synced:
 
 
 def _discard_models(store: Store) -> int:
-    """Deletes the models that were never uploaded whole, except of runs that are running; returns how many."""
     found = [model for model in models.search(f"model_type = '{models.FLAVOR}'", store) if not is_ready(model)]
     running = {run.info.run_id for run in store.search("attributes.status = 'RUNNING'")} if found else set()
     return models.discard([model for model in found if model.source_run_id not in running], store)
@@ -128,7 +121,6 @@ def _await_writers(found: Sequence[Record]) -> None:
 
 
 def _abandoned(store: Store) -> list[Run]:
-    """The runs that no process works on any more: the open ones of invocations that are dead, or have ended."""
     running, own = list(store.search("attributes.status = 'RUNNING'")), own_tags()
     parents = {run.info.run_id: run for run in running if CELLS in run.data.tags or ALIVE in run.data.tags}
     dead = {run_id for run_id, run in parents.items() if is_dead(run, own)}
@@ -175,7 +167,6 @@ def _close(store: Store, found: list[Record]) -> Synced:
 
 
 def _refused(record: Record) -> str | None:
-    """Why a record of a folder that was given is not sent; None if it can be."""
     if record.folder.is_symlink() or any(path.is_symlink() for path in record.folder.rglob("*")):
         return "it holds a symbolic link, which could bring in any file"
     if record.writer_lives():
@@ -184,9 +175,6 @@ def _refused(record: Record) -> str | None:
 
 
 def _true_status(run: Run, store: Store) -> str:
-    """What a run that nobody has closed is: KILLED; an invocation of which every cell has finished is finished, and was
-    killed, or lost the store, at its very end.
-    """
     if CELLS not in run.data.tags:
         return "KILLED"
     finished = [is_finished(cell) for cell in store.cells(f"tags.`{PARENT}` = '{run.info.run_id}'")]

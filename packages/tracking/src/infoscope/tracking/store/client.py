@@ -1,10 +1,7 @@
-"""The client of a tracking store, and what a server costs that answers late, wrongly or never.
+"""The client of a tracking store, with limits for servers that answer late, wrongly or never.
 
-A request is given so many seconds and sent once: MLflow would send it again up to seven times, for two minutes each,
-would wait as long as a `Retry-After` says, and would send again what must not be sent twice, such as the creation of a
-run of which only the answer was lost. What may be sent again is, twice, after a failure that came at once. A server
-that has not answered in time, or asks to be left alone, is left alone for a while: whatever is asked of it meanwhile
-fails at once, and what was to be recorded stays in the local records.
+A request has a time limit and is sent once; idempotent ones are repeated twice after an immediate failure. After a
+timeout, requests fail at once for a while; what was to be recorded stays in the local records.
 """
 
 from __future__ import annotations
@@ -113,11 +110,7 @@ class Client:
 
 
 class _Circuit:
-    """Lets requests through; but for `rest` seconds after the server has not answered one, none. Then one goes ahead,
-    and the others follow when it has been answered.
-
-    pauses: seconds before a request that has failed at once, and that may be sent again, is.
-    """
+    """Lets requests through, but none for `rest` seconds after a timeout; then one first. pauses: s before repeats."""
 
     def __init__(self, uri: str, rest: float, pauses: tuple[float, ...]):
         self._server, self._rest, self._pauses = f"the tracking server {without_password(uri)}", rest, pauses
@@ -160,7 +153,6 @@ class _Circuit:
 
 
 def _is_answer(error: Exception) -> bool:
-    """Whether the store has said no, which it would say again."""
     if isinstance(error, RestException):
         return True
     if isinstance(error, requests.HTTPError) and error.response is not None:
@@ -169,7 +161,6 @@ def _is_answer(error: Exception) -> bool:
 
 
 def _silence(error: Exception) -> str | None:
-    """How a server was silent; None if it was not."""
     for one in _causes(error):
         if isinstance(one, urllib3.exceptions.NewConnectionError):  # a refusal, which urllib3 counts among time-outs
             return None
@@ -181,7 +172,6 @@ def _silence(error: Exception) -> str | None:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and all that it came from, down to the socket's: each once, for they may refer to one another."""
     found: list[Any] = [error]
     known: set[int] = set()
     while found:

@@ -40,8 +40,7 @@ def publish(experiment: str, profile: str, cells: pd.DataFrame, tables: Sequence
 
 
 def add_files(client: Client, run_id: str, paths: Iterable[Path]) -> dict[str, str]:
-    """Adds files as artifacts, and of pictures small ones, too: a wide one would push the rest of the page aside.
-    Returns the addresses of the small ones by name."""
+    """Adds files as artifacts, and small copies of pictures; returns the addresses of the latter by name."""
     shown = {}
     with tempfile.TemporaryDirectory() as folder:
         for path in paths:

@@ -30,12 +30,10 @@ def record_run(
     paths: Iterable[str | Path],
     asked: str = "",
 ) -> str:
-    """Records one finished run with its parameters, its metrics that are finite, tables and pictures in its
-    description and files as artifacts; returns the address of its page in the MLflow UI. The experiment is made where
-    there is none, with what is `asked` in it and a view of what was given, which `make ui` links to.
+    """Records a finished run with parameters, finite metrics, tables, pictures and files; returns its page's address.
 
-    Raises StoreUnreachable when the server does not answer, ValueError for a path that is no file or a name that
-    cannot be one of a metric.
+    The experiment is created if missing. Raises StoreUnreachable when the server does not answer, ValueError for a path
+    that is no file or an invalid metric name.
     """
     paths = files(paths)
     now = milliseconds()

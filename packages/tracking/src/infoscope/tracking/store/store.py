@@ -68,9 +68,7 @@ def home() -> Path:
 
 
 def made_home() -> Path:
-    """That folder, which is there, and into which no other user of the machine can look: what runs leave behind holds
-    data, and addresses with what they need to be used. One that is not this user's stays as it is.
-    """
+    """That folder, created if missing and closed to other users of the machine; one of another user stays as it is."""
     folder = home()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = folder.stat()
@@ -134,10 +132,7 @@ class Store:
 
     @classmethod
     def names(cls, running: bool = False) -> list[str]:
-        """The experiments that there are; `running`: those in which a run that a sweep has made is open.
-
-        Raises StoreUnreachable when the server does not answer.
-        """
+        """The names of experiments; running: only those with an open run. Raises StoreUnreachable."""
         try:
             client = _prepared(tracking_uri(), create=False)
             found = pages(lambda token: client.search_experiments(page_token=token)) if client else ()
@@ -202,9 +197,7 @@ class Store:
         return by_key(self.cells(f"tags.`{KEY}` = '{key}'"))[0].get(key)
 
     def add_inputs(self, run_id: str, given: Sequence[DatasetInput]) -> None:
-        """Shows data sets at a run, each once however often they are sent. Of two that make the same data set at once
-        MLflow refuses one, which finds it then.
-        """
+        """Adds data sets to a run, each once, also when two processes create the same one."""
         try:
             self.client.log_inputs(run_id, datasets=given)
         except MlflowException as error:
@@ -283,9 +276,7 @@ def _rank(run: Run) -> tuple:
 
 
 def is_finished(run: Run) -> bool:
-    """Whether a run holds all of its cell: what MLflow calls finished may be one that somebody has opened by hand and
-    closed again.
-    """
+    """Whether a run holds its whole cell; MLflow's status alone is not sufficient."""
     return run.info.status == "FINISHED" and run.data.tags.get(OUTCOME) in (COMPLETE, STOPPED)
 
 
@@ -301,9 +292,7 @@ def skipped(run: Run, reason: str) -> None:
 
 @contextlib.contextmanager
 def _uncollected() -> Iterator[None]:
-    """Puts off the collection of garbage: for a page of runs MLflow makes some 50,000 objects, which the collector
-    would search again and again, in two thirds of the time that reading takes.
-    """
+    """Suspends garbage collection, which takes two thirds of the time of reading a page of runs."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -314,7 +303,6 @@ def _uncollected() -> Iterator[None]:
 
 
 def _made(client: Client, experiment: str, location: str | None) -> str:
-    """The id of a new experiment, or of the one that another process has made at the same time."""
     try:
         return client.create_experiment(experiment, location, _EXPERIMENT_TAGS)
     except MlflowException as error:
@@ -325,7 +313,6 @@ def _made(client: Client, experiment: str, location: str | None) -> str:
 
 
 def _prepared(uri: str, create: bool) -> Client | None:
-    """A client of a store that is there and up to date; None for an SQLite store that does not exist and shall not."""
     logging.getLogger("alembic").setLevel(logging.WARNING)
     logging.getLogger("mlflow.store.db.utils").setLevel(logging.WARNING)
     if not uri.startswith("sqlite:///"):
@@ -347,7 +334,6 @@ def _prepared(uri: str, create: bool) -> Client | None:
 
 
 def _answered(uri: str) -> Client:
-    """A client whose store has answered."""
     client = Client(uri)
     client.search_experiments(max_results=1)
     return client
@@ -506,18 +492,14 @@ def of_cell(metrics: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _metrics(run: Run) -> dict[str, float]:
-    """The metrics of a run, curves by the names they were reported under. Runs made before there was a
-    section of curves have them under the plain names; where both are there, the section is newer.
-    """
+    """The metrics of a run; curves by the names they were reported under."""
     metrics = of_cell(run.data.metrics)
     curves = {name.removeprefix(CURVES): value for name, value in metrics.items() if name.startswith(CURVES)}
     return {name: value for name, value in metrics.items() if not name.startswith(CURVES)} | curves
 
 
 def table(run_id: str, name: str) -> pd.DataFrame:
-    """A Parquet table that a trial reported with `report.table`, by its name. Raises ValueError for one that is
-    damaged, LookupError for one that is not there.
-    """
+    """A table reported with `report.table`. Raises LookupError if missing, ValueError if damaged."""
     client = connect(tracking_uri())
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -531,9 +513,7 @@ def table(run_id: str, name: str) -> pd.DataFrame:
 
 
 def newest(history: Iterable[Metric]) -> dict[int, Metric]:
-    """The point of a metric that is dated last, by step: a cell that went on from a checkpoint may have two of a step
-    (see `flush`).
-    """
+    """The newest point of a metric by step; a resumed cell may have two of a step (see `flush`)."""
     return {point.step: point for point in sorted(history, key=lambda point: (point.step, point.timestamp))}
 
 
@@ -545,10 +525,7 @@ def curve(run_id: str, name: str) -> pd.Series:
 
 
 def arrays(run_id: str, name: str) -> dict[str, np.ndarray]:
-    """The arrays that a trial reported with `report.arrays`, by their name. No pickle is read.
-
-    Raises LookupError when the run has no such arrays, ValueError when the file is not what `report.arrays` writes.
-    """
+    """Arrays reported with `report.arrays`; no pickle is read. Raises LookupError if missing, ValueError if damaged."""
     client = connect(tracking_uri())
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -562,7 +539,6 @@ def arrays(run_id: str, name: str) -> dict[str, np.ndarray]:
 
 
 def _absent(run_id: str, what: str, error: Exception) -> str:
-    """What a person is told where an artifact is missing."""
     with contextlib.suppress(MlflowException):
         run = connect(tracking_uri()).get_run(run_id)
         if told := run.data.tags.get(LOADED_FROM):
@@ -572,10 +548,7 @@ def _absent(run_id: str, what: str, error: Exception) -> str:
 
 
 def parents(experiment: str, profile: str | None = None) -> list[Run]:
-    """The runs of a sweep's invocations, the parents of its cells, newest first; `profile`: those under this label.
-
-    Raises LookupError when the experiment does not exist.
-    """
+    """The runs of a sweep's invocations (under a label), newest first. Raises LookupError for an unknown experiment."""
     found = Store.open(experiment).search(f"tags.`{CELLS}` != ''")
     chosen = [run for run in found if profile is None or run.data.tags.get(PROFILE) == profile]
     return sorted(chosen, key=lambda run: run.info.start_time, reverse=True)
@@ -625,7 +598,6 @@ def log_results(
 
 
 def _held(model: LoggedModel, digest: str) -> dict[str, float]:
-    """The metrics of a model on a data set, the newest of every name."""
     points = sorted(model.metrics or (), key=lambda point: point.timestamp)
     return {point.key: point.value for point in points if point.dataset_digest == digest}
 
@@ -640,8 +612,7 @@ def files(paths: Iterable[str | Path]) -> list[Path]:
 
 
 def attach(experiment: str, profile: str, paths: Iterable[str | Path], folder: str = "analysis") -> str:
-    """Adds files, such as a report or a figure, to the newest finished invocation of a sweep under a profile's label,
-    as artifacts in `folder`; returns the id of that run. A file attached before is replaced.
+    """Adds files to the newest finished invocation under a label, as artifacts in `folder`; returns its run id.
 
     Raises ValueError for a path that is not a file, LookupError when no invocation has finished.
     """

@@ -1,7 +1,6 @@
-"""The first view of an experiment in the MLflow UI: cells by their best metric, beside the values in which they differ.
+"""The first view of an experiment in the MLflow UI: cells by their best metric, with the values in which they differ.
 
-MLflow keeps a view that is shared by a link as a tag of the experiment: its settings as JSON, compressed (zlib), in
-base64. What is not said there is the UI's own default.
+It is a tag of the experiment: JSON, zlib, base64.
 """
 
 from __future__ import annotations
