@@ -117,7 +117,7 @@ test: $(READY) ## run the tests: offline, 8 minutes on 2 cores
 	@$(PYTHON) -m pytest -n 2 --dist loadfile -m "not system and $(QUICK)"
 
 test-system: $(READY) ## run those that need Ray, a server, a browser or the site: 15 minutes on 2 cores
-	@$(PYTHON) -m pytest -n 2 --dist loadgroup --no-loadscope-reorder -m "system and $(QUICK)"
+	@$(PYTHON) -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m "system and $(QUICK)"
 
 test-slow: $(READY) ## run the slow checks
 	@$(PYTHON) -m pytest -m slow

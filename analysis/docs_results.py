@@ -23,10 +23,11 @@ from types import ModuleType
 
 import pandas as pd
 
+from analysis.common.runs import latest, versions
 from analysis.common.tables import file_name, published
 from analysis.report import LONG, ORDER, Section, command, compare, name_of, section
 from analysis.sample_estimators import audit, known_laws, verdicts
-from analysis.sample_estimators._runs import latest, share, versions
+from analysis.sample_estimators._runs import share
 from infoscope.errors import UnknownName
 from infoscope.estimators import methods
 from infoscope.tracking import StoreUnreachable, runs
@@ -146,9 +147,7 @@ def page(module: ModuleType, shown: Sequence[tuple[str, Section]]) -> Iterator[s
 
 
 def trials(found: pd.DataFrame) -> list[float]:
-    """Seconds of each trial, from the first start of its cells to the end: cells that begin together and end together
-    are one trial's, as those of a pack are. What a trial waited for other work counts.
-    """
+    """Seconds of each trial, from the first start of its cells to the end, waiting included."""
     begun = (found["start"] - found["start"].min()).dt.total_seconds()
     order = pd.DataFrame({"begun": begun, "ended": begun + found["seconds"]}).sort_values(["ended", "begun"])
     apart = order.diff().abs() > TOGETHER
@@ -298,7 +297,7 @@ def with_findings(figures: pd.DataFrame) -> pd.DataFrame:
     """The rows with what the sweep verdicts and the audit found of them, or, as a note, why there is nothing."""
     calls, absent = pd.DataFrame(columns=["law", "n", "sets", "wrong", "reliable"]), "not run"
     with contextlib.suppress(LookupError):
-        judged = latest(runs("verdicts"))[0]
+        judged = latest(runs("verdicts"), ("sets", "k"))[0]
         absent = "not saved with its tables"  # of runs that were loaded from a file
         calls = verdicts.counted(verdicts.judged(verdicts.read(judged)), ["law", "n"])
         absent = "not run"

@@ -176,9 +176,7 @@ def sweep_page(experiment: str, profile: str) -> str:
 
 
 def row_pages(result: Result, found: pd.DataFrame, page: str) -> list[str]:
-    """By row the address of its runs: those that agree with its group, the figures' columns before `runs`, where they
-    are as many as the row says. Empty where not, and where text and figures have not the same rows.
-    """
+    """By row the address of its runs; empty where their number differs from the row's."""
     figures = result.figures
     if not page or len(figures) != len(result.text) or "runs" not in figures:
         return []
@@ -215,7 +213,6 @@ def picture(result: Result, module: ModuleType, found: pd.DataFrame, page: str =
 
 
 def _numeric(values: pd.Series) -> bool:
-    """Whether a column of text holds numbers, or words in place of numbers."""
     return all(value in WORDS or NUMBER.fullmatch(value) for value in values)
 
 
@@ -235,13 +232,10 @@ class Deviation:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Figures beside the paper's. compared: those that both have; alone: of these, from one run, so that it cannot be
-    told whether a difference is chance; sure: beyond sampling error (95 %); diverged: the paper has them and ours are
-    not finite; deviations: by column whose published figures are all above 0; told: those that are sure and large, in
-    words; apart: their rows.
+    """Our figures and the paper's. compared: in both; alone: from one run; sure: beyond sampling error (95 %);
+    diverged: ours are not finite; deviations: by column; told: sure and large ones, in words; apart: their rows.
 
-    The paper's figures are one run each, whose scatter is taken to be that of one of ours: the difference over its
-    standard error then has Student's t distribution with runs - 1 degrees of freedom.
+    Difference / standard error has Student's t distribution with runs - 1 degrees of freedom, at equal scatter.
     """
 
     compared: int = 0
@@ -278,9 +272,7 @@ def compare(figures: pd.DataFrame) -> Comparison:
 
 
 def differences(result: Result, module: ModuleType, found: pd.DataFrame) -> list[str]:
-    """Where our figures differ from the paper's: how many beyond sampling error (95 %), those of them by more than a
-    quarter one by one, and the known reasons; and by what part of the paper's they differ.
-    """
+    """Where our figures differ from the paper's beyond sampling error (95 %), by how much, and the known reasons."""
     seen = compare(result.figures)
     if not seen.compared + seen.diverged:
         return []
@@ -305,7 +297,6 @@ def differences(result: Result, module: ModuleType, found: pd.DataFrame) -> list
 
 
 def _place(row: pd.Series) -> str:
-    """Which figure a row is of, in words."""
     names = [name for name in ("domain", "pool", "critic", "depth", "size", "bound") if name in row.index]
     place = dict.fromkeys(str(row[name]) if isinstance(row[name], str) else f"{name} {row[name]:g}" for name in names)
     return " ".join(place) + (f" at {row['true_bits']:g} bits" if "true_bits" in row.index else "")
@@ -353,9 +344,7 @@ def finished() -> list[str]:
 
 @in_a_sentence()
 def main(words: Sequence[str] | None = None) -> None:
-    """Writes the page, prints its path, and adds it to the newest run of every sweep shown. Exits with 1 when an
-    analysis failed, with 2 when there is nothing to show or the page cannot be written.
-    """
+    """Writes the page and adds it to the newest runs. Exits with 1 if an analysis failed, 2 if nothing can be shown."""
     parser = argparse.ArgumentParser(description=sys.modules[__name__].__doc__)
     parser.add_argument("--profile", default="laptop", help="the profile whose runs to show (default: laptop)")
     profile = parser.parse_args(words).profile

@@ -22,12 +22,10 @@ HUB = "hub:"  # then a name on the Hugging Face hub, or a folder
 
 
 def embed(pool: str) -> data.EmbeddingPool:
-    """The vectors of a pool named generated-sentences, small-<architecture> (also of generated sentences) or
-    hub:<model> (of IMDB reviews).
+    """The vectors of a pool generated-sentences, small-<architecture> or hub:<model> (of IMDB reviews).
 
-    Made once per working tree, on every node of a cluster for itself: whoever comes first trains, the others wait.
-    The encoder learns from the labels of all reviews or sentences, those that a critic or a decoder is later kept from
-    included. Raises ValueError for another name, FileNotFoundError when the reviews are not there.
+    Made once per working tree and node, with the labels of all items. Raises ValueError for another name,
+    FileNotFoundError when the reviews are missing.
     """
     path = made_home() / "encoders" / f"{pool.replace(':', '-').replace('/', '-')}-{digest(pool)}.safetensors"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,12 +1,12 @@
 """Settings of every test: one thread, because threads of several processes wait for one another on two cores; and one
-server, one cluster and one browser for all system tests, each of which runs on one of the two processes.
+server for all system tests.
 """
 
 import pytest
 import torch
 from threadpoolctl import threadpool_limits
 
-SHARED = ("two_nodes", "server", "browser")  # session fixtures that start other programs
+SERVED = ("test_two_nodes.py", "test_client.py", "test_checkpoint.py")  # files that need the server of the session
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -33,11 +33,14 @@ def server(tmp_path_factory):
                 server.kill()
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(items):
-    """System tests stay together by what they share, or else by file."""
-    for item in items:
-        if item.get_closest_marker("system"):
-            needs = {*item.fixturenames, *(["server"] if "postgres" in item.name else [])}
-            shared = next((name for name in SHARED if name in needs), None)
-            item.add_marker(pytest.mark.xdist_group(shared or item.path.stem))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Tests stay together by file, those that need the server in one process: there is one of it."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file = nodeid.partition("::")[0]
+            return "server" if "postgres" in nodeid or file.endswith(SERVED) else file
+
+    return Scheduling(config, log) if config.getoption("dist") == "loadscope" else None

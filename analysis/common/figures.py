@@ -38,9 +38,7 @@ def panels(figures: pd.DataFrame, draw: Any, ylabel: str, *paths: Path) -> None:
 
 
 def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel: str, *paths: Path) -> None:
-    """A panel for every value of two fields, with one legend: `draw(axis, rows)` draws it. Where there are no runs, it
-    says so. A number is shown with the name of its field.
-    """
+    """A panel for every value of two fields, with one legend, drawn by `draw(axis, rows)`."""
     import matplotlib.pyplot as plt
 
     rows, columns = list(dict.fromkeys(figures[row])), list(dict.fromkeys(figures[column]))
@@ -69,9 +67,7 @@ def _titled(field: str, value: Any) -> str:
 
 
 def finish(axis: Any) -> None:
-    """Says in a panel which of its named lines it does not show, because they have no finite figure (a training that
-    diverged, a truth that was not decoded) or lie outside the axis; a panel of one place has one tick.
-    """
+    """Names in a panel the lines that are not finite or lie outside the axis."""
     handles, names = axis.get_legend_handles_labels()
     drawn = {name: getattr(handle, "lines", (handle,))[0] for handle, name in zip(handles, names)}
     drawn = {name: line for name, line in drawn.items() if line.get_transform() == axis.transData}  # not all across
@@ -90,7 +86,6 @@ def finish(axis: Any) -> None:
 
 
 def _sentence(name: str, what: str) -> str:
-    """In as many lines as a panel needs."""
     first = what.partition("\n")[0]
     return f"{name}:{' ' if len(name) + len(first) + 2 <= WIDE else chr(10)}{what}"
 

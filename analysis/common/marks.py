@@ -59,11 +59,7 @@ class Mark(NamedTuple):
 
 
 def mark(of: str, name: Any) -> Mark:
-    """The mark of a name among the names of one kind, a key of `NAMES`.
-
-    A name that is not listed takes a mark that no listed one has, by a hash of the name: it stays the same everywhere,
-    and two such names are rarely alike.
-    """
+    """The mark of a name among those of one kind, a key of `NAMES`; unlisted names get one by their hash."""
     known = NAMES[of]
     if name in known:
         return _mark(known.index(name))
@@ -104,9 +100,7 @@ def legend(figure: Any, loc: str = "outside right upper", **settings: Any) -> No
 
 
 def save(figure: Any, paths: Sequence[Path], dpi: int, **settings: Any) -> None:
-    """Writes a figure at each path in the format of its suffix, its logarithmic axes with ticks that can be read, and
-    lets go of it. The layout is that of the first path. A PDF has no date: the same figure gives the same bytes.
-    """
+    """Writes a figure at each path in the format of its suffix, and closes it; PDFs have no date."""
     import matplotlib.pyplot as plt
 
     readable(figure)
@@ -134,9 +128,7 @@ def flattened(figure: Any) -> None:
 
 
 def readable(figure: Any) -> None:
-    """Labels some ticks of every logarithmic axis in plain figures, also where it spans less than a power of ten;
-    ticks that were chosen stay.
-    """
+    """Labels some ticks of every logarithmic axis in plain numbers; chosen ticks stay."""
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter
 
     for axes in figure.axes:
@@ -152,9 +144,7 @@ def readable(figure: Any) -> None:
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Some three to seven round numbers from low to high > low > 0, evenly spread in their logarithm where they can
-    be.
-    """
+    """Three to seven round numbers from low to high > low > 0, about evenly spaced in the logarithm."""
     decades = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
     for digits in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 8)):
         found = [float(f"{digit}e{int(decade)}") for decade in decades for digit in digits]

@@ -38,8 +38,7 @@ APART = ("seed", "model")  # fields of a cell that do not make another kind of m
 class Candidate:
     """A trained model to be evaluated.
 
-    kind: what its trainings have in common, such as "nvae"; seed: which training of that kind; name: of this one.
-    address: what `load_model` takes. run_id: of the run that logged it; None for a folder.
+    kind: such as "nvae"; seed: of the training; address: for `load_model`; run_id: None for a folder.
     """
 
     kind: str
@@ -94,9 +93,7 @@ def source_run(address: str) -> str | None:
 
 
 def newest(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """The runs of the sweep's version that was started last, and a note on the others: a version changes what a model
-    is, so that two of the same settings are not trainings of one kind.
-    """
+    """The runs of the version started last, and a note on the others."""
     keep = runs["version"] == runs.loc[runs["start"].idxmax(), "version"]
     note = f"Note: {int((~keep).sum())} runs of an earlier version of the sweep are left out; --run takes them by id."
     return runs[keep], [] if keep.all() else [note]
@@ -118,11 +115,9 @@ class Codes:
 
 
 def codes_of(model: torch.nn.Module, x: np.ndarray, progress: Callable[[float], None]) -> Codes:
-    """What a model makes of items: the blocks of x [n, ...], uint8 read as shares of 255, or the vectors of texts [n]
-    or pairs of texts [n, 2]. progress is told the share that is done.
+    """The codes of items: x [n, ...], uint8 read as shares of 255, texts [n] or pairs of texts [n, 2].
 
-    Raises ValueError for a model that makes neither, images with channels last or as numbers of 0 to 255 that are no
-    bytes, and items that the model does not take.
+    Raises ValueError for a model without codes and for items that it does not take. progress: gets the share done.
     """
     of_texts = x.dtype.kind == "U"
     if not of_texts:
@@ -163,7 +158,6 @@ def codes_of(model: torch.nn.Module, x: np.ndarray, progress: Callable[[float], 
 
 
 def _require_images(x: np.ndarray) -> None:
-    """ValueError for images whose channels are last, and for values beyond shares that are no bytes."""
     channels = 1, 3, 4
     if x.ndim == 4 and x.shape[-1] in channels and x.shape[1] not in channels:
         raise WrongShape(
@@ -252,9 +246,7 @@ def progress(models: int) -> Iterator[Callable[[float, str, str], None]]:
 def each(
     found: Sequence[Candidate], ask: Callable[[Candidate, Callable[[float, str], None]], Iterable[T]]
 ) -> tuple[list[T], list[str]]:
-    """What is found of every model, and in a sentence each, of which nothing is; what is wrong with one does not keep
-    the others from it. ask: (candidate, told the share that is done and what was done last) -> what is found of it.
-    """
+    """The results for every model, and a sentence for each that failed. ask: (candidate, progress) -> results."""
     answers: list[T] = []
     failures = []
     with progress(len(found)) as tell:

@@ -42,11 +42,7 @@ Wrapper = Callable[[Any], Continuous | Discrete | Angle]
 
 @dataclass(frozen=True, eq=False)
 class OwnData:
-    """x, y and groups as `infoscope.estimators.estimate` takes them, and their origin.
-
-    columns  names of the columns of x and of y
-    digest   SHA-256 of the file
-    """
+    """x, y and groups as `infoscope.estimators.estimate` takes them; columns: names; digest: SHA-256 of the file."""
 
     x: Any
     y: Any
@@ -208,10 +204,7 @@ def read(
 
 @dataclass(frozen=True, eq=False)
 class OwnRepresentation:
-    """Blocks of numbers and targets as `infoscope.metrics.representation.report` takes them.
-
-    blocks   name -> [n, d]; digest: SHA-256 of the file
-    """
+    """Blocks (name -> [n, d]) and targets as `infoscope.metrics.representation.report` takes them; digest: SHA-256."""
 
     blocks: dict[str, np.ndarray]
     targets: dict[str, Any]
@@ -319,7 +312,6 @@ def _named(word: str, names: Collection[str], taken: Collection[str]) -> list[st
 
 
 def _require(arrays: Mapping[str, Any], **given: Sequence[str]) -> None:
-    """UnknownName for a name that is not in the file, or of an array that is not [n] or [n, d]."""
     for option, names in given.items():
         for name in names:
             if name not in arrays:
@@ -350,7 +342,6 @@ def _opened(path: Path) -> tuple[dict[str, Any], bool, str]:
 
 
 def _columns_of(frame: pd.DataFrame, path: Path) -> dict[str, pd.Series]:
-    """The columns of a table by name. Conflict: one name twice; InvalidInput: no rows."""
     frame.columns = frame.columns.map(str)
     if not frame.columns.is_unique:
         repeated = frame.columns[frame.columns.duplicated()][0]
@@ -361,7 +352,6 @@ def _columns_of(frame: pd.DataFrame, path: Path) -> dict[str, pd.Series]:
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
-    """The table in a .csv. UnreadableFile: no commas; Conflict: a name twice, which pandas would change."""
     check_csv(path)
     header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0]
     for sign, called in SEPARATORS.items():
@@ -375,11 +365,6 @@ def _read_csv(path: Path) -> pd.DataFrame:
 
 
 def _block(name: str, values: Any, wrapper: Wrapper | None, path: Path, rows: Any = slice(None)) -> Any:
-    """Rows of a column or an array as pandas holds it, so that messages of the estimators name it, perhaps wrapped.
-
-    MissingValues, with the words of a .csv that stand for them; WrongType: no numbers where they should be, or dates;
-    Conflict: free text.
-    """
     if isinstance(values, np.ndarray):
         values = pd.Series(values, name=name) if values.ndim == 1 else pd.DataFrame(values).add_prefix(f"{name} ")
     if missing := int(np.sum(pd.isna(values))):
@@ -398,7 +383,6 @@ def _block(name: str, values: Any, wrapper: Wrapper | None, path: Path, rows: An
 
 
 def _words_for_missing(name: str, values: pd.Series, path: Path) -> str:
-    """Which words of a column of a .csv were read as missing values, as the end of a sentence."""
     if path.suffix != ".csv":
         return ""
     words = pd.read_csv(path, dtype=str, keep_default_na=False)[name].fillna("")

@@ -16,9 +16,7 @@ SHOWN = 10
 
 
 def trials_of(experiment: str, profile: str, newest: pd.Series, same: Sequence[str]) -> pd.DataFrame:
-    """The trials of the search that a run belongs to, told by the fields that are the same in all of them; those that
-    were stopped early included.
-    """
+    """The trials of a run's search, those stopped early included. same: fields equal in all of them."""
     trials = tracking.runs(experiment, profile, finished=False)
     alike = pd.Series(True, index=trials.index)
     for name in same:  # a schedule is a list, which does not compare element by element
@@ -42,9 +40,7 @@ def best_of(trials: pd.DataFrame) -> str:
 
 
 def scatter(trials: pd.DataFrame, settings: Mapping[str, str], judged: str, title: str, *paths: Path) -> None:
-    """What the trials were judged by, by each setting (column -> its name) on a logarithmic axis: to the end (filled),
-    stopped early (open, at the last report).
-    """
+    """The search criterion by each setting (column -> name), log axis: complete (filled) or stopped early (open)."""
     import matplotlib.pyplot as plt
 
     size = (4 * len(settings), 3.4)

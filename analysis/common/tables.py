@@ -63,10 +63,9 @@ class Claim:
 
 @dataclass(frozen=True)
 class Result:
-    """One table of an analysis: its name, the figures (with `NAME_error` columns), the same as text to read, a caption,
-    a function that draws it once and writes it at every path it is given, and what it says of the paper's claims.
-    quotes: its rows quote items of the data, which are not ours to publish. beside: the published table whose figures
-    stand beside ours, a name that `published` takes.
+    """One table: figures (with `NAME_error` columns), text, caption, a function that draws it, and claims.
+
+    quotes: rows quote items of the data. beside: the published table to compare with, a name that `published` takes.
     """
 
     name: str
@@ -94,10 +93,9 @@ class Saved:
 
 @dataclass(frozen=True)
 class Analysis:
-    """The tables of one experiment.
+    """The tables of one experiment. options: command-line options, name -> arguments of `argparse.add_argument`.
 
     analyse: (runs, options) -> results; raises ValueError or LookupError when there is nothing to show.
-    options: further command-line options, name -> arguments of `argparse.add_argument`.
     """
 
     experiment: str
@@ -139,9 +137,7 @@ def require_writable(stem: Path) -> None:
 
 @in_a_sentence()
 def main(analysis: Analysis) -> None:
-    """Prints and saves the results of an analysis. Exits with 2 when there is nothing to analyse, an option is wrong
-    or nothing can be written.
-    """
+    """Prints and saves the results of an analysis. Exits with 2 on bad input or when nothing can be written."""
     arguments = analysis.arguments(description=sys.modules["__main__"].__doc__)
     try:
         found = runs(analysis.experiment, arguments.profile)
@@ -164,7 +160,6 @@ def main(analysis: Analysis) -> None:
 
 
 def _publish(experiment: str, profile: str, found: pd.DataFrame, results: Sequence[Result], paths: list[Path]) -> None:
-    """Adds tables and figures to the run of the sweep in MLflow; says so, or why not."""
     tables = [
         (result.name, list(map(str, result.text.columns)), result.text.astype(str).values.tolist(), result.caption)
         for result in results
@@ -178,10 +173,7 @@ def _publish(experiment: str, profile: str, found: pd.DataFrame, results: Sequen
 
 
 def readable(results: Sequence[tuple[Result, Path | None]], stem: Path, lead: Sequence[str] = ()) -> Path:
-    """Writes STEM.html, what is said first (its first line bold, the others under a heading), and the tables with their
-    captions, claims and figures, as drawn, on one page that a phone can show too, long tables folded; returns its
-    path.
-    """
+    """Writes STEM.html with the lead (first line bold), tables, captions, claims and figures; returns its path."""
     title = html.escape(stem.name)
     parts = [
         '<!DOCTYPE html><html lang="en"><meta charset="utf-8">',
@@ -221,9 +213,7 @@ def printable(value: object) -> str:
 
 
 def file_name(text: str) -> str:
-    """A text as the name of a file in the folder that it is joined to: other signs become dashes, and of a long text
-    a hash stands for the rest.
-    """
+    """A text as a file name: other signs become dashes, and a hash replaces the rest of a long text."""
     name = re.sub(r"[^A-Za-z0-9.,_-]+", "-", text).lstrip(".") or "-"
     if len(name) <= LONGEST_NAME:
         return name
@@ -247,7 +237,6 @@ def save(result: Result, stem: Path) -> Saved:
 
 
 def _latex(text: str) -> str:
-    """A text as LaTeX that shows it: nothing of it is a command."""
     return "".join(LATEX.get(sign, sign) for sign in str(text))
 
 
@@ -269,16 +258,12 @@ def published(name: str) -> pd.DataFrame:
 
 
 def verdict(low: float, high: float, limit: float = 0.0) -> str:
-    """Whether a figure is below a limit: it holds where its interval is, does not where it is above, and is undecided
-    between, and where there is no interval (NaN).
-    """
+    """Whether a figure is below a limit, by its interval; undecided if that contains it or is NaN."""
     return "holds" if high < limit else "does not hold" if low > limit else "undecided"
 
 
 def difference_claim(statement: str, difference: Estimate, what: str, unit: str) -> Claim:
-    """A claim that a paired difference is negative: it holds where its 95 % interval is below zero, does not where it
-    is above, and is undecided between.
-    """
+    """A claim that a paired difference is negative, decided by its 95 % interval."""
     if not math.isfinite(difference.value):
         return Claim(statement, "undecided", f"{what} is not finite in some run.")
     interval = "one run, no interval"

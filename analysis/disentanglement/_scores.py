@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import fdtri
 
+from analysis.common.runs import latest, older, versions
 from analysis.common.tables import plus_minus, verdict
 from infoscope.metrics.disentanglement.registry import PLACES
 from infoscope.metrics.disentanglement.registry import SCORES as REGISTRY
@@ -32,20 +33,11 @@ def crossed(excess: float, error: float, words: str = "cross by") -> str:
     return f" ({words} {plus_minus(excess, error)})" if excess > ROUNDING else ""
 
 
-def latest(runs: pd.DataFrame, fields: tuple[str, ...]) -> tuple[pd.DataFrame, list[str]]:
-    """The runs of the setting that was started last, and a note on the others."""
-    setting = runs[["version", *fields]].astype(object).map(str).agg(" ".join, axis=1)  # also of missing values
-    keep = setting == setting[runs["start"].idxmax()]
-    note = [f"Note: {int((~keep).sum())} older runs with other settings are left out."] if not keep.all() else []
-    return runs[keep], note
-
-
 def latest_trainings(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Of each model the trainings of the setting (but for the weight) started last, and a note on the others."""
     fields = tuple(name for name in TRAINING if name in runs)
     kept = pd.concat([latest(of, fields)[0] for _, of in runs.groupby("model", sort=False)])
-    left = len(runs) - len(kept)
-    return kept, [f"Note: {left} older trainings with other settings are left out."] if left else []
+    return kept, older(runs, kept, "trainings")
 
 
 def named(runs: pd.DataFrame) -> pd.Series:
@@ -84,19 +76,17 @@ def made_of(runs: pd.DataFrame) -> str:
         return " or ".join(f"{value:,}" for value in sorted(set(runs[name].dropna())))
 
     data = ", ".join(sorted({tags.get("infoscope.data", newest["data"]) for tags in runs["tags"]}))
-    codes = ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in runs["tags"]}))
     return (
         f"Profile {newest['profile']}: {data}; {newest['latents']} latents, {several('steps')} steps. Exact "
         f"log-marginals over all images, {newest['draws']:,} draws; BetaVAE by {newest['votes']:,} training votes; "
-        f"scores of means by {newest['items']:,} items; code {codes}."
+        f"scores of means by {newest['items']:,} items; code {versions(runs)}."
     )
 
 
 @dataclass(frozen=True)
 class Components:
-    """Variance between trainings and between the evaluations of one (one-way random effects), and the share of the
-    first in the sum with its 95 % interval (exact for normal effects; Searle 1971). NaN where there are fewer than two
-    of either.
+    """Variance between trainings and between evaluations (one-way random effects), and the share of the first with its
+    95 % interval (exact for normal effects; Searle 1971). NaN with fewer than two of either.
     """
 
     training: float

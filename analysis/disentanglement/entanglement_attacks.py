@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
+from analysis.common.runs import latest
 from analysis.common.tables import ERROR, Analysis, Claim, Result, difference_claim, main, plus_minus, verdict
 from analysis.disentanglement import _figures as draw
 from analysis.disentanglement._scores import (
@@ -24,7 +25,6 @@ from analysis.disentanglement._scores import (
     WHERE,
     WHOLE,
     crossed,
-    latest,
     made_of,
     named,
 )
@@ -124,9 +124,7 @@ def interval(found: Estimate) -> str:
 
 
 def changes(runs: pd.DataFrame, alpha: float, column: str) -> Estimate:
-    """A column at a strength less that at 0, over trainings (means over their evaluations), or over the evaluations of
-    the only one.
-    """
+    """A column at a strength less that at 0, over trainings, or over the evaluations of the only one."""
     by = runs.pivot(index=["training_seed", "evaluation"], columns="alpha", values=column)
     differences = (by[alpha] - by[0.0]).dropna()
     per_training = differences.groupby(level="training_seed").mean()

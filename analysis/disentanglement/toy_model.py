@@ -18,6 +18,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from analysis.common.marks import legend, lines, save
+from analysis.common.runs import latest, versions
 from analysis.common.tables import ERROR, Analysis, Claim, Result, main, plus_minus
 from infoscope.metrics import pid, replicated
 from infoscope.metrics.factor_information import toy
@@ -56,13 +57,10 @@ def exact(attack: str, factors: int, noise: float, alpha: float) -> dict[str, fl
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
     """Table 1 with what it should be, and the agreement of exact values and estimates."""
     newest = runs.loc[runs["start"].idxmax()]
-    same = (runs["version"] == newest["version"]) & (runs["draws"] == newest["draws"])
-    left_out = [f"Note: {int((~same).sum())} older runs with other settings are left out."] if not same.all() else []
-    runs = runs[same]
-    codes = ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in runs["tags"]}))
+    runs, left_out = latest(runs, ("draws",))
     words = [
         f"Profile {newest['profile']}: {newest['draws']:,} draws, {runs['seed'].nunique()} seeds, noise "
-        f"{', '.join(f'{noise:g}' for noise in sorted(set(runs['noise'])))}; generated data; code {codes}.",
+        f"{', '.join(f'{noise:g}' for noise in sorted(set(runs['noise'])))}; generated data; code {versions(runs)}.",
         *left_out,
     ]
     return [table1(runs, words), agreement(runs, words), decomposition(runs, words)]
@@ -226,9 +224,7 @@ def gaussian(attack: str, factors: int, noise: float, alpha: float) -> np.ndarra
 
 
 def draw(figures: pd.DataFrame, *paths: Path) -> None:
-    """Scores by the strength of the attack, a panel per attack and score: exact (line), estimated (points), printed
-    where it differs (dotted).
-    """
+    """Scores by attack strength, a panel per attack and score: exact (line), estimated (points), printed (dotted)."""
     import matplotlib.pyplot as plt
 
     attacked = figures[(figures["attack"] != "none") & np.isfinite(figures["alpha"])]

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from analysis.common.runs import versions
 from analysis.common.searches import COMPLETE, FRACTION, SHOWN, STOPPED, best_of, scatter, steps_done, trials_of
 from analysis.common.tables import ERROR, Analysis, Result, main, plus_minus
 from analysis.disentanglement._scores import SCORES
@@ -67,7 +68,6 @@ def text(figures: pd.DataFrame) -> pd.DataFrame:
 
 def caption(figures: pd.DataFrame, newest: pd.Series, trials: pd.DataFrame, by: str) -> list[str]:
     """What was searched and how, and what to use."""
-    codes = ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in trials["tags"]}))
     data = ", ".join(sorted({tags.get("infoscope.data", newest["data"]) for tags in trials["tags"]}))
     lines = [
         f"{best_of(figures)}, by {LABELS[newest['criterion']]}. Judged: the criterion at the last "
@@ -85,7 +85,7 @@ def caption(figures: pd.DataFrame, newest: pd.Series, trials: pd.DataFrame, by: 
         lines.append(f"{int((figures['diverged'] == 1).sum())} trials diverged.")
     lines.append(
         f"Profile {newest['profile']}: {data}; up to {newest['steps']:,} steps; judged by {newest['judging_draws']:,} "
-        f"draws, measured by {newest['draws']:,}; seed {newest['seed']}; code {codes}."
+        f"draws, measured by {newest['draws']:,}; seed {newest['seed']}; code {versions(trials)}."
     )
     return lines
 

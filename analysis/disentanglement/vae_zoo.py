@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
+from analysis.common.runs import latest
 from analysis.common.tables import (
     ERROR,
     Analysis,
@@ -38,7 +39,6 @@ from analysis.disentanglement._scores import (
     components,
     crossed,
     evaluations,
-    latest,
     latest_trainings,
     made_of,
     named,
@@ -149,9 +149,7 @@ def trend(runs: pd.DataFrame) -> Claim:
 
 
 def versus(runs: pd.DataFrame, model: str, column: str, sign: float = 1.0, other: str | None = None) -> Estimate | None:
-    """The mean of the other models (or one other) less this one, times sign, paired by seed; None where either is
-    missing.
-    """
+    """The mean of the other models (or one) less this one, times sign, paired by seed; None if missing."""
     by_seed = runs.pivot_table(index="seed", columns="model", values=column)
     rest = [name for name in by_seed if name != model and other in (None, name)]
     if model not in by_seed or not rest:

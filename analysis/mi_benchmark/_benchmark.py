@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.figures import draw_unseen, drawing
+from analysis.common.runs import older
 from analysis.common.tables import Claim, Result, plus_minus, published, summarise
 from analysis.mi_benchmark._notes import PUBLISHED, notes, oracle, over_seeds, setting, unlike_published
 from analysis.mi_benchmark._terms import CONSTANT, GROUP, PAPERS
@@ -35,10 +36,7 @@ UNSEEN = {
 class Evidence:
     """The runs behind the tables of one experiment.
 
-    trained, decoded: one row per run that trained a critic, or decoded the labels, all of one setting
-    rows: what is tabulated, such as one row per run that trained a critic and true MI
-    comparison: how the setting differs from the paper's, in sentences
-    left_out: which runs are not among them, in sentences
+    trained, decoded: runs of one setting. rows: what is tabulated. comparison, left_out: sentences.
     """
 
     trained: pd.DataFrame
@@ -53,9 +51,7 @@ class Evidence:
         return [setting(self.trained), *self.comparison, *notes(self.trained), *self.left_out]
 
     def figures(self, by: Sequence[str], columns: Sequence[str], constant: Sequence[str] = CONSTANT) -> pd.DataFrame:
-        """Figures by the fields `by`: means over seeds with standard errors, then those of `constant` that there are,
-        which have one value. The paper's are not among them.
-        """
+        """Means by the fields `by` over seeds with standard errors, then the fields of `constant`."""
         constant = [name for name in constant if name in self.rows]
         averaged = [name for name in columns if name not in constant and not name.startswith(PAPERS)]
         first = self.rows.groupby(list(by), as_index=False, sort=False)[constant].first()
@@ -80,9 +76,8 @@ class Evidence:
         return Result(name, figures, text, caption, draw, claims, beside=beside)
 
     def unseen(self, by: Sequence[str], *grid: str, remarks: Sequence[str] = ()) -> Result:
-        """What the trained critics say of pairs of items they have never seen, and the gap to their training batches.
-
-        Drawn by true MI, a panel for every domain, or for the values of the two fields of `grid`.
+        """Estimates on unseen pairs and the gap to the training batches, by true MI; a panel for each domain or `grid`
+        value.
         """
         figures = summarise(self.rows, by, UNSEEN)
         text = figures_text(figures, by, UNSEEN)
@@ -97,14 +92,11 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """How the runs of an experiment become its tables: an analysis of the runs.
+    """How the runs of an experiment become its tables.
 
-    tables: evidence -> results, what is special to the experiment
-    order: the fields by which the rows, one per run and true MI, are sorted
-    axes: fields in which the runs of one table are meant to differ
-    decoded_by: fields, besides domain, pool and true MI, by which the labels were decoded
-    setting: the paper's, field -> values
-    derive: rows -> rows with further fields
+    tables: evidence -> results. order: fields by which rows are sorted. axes: fields that differ within a table.
+    decoded_by: fields, besides domain, pool and true MI, of the decoding. setting: the paper's, field -> values.
+    derive: rows -> rows with further fields.
     """
 
     tables: Callable[[Evidence], Sequence[Result]]
@@ -123,18 +115,15 @@ class Benchmark:
 
 
 def one_setting(runs: pd.DataFrame, axes: Sequence[str] = ()) -> tuple[pd.DataFrame, list[str]]:
-    """The runs of the setting that was started last, kind of cell by kind of cell, and a note on those left out.
-
-    Runs of one profile differ in their setting when the profile, or the version of the sweep's science, has changed.
-    `axes`: fields in which the runs of a table are meant to differ.
+    """The runs of the setting started last for each kind of cell, and a note on the others. axes: fields that may
+    differ.
     """
     if runs.empty:
         return runs, []
     of, kinds = values_of(runs, [name for name in SETTING if name not in axes]), values_of(runs, KIND)
     latest = runs["start"].groupby(kinds).transform("idxmax")
-    keep = of == of.loc[latest].to_numpy()
-    left_out = int((~keep).sum())
-    return runs[keep], [f"Note: {left_out} older runs with other settings are left out."] if left_out else []
+    kept = runs[of == of.loc[latest].to_numpy()]
+    return kept, older(runs, kept)
 
 
 def values_of(runs: pd.DataFrame, names: Sequence[str]) -> pd.Series:
@@ -181,8 +170,7 @@ def at(runs: pd.DataFrame, bits: float) -> pd.DataFrame:
 def with_decodable(rows: pd.DataFrame, decoded: pd.DataFrame, on: Sequence[str] = ()) -> pd.DataFrame:
     """Rows by true MI with the decodable MI of their data (`decodable_bits`, its error) and the error against it.
 
-    `on`: fields, besides domain, pool and true MI, by which the labels were decoded. Gaussian pairs have no labels:
-    their truth is exact. Elsewhere it is missing where no labels were decoded.
+    on: further fields of the decoding. Gaussian pairs have an exact truth; NaN where no labels were decoded.
     """
     keys = [*GROUP, "true_bits", *on]
     known = ["decodable_bits", "decodable_bits_error"]
@@ -199,9 +187,7 @@ def with_decodable(rows: pd.DataFrame, decoded: pd.DataFrame, on: Sequence[str] 
 
 
 def beside_published(figures: pd.DataFrame, name: str, on: Sequence[str], **same: object) -> pd.DataFrame:
-    """The figures with those of a published table that has the fields `on`, some of them the `same` throughout; its
-    bias as mean - truth, ours, where the paper's is truth - mean.
-    """
+    """The figures with those of a published table, matched on `on`; its bias as mean - truth."""
     theirs = published(name).assign(**same)
     if "bias_bits" in theirs:
         theirs["bias_bits"] *= -1
@@ -228,10 +214,7 @@ def figure_text(figures: pd.DataFrame, column: str) -> list[str]:
 
 
 def by_bound(long: pd.DataFrame, index: Sequence[str], missing: str) -> pd.DataFrame:
-    """The table to read with a column for every estimator, from rows that have `said` of one of them.
-
-    Rows are sorted by all but the last field of `index`, the first one's values in the order in which they come.
-    """
+    """A table with a column for every estimator, from rows with `said`, sorted by all but the last of `index`."""
 
     def key(values: pd.Series) -> pd.Series:
         return pd.Series(pd.factorize(values)[0], values.index) if values.name == index[0] else values

@@ -22,9 +22,7 @@ def relative_error(rows: pd.DataFrame, estimate: str = "settled_mean_bits", trut
 
 
 def paired(rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str) -> Estimate | None:
-    """The difference of a figure between two values of a field, over the seeds that were run at both, those included
-    where it diverged; None where there is no such seed.
-    """
+    """The paired difference of a figure between two values of a field, over common seeds; None without any."""
     sides = [
         rows[rows[field] == value].groupby("seed")[figure].agg(lambda figures: figures.mean(skipna=False))
         for value in (first, second)
@@ -45,9 +43,7 @@ def paired_claim(statement: str, rows: pd.DataFrame, field: str, first: Any, sec
 
 
 def verdict_below(values: Sequence[float], limit: float) -> str:
-    """Whether the mean of a figure over runs is below a limit: it holds where the 95 % interval is, does not where it
-    is above, and is undecided otherwise. Figures may be infinite (diverged): then all runs must agree.
-    """
+    """Whether the mean over runs is below a limit, by its 95 % interval; infinite figures: all runs must agree."""
     values = np.asarray(values, dtype=float)
     if len(values) < 2 or np.isnan(values).any():
         return "undecided"
@@ -80,8 +76,7 @@ def log_ratios(
 ) -> pd.Series:
     """By seed, the median over cells of log10(figure at `first` / figure at `second` of a field).
 
-    A figure that diverged counts as infinite. Cells that were run at only one of the two, or diverged at both, are left
-    out; no cells give an empty series.
+    Diverged figures are infinite; cells with only one value, or two diverged ones, are left out. May be empty.
     """
     filled = rows.assign(**{figure: rows[figure].fillna(np.inf)})
     of = filled.pivot_table(index=["seed", *over], columns=field, values=figure, aggfunc="mean")
@@ -102,9 +97,7 @@ def ratio_claim(
     over: Sequence[str] = ("bound", "true_bits"),
     at_most: float = 1.0,
 ) -> Claim:
-    """A claim that a figure at the first value of a field is below `at_most` times that at the second, in the median
-    over the cells of a seed.
-    """
+    """A claim that a figure at `first` is below `at_most` times that at `second`, in the median over cells."""
     ratios = log_ratios(rows, field, first, second, figure, over)
     if ratios.empty:
         return Claim(statement, "undecided", f"there is nothing to compare {first} and {second} in.")
@@ -113,9 +106,7 @@ def ratio_claim(
 
 
 def every_claim(statement: str, rows: pd.DataFrame, cells: Sequence[str], figure: str, limit: float) -> Claim:
-    """A claim that a relative figure is below a limit in every cell: it holds where all cells' 95 % intervals over
-    runs are, and does not where one is above.
-    """
+    """A claim that a relative figure is below a limit in every cell, by the 95 % intervals over runs."""
     verdicts: dict[str, list[str]] = {"holds": [], "does not hold": [], "undecided": []}
     for cell, part in rows.groupby(list(cells), sort=False):
         values = part[figure].to_numpy(float)
@@ -132,7 +123,6 @@ def every_claim(statement: str, rows: pd.DataFrame, cells: Sequence[str], figure
 
 
 def _named(field: str, value: Any) -> str:
-    """A value of a field, in words."""
     if isinstance(value, str):
         return value
     return f"{value:g} bits" if field == "true_bits" else f"{field} {value:g}"

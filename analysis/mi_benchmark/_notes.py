@@ -10,6 +10,8 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.common.runs import versions
+
 EMBEDDED = {
     "digits": "the images are scikit-learn's digits (embedded default), not the published data",
     "generated-sentences": "the text is synthetic, sentences and encoder (embedded default), not the published data",
@@ -35,11 +37,10 @@ def setting(runs: pd.DataFrame) -> str:
     def values(name: str) -> str:
         return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in sorted(set(runs[name])))
 
-    versions = ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in runs["tags"]}))
     return (
         f"Profile {values('profile')}: {values('steps')} steps of batch {values('batch')} per true MI, "
         f"{values('critic')} critic of width {values('width')}, Adam {values('learning_rate')}, "
-        f"{values('sources')} sources. Data {values('pool')}; seeds {values('seed')}; code {versions}."
+        f"{values('sources')} sources. Data {values('pool')}; seeds {values('seed')}; code {versions(runs)}."
     )
 
 
@@ -82,9 +83,7 @@ def notes(runs: pd.DataFrame) -> list[str]:
 
 
 def unlike_published(runs: pd.DataFrame, setting: Mapping[str, set] = PUBLISHED) -> list[str]:
-    """The note that the runs are not comparable with the paper's and in what they differ; nothing where they are. A
-    schedule may be the beginning of a published one: what comes later changes nothing before it.
-    """
+    """The note on how the runs differ from the paper's; empty if they do not. Shorter schedules are comparable."""
     differing = []
     for name, theirs in setting.items():
         found = runs[name].dropna() if name in runs else []

@@ -29,9 +29,7 @@ PUBLISHED_BOUND = "smile-inf"
 
 
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
-    """By depth, for the joint and the separable critic, the published table of one estimator at one true MI; by depth
-    and by width, the MSE of all at each.
-    """
+    """The published table by depth for joint and separable critics, and the MSE of all by depth and width."""
     levels = sorted({value for schedule in runs["schedule_bits"] for value in schedule})
     levels = [arguments.bits] if arguments.bits else levels
     known = sorted(set(runs["bound"]))

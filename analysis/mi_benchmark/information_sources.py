@@ -98,9 +98,7 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
 
 
 def threshold(panel: str, domain: str, truth: str, errors: pd.DataFrame) -> Claim:
-    """Are estimates reliable up to the published number of sources, and not beyond it? It says approximately: the
-    numbers within a factor of two of it are not asked.
-    """
+    """The claim that estimates are reliable up to the published number of sources only, within a factor of two."""
     up_to = UP_TO[domain]
     against = "exact" if domain == "gaussian" else truth
     statement = (
@@ -132,9 +130,7 @@ def nothing_known(truth: str) -> str:
 
 
 def reliable_up_to(errors: pd.Series) -> float:
-    """The number of sources, as log2, up to which the error [numbers of sources] stays below the limit: interpolated
-    where it crosses it; at the ends of the numbers that were run, those. Missing where none was.
-    """
+    """The log2 number of sources up to which the error stays below the limit, interpolated; NaN if there is none."""
     errors = errors.dropna().sort_index()
     if errors.empty:
         return math.nan
@@ -168,9 +164,7 @@ def more_than_gaussian(panel: str, domain: str, truth: str, errors: dict[str, pd
 
 
 def draw_ratio(axis: Any, rows: pd.DataFrame) -> None:
-    """Mean over truth by number of sources, a line per estimator, the share of the truth that can be decoded, and where
-    the paper's threshold lies.
-    """
+    """Mean over truth by number of sources: each estimator, the decodable share, and the paper's threshold."""
     draw_estimates(axis, rows, "sources", "ratio")
     axis.axhline(1, color="black", linewidth=0.8)
     truth = rows.drop_duplicates("sources")

@@ -104,9 +104,7 @@ def invertible(evidence: Evidence) -> Result:
 
 
 def invertible_claims(rows: pd.DataFrame) -> list[Claim]:
-    """Whether the estimate stays what it is behind every invertible network, where there is one: what fails for the
-    data themselves has nothing to lose.
-    """
+    """Whether the estimate is unchanged behind every invertible network, where the data themselves have one."""
     found = []
     for (domain, encoder, statistics), part in rows.groupby(["domain", "encoder", "statistics"], sort=False):
         if statistics not in INVERTIBLE:
@@ -153,9 +151,7 @@ def layer_claims(rows: pd.DataFrame) -> list[Claim]:
 
 
 def upper_more_accurate(place: str, rows: pd.DataFrame, truth: str, column: str) -> Claim:
-    """Whether the error against a truth (its column) falls with the layer: its correlation with the order of the
-    layers, over seeds.
-    """
+    """Whether the error against a truth (a column) falls with the layer, by its correlation over seeds."""
     statement = f"Upper layers are estimated more accurately than lower ones, against the {truth} MI: {place}."
     rows = rows.dropna(subset=column)
     if rows.empty:

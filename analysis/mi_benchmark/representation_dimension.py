@@ -75,9 +75,7 @@ def accurate(place: str, truth: str, column: str, rows: pd.DataFrame) -> Claim:
 
 
 def no_difference(statement: str, rows: pd.DataFrame, figure: str) -> Claim:
-    """Whether the largest difference between the sides of a seed, of any estimator, is below the margin. Estimators
-    that come near the oracle critic's estimate at no side have nothing to lose, and no say.
-    """
+    """Whether the largest difference between sides is below the margin; estimators far from the oracle are excluded."""
     if rows["size"].nunique() < 2:
         return Claim(statement, "undecided", "one side was run.")
     near = (rows[figure] / rows["floor_mean_bits"] - 1).abs() <= REASONABLE

@@ -18,6 +18,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis.common.marks import BLUE, MANY_TICKS, ORANGE, in_order, legend, save, written
+from analysis.common.runs import versions
 from analysis.common.searches import COMPLETE, FRACTION, SHOWN, STOPPED, best_of, steps_done, trials_of
 from analysis.common.tables import Analysis, Claim, Result, main, plus_minus
 from analysis.mi_benchmark._benchmark import at
@@ -39,10 +40,9 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
     trials = at(trials, bits).assign(true_bits=bits).reset_index(drop=True)
     missing = [name for name in (JUDGED, FRACTION) if name not in trials]
     trials = trials.assign(**dict.fromkeys(missing, math.nan))
-    codes = ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in trials["tags"]}))
     words = [
         f"Profile {newest['profile']}: up to {newest['steps']:,} steps, {newest['critic']} critic, "
-        f"{newest['sources']} sources. Data {newest['pool']}; seed {newest['seed']}; code {codes}.",
+        f"{newest['sources']} sources. Data {newest['pool']}; seed {newest['seed']}; code {versions(trials)}.",
         *notes(trials.fillna({"nonfinite_steps": 0})),
     ]
     return [best_trials(trials, words), importance(trials, words)]
@@ -103,7 +103,6 @@ def answer(ranked: pd.DataFrame) -> str:
 
 
 def _finite(ranked: pd.DataFrame) -> pd.DataFrame:
-    """The trials with an error at their end, best first."""
     return ranked[(ranked["outcome"] == COMPLETE) & np.isfinite(ranked["settled_mse_bits2"].astype(float))]
 
 
@@ -117,9 +116,7 @@ def _rivals(complete: pd.DataFrame) -> list[str]:
 
 
 def told_apart(ranked: pd.DataFrame) -> Claim:
-    """Which estimators are behind the best one by more than the errors within their runs. That decides nothing: a
-    search trains every setting once, with one seed, and errors within a run do not hold the scatter between runs.
-    """
+    """Which estimators are worse than the best by more than the errors within runs; seeds' scatter is not included."""
     statement = "One estimator is the most accurate for these data."
     complete = _finite(ranked)
     tried = list(dict.fromkeys(complete["bound"]))

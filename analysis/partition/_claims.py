@@ -36,9 +36,7 @@ def claims(evaluations: Sequence[Evaluation]) -> list[Claim]:
 
 
 def in_range(kind: str, trainings: Sequence[Evaluation], quantity: str, low: float, high: float) -> Claim:
-    """Whether a quantity of a kind of model is in a range: it holds where its 95 % interval over trainings is inside,
-    does not where it is outside or where the labels cannot give as much, and is undecided otherwise.
-    """
+    """Whether a quantity is in a range, by its 95 % interval over trainings; fails where the labels cannot reach it."""
     model, *settings = kind.split(" ", 1)
     unit = UNITS.get(quantity, " nats")
     said = f"{NAMES.get(quantity, quantity)} {low:g} to {high:g}{unit}" if low < high else f"{quantity} {low:g}{unit}"

@@ -33,10 +33,7 @@ Tell = Callable[[float, str], None]
 
 @dataclass(frozen=True)
 class Effort:
-    """How a model is evaluated: see `partition.evaluate` and `partition.evaluate_posterior`.
-
-    codes: MEANS of the posteriors, or DRAWS, one for every item, which are what the decoder of the model sees.
-    """
+    """Settings of `partition.evaluate`; codes: MEANS of the posteriors, or DRAWS, one for every item."""
 
     family: str = "logistic"
     folds: int = 5
@@ -49,10 +46,7 @@ class Effort:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """A candidate, what was found of its codes, and beside means, of its posterior where it has one.
-
-    items: digest of what it was evaluated on; data: the name of that. seconds: what the evaluation took.
-    """
+    """A candidate, the results of its codes and posterior, the items' digest, the data's name and the seconds taken."""
 
     candidate: Candidate
     key: str
@@ -116,9 +110,8 @@ def evaluation_key(model: torch.nn.Module, items: Items, effort: Effort) -> str:
 def evaluated(
     candidate: Candidate, model: torch.nn.Module, items: Items, effort: Effort, again: bool, tell: Tell
 ) -> Evaluation:
-    """The evaluation of a model: the one that its run holds under the same key, or a new one, which the run then holds.
-
-    again: a new one in any case. tell: called with the share that is done, and what was done last.
+    """The evaluation of a model, from its run where the key agrees unless `again`. tell: gets the share done and a
+    step.
     """
     key = evaluation_key(model, items, effort)
     if candidate.run_id is not None and not again:
@@ -168,9 +161,7 @@ def measured(codes: Codes, items: Items, effort: Effort, tell: Tell) -> tuple[Pa
 
 
 def metrics_of(found: Evaluation) -> dict[str, float]:
-    """An evaluation as metrics partition/ROUTE/QUANTITY (nats, or shares of 1; of draws partition/draws/ROUTE/QUANTITY)
-    with their standard errors.
-    """
+    """Metrics partition/[draws/]ROUTE/QUANTITY of an evaluation (nats, or shares of 1) with standard errors."""
     metrics = {}
     for route, figures in found.routes().items():
         for name, figure in figures.items():
@@ -187,9 +178,7 @@ def _stem(found: Evaluation) -> str:
 
 
 def keep(found: Evaluation, items: Items) -> None:
-    """Adds an evaluation to its model's run, and its scores to the model, on these items: the metrics, the results as
-    JSON for people, and everything for `evaluated`.
-    """
+    """Adds an evaluation to its model's run (metrics, JSON, data for `evaluated`), and its scores to the model."""
     with tempfile.TemporaryDirectory() as folder:
         paths = Path(folder) / "it_results.json", Path(folder) / f"{RECORD}.npz"
         paths[0].write_text(json.dumps(found.json(), indent=2), encoding="utf-8")
@@ -198,9 +187,6 @@ def keep(found: Evaluation, items: Items) -> None:
 
 
 def _logged(found: Evaluation, paths: Iterable[Path], folder: str, items: Items) -> None:
-    """The scores by classifiers are the model's, on these items: hundreds of terms by several routes, one data set for
-    each seed, would be thousands of columns of the page of models.
-    """
     metrics = metrics_of(found)
     stems = {f"{_stem(found)}/{CLASSIFIER}/{metric_name(name)}" for name in found.report.shares[CLASSIFIER]}
     scores = stems | {f"{stem}_error" for stem in stems}
@@ -285,7 +271,6 @@ def _report(plain: Mapping[str, Any]) -> PartitionReport:
 
 
 def _with_influence(routes: Mapping[str, Mapping[str, Estimate]], influence: Mapping[str, np.ndarray]) -> dict:
-    """The figures with the influences of the classifier's."""
     return {
         route: {
             name: replace(figure, influence=influence[name]) if route == CLASSIFIER and name in influence else figure

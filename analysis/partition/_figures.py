@@ -67,9 +67,7 @@ def _written(row: pd.Series, name: str) -> str:
 
 
 def scores(evaluations: Sequence[Evaluation], *paths: Path) -> None:
-    """Scores and quantities of every training with 95 % intervals over items, by kind; what is not there is left out
-    and says so.
-    """
+    """Scores and quantities of every training with 95 % intervals over items, by kind."""
     kinds = by_kind(evaluations)
     across = 3
     down = -(-len(PANELS) // across)

@@ -56,9 +56,8 @@ def chosen(runs: pd.DataFrame, experiment: str, arguments: Any) -> pd.DataFrame:
 
 
 def items_of(candidate: Candidate, file: str | None, split: str) -> Items:
-    """The items of a file, or those that the model's run logged, of the part `split` ("all": of every part).
-
-    Raises LookupError where there are none, ValueError for a file that does not hold them.
+    """The items of a file or of the model's run, of the part `split` or "all". LookupError: none; ValueError: invalid
+    file.
     """
     if file is not None:
         return of_file(Path(file))

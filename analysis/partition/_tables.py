@@ -50,9 +50,7 @@ def most(name: str) -> str | None:
 
 
 def comparison(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
-    """One row per kind of model and route: mean over trainings of each quantity and score, its standard error over
-    trainings (`NAME_error`; NaN for one training) and over items (`NAME_items_error`).
-    """
+    """One row per kind and route: mean over trainings, its standard error (`NAME_error`) and that over items."""
     rows = []
     for kind, trainings in by_kind(evaluations).items():
         for route in ROUTES:

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import BLUE, VERMILLION, legend, save
+from analysis.common.runs import latest, versions
 from analysis.common.tables import (
     ERROR,
     Analysis,
@@ -45,7 +46,7 @@ WORST = ("_low", "_high", "_items")  # what is said of the worst of several, bes
 BASELINE = "erm"
 # plain risk minimisation on the same batches, with the same class head
 BASELINES = dict.fromkeys(("irm", "coral", "fishr"), "balanced-erm") | {"di-erm": "uninformed-erm"}
-SAME = ("version", "data", "base", "size", "sample", "steps", "selection", "setting")  # of one study
+SAME = ("data", "base", "size", "sample", "steps", "selection", "setting")  # of one study
 # what the published accuracies were made with, where a sweep can match it
 PUBLISHED_WITH = {
     "rotated-mnist": {"base": "mnist", "size": 28, "sample": 0, "selection": "training-domain-validation"},
@@ -61,7 +62,8 @@ UNLIKE = {  # what always differs
 
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
     """Accuracies by model and held-out domain, and how far each model is from plain risk minimisation."""
-    runs, left_out = latest(runs)
+    runs, left_out = latest(runs, SAME)
+    runs = in_order(runs)
     diverged = runs["diverged"] > 0
     words = [f"Note: {int(diverged.sum())} trainings diverged; their figures are of the best weights before."] if (
         diverged.any()
@@ -81,14 +83,6 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
     return [Result("accuracy", figures, text, "\n".join(caption), functools.partial(draw, runs), against(runs))]
 
 
-def latest(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """The runs of the study that was started last, and a note on the others."""
-    setting = runs[list(SAME)].astype(str).agg(" ".join, axis=1)
-    keep = setting == setting[runs["start"].idxmax()]
-    note = [f"Note: {int((~keep).sum())} older runs with other settings are left out."] if not keep.all() else []
-    return in_order(runs[keep]), note
-
-
 def in_order(frame: pd.DataFrame) -> pd.DataFrame:
     place = {name: number for number, name in enumerate(MODELS)}
     return frame.sort_values(["model", "held_out", "seed"], key=lambda column: column.map(place).fillna(len(MODELS))
@@ -105,9 +99,7 @@ def domain_names(runs: pd.DataFrame) -> dict[int, str]:
 
 
 def compared(runs: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard error over seeds of every accuracy, and the paired difference from the model's baseline on the
-    held-out domain, by model and held-out domain.
-    """
+    """Mean and standard error over seeds of every accuracy, and the paired difference from the model's baseline."""
     columns = [name for one in ACCURACIES for name in (one, *(one + end for end in WORST)) if name in runs]
     figures = summarise(runs, ["data", "model", "held_out", "held_out_name"], columns)
     over = [replicated(gains(runs[runs["held_out"] == row.held_out], row.model)) for row in figures.itertuples()]
@@ -126,17 +118,13 @@ def cell_text(row: pd.Series, column: str, missing: str = NO_NUMBER) -> str:
 
 
 def baseline(runs: pd.DataFrame, model: str) -> str:
-    """What a model is compared with: all that it is but for its idea, or plain risk minimisation where that was not
-    run.
-    """
+    """The baseline of a model: the same without its idea, or plain risk minimisation."""
     fair = BASELINES.get(model, BASELINE)
     return fair if (runs["model"] == fair).any() else BASELINE
 
 
 def gains(runs: pd.DataFrame, model: str) -> np.ndarray:
-    """Accuracy on held-out domains of a model less its baseline's, a number for each seed that both have (the mean over
-    its held-out domains); one NaN without any.
-    """
+    """Accuracy on held-out domains less the baseline's, by seed; one NaN without any."""
     by_seed = runs.pivot_table("out_of_domain/average", ["seed", "held_out"], "model")
     plain = baseline(runs, model)
     if model == plain or plain not in by_seed:
@@ -169,7 +157,6 @@ def beside(figures: pd.DataFrame) -> list[str]:
 def described(runs: pd.DataFrame) -> list[str]:
     first = runs.iloc[0]
     data = ", ".join(sorted({tags["infoscope.data"] for tags in runs["tags"]}))
-    codes = ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in runs["tags"]}))
     within = runs["out_of_domain/average_error"].mean()
     return [
         "Accuracy, mean ± standard error over seeds (each draws data, split, first weights and order of training); the "
@@ -187,7 +174,7 @@ def described(runs: pd.DataFrame) -> list[str]:
         f"Data {data}; profile {', '.join(sorted(set(runs['profile'])))}; {first['steps']:,} steps, settings "
         f"{first['setting']}, step selected by {first['selection']}; {counts(runs['in_domain/groups'])} base items and "
         f"{counts(runs['in_domain/items'])} new items inside, {counts(runs['out_of_domain/items'])} "
-        f"outside, where one training's standard error over items is {within:.3f}; code {codes}.",
+        f"outside, where one training's standard error over items is {within:.3f}; code {versions(runs)}.",
     ]
 
 

@@ -66,11 +66,9 @@ class Vectors(nn.Module):
 
 
 def named_model(name: str) -> nn.Module:
-    """A logged model in a folder, torchvision's network of this name with its published weights, or a transformer of
-    the Hugging Face hub or of a folder. Executes the constructor of an infoscope class, or of a class of these
-    libraries; no code of the hub.
+    """A logged model, a torchvision network, or a transformer of the Hugging Face hub or a folder; no code of the hub.
 
-    LookupError where there is none, or its weights are neither here nor to be had.
+    LookupError where there is none, or its weights are not available.
     """
     if (Path(name) / "model.json").exists():
         return load_model(name)

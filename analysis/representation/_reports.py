@@ -60,10 +60,7 @@ class Items:
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """A model and the tables of its report: nats, and scores in their own units.
-
-    table, scores  as of `RepresentationReport`; partition: scores of a partition by name, with their errors
-    """
+    """A model and the tables of its report (nats, and scores in their own units)."""
 
     candidate: Candidate
     experiment: str
@@ -76,10 +73,7 @@ class Held:
 
 
 def items_of(candidate: Candidate, file: str | None) -> Items:
-    """The items of an .npz file (x, `target:NAME` and perhaps domain and groups), or those that the model's run kept.
-
-    Raises LookupError where there are none, ValueError for a file that does not hold them.
-    """
+    """The items of an .npz file or of the model's run. LookupError: none; ValueError: invalid file."""
     if file is not None:
         return _of_arrays(arrays_of(Path(file)), Path(file).name)
     if candidate.run_id is None:
@@ -89,7 +83,6 @@ def items_of(candidate: Candidate, file: str | None) -> Items:
 
 
 def _of_arrays(stored: Mapping[str, np.ndarray], name: str) -> Items:
-    """Runs of domain models keep y and d, by their names, of which y is the one target."""
     targets = {key.removeprefix(TARGET): values for key, values in stored.items() if key.startswith(TARGET)}
     if "y" in stored and "d" in stored:
         names = stored.get("class_names"), stored.get("domain_names")
@@ -105,9 +98,7 @@ def _of_arrays(stored: Mapping[str, np.ndarray], name: str) -> Items:
 def held(
     candidate: Candidate, experiment: str, model: torch.nn.Module, items: Items, effort: Effort, again: bool, tell: Tell
 ) -> Held:
-    """The report of a model: the one that its run holds for the same weights, items and settings, or a new one, which
-    the run then holds. again: a new one in any case.
-    """
+    """The report of a model, from its run for the same weights, items and settings unless `again`."""
     key = report_key(model, items, effort)
     if candidate.run_id is not None and not again:
         try:
@@ -143,16 +134,12 @@ def _packed(found: RepresentationReport) -> dict[str, Any]:
 
 
 def _scores_of(partition: Any) -> dict[str, tuple[float, float]]:
-    """The scores of a partition by its first route, and their standard errors; neither bounds of its single parts nor
-    the same in other units.
-    """
     shares = partition.shares[partition.routes[0]]
     kept = [name for name in shares if not name.endswith((")", "_raw", "_bits"))]
     return {name: (shares[name].value, shares[name].standard_error) for name in kept}
 
 
 def _unpacked(kept: Mapping[str, Any], candidate: Candidate, experiment: str, items: Items) -> Held:
-    """Raises ValueError for anything else than what is kept."""
     try:
         tables = [pd.DataFrame(kept[name]) for name in ("table", "scores")]
         partition = {

@@ -66,9 +66,7 @@ def effort_of(profile: str) -> Effort:
 
 
 def found_in(experiment: str, profile: str) -> tuple[list[Candidate], list[str]]:
-    """The logged models of an experiment under a profile, with any of its settings replaced unless the profile names
-    them, and in a sentence what is left out.
-    """
+    """The logged models of an experiment under a profile, and sentences on those left out."""
     try:
         frame = runs(experiment)
         labels = frame["profile"].str.split("; ")
@@ -122,8 +120,7 @@ def by_kind(reports: Sequence[Held]) -> Iterator[tuple[tuple[str, str, str], lis
 
 
 def scores_of(reports: Sequence[Held]) -> pd.DataFrame:
-    """A row for each trained model: scores of disentanglement and of partitions, and the mean shares of targets and of
-    the domain that are usable from all of it."""
+    """A row for each trained model: scores, and the mean usable shares of targets and domain."""
     rows = []
     for one in reports:
         every = one.table.groupby("target", sort=False).tail(1)  # of all blocks together
@@ -143,8 +140,7 @@ def scores_of(reports: Sequence[Held]) -> pd.DataFrame:
 
 
 def agreement(scores: pd.DataFrame, generator: np.random.Generator) -> pd.DataFrame:
-    """Spearman's rank correlation of every two scores over the trained models of one data set, and among trainings of
-    one kind, with 95 % intervals; first those of two views, which need not agree, of these the surest."""
+    """Spearman correlation of every two scores over models and over trainings of one kind, with 95 % intervals."""
     rows = []
     for data, own in scores.groupby("data", sort=False):
         values = own.drop(columns=["sweep", "data", "kind", "seed"]).astype(float)

@@ -1,22 +1,14 @@
-"""What the analyses of estimators from samples share: which runs count, and shares of data sets with their error."""
+"""What the analyses of estimators from samples share: the order of cases, and shares of data sets with their error."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 
 from infoscope.metrics.shares import clopper_pearson
-
-
-def latest(runs: pd.DataFrame, settings: Sequence[str] = ("sets", "k")) -> tuple[pd.DataFrame, list[str]]:
-    """The runs of the version and settings that were started last, and a note on the others."""
-    setting = runs[["version", *settings]].astype(str).agg(" ".join, axis=1)
-    keep = setting == setting[runs["start"].idxmax()]
-    note = [f"Note: {int((~keep).sum())} older runs with other settings are left out."] if not keep.all() else []
-    return runs[keep], note
 
 
 def in_order_of(column: pd.Series) -> Callable[[pd.Series], pd.Series]:
@@ -37,11 +29,6 @@ def weighted_mean(values: pd.Series | None, weights: pd.Series) -> float:
         return math.nan
     known = values.notna() & (weights > 0)
     return float(np.average(values[known], weights=weights[known])) if known.any() else math.nan
-
-
-def versions(runs: pd.DataFrame) -> str:
-    """The versions of the code that made the runs."""
-    return ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in runs["tags"]}))
 
 
 def bias_error(spread: float, sets: float, truth_error: float) -> float:

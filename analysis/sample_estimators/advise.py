@@ -17,8 +17,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import BLUE, VERMILLION, save
+from analysis.common.runs import latest, versions
 from analysis.common.tables import Analysis, Result, main
-from analysis.sample_estimators._runs import in_order_of, latest, share, versions, weighted_mean
+from analysis.sample_estimators._runs import in_order_of, share, weighted_mean
 from infoscope.metrics.advice import ANSWERED
 from infoscope.tracking import table
 

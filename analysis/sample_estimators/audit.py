@@ -49,9 +49,7 @@ Function = Callable[[NDArray, NDArray], float]
 
 @dataclass(frozen=True)
 class Audited:
-    """An estimator as its users call it: its name, what y it takes, a function that makes it from its package, and the
-    checks that it is put through; None: all of them.
-    """
+    """An estimator: its name, the y it takes, its constructor, and the checks it gets (None: all)."""
 
     name: str
     y: tuple[str, ...]
@@ -206,7 +204,6 @@ def table(found: Mapping[str, tuple[Check, ...]], missing: list[str], n: int, re
 
 
 def _about_units(figures: pd.DataFrame) -> list[str]:
-    """A sentence on the methods that are put through changes of units alone; nothing where there are none."""
     if figures.empty:
         return []
     return [
@@ -216,9 +213,7 @@ def _about_units(figures: pd.DataFrame) -> list[str]:
 
 
 def recorded() -> dict[str, tuple[int, int]]:
-    """By method of the exam the checks that failed and those asked, of the audit that was saved here last; without
-    those that were not audited.
-    """
+    """By method the numbers of failed and of all checks, of the last saved audit."""
     path = PATH.with_suffix(".csv")
     if not path.exists():
         return {}

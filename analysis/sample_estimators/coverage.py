@@ -17,8 +17,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import in_order, legend, mark, save
+from analysis.common.runs import latest, versions
 from analysis.common.tables import Analysis, Result, main, plus_minus
-from analysis.sample_estimators._runs import bias_error, in_order_of, latest, share, versions
+from analysis.sample_estimators._runs import bias_error, in_order_of, share
 from infoscope.metrics.shares import clopper_pearson
 from infoscope.tracking import table
 
@@ -65,7 +66,7 @@ def inside(sets: pd.DataFrame, value: float, which: str = "") -> pd.Series:
 
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
     """Coverage of the expectation and of the truth, and what the verdicts are worth."""
-    runs, left_out = latest(runs)
+    runs, left_out = latest(runs, ("sets", "k"))
     figures = scored(read(runs)).sort_values(GROUP[:2], key=in_order_of(runs["case"]), kind="stable")
     text = figures[[*GROUP, "sets"]].assign(
         bias=[plus_minus(*pair) for pair in zip(figures["bias"], figures["bias_error"])],

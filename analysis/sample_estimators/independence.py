@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from analysis.common.runs import latest, versions
 from analysis.common.tables import Analysis, Result, main
-from analysis.sample_estimators._runs import latest, share, versions
+from analysis.sample_estimators._runs import share
 from infoscope.metrics.shares import clopper_pearson
 from sweeps.sample_estimators.settings import TEST_LEVEL
 

@@ -17,8 +17,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import legend, lines, save
+from analysis.common.runs import latest, versions
 from analysis.common.tables import Analysis, Result, main
-from analysis.sample_estimators._runs import bias_error, in_order_of, latest, share, versions, weighted_mean
+from analysis.sample_estimators._runs import bias_error, in_order_of, share, weighted_mean
 
 GROUP = ["collection", "law", "n", "method"]
 PAIRED = ("resampled", "reduction")  # collections of items paired by their labels
@@ -29,11 +30,7 @@ BEST = 3  # methods that the table by law names
 
 
 def pooled(runs: pd.DataFrame) -> pd.DataFrame:
-    """One row per law, size and method, over the data sets of all blocks. Nats.
-
-    rmse      root of the mean squared error, over `answered` of `asked` data sets
-    coverage  share of the `intervals` that hold the truth
-    """
+    """One row per law, size and method, over the data sets of all blocks. Nats; coverage: share of `intervals`."""
     columns = ["answered", "intervals", "covered", "bias", "squared_error", "absolute_error", "width", "labels_error"]
     runs = runs.assign(**{name: np.nan for name in columns if name not in runs})
     rows = []
@@ -97,7 +94,6 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
 
 
 def _methods(laws: pd.DataFrame, made: str, left_out: list[str]) -> Result:
-    """Every method over the laws of a collection."""
     figures = by_method(laws)
     figures = figures.sort_values(["collection", "n", "rmse"], key=in_order_of(laws["collection"]), kind="stable")
     text = pd.DataFrame({
@@ -133,7 +129,6 @@ def _covered(covered: int, intervals: int) -> str:
 
 
 def _laws(laws: pd.DataFrame, made: str) -> Result:
-    """Every law at its sizes: its truth and the methods that come nearest."""
     rows = []
     for (collection, law, n), of in laws.groupby(["collection", "law", "n"], sort=False):
         ranked = of[of["answered"] > 0].sort_values("squared_error", kind="stable")
@@ -159,7 +154,6 @@ def _told(row: pd.Series) -> str:
 
 
 def _items(paired: pd.DataFrame, made: str) -> Result:
-    """Items paired by their labels, by pool: mean absolute error over the levels, bits."""
     paired = paired.assign(pool=paired["law"].str.replace(r"-at-[\d.]+$", "", regex=True))
     rows = []
     for (pool, method), levels in paired.groupby(["pool", "method"], sort=False):
@@ -205,7 +199,6 @@ def _or_not_told(form: str) -> Callable[[float], str]:
 
 
 def _cost(cost: pd.DataFrame, made: str) -> Result:
-    """Seconds and memory of an estimate, by columns."""
     cost = cost.assign(columns=cost["law"].str.extract(r"(\d+)$")[0].astype(int)).sort_values("columns", kind="stable")
     widths, memory = sorted(set(cost["columns"])), _or_not_told("{:.0f}")
     text = []
@@ -227,8 +220,7 @@ def _cost(cost: pd.DataFrame, made: str) -> Result:
 
 
 def draw_biases(laws: pd.DataFrame, *paths: Path) -> None:
-    """Bias by law and method at the greatest size, as colours, the methods of least bias first; a dot where the
-    intervals cover."""
+    """Bias by law and method at the greatest size, as colours; a dot where the intervals cover."""
     import matplotlib.pyplot as plt
 
     laws = laws[laws["n"] == laws["n"].max()].sort_values(["collection", "law"], kind="stable")

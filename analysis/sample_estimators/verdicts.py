@@ -15,8 +15,9 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.common.marks import BLUE, ORANGE, legend, save
+from analysis.common.runs import latest, versions
 from analysis.common.tables import Analysis, Result, main
-from analysis.sample_estimators._runs import latest, share, versions
+from analysis.sample_estimators._runs import share
 from analysis.sample_estimators.coverage import inside
 from infoscope.metrics.shares import clopper_pearson
 from infoscope.tracking import table
@@ -71,7 +72,7 @@ def calls(wrong: int, count: int) -> str:
 
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
     """A row per law, over the sizes, and the totals by collection and size."""
-    runs, left_out = latest(runs)
+    runs, left_out = latest(runs, ("sets", "k"))
     sets = judged(read(runs)).sort_values(["collection", "law", "n"], kind="stable")
     figures = counted(sets, ["collection", "law"])
     totals = counted(sets, ["collection", "n"])

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import legend, save
+from analysis.common.runs import newest
 from analysis.common.tables import Claim, verdict
 from infoscope import tracking
 from infoscope.errors import UnknownName
@@ -50,12 +51,10 @@ class Figure(NamedTuple):
     seeds: int
 
 
-def newest(runs: pd.DataFrame, cell: Sequence[str] = CELL) -> tuple[pd.DataFrame, list[str]]:
-    """Of every cell the run that was started last, of the newest version; and a note on the others."""
-    kept = runs[runs["version"] == runs.loc[runs["start"].idxmax(), "version"]]
-    kept = kept.sort_values("start", kind="stable").drop_duplicates(list(cell), keep="last")
-    older = len(runs) - len(kept)
-    return in_order(kept), [f"Note: {older} older runs with other settings are left out."] if older else []
+def newest_of(runs: pd.DataFrame, cell: Sequence[str] = CELL) -> tuple[pd.DataFrame, list[str]]:
+    """Of every cell the run that was started last, of the newest version, in order; and a note on the others."""
+    kept, left_out = newest(runs, cell)
+    return in_order(kept), left_out
 
 
 def in_order(runs: pd.DataFrame) -> pd.DataFrame:
@@ -92,8 +91,7 @@ def over_seeds(values: np.ndarray, errors: np.ndarray, n: int) -> Figure:
 
 
 def paired(first: pd.DataFrame, second: pd.DataFrame) -> Figure | None:
-    """The mean difference of PVI, first less second, of the same items in the runs of the same seeds; None if there are
-    none."""
+    """The mean difference of PVI, first less second, of the same items and seeds; None if there are none."""
     values, errors, n = [], [], 0
     for _, one in first.iterrows():
         for _, other in second[second["seed"] == one["seed"]].iterrows():
@@ -117,9 +115,7 @@ def less_than(statement: str, difference: Figure | None, what: str) -> Claim:
 
 
 def shown_family(runs: pd.DataFrame, asked: str | None) -> str:
-    """The family whose items are shown: the one asked for, else the one that can use most of the whole inputs of most
-    data sets. Raises ValueError for one that was not run.
-    """
+    """The family asked for, else the one with most usable information. Raises ValueError for one that was not run."""
     whole = of_study(runs, "difficulty", estimator="held-out", transformation="std")
     levels = whole.pivot_table(index="data", columns="family", values="v_information_bits")
     if asked is not None and asked not in levels:

@@ -29,7 +29,7 @@ from analysis.usable_information._runs import (
     drawn_in,
     hardest_shown,
     less_than,
-    newest,
+    newest_of,
     of_study,
     over_seeds,
     paired,
@@ -47,7 +47,7 @@ HARDER = (("snli", "mnli"), ("snli", "mnli-dev"), ("mnli", "cola"), ("mnli-dev",
 
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
     """All tables and figures of the studies that were run."""
-    runs, left_out = newest(runs)
+    runs, left_out = newest_of(runs)
     results = []
     measured = of_study(runs, "difficulty")
     if len(measured):

@@ -27,7 +27,7 @@ from analysis.usable_information._runs import (
     drawn_in,
     hardest_shown,
     items,
-    newest,
+    newest_of,
 )
 from infoscope import tracking
 from infoscope.errors import UnknownName
@@ -49,7 +49,7 @@ WIDTH = 110  # characters of a line of text beside a map
 
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
     """How well labels are found by setting, by score and by side; and the data maps."""
-    runs, left_out = newest(runs, [*PLACE, "seed"])
+    runs, left_out = newest_of(runs, [*PLACE, "seed"])
     words = [*cautions(runs), described(runs), *left_out]
     noisy, maps = runs[runs["noise"] != AS_THEY_ARE], runs[runs["noise"] == AS_THEY_ARE]
     family = arguments.family or str(runs.groupby("family")["v_information_bits"].mean().idxmax())

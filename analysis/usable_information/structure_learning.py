@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import lines
+from analysis.common.runs import newest
 from analysis.common.tables import Analysis, Claim, Result, difference_claim, main, plus_minus
 from analysis.usable_information._runs import Z95, described, drawn_in
 from infoscope import tracking
@@ -44,20 +45,11 @@ FAMILIES = {
 
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
     """One table and figure for each study that was run."""
-    runs, left_out = newest(runs)
+    runs, left_out = newest(runs, CELL, ("sets",))
     return [
         result(study, of, [FAMILIES[study], described(of), *left_out])
         for study, of in runs.groupby("study", sort=False)
     ]
-
-
-def newest(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """The runs of the version and number of data sets that was started last, and a note on the others."""
-    setting = runs[["version", "sets"]].astype(str).agg(" ".join, axis=1)
-    kept = runs[setting == setting[runs["start"].idxmax()]].sort_values("start", kind="stable")
-    kept = kept.drop_duplicates(CELL, keep="last")
-    older = len(runs) - len(kept)
-    return kept, [f"Note: {older} older runs with other settings are left out."] if older else []
 
 
 def result(study: str, runs: pd.DataFrame, words: Sequence[str]) -> Result:

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from analysis.common.runs import newest
 from analysis.common.tables import Analysis, Claim, Result, difference_claim, main, plus_minus
 from analysis.usable_information._runs import described, drawn_in, over_seeds
 from infoscope import tracking
@@ -49,11 +50,8 @@ CELL = ["study", "source", "representation", "against", "seed"]
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
     """A matrix for each label of the two studies."""
     runs = runs.reindex(columns=[*runs.columns, *(name for name in (*CELL, "model") if name not in runs)])
-    kept = runs[runs["version"] == runs.loc[runs["start"].idxmax(), "version"]]
-    kept = kept.sort_values("start", kind="stable").drop_duplicates(CELL, keep="last")
-    words = [described(kept)]
-    if len(kept) < len(runs):
-        words.append(f"Note: {len(runs) - len(kept)} older runs with other settings are left out.")
+    kept, left_out = newest(runs, CELL)
+    words = [described(kept), *left_out]
     results = []
     for study, own in kept.groupby("study", sort=False):
         rows = leakage(own)
@@ -83,9 +81,7 @@ def leakage(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def show_at_models(rows: pd.DataFrame) -> None:
-    """Adds the figures of blocks to the logged models that they are of, as metrics leakage/LABEL/BLOCK/FAMILY_bits with
-    standard errors (of draws leakage/draw/...), on the items that were read. Models that are gone are passed over.
-    """
+    """Adds figures to logged models as metrics leakage/[draw/]LABEL/BLOCK/FAMILY_bits with standard errors."""
     client = connect(tracking_uri())
     for (run_id, source, representation), own in rows.groupby(["run_id", "source", "representation"]):
         run, read = Store.open(MODELS_OF).run_of(source), client.get_run(run_id).inputs.dataset_inputs

@@ -27,9 +27,7 @@ LOST, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 
 def main() -> int:
-    """Returns 0 when nothing was lost, 1 when something was or a round could not be made, 2 on bad input, 130 when
-    interrupted.
-    """
+    """Returns 0 when nothing was lost, 1 on losses or failed rounds, 2 on bad input, 130 when interrupted."""
     parser = argparse.ArgumentParser(prog="python -m infra.drill", description=__doc__)
     parser.add_argument("--rounds", type=int, default=20, help="(default: 20)")
     parser.add_argument("--seed", type=int, default=0, help="of the moments at which the faults strike (default: 0)")
@@ -76,9 +74,7 @@ def _possible(kind: str) -> bool:
 
 
 def drill(folder: Path, kinds: list[str], rounds: int, seed: int, settings: Settings) -> int:
-    """Makes the rounds, prints each as it ends and the table at last, and saves it in the folder; whatever happens,
-    none of its processes is left.
-    """
+    """Runs, prints and saves the rounds, and ends all of its processes."""
     processes, results, turns, broken = Processes(), [], Counter(), 0
     scratch = Path(tempfile.mkdtemp(prefix="drill-"))  # Ray's sockets need a short path
     try:

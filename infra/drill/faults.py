@@ -92,9 +92,7 @@ class Scene:
         return [(int(pid), float(bits), int(step)) for pid, bits, step in map(str.split, lines)]
 
     def busy(self, session: int) -> tuple[psutil.Process, str]:
-        """A process of a session that has just made a step of a trial, and which step. Raises DrillError when none does
-        within three minutes.
-        """
+        """A process that has just made a step, and which. Raises DrillError when none does within three minutes."""
         found: list[tuple[psutil.Process, str]] = []
 
         def look() -> bool:
@@ -198,10 +196,7 @@ class ServerKilled(Fault):
 
 
 class MachineLost(Fault):
-    """The sweep's machine is gone with everything on it, and the command is run again elsewhere, on the same store.
-    There an invocation is known to be dead by its long silence; the drill does not wait for that, but dates the last
-    sign of its life back.
-    """
+    """The sweep's machine is lost, and the command runs again elsewhere; the last heartbeat is dated back."""
 
     kind, how = "machine", "kill -9 of driver and Ray, working tree deleted, run again in another folder an hour later"
     pause = 0.1  # long enough for a checkpoint to be sent
@@ -215,9 +210,7 @@ class MachineLost(Fault):
 
 
 class DiskFull(Fault):
-    """The file system of the records is filled to the last page until the sweep has ended, but not longer than a server
-    is down. Where no file system can be mounted, the sweep's processes are forbidden to write to any file instead.
-    """
+    """The file system of the records is full until the sweep ends; without mounts, writing is forbidden."""
 
     kind = "disk"
 
@@ -277,9 +270,7 @@ class ServerLies(Fault):
 
 
 class TwoDrivers(Fault):
-    """A second driver of the same cells in a folder of its own, on the same server; then the first is killed. Neither
-    may spoil, and nobody may count, what the other has made.
-    """
+    """A second driver of the same cells in another folder, on the same server; then the first is killed."""
 
     kind, how = "two-drivers", "the same command in two folders within a second, then kill -9 of the first"
 
@@ -296,9 +287,7 @@ class TwoDrivers(Fault):
 
 
 class EqualNames(TwoDrivers):
-    """The same in two containers, as they are made from one image: with the same host name, and the same path of the
-    working tree, on which each has a file system of its own.
-    """
+    """The same in two containers of one image, with equal host names and paths on separate file systems."""
 
     kind, how = "equal-names", "two drivers as in two containers: equal host names and paths, then kill -9 of the first"
 
@@ -315,7 +304,6 @@ class EqualNames(TwoDrivers):
         scene.others.append(scene.processes.start(words, tree, dict(scene.environment), log))
 
     def _container(self, tree: Path, path: Path) -> list[str]:
-        """Makes a command run in `tree`, which it finds at `path`, under the host name of all such containers."""
         path.mkdir(exist_ok=True)
         name = f"import socket; socket.sethostname('{CONTAINER}')"
         script = 'mount --bind "$1" "$2" && cd "$2" && "$3" -c "$4" && shift 4 && exec "$@"'
@@ -323,9 +311,7 @@ class EqualNames(TwoDrivers):
 
 
 class Poisoned(Fault):
-    """Runs that no sweep has made, or none whole, before the sweep begins and again as it runs; the driver is killed,
-    so that the next has to look through them.
-    """
+    """Incomplete or foreign runs are added before and during the sweep; the driver is killed."""
 
     kind, how = "poisoned", "foreign and half-written runs in the experiment, then kill -9 of the driver"
 

@@ -24,10 +24,7 @@ HOP = ("connection", "keep-alive", "transfer-encoding", "content-length", "date"
 
 
 class Liar:
-    """Listens on a free port of the loopback address, and asks the server on another one. It is honest at first.
-
-    told: how many lies of which kind it has told.
-    """
+    """A proxy on a free loopback port, honest at first. told: number of lies by kind."""
 
     def __init__(self, server: int, seed: int = 0):
         self.server, self.told = server, Counter[str]()

@@ -49,9 +49,7 @@ def wait_until(
 
 @cache
 def separation() -> tuple[str, ...] | None:
-    """The command that gives a process its own mounts and host name: as root, or in a user namespace of its own. None
-    where neither is allowed, as in most containers, and on systems without namespaces.
-    """
+    """The command that gives a process its own mounts and host name; None where this is not allowed."""
     with tempfile.TemporaryDirectory() as folder:
         for prefix in (("unshare", "--mount", "--uts"), ("unshare", "--user", "--map-root-user", "--mount", "--uts")):
             attempt = [*prefix, "mount", "-t", "tmpfs", "none", folder]
@@ -99,9 +97,7 @@ class Server:
 
 
 class Nodes:
-    """A Ray cluster of some nodes on this machine, a processor core each. own_disk: the records of the second node are
-    on a file system of its own, which is gone when it dies, and it has a host name of its own.
-    """
+    """A Ray cluster on this machine, a core a node. own_disk: the second node has its own file system and host name."""
 
     def __init__(
         self,

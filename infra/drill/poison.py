@@ -29,11 +29,7 @@ NEVER = "0" * 32  # the id of no run
 def poison(
     client: MlflowClient, experiment_id: str, label: str, cells: Mapping[str, Mapping[str, Any]] | None = None
 ) -> dict[str, str]:
-    """Makes runs of many kinds, and returns the id of each by its kind.
-
-    label: of the profile under which they pretend to be. cells: by key, real ones that some of the runs pretend to be
-    runs of; each must count by its own run all the same, or be run if it has none.
-    """
+    """Makes runs of many kinds; id by kind. label: the profile in them; cells: by key, real ones that they imitate."""
     cells = cells or {"poisoned": {"poisoned": True}}
     key, cell = next(iter(cells.items()))
     made = {}

@@ -15,9 +15,7 @@ import psutil
 
 
 class Processes:
-    """The processes that a drill has started. Each belongs to the session of the one it descends from, also when its
-    parent has died, so that none is missed and none of anybody else's is touched.
-    """
+    """The processes that a drill has started, with all descendants by session."""
 
     def __init__(self) -> None:
         self._sessions: set[int] = set()
@@ -66,9 +64,7 @@ def kill(*processes: psutil.Process) -> None:
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Has SIGINT and SIGTERM come at the end of the block: between the start of a process and the note of it, their
-    exception would leave a process that nobody ends.
-    """
+    """Delays SIGINT and SIGTERM to the end of the block, so that no started process goes unnoted."""
     if threading.current_thread() is not threading.main_thread():  # where no signal is handled
         yield
         return

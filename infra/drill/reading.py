@@ -24,14 +24,12 @@ from infra.drill.poison import POISONED
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """How many cells there should be, and how many things are wrong; all but `cells` are 0 when nothing is.
+    """Numbers of cells and of errors; all but `cells` are 0 when nothing is wrong.
 
-    lost: cells without a run; twice: with more than one; miscounted: cells that `runs`, and so every table, does not
-    give exactly once; running: runs of cells or invocations that are still RUNNING; failed: cells whose run is not
-    FINISHED; incomplete: cells whose curve, table or model is missing or has gaps; duplicates: points of a curve at a
-    step that it has already; wrong: values that an uninterrupted training does not give; unready: models that were sent
-    by half; unsent: records left behind on a disk after `sweep-sync` there. Runs and models that the drill itself has
-    put there do not count.
+    lost, twice: cells without or with several runs; miscounted: not exactly once in `runs`; running: open runs;
+    incomplete: curve, table or model missing; duplicates: repeated steps; wrong: values that differ from an
+    uninterrupted training;
+    unready: partial models; unsent: records left after `sweep-sync`. The drill's own additions are excluded.
     """
 
     cells: int
@@ -112,7 +110,6 @@ def _wrong(curve: Sequence[tuple[int, float]], truth: Sequence[float]) -> int:
 
 
 def _whole(client: MlflowClient, run: Run, curve: Sequence[tuple[int, float]], truth: Sequence[float]) -> bool:
-    """Whether a run has every step, the table with the same values, and a model."""
     if {step for step, _ in curve} != set(range(len(truth))):
         return False
     outputs = client.get_run(run.info.run_id).outputs

@@ -127,7 +127,6 @@ class Round:
         return named.plan(named.profile("laptop", self.settings.of(self.fault))[1])
 
     def _await(self, scene: Scene, steps: int) -> None:
-        """Returns at the moment at which the fault is to strike."""
         log = self._log(scene, 1)
         driver = None if scene.others else scene.driver  # of several drivers one may be refused
         wait_until(scene.steps, "the sweep does not begin", START_SECONDS, driver, log)
@@ -158,15 +157,12 @@ class Round:
         return command
 
     def _sync(self, scene: Scene, tree: Path) -> None:
-        """`make sweep-sync` in a working tree, as a person does who comes back to it; what it leaves is counted."""
         command = [sys.executable, "-m", "infoscope.tracking", "sync"]
         scene.driver = scene.processes.start(command, tree, scene.environment, scene.folder / "sync.log")
         self._finish(scene)
 
     def _finish(self, scene: Scene) -> bool:
-        """Waits for the command, and says whether it has ended well. What a killed driver has left running is not
-        waited for: the command is run again at once.
-        """
+        """Waits for the command; whether it ended well."""
         try:
             return scene.driver.wait(RUN_SECONDS) == 0
         except psutil.TimeoutExpired:

@@ -27,10 +27,7 @@ class NotDone(Exception):
 
 
 def asked(names: list[str]) -> list[Peer]:
-    """One peer for each package that is named, of those that have an environment of their own; all of them for no name.
-
-    ValueError for a name that is no peer, package or environment.
-    """
+    """One peer for each named package with its own environment; all for no name. ValueError for an unknown name."""
     known = {name for peer in PEERS.values() for name in (peer.name, peer.package, peer.environment)} - {OURS}
     for name in names:
         if name not in known:

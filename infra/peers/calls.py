@@ -27,10 +27,7 @@ def npeet_plus() -> Measure:
 
 
 def npeet_plus_bootstrap() -> Measure:
-    """mi_confidence_interval: the same value, with percentiles of 1,000 resamples with replacement.
-
-    The package's first level, from which its README imports the function, does not have it.
-    """
+    """mi_confidence_interval: the same value, with percentiles of 1,000 resamples with replacement."""
     import npeet_plus.estimators as package
 
     def measure(x: np.ndarray, y: np.ndarray, labels: bool, seed: int) -> Answer:
@@ -131,10 +128,7 @@ def _bmi(name: str, drawn: bool = False) -> Measure:
 
 
 def latentmi() -> Measure:
-    """lmi.estimate: autoencoders to 8 dimensions fitted to one half, KSG of the other half; the mean of its values.
-
-    The half that is estimated also ends the training.
-    """
+    """lmi.estimate: autoencoders to 8 dimensions, KSG of the other half (which also stops the training); the mean."""
     import torch
     from latentmi import lmi
 

@@ -69,9 +69,7 @@ def in_packs() -> Iterator[list[str]]:
 
 
 def in_store(folder: Path, sizes: Sequence[int], processes: Processes) -> Iterator[list[str]]:
-    """A row for each number of cells in a store: planning, starting a sweep whose cells are all recorded, reading,
-    pages of the UI (wall seconds), and the size of the file.
-    """
+    """A row for each number of cells: planning, starting, reading, UI pages (wall seconds), and file size."""
     server = Server(processes, folder / "server", cells.environment())
     server.wait()
     store = folder / "server" / "mlflow.db"

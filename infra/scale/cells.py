@@ -63,9 +63,7 @@ def planned(count: int) -> float:
 
 
 def fill(store: Path, count: int) -> None:
-    """Adds to an SQLite store that holds the first cells the others up to `count`, whose runs are copies of those under
-    keys of their own.
-    """
+    """Fills an SQLite store up to `count` cells with copies of its first ones."""
     keys = list(plan(count))
     with contextlib.closing(sqlite3.connect(store, timeout=60)) as base, base:
         run_of = {key: run for run, key in base.execute("SELECT run_uuid, value FROM tags WHERE key = ?", (KEY,))}
@@ -102,9 +100,7 @@ def read() -> tuple[int, float]:
 
 
 def page_seconds(address: str, page: int, order: str) -> float:
-    """Wall seconds until a server has given a page of runs, as the UI asks for it, without those of the pages before
-    it.
-    """
+    """Wall seconds of one page of runs from a server, without those before it."""
     name = {"experiment_name": NAME}
     with urllib.request.urlopen(f"{address}{API}/experiments/get-by-name?{urllib.parse.urlencode(name)}") as answer:
         experiment = json.load(answer)["experiment"]["experiment_id"]

@@ -72,9 +72,7 @@ class Cost:
 
 
 def cost_of(prepare: Callable[[str, Mapping[str, int]], Callable[[], Any]], kind: str, size: Mapping[str, int]) -> Cost:
-    """What `prepare(kind, size)()` costs in a fresh process, after the same of the least size, `{}`, which imports and
-    compiles. Raises RuntimeError when it fails.
-    """
+    """Cost of `prepare(kind, size)()` in a fresh process after a warm-up at size {}. Raises RuntimeError on failure."""
     context = multiprocessing.get_context("spawn")
     receive, send = context.Pipe(duplex=False)
     process = context.Process(target=_child, args=(send, prepare, kind, dict(size)))

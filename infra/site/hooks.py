@@ -83,12 +83,10 @@ _ORIGINS = {home: path for path, home in _HOMES.items() if path != "README.md"}
 
 
 def _path(uri: str, link: str) -> str:
-    """What a link of a page names, as a path in the repository."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(_ORIGINS.get(uri, f"docs/{uri}")), link))
 
 
 def _home(path: str) -> str:
-    """Where a file of the repository is on the site."""
     if path.startswith("docs/"):
         return path.removeprefix("docs/")
     return _HOMES.get(path, f"source/{path}.txt")

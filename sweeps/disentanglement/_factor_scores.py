@@ -67,9 +67,8 @@ def measure(
 ) -> Measured:
     """Every score of a posterior or, where a code has no density, of an array [N, L].
 
-    The same seed draws the same votes, items and noise whatever is measured, so that differences are paired; no score
-    depends on which others are measured. predictors: whether the scores of codes are among them, which need many fits.
-    decompositions: names in `pid.DECOMPOSITIONS`, whose terms are scores NAME/TERM.
+    The same seed draws the same votes, items and noise: differences are paired. predictors: include the scores of
+    codes, which are slow. decompositions: names in `pid.DECOMPOSITIONS`, whose terms are scores NAME/TERM.
     """
     specs = [
         spec

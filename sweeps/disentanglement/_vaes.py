@@ -125,10 +125,9 @@ def trained(
     device: str,
     heard: Callable[[float, dict[str, float], VAE | AutoEncoder], None],
 ) -> VAE | AutoEncoder:
-    """A cell's network, trained from where an interrupted process left it; the losses (nats per image) are recorded as
-    the curves train/NAME. heard(share of the steps done, losses, network) is called at every point of them.
+    """A cell's network, trained from its checkpoint; losses (nats per image) are the curves train/NAME.
 
-    Raises FloatingPointError when the training diverges.
+    heard(share done, losses, network) is called at every point. Raises FloatingPointError when the training diverges.
     """
     model = untrained(cell)
 

@@ -47,10 +47,9 @@ PROFILES = {"smoke": Profile(**SMOKE), "laptop": Profile(**LAPTOP), "paper": Pro
 
 
 def cells(profile: Profile) -> Iterator[dict]:
-    """One cell per logged training, attack, strength and evaluation.
+    """One cell per logged training, attack, strength and evaluation. Raises ValueError without runs of vae-zoo.
 
-    zoo: the label under which the runs of vae-zoo are recorded, with + for a space. best: of how many trainings of each
-    model. Raises ValueError when there are no such runs.
+    zoo: the label of those runs, with + for a space. best: number of trainings of each model.
     """
     for _, run in best(zoo_runs(profile.zoo.replace("+", " ")), profile.models, profile.best).iterrows():
         yield from grid(
@@ -73,9 +72,7 @@ def zoo_runs(label: str | None) -> pd.DataFrame:
 
 
 def best(zoo: pd.DataFrame, models: tuple[str, ...], count: int) -> pd.DataFrame:
-    """The `count` trainings of each model with the highest UniBound, of those that did not diverge and of the version
-    of the science that is newest.
-    """
+    """The `count` trainings of each model with the highest UniBound, of the newest version, without diverged ones."""
     if count < 1:
         raise OutOfRange(f"best must be at least 1, got {count}.")
     zoo = zoo[(zoo["version"] == zoo.loc[zoo["start"].idxmax(), "version"]) & (zoo["diverged"] == 0)]

@@ -100,10 +100,9 @@ def parts(exact: FactorInformation, sampled: FactorInformation) -> dict[str, np.
 
 
 def agreement(exact: FactorInformation, sampled: FactorInformation) -> dict[str, Any]:
-    """How many mutual informations were estimated with a spread, the largest difference in standard errors, how many
-    are beyond 1.96; and of those without a spread the largest difference in nats.
+    """Numbers and largest differences (standard errors) of estimated mutual informations; those without spread in nats.
 
-    Only of the mutual informations: a score is a largest of several, and biased where they are equal.
+    Scores are excluded: a maximum of several is biased where they are equal.
     """
     found = parts(exact, sampled)
     difference, spread = found["estimate"] - found["exact"], found["error"] > ROUNDING

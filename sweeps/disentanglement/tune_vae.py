@@ -76,9 +76,7 @@ def check(cell: dict) -> None:
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Trains the model of a cell, judged now and then, and measures it at the end. A training that diverges is judged
-    as not a number.
-    """
+    """Trains a cell's model with interim judgements and measures it; a diverged training is judged as NaN."""
     (cell,) = pack.cells
     told = 0
 

@@ -95,9 +95,7 @@ def data_fields(profile: Profile, domain: str) -> dict[str, Any]:
 
 
 def training_cells(profile: Profile, domain: str, **fields: Any) -> list[dict]:
-    """Cells that train a critic: one per estimator and seed of the profile and per combination of the lists in
-    `fields`, which add to the common settings or replace them.
-    """
+    """Cells that train a critic: one per estimator, seed and combination of the lists in `fields`."""
     training = dict(
         steps=profile.steps,
         critic="joint",
@@ -112,9 +110,7 @@ def training_cells(profile: Profile, domain: str, **fields: Any) -> list[dict]:
 
 
 def check(cell: dict) -> None:
-    """Builds the cell's data and asks for its critic: an unknown estimator, an unreachable MI or missing data is found
-    here.
-    """
+    """Builds the cell's data and critic, to find an unknown estimator, an unreachable MI or missing data."""
     require_minimum(cell, MINIMUM)
     if len(set(cell["schedule_bits"])) < len(cell["schedule_bits"]):
         raise Conflict(f"schedule_bits is {cell['schedule_bits']}; every true MI can occur only once")
@@ -137,9 +133,7 @@ def schedule(cell: Mapping[str, Any], part: str = TRAINING) -> list:
 
 
 def cost(cell: dict) -> float:
-    """Multiplications of one training, up to a factor: the critic over the pairs of a batch, and its first layer; of
-    decoding, the decoder's first layer.
-    """
+    """Multiplications of one training up to a factor: critic and first layer, or the decoder's first layer."""
     side = {"gaussian": 0.0, "images": cell.get("size", 0) ** 2, "text": 768.0 * cell["sources"]}
     inputs = 2.0 * side.get(cell["domain"], 7680.0) * cell.get("channels", 1)
     if cell.get("kind") == DECODING:
@@ -155,9 +149,7 @@ def cost(cell: dict) -> float:
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Trains one critic per seed and objective of the pack on the same stream of pairs and reports every cell's
-    estimates; decodes the labels for the cells that ask for that.
-    """
+    """Trains one critic per seed and objective of the pack on the same pairs and reports all cells; decodes labels."""
     trained = tuple(cell for cell in pack.cells if cell.get("kind") != DECODING)
     for cell in pack.cells:
         if cell.get("kind") == DECODING:
@@ -231,9 +223,7 @@ def has_two_scores(cell: Mapping[str, Any]) -> bool:
 
 
 def recent_error(training: Training, cell: dict) -> float:
-    """The MSE (bits²) of the latest steps at the present true MI, over all reports of the training: what an early
-    stopping rule goes by.
-    """
+    """The MSE (bits²) of the latest steps at the present true MI, for early stopping."""
     step = training.done
     begun = (step - 1) // cell["steps"] * cell["steps"]
     truth = cell["schedule_bits"][(step - 1) // cell["steps"]]
@@ -248,9 +238,7 @@ def groups(pack: Pack, seed: int) -> list[list[dict]]:
 
 
 def on_unseen(critic: Critic, group: Sequence[dict], source: Any, generator: Any, batch: int) -> dict[str, dict]:
-    """Estimates (bits) on pairs of unseen items by the estimators of one training: at a large batch, and at the batch
-    of the training, which tells what is owed to the items from what is owed to the size of the batch.
-    """
+    """Estimates (bits) on pairs of unseen items, at a large batch and at that of the training."""
     bounds: list[Bound] = [BOUNDS[cell["bound"]] for cell in group]
     batches = min(LARGE_BATCHES, max(2, group[0]["steps"] // STEPS_PER_LARGE))
     large = held_out(source, critic, bounds, LARGE_BATCH, batches, generator)
@@ -267,9 +255,7 @@ def on_unseen(critic: Critic, group: Sequence[dict], source: Any, generator: Any
 
 
 def conclude(cell: dict, segment: int, estimates: np.ndarray, unseen: dict[str, float], report: Report) -> None:
-    """Errors of a segment's estimates (bits): over all its steps, over the second half, beside the oracle critic's;
-    and the gap between the latest training batches and unseen pairs.
-    """
+    """Reports errors of a segment's estimates (bits): all steps, second half, oracle critic, gap to unseen pairs."""
     bits = cell["schedule_bits"][segment]
     everything, settled = errors(estimates, bits), errors(estimates[len(estimates) // 2 :], bits)
     latest = estimates[-max(1, round(LATEST * len(estimates))) :]
@@ -305,9 +291,7 @@ def total(cell: dict, estimates: np.ndarray, report: Report) -> None:
 
 @functools.cache
 def oracle(domain: str, bound: str, bits: float, number: int, batch: int) -> dict[str, float]:
-    """What the estimator reports when the critic is the exact log density ratio, at the same batch size: what no
-    training removes.
-    """
+    """The estimate when the critic is the exact log density ratio, at the same batch size."""
     lowest = oracle_errors(labels(domain, bits, number), BOUNDS[bound], batch, FLOOR_BATCHES, stream(0, "floor"))
     return {
         "floor_mean_bits": lowest.mean / NATS_PER_BIT,

@@ -24,9 +24,7 @@ FOLDS = 3
 
 
 def decoding_cells(profile: Profile, fields: dict[str, Any], **more: Any) -> list[dict]:
-    """The cells that decode the labels of a domain, none for Gaussian pairs, which have no labels. `fields` are those
-    of the domain's data and schedule, `more` adds to them or replaces them.
-    """
+    """The cells that decode the labels of a domain, none for Gaussian pairs. more: replaces `fields`."""
     if fields["domain"] == "gaussian":
         return []
     decoder = "logistic" if fields["domain"] == "text" else "mlp"

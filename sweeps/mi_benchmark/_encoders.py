@@ -29,9 +29,7 @@ VERSION = 1  # of how the networks are trained; a new one trains them again
 def encoded(
     source: data.LabelledSource, cell: Mapping[str, Any], training: data.LabelledSource
 ) -> data.KnownPairSource:
-    """The pairs of a source as the cell's encoder shows them to the critic. Whatever the encoder learns or is
-    calibrated on are pairs of `training`, so that unseen pairs go through the same map.
-    """
+    """The pairs of a source as the cell's encoder shows them; the encoder learns from pairs of `training` only."""
     name = cell["encoder"]
     if name == "identity":
         return source
@@ -76,9 +74,7 @@ def invertible(name: str, training: data.KnownPairSource, pool: str, statistics:
 
 
 def resnet(training: data.LabelledSource, shape: tuple[int, ...], depth: int, width: int, steps: int) -> models.ResNet:
-    """A residual network that tells the patch labels of the training images, trained once per working tree: whoever
-    comes first trains it, the others wait.
-    """
+    """A residual network trained on the patch labels of the training images, once per working tree."""
     # the labels of x do not depend on the crossover, nor do the images
     asked = [training.pool.name, training.grid, shape, depth, width, steps, VERSION]
     path = made_home() / "encoders" / f"resnet-{sha256(json.dumps(asked).encode()).hexdigest()[:16]}.safetensors"

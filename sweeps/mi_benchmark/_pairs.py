@@ -31,11 +31,7 @@ DATA_FIELDS = ("domain", "pool", "sources", "size", "rows", "nuisance", "backgro
 
 
 def pool_of(domain: str, images: str, text: str) -> str:
-    """The name of the pool a domain draws from; the mixed domain's names both. "auto" is the real data of
-    INFOSCOPE_DATA, or the embedded default where it is unset.
-
-    Raises ValueError for an unknown domain or pool.
-    """
+    """The name of a domain's pool; "auto": the data of INFOSCOPE_DATA or the default. ValueError: unknown name."""
     match domain:
         case "gaussian":
             return "gaussian"
@@ -69,9 +65,7 @@ def _chosen(what: str, name: str, valid: Sequence[str], embedded: int) -> str:
 
 
 def data_sets(cell: Mapping[str, Any]) -> tuple[DataSet, ...]:
-    """A law, or the items of which pairs are drawn without end, of the backgrounds too; all of them where labels are
-    decoded by cross-fitting.
-    """
+    """A distribution, or the items of which pairs are drawn, with backgrounds; all items where labels are decoded."""
     if cell["domain"] == "gaussian":
         return (datasets.law("gaussian (generated)", dim=cell["sources"], bits=cell["schedule_bits"]),)
     pools = cell["pool"].split("+") + ([cell["backgrounds"]] if cell.get("nuisance") else [])
@@ -81,7 +75,6 @@ def data_sets(cell: Mapping[str, Any]) -> tuple[DataSet, ...]:
 
 @functools.cache
 def _data_set(pool: str, part: str | None) -> DataSet:
-    """Named without training anything for it."""
     read = functools.partial(items, pool, part) if part else functools.partial(full_pool, pool)
     if needs_fine_tuning(pool):
         synthetic = not pool.startswith(HUB)
@@ -151,9 +144,7 @@ def pairs(
 
 
 def labels(domain: str, bits: float, sources: int) -> data.KnownPairSource:
-    """The same information without the items that carry it, with its exact log density ratio: what the oracle critic
-    sees.
-    """
+    """The same information without items, with its exact log density ratio, for the oracle critic."""
     nats = bits * NATS_PER_BIT
     if domain == "gaussian":
         return data.GaussianPairs(sources, mutual_information=nats)

@@ -65,11 +65,9 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {"published": {}, "quick": QUIC
 
 
 class Parts(NamedTuple):
-    """Parts of a cell's data that share no group, but for the published protocol of "rotated-mnist-diva", whose test
-    shows the training's digits at another angle.
+    """Parts of a cell's data that share no group (except in "rotated-mnist-diva").
 
-    selection: by which the step is chosen; in_domain: unseen items of the training domains; out_of_domain: the held-out
-    domain.
+    selection: for the choice of the step; in_domain: unseen items; out_of_domain: the held-out domain.
     """
 
     train: DomainDataset
@@ -163,9 +161,7 @@ def _data_sets(*what: Any) -> tuple[DataSet, ...]:
 
 
 def model_fields(model: str, of_data: str, setting: str) -> dict[str, Any]:
-    """The configuration of a model as fields of a cell: the published one for these data where there is one, but for
-    what the setting says. What they do not name is the model's default.
-    """
+    """The configuration of a model as fields of a cell: published or default, replaced by the setting."""
     for what, given, known in (("model", model, MODELS), ("setting", setting, SETTINGS)):
         if given not in known:
             raise UnknownName(f"{what} must be one of {', '.join(known)}, got {given!r}")
@@ -175,7 +171,6 @@ def model_fields(model: str, of_data: str, setting: str) -> dict[str, Any]:
 
 
 def _flat(nested: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """Nested settings under dotted names."""
     flat: dict[str, Any] = {}
     for name, value in nested.items():
         if isinstance(value, Mapping):
@@ -207,15 +202,12 @@ def setting_of(cell: Mapping[str, Any], name: str) -> Any:
 
 
 def _settings(cell: Mapping[str, Any]) -> Any:
-    """The configuration of a cell's model for some items. Raises ValueError for settings that it does not take."""
     items = {"shape": (3, 8, 8), "classes": 2, "domains": 2}
     return MODELS[cell["model"]].Config.from_dict(configuration(cell) | items)
 
 
 def check(cell: Mapping[str, Any]) -> None:
-    """Raises ValueError for numbers out of range, settings that the model does not take and data that do not exist,
-    before anything starts.
-    """
+    """Raises ValueError for numbers out of range, settings that the model does not take and missing data."""
     require_minimum(cell, MINIMUM)
     if cell["selection"] not in SELECTIONS:
         raise UnknownName(f"selection must be one of {', '.join(SELECTIONS)}, got {cell['selection']!r}")

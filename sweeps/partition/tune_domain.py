@@ -80,9 +80,7 @@ def check(cell: dict) -> None:
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Trains the model of a cell, judged by its rule now and then, measures and keeps it. A training that diverges is
-    judged as not a number.
-    """
+    """Trains a cell's model with interim judgements, measures and keeps it; a diverged training is judged as NaN."""
     (cell,) = pack.cells
     parts = _domains.parts(cell)
     best = math.nan

@@ -116,8 +116,7 @@ def trial(pack: Pack, report: Report) -> None:
 
 @torch.no_grad()
 def normalised(network: models.ResNet, batches: list[torch.Tensor]) -> None:
-    """Sets the statistics of batch normalisation to those of these images, without which deep features of first
-    weights would grow from block to block."""
+    """Sets the statistics of batch normalisation to those of these images."""
     network.train()
     for batch in batches:
         network(batch)

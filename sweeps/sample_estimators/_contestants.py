@@ -117,8 +117,7 @@ def _method(name: str) -> Method:
 
 
 def _formula(method: str, variables: Sequence[Any]) -> Estimate:
-    """NPEET's on codes of labels: KSG and Frenzel & Pompe with a code as a coordinate, nothing standardised; micd is
-    |H(x) - sum p(y) H(x | y)|."""
+    """NPEET's formulas on label codes: KSG, Frenzel & Pompe; micd is |H(x) - sum p(y) H(x | y)|."""
     asked = {("labels-as-numbers", 2): npeet.mi, ("labels-as-numbers", 3): npeet.cmi, ("micd", 2): npeet.micd}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of labels taken as numbers: that is what is measured

@@ -14,8 +14,7 @@ from sweeps import datasets
 
 
 def laws_of(asked: Sequence[str], collections: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """The laws of each collection that are asked about; ("all",) asks about every one. ValueError for a law that is in
-    none of them."""
+    """The laws of each collection that are asked for; ("all",): every one. ValueError for an unknown law."""
     known = {law for laws in collections.values() for law in laws}
     if unknown := [law for law in asked if law not in (*known, "all")]:
         raise UnknownName(f"laws must be of the collections {', '.join(collections)}, got {unknown[0]!r}.")
@@ -35,8 +34,7 @@ def data_sets(name: str) -> tuple[DataSet, ...]:
 
 
 def there(laws: Iterable[tuple[str, str]]) -> Iterator[tuple[str, float]]:
-    """Laws, each given with the name under which a warning tells that it is left out, and how many rows they have at
-    most."""
+    """Laws that are available, with their maximum number of rows; a warning names those left out."""
     left_out, missing = {}, set()
     for name, law in laws:
         if exam.needs_data(law) and data_root() is None:

@@ -79,7 +79,6 @@ def trial(pack: Pack, report: Report) -> None:
 
 
 def _row(found: Advice) -> dict[str, float | str]:
-    """One data set: the answer, and what every candidate says with its own interval."""
     row = {
         "verdict": found.verdict, "value": found.estimate.value, "low": found.estimate.low, "high": found.estimate.high,
         "chosen": found.chosen, "reason": " ".join(found.reasons), "seconds": found.seconds,

@@ -74,8 +74,7 @@ OF_VECTORS = {"logistic": functools.partial(Logistic, penalty=100.0)}  # of 768 
 
 
 def chosen(setting: str, names: Sequence[str], sources: Mapping[str, Source] = SOURCES) -> list[str]:
-    """The data sets of a setting; "auto" stands for the real ones of INFOSCOPE_DATA, or those that are generated, and
-    "none" for no data set: a sweep of several studies goes without the one that reads this setting.
+    """The data sets of a setting; "auto": those of INFOSCOPE_DATA or generated ones; "none": no data set.
 
     Raises ValueError for an unknown one.
     """

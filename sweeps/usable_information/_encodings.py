@@ -19,9 +19,8 @@ COMPONENTS = 128
 def encoded(name: str, count: int, seed: int) -> tuple[Task, np.ndarray]:
     """At most `count` items (0: all) of a data set, drawn by the seed, and their vectors [n, d].
 
-    Texts are their leading components in TF-IDF weights of words and pairs of words (latent semantic analysis,
-    Deerwester et al. 1990); pairs those of the hypothesis, and their products with the premise's. Pixels and embeddings
-    of more dimensions are reduced alike.
+    Texts: leading components of TF-IDF weights (latent semantic analysis, Deerwester et al. 1990); pairs: those of the
+    hypothesis and their products with the premise's.
     """
     task = part_of(loaded(name, "train"), count, seed)
     if isinstance(task.x, np.ndarray):
@@ -34,10 +33,8 @@ def encoded(name: str, count: int, seed: int) -> tuple[Task, np.ndarray]:
 
 
 def components(values: Any, seed: int) -> np.ndarray:
-    """The leading components of rows, at most half as many as there are rows, turned at random.
-
-    A network standardises every column. Turned, columns are alike, and the proportions of components stay. Else the
-    least of them, mostly noise, would count as much as the first.
+    """The leading components of rows, at most n / 2, randomly rotated so that standardised columns keep their
+    proportions.
     """
     count = min(COMPONENTS, values.shape[0] // 2, values.shape[1])
     few = TruncatedSVD(count, random_state=seed).fit_transform(values) if count < values.shape[1] else values

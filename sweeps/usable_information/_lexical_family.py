@@ -18,11 +18,9 @@ MOST_NEW = 8  # words of a hypothesis that its premise lacks, counted apart up t
 
 
 def lexical_logistic(penalty: float = 1.0, least_documents: int = 3) -> Sklearn:
-    """Logistic regression on TF-IDF weights of `features`, as a family over texts in the standard form.
+    """Logistic regression on TF-IDF weights of `features` in at least `least_documents` training texts.
 
-    Those features that occur in at least `least_documents` training texts; penalty / 2 * |weights|^2 on the summed
-    loss. Of texts without headers it sees words and pairs of neighbours; of a premise alone it sees nothing. Raises
-    ValueError unless penalty is positive.
+    penalty / 2 * |weights|^2 on the summed loss. Raises ValueError unless penalty is positive.
     """
     if not penalty > 0.0:
         raise OutOfRange(f"penalty must be positive, got {penalty!r}.")

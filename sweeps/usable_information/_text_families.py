@@ -45,18 +45,14 @@ class Member(CategoricalLaw):
 class SequenceClassifiers:
     """Transformers with a linear head, fine-tuned for a number of epochs on texts or pairs of texts.
 
-    encoder        small-bert, small-roberta, small-distilbert, untrained and with a tokenizer of the training texts; or
-                   hub:<model>, pretrained
-    learning_rate  None: 1e-3 for the small ones, 5e-5 for the others
+    encoder        small-bert, small-roberta, small-distilbert (untrained, tokenizer of the training texts); or
+    hub:<model> learning_rate  None: 1e-3 for the small ones, 5e-5 for the others
     max_length     in tokens, beyond which a text is cut off
-    null           the member without an input: "frequencies" of the classes, which is the best that the family can say
-                   (its head can state any law); or "trained", the same training on a single space in place of every
-                   text, as published, which comes close to it
+    null           the member without an input: "frequencies" of the classes; or "trained" on a single space, as
+    published
 
-    The head reads the last layer's first vector, or the mean of all of a small encoder; transformers' own classifiers
-    of BERT read it through one more layer, the pooler.
-    Pairs may be given as pairs, which the model tells apart by segments, or in one text of the standard form, as
-    published, in which a small encoder uses less of the premise. The device is a GPU if there is one.
+    The head reads the last layer's first vector, or the mean of all of a small encoder. Pairs may be given as
+    pairs, or in one text of the standard form, as published. The device is a GPU if there is one.
     Raises ValueError for another encoder or null.
     """
 

@@ -301,9 +301,7 @@ def figures(estimate: VInformation, found: Predictions, task: Task, outcome: Out
 def explain(
     cell: dict, informed: Predictor, texts: list[str], outcome: Outcome, rows: np.ndarray, report: Report
 ) -> None:
-    """Reports the tokens of some of the measured texts, and how much each helps to predict each class; nothing where no
-    token is frequent enough.
-    """
+    """Reports frequent tokens of the measured texts and how much each helps to predict each class."""
     some = np.random.default_rng(0).permutation(len(texts))[: cell["artefacts"]]
     shown = [texts[i] for i in some]
     headers = [f"{name}:" for name in (transformations.PREMISE, transformations.HYPOTHESIS)]

@@ -281,8 +281,7 @@ def trial(pack: Pack, report: Report) -> None:
 
 
 def scores(study: str, weights: np.ndarray, truth: np.ndarray) -> dict[str, float]:
-    """Of a graph the area under the ROC curve of the weights; of a tree the share of wrong edges of the arborescence,
-    directed and not, its root free; of frames also where the first one is known."""
+    """The area under the ROC curve for graphs, the share of wrong edges, directed and not, for trees."""
     if study == "genes":
         return {"auc": structure.edge_auc(weights, truth)}
     tree = structure.maximum_arborescence(weights)

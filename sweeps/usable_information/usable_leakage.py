@@ -98,10 +98,7 @@ PROFILES = {
 
 
 def cells(profile: Profile) -> Iterator[dict]:
-    """One cell per logged model and representation, and one per family to hide from and seed.
-
-    source: the label under which the runs of domain-partition are recorded, with + for a space.
-    """
+    """One cell per logged model and representation, and one per hidden family and seed. source: label, "+" = space."""
     studies = {"blocks": block_cells, "hiding": hiding_cells}
     for study in profile.studies:
         yield from studies[one_of("study", study, studies)](profile)
@@ -126,8 +123,7 @@ def block_cells(profile: Profile) -> Iterator[dict]:
 
 
 def logged(label: str | None) -> pd.DataFrame:
-    """The finished trainings of domain-partition under a label (None: any), of its newest version, that did not
-    diverge. Raises LookupError when there are none."""
+    """The finished trainings under a label (None: any), newest version, not diverged. LookupError if none."""
     found = runs(domain_partition.SWEEP.name, label)
     return found[(found["version"] == found.loc[found["start"].idxmax(), "version"]) & (found["diverged"] == 0)]
 
@@ -171,8 +167,7 @@ def trial(pack: Pack, report: Report) -> None:
 
 
 def of_blocks(cell: dict, device: str) -> pd.DataFrame:
-    """Every block of a logged model alone, and all together, about the class and the domain of unseen items of the
-    training domains. Some of the items, whole groups."""
+    """Every block alone and all together, about class and domain of unseen items of the training domains."""
     run, items = source_of(cell["source"])
     inside = items["split"] == list(items["split_names"]).index(domain_partition.PARTS[0])
     rows = np.flatnonzero(inside & some_groups(items["groups"], inside, cell["items"]))

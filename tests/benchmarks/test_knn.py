@@ -65,11 +65,3 @@ def test_conditional_on_a_class():
     assert (
         ratio("I(z; y | d)", lambda: plain_cmi(z, *numbers), lambda: knn.conditional_mutual_information(z, y, d)) >= 4
     )
-
-
-def test_information_about_a_class():
-    """Printed only."""
-    generator = np.random.default_rng(0)
-    y = generator.integers(0, 10, N)
-    z = generator.normal(size=(10, 12))[y] + generator.normal(size=(N, 12))
-    ratio("I(z; y)", lambda: plain_mi(z, y[:, None].astype(float)), lambda: knn.mutual_information(z, y))

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from infoscope.data import EmbeddingPool, GaussianPairs, ImagePairs, ImagePool, TextPairs
 from infoscope.estimators import BOUNDS, JointCritic, Training, make_critic, share_training
-from infoscope.estimators.matmul import library, product
+from infoscope.estimators.matmul import library
 
 pytestmark = pytest.mark.bench
 
@@ -35,12 +35,12 @@ BASELINE_PER_BLOCK = {"gaussian": 5, "images": 1, "text": 1}
 # (the baseline's are always torch's own). oneDNN's: a tenth to a fifth under the least of three runs.
 REACHED = {
     "onednn": {
-        "step": (1.6, 17, 27),
+        "step": (1.6,),
         "data + step": (1.6, 17, 28),
         "8 estimators, objectives shared": (2.6, 30, 46),
     },
     "mkl": {
-        "step": (0.8, 7, 9),
+        "step": (0.8,),
         "data + step": (0.8, 9, 9),
         "8 estimators, objectives shared": (1.3, 14, 16),
     },
@@ -117,32 +117,6 @@ def enough(domain: str, what: str, ratio: float) -> None:
     assert ratio >= REACHED[library()][what][DOMAINS.index(domain)]
 
 
-def products_alone(critic: JointCritic) -> Callable[[int], None]:
-    """The matrix products of a step and nothing else: no float32 implementation that makes them is faster."""
-    width, pairs = critic.config["width"], BATCH * BATCH
-    sizes = [(BATCH, critic.config["dim_x"]), (BATCH, critic.config["dim_y"])] + [(pairs, width)] * len(critic.hidden)
-    layers = [(torch.randn(n, inputs), torch.randn(inputs, width), torch.randn(n, width)) for n, inputs in sizes]
-
-    def run(steps: int) -> None:
-        for _ in range(steps):
-            for h, weight, gradient in layers:
-                product(h, weight), product(h.T, gradient)
-                if len(h) == pairs:  # the pairs themselves need no gradient
-                    product(gradient, weight.T)
-
-    return run
-
-
-def step_ratio(domain: str, x: Tensor, y: Tensor) -> None:
-    critic = make_critic("joint", x.shape[1], y.shape[1])
-    tiled, training = TiledStep(critic), Training(FixedPairs(x, y), critic, BOUND, STEPS)
-    first = tiled(x, y).item()
-    training.advance(1)
-    assert training.trace.values[0, 0] == pytest.approx(first, abs=1e-4)
-    enough(domain, "step", measured(domain, "step", lambda: tiled(x, y), training.advance))
-    measured(domain, "step: its products alone", lambda: tiled(x, y), products_alone(critic))
-
-
 def data_and_step_ratios(domain: str, source, load: Callable[[], tuple[Tensor, Tensor]]) -> None:
     """Of one estimator, and of eight: a baseline step for each against one pass over the trainings they share."""
     critic = make_critic("joint", source.dim_x, source.dim_y)
@@ -151,17 +125,11 @@ def data_and_step_ratios(domain: str, source, load: Callable[[], tuple[Tensor, T
     training.advance(1)
     enough(domain, "data + step", measured(domain, "data + step", lambda: tiled(*load()), training.advance))
 
-    shared = shared_training(source)
+    groups = share_training(ESTIMATORS)  # five trainings on one stream of batches
+    shared = Training(source, make_critic("joint", source.dim_x, source.dim_y, members=len(groups)), groups, STEPS)
     shared.advance(1)
     what = "8 estimators, objectives shared"
     enough(domain, what, measured(domain, what, lambda: tiled(*load()), shared.advance, passes=len(ESTIMATORS)))
-
-
-def shared_training(source, packed: bool | None = None) -> Training:
-    """The eight estimators as five trainings on one stream of batches."""
-    groups = share_training(ESTIMATORS)
-    critic = make_critic("joint", source.dim_x, source.dim_y, members=len(groups))
-    return Training(source, critic, groups, STEPS, packed=packed)
 
 
 def labelled_files(choose: random.Random, files: list[list[Path]]) -> tuple[list[Path], list[Path]]:
@@ -208,18 +176,14 @@ def embeddings() -> EmbeddingPool:
 
 
 def test_step_on_gaussian_pairs():
-    source = GaussianPairs(SOURCES, mutual_information=1.4)
-    step_ratio("gaussian", *source.sample(BATCH, torch.Generator().manual_seed(1)))
-
-
-def test_step_on_images(images):
-    source = ImagePairs(images, size=SIDE, crossover=CROSSOVER)
-    step_ratio("images", *source.sample(BATCH, torch.Generator().manual_seed(1)))
-
-
-def test_step_on_text(embeddings):
-    source = TextPairs(embeddings, SOURCES, CROSSOVER)
-    step_ratio("text", *source.sample(BATCH, torch.Generator().manual_seed(1)))
+    """Also that both compute the same."""
+    x, y = GaussianPairs(SOURCES, mutual_information=1.4).sample(BATCH, torch.Generator().manual_seed(1))
+    critic = make_critic("joint", x.shape[1], y.shape[1])
+    tiled, training = TiledStep(critic), Training(FixedPairs(x, y), critic, BOUND, STEPS)
+    first = tiled(x, y).item()
+    training.advance(1)
+    assert training.trace.values[0, 0] == pytest.approx(first, abs=1e-4)
+    enough("gaussian", "step", measured("gaussian", "step", lambda: tiled(x, y), training.advance))
 
 
 def test_data_and_step_on_gaussian_pairs():
@@ -253,13 +217,3 @@ def test_data_and_step_on_text(embeddings, tmp_path):
     load = lambda paths: np.concatenate([np.load(path) for path in paths])  # noqa: E731
     source = TextPairs(embeddings, SOURCES, CROSSOVER)
     data_and_step_ratios("text", source, lambda: both_sides(choose, files, load))
-
-
-@pytest.mark.parametrize("domain", ["gaussian", "text"])
-def test_members_one_after_another_and_packed(domain, embeddings):
-    """Printed only: why a CPU does not pack (time packed / time one after another, five members on one batch)."""
-    text = domain == "text"
-    source = TextPairs(embeddings, SOURCES, CROSSOVER) if text else GaussianPairs(SOURCES, mutual_information=1.4)
-    packed, in_turn = shared_training(source, packed=True), shared_training(source, packed=False)
-    packed.advance(1), in_turn.advance(1)
-    measured(domain, "members: packed", lambda: packed.advance(1), in_turn.advance)

@@ -142,12 +142,6 @@ def test_a_sweep_then_its_table(tree, capfd, monkeypatch, environment, status, r
     assert [line for line in capfd.readouterr().err.splitlines() if line.startswith("ran ")] == ran
 
 
-def test_a_sweep_without_a_table(tree, capfd):
-    assert main(["sweep", "two", "--gpus-per-pack", "0.5"]) == 0
-    (line,) = capfd.readouterr().err.splitlines()
-    assert line.split() == ["ran", "sweeps.work.two", "--profile", "laptop", "--set", "--gpus-per-pack", "0.5"]
-
-
 WAITS = 'import time; open("begun", "w").write(str(os.getpid())); time.sleep(600)'
 
 

@@ -85,11 +85,6 @@ def test_packs_group_by_device_and_start_with_the_costliest():
     assert all(len({(cell["depth"], cell["seed"]) for cell in pack.values()}) == 1 for pack in cpu)
 
 
-def test_without_pack_by_every_cell_is_a_trial():
-    declared = sweep(grid(a=[1, 2, 3]))
-    assert len(declared.packs(declared.plan(Profile()), "cpu")) == 3
-
-
 def test_cells_are_named_by_what_they_differ_in():
     cells = {"a": {"depth": 1, "bound": "js", "steps": 5, "schedule": (2.0,)}}
     cells["b"] = cells["a"] | {"depth": 2, "schedule": (2.0, 4.0)}

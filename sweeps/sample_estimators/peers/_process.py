@@ -50,9 +50,7 @@ class Worker:
         return self._process.poll() is None
 
     def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """The answer to one request. Silence where none comes in time, or none that can be read: the worker is then
-        ended, because what it says later would answer another question.
-        """
+        """The answer to one request. Silence: none in time or an unreadable one; the worker is ended then."""
         with self._lock:
             answered = False
             try:

@@ -112,17 +112,13 @@ class Peer(Described):
             )
 
     def start(self) -> None:
-        """Starts its worker and imports its package, so that no call counts that.
-
-        ValueError: it is not installed, or cannot be imported, with the reason.
-        """
+        """Starts its worker and imports its package. ValueError: not installed, or cannot be imported."""
         self._started()
 
     def ask(self, pairs: Pairs, generator: np.random.Generator) -> Answer:
-        """What the package says of the pairs; labels, or the side of one column, are handed to it as y.
+        """The package's answer on the pairs; labels, or the one-column variable, are y.
 
-        ValueError in one sentence: types or widths that it does not take, not installed, not done in time, a process
-        that died, and whatever the package itself raised.
+        ValueError: unsupported types or widths, not installed, timeout, a dead process, or the package's own error.
         """
         self.require(pairs)
         process = self._started()
@@ -185,7 +181,6 @@ def _is_labels(variable: Variable) -> bool:
 
 
 def _width(variable: Variable) -> int:
-    """How many columns a package is handed."""
     return variable.dim or 1
 
 
@@ -205,7 +200,6 @@ def _sentence(note: str) -> str:
 
 @functools.cache
 def _pinned(environment: str) -> dict[str, str]:
-    """The exact versions of an environment by package; none of one that is not known."""
     path = PINS / f"{environment}.txt"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     return dict(line.split("==", 1) for line in lines if "==" in line and not line.startswith("#"))

@@ -13,7 +13,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from analysis.common import marks
-from analysis.common.figures import draw_estimates, draw_truths, draw_unseen, drawing, finish
+from analysis.common.figures import draw_unseen, drawing, finish
 from analysis.mi_benchmark import critic_capacity, estimator_choice, representation_dimension
 from analysis.partition import domain_partition
 
@@ -141,23 +141,6 @@ def test_a_grid_names_its_numbers_and_its_empty_places(drawn):
     assert [bool(axis.texts) for axis in axes] == [False, False, True, False]
     hollow = [line.get_fillstyle() for line in axes[0].lines if line.get_linestyle() == "--"]
     assert hollow == ["none", "none"] and "hollow" in axes[0].get_xlabel()
-
-
-def test_a_panel_for_each_domain_or_for_the_values_of_two_fields(tmp_path):
-    shown = []
-    figures = pd.DataFrame({"domain": ["text", "text"], "pool": ["a", "b"], "critic": ["joint"] * 2, "x": [1.0, 2.0]})
-    figures = figures.assign(bound="dv", y=[1.0, 2.0], y_error=0.1, published=[1.5, 2.5], true_bits=2.0)
-    figures = figures.assign(decodable_bits=1.8)
-
-    def draw(axis, rows):
-        draw_estimates(axis, rows, "x", "y", published="published")
-        draw_truths(axis, rows)
-        shown.append({line.get_label() for line in axis.lines} | {len(axis.lines)})
-
-    for number, grid in enumerate([(), ("domain", "critic")]):
-        drawing(figures, draw, "y", *grid)(tmp_path / f"{number}.png")
-        assert (tmp_path / f"{number}.png").stat().st_size > 0
-    assert len(shown) == 2 + 1 and all({"nominal MI", "decodable MI"} < labels for labels in shown)
 
 
 @pytest.mark.parametrize(

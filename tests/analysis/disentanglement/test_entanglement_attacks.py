@@ -76,10 +76,3 @@ def test_concrete_terms_are_beside_the_bounds_and_said_to_be_outside():
     assert text.loc["williams-beer", "U"].str.match(r"0\.\d+ ± 0\.\d+$").all()
     assert text.loc["bounds", "U"].str.contains(" to ").all()
     assert len(ANALYSIS.analyse(made_up(), ANALYSIS.arguments([]))) == 2
-
-
-def test_without_an_unattacked_run_nothing_is_claimed():
-    runs = made_up()
-    scores, _ = ANALYSIS.analyse(runs[runs["alpha"] > 0], ANALYSIS.arguments([]))
-    assert not scores.claims
-    assert scores.figures["mean"].notna().all()

@@ -6,19 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.disentanglement._scores import better_half, components, evaluations, latest, named
-
-
-def test_evaluations_are_in_their_order_and_of_one_score():
-    runs = pd.DataFrame(
-        {f"evaluation {e}/mig": [e, 10.0 * e] for e in (10, 2, 0)} | {"evaluation 0/mig_discretised": 9}
-    )
-    np.testing.assert_array_equal(evaluations(runs, "mig"), [[0, 2, 10], [0, 20, 100]])
-
-
-def test_the_better_half_is_rounded_up_and_without_what_diverged():
-    values = np.array([[0.1, 0.2], [np.nan, np.nan], [0.5, 0.6]])
-    np.testing.assert_array_equal(better_half(values), [[0.5, 0.6], [0.1, 0.2]])
+from analysis.disentanglement._scores import components, named
 
 
 def test_components_by_hand():
@@ -49,9 +37,3 @@ def test_models_of_several_weights_are_told_apart():
     runs = pd.DataFrame({"model": ["beta-vae", "beta-vae", "ae"], "weight": [2.0, 4.0, None]})
     assert [*named(runs)] == ["beta-vae (beta 2)", "beta-vae (beta 4)", "ae"]
     assert [*named(runs[1:])] == ["beta-vae", "ae"]
-
-
-def test_older_settings_are_left_out_and_said():
-    runs = pd.DataFrame({"version": "1", "draws": [5, 9], "start": pd.to_datetime(["2026-01-01", "2026-02-01"])})
-    kept, (note,) = latest(runs, ("draws",))
-    assert [*kept["draws"]] == [9] and " 1 older" in note

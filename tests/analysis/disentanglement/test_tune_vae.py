@@ -48,14 +48,3 @@ def test_trials_are_ranked_by_what_was_measured_and_not_by_the_judgement(analyse
 def test_without_labels_the_judgement_decides(analyse):
     result = analyse(stopped=0, criterion="elbo")
     assert result.figures["weight"].iloc[0] == 14 and "needs no labels" in result.caption
-
-
-def test_stopped_trials_come_last(analyse):
-    result = analyse(number=4, stopped=2)
-    assert [*result.figures["outcome"]] == ["complete", "complete", "stopped", "stopped"]
-    assert result.text["UniBound"].iloc[-1] == "stopped" and "30 (stopped)" in set(result.text["steps"])
-
-
-def test_a_plain_autoencoder_has_no_weight(analyse):
-    result = analyse(model="ae", criterion="elbo", weight=math.nan)
-    assert "Use a learning" in result.caption

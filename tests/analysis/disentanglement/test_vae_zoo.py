@@ -11,7 +11,6 @@ from analysis.disentanglement import vae_zoo
 from analysis.disentanglement._scores import SCORES, TERMS, WHERE
 from analysis.disentanglement.vae_zoo import ANALYSIS
 from tests.analysis.pictures import drawn, numbers
-from tests.refusals import refused
 
 LEVEL = {"beta-vae": 0.2, "factor-vae": 0.3, "beta-tcvae": 0.5, "joint-vae": 0.4, "ae": 0.1}
 WEIGHTS = {"beta-vae": 4.0, "factor-vae": 10.0, "beta-tcvae": 6.0, "joint-vae": 150.0, "ae": None}
@@ -127,23 +126,6 @@ def test_every_table_is_saved_with_its_figure(analyse, tmp_path):
     assert {name for name, result in results.items() if result.draw} == {*results} - {"elsewhere"}
     assert drawn(save(results["bounds"], tmp_path / "bounds"))
     assert all("made-up; 6 latents" in result.caption for result in results.values())
-
-
-def test_a_second_protocol_is_shown_where_it_was_measured(analyse):
-    runs = made_up(seeds=(0, 1)).assign(factor_vae_lib=0.5)
-    runs = runs.assign(**{f"evaluation {number}/factor_vae_lib": 0.5 for number in range(3)})
-    result = analyse(runs)["scores"]
-    assert "FactorVAE (lib)" in result.text and "BetaVAE (lib)" not in result.text
-
-
-def test_nothing_is_shown_where_all_diverged(analyse):
-    with pytest.raises(ValueError, match="all 20"):
-        analyse(made_up().assign(diverged=1.0))
-
-
-def test_a_model_without_runs_is_refused(analyse):
-    with refused("model", "invalid"):
-        analyse(made_up(models=("beta-vae",)))
 
 
 def test_bounds_that_cross_say_so_in_the_table(analyse):

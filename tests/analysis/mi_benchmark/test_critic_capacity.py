@@ -66,25 +66,10 @@ def test_a_claim_is_decided_by_its_interval(slope, verdict):
     assert [claim.verdict for claim in claims] == [verdict] * 3
 
 
-def test_every_true_mi_has_a_table_of_all_estimators():
-    runs = made_up()
-    at_two = [name for name in runs if name.startswith("at 2 bits/")]
-    runs = runs.assign(**{name.replace("2", "4", 1): 2 * runs[name] for name in at_two})
-    runs["schedule_bits"] = [[2.0, 4.0]] * len(runs)
-    found = {result.name: result.figures for result in analyse(runs, ARGUMENTS)}
-    assert list(found) == ["smile-inf-2bits", "all-2bits", "all-4bits"]
-    np.testing.assert_allclose(found["all-4bits"]["mse_bits2"], 2 * found["all-2bits"]["mse_bits2"])
-
-
 def test_tables_do_not_depend_on_the_order_of_runs_in_the_store():
     runs = made_up()
     for one, other in zip(analyse(runs, ARGUMENTS), analyse(runs.iloc[::-1].reset_index(drop=True), ARGUMENTS)):
         pd.testing.assert_frame_equal(one.text, other.text)
-
-
-@pytest.mark.parametrize(("setting", "comparable"), [({}, True), ({"steps": 800}, False), ({"width": 64}, False)])
-def test_only_the_published_setting_is_comparable(setting, comparable):
-    assert ("not comparable" not in analyse(made_up(**setting), ARGUMENTS)[0].caption) == comparable
 
 
 @pytest.mark.parametrize(("schedule", "comparable"), [([2.0, 6.0], True), ([1.0, 2.0], False)])
@@ -115,15 +100,6 @@ def test_diverged_runs_are_shown_and_counted(tmp_path):
     assert drawn(save(by_estimator, tmp_path / "table"))
 
 
-@pytest.mark.parametrize("what", ["mse_bits2", "floor_mse_bits2"])
-def test_a_domain_without_any_finite_figure_is_still_shown(what):
-    runs = made_up()
-    runs.loc[runs["domain"] == "text", [name for name in runs if name.removeprefix("at 2 bits/") == what]] = math.nan
-    shown = analyse(runs, ARGUMENTS)[0].text.set_index(["domain", "depth"]).loc["text", 1]
-    assert (shown["MSE (bits²)"] == "diverged") == (what == "mse_bits2")
-    assert (shown["oracle critic"] == "infinite") == (what == "floor_mse_bits2")
-
-
 def test_diverged_depths_leave_the_correlation_of_the_others():
     runs = made_up(depths=(1, 2, 3, 4), seeds=(0, 1, 2))
     figure = "at 2 bits/mse_bits2"
@@ -133,24 +109,11 @@ def test_diverged_depths_leave_the_correlation_of_the_others():
     assert all(numbers(one.evidence)[4:7] == [2, 3, 1] for one in claims)
 
 
-def test_only_the_latest_setting_is_shown():
-    older, newer = made_up(steps=600), made_up(steps=800, start="2026-02-01")
-    table = analyse(pd.concat([older, newer], ignore_index=True), ARGUMENTS)[0]
-    assert set(table.figures["runs"]) == {2} and "800 steps" in table.caption
-    assert f" {len(older)} older runs" in table.caption
-
-
 def test_the_latest_setting_is_that_of_each_domain():
     """Only one domain was run again."""
     older, newer = made_up(steps=600), made_up(steps=800, start="2026-02-01")
     table = analyse(pd.concat([older, newer[newer["domain"] == "text"]], ignore_index=True), ARGUMENTS)[0]
     assert set(table.figures["runs"]) == {2} and "600, 800 steps" in table.caption
-
-
-def test_what_was_not_run_is_said():
-    runs = made_up()
-    text = analyse(runs[~((runs["bound"] == "js") & (runs["depth"] == 2))], ARGUMENTS)[1].text
-    assert set(text.loc[text["estimator"] == "js", "depth 2"]) == {"not run"}
 
 
 @pytest.mark.parametrize(("asked", "words"), [({"bits": 4.0}, "4 bits; .* 2 bits"), ({"bound": "dv"}, "js, smile-inf")])

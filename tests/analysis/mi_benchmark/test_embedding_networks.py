@@ -45,11 +45,6 @@ def test_one_critic_that_fails_is_enough(made_up, verdicts):
     assert "bilinear dv 2" in results[0].claims[0].evidence
 
 
-def test_estimates_of_nothing_are_no_agreement(made_up, verdicts):
-    found = verdicts(ANALYSIS.analyse(made_up(cells(), lambda cell, bits: (0.01, 0.1)), ARGUMENTS))
-    assert found.of("whichever") == {"undecided"}
-
-
 def test_figures_undecoded_and_diverged(made_up, verdicts, tmp_path):
     result, unseen = ANALYSIS.analyse(made_up(cells(), what_is_left), ARGUMENTS)
     row = result.figures.set_index(["pool", "critic", "bound", "true_bits"]).loc["imdb-roberta", "joint", "dv", 6]

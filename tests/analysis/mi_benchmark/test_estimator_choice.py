@@ -6,7 +6,6 @@ import math
 import pytest
 
 from analysis.common.tables import published, save
-from analysis.mi_benchmark._terms import NOT_DECODED
 from analysis.mi_benchmark.estimator_choice import ANALYSIS
 from tests.analysis.pictures import drawn
 
@@ -58,12 +57,6 @@ def test_whether_there_is_a_universal_winner(best, verdict, made_up, verdicts):
     assert found[WINNER] == verdict
 
 
-def test_one_run_decides_nothing_and_says_so(made_up):
-    results = ANALYSIS.analyse(made_up(cells(seeds=(0,))), ARGUMENTS)
-    assert {claim.verdict for result in results for claim in result.claims} == {"undecided"}
-    assert all("scatter is unknown" in result.caption for result in results)
-
-
 def test_diverged_runs_are_shown_and_decide_nothing(made_up, tmp_path):
     def estimates(cell, bits):
         return (math.nan if (cell["domain"], cell["bound"], bits) == ("images", "dv", 10.0) else 0.9 * bits), 0.1
@@ -89,10 +82,3 @@ def test_domains_with_different_estimators_cannot_be_compared(made_up):
     )]  # fmt: skip
     claim = next(claim for claim in ANALYSIS.analyse(runs, ARGUMENTS)[0].claims if claim.statement == WINNER)
     assert claim.verdict == "undecided" and "in gaussian, dv" in claim.evidence
-
-
-def test_without_decoding_nothing_is_claimed_of_that_truth(made_up):
-    runs = made_up(cells())
-    _, both, _ = ANALYSIS.analyse(runs[runs["kind"] != "decoding"], ARGUMENTS)
-    assert {claim.evidence for claim in both.claims if "decodable" in claim.statement} == {NOT_DECODED}
-    assert set(both.text.set_index("domain").loc["text", "decodable MI (bits)"]) == {"not decoded"}

@@ -7,7 +7,6 @@ import pytest
 
 from analysis.common.tables import Analysis, published
 from analysis.mi_benchmark._benchmark import Benchmark, beside_published, by_bound, figure_text
-from tests.analysis.pictures import numbers
 
 PLACE = ["domain", "pool", "true_bits", "bound"]
 
@@ -37,39 +36,6 @@ def test_rows_are_runs_by_true_mi_in_the_order_that_was_asked_for(evidence_of):
     assert evidence.rows["decodable_bits"].tolist() == pytest.approx([1.8] * 4 + [3.6] * 4)
 
 
-def test_figures_that_do_not_vary_over_seeds_have_no_scatter(evidence_of):
-    figures = evidence_of(order=PLACE).figures(PLACE, ["mse_bits2", "floor_mse_bits2", "published_mse_bits2"])
-    assert list(figures) == [
-        *PLACE, "runs", "mse_bits2", "mse_bits2_error", "floor_mean_bits", "floor_mse_bits2", "floor_mse_bits2_error",
-        "decodable_bits", "decodable_bits_error",
-    ]  # fmt: skip
-    assert set(figures["floor_mse_bits2_error"]) == {0.003} and set(figures["runs"]) == {2}
-
-
-def test_a_caption_ends_in_the_setting_the_comparison_and_the_notes(evidence_of):
-    evidence = evidence_of(order=PLACE, setting={"steps": {20_000}})
-    figures = evidence.figures(PLACE, ["mse_bits2"])
-    said, error, oracle, remark, setting, unlike, nominal, *_ = evidence.result(
-        "mse", figures, figures, ["What it is."], lambda path: None, remarks=["A remark."]
-    ).caption.splitlines()
-    assert (said, remark) == ("What it is.", "A remark.")
-    assert "2 per figure" in error and "oracle critic" in oracle and "4000 steps" in setting
-    assert numbers(unlike) == [4000, 20_000] and "nominal" in nominal
-
-
-def test_a_declaration_without_a_setting_is_compared_with_the_papers_usual_one(evidence_of):
-    assert "(paper: 2-4-6-8-10)" in evidence_of(order=PLACE).comparison[0]
-
-
-def test_older_settings_are_left_out_unless_they_are_an_axis(made_up):
-    runs = made_up([dict(domain="gaussian", bound="dv", critic=critic) for critic in ("joint", "bilinear")])
-    runs["start"] = pd.to_datetime(["2026-01-01", "2026-01-02"])
-    for axes, count in (((), 1), (("critic",), 2)):
-        found = []
-        Benchmark(lambda evidence, found=found: found.append(evidence) or [], order=PLACE, axes=axes)(runs, None)
-        assert len(found[0].rows) == count and len(found[0].left_out) == 2 - count
-
-
 def test_the_published_figures_stand_beside_ours():
     ours = pd.DataFrame({"domain": ["images", "text"], "depth": [2, 99], "mse_bits2": [0.2, 0.3]})
     table = beside_published(ours, "table2", ["domain", "depth"])
@@ -95,10 +61,3 @@ def test_estimators_stand_side_by_side_in_the_order_of_the_rows():
     assert list(table) == ["place", "true_bits", "of", "dv", "nwj"]
     assert table["place"].tolist() == ["b", "b", "a"] and table["true_bits"].tolist() == [2.0, 4.0, 2.0]
     assert table["dv"].tolist() == ["2", "1", "4"] and table["nwj"].tolist() == ["-", "-", "3"]
-
-
-def test_unseen_pairs_without_an_oracle(evidence_of):
-    evidence = evidence_of(order=PLACE)
-    result = evidence.unseen(PLACE, remarks=["A remark."])
-    assert "oracle" not in result.caption and "A remark." in result.caption.splitlines()
-    assert list(result.text["gap"]) == ["0.040 ± 0.000"] * 4

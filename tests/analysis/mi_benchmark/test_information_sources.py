@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from analysis.common.tables import save
-from analysis.mi_benchmark._terms import NOT_DECODED
 from analysis.mi_benchmark.information_sources import ANALYSIS, AS_PUBLISHED, reliable_up_to
 from tests.analysis.pictures import drawn
 
@@ -121,33 +120,9 @@ def test_estimates_of_what_can_be_decoded_are_reliable_against_that_truth_only(m
     assert row["decodable_bits"] == pytest.approx(0.5) and row["decodable_mse_bits2"] == pytest.approx(0.1, rel=0.02)
 
 
-def test_where_nothing_was_decoded_that_is_said(made_up, verdicts):
-    results = ANALYSIS.analyse(made_up(cells()), ARGUMENTS)
-    assert {one.evidence for one in results[0].claims if "the decodable" in one.statement} == {NOT_DECODED}
-    shown = results[0].text.set_index("domain")["decodable MI (bits)"]
-    assert set(shown["text"]) == {"not decoded"} and "not decoded" not in set(shown["gaussian"])
-
-
-def test_a_mixture_is_in_no_published_panel(made_up):
-    runs = made_up(cells(domains=("mixture",), numbers=(1, 4)))
-    result = ANALYSIS.analyse(runs, ARGUMENTS)[0]
-    assert AS_PUBLISHED not in set(result.figures["panel"]) and "published task" in result.caption
-
-
 def test_a_seed_without_any_number_in_common_has_no_threshold(made_up, verdicts):
     assert math.isnan(reliable_up_to(pd.Series([math.nan, math.nan], index=[1, 4])))
     runs = made_up(cells())
     runs = runs[~((runs["domain"] == "text") & (runs["seed"] == 1) & (runs["sources"] < 100))]
     runs = runs[~((runs["domain"] == "gaussian") & (runs["sources"] == 100))]
     assert verdicts(ANALYSIS.analyse(runs, ARGUMENTS)).of("Gaussian pairs: text", "nominal") == {"undecided"}
-
-
-def test_only_the_published_task_is_compared_with_the_published_setting(made_up):
-    assert "not comparable" not in ANALYSIS.analyse(made_up(cells()), ARGUMENTS)[0].caption
-    short = made_up([cell | {"steps": 600} for cell in cells()])
-    assert "steps 600 (paper:" in ANALYSIS.analyse(short, ARGUMENTS)[0].caption
-
-
-def test_without_an_estimator_that_may_be_judged_nothing_is_claimed(made_up, verdicts):
-    results = ANALYSIS.analyse(made_up(cells(bounds=("js",))), ARGUMENTS)
-    assert set(verdicts(results).values()) == {"undecided"}

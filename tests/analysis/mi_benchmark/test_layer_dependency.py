@@ -61,11 +61,6 @@ def test_statistics_are_told_apart(made_up, verdicts):
     assert all((verdict == "does not hold") == ("as published" in text) for text, verdict in found.items())
 
 
-def test_what_fails_for_the_data_cannot_hold_behind_a_network(made_up, verdicts):
-    found = verdicts(ANALYSIS.analyse(made_up(cells(domains=("text",)), lambda cell, bits: (0.01, 0.1)), ARGUMENTS))
-    assert set(found.values()) == {"undecided"}
-
-
 def test_change_is_paired_within_a_seed(made_up):
     """Seeds differ by 0.2 bits, the change within a seed hardly."""
     runs = made_up(

@@ -1,7 +1,6 @@
 """Figure 5 on made-up runs: both truths, accuracy, and the verdicts in both directions."""
 
 import itertools
-import math
 
 import pandas as pd
 import pytest
@@ -72,16 +71,6 @@ def test_figures_and_accuracy(made_up, tmp_path):
     assert "Backgrounds cifar10." in result.caption
     assert "0.987 ± 0.001" in set(result.text["decoding accuracy"])
     assert drawn(save(result, tmp_path / "strength")) and unseen.draw
-
-
-def test_without_decoding_or_with_broken_runs_nothing_is_claimed_of_the_truth(made_up, verdicts):
-    runs = made_up(
-        cells(decode=False), lambda cell, bits: (math.nan, math.nan) if cell["nuisance"] == 1 else (bits, 0.1)
-    )
-    result = ANALYSIS.analyse(runs, ARGUMENTS)[0]
-    assert verdicts([result]).of("decodable") == {"undecided"}
-    assert set(result.text["decodable MI (bits)"]) == {"not decoded"}
-    assert set(result.text.loc[result.text["nuisance"] == 1, "mean (bits)"]) == {"diverged"}
 
 
 def test_accuracy_and_decodable_mi_are_of_the_latest_decoding(made_up, verdicts):

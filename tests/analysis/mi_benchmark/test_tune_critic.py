@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from analysis.common.tables import save
@@ -72,13 +71,6 @@ def test_the_best_is_scored_again_on_unseen_pairs(analyse):
     assert best.text["|truth - unseen| (bits)"].iloc[0] == f"{row['unseen_bias_bits']:.3f} ± 0.020"
 
 
-def test_stopped_trials_are_listed_last_and_marked(analyse):
-    (best, _), _ = analyse(number=12, stopped=8)
-    assert list(best.figures["outcome"]) == ["complete"] * 4 + ["stopped"] * 8
-    assert list(best.text["steps"])[3:5] == ["4000", "1200 (stopped)"]
-    assert "stopped or diverged" in best.text.iloc[4].tolist()
-
-
 @pytest.mark.parametrize(("error", "apart"), [(0.0001, True), (10.0, False)])
 def test_errors_within_one_run_tell_estimators_apart_and_decide_nothing(analyse, error, apart):
     (best, _), _ = analyse(error=error)
@@ -86,12 +78,6 @@ def test_errors_within_one_run_tell_estimators_apart_and_decide_nothing(analyse,
     assert claim.verdict == "undecided" and "scatter" in claim.evidence
     assert ("below all others" in claim.evidence) == apart
     assert ("told apart from" in best.caption) != apart
-
-
-def test_the_best_of_bad_trials_is_not_simply_recommended(analyse):
-    assert "before using any" not in analyse()[0][0].caption
-    useless = analyse(change=lambda trials: trials.assign(**{"at 4 bits/held_out_bits": 0.1}))
-    assert "not within 25%" in useless[0][0].caption
 
 
 def test_importance_finds_what_matters(analyse):
@@ -112,12 +98,3 @@ def test_few_or_diverged_trials_are_no_importance_and_no_advice(analyse):
     (best, importance), _ = analyse(number=6, stopped=0, change=diverge)
     assert "nothing can be" in best.caption and best.claims[0].verdict == "undecided"
     assert "6 of 6" in importance.caption
-
-
-def test_trials_of_an_older_search_are_left_out(analyse):
-    def older(trials):
-        before = trials.assign(start=pd.Timestamp("2025-01-01"), version="0")
-        return pd.concat([before, trials], ignore_index=True)
-
-    (best, _), _ = analyse(change=older)
-    assert len(best.figures) == 24

@@ -110,9 +110,3 @@ def test_published_figures_are_beside_ours_with_what_differs():
     differs = re.search(r"not comparable.*", result.caption)[0]
     assert numbers(differs)[:4] == [16, 28, 6000, 0] and "network" in differs
     assert "no published accuracies" in analyse(made_up(), NOBODY)[0].caption
-
-
-def test_older_settings_are_left_out_and_divergence_is_said():
-    runs = pd.concat([made_up(), made_up(start="2026-02-01", steps=200, diverged=1.0)], ignore_index=True)
-    (result,) = analyse(runs, NOBODY)
-    assert "6 older runs" in result.caption and "6 trainings diverged" in result.caption

@@ -9,6 +9,8 @@ from analysis.common.tables import save
 from analysis.sample_estimators import audit
 from analysis.sample_estimators.audit import BOTH, LABELS, Audited, audited, estimators, table
 
+INVARIANCES = ("permute rows", "rescale x and y", "rescale x alone", "rescale one column", "permute columns",
+               "swap x and y")  # fmt: skip
 OURS = "infoscope knn", "labels as numbers (KSG)"
 
 
@@ -45,14 +47,13 @@ def test_our_estimators_keep_what_needs_no_data():
     found, _ = audited([one for one in estimators() if one.name in OURS], 200, 2)
     ours = {(check.y, check.name): check for check in found["infoscope knn"]}
     for kind in BOTH:
-        for name in ("permute rows", "rescale x and y", "rescale x alone", "rescale one column", "permute columns",
-                     "swap x and y"):  # fmt: skip
+        for name in INVARIANCES:
             assert ours[kind, name].violation < 1e-9, (kind, name)
         assert ours[kind, "independence"].verdict == "holds"
     for name in ("rename labels", "one-hot labels"):
         assert ours["labels", name].violation < 1e-9
     assert ours["labels", "at most H(y)"].verdict == "holds"
-    as_numbers = {check.name: check.verdict for check in found["labels as numbers (KSG)"]}
+    as_numbers = {check.name: check.verdict for check in found[OURS[1]]}
     assert as_numbers["rename labels"] == as_numbers["one-hot labels"] == "fails"
 
 

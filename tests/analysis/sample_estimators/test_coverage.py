@@ -38,7 +38,7 @@ def test_reliable_sets_are_scored_apart():
 def test_what_is_not_judged_says_so():
     row = scored(made_up("jackknife")).iloc[0]
     assert np.isnan(row["reliable"]) and judged_share(row["reliable_covers_truth"], row["reliable"], 40) == "not judged"
-    assert judged_share(np.nan, 0, 40) == "none of 40 reliable"
+    assert judged_share(np.nan, 0, 40).startswith("none of 40")
 
 
 def test_the_caption_names_rows_that_miss_and_counts_the_reliable(tmp_path):

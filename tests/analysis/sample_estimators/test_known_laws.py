@@ -70,9 +70,3 @@ def test_cost_is_told_by_columns():
     text = result.text.set_index("method")
     assert text.loc["ksg", "d = 2"] == "0.20 s, 3 MiB" and text.loc["ksg", "d = 200"] == "20.00 s, 3 MiB"
     assert text.loc["njee", "d = 2"] == text.loc["njee", "d = 200"] == "refused"
-
-
-def test_older_versions_are_left_out_and_said():
-    old = run("a", version="0", start=pd.Timestamp("2025-01-01"))
-    methods, _ = analyse(pd.DataFrame([old, run("b")]), NOBODY)
-    assert "1 older runs" in methods.caption and set(methods.figures["laws"]) == {1}

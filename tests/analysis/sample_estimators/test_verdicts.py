@@ -39,8 +39,3 @@ def test_the_caption_names_the_laws_that_break_what_is_allowed(tmp_path):
     assert list(text["reliable but wrong"]) == ["2 of 25: 8 % (1 to 26)", "0 of 25: 0 % (0 to 14)"]
     functools.partial(draw, figures)(tmp_path / "plot.png")
     assert (tmp_path / "plot.png").stat().st_size > 1000
-
-
-def test_no_call_is_said_so():
-    text = as_text(counted(judged(made_up(wrong=0, reliable=0)), ["collection", "law"]), "law")
-    assert list(text["reliable but wrong"]) == ["none"]

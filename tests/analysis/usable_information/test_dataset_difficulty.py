@@ -11,10 +11,9 @@ import pytest
 from analysis.common.tables import save
 from analysis.usable_information import dataset_difficulty
 from analysis.usable_information._items import WORDS, length_ranges, shortened
-from analysis.usable_information._runs import cautions, described, newest, over_seeds, paired
+from analysis.usable_information._runs import over_seeds, paired
 from infoscope.metrics.v_information.hardness import threshold_window
 from tests.analysis.pictures import drawn, numbers
-from tests.refusals import refused
 
 ANALYSIS = dataset_difficulty.ANALYSIS
 CLASSES = ("contradiction", "entailment", "neutral")
@@ -126,16 +125,6 @@ def test_claims_follow_from_the_figures(store, verdicts):
         assert found.of(*words) == {"holds"}, words
 
 
-def test_differences_are_paired_by_item(store):
-    runs, _ = store
-    own = runs[(runs["data"] == "snli") & (runs["study"] == "difficulty")]
-    inputs = [own[own["transformation"] == kind] for kind in ("hypothesis", "std")]
-    difference = paired(*inputs)
-    assert difference.value == pytest.approx(-0.6, abs=0.02) and difference.n == 300 and difference.seeds == 2
-    assert difference.error < 0.01  # the items' hardness, 0.3 bits, is the same in both
-    assert paired(inputs[0], inputs[1][:0]) is None
-
-
 def test_an_item_that_arithmetic_forbids_is_found(store):
     runs, tables = store
     table = tables["run-0", "items"]
@@ -153,18 +142,6 @@ def test_the_hardest_come_first_and_rare_tokens_are_not_shown(store):
     assert set(results["artefacts"].figures["token"]) == {"nobody", "the"}
     examples = results["transformations"].figures
     assert set(examples[examples["data"] == "snli"]["transformation"]) == set(LEVELS)
-
-
-def test_older_runs_of_a_cell_are_left_out_and_said(store):
-    runs, _ = store
-    again = runs.assign(start=runs["start"] + pd.Timedelta("1D"), run_id=runs["run_id"])
-    kept, (note,) = newest(pd.concat([runs, again], ignore_index=True))
-    assert len(kept) == len(runs) and note.startswith(f"Note: {len(runs)} older runs")
-
-
-def test_a_family_that_was_not_run(store):
-    with refused("family", "name"):
-        analysed(store[0], "--family", "gpt2")
 
 
 def test_items_by_length(store):
@@ -189,9 +166,11 @@ def test_a_long_pair_keeps_its_hypothesis():
     assert shortened("x" * 400) == "x" * WORDS + " ..."
 
 
-def test_captions_name_the_data_once_and_warn_of_what_is_special(store):
+def test_differences_are_paired_by_item(store):
     runs, _ = store
-    tags = [{"infoscope.data": "a, b", "infoscope.code": "abc"}, {"infoscope.data": "a", "infoscope.code": "abc"}]
-    two = runs.iloc[:2].assign(tags=tags)
-    assert "Data a, b; code abc" in described(two)
-    assert cautions(two) == [] and len(cautions(two.assign(data=["sst2", "imdb-bert"]))) == 2
+    own = runs[(runs["data"] == "snli") & (runs["study"] == "difficulty")]
+    inputs = [own[own["transformation"] == kind] for kind in ("hypothesis", "std")]
+    difference = paired(*inputs)
+    assert difference.value == pytest.approx(-0.6, abs=0.02) and difference.n == 300 and difference.seeds == 2
+    assert difference.error < 0.01  # the items' hardness, 0.3 bits, is the same in both
+    assert paired(inputs[0], inputs[1][:0]) is None

@@ -92,9 +92,3 @@ def test_hiding_works_against_one_family_and_not_against_another(store, verdicts
     found = verdicts(analysed(store).values())
     assert found.of("hidden from linear", "hide nothing") == {"holds"} == found.of("hidden from linear", "still show")
     assert found.of("domain in z_y", "more than logistic") == {"undecided"}
-
-
-def test_one_study_alone_and_one_family_alone(store, monkeypatch):
-    assert set(analysed(store[store["study"] == "blocks"].drop(columns="against"))) == {"blocks-class", "blocks-domain"}
-    only = analysed(store[store["against"] == "nothing"])
-    assert not only["hiding-hidden"].claims

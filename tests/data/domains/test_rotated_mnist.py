@@ -60,10 +60,7 @@ def test_domainbed_has_each_digit_at_one_angle():
     assert len(split.train) + len(split.validation) + len(split.test) == 1797
 
 
-def test_index_sets_follow_their_generator_or_are_given():
-    first, again, other = (rotated_mnist(base=NOISE, per_class=9, generator=generator(seed)) for seed in (3, 3, 4))
-    assert (first.groups == again.groups).all()
-    assert set(first.groups) != set(other.groups)  # 9 of 40, ten times: agreement by chance is beyond 1e-80
+def test_index_sets_can_be_given():
     given = rotated_mnist(base=NOISE, indices=[7, 3, 250])
     assert given.groups[given.d == 4].tolist() == [7, 3, 250] and given.y[:3].tolist() == [7, 3, 0]
 

@@ -55,11 +55,3 @@ def test_inflated_zeros_by_adaptive_quadrature():
 
     total = integrate.quad_vec(terms, 0, 60)[0].sum()
     assert case("zero-inflated-poisson").truth()[0] == pytest.approx(total, abs=1e-5)
-
-
-def test_a_data_set_is_its_case_size_and_seed():
-    same = [
-        case("mixture-2").sample(50, draws(*key)) for key in ((1, "a", 50), (1, "a", 50), (2, "a", 50), (1, "b", 50))
-    ]
-    assert np.array_equal(same[0][0], same[1][0])
-    assert not np.array_equal(same[0][0], same[2][0]) and not np.array_equal(same[0][0], same[3][0])

@@ -1,11 +1,9 @@
 """Configurations of the domain models: plain values, old versions, and what they refuse."""
 
 import json
-from dataclasses import dataclass
-from typing import ClassVar
 
-from infoscope.models.domain import DANN, ERM, IRM, NVAE, PUBLISHED, AugmentedDANN, BlockSpec, Network, configs
-from infoscope.models.domain.configs import AugmentedDANNConfig, DIVAConfig, ERMConfig, NVAEConfig
+from infoscope.models.domain import DANN, IRM, NVAE, PUBLISHED, AugmentedDANN, BlockSpec, Network, configs
+from infoscope.models.domain.configs import AugmentedDANNConfig, DIVAConfig, NVAEConfig
 
 SETTING = {"shape": (3, 16, 16), "classes": 4, "domains": 3}
 
@@ -60,31 +58,6 @@ def test_published_weights_come_with_their_form():
         settings = PUBLISHED[name][1] if name in PUBLISHED else {}
         config = NVAEConfig.from_dict(SETTING | settings)
         assert (config.l1_form, config.l1["z_dy"]) == (form, weight)
-
-
-def test_missing_fields_take_the_defaults_of_the_version_that_wrote_them(monkeypatch):
-    """A later code, of version 3: 2 added `margin`, which earlier runs were without (0), and 3 changed its default to
-    9 and that of the width to 32."""
-
-    @dataclass(frozen=True, kw_only=True)
-    class Later(ERMConfig):
-        margin: float = 9.0
-        network: Network = Network(width=32)
-        version: int = 3
-
-        EARLIER: ClassVar = {2: {"margin": 0.0}, 3: {"margin": 5.0, "network.width": 64}}
-
-    monkeypatch.setattr(configs, "VERSION", 3)
-    old = ERM(**SETTING).config | {"version": 1}
-    del old["network"]["width"]
-    read = Later.from_dict(old)
-    assert (read.margin, read.network.width, read.version) == (0.0, 64, 3)
-    read = Later.from_dict(old | {"version": 2})
-    assert (read.margin, read.network.width) == (5.0, 64)
-    read = Later.from_dict(old | {"version": 3})
-    assert (read.margin, read.network.width) == (9.0, 32)
-    assert Later.from_dict(old | {"margin": 7.0}).margin == 7.0
-    assert Later.from_dict(SETTING).margin == 9.0  # new ones, without a version, are of today
 
 
 def test_a_partial_nested_mapping_keeps_the_models_own_defaults():

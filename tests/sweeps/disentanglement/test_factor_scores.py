@@ -57,14 +57,6 @@ def test_redundancy_is_seen_by_unibound_and_not_by_votes(of):
     assert "sap" not in after
 
 
-def test_an_attack_of_no_strength_changes_nothing(of):
-    before = values(measure(posterior(noise=1.0), of, 1, FEW, predictors=False))
-    after = measure(redundancy_attack(posterior(noise=1.0), 0.0), of, 1, FEW, predictors=False)
-    for name, score in after.scores.items():  # other draws: five standard errors, a false alarm in 2e6 each
-        if name in before and "latent" not in name:
-            assert abs(score.value - before[name]) < 5 * np.sqrt(2) * max(score.standard_error, 0.01), name
-
-
 def test_codes_without_a_density_are_estimated(of):
     code = posterior().mean + np.random.default_rng(0).normal(0, 0.05, FACTORS.shape)
     measured = measure(code, of, 0, FEW)
@@ -82,3 +74,11 @@ def test_means_over_evaluations_keep_each(of):
     assert found["mig_error"] == pytest.approx(np.hypot(*errors) / 2)
     tables = _factor_scores.tables(measurements)
     assert len(tables["bounds"]) == 2 * 2 * 2 and set(tables["scores"]["evaluation"]) == {0, 1}
+
+
+def test_an_attack_of_no_strength_changes_nothing(of):
+    before = values(measure(posterior(noise=1.0), of, 1, FEW, predictors=False))
+    after = measure(redundancy_attack(posterior(noise=1.0), 0.0), of, 1, FEW, predictors=False)
+    for name, score in after.scores.items():  # other draws: five standard errors, a false alarm in 2e6 each
+        if name in before and "latent" not in name:
+            assert abs(score.value - before[name]) < 5 * np.sqrt(2) * max(score.standard_error, 0.01), name

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 
 from infoscope.tracking import Pack
@@ -34,10 +33,3 @@ def test_estimates_are_beside_the_closed_form():
         assert len(table["factor"]) == 3 * (2 * (3 if attack == "none" else 6) + 1)
     # noise .1, checked against determinants
     assert keeper.finals["redundancy", 3.0]["exact/mig"] == pytest.approx(2.0551, abs=1e-4)
-
-
-def test_cells_of_one_seed_have_draws_of_their_own():
-    keeper = Keeper("attack", "alpha")
-    trial(Pack(tuple(cells_of(factors="2", seeds="0", draws="100"))), keeper)
-    assert len({final["sampled/joint"] for final in keeper.finals.values()}) == 5
-    assert np.isfinite([final["largest_z"] for final in keeper.finals.values()]).all()

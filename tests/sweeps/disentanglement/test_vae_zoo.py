@@ -34,11 +34,6 @@ def test_the_paper_profile_is_the_published_setting():
     assert (joint["draws"], joint["votes"]) == (10_000, 30_000)
 
 
-def test_weights_are_multiples_and_the_plain_autoencoder_has_none():
-    cells = cells_of(relative_weights="0.5,1", models="beta-vae,ae", seeds="0", resolution="16")
-    assert [cell.get("weight") for cell in cells] == [1.0, 2.0, None]
-
-
 def test_data_are_the_embedded_ones_unless_there_are_real_ones(monkeypatch, tmp_path):
     assert {cell["data"] for cell in cells_of()} == {"sprites-grid"}
     assert SWEEP.tags_of(cells_of()[0])["infoscope.data"].endswith("(generated)")

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from infoscope.tracking import Pack
-from sweeps.mi_benchmark._benchmark import HELD_OUT, check, cost, schedule, training_cells, trial
+from sweeps.mi_benchmark._benchmark import HELD_OUT, check, schedule, training_cells, trial
 from sweeps.mi_benchmark._pairs import pairs
 from sweeps.mi_benchmark.critic_capacity import PROFILES
 from tests.sweeps.recorder import Recorder
@@ -82,8 +82,3 @@ def test_the_inner_critic_is_evaluated_without_a_training():
 )
 def test_cells_that_can_be_run(fields):
     check(cells_of(**{"bound": "js", "seed": 0} | fields)[0])
-
-
-def test_cost_grows_with_depth_and_width():
-    costs = [cost(cells_of(bound="js", seed=0, depth=depth, width=width)[0]) for width in (8, 64) for depth in (1, 2)]
-    assert costs == sorted(costs) and costs[0] < costs[-1]

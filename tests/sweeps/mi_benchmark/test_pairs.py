@@ -32,12 +32,6 @@ def test_with_real_data_they_are_not(monkeypatch, tmp_path):
         pairs("images", "mnist", 2.0, 10)
 
 
-@pytest.mark.parametrize(("domain", "bits", "words"), [("images", 10.5, "10"), ("text", 11.0, "10")])
-def test_more_bits_than_sources_cannot_be_reached(domain, bits, words, monkeypatch):
-    with pytest.raises(ValueError, match=words):
-        pairs(domain, pool_of(domain, "auto", "auto"), bits, sources=10)
-
-
 @pytest.mark.parametrize("arguments", [("sound", "auto", "auto"), ("images", "svhn", "auto"), ("text", "auto", "elmo")])
 def test_unknown_domain_or_pool(arguments):
     with refused(code="name"):

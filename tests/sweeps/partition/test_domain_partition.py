@@ -108,15 +108,6 @@ def test_what_is_logged_gives_the_reported_accuracies(model):
     assert table.loc[table["part"] == "in_domain", "items"].sum() == 2 * (kept["split"] == 0).sum()
 
 
-def test_items_are_limited_by_whole_groups():
-    (cell,) = cells_of(models="erm", items="200")
-    keeper = Keeper()
-    trial(Pack((cell,)), keeper)
-    (kept,) = keeper.kept.values()
-    inside = kept["groups"][kept["split"] == 0]
-    assert abs(len(kept["y"]) - 200) <= 5 and (np.unique(inside, return_counts=True)[1] == 5).all()
-
-
 def test_images_are_logged_as_they_were():
     (cell,) = cells_of(models="erm")
     part = _domains.parts(cell).in_domain

@@ -121,5 +121,5 @@ def test_memory_is_what_was_added():
     with peak_of() as second:
         pass
     if math.isnan(first.mib):
-        pytest.skip("no peak memory here")
+        pytest.skip("no peak memory")
     assert 60 < first.mib < 90 and second.mib < 10

@@ -1,6 +1,5 @@
 """Peers: the way to another environment and back, by a fake whose environment is this one; and the installed ones."""
 
-import json
 import math
 import os
 import signal
@@ -121,26 +120,17 @@ def test_labels_and_the_side_of_one_column_are_handed_over_as_y(fake, numbers):
     assert "X (50, 1), y (50, 2), labels False." in estimate(y, x, method=fake("shapes")).notes
 
 
-def test_an_interval_of_its_own_is_handed_on(fake, numbers):
+def test_what_it_answers_is_handed_on(fake, numbers):
+    """An interval of its own, no number, a number by the seed; groups are not silently ignored."""
     found = estimate(*numbers, method=fake("interval"))
     assert (found.low, found.value, found.high) == (0.1, 0.2, 0.4)
     assert NO_ERROR not in found.notes and math.isnan(found.standard_error)
-
-
-def test_a_seed_gives_a_number(fake, numbers):
+    assert math.isnan(estimate(*numbers, method=fake("no_number")).value)
+    assert estimate(*numbers, method=fake("endless")).value == -math.inf
     draws = [estimate(*numbers, method=fake("draw"), generator=np.random.default_rng(seed)).value for seed in (1, 1, 2)]
     assert draws[0] == draws[1] != draws[2]
-
-
-def test_no_number_is_handed_on(fake, numbers):
-    found = estimate(*numbers, method=fake("no_number"))
-    assert math.isnan(found.value) and found.notes[0] == "no_number answers nan."
-    assert estimate(*numbers, method=fake("endless")).value == -math.inf
-
-
-def test_groups_are_not_silently_ignored(fake, numbers):
-    found = estimate(*numbers, method=fake("shapes"), groups=np.arange(50) // 2)
-    assert any("no groups" in note for note in found.notes)
+    grouped = estimate(*numbers, method=fake("shapes"), groups=np.arange(50) // 2)
+    assert any("no groups" in note for note in grouped.notes)
 
 
 def test_what_it_raises_is_one_sentence(fake, numbers):
@@ -270,31 +260,3 @@ def test_installed_peers_measure_a_normal_pair(name):
     found = estimate(*normal_pair(), method=peer)
     assert found.value == pytest.approx(TRUTH, abs=0.2 if name == "latentmi" else 0.1)
     assert (found.interval is None) == (name != "npeet-plus-bootstrap")
-
-
-@pytest.mark.parametrize("name", [name for name in QUICK if PEERS[name].takes == NUMBERS_OR_LABELS])
-def test_installed_peers_that_take_labels(name):
-    """Two labels, x a unit normal about 0 or 2: I = 0.337 nats by quadrature. Tolerance and false alarms as above."""
-    peer = PEERS[name]
-    require_installed(peer)
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, 2, size=1_000)
-    x = rng.normal(size=1_000) + 2.0 * labels
-    grid = np.linspace(-8.0, 10.0, 20_001)
-    each = np.exp(-0.5 * (grid - np.array([[0.0], [2.0]])) ** 2) / math.sqrt(2.0 * math.pi)
-    truth = 0.5 * np.sum(each * np.log(each / each.mean(axis=0))) * (grid[1] - grid[0])
-    assert estimate(x, Discrete(labels), method=peer).value == pytest.approx(truth, abs=0.1)
-
-
-def test_requests_are_lines_of_json(fake):
-    """The protocol itself, without our side of it."""
-    worker, calls = REPOSITORY / "infra" / "peers" / "worker.py", fake("shapes").calls
-    data = calls.with_name("one.npz")
-    np.savez(data, x=np.zeros((2, 3)), y=np.zeros((2, 1)))
-    asked = [{"make": "shapes"}, {"call": "shapes", "data": str(data), "labels": False, "seed": 1}, {"make": "nothing"}]
-    lines = "".join(json.dumps(request) + "\n" for request in asked)
-    command = [sys.executable, "-I", str(worker), str(calls)]
-    done = subprocess.run(command, input=lines, capture_output=True, text=True, timeout=60)
-    made, answer, error = map(json.loads, done.stdout.splitlines())
-    assert made == {"made": "shapes"} and error["error"].startswith("AttributeError")
-    assert answer["value"] == 1.5 and answer["interval"] is None and 0.0 <= answer["seconds"] < 10.0

@@ -201,22 +201,3 @@ def test_the_cost_follows_what_is_read():
     pairs = _data.generated_nli()
     assert (fitted, measured) == (len(pairs) * 2 // 3, len(pairs) // 3)
     assert words == pytest.approx(np.mean([len(text.split()) for text in pairs.hypotheses]))
-
-
-def test_a_class_may_be_missing_among_the_items_that_are_measured(monkeypatch):
-    reviews = _data.generated_reviews()
-    positive = reviews.take(np.flatnonzero(reviews.labels.numpy() == 1)[:100])
-    source = _data.Source(lambda: reviews.take(range(400)), lambda: positive)
-    monkeypatch.setitem(_data.SOURCES, "one-sided", source)
-    found, tables, _ = ran(cell_of("one-sided", "tfidf-logistic", measured=0, artefacts=0))
-    assert found["class positive/n"] == found["n"] == 100 and "class negative/n" not in found
-    assert found["class positive/v_information_bits"] == pytest.approx(found["v_information_bits"])
-
-
-def test_every_epoch_is_told():
-    cell = next(cell for cell in cells_of(items="120") if cell["study"] == "epochs")
-    found, tables, _ = ran(cell)
-    curve = tables["epochs"]
-    assert curve["epoch"].tolist() == [1, 2]
-    assert found["v_information_bits"] == curve["v_information_bits"].iloc[-1]
-    assert found["best_bits"] == curve["v_information_bits"].max()

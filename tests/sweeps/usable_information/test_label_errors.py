@@ -43,11 +43,6 @@ def test_pairs_of_two_classes_are_left_out_and_maps_are_of_the_first_seed():
     assert {cell["noise"] for cell in only} == {"none", "pair"}
 
 
-def test_a_laptop_has_time_for_it():
-    """Seconds of two cores, with seven data sets of 3,000 items in place of three."""
-    assert sum(map(SWEEP.cost, cells_of("laptop"))) * 7 / 3 < 2 * 15 * 60
-
-
 @pytest.mark.parametrize("name", ["digits", "generated-nli"])
 def test_flipped_labels_are_found_and_figures_are_those_of_the_items(name):
     recorder = Kept()

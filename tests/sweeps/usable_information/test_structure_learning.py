@@ -53,15 +53,6 @@ def test_kernel_densities_bear_far_outliers_and_refuse_constants():
         by_kernel(x, np.ones(200))
 
 
-def test_packing_changes_no_number():
-    (pack, *_) = SWEEP.packs(plan(cases="gaussian-hub", studies="trees"), "cpu")
-    together, alone = Recorder("method"), Recorder("method")
-    trial(Pack(tuple(pack.values())), together)
-    for cell in pack.values():
-        trial(Pack((cell,)), alone)
-    assert together.finals == alone.finals and len(together.finals) == len(METHODS)
-
-
 def test_weights_find_a_tree_that_is_plain():
     """Enough samples: no method that suits the data has a wrong edge in the discretised star; means are of the sets."""
     recorder = Recorder("method")
@@ -100,3 +91,12 @@ def test_a_table_of_ones_own(tmp_path):
     for bad in ("bad.npz", "missing.npz"):
         with refused("genes", "file"):
             plan(studies="genes", genes=str(tmp_path / bad))
+
+
+def test_packing_changes_no_number():
+    (pack, *_) = SWEEP.packs(plan(cases="gaussian-hub", studies="trees"), "cpu")
+    together, alone = Recorder("method"), Recorder("method")
+    trial(Pack(tuple(pack.values())), together)
+    for cell in pack.values():
+        trial(Pack((cell,)), alone)
+    assert together.finals == alone.finals and len(together.finals) == len(METHODS)

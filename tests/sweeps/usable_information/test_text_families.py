@@ -71,12 +71,6 @@ def test_members_without_an_input():
     )
 
 
-def test_a_class_that_does_not_occur_in_training_has_a_probability(reviews):
-    fitted = SHORT.fit(list(reviews.texts[:32]), reviews.labels[:32].numpy(), 3, generator=draws())
-    assert np.isfinite(fitted.log_probabilities(["a dull film"])).all()
-    assert fitted.log_probabilities(["a dull film", NULL_INPUT]).shape == (2, 3)
-
-
 def test_the_curve_ends_where_the_fit_does(reviews):
     x, y = list(reviews.texts), reviews.labels.numpy()
     curve = epoch_curve(SHORT, x[:300], y[:300], x[300:], y[300:], 2, floor=0.0, generator=draws())

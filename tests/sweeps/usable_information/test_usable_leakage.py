@@ -10,7 +10,7 @@ import torch
 from infoscope.models.domain import MODELS, extract_blocks
 from infoscope.tracking import Pack
 from sweeps.usable_information import usable_leakage
-from sweeps.usable_information.usable_leakage import PROFILES, SWEEP, pixels, some_groups, trial
+from sweeps.usable_information.usable_leakage import PROFILES, SWEEP, trial
 from tests.sweeps.recorder import Recorder
 
 
@@ -29,10 +29,6 @@ def ran(cell):
     return recorder.finals[()], recorder.tables["leakage"]
 
 
-def test_hiding_from_nothing_has_no_strength():
-    assert {(cell["against"], cell["strength"]) for cell in plan()} == {("nothing", 0.0), ("linear", 1.0)}
-
-
 def test_what_is_hidden_shows_less_and_what_is_not_is_kept():
     """Hidden from a linear network, whose own kind of family then finds less of it than where nothing is hidden, while
     neighbours still find it."""
@@ -43,21 +39,6 @@ def test_what_is_hidden_shows_less_and_what_is_not_is_kept():
     assert found["linear"]["hidden/features/knn_bits"] > 0.25
     assert found["linear"]["kept/features/logistic_bits"] > 1.0
     assert found["nothing"]["hidden/ceiling_bits"] == pytest.approx(1.0, abs=0.01)
-
-
-def test_digits_are_drawn_by_the_seed():
-    x, digit = pixels("digits", 50, 0)
-    again, other = pixels("digits", 50, 0), pixels("digits", 50, 1)
-    assert x.shape == (50, 64) and 0.0 <= x.min() <= x.max() <= 1.0 and set(digit) <= set(range(10))
-    assert np.array_equal(x, again[0]) and not np.array_equal(x, other[0])
-
-
-def test_groups_stay_whole():
-    groups = np.repeat(np.arange(40), 5)
-    inside = np.arange(200) < 150
-    chosen = some_groups(groups, inside, 50)
-    assert chosen.sum() == 50 and all(chosen[groups == group].all() for group in np.unique(groups[chosen]))
-    assert some_groups(groups, inside, 1000)[inside].all()
 
 
 @pytest.fixture

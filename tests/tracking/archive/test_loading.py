@@ -187,7 +187,7 @@ def test_a_damaged_file_and_a_running_sweep_leave_the_store_as_it_was(file, ente
 
 
 @pytest.mark.system
-def test_a_server_that_is_asked_by_several_threads(file, tmp_path, monkeypatch, server):
+def test_a_server_with_postgres_is_asked_by_several_threads(file, tmp_path, monkeypatch, server):
     before = runs("made", finished=False)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")

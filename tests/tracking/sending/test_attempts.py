@@ -95,14 +95,6 @@ def test_a_worker_that_is_tried_again_begins_a_run_of_its_own(assignment, sends)
     assert [other.info.status for other in others] in ([["KILLED"]] if sends else [[], ["KILLED"]])  # or in time
 
 
-def test_an_attempt_that_reported_nothing_leaves_its_run_to_the_next(assignment):
-    attempt(trial(0, ends=Killed()), assignment)
-    (first,) = assignment.store.cells()
-    attempt(trial(3), assignment)
-    (run,) = assignment.store.cells()
-    assert run.info.run_id == first.info.run_id and run.info.status == "FINISHED"
-
-
 def test_an_attempt_is_sent_again_to_its_own_run(assignment):
     """The process died before it could note what it had sent, or between the end of the old run and the new one."""
     store = assignment.store

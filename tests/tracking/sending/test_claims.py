@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import threading
 import time
@@ -14,9 +13,9 @@ from infoscope.tracking import runs
 from infoscope.tracking.record import milliseconds
 from infoscope.tracking.sending import claims
 from infoscope.tracking.sending.claims import Claim, SweepBusy, claimed, packed
-from infoscope.tracking.sending.duplicates import _retire, by_key_once
+from infoscope.tracking.sending.duplicates import by_key_once
 from infoscope.tracking.sending.flush import close, header_tags, send
-from infoscope.tracking.sending.identity import driver, identity, lies_beside, own_tags
+from infoscope.tracking.sending.identity import driver, identity, own_tags
 from infoscope.tracking.sending.sync import sync
 from infoscope.tracking.store.store import Store, by_key, is_finished
 from infoscope.tracking.tags import ALIVE, CELLS, CLAIM, DRIVER, IDENTITY, OUTCOME, PARENT, PROFILE, SUMMARY
@@ -202,14 +201,6 @@ def test_drivers_of_equal_names_do_not_close_each_others_runs(store):
     assert [state(store, run) for run in (theirs, cell)] == ["KILLED", None]
 
 
-def test_a_cell_that_its_dead_driver_left_open_is_closed_though_its_parent_is(store):
-    parent = invocation(store, somebody("a"))
-    store.client.set_terminated(parent, "KILLED")
-    left, gone = made(store, "a", "RUNNING", **{PARENT: parent}), made(store, "b", "RUNNING", **{PARENT: "0" * 32})
-    sync(["toy"])
-    assert state(store, left) == "KILLED" and state(store, gone) == "RUNNING"  # nobody knows whose that is
-
-
 def test_one_that_was_cut_off_goes_on_unless_another_has_its_cells(store, monkeypatch):
     mine = Claim(store, "toy", {PROFILE: "smoke"}, KEYS)
     mine.hold()
@@ -226,24 +217,6 @@ def test_one_that_was_cut_off_goes_on_unless_another_has_its_cells(store, monkey
     assert state(store, mine.run_id) == "KILLED" and state(store, other.run_id) == "RUNNING"
 
 
-def test_an_identity_stays_and_a_copy_gets_another(own_folder, monkeypatch):
-    folder = own_folder
-    known = identity()
-    assert re.fullmatch("[0-9a-f]{32}", known) and identity() == known
-    records = folder / "runs" / "records" / "toy"
-    assert lies_beside(records, known) and not lies_beside(folder / "other" / "records" / "toy", known)
-    shutil.copytree(folder / "runs", folder / "copied" / "runs")
-    assert not lies_beside(folder / "copied" / "runs" / "records" / "toy", known)
-    monkeypatch.chdir(folder / "copied")
-    assert identity() not in ("", known)
-    monkeypatch.chdir(folder)
-    (folder / "runs").rename(folder / "moved")
-    (folder / "moved").rename(folder / "runs")
-    assert identity() == known
-    (folder / "runs" / "identity").write_text("torn")
-    assert identity() != known and identity() == identity()
-
-
 def at_once(act, many):
     """Calls `act(0)`, `act(1)` and so on from as many threads, which begin together."""
     together = threading.Barrier(many)
@@ -252,12 +225,6 @@ def at_once(act, many):
         thread.start()
     for thread in threads:
         thread.join()
-
-
-def test_processes_that_ask_at_once_are_given_one_identity(own_folder):
-    found = []
-    at_once(lambda _: found.append(identity()), 8)
-    assert len(found) == 8 and len(set(found)) == 1
 
 
 def test_a_cell_that_was_finished_twice_counts_by_the_first_and_the_second_is_retired(store):
@@ -286,15 +253,6 @@ def test_drivers_that_retire_at_once_leave_one(store):
         at_once(lambda _: by_key_once(store), 3)
         known, others = by_key(store.cells())
         assert is_finished(known[key]) and others == []
-
-
-def test_two_who_disagree_about_the_first_delete_neither(store):
-    """One has read a run before it was finished: each would delete what the other keeps."""
-    a, b = (store.run(made(store)) for _ in range(2))
-    store.client.set_tag(a.info.run_id, "infoscope.second_of", b.info.run_id)  # another driver is about to delete it
-    _retire(b, a, store)
-    assert state(store, a.info.run_id) == state(store, b.info.run_id) == "FINISHED"
-    assert "infoscope.second_of" not in store.run(b.info.run_id).data.tags
 
 
 def test_an_attempt_that_comes_back_writes_nothing_where_another_driver_has_gone_on(store, tmp_path):

@@ -5,7 +5,6 @@ the write itself, which takes half of what it is given and then refuses.
 import builtins
 import errno
 
-import pandas as pd
 import pytest
 import torch
 
@@ -13,8 +12,8 @@ from infoscope.tracking import record as record_module
 from infoscope.tracking import runs
 from infoscope.tracking.record import Record, RecordUnwritable, records
 from infoscope.tracking.scheduling.worker import work
-from infoscope.tracking.sending.flush import close_all, send
-from tests.tracking.cells import Killed, begun, history
+from infoscope.tracking.sending.flush import close_all
+from tests.tracking.cells import Killed, history
 
 CELL, STEPS = {"seed": 0}, 10
 FULL = "No space left"
@@ -133,35 +132,3 @@ def test_a_checkpoint_that_does_not_fit_leaves_the_last_one(assignment, monkeypa
     assert begins[-1] == 4
     end_of_invocation(assignment)
     assert [step for step, _ in history(assignment.store, runs("pack")["run_id"].iloc[0])] == list(range(STEPS))
-
-
-def test_what_was_sent_and_could_not_be_noted_is_not_there_twice(assignment, monkeypatch):
-    record = begun(assignment.records, "one", CELL)
-    record.metrics({"level": 1.0}, 0)
-
-    def full(record, note):
-        (record.folder / "sent.tmp").write_text("{")
-        raise OSError(errno.ENOSPC, FULL)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Record, "note_sent", full)
-        with pytest.raises(OSError, match=FULL):
-            send(record, assignment.store)
-        record.metrics({"level": 2.0}, 1)
-        record.end("complete")
-        end_of_invocation(assignment)  # needs no note: the record is removed, which makes room
-    (row,) = runs("pack").to_dict("records")
-    assert row["status"] == "FINISHED" and history(assignment.store, row["run_id"]) == [(0, 1.0), (1, 2.0)]
-
-
-def test_a_table_that_does_not_fit_is_no_artifact(assignment, monkeypatch):
-    def half(frame, path, **_):
-        path.write_bytes(b"PAR1")
-        raise OSError(errno.ENOSPC, FULL)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(pd.DataFrame, "to_parquet", half)
-        work(trial, assignment, lambda told: None)
-    (record,) = records(assignment.records)
-    assert [path.name for path in record.files.iterdir()] == ["traceback.txt"]
-    assert FULL in record.ending()["error"]

@@ -13,7 +13,6 @@ from infoscope.tracking.record import Record
 from infoscope.tracking.sending.flush import Flusher, close, send
 from infoscope.tracking.sending.sync import sync
 from infoscope.tracking.status import status
-from infoscope.tracking.store import store as stores
 from infoscope.tracking.store.client import Client, NoAnswer, connect
 from infoscope.tracking.store.outputs import is_ready, newest_model
 from infoscope.tracking.store.store import Store, StoreUnreachable, home
@@ -118,16 +117,6 @@ def test_the_commands_are_told_within_one_timeout(impatient, liar):
         took, told = seconds(command)
         assert took < 2.5 and "not answer" in told
     assert liar.told["silent"] == 1
-
-
-@pytest.mark.system
-def test_a_first_answer_is_not_awaited_as_long_as_later_ones(liar, monkeypatch, tmp_path):
-    monkeypatch.setattr(stores, "CONTACT_SECONDS", 1)
-    monkeypatch.delenv("MLFLOW_HTTP_REQUEST_TIMEOUT", raising=False)
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", liar.uri)
-    liar.lie("silent")
-    took, _ = seconds(Store.open, "never made")
-    assert took < 3
 
 
 @pytest.mark.system

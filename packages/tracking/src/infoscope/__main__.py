@@ -1,4 +1,4 @@
-"""Runs sweeps, prints their tables and manages their record, in the folder that holds `sweeps` and `analysis`.
+"""Run sweeps, print their tables, look after their record: in the folder that holds `sweeps` and `analysis`.
 
 `infoscope` and `python -m infoscope` are the same. Sweeps and analyses are known by their files, and each runs in a
 process of its own: a wrong word is answered before torch, MLflow and Ray are loaded, which takes seconds.
@@ -76,9 +76,8 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def words_of_make(environment: Mapping[str, str]) -> list[str]:
-    """The words of the target TASK, with PROFILE, SET, PORT, DATA and the like as they are and ARGS split as a shell
-    would, nothing executed. Raises ValueError where a quotation in ARGS is not closed, or among the names in GIVEN, all
-    that was written behind make, there is one that the task does not take.
+    """The words of the target TASK from the environment, with ARGS split as in a shell. Raises ValueError for bad
+    words.
     """
     task, profile, settings, port, more = (
         environment.get(name, "") for name in ("TASK", "PROFILE", "SET", "PORT", "ARGS")
@@ -294,9 +293,7 @@ def _sweep_all(given: argparse.Namespace) -> int:
 
 
 def _run(module: str, words: Sequence[str], captured: bool = True) -> tuple[int, str]:
-    """The exit status of a module in a process of its own, as a shell counts it, and what it printed if that is
-    captured. Raises KeyboardInterrupt after Ctrl-C, once the process has ended: it gets the signal as well.
-    """
+    """The exit status of a module in its own process and, if captured, its output; KeyboardInterrupt after Ctrl-C."""
     command, interrupted = [sys.executable, "-m", module, *words], False
     before = signal.signal(signal.SIGTERM, _terminated)
     try:

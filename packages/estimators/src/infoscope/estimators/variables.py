@@ -619,11 +619,26 @@ def copies(*variables: Variable) -> np.ndarray | None:
         apart = ~common[of_value.reshape(-1)]
         if np.sum(~common) < 2 or len(np.unique(codes[apart])) != np.sum(~common):
             continue
-        steps = _whole_steps(column, values)
-        if steps is None or steps.max() > n**2:
+        if not _rounded(values[~common], n):
             codes[~apart] = rows + np.arange(np.sum(~apart))
             return factorise(codes)[0] if np.sum(~common) < apart.sum() else None
     return None
+
+
+def _rounded(values: np.ndarray, n: int) -> bool:
+    """Whether sorted different values are rounded so coarsely, to equal steps or to significant digits (decimal or
+    binary), that n numbers repeat by chance: to no more of them than there are pairs of rows.
+    """
+    steps = _whole_steps(values, values)
+    if steps is not None and steps.max() <= n**2:
+        return True
+    sizes = np.abs(values[values != 0])
+    for base in (10.0, 2.0):
+        kept = base ** (math.floor(2 * math.log(n, base)) - 1)
+        mantissas = sizes / base ** np.floor(np.log(sizes) / math.log(base)) * kept
+        if np.abs(mantissas - np.round(mantissas)).max() < _OFF_LATTICE:
+            return True
+    return False
 
 
 def short(value: float) -> float:

@@ -61,9 +61,7 @@ def write_model(module: torch.nn.Module, example: Mapping[str, np.ndarray], fold
 
 
 def read_model(folder: Path) -> torch.nn.Module:
-    """The model of a folder written by `write_model`, in evaluation mode on the CPU. Raises ValueError, naming the
-    file, for one that is damaged, TypeError for a class that is not infoscope's.
-    """
+    """The model of a folder, in evaluation mode on the CPU. ValueError: damaged; TypeError: not infoscope's."""
     with undamaged(folder / "model.json", "the description of a model"):
         description = json.loads((folder / "model.json").read_text())
         if not isinstance(description, dict):
@@ -91,16 +89,12 @@ def _model_class(module: str, name: str) -> type[torch.nn.Module]:
 
 
 def load_model(run_or_uri: str, name: str | None = None, allow_code: bool = False) -> torch.nn.Module:
-    """A logged model in evaluation mode: by run id (`name` chooses among several), by MLflow URI (`models:/...`,
-    `runs:/...`), by the NAME@ALIAS of a registered model, or by folder.
+    """A logged model in evaluation mode, by run id (`name` if several), MLflow URI, NAME@ALIAS, or folder.
 
-    Executes the constructor of an infoscope class named in the model's configuration, nothing from the store.
+    Executes the constructor of an infoscope class only. allow_code: also load MLflow's PyTorch flavour, which can
+    execute any code of its author: only for models of people you trust.
 
-    allow_code: load a model of MLflow's PyTorch flavour as well. That can execute any code that its author put there
-    (it is, or may hold, a pickle, and brings modules along): only for models of people you trust.
-
-    Raises LookupError when the run has no such model, TypeError for a model that is not infoscope's (without
-    `allow_code`).
+    Raises LookupError when the run has no such model, TypeError for one that is not infoscope's (without `allow_code`).
     """
     with downloaded(run_or_uri, name) as folder:
         if allow_code and not _is_ours(folder):
@@ -188,7 +182,7 @@ def _client() -> Any:
 
 
 def log_model(folder: Path, name: str, run_id: str, store: Store) -> None:
-    """Logs a folder of `write_model` as an MLflow model. A repeated call completes an interrupted one: one READY model."""
+    """Logs a folder of `write_model` as an MLflow model. Repeated calls complete an interrupted one."""
     client, digest = store.client, _digest(folder)
     known = [model for model in of_run(run_id, store) if model.name == name]
     same = [model for model in known if model.tags.get(_DIGEST) == digest]

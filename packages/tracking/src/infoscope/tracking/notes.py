@@ -142,9 +142,7 @@ def with_tables(
     tables: Sequence[tuple[str, Sequence[str], Sequence[Sequence[str]], str]],
     pictures: Mapping[str, str] | None = None,
 ) -> str:
-    """The description of an invocation below what an analysis found: of each table its name, header, rows and caption;
-    below the first of them its pictures, addresses by name. What an earlier analysis found goes.
-    """
+    """The description of an invocation with tables (name, header, rows, caption) and pictures."""
     about = note.split(_ABOUT, 1)[-1]
     rest = clipped(about, _OPENING) if about else ""
     rest = (_ABOUT if rest else "") + rest

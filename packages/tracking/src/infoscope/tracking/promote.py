@@ -23,13 +23,11 @@ _ERROR = "_error"
 
 
 def promote(run_id: str, alias: str, model: str | None = None, name: str | None = None) -> str:
-    """Registers a model that a run logged, gives the version a card and the alias, and returns its address,
-    `models:/NAME@ALIAS`. Done again it changes nothing but the card, which is of what is known now; an alias that
-    another version has goes over to this one.
+    """Registers a model of a run with a card and an alias, and returns its address, `models:/NAME@ALIAS`.
 
-    model: which of the run's models, where it has several; name: of the registered model (None: of the experiment and
-    the model). Raises LookupError when the run has no such model, TypeError for a model that is not infoscope's,
-    ValueError for a name or an alias that is none.
+    model: which one, where the run has several; name: of the registered model (None: of the experiment and the model).
+    Repeated calls update the card; an existing alias moves. Raises LookupError when the run has no such model,
+    TypeError for a model that is not infoscope's, ValueError for an invalid name or alias.
     """
     client = connect(tracking_uri())
     plain_name("an alias", alias)

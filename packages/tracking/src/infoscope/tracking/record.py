@@ -62,12 +62,10 @@ class Record:
         return FileLock(self.folder.with_suffix(".lock"))
 
     def begin(self, cell: Mapping[str, Any], tags: Mapping[str, str], run_id: str | None, joins: bool = False) -> None:
-        """Starts an attempt. `run_id`: the cell's run when MLflow holds one from an earlier attempt. joins: this is not
-        another attempt but the end of one that has its record elsewhere, under the same invocation.
+        """Starts an attempt, independent of earlier ones unless `resume` follows. Raises RecordUnwritable on a full
+        disk.
 
-        An attempt that does not `resume` next has nothing to do with those before it.
-
-        This and whatever else writes raises RecordUnwritable when there is no room.
+        run_id: the cell's run from an earlier attempt. joins: this ends an attempt that has its record elsewhere.
         """
         with self._writing():
             if self.folder.is_dir() and not self.exists():  # what a removal that was cut short has left

@@ -20,9 +20,8 @@ _COUNTED = {"FINISHED": "done", "RUNNING": "running", "FAILED": "failed", "KILLE
 
 @dataclass(frozen=True)
 class Status:
-    """counts: of the profile's cells, by what MLflow says of them. cells: how many the profile has; None, with a note
-    that says why, where the sweep does not say. others: the recorded cells that are not of this profile. unsent: the
-    records here that hold something which MLflow does not.
+    """counts: of the profile's cells, by state. cells: their number, None with a note where unknown. others: recorded
+    cells of other profiles. unsent: local records that MLflow does not hold.
     """
 
     sweep: str

@@ -72,16 +72,15 @@ def _parse(name: str, text: str, like: Any) -> Any:
 
 @dataclass(frozen=True)
 class Search:
-    """Early stopping over the cells of a sweep, fed by `report.progress(fraction, metric=...)`; with a space, also the
-    choice of the cells.
+    """Early stopping over the cells of a sweep by `report.progress(fraction, metric=...)`; with a space, also their
+    choice.
 
-    metric: the name under which `report.progress` gives what decides; mode: "min" or "max".
-    scheduler: makes a fresh Ray Tune scheduler, such as `asha` (it sees `fraction` and the metrics); it is told
-    `metric` and `mode` by the tuner.
-    space: profile -> name -> distribution, of optuna.distributions or ray.tune (uniform, loguniform, randint, choice).
-    The sweep's `cells` give the fixed values then, exactly one dict; every suggestion with them is one cell.
-    trials: how many configurations, or profile -> how many; put the setting's name in the sweep's `axes`, so that more
-    of them is the same search. Those already recorded under the profile count.
+    metric, mode: of `report.progress`, "min" or "max".
+    scheduler: makes a fresh Ray Tune scheduler, such as `asha` (it sees `fraction` and the metrics).
+    space: profile -> name -> distribution, of optuna.distributions or ray.tune (uniform, loguniform, randint,
+    choice). The sweep's `cells` give exactly one dict of fixed values then.
+    trials: how many configurations, recorded ones included, or profile -> how many; list the setting in the sweep's
+    `axes`.
     seed: of the suggestions.
     """
 
@@ -259,18 +258,14 @@ class Report(Protocol):
     """What a trial may call. A subclass overrides what it is to keep; the rest does nothing."""
 
     def metrics(self, cell: Cell, values: Mapping[str, float], step: int = 0) -> None:
-        """Numbers of a cell at a step. A curve is a name reported at many steps (keep it to some hundreds; see
-        `table`). Of a step that is reported again, the last value counts. MLflow has no infinities: they are stored as
-        NaN.
+        """Numbers of a cell at a step; of a repeated step the last value counts. Infinities are stored as NaN.
 
-        Raises ValueError for a name or a step that MLflow would not take, for a name of the cell's fields or of the
-        columns that every run has (see `store.runs`), and for what is no number.
+        Raises ValueError for a name or step that MLflow would not take, a name of a field or column (see
+        `store.runs`), and for what is no number.
         """
 
     def curve(self, cell: Cell, values: Mapping[str, float], step: int) -> None:
-        """Numbers of a cell at one of many steps, shown before all others: its learning curves (some hundreds of points
-        each). Read back by the names given here. Raises ValueError like `metrics`.
-        """
+        """Learning curves of a cell, some hundreds of points each. Raises ValueError like `metrics`."""
 
     def constants(self, cell: Cell, values: Mapping[str, float]) -> None:
         """Numbers known without training, such as an exact solution; columns of `runs`. Raises ValueError like
@@ -278,27 +273,19 @@ class Report(Protocol):
         """
 
     def table(self, cell: Cell, name: str, columns: Mapping[str, Any]) -> None:
-        """A table of a cell, such as a value per step, as the artifact NAME.parquet. Raises ValueError for a name that
-        is no plain file name, and for columns of which there is no such file.
-        """
+        """A table as the artifact NAME.parquet. Raises ValueError for an invalid name or columns."""
 
     def arrays(self, cell: Cell, name: str, arrays: Mapping[str, Any]) -> None:
-        """Arrays of a cell, such as the items a model is to be evaluated on, as the artifact NAME.npz (compressed).
-        Raises TypeError for an array of Python objects, which could only be stored as a pickle, ValueError for a name
-        that is no plain file name, or one of an array that is no text, or that NumPy takes for an argument of its own.
-        """
+        """Arrays as the artifact NAME.npz. Raises TypeError for Python objects, ValueError for an invalid name."""
 
     def model(self, cells: Sequence[Cell], name: str, module: Any, example: Mapping[str, Any]) -> None:
-        """A trained model, shown at the runs of all the cells that share its training; see `models.write_model`.
-        Raises ValueError for a name that is no plain file name.
-        """
+        """A trained model of all the cells that share it (see `models.write_model`); ValueError: invalid name."""
 
     def progress(self, fraction: float, **metrics: float) -> None:
-        """How much of the pack is done, in [0, 1], with the metrics a scheduler decides by. Returns quickly; call it
-        often. Under a search, a scheduler hears of every hundredth of the work, and may end the trial in this call.
+        """The fraction of the pack done, in [0, 1], with a scheduler's metrics. Under a search this call may end the
+        trial.
 
-        Raises ValueError for a fraction outside of [0, 1], for a metric that `metrics` would not take or whose name has
-        another use, and when the search's metric is not among them.
+        Raises ValueError for a fraction outside of [0, 1], an invalid metric, and when the search's metric is missing.
         """
 
     def member(self, cell: Cell) -> contextlib.AbstractContextManager[None]:
@@ -309,9 +296,8 @@ class Report(Protocol):
         """Keeps `state()`, tensors and plain values, for `restore`; now and then, not at every call."""
 
     def restore(self) -> Mapping[str, Any] | None:
-        """The state last saved for this pack by a process that did not finish; None when there is none. To be called
-        before the first report: an attempt that does not go on from a state has nothing to do with those before it,
-        and gets runs of its own.
+        """The state last saved for this pack by an unfinished process, or None. Call it before the first report:
+        without it an attempt starts anew, in runs of its own.
         """
 
 
@@ -359,9 +345,7 @@ def grid(**axes: Any) -> list[Cell]:
 
 
 def canonical(cell: Mapping[str, Any]) -> str:
-    """The cell as JSON with sorted keys. Raises ValueError on a name or value that is not plain, or that MLflow would
-    refuse or cut short.
-    """
+    """The cell as JSON with sorted keys. Raises ValueError for names or values that MLflow would refuse or cut."""
     for name, value in cell.items():
         entity_name("the name of a cell's field", name)
         for item in value if isinstance(value, tuple | list) else (value,):

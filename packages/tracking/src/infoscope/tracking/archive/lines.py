@@ -131,9 +131,7 @@ class Archive:
 
 
 def opened(path: Path) -> Archive:
-    """A file of runs, read and checked from its beginning to its end. Raises ValueError for one that is damaged, of
-    another format or of a later version.
-    """
+    """A file of runs, read and checked. Raises ValueError if it is damaged, of another format or a later version."""
     if not path.is_file():
         raise UnreadableFile(f"{path} is no file; give {_WHOLE}")
     known: dict[str, tuple[Sequence[str], str, int, int]] = {}

@@ -63,14 +63,11 @@ class Loaded:
 
 
 def load(archive: Archive, tell: Callable[[int, int], None] = lambda done, count: None) -> Loaded:
-    """Adds to the tracking store each run of a file whose cell is not finished there, with its times, tags and labels,
-    and gives the cells that are finished the labels that they lack. The experiment is made where there is none. A run
-    counts from when it is whole; done again, what a process that died has left by half goes, and nothing is added
-    twice.
+    """Adds each run of a file whose cell is not finished in the tracking store; finished cells get missing labels.
 
-    tell: is told now and then how many runs are added, and of how many. Raises SweepBusy while the sweep runs in this
-    working tree, ValueError for a file that was changed meanwhile, StoreUnreachable and MLflow's exceptions when the
-    store does not answer; the same again goes on then.
+    A repeated call continues an interrupted one and adds nothing twice. tell: called with the runs added and their
+    total. Raises SweepBusy while the sweep runs in this working tree, ValueError for a file that was changed meanwhile,
+    StoreUnreachable and MLflow's exceptions when the store does not answer.
     """
     name = archive.experiment
     folder = made_home() / "records"

@@ -31,9 +31,7 @@ from infoscope.tracking.tags import KEY, LOADED_RUN, OUTCOME
 
 @dataclass
 class Saved:
-    """What was written. labels: how many of the runs belong to each profile. left_out: by name how many tables and
-    arrays were too large. folders: the keys of cells that have the path of a machine among their values.
-    """
+    """labels: runs by profile; left_out: tables and arrays too large; folders: keys of cells that hold a path."""
 
     path: Path
     experiment: str
@@ -56,15 +54,14 @@ class Saved:
 
 
 def save(experiment: str, path: Path, profile: str | None = None, tables: bool = False, curves: bool = False) -> Saved:
-    """Writes the finished cells of an experiment into a file: those that are complete and those that a search has
-    stopped, one run for each (see `by_key`), with the labels of all profiles that it belongs to. Models never: loading
-    one executes what it names.
+    """Writes the finished cells of an experiment into a file: one run for each (see `by_key`), with all its labels, no
+    models.
 
-    profile: only those under this label. tables: with the tables and arrays among the artifacts, of at most FILE_BYTES
-    each. curves: with all points of the metrics, and not the newest alone. What is told of the machine is left out.
+    profile: only those under this label. tables: include tables and arrays of at most FILE_BYTES each. curves: all
+    points of the metrics, not only the newest.
 
-    Raises LookupError when there are none, ValueError for a file there that holds anything that the new one would not,
-    and for a run that a file does not take; nothing is written then.
+    Raises LookupError when there are none, ValueError for a run that a file does not take, and where the file that
+    is there holds anything that the new one would not; nothing is written then.
     """
     store = Store.open(plain_name("the name of an experiment", experiment))
     ended = [run for run in by_key(store.cells())[0].values() if is_finished(run)]

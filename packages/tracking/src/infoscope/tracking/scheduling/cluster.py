@@ -180,7 +180,7 @@ def _cluster_environment() -> dict[str, Any]:
 
 
 def _settings() -> Callable[[], None]:
-    """The set-up of a worker; settings travel in a closure because Ray shows and logs `env_vars`, some are passwords."""
+    """The set-up of a worker; in a closure, because Ray shows and logs `env_vars` and some are passwords."""
     names = [name for name in os.environ if name.startswith(_FORWARDED)]
     values, store = {name: os.environ[name] for name in names}, tracking_uri()
 

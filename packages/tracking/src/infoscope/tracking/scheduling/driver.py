@@ -46,11 +46,9 @@ def run(
 ) -> Summary:
     """Runs the cells of a profile that MLflow does not hold yet; of a search, as many as are missing.
 
-    gpus_per_pack: of one trial on a GPU, instead of what the sweep declares or a probe measures.
-
-    Raises ValueError on a bad profile, setting or cell before anything is recorded, SweepBusy when the sweep already
-    runs here, or elsewhere with some of the same cells, StoreUnreachable when the tracking store does not answer. A
-    failed cell does not raise: it is in the summary.
+    gpus_per_pack: of one trial on a GPU (None: as declared or measured). Failed cells are in the summary. Raises
+    ValueError on a bad profile, setting or cell before anything is recorded, SweepBusy when the sweep or some of its
+    cells already run, StoreUnreachable when the tracking store does not answer.
     """
     if gpus_per_pack is not None and not (0 < gpus_per_pack < 1 or gpus_per_pack in range(1, 1024)):
         raise OutOfRange(f"gpus_per_pack must be a fraction above 0 or a whole number of GPUs, got {gpus_per_pack}")

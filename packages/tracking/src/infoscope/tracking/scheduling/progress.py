@@ -175,9 +175,7 @@ class Progress:
         failed: int,
         seconds: float | None = None,
     ) -> None:
-        """The cells of a pack have ended, with their last metrics; so many of them have failed. seconds: what it took,
-        unless that says nothing of others.
-        """
+        """Ends the cells of a pack, with their last metrics and the number failed. seconds: its duration."""
         with self._lock:
             self.done += len(cells)
             self.failed += failed

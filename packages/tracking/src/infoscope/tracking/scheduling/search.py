@@ -30,16 +30,11 @@ STEPS = 1000  # Optuna counts progress in whole steps
 
 
 class SearchState:
-    """The search of a sweep under one profile: what is evaluated already, and what comes next.
+    """The search of a sweep under one profile. trials: total configurations; exhausted: no more can be found.
 
-    Reproducible under the search's seed and the cells that are recorded when it begins, as far as results come in the
-    same order: always with one trial at a time, and for the first ten configurations, which are random.
-
-    trials: how many configurations there are in the end; at most as many as a finite space has. exhausted: no more
-    could be found, because those left cannot be run.
-
-    Raises ValueError when the sweep's `cells` are not exactly one (the fixed values), when the space is empty, holds
-    what is not a distribution or shares a name with the fixed values, or when no configuration passes `check`.
+    Reproducible given the seed, the cells recorded at its start and the order of results; the first ten
+    configurations are random. Raises ValueError when the sweep's `cells` are not exactly one, when the space is empty,
+    invalid or shares a name with the fixed values, or when no configuration passes `check`.
     """
 
     def __init__(self, sweep: Sweep, profile: Profile):
@@ -94,9 +89,7 @@ class SearchState:
         return None
 
     def recall(self, runs: Iterable[Run], label: str) -> dict[str, Cell]:
-        """Tells Optuna what is recorded. Returns by key the cells that count as trials of this search: the finished
-        ones (those under `label` first), then those that began under it and did not finish, which are to run again.
-        """
+        """Gives Optuna the recorded cells; returns by key those of this search, finished ones first."""
         ours = {run.data.tags[KEY]: (run, cell) for run in runs if (cell := self._cell_of(run)) is not None}
         under = {key: label in labels(run.data.tags.get(PROFILE, "")) for key, (run, _) in ours.items()}
         order = sorted(ours, key=lambda key: (not under[key], ours[key][0].info.start_time, key))
@@ -134,9 +127,7 @@ class SearchState:
         return cell if inside and self.sweep.key(cell) == run.data.tags[KEY] else None
 
     def suggest(self) -> tuple[str, Cell] | None:
-        """The key and the cell of the next trial: what was left unfinished, then Optuna's suggestion. A suggestion that
-        is known already or cannot be run is replaced by a random one; None when none of many can be used.
-        """
+        """The key and cell of the next trial: unfinished, suggested or random; None if none is left."""
         for trial in self._candidates():
             cell = self.fixed | trial.params
             key = self.sweep.key(cell)

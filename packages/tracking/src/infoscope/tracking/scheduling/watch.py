@@ -56,7 +56,7 @@ class Summary:
 
 
 class Watch:
-    """Follows the packs of the trials; closes their runs on a thread. dispatch: None where Tune itself retries a trial."""
+    """Follows the packs of the trials; closes their runs on a thread. dispatch: None where Tune retries."""
 
     def __init__(self, progress: Progress, summary: Summary, dispatch: Dispatch | None = None):
         self.progress, self.summary, self.dispatch = progress, summary, dispatch

@@ -85,9 +85,7 @@ FRACTION, METRIC = "progress/fraction", "progress/{}"  # under a search: how far
 
 @dataclass(frozen=True)
 class Assignment:
-    """What the driver hands to a trial: by key the cells, their earlier runs and their tags; where to record; what part
-    of the work it is.
-    """
+    """What a driver gives a trial: by key the cells, earlier runs and tags; the folder of records; its part."""
 
     cells: Mapping[str, Cell]
     run_ids: Mapping[str, str]

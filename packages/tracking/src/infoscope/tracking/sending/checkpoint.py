@@ -1,9 +1,7 @@
-"""The checkpoint of a pack of cells: from what it goes on after a fault.
+"""The checkpoint of a pack: a local file and, where the tracking store is a server, a copy at the run of its first
+cell.
 
-The newest lies in a local file. Where the tracking store is a server, a copy goes to the run of the pack's first cell
-now and then, so that another machine can go on when this one is lost. (An SQLite store lies on the machine that the
-checkpoint is on: a copy there would survive nothing more.) The copy is sent after everything that was reported before
-it, and a tag, written last, names it and holds its digest: one that was sent by half is never taken for whole.
+The copy is sent after everything reported before it; a tag with its digest, written last, marks it complete.
 """
 
 from __future__ import annotations

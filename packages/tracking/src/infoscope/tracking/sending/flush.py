@@ -144,10 +144,8 @@ def close_all(
 
 @dataclass
 class _Sent:
-    """How far a record has been carried: to which store, byte offset, run, and the run's start (ms), on which time
-    stamps are based. earlier: the metrics that the run has from earlier attempts; last: by metric, the last step of
-    this one. whole: another attempt has finished the run, which leaves nothing to send; taken: an invocation that lives
-    has taken it over, with the same effect. parent: the invocation of the attempt.
+    """How far a record has been sent. start: of the run, ms. earlier: metrics of earlier attempts; last: by metric,
+    the last step of this one. whole, taken: others have finished the run or taken it over, so nothing is sent.
     """
 
     store: str
@@ -162,9 +160,7 @@ class _Sent:
 
 
 class _Carrier:
-    """Carries one record, from where the last one got to: from its beginning when that was to another store, or when
-    the store has lost the run since. run: as it was found or created; None for a record without a whole header.
-    """
+    """Sends one record, from its beginning when the store is another or has lost the run."""
 
     def __init__(self, record: Record, store: Store):
         self.record, self.store = record, store
@@ -508,12 +504,10 @@ def _send_model(record: Record, entry: Mapping[str, Any], run_id: str, store: St
 
 
 class Flusher:
-    """A background thread that sends the records of a pack now and then, and after them the pack's checkpoint; failures
-    are kept for the next round.
+    """A thread that sends the records of a pack, its checkpoint and the machine's load at intervals; failures are
+    retried.
 
-    With them goes how busy the machine is: at every round, and later rarer, so that a run has some hundreds of samples.
-
-    seconds: the processor time that sending has taken so far, on that thread and in `drain`.
+    seconds: processor time spent sending.
     """
 
     def __init__(self, store: Store, every: float = 15.0):

@@ -27,7 +27,7 @@ MEAN, ERROR, COUNT = "mean/{}", "standard_error/{}", "runs"
 
 
 def summarise(store: Store, sweep: Sweep, known: Iterable[Run]) -> int:
-    """Writes the summaries of configurations with several complete cells of the present version; returns their number."""
+    """Writes summaries of configurations with several complete cells of this version; returns their number."""
     members: dict[str, list[Run]] = defaultdict(list)
     configurations: dict[str, Cell] = {}
     for run in known:

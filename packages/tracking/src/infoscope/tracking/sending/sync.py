@@ -27,10 +27,8 @@ WRITER_SECONDS = 15.0
 
 @dataclass
 class Synced:
-    """What was done for a sweep. records: how many were sent and removed; unended: those of them whose cell had not
-    ended; killed: how many other runs were closed as KILLED; models: how many sent by half were deleted; left:
-    by key, why a record stays; aside: the keys of cells of which MLflow has refused something. busy: the sweep runs,
-    and was left alone.
+    """Numbers of records sent, of unended cells, of runs closed as KILLED and of partial models deleted. left: by key,
+    why a record stays; aside: keys of cells with refused entries; busy: the sweep runs and was left alone.
     """
 
     sweep: str

@@ -76,9 +76,7 @@ def environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 class Client:
-    """An `MlflowClient` by all its methods, which raise MlflowException whatever is wrong with the store (NoAnswer for
-    a server that is silent or makes no sense), and OSError only for files of this machine.
-    """
+    """An `MlflowClient` that raises MlflowException for store errors (NoAnswer: silent), OSError for local files."""
 
     def __init__(self, uri: str, rest: float = _REST_SECONDS, pauses: tuple[float, ...] = _PAUSES):
         here = not uri.startswith(("http://", "https://"))

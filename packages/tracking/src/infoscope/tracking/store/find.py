@@ -16,12 +16,11 @@ _ASKED = re.compile(
 
 
 def find(where: str = "", finished: bool = True) -> pd.DataFrame:
-    """The cells of all sweeps that match an MLflow filter, such as "metrics.`unibound` > 0.5 and params.model =
-    'beta-vae'": a row each, with the sweep, what `runs` tells, the fields of the cells and the metrics. What a sweep
-    does not have is missing. `attrs["units"]`: by column the unit that its name tells; other information is in nats.
+    """The cells of all sweeps that match an MLflow filter: a row each with sweep, run, fields and metrics.
 
-    finished: only cells that ran to their end. Raises StoreUnreachable when the server does not answer, and MLflow's
-    exceptions for a filter that it does not take.
+    where: such as "metrics.`unibound` > 0.5 and params.model = 'beta-vae'". `attrs["units"]`: column -> unit in its
+    name; other information is in nats. finished: only completed cells. Raises StoreUnreachable, and MLflow's exceptions
+    for an invalid filter.
     """
     frames = []
     for name in Store.names():

@@ -21,14 +21,11 @@ Table = tuple[str, Sequence[str], Sequence[Sequence[str]], str]
 
 
 def publish(experiment: str, profile: str, cells: pd.DataFrame, tables: Sequence[Table], paths: Iterable[Path]) -> str:
-    """Adds files as artifacts to the newest invocation of a sweep under a profile's label, and tables and pictures to
-    its description: of each table its name, header, rows and caption. What an earlier analysis has added is
-    replaced. Returns the address of its page in the MLflow UI.
+    """Adds files, tables and pictures to the newest invocation under a profile's label; returns its page's address.
 
-    cells: the rows of `runs` that were analysed; where no invocation has this label, because all of them were recorded
-    under others, the newest of those is taken.
-
-    Raises ValueError for a path that is not a file, LookupError when there is no such invocation.
+    cells: the analysed rows of `runs`; the newest of their invocations is taken where none has the label. Earlier
+    additions are replaced. Raises ValueError for a path that is not a file, LookupError when there is no such
+    invocation.
     """
     paths = files(paths)
     run = _invocation(experiment, profile, cells)

@@ -154,9 +154,7 @@ class Store:
         return True
 
     def cells(self, extra: str = "") -> Iterator[Run]:
-        """The runs of cells (not of invocations). `extra`: a further MLflow filter. One that does not say its cell is
-        passed over with a warning: somebody else's, or one that was written by half.
-        """
+        """The runs of cells, without invocations; unreadable ones are skipped with a warning. extra: MLflow filter."""
         for run in self.search(f"tags.`{KEY}` != ''" + (f" and {extra}" if extra else "")):
             try:
                 values(run)
@@ -249,11 +247,10 @@ def pages(request: Callable[[str | None], Any]) -> Iterator[Any]:
 
 
 def by_key(runs: Iterable[Run]) -> tuple[dict[str, Run], list[Run]]:
-    """The run of every cell by key; and the others of cells that have several: of two invocations at once, or of a
-    store that made a run and died before it could say so.
+    """The run of every cell by key; and the other runs of cells that have several.
 
-    Of several the cell's is the one that was complete first (by its end, then its id), or else was stopped first, or
-    else the one with most in it. Its profile tag holds, here and not in the store, the labels of all.
+    The first complete one is chosen (by end, then id), else one stopped early, else the one with most in it. Its
+    profile tag holds, here and not in the store, the labels of all.
     """
     known: dict[str, Run] = {}
     others = []
@@ -348,9 +345,7 @@ def _reached(uri: str) -> Client:
 
 
 def gather_statistics(uri: str) -> None:
-    """Has an SQLite store count what it holds. Without that it sorts runs by a metric, as the UI's first view of them
-    does, in a time that grows with the square of their number. Nothing happens where it is busy, or to other stores.
-    """
+    """Updates an SQLite store's statistics, without which sorting takes quadratic time; skipped when busy."""
     if not uri.startswith("sqlite:///"):
         return
     with (
@@ -367,16 +362,13 @@ def labels(profile: str) -> list[str]:
 
 
 def runs(experiment: str, profile: str | None = None, finished: bool = True) -> pd.DataFrame:
-    """The cells of an experiment, one row each: the cell's values, its metrics and what is known of the run.
+    """The cells of an experiment, one row each (see `by_key`): fields, metrics and what is known of the run.
 
-    Columns: run_id, key, profile (all of a cell's, joined by "; "), version, outcome, status, start (UTC), seconds
-    (from the first start to the end), tags (a dict), then the fields of the cells and the metrics by their own names
-    (None where a cell has no such field). A field that has the name of a column before it is called cell.NAME, a metric
-    that has the name of a column or a field metric.NAME. A cell that has several runs counts once, by the run that was
-    complete first (see `by_key`); a run that is no cell's is passed over with a warning.
+    Columns: run_id, key, profile (all, joined by "; "), version, outcome, status, start (UTC), seconds (first start to
+    end), tags (a dict), then fields and metrics (None where missing). Repeated names become cell.NAME and metric.NAME.
 
-    finished: only the cells that ran to their end (not failed, killed or stopped early). One request for a thousand
-    runs. Raises LookupError when the experiment does not exist or the profile has no such runs.
+    finished: only completed cells. Raises LookupError when the experiment does not exist or the profile has no such
+    runs.
     """
     store = Store.open(experiment)
     everything = list(by_key(store.cells())[0].values())
@@ -562,15 +554,11 @@ def log_results(
     data: DatasetInput | None = None,
     of_model: Collection[str] | None = None,
 ) -> None:
-    """Adds what a later evaluation found to a cell's run: metrics, and files as artifacts in `folder`. The same names
-    of an earlier evaluation are replaced, and what is there already is not logged again.
+    """Adds metrics and files (artifacts in `folder`) of a later evaluation to a cell's run, replacing earlier ones.
 
-    data: what the evaluation was of, if it was of the run's only model (of several, of the newest): the metrics become
-    the model's, too, on this data set, and the data set an input of the run.
-    of_model: the names of those that become the model's, where not all are to: each is a column of the page of models.
-
-    Raises ValueError for a path that is not a file, and for a metric that has the name of one of the cell's fields, or
-    one that MLflow would not take.
+    data: what the run's only (or newest) model was evaluated on: the metrics become the model's too, and the data
+    set an input of the run. of_model: names of the model's metrics (None: all).
+    Raises ValueError for a path that is not a file, and for the name of a field or one that MLflow would not take.
     """
     paths = files(paths)
     client, now = connect(tracking_uri()), milliseconds()

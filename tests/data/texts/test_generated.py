@@ -1,4 +1,4 @@
-"""Generated inference: its information is what is claimed, its labels follow from the texts."""
+"""Generated inference, of which the information is known, and generated sentences, plain in their classes."""
 
 import math
 from collections import Counter
@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 import torch
 
-from infoscope.data import generated_nli, hypothesis_information
+from infoscope.data import generated_nli, hypothesis_information, sentences
 from infoscope.data.texts.generated_nli import ATTRIBUTES, CUES, SUBJECTS
 from infoscope.data.texts.nli import CLASSES
 from tests.data.common import generator
@@ -77,8 +77,25 @@ def test_the_information_of_hypotheses_is_an_erasure_channel():
     assert hypothesis_information(0.25) == pytest.approx(math.log(3) / 4)
 
 
-def test_same_seed_same_pairs_and_what_they_are_called():
-    first, again, other = (generated_nli(50, generator=generator(seed)) for seed in (0, 0, 1))
-    assert first.texts == again.texts and torch.equal(first.labels, again.labels)
-    assert first.texts != other.texts
-    assert first.synthetic and "synthetic" in first.name and first.classes == CLASSES
+@pytest.mark.parametrize("per_class", [1, 3, 2000, 20_000])
+def test_sentences_are_distinct_and_balanced(per_class):
+    drawn, labels = sentences(per_class, generator=generator())
+    assert len(set(drawn)) == len(drawn) == 2 * per_class
+    assert labels.dtype == torch.int64
+    assert labels.bincount().tolist() == [per_class, per_class]
+
+
+def test_every_sentence_has_a_word_of_its_class_and_none_of_the_other():
+    drawn, labels = sentences(2000, generator=generator())
+    used = [
+        {word for text, label in zip(drawn, labels, strict=True) if label == side for word in text.split()}
+        for side in (0, 1)
+    ]
+    for text, label in zip(drawn, labels.tolist(), strict=True):
+        assert set(text.split()) & (used[label] - used[1 - label])
+        assert set(text.split()) <= used[label]
+
+
+def test_every_blank_is_filled():
+    drawn, _ = sentences(500, generator=generator())
+    assert all(text.replace(" ", "").isalpha() and text == text.lower() for text in drawn)
