@@ -49,7 +49,7 @@ def test_coral_is_the_mean_over_pairs_of_domains():
     assert terms["objective"].item() == pytest.approx((terms["class"] + 3.0 * terms["penalty"]).item(), rel=1e-5)
 
 
-@pytest.mark.parametrize(("kind", "error"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
+@pytest.mark.parametrize(("kind", "error"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
 def test_gradient_variances_are_those_of_autograd_item_by_item(kind, error):
     head = nn.Linear(6, 4).to(kind)
     z = 2.0 + torch.randn(30, 6, generator=generator(), dtype=kind)
