@@ -1,4 +1,4 @@
-"""A Recorder that keeps tables and arrays by their names, and lets what a member raises through."""
+"""A Recorder that keeps tables and arrays by their names, models, and lets what a member raises through."""
 
 from tests.sweeps.recorder import Recorder
 
@@ -6,7 +6,7 @@ from tests.sweeps.recorder import Recorder
 class Keeper(Recorder):
     def __init__(self, *by):
         super().__init__(*by)
-        self.arrays_of, self.fractions = {}, []
+        self.arrays_of, self.modules, self.fractions = {}, {}, []
 
     def table(self, cell, name, columns):
         self.tables[*self.key(cell), name] = columns
@@ -17,3 +17,7 @@ class Keeper(Recorder):
     def progress(self, fraction, **metrics):
         super().progress(fraction, **metrics)
         self.fractions.append(fraction)
+
+    def model(self, cells, name, module, example):
+        super().model(cells, name, module, example)
+        self.modules[self.key(cells[0])] = module

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.mi_benchmark._benchmark import one_setting
+from analysis.common.tables import published
+from analysis.mi_benchmark._benchmark import beside_published, figure_text, one_setting
 from analysis.mi_benchmark._claims import (
     every_claim,
     limit_claim,
@@ -171,3 +172,19 @@ def test_what_the_items_of_a_text_pool_went_through_is_said(made_up, domain, poo
     assert words is None or words in told
     assert ("20 %" in told) + ("fine-tuned" in told) == (words is not None)
     assert "lower bound" in told
+
+
+def test_the_published_figures_stand_beside_ours():
+    ours = pd.DataFrame({"domain": ["images", "text"], "depth": [2, 99], "mse_bits2": [0.2, 0.3]})
+    table = beside_published(ours, "table2", ["domain", "depth"])
+    theirs = published("table2").set_index(["domain", "depth"]).loc[("images", 2)]
+    assert table["published_mse_bits2"].iloc[0] == theirs["mse_bits2"] and math.isnan(table["published_mse_bits2"][1])
+    assert table["published_bias_bits"].iloc[0] == -theirs["bias_bits"]  # the paper's is truth - mean
+
+
+def test_missing_figures_say_why():
+    nothing = pd.DataFrame({name: [math.nan] for name in ("mse_bits2", "floor_mse_bits2", "decodable_bits", "accuracy",
+                                                          "published_mean_bits")})  # fmt: skip
+    assert [figure_text(nothing, name)[0] for name in nothing] == [
+        "diverged", "infinite", "not decoded", "not decoded", "-"
+    ]  # fmt: skip

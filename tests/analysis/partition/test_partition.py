@@ -17,10 +17,9 @@ from infoscope.metrics.partition.report import compare
 from infoscope.models.domain import MODELS
 from infoscope.tracking import arrays, load_model, runs
 from infoscope.tracking.models import write_model
-from infoscope.tracking.scheduling.worker import Assignment, RecordedReport
-from infoscope.tracking.sending.flush import close, header_tags
 from infoscope.tracking.store.outputs import ready_models
 from infoscope.tracking.store.store import CELL, Store
+from tests.analysis import logged
 
 SHAPE, CLASSES, DOMAINS = (6,), 3, 2
 QUICK = ["--resamples", "10", "--permutations", "0", "--draws", "50", "--folds", "3"]
@@ -42,23 +41,10 @@ def model(name, seed=0):
                         generator=torch.Generator().manual_seed(seed))  # fmt: skip
 
 
-def log(store, folder, name, seed, module=None, stored=None, damage=None, version="1"):
-    """A run as the sweep leaves it."""
-    cell = {"model": name, "seed": seed, "data": "made up"}
-    key = f"{name}-{seed}" + (f"-{version}" if version != "1" else "")
-    assignment = Assignment({key: cell}, {}, {key: {}}, store, folder, "cpu", "here", 1.0)
-    report = RecordedReport(assignment, lambda told: None)
-    (record,) = report.records
-    tags = {"infoscope.profile": "laptop", "infoscope.version": version}
-    record.begin(cell, header_tags(key, cell, tags), None)
-    stored = items(seed=seed) if stored is None else stored
-    if stored:
-        report.arrays(cell, "evaluation", stored)
-    report.model([cell], "domain-model", module or model(name, seed), {"x": items(seed=seed)["x"][:2]})
-    if damage:
-        damage(record.model_folder("domain-model"))
-    record.end("complete")
-    close(record, store, otherwise="KILLED")
+def log(store, folder, name, seed, stored=None, **more):
+    cell, example = {"model": name, "seed": seed, "data": "made up"}, {"x": items(seed=seed)["x"][:2]}
+    kept = items(seed=seed) if stored is None else stored
+    logged.log(store, folder, cell, kept, "domain-model", model(name, seed), example, **more)
 
 
 @pytest.fixture(scope="module")

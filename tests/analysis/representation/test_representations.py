@@ -14,9 +14,8 @@ from analysis.representation._named import Layers, named_model
 from analysis.representation._reports import Effort, Held, held, items_of
 from infoscope.models import VAE
 from infoscope.tracking import runs
-from infoscope.tracking.scheduling.worker import Assignment, RecordedReport
-from infoscope.tracking.sending.flush import close, header_tags
 from infoscope.tracking.store.store import Store
+from tests.analysis import logged
 from tests.refusals import refused
 
 SIZE, N = 16, 120
@@ -37,21 +36,9 @@ def small():
 
 
 def log(experiment, folder, module, kind, seed, kept, profile="laptop"):
-    """A run as a sweep leaves it."""
-    cell = {"model": kind, "seed": seed}
-    key = f"{kind}-{seed}"
+    example = {"images": (kept["x"][:2] / 255.0).astype(np.float32)} if kept else {}
     store = Store.open(experiment, create=True)
-    report = RecordedReport(
-        Assignment({key: cell}, {}, {key: {}}, store, folder, "cpu", "here", 1.0), lambda told: None
-    )
-    (record,) = report.records
-    record.begin(cell, header_tags(key, cell, {"infoscope.profile": profile, "infoscope.version": "1"}), None)
-    if kept:
-        report.arrays(cell, "evaluation", kept)
-    if module is not None:
-        report.model([cell], "model", module, {"images": (kept["x"][:2] / 255.0).astype(np.float32)})
-    record.end("complete")
-    close(record, store, otherwise="KILLED")
+    logged.log(store, folder, {"model": kind, "seed": seed}, kept, "model", module, example, profile)
 
 
 @pytest.fixture(scope="module")

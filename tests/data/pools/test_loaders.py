@@ -34,7 +34,7 @@ def root(request, tmp_path) -> Path:
         if request.param == "raw":
             (folder / name).write_bytes(idx(values))
         else:
-            (folder / f"{name}.gz").write_bytes(gzip.compress(idx(values)))
+            (folder / f"{name}.gz").write_bytes(gzip.compress(idx(values), mtime=0))
     (tmp_path / "imdb_embeddings").mkdir()
     vectors = np.linspace(-1, 1, 8, dtype=np.float16).reshape(4, 2)
     np.savez(tmp_path / "imdb_embeddings" / "bert.npz", x=vectors, y=np.array([0, 0, 1, 1], dtype=np.uint8))
@@ -162,7 +162,7 @@ def test_one_process_of_a_machine_downloads_at_a_time(tmp_path, torchvision):
         ("", idx(IMAGES)[:9]),
         ("", idx(IMAGES)[:-1]),
         ("", idx(IMAGES) + b"\0"),
-        (".gz", gzip.compress(idx(IMAGES))[:-9]),
+        (".gz", gzip.compress(idx(IMAGES), mtime=0)[:-9]),
     ],
 )
 def test_a_damaged_file_is_refused(suffix, content, tmp_path):

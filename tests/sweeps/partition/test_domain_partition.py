@@ -11,27 +11,9 @@ from infoscope.models.domain import MODELS, PUBLISHED, DomainData, accuracies
 from infoscope.tracking import Pack
 from sweeps.partition import _domains
 from sweeps.partition.domain_partition import PARTS, PROFILES, SWEEP, trial
-from tests.sweeps.recorder import Recorder
+from tests.sweeps.keeper import Keeper
 
 TINY = {"sample": "300", "steps": "6", "size": "8", "items": "400", "seeds": "0"}
-
-
-class Keeper(Recorder):
-    """Keeps arrays and models too."""
-
-    def __init__(self):
-        super().__init__("model")
-        self.kept, self.modules = {}, {}
-
-    def table(self, cell, name, columns):
-        self.tables[self.key(cell), name] = pd.DataFrame(columns)
-
-    def arrays(self, cell, name, arrays):
-        self.kept[self.key(cell)] = arrays
-
-    def model(self, cells, name, module, example):
-        super().model(cells, name, module, example)
-        self.modules[self.key(cells[0])] = module
 
 
 def cells_of(**overrides):
@@ -87,9 +69,9 @@ def test_the_earlier_penalty_of_nvae_can_be_asked_for_and_changes_nothing_else()
 def test_what_is_logged_gives_the_reported_accuracies(model):
     """From the arrays and the model alone, as a later evaluation has them."""
     (cell,) = cells_of(models=model, items="100000")
-    keeper = Keeper()
+    keeper = Keeper("model")
     trial(Pack((cell,)), keeper)
-    (kept,), (module,), (final,) = keeper.kept.values(), keeper.modules.values(), keeper.finals.values()
+    (kept,), (module,), (final,) = keeper.arrays_of.values(), keeper.modules.values(), keeper.finals.values()
     assert kept["x"].dtype == np.uint8 and kept["split_names"].tolist() == list(PARTS)
     for code, part in enumerate(("in_domain", "out_of_domain")):
         rows = kept["split"] == code
@@ -97,13 +79,13 @@ def test_what_is_logged_gives_the_reported_accuracies(model):
         assert final[f"{part}/overall"] == pytest.approx(found.overall.value)
         assert final[f"{part}/average_error"] == pytest.approx(found.average.standard_error)
         assert (final[f"{part}/items"], final[f"{part}/groups"]) == (rows.sum(), len(np.unique(kept["groups"][rows])))
-        slices = keeper.tables[(model,), "slices"].query("part == @part")
+        slices = pd.DataFrame(keeper.tables[model, "slices"]).query("part == @part")
         assert slices["items"].sum() == rows.sum() and slices["accuracy"].is_monotonic_increasing
         worst, low, high, items = (final[f"{part}/worst_slice{end}"] for end in ("", "_low", "_high", "_items"))
         assert (worst, items) == (slices["accuracy"].iloc[0], slices["items"].iloc[0]) and low <= worst <= high
         assert final[f"{part}/worst_slice_of"] == len(slices) <= 10 * final[f"{part}/worst_of"]
     assert final["in_domain/domain_overall"] >= 0 and final["diverged"] == 0 and final["selected_step"] <= 6
-    table = keeper.tables[(model,), "accuracies"]
+    table = pd.DataFrame(keeper.tables[model, "accuracies"])
     assert len(table) == 5 + 1 + 5  # classes inside and outside, domains
     assert table.loc[table["part"] == "in_domain", "items"].sum() == 2 * (kept["split"] == 0).sum()
 
@@ -111,9 +93,9 @@ def test_what_is_logged_gives_the_reported_accuracies(model):
 def test_images_are_logged_as_they_were():
     (cell,) = cells_of(models="erm")
     part = _domains.parts(cell).in_domain
-    keeper = Keeper()
+    keeper = Keeper("model")
     trial(Pack((cell | {"items": 100_000},)), keeper)
-    (kept,) = keeper.kept.values()
+    (kept,) = keeper.arrays_of.values()
     torch.testing.assert_close(torch.from_numpy(kept["x"][: len(part)]) / 255.0, part.images(slice(None)))
 
 

@@ -9,7 +9,7 @@ from infoscope.tracking import Pack
 from sweeps.partition import _domains
 from sweeps.partition.tune_domain import PROFILES, RANGES, cells, check, fields, space, trial
 from tests.refusals import refused
-from tests.sweeps.partition.test_domain_partition import Keeper
+from tests.sweeps.keeper import Keeper
 
 
 def profile(**overrides):
@@ -30,7 +30,7 @@ def test_the_setting_itself_is_in_the_space_and_nothing_else_changes(model):
 @pytest.mark.parametrize(("selection", "part"), [("training-domain-validation", None), ("oracle", "out_of_domain")])
 def test_a_trial_is_judged_by_its_rule(selection, part):
     cell = fields(profile(selection=selection))
-    keeper = Keeper()
+    keeper = Keeper("model")
     trial(Pack((cell,)), keeper)
     (final,) = keeper.finals.values()
     judged = [one["criterion"] for one in keeper.decided]

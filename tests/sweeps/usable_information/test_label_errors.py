@@ -13,18 +13,7 @@ from infoscope.tracking import Pack
 from sweeps.usable_information import _data
 from sweeps.usable_information._encodings import COMPONENTS, encoded
 from sweeps.usable_information.label_errors import PROFILES, SWEEP, trial
-from tests.sweeps.recorder import Recorder
-
-
-class Kept(Recorder):
-    """Also keeps arrays."""
-
-    def __init__(self):
-        super().__init__("noise")
-        self.pictures = {}
-
-    def arrays(self, cell, name, arrays):
-        self.pictures[self.key(cell)] = arrays
+from tests.sweeps.keeper import Keeper
 
 
 def cells_of(profile="smoke", **overrides):
@@ -45,9 +34,9 @@ def test_pairs_of_two_classes_are_left_out_and_maps_are_of_the_first_seed():
 
 @pytest.mark.parametrize("name", ["digits", "generated-nli"])
 def test_flipped_labels_are_found_and_figures_are_those_of_the_items(name):
-    recorder = Kept()
+    recorder = Keeper("noise")
     trial(Pack(tuple(cells_of(data=name, items="1200", epochs="12", noises="symmetric"))), recorder)
-    found, items = recorder.finals[("symmetric",)], pd.DataFrame(recorder.tables[("symmetric",)])
+    found, items = recorder.finals[("symmetric",)], pd.DataFrame(recorder.tables["symmetric", "items"])
     truth = _data.part_of(_data.loaded(name, "train"), 1200, 0)
     assert ((items["label"] != truth.y) == items["flipped"]).all() and items["flipped"].sum() == found["flipped"] == 120
     for key in SCORES:
@@ -61,16 +50,16 @@ def test_flipped_labels_are_found_and_figures_are_those_of_the_items(name):
 
 
 def test_labels_as_they_are_give_a_data_map_and_the_hardest_items():
-    recorder = Kept()
+    recorder = Keeper("noise")
     trial(Pack(tuple(cell for cell in cells_of() if cell["noise"] == "none" and cell["data"] == "digits")), recorder)
-    items, kept = pd.DataFrame(recorder.tables[("none",)]), recorder.pictures[("none",)]
+    items, kept = pd.DataFrame(recorder.tables["none", "items"]), recorder.arrays_of["none", "hardest"]
     assert not {"flipped", "text"} & set(items)
     assert items["confidence"].between(0, 1).all() and items["variability"].between(0, 0.5).all()
     hardest = items.nsmallest(10, "pvi_bits")["id"].tolist()
     assert list(kept["id"]) == hardest
     assert (kept["pictures"] == data.digits().images[[int(i) for i in hardest]].numpy()).all()
     trial(Pack(tuple(cells_of(data="generated-nli", noises="pair"))[:1]), recorder)
-    items = pd.DataFrame(recorder.tables[("none",)])
+    items = pd.DataFrame(recorder.tables["none", "items"])
     assert items["text"].str.startswith("PREMISE: ").all() and items["text"].str.len().max() <= 160
 
 

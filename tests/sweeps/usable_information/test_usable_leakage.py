@@ -11,12 +11,7 @@ from infoscope.models.domain import MODELS, extract_blocks
 from infoscope.tracking import Pack
 from sweeps.usable_information import usable_leakage
 from sweeps.usable_information.usable_leakage import PROFILES, SWEEP, trial
-from tests.sweeps.recorder import Recorder
-
-
-class Tables(Recorder):
-    def table(self, cell, name, columns):
-        self.tables[name] = pd.DataFrame(columns)
+from tests.sweeps.keeper import Keeper
 
 
 def plan(**overrides):
@@ -24,9 +19,9 @@ def plan(**overrides):
 
 
 def ran(cell):
-    recorder = Tables()
-    trial(Pack((cell,)), recorder)
-    return recorder.finals[()], recorder.tables["leakage"]
+    keeper = Keeper()
+    trial(Pack((cell,)), keeper)
+    return keeper.finals[()], pd.DataFrame(keeper.tables["leakage",])
 
 
 def test_what_is_hidden_shows_less_and_what_is_not_is_kept():
