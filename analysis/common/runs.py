@@ -1,4 +1,4 @@
-"""Which runs a table is made of: those of the setting that was started last, with a note on the others; and their code."""
+"""The runs of a table: those of the setting that was started last, with a note on the others; and their code."""
 
 from __future__ import annotations
 
