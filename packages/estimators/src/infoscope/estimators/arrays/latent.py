@@ -77,9 +77,7 @@ def _mean(found: Sequence[Estimate], order: NDArray[np.intp]) -> Estimate:
         standard_error=error,
         interval=(float(value - margin - below), float(value + margin + above)),
         degrees=degrees,
-        notes=tuple(
-            {_FIGURES.sub("", note): note for one in found for note in one.notes}.values()
-        ),  # said by folds alike
+        notes=tuple({_FIGURES.sub("", note): note for one in found for note in one.notes}.values()),  # one of each kind
         units=len(order),
         influence=np.concatenate([share * one.influence for share, one in zip(shares, found)])[order],
     )
