@@ -1,0 +1,327 @@
+"""Distributions of the prior: independent subsystems, idle columns, invertible maps, and columns in a random order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infoscope.checks import require_int
+from infoscope.data.prior import categories, latent, linear, maps, scalar
+from infoscope.data.prior.noise import Array, Generator, draw_noise, log_uniform, log_uniform_int
+from infoscope.data.prior.observation import draw_observation
+from infoscope.data.prior.parts import Part, Request, Sample, joined, numbers
+from infoscope.data.prior.parts import categories as category_side
+
+VERSION = 5
+TYPES = ("numbers", "labels", "categories", "mixed")
+TYPE_SHARES = (0.55, 0.2, 0.1, 0.15)
+PARTS, PART_SHARES = (1, 2, 3, 4), (0.5, 0.3, 0.13, 0.07)
+LABEL_PART_SHARES = (0.75, 0.17, 0.05, 0.03)  # of pairs with categories alone on a side
+NOTHING_SHARE = 0.15  # distributions in which nothing is shared
+TIED_SHARE = 0.18  # of the distributions of numbers in which parts are observed
+MOST_COLUMNS = 512  # number columns of a side
+MOST_NATS = 6.0
+WEAK, STRONG = 0.22, 0.18  # shares of distributions with .01 to .2 nats, and with up to 6
+IDLE_SHARE = 0.6  # of the sides that are filled up with idle columns
+MAP_GROUPS = 6  # monotone maps of a side, each of some of its columns
+PILOT = 256  # rows from which locations and scales of columns are taken
+ERROR_ALLOWED = (0.0015, 0.007)  # nats, or share of the truth
+PARAMETERS, TRUTH, PILOT_STREAM = 0, 1, 2  # streams of a number's generator
+
+Maker = Callable[[Request, Generator], Part]
+
+FAMILIES: Mapping[str, str] = MappingProxyType(
+    {
+        "normal": "Normal vectors, 1 to 64 columns a side: dense, sparse, low-rank or decaying canonical correlations.",
+        "student": "Multivariate t, 1 to 64 columns a side, heavy tails and a common scale.",
+        "copulas": "Copulas with tails: Clayton, Gumbel, Frank, Joe, AMH, FGM and t, also reflected.",
+        "additive_noise": "y is one of eight functions of x, or of a projection or radius of its columns, plus noise.",
+        "multiplied_noise": "The scale of y depends on x.",
+        "clusters": "Mixtures and grids of clusters on both sides with a joint table of component probabilities.",
+        "branches": "y lies on one of two to four functions of x, plus noise.",
+        "rings_and_tori": "Angles on circles, multiples of one another, seen with noise in the plane.",
+        "parity_and_interactions": "y depends on 2 to 4 columns of x together, of which none informs alone.",
+        "shared_factors": "Two views of the same latent factors: linear, curves in many columns, images of a position.",
+        "discrete_channel": "Two categories with a known joint table, 2 to 300 categories, also with Zipf margins.",
+        "labelled_clusters": "A class label and columns whose density depends on the class.",
+        "label_of_numbers": "A label whose probabilities depend on numbers: ordinal, softmax or a rare class.",
+        "counts": "Poisson or negative binomial counts of a rate that depends on x; counts tuned to an angle.",
+        "ordered_levels": "Ordered levels such as Likert items, one against one or questionnaires of a trait.",
+        "censored_times": "Times to an event whose hazard depends on x, with random censoring.",
+        "nothing": "Independent sides, made of the margins of all other families.",
+    }
+)
+
+NN, NC, CC, NB, BC, BB = (
+    ("numbers", "numbers"), ("numbers", "categories"), ("categories", "categories"),
+    ("numbers", "both"), ("both", "categories"), ("both", "both"),
+)  # fmt: skip
+KINDS = (NN, NC, CC, NB, BC, BB)
+MAKERS: tuple[tuple[str, Maker, set[tuple[str, str]], float], ...] = (  # family, maker, kinds, weight
+    ("normal", linear.normal, {NN}, 1.6),
+    ("student", linear.student, {NN}, 1.0),
+    ("copulas", scalar.copulas, {NN, NC}, 1.0),
+    ("additive_noise", scalar.additive_noise, {NN, NC}, 1.6),
+    ("multiplied_noise", scalar.multiplied_noise, {NN, NC}, 1.0),
+    ("branches", scalar.branches, {NN, NC}, 0.9),
+    ("parity_and_interactions", scalar.interactions, {NN, NC}, 0.8),
+    ("clusters", latent.clusters, {NN, NC, NB, BB}, 1.0),
+    ("rings_and_tori", latent.rings_and_tori, {NN, NC, NB}, 0.6),
+    ("rings_and_tori", latent.tori, {NN}, 0.4),
+    ("shared_factors", latent.shared_factors, {NN, NC, NB, BC, BB}, 0.7),
+    ("shared_factors", linear.linear_factors, {NN}, 0.5),
+    ("discrete_channel", categories.discrete_channel, {CC}, 3.0),
+    ("discrete_channel", categories.discrete_channel, {NC, NN}, 0.25),
+    ("labelled_clusters", latent.labelled_clusters, {NC, BC}, 2.5),
+    ("label_of_numbers", scalar.label_of_numbers, {NC}, 1.5),
+    ("label_of_numbers", scalar.label_of_numbers, {CC}, 0.5),
+    ("label_of_numbers", categories.softmax_of_several, {NC}, 1.0),
+    ("counts", scalar.counts, {NN, CC}, 0.5),
+    ("counts", latent.tuned_counts, {NN, NC, NB}, 0.5),
+    ("ordered_levels", scalar.ordered_levels, {NN, NC, CC}, 0.4),
+    ("ordered_levels", latent.questionnaires, {NN, NC, CC, NB, BC}, 0.5),
+    ("censored_times", scalar.censored_times, {NN, NB}, 0.8),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """A distribution of the prior with its mutual information.
+
+    families     base families of its subsystems, sorted, distinct
+    type         numbers: on both sides; labels: numbers alone on one side, categories alone on the other; categories:
+                 on both sides; mixed: anything else
+    truth        nats; truth_error its standard error (0: closed form or quadrature)
+    columns      of x and y, numbers and categories together
+    tied         whether rounding, censoring, limits, counts or levels act on some number column
+    idle         independent columns added to x and y
+    """
+
+    number: int
+    families: tuple[str, ...]
+    type: str
+    description: str
+    truth: float
+    truth_error: float
+    columns: tuple[int, int]
+    tied: bool
+    idle: tuple[int, int]
+    _draw: Callable[[int, Generator], tuple[Sample, Sample]]
+
+    def sample(self, n: int, generator: Generator) -> tuple[Sample, Sample]:
+        """n independent rows of x and y."""
+        return self._draw(require_int("n", n), generator)
+
+
+def distribution(number: int) -> Distribution:
+    """The distribution of a number; the same number and VERSION always give the same one."""
+    number = require_int("number", number, 0)
+    g, of_truth, of_pilot = (np.random.default_rng([VERSION, number, s]) for s in (PARAMETERS, TRUTH, PILOT_STREAM))
+    kind = str(g.choice(TYPES, p=TYPE_SHARES))
+    empty = bool(g.random() < NOTHING_SHARE)
+    parts, truth, error = _draw_parts(kind, empty, g, of_truth)
+    if g.random() < 0.5:
+        parts = [part.exchanged() for part in parts]
+    sides = [_Side(parts, side, kind, g, of_pilot) for side in (0, 1)]
+
+    def draw(n: int, generator: Generator) -> tuple[Sample, Sample]:
+        drawn = [part.draw(n, generator) for part in parts]
+        x, y = (side.finished([pair[i] for pair in drawn], n, generator) for i, side in enumerate(sides))
+        return x, y
+
+    text = " + ".join(f"[{part.family}: {part.description}]" for part in parts)
+    text += "".join(f"; {name}: {side.description}" for name, side in zip("xy", sides) if side.description)
+    return Distribution(
+        number, tuple(sorted({part.family for part in parts})), kind, text, truth, error,
+        (sides[0].columns, sides[1].columns), any(side.tied.any() for side in sides),
+        (sides[0].idle, sides[1].idle), draw,
+    )  # fmt: skip
+
+
+# --- subsystems ----------------------------------------------------------------------------------------------------
+def _draw_nats(g: Generator) -> float:
+    """Information aimed at: weak, medium or strong; ties, noise and limits of a family may lower it."""
+    chance = g.random()
+    if chance < WEAK:
+        return log_uniform(g, 0.01, 0.2)
+    return float(g.uniform(0.05, 2.8) if chance < 1 - STRONG else g.uniform(1.5, 5.0))
+
+
+def _draw_kinds(kind: str, count: int, g: Generator) -> list[tuple[str, str]]:
+    """Kinds of x and y of every subsystem, such that the pair has the type."""
+    if kind != "mixed":
+        return [{"numbers": NN, "labels": NC, "categories": CC}[kind]] * count
+    while True:
+        kinds = [list(KINDS[g.integers(len(KINDS))]) for _ in range(count)]
+        drawn = [tuple(k[::-1] if g.random() < 0.5 else k) for k in kinds]
+        if _type(drawn) == "mixed":
+            return drawn
+
+
+def _type(kinds: list[tuple[str, str]]) -> str:
+    """The type of a pair whose subsystems have these kinds."""
+    sides = [{side for pair in kinds for side in ([pair[i]] if pair[i] != "both" else ["numbers", "categories"])}
+             for i in (0, 1)]  # fmt: skip
+    if len(sides[0]) == 2 or len(sides[1]) == 2:
+        return "mixed"
+    return "labels" if sides[0] != sides[1] else sides[0].pop()
+
+
+def _draw_parts(kind: str, empty: bool, g: Generator, of_truth: Generator) -> tuple[list[Part], float, float]:
+    """Subsystems of a type with their information; drawn again where it is too much or too inexact."""
+    while True:
+        count = int(g.choice(PARTS, p=LABEL_PART_SHARES if kind in ("labels", "categories") else PART_SHARES))
+        nats = _draw_nats(g) * g.dirichlet(np.full(count, 1.5))
+        kinds = _draw_kinds(kind, count, g)
+        tied = g.random() < TIED_SHARE
+        parts = [_draw_part(pair, float(aim), count, tied, g) for pair, aim in zip(kinds, nats)]
+        if empty:
+            others = [_draw_part(pair, float(aim), count, tied, g) for pair, aim in zip(kinds, nats)]
+            return [_independent(*pair) for pair in zip(parts, others)], 0.0, 0.0
+        truths = [part.truth(of_truth) for part in parts]
+        truth, error = sum(t for t, _ in truths), float(np.sqrt(sum(e**2 for _, e in truths)))
+        if truth <= MOST_NATS and error <= max(ERROR_ALLOWED[0], ERROR_ALLOWED[1] * truth):
+            return parts, max(float(truth), 0.0), error
+
+
+def _draw_part(kinds: tuple[str, str], nats: float, count: int, tied: bool, g: Generator) -> Part:
+    """One subsystem of the kinds of x and y."""
+    usable = [entry for entry in MAKERS if kinds in entry[2] or kinds[::-1] in entry[2]]
+    weights = np.array([entry[3] for entry in usable])
+    _, maker, known, _ = usable[g.choice(len(usable), p=weights / weights.sum())]
+    flip = kinds not in known or (kinds[::-1] in known and g.random() < 0.5)
+    asked = kinds[::-1] if flip else kinds
+    columns = tuple(min(MOST_COLUMNS // count, log_uniform_int(g, 1, MOST_COLUMNS)) for _ in range(2))
+    sides = ((True, True), (True, False), (False, True))[g.choice(3, p=[0.5, 0.2, 0.3])]
+    part = maker(Request(asked[0], asked[1], nats, columns, sides if tied else (False, False)), g)
+    return part.exchanged() if flip else part
+
+
+def _independent(of_x: Part, of_y: Part) -> Part:
+    """x of one subsystem beside y of another: nothing is shared."""
+
+    def draw(n: int, g: Generator) -> tuple[Sample, Sample]:
+        return of_x.draw(n, g)[0], of_y.draw(n, g)[1]
+
+    text = f"x of {of_x.family} ({of_x.description}) beside y of {of_y.family} ({of_y.description})"
+    return Part("nothing", text, draw, lambda _: (0.0, 0.0), (of_x.tied[0], of_y.tied[1]))
+
+
+# --- idle columns --------------------------------------------------------------------------------------------------
+def _draw_idle_numbers(count: int, tied: bool, g: Generator) -> tuple[Callable[[int, Generator], Array], bool]:
+    """Independent number columns of a few shapes, sometimes with common factors, sometimes observed."""
+    if count == 1 or g.random() < 0.4:
+        noises = [draw_noise(g) for _ in range(min(count, 12))]
+        seen = [draw_observation(g, noise.sample(500, g)) if tied else None for noise in noises]
+
+        def draw(n: int, g: Generator) -> Array:
+            columns = np.empty((n, count))
+            for i, noise in enumerate(noises):
+                block = columns[:, i :: len(noises)]
+                values = noise.sample(block.size, g).reshape(block.shape)
+                columns[:, i :: len(noises)] = seen[i].apply(values) if seen[i] is not None else values
+            return columns
+
+        return draw, tied
+    mix = maps.draw_mixing(count, g)
+    dof = log_uniform(g, 1.0, 8.0) if g.random() < 0.2 else np.inf
+
+    def mixed(n: int, g: Generator) -> Array:
+        scale = 1.0 if np.isinf(dof) else np.sqrt(g.chisquare(dof, size=(n, 1)) / dof)
+        return mix(g.normal(size=(n, count))) / scale
+
+    return mixed, False
+
+
+def _draw_idle_categories(count: int, g: Generator) -> Callable[[int, Generator], NDArray]:
+    """Independent category columns."""
+    margins = [np.cumsum(categories.draw_margin(g, int(g.integers(2, 9))))[:-1] for _ in range(count)]
+    return lambda n, g: np.stack([np.searchsorted(margin, g.random(n)) for margin in margins], axis=1)
+
+
+# --- sides ---------------------------------------------------------------------------------------------------------
+class _Side:
+    """One side of a distribution: idle columns beside those of the subsystems, maps, scales, and an order."""
+
+    def __init__(self, parts: list[Part], side: int, kind: str, g: Generator, of_pilot: Generator) -> None:
+        self.draw_idle: list[Callable[[int, Generator], Sample]] = []
+        self.idle, words = 0, []
+        pilots = [part.draw(PILOT, of_pilot)[side] for part in parts]
+        tied = [np.full(pilot.numbers.shape[1], part.tied[side]) for part, pilot in zip(parts, pilots)]
+        self.tied = np.concatenate(tied)
+        labels = sum(pilot.labels.shape[1] for pilot in pilots)
+        if g.random() < IDLE_SHARE:
+            if len(self.tied):
+                self._add_numbers(g)
+            if labels and g.random() < 0.15:
+                count = log_uniform_int(g, 1, 12)
+                draw_labels = _draw_idle_categories(count, g)
+                self.draw_idle.append(lambda n, g: category_side(draw_labels(n, g)))
+                self.idle += count
+                labels += count
+        if self.idle:
+            words.append(f"{self.idle} idle columns")
+        pilot = joined(pilots + [draw_idle(PILOT, of_pilot) for draw_idle in self.draw_idle])
+        self.columns = pilot.numbers.shape[1] + pilot.labels.shape[1]
+        self.block, self.block_map = np.zeros(0, int), None
+        self._draw_maps(pilot.numbers, g, words)
+        self.order, self.label_order = g.permutation(pilot.numbers.shape[1]), g.permutation(labels)
+        self.codes = [g.permutation(int(column.max()) + 400) if len(column) else None for column in pilot.labels.T]
+        self.description = ", ".join(words)
+
+    def _add_numbers(self, g: Generator) -> None:
+        wanted = log_uniform_int(g, 1, MOST_COLUMNS) - len(self.tied)
+        if wanted < 1:
+            return
+        draw, seen = _draw_idle_numbers(wanted, bool(self.tied.any() and g.random() < 0.6), g)
+        self.draw_idle.append(lambda n, g: numbers(draw(n, g)))
+        self.idle += wanted
+        self.tied = np.concatenate([self.tied, np.full(wanted, seen)])
+
+    def _draw_maps(self, pilot: Array, g: Generator, words: list[str]) -> None:
+        size = pilot.shape[1]
+        middle = np.median(pilot, axis=0) if size else np.zeros(0)
+        spread = np.median(np.abs(pilot - middle), axis=0) * 1.48 if size else np.zeros(0)
+        wide = pilot.std(axis=0)
+        spread = np.where(spread > 0.05 * wide, spread, np.where(wide > 0, wide, 1.0))
+        spread = np.where(self.tied, np.where(wide > 0, wide, 1.0), spread)
+        self.middle, self.spread = np.where(self.tied, 0.0, middle), np.where(self.tied, 1.0, spread)
+        free = np.flatnonzero(~self.tied)
+        values = (pilot - self.middle) / self.spread
+        if len(free) > 1 and g.random() < 0.6:
+            share = 1.0 if g.random() < 0.6 else g.uniform(0.3, 1)
+            self.block = free[g.permutation(len(free))[: max(2, int(share * len(free)))]]
+            name, self.block_map = maps.draw_block_map(len(self.block), g)
+            values[:, self.block] = self.block_map(values[:, self.block])
+            words.append(f"{name} of {len(self.block)} columns")
+        self.monotone: list[tuple[NDArray, maps.Map]] = []
+        chance = g.choice([0.0, 0.3, 1.0], p=[0.5, 0.2, 0.3])
+        bent = g.permutation(free[g.random(len(free)) < chance])
+        groups = [*(bent[i::MAP_GROUPS] for i in range(MAP_GROUPS)), np.flatnonzero(self.tied)[:1]]
+        for group in groups:
+            if len(group) and (not self.tied[group[0]] or g.random() < 0.3):
+                kind, function = maps.draw_monotone(g, float(np.abs(values[:, group]).max()))
+                self.monotone.append((group, function))
+                words.append(kind)
+        alike = g.random() < 0.4
+        self.scale = np.exp(g.normal(0, 0.0 if alike else 1.5, size))
+        self.offset = self.scale * g.normal(0, 0.0 if alike else 3.0, size)
+        plain = self.tied & (g.random() < 0.6)
+        self.scale, self.offset = np.where(plain, 1.0, self.scale), np.where(plain, 0.0, self.offset)
+
+    def finished(self, drawn: list[Sample], n: int, g: Generator) -> Sample:
+        """The side's columns of what the subsystems drew."""
+        raw = joined(drawn + [draw_idle(n, g) for draw_idle in self.draw_idle])
+        values = (raw.numbers - self.middle) / self.spread
+        if self.block_map is not None:
+            values[:, self.block] = self.block_map(values[:, self.block])
+        for group, function in self.monotone:
+            values[:, group] = function(values[:, group])
+        values = values * self.scale + self.offset
+        codes = [order[column] for order, column in zip(self.codes, raw.labels.T)]
+        labels = np.stack(codes, axis=1) if codes else raw.labels
+        return Sample(np.ascontiguousarray(values[:, self.order]), np.ascontiguousarray(labels[:, self.label_order]))

@@ -1,0 +1,443 @@
+"""Families with discrete latent states: x and y are emitted, independently given their states a and b of a known table.
+
+The exact log ratio of a row is log sum_ab P(a, b) p(x|a) p(y|b) - log p(x) - log p(y); its mean is by Monte Carlo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from infoscope.data.prior.noise import Array, Generator, log_uniform, log_uniform_int, pick
+from infoscope.data.prior.observation import Observation, draw_observation
+from infoscope.data.prior.parts import Part, Request, Sample, categories, joined, numbers
+from infoscope.data.prior.quadrature import table_information
+
+BATCH, MOST_BATCHES = 5_000, 24  # rows of one Monte Carlo batch; batches
+ERROR_WANTED = (0.0008, 0.004)  # nats, or share of the result, at which batches end
+CONTROLLED = 0.5  # nats up to which the control variate is used
+CIRCLE_STATES, CURVE_STATES, FIELD_SIDE = 48, 40, 9  # states of an angle, of a position on a line, in a square
+PIXELS = (6, 16)  # side of an image
+STATES = (2, 14)  # clusters on a side
+DRAWN_SHAPES = ("normal", "normal", "t", "Laplace", "Gumbel")
+MOST_SHAPED = 24  # columns with noise other than normal, or observed
+
+
+def _laplace_cdf(v: Array, _: float) -> Array:
+    tail = 0.5 * np.exp(-np.abs(v))
+    return np.where(v < 0, tail, 1 - tail)
+
+
+SHAPES: dict[str, tuple[Callable, Callable, Callable]] = {  # draws; log density less a constant; distribution function
+    "normal": (lambda size, dof, g: g.normal(size=size), lambda v, dof: -0.5 * v**2, lambda v, dof: special.ndtr(v)),
+    "t": (
+        lambda size, dof, g: g.standard_t(dof, size=size),
+        lambda v, dof: -(dof + 1) / 2 * np.log1p(v**2 / dof),
+        lambda v, dof: special.stdtr(dof, v),
+    ),
+    "Laplace": (lambda size, dof, g: g.laplace(size=size), lambda v, dof: -np.abs(v), _laplace_cdf),
+    "Gumbel": (
+        lambda size, dof, g: g.gumbel(size=size),
+        lambda v, dof: -v - np.exp(-np.maximum(v, -50)),
+        lambda v, dof: np.exp(-np.exp(-np.maximum(v, -50))),
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Number columns: centres[state] + scales[state] x noise of one shape, independent given the state, observed."""
+
+    centres: Array  # [states, p]
+    scales: Array  # [1 or states, p]
+    shape: str = "normal"
+    dof: float = 5.0
+    seen: tuple[Observation | None, ...] = ()
+
+    def sample(self, states: NDArray, g: Generator) -> Sample:
+        """Draws for every state given."""
+        noise = SHAPES[self.shape][0]((len(states), self.centres.shape[1]), self.dof, g)
+        values = self.centres[states] + np.broadcast_to(self.scales, self.centres.shape)[states] * noise
+        for column, seen in enumerate(self.seen):
+            if seen is not None:
+                values[:, column] = seen.apply(values[:, column])
+        return numbers(values)
+
+    def log_density(self, sample: Sample) -> Array:
+        """Log density (probability where observed) under every state [n, states], up to terms of the sample alone."""
+        values, (_, log_pdf, cdf) = sample.numbers, SHAPES[self.shape]
+        if self.shape == "normal" and len(self.scales) == 1 and not self.seen:
+            scaled, centres = values / self.scales, self.centres / self.scales
+            return scaled @ centres.T - 0.5 * (centres**2).sum(axis=1)
+        total = np.zeros((len(values), len(self.centres)))
+        scales = np.broadcast_to(self.scales, self.centres.shape)
+        for column, (centre, scale) in enumerate(zip(self.centres.T, scales.T)):
+            seen = self.seen[column] if self.seen else None
+            if seen is None or not seen.atoms.all():
+                logs = log_pdf((values[:, column, None] - centre) / scale, self.dof) - np.log(scale)
+            if seen is not None:
+                levels = cdf((seen.edges[:, None] - centre) / scale, self.dof)
+                interval = seen.interval(values[:, column])
+                masses = np.log(np.maximum(np.diff(levels, axis=0, prepend=0.0, append=1.0), 1e-300))[interval]
+                logs = masses if seen.atoms.all() else np.where(seen.atoms[interval][:, None], masses, logs)
+            total += logs
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """One category column: a noisy channel from the state, P(label | state) [states, labels]."""
+
+    channel: Array
+
+    def sample(self, states: NDArray, g: Generator) -> Sample:
+        return categories((g.random((len(states), 1)) > np.cumsum(self.channel, axis=1)[states, :-1]).sum(axis=1))
+
+    def log_density(self, sample: Sample) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(self.channel).T[sample.labels[:, 0]]
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Count columns: Poisson (size infinite) or negative binomial of rates[state]."""
+
+    rates: Array  # [states, p]
+    size: float = np.inf
+
+    def sample(self, states: NDArray, g: Generator) -> Sample:
+        rates = self.rates[states]
+        if np.isfinite(self.size):
+            rates = rates * g.gamma(self.size, size=rates.shape) / self.size
+        return numbers(g.poisson(rates).astype(float))
+
+    def log_density(self, sample: Sample) -> Array:
+        if np.isinf(self.size):
+            return sample.numbers @ np.log(self.rates).T - self.rates.sum(axis=1)
+        total = np.log(self.rates + self.size)
+        return sample.numbers @ (np.log(self.rates) - total).T - self.size * total.sum(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Several:
+    """Columns of several emissions of the same state."""
+
+    columns: Columns | Counts
+    labels: Labels
+
+    def sample(self, states: NDArray, g: Generator) -> Sample:
+        return joined([self.columns.sample(states, g), self.labels.sample(states, g)])
+
+    def log_density(self, sample: Sample) -> Array:
+        return self.columns.log_density(sample) + self.labels.log_density(sample)
+
+
+Emission = Columns | Labels | Counts | Several
+
+
+def latent_part(
+    family: str, text: str, table: Array, x: Emission, y: Emission, tied: tuple[bool, bool] = (False, False)
+) -> Part:
+    """The subsystem of a table P(a, b) and the emissions of both sides."""
+    cumulated = np.cumsum(table.ravel())
+
+    def draw(n: int, g: Generator) -> tuple[Sample, Sample]:
+        states = np.minimum(np.searchsorted(cumulated, g.random(n) * cumulated[-1], side="right"), table.size - 1)
+        a, b = np.divmod(states, table.shape[1])
+        return x.sample(a, g), y.sample(b, g)
+
+    def truth(g: Generator) -> tuple[float, float]:
+        if isinstance(x, Labels) and isinstance(y, Labels):
+            return table_information(x.channel.T @ table @ y.channel), 0.0
+        if isinstance(x, Labels) or isinstance(y, Labels):
+            (side, of, label) = (0, x, table @ y.channel) if isinstance(y, Labels) else (1, y, table.T @ x.channel)
+            return monte_carlo(lambda g: _divergences(of.log_density(draw(BATCH, g)[side]), label), g)
+        return monte_carlo(lambda g: _log_ratios(table, x.log_density, y.log_density, *draw(BATCH, g)), g)
+
+    return Part(family, text, draw, truth, tied)
+
+
+def _divergences(log_density: Array, joint: Array) -> Array:
+    """KL of the label's distribution given a row from its margin; joint: P(state, label)."""
+    given = np.exp(log_density - log_density.max(axis=1, keepdims=True)) @ joint
+    given /= given.sum(axis=1, keepdims=True)
+    return special.rel_entr(given, joint.sum(axis=0)).sum(axis=1)
+
+
+def _log_ratios(table: Array, log_x: Callable, log_y: Callable, x: Sample, y: Sample) -> Array:
+    """log p(x, y) / p(x) p(y) of every row."""
+    given_x, given_y = log_x(x), log_y(y)
+    given_x = np.exp(given_x - given_x.max(axis=1, keepdims=True))
+    given_y = np.exp(given_y - given_y.max(axis=1, keepdims=True))
+    joint = ((given_x @ table) * given_y).sum(axis=1)
+    product = (given_x @ table.sum(axis=1)) * (given_y @ table.sum(axis=0))
+    return np.log(np.maximum(joint, 1e-300)) - np.log(np.maximum(product, 1e-300))
+
+
+def monte_carlo(log_ratios: Callable[[Generator], Array], g: Generator) -> tuple[float, float]:
+    """The mean of log ratios L and its standard error; 1 - exp(-L) is the control variate where its mean is 0."""
+    logs = np.zeros(0)
+    for _ in range(MOST_BATCHES):
+        logs = np.concatenate([logs, log_ratios(g)])
+        values = _controlled(logs) if (logs < 0).any() else logs
+        mean, error = float(values.mean()), float(values.std() / np.sqrt(len(values)))
+        if error <= max(ERROR_WANTED[0], ERROR_WANTED[1] * mean):
+            break
+    return mean, error
+
+
+def _controlled(logs: Array) -> Array:
+    """Log ratios less their regression on the control variate.
+
+    E exp(-L) is the mass of p(x) p(y) where p(x, y) > 0: below 1 where pairs are impossible, and hard to sample where
+    they are rare. So the control is used only for little information and where its mean is 0 within its error.
+    """
+    control = -np.expm1(-np.clip(logs, -30, None))
+    error = control.std() / np.sqrt(len(logs))
+    if logs.mean() > CONTROLLED or not 0 < abs(control.mean()) < 3 * error:
+        return logs
+    return logs - np.cov(logs, control)[0, 1] / control.var() * control
+
+
+# --- emissions drawn -----------------------------------------------------------------------------------------------
+def _columns(g: Generator, centres: Array, separation: float, tied: bool) -> Columns:
+    """Emission about centres, scaled so that `separation` is their root mean square distance over the noise."""
+    centres = centres - centres.mean(axis=0)
+    spread = np.sqrt((centres**2).sum(axis=1).mean())
+    centres = centres * separation / max(spread, 1e-9)
+    shape = pick(g, DRAWN_SHAPES) if centres.shape[1] <= MOST_SHAPED else "normal"
+    scales = np.exp(g.normal(0, 0.3, centres.shape)) if g.random() < 0.25 else np.ones((1, centres.shape[1]))
+    plain = Columns(centres, scales, shape, log_uniform(g, 2.5, 10.0))
+    if not tied:
+        return plain
+    pilot = plain.sample(g.integers(len(centres), size=1_000), g).numbers
+    every = g.random() < 0.6
+    kind = pick(g, ("rounding", "limit", "censoring", "levels", "levels")) if g.random() < 0.7 else None
+    seen = tuple(draw_observation(g, column, kind) if every or g.random() < 0.5 else None for column in pilot.T)
+    return Columns(plain.centres, plain.scales, shape, plain.dof, seen)
+
+
+def _labels(g: Generator, states: int, coarse: bool = False) -> Labels:
+    """The state itself, a coarser class of it, or either through noise."""
+    channel = np.eye(states)
+    if coarse or (states > 8 and g.random() < 0.5):
+        classes = int(g.integers(2, min(states, 9) + 1))
+        blocks = np.arange(states) * classes // states
+        channel = np.eye(classes)[g.permutation(blocks) if g.random() < 0.3 and not coarse else blocks]
+    if g.random() < 0.4:
+        noise = g.uniform(0.02, 0.4)
+        channel = (1 - noise) * channel + noise / channel.shape[1]
+    return Labels(channel)
+
+
+def _counts(g: Generator, centres: Array, separation: float) -> Counts:
+    """Counts whose log rates follow the centres; more counts or steeper rates inform more."""
+    mean = log_uniform(g, 0.5, 12.0)
+    centres = (centres - centres.mean(axis=0)) / max(np.sqrt(((centres - centres.mean(axis=0)) ** 2).mean()), 1e-9)
+    steep = np.clip(separation / np.sqrt(mean * centres.shape[1]), 0.03, 1.5)
+    size = log_uniform(g, 1.0, 20.0) if g.random() < 0.4 else np.inf
+    return Counts(mean * np.exp(np.clip(steep * centres, -4, 2.5)), size)
+
+
+def _emission(
+    g: Generator, kind: str, centres: Array, nats: float, tied: bool, counts: bool = False, coarse: bool = False
+) -> Emission:
+    """Columns, labels or both, such that the states can carry about `nats`."""
+    separation = np.sqrt(np.expm1(2 * nats)) * np.exp(g.normal(0.2, 0.25))
+    if kind == "categories":
+        return _labels(g, len(centres), coarse)
+    columns = _counts(g, centres, separation) if counts else _columns(g, centres, separation, tied)
+    if kind == "numbers":
+        return columns
+    return Several(columns, _labels(g, len(centres), coarse=True))
+
+
+def _name(emission: Emission) -> str:
+    if isinstance(emission, Labels):
+        return f"a label of {emission.channel.shape[1]} classes"
+    if isinstance(emission, Several):
+        return f"{_name(emission.columns)} and {_name(emission.labels)}"
+    if isinstance(emission, Counts):
+        kind = "Poisson" if np.isinf(emission.size) else "negative binomial"
+        return f"{emission.rates.shape[1]} {kind} count columns"
+    observed = ", observed" if any(seen is not None for seen in emission.seen) else ""
+    return f"{emission.centres.shape[1]} columns with {emission.shape} noise{observed}"
+
+
+def _finish(family: str, text: str, table: Array, x: Emission, y: Emission, tied: tuple[bool, bool]) -> Part:
+    flags = []
+    for emission, wanted in ((x, tied[0]), (y, tied[1])):
+        columns = emission.columns if isinstance(emission, Several) else emission
+        flags.append(isinstance(columns, Counts) or (isinstance(columns, Columns) and bool(wanted)))
+    return latent_part(family, f"{text}: {_name(x)} against {_name(y)}", table, x, y, (flags[0], flags[1]))
+
+
+# --- families ------------------------------------------------------------------------------------------------------
+def draw_table(g: Generator, x_states: int, y_states: int, nats: float) -> Array:
+    """A joint table of states: one to one through noise, neighbouring states, or random cells."""
+    kind = pick(g, ("one to one", "one to one", "band", "random"))
+    a, b = np.arange(x_states)[:, None] / x_states, np.arange(y_states) / y_states
+    if kind == "one to one":
+        table = (np.arange(x_states)[:, None] % y_states == np.arange(y_states) % x_states).astype(float)
+        noise = g.uniform(0, 0.25) if nats > 0.3 else g.uniform(0.1, 0.6)
+        table = (1 - noise) * table / table.sum() + noise / table.size
+    elif kind == "band":
+        table = np.exp(-0.5 * ((a - b) / g.uniform(0.05, 0.3)) ** 2)
+    else:
+        table = g.dirichlet(np.full(table_size := x_states * y_states, min(1.0, 4 / np.sqrt(table_size))))
+        table = table.reshape(x_states, y_states)
+    table = table * g.dirichlet(np.full(x_states, 4.0))[:, None]
+    return table / table.sum()
+
+
+def _informative(g: Generator, most: int) -> int:
+    """How many columns carry information: few, or as many as there may be."""
+    return log_uniform_int(g, 1, max(1, most)) if g.random() < 0.6 else max(1, most)
+
+
+def clusters(request: Request, g: Generator) -> Part:
+    """Mixtures and grids of clusters on both sides with a joint table of the components' probabilities."""
+    least = int(np.ceil(np.exp(min(request.nats, 2.3)) * 1.2))
+    x_states, y_states = (int(g.integers(max(STATES[0], least), max(STATES[1], least + 2))) for _ in range(2))
+    table = draw_table(g, x_states, y_states, request.nats)
+    sides = []
+    for states, kind, most, tied in zip(table.shape, (request.x, request.y), request.columns, request.tied):
+        columns = _informative(g, min(most, 12))
+        centres = g.normal(size=(states, columns))
+        if g.random() < 0.3:
+            side = int(np.ceil(np.sqrt(states)))
+            grid = np.stack(np.divmod(g.permutation(states), side), axis=1).astype(float)
+            centres = grid[:, : min(2, columns)]
+        sides.append(_emission(g, kind, centres, request.nats + 0.6, tied))
+    return _finish("clusters", "clusters", table, sides[0], sides[1], request.tied)
+
+
+def labelled_clusters(request: Request, g: Generator) -> Part:
+    """A class label and columns whose density depends on the class; few of many columns, or many, inform."""
+    least = int(np.ceil(np.exp(min(request.nats, 2.5)) * 1.3))
+    classes = int(g.integers(max(2, least), max(9, least + 3)))
+    prior = g.dirichlet(np.full(classes, log_uniform(g, 0.8, 20.0))) + 0.01
+    centres = g.normal(size=(classes, _informative(g, min(request.columns[0], 12 if request.tied[0] else 128))))
+    x = _emission(g, request.x, centres, request.nats, request.tied[0], counts=g.random() < 0.15)
+    return _finish(
+        "labelled_clusters", "classes", np.diag(prior / prior.sum()), x, Labels(np.eye(classes)), request.tied
+    )
+
+
+def rings_and_tori(request: Request, g: Generator) -> Part:
+    """Angles on circles: y's angle is a multiple of x's plus noise, both seen with noise in the plane."""
+    states = CIRCLE_STATES
+    angle = 2 * np.pi * np.arange(states) / states
+    winding = int(g.integers(1, 4)) * int(g.choice([-1, 1]))
+    concentration = log_uniform(g, 0.5, 60.0)
+    table = np.exp(concentration * (np.cos(angle - winding * angle[:, None]) - 1))
+    table /= table.sum()
+    sides = []
+    for kind, most, tied in zip((request.x, request.y), request.columns, request.tied):
+        centres = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        if most > 3 and g.random() < 0.4:
+            second = int(g.integers(2, 4))
+            centres = np.hstack([centres, np.stack([np.cos(second * angle), np.sin(second * angle)], axis=1)])
+        if most < 2:
+            centres = centres[:, :1]
+        sides.append(_emission(g, kind, centres, request.nats + 0.7, tied, coarse=True))
+    text = f"angles, winding {winding}, concentration {concentration:.2g}"
+    return _finish("rings_and_tori", text, table, sides[0], sides[1], request.tied)
+
+
+def tori(request: Request, g: Generator) -> Part:
+    """Two or three angles of x whose sum, plus von Mises noise, is the angle of y; radii vary by themselves.
+
+    The noise turns a uniform angle, so I = log 2 pi - h(noise) (Mardia & Jupp 2000, section 3.5.4).
+    """
+    if request.columns[0] < 4 or request.columns[1] < 2 or any(request.tied):
+        return rings_and_tori(request, g)
+    angles, spread = int(g.integers(2, min(3, request.columns[0] // 2) + 1)), g.uniform(0.02, 0.4)
+
+    def nats(concentration: float) -> float:
+        scaled = special.i0e(concentration)
+        return float(concentration * (special.i1e(concentration) / scaled - 1) - np.log(scaled))
+
+    low, high = np.log(0.05), np.log(3000.0)
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if nats(np.exp(middle)) < request.nats else (low, middle)
+    concentration = float(np.exp(low))
+
+    def circle(angle: Array, g: Generator) -> Array:
+        radius = np.exp(spread * g.normal(size=len(angle)))
+        return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+
+    def draw(n: int, g: Generator) -> tuple[Sample, Sample]:
+        turns = g.uniform(0, 2 * np.pi, (n, angles))
+        y = circle(turns.sum(axis=1) + g.vonmises(0, concentration, n), g)
+        return numbers(np.hstack([circle(turn, g) for turn in turns.T])), numbers(y)
+
+    text = f"the sum of {angles} angles, concentration {concentration:.3g}"
+    return Part("rings_and_tori", text, draw, lambda _: (nats(concentration), 0.0))
+
+
+def shared_factors(request: Request, g: Generator) -> Part:
+    """One latent position seen twice: curves in many columns, images of a bump, its coordinates or its class."""
+    if request.columns[0] >= PIXELS[0] ** 2 and request.x != "categories" and g.random() < 0.6:
+        return _images(request, g)
+    states = CURVE_STATES
+    position = np.linspace(-1, 1, states)
+    prior = np.exp(-0.5 * (position * g.uniform(0, 2.5)) ** 2)
+    table = np.diag(prior / prior.sum())
+    sides = []
+    for kind, most, tied in zip((request.x, request.y), request.columns, request.tied):
+        columns = _informative(g, min(most, 12 if tied else 96))
+        frequencies = g.uniform(0.3, log_uniform(g, 0.6, 4.0), columns)
+        centres = np.sin(np.pi * frequencies * position[:, None] + g.uniform(0, 2 * np.pi, columns))
+        sides.append(_emission(g, kind, centres, request.nats + 0.5, tied, coarse=True))
+    return _finish("shared_factors", "curves of one position", table, sides[0], sides[1], request.tied)
+
+
+def _images(request: Request, g: Generator) -> Part:
+    side = int(g.integers(PIXELS[0], min(PIXELS[1], int(np.sqrt(request.columns[0]))) + 1))
+    along = np.linspace(0, 1, FIELD_SIDE)
+    positions = np.stack([c.ravel() for c in np.meshgrid(along, along)], axis=1)
+    pixels = np.stack([c.ravel() for c in np.meshgrid(np.linspace(0, 1, side), np.linspace(0, 1, side))], axis=1)
+    distance = ((positions[:, None] - pixels) ** 2).sum(axis=2)
+    x = _emission(g, request.x, np.exp(-distance / 2 / g.uniform(0.08, 0.3) ** 2), request.nats + 0.6, False)
+    if request.y != "categories":
+        y = _emission(g, request.y, positions[:, : min(2, request.columns[1])], request.nats + 0.6, request.tied[1])
+    else:
+        classes = int(g.integers(2, 7))
+        direction = positions @ g.normal(size=2)
+        y = Labels(np.eye(classes)[np.argsort(np.argsort(direction)) * classes // len(direction)])
+    table = np.eye(len(positions)) / len(positions)
+    return _finish("shared_factors", f"{side} x {side} image of a position", table, x, y, (False, request.tied[1]))
+
+
+def tuned_counts(request: Request, g: Generator) -> Part:
+    """Count columns (neurons) tuned to an angle, against that angle, its sector or other neurons."""
+    states = CIRCLE_STATES
+    angle = 2 * np.pi * np.arange(states) / states
+    sides = []
+    for kind, most, neurons in zip((request.x, request.y), request.columns, (True, g.random() < 0.4)):
+        columns = _informative(g, min(most, 64))
+        centres = np.cos(angle[:, None] - g.uniform(0, 2 * np.pi, columns)) * np.exp(g.normal(0, 0.3, columns))
+        if not neurons:
+            centres = np.stack([np.cos(angle), np.sin(angle)], axis=1)[:, : min(2, most)]
+        sides.append(_emission(g, kind, centres, request.nats + 0.5, False, counts=neurons, coarse=True))
+    return _finish("counts", "tuning to an angle", np.eye(states) / states, sides[0], sides[1], (False, False))
+
+
+def questionnaires(request: Request, g: Generator) -> Part:
+    """Several ordered items of one trait against items, numbers or a class of a correlated trait."""
+    states = CURVE_STATES
+    trait = np.linspace(-3, 3, states)
+    rho = np.sqrt(-np.expm1(-2 * (request.nats + 0.2)))
+    table = np.exp(-(trait[:, None] ** 2 + trait**2 - 2 * rho * trait[:, None] * trait) / 2 / (1 - rho**2))
+    sides = []
+    for kind, most, tied in zip((request.x, request.y), request.columns, (True, request.tied[1])):
+        loadings = g.uniform(0.3, 1.5, _informative(g, min(most, 24)))
+        sides.append(_emission(g, kind, trait[:, None] * loadings, request.nats + 1.0, tied, coarse=True))
+    table /= table.sum()
+    return _finish("ordered_levels", "items of a trait", table, sides[0], sides[1], (True, request.tied[1]))

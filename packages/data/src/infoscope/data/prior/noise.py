@@ -1,0 +1,278 @@
+"""Random margins, noise shapes, functions and predictors: the pieces that pairs of numbers are built from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+Generator = np.random.Generator
+Array = NDArray[np.float64]
+Map = Callable[[Array], Array]
+DOF = (2.0, 12.0)  # degrees of freedom of t noise
+GAMMA_SHAPE = (0.8, 8.0)  # shape of gamma noise; 1 is exponential
+LOG_SD = (0.3, 1.0)  # standard deviation of the logarithm of lognormal values
+PERIODS = (0.7, 3.0)  # periods of a sine within 4 standard deviations of x
+HILL = (0.8, 6.0)  # slope of dose-response curves
+PROJECTED = (2, 64)  # columns of x that one projection combines
+SCORES = np.linspace(-6.0, 6.0, 241)  # normal scores at which a function's mean and spread are taken
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """A noise distribution of about unit spread: its draws, its cumulative distribution function and its name."""
+
+    name: str
+    sample: Callable[[int, Generator], Array]
+    cdf: Map
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """Columns of x and the one score of them that y depends on; `quantile` is the score's quantile function."""
+
+    name: str
+    quantile: Map
+    sample: Callable[[int, Generator], tuple[Array, Array]]  # n, generator -> columns [n, k], score [n]
+    columns: int
+
+
+def log_uniform(g: Generator, low: float, high: float) -> float:
+    """A number between `low` and `high` whose logarithm is uniform."""
+    return float(np.exp(g.uniform(np.log(low), np.log(high))))
+
+
+def log_uniform_int(g: Generator, low: int, high: int) -> int:
+    """A whole number from `low` to `high` whose logarithm is about uniform."""
+    return min(high, int(log_uniform(g, low, max(low, high) + 1)))
+
+
+def pick(g: Generator, options: tuple[str, ...] | list[str]) -> str:
+    """One of the options, each equally likely."""
+    return options[g.integers(len(options))]
+
+
+def standardised(function: Map) -> Map:
+    """`function` of a standard normal score, less its mean, over its standard deviation."""
+    mean, spread = moments(function)
+    return lambda score: (function(score) - mean) / spread
+
+
+def moments(function: Map) -> tuple[float, float]:
+    """Mean and standard deviation of a function of a standard normal score."""
+    weights = np.exp(-0.5 * SCORES**2)
+    weights /= weights.sum()
+    values = function(SCORES)
+    mean = float(weights @ values)
+    return mean, float(np.sqrt(weights @ (values - mean) ** 2))
+
+
+# --- noise ---------------------------------------------------------------------------------------------------------
+def draw_noise(g: Generator) -> Noise:
+    """One of nine noise shapes with random parameters; a skewed one points to either side."""
+    noise = NOISES[pick(g, sorted(NOISES))](g)
+    if g.random() < 0.5:
+        return noise
+    return Noise(noise.name, lambda n, g: -noise.sample(n, g), lambda v: 1 - noise.cdf(-v))
+
+
+def _lognormal(log_sd: float) -> Noise:
+    return Noise(
+        f"lognormal({log_sd:.2g})",
+        lambda n, g: (g.lognormal(0, log_sd, n) - 1) / log_sd,
+        lambda v: special.ndtr(np.log(np.maximum(v * log_sd + 1, 1e-300)) / log_sd),
+    )
+
+
+def _gamma(shape: float) -> Noise:
+    spread = np.sqrt(shape)
+    return Noise(
+        f"gamma({shape:.2g})",
+        lambda n, g: (g.gamma(shape, size=n) - shape) / spread,
+        lambda v: special.gammainc(shape, np.maximum(v * spread + shape, 0)),
+    )
+
+
+def _bimodal(share: float, half: float, spread: float) -> Noise:
+    return Noise(
+        "bimodal",
+        lambda n, g: np.where(g.random(n) < share, -half, half) + spread * g.normal(size=n),
+        lambda v: share * special.ndtr((v + half) / spread) + (1 - share) * special.ndtr((v - half) / spread),
+    )
+
+
+def _triangular(mode: float, half: float = 2.4) -> Noise:
+    def cdf(v: Array) -> Array:
+        v = np.clip(v, -half, half)
+        left, right = (v + half) ** 2 / (mode + half), (half - v) ** 2 / (half - mode)
+        return np.where(v < mode, left / (2 * half), 1 - right / (2 * half))
+
+    return Noise("triangular", lambda n, g: g.triangular(-half, mode, half, n), cdf)
+
+
+def _student(dof: float) -> Noise:
+    return Noise(f"t({dof:.2g})", lambda n, g: g.standard_t(dof, size=n), lambda v: special.stdtr(dof, v))
+
+
+def _laplace_cdf(v: Array) -> Array:
+    tail = 0.5 * np.exp(-np.sqrt(2) * np.abs(v))
+    return np.where(v < 0, tail, 1 - tail)
+
+
+NORMAL = Noise("normal", lambda n, g: g.normal(size=n), special.ndtr)
+LAPLACE = Noise("Laplace", lambda n, g: g.laplace(size=n) / np.sqrt(2), _laplace_cdf)
+ROOT = np.sqrt(3)  # standard deviation of a uniform on (-3, 3); scale of a logistic of unit spread times pi
+UNIFORM = Noise("uniform", lambda n, g: g.uniform(-ROOT, ROOT, n), lambda v: np.clip((v + ROOT) / (2 * ROOT), 0, 1))
+LOGISTIC = Noise("logistic", lambda n, g: g.logistic(0, ROOT / np.pi, n), lambda v: special.expit(v * np.pi / ROOT))
+NOISES: dict[str, Callable[[Generator], Noise]] = {
+    "normal": lambda g: NORMAL,
+    "laplace": lambda g: LAPLACE,
+    "uniform": lambda g: UNIFORM,
+    "logistic": lambda g: LOGISTIC,
+    "student": lambda g: _student(log_uniform(g, *DOF)),
+    "gamma": lambda g: _gamma(1.0 if g.random() < 0.25 else log_uniform(g, *GAMMA_SHAPE)),
+    "bimodal": lambda g: _bimodal(g.uniform(0.2, 0.8), g.uniform(0.8, 1.2), g.uniform(0.15, 0.5)),
+    "lognormal": lambda g: _lognormal(g.uniform(*LOG_SD)),
+    "triangular": lambda g: _triangular(g.uniform(-2.2, 2.2)),
+}
+
+
+# --- functions -----------------------------------------------------------------------------------------------------
+FUNCTIONS = ("linear", "quadratic", "sine", "dose-response", "saturating", "absolute", "cubic", "threshold")
+
+
+def draw_function(g: Generator, name: str | None = None) -> tuple[str, Map]:
+    """One of eight functions of a standardised score with random parameters, and its name."""
+    name = name or pick(g, FUNCTIONS)
+    shift, rate = g.normal(0, 0.6), log_uniform(g, 0.4, 3.0)
+    if name == "linear":
+        return name, lambda s: s
+    if name == "quadratic":
+        return name, lambda s: (s - shift) ** 2
+    if name == "sine":
+        periods, phase = g.uniform(*PERIODS), g.uniform(0, 2 * np.pi)
+        return f"sine({periods:.2g} periods)", lambda s: np.sin(np.pi / 2 * periods * s + phase)
+    if name == "dose-response":
+        slope = log_uniform(g, *HILL)
+        return f"dose-response(slope {slope:.2g})", lambda s: special.expit(slope * (s - shift))
+    if name == "saturating":
+        return name, lambda s: -np.exp(-rate * np.clip(s + 2.5, 0, None))
+    if name == "absolute":
+        return name, lambda s: np.abs(s - shift)
+    if name == "cubic":
+        slope = g.uniform(-1.5, 1.5)
+        return name, lambda s: s**3 + slope * s
+    return name, lambda s: np.maximum(s - shift, 0)
+
+
+# --- margins and predictors ----------------------------------------------------------------------------------------
+MARGINS = ("normal", "normal", "uniform", "exponential", "lognormal", "Laplace", "two humps", "U-shaped", "bounded")
+
+
+def draw_margin(g: Generator) -> tuple[str, Map]:
+    """The quantile function of a random margin of mean 0 and standard deviation 1, and its name."""
+    name = pick(g, MARGINS)
+    a, b = g.uniform(0.3, 0.9), log_uniform(g, 0.6, 4.0)
+    quantiles: dict[str, Map] = {
+        "normal": special.ndtri,
+        "uniform": lambda u: u,
+        "exponential": lambda u: -np.log1p(-u),
+        "lognormal": lambda u: np.exp(a * special.ndtri(u)),
+        "Laplace": lambda u: np.where(u < 0.5, np.log(2 * u), -np.log(2 * (1 - u))),
+        "two humps": lambda u: 0.4 * special.ndtri(u) + b * np.tanh(12 * (u - a)),
+        "U-shaped": lambda u: -np.cos(np.pi * u),
+        "bounded": lambda u: (1 - (1 - u) ** (1 / b)) ** (1 / (1 + a)),
+    }
+    raw = quantiles[name]
+    of_score = standardised(lambda z: raw(special.ndtr(z)))
+    return name, lambda u: of_score(special.ndtri(u))
+
+
+def plain_predictor(g: Generator) -> Predictor:
+    """One column that is the score itself, of a random margin."""
+    name, quantile = draw_margin(g)
+
+    def sample(n: int, g: Generator) -> tuple[Array, Array]:
+        x = quantile(open_uniform(n, g))
+        return x[:, None], x
+
+    return Predictor(f"{name} x", quantile, sample, 1)
+
+
+def open_uniform(size: int | tuple[int, ...], g: Generator) -> Array:
+    """Uniform draws within (0, 1), both ends excluded."""
+    return np.clip(g.random(size), 1e-15, 1 - 1e-15)
+
+
+def projected_predictor(g: Generator, most: int) -> Predictor:
+    """Normal columns of which one projection, or their distance from the origin, is the score."""
+    columns = log_uniform_int(g, PROJECTED[0], min(PROJECTED[1], max(2, most)))
+    if g.random() < 0.3:
+        def radius_quantile(u: Array) -> Array:
+            return np.sqrt(2 * special.gammaincinv(columns / 2, u))
+
+        mean, spread = moments(lambda z: radius_quantile(special.ndtr(z)))
+
+        def radial(n: int, g: Generator) -> tuple[Array, Array]:
+            x = g.normal(size=(n, columns))
+            return x, (np.sqrt((x**2).sum(axis=1)) - mean) / spread
+
+        name = f"radius of {columns} columns"
+        return Predictor(name, lambda u: (radius_quantile(u) - mean) / spread, radial, columns)
+    direction = g.normal(size=columns)
+    if g.random() < 0.5:
+        direction[g.random(columns) < 0.7] = 0
+        direction[0] = 1
+    direction /= np.linalg.norm(direction)
+
+    def sample(n: int, g: Generator) -> tuple[Array, Array]:
+        x = g.normal(size=(n, columns))
+        return x, x @ direction
+
+    return Predictor(f"projection of {columns} columns", special.ndtri, sample, columns)
+
+
+def interaction_predictor(g: Generator) -> Predictor:
+    """2 to 4 columns none of which informs alone: parity of signs, signed value, product, sum modulo 1."""
+    columns, kind = int(g.integers(2, 5)), pick(g, ("parity", "signed", "product", "modular"))
+    log_sd = g.uniform(0.2, 0.7) / np.sqrt(columns)
+    names = {
+        "parity": "parity of the signs of {} columns",
+        "signed": "a value times the signs of {} columns",
+        "product": "product of {} columns",
+        "modular": "sum modulo 1 of {} columns",
+    }
+
+    def sample(n: int, g: Generator) -> tuple[Array, Array]:
+        if kind == "modular":
+            x = g.random((n, columns))
+            return x, np.sqrt(12) * (x.sum(axis=1) % 1 - 0.5)
+        x = g.normal(size=(n, columns))
+        if kind == "parity":
+            return x, np.sign(x).prod(axis=1)
+        if kind == "signed":
+            return x, np.sign(x[:, 1:]).prod(axis=1) * x[:, 0]
+        x = np.sign(x) * np.exp(log_sd * g.normal(size=x.shape))
+        return x, x.prod(axis=1)
+
+    def product_quantile(u: Array) -> Array:
+        tail = np.clip(2 * np.minimum(u, 1 - u), 1e-300, 1)  # P(|score| beyond)
+        return np.where(u < 0.5, -1.0, 1.0) * np.exp(-log_sd * np.sqrt(columns) * special.ndtri(tail))
+
+    quantiles: dict[str, Map] = {
+        "parity": lambda u: np.where(u < 0.5, -1.0, 1.0),
+        "signed": special.ndtri,
+        "product": product_quantile,
+        "modular": lambda u: np.sqrt(12) * (u - 0.5),
+    }
+    return Predictor(names[kind].format(columns), quantiles[kind], sample, columns)
+
+
+def draw_predictor(g: Generator, most: int) -> Predictor:
+    """A plain predictor, or, where several columns may be used, sometimes a projection of them."""
+    if most > 1 and g.random() < 0.45:
+        return projected_predictor(g, most)
+    return plain_predictor(g)

@@ -1,0 +1,361 @@
+"""Families in which y depends on x through one score: noise, branches, interactions, copulas, counts, labels, times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy import special
+
+from infoscope.data.prior.noise import (
+    Array,
+    Generator,
+    Predictor,
+    draw_function,
+    draw_noise,
+    draw_predictor,
+    interaction_predictor,
+    log_uniform,
+    moments,
+    open_uniform,
+    pick,
+    plain_predictor,
+)  # fmt: skip
+from infoscope.data.prior.parts import Part, Request, Sample, scored_part
+from infoscope.data.prior.quadrature import ScoredPair
+
+NOISE_STRENGTHS = (0.02, 60.0)  # spread of the signal over the spread of the noise
+BISECTIONS = 40  # of the inverse of a copula's conditional distribution function
+MOST_COUNTS = 400  # counts beyond it are one value
+RARE = (0.005, 0.1)  # prevalence of a rare class
+NORMAL_X = Predictor("normal x", special.ndtri, lambda n, g: (lambda z: (z[:, None], z))(g.normal(size=n)), 1)
+
+
+def _predictor(request: Request, g: Generator) -> Predictor:
+    """A predictor with one column where x is observed."""
+    return plain_predictor(g) if request.tied[0] or request.x == "categories" else draw_predictor(g, request.columns[0])
+
+
+def additive_noise(request: Request, g: Generator, levels: bool = False) -> Part:
+    """y = f(score) + noise."""
+    predictor, noise, (name, function) = _predictor(request, g), draw_noise(g), draw_function(g)
+    signal = standardised_on(predictor, function)
+
+    def build(strength: float) -> ScoredPair:
+        return ScoredPair(
+            predictor,
+            lambda edges, score: noise.cdf((edges - signal(score)) * strength),
+            lambda score, g: signal(score) + noise.sample(len(score), g) / strength,
+        )
+
+    text = f"{name} + {noise.name} noise"
+    return scored_part("additive_noise", text, request, g, predictor, build, NOISE_STRENGTHS, levels=levels)
+
+
+def standardised_on(predictor: Predictor, function: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """`function` of the predictor's score, with mean 0 and standard deviation 1 (constant functions excluded)."""
+    mean, spread = moments(lambda z: function(predictor.quantile(special.ndtr(z))))
+    return lambda score: (function(score) - mean) / max(spread, 1e-3)
+
+
+def multiplied_noise(request: Request, g: Generator) -> Part:
+    """y = score x noise, or y = exp(a f(score)) x noise, sometimes with a trend."""
+    predictor, noise = _predictor(request, g), draw_noise(g)
+    name, function = draw_function(g)
+    signal = standardised_on(predictor, function)
+    trend = g.choice([0.0, 0.5, 1.0]) if g.random() < 0.4 else 0.0
+
+    def build(strength: float) -> ScoredPair:
+        def scale(score: Array) -> Array:
+            return np.exp(np.clip(strength * signal(score), -12, 12))
+
+        return ScoredPair(
+            predictor,
+            lambda edges, score: noise.cdf(edges / scale(score) - trend),
+            lambda score, g: scale(score) * (noise.sample(len(score), g) + trend),
+            about_zero=True,
+        )
+
+    text = f"{noise.name} noise of a scale exp({name}), trend {trend:g},"
+    return scored_part("multiplied_noise", text, request, g, predictor, build, (0.05, 2.2))
+
+
+def branches(request: Request, g: Generator) -> Part:
+    """y lies on one of 2 to 4 functions of the score, plus noise."""
+    predictor, noise, count = _predictor(request, g), draw_noise(g), int(g.integers(2, 5))
+    functions = [standardised_on(predictor, draw_function(g)[1]) for _ in range(count)]
+    if g.random() < 0.5:
+        functions = [functions[0], lambda s, f=functions[0]: -f(s)]
+    weights = g.dirichlet(np.full(len(functions), 5.0))
+    cumulated = np.cumsum(weights)[:-1]
+
+    def build(strength: float) -> ScoredPair:
+        def cdf(edges: Array, score: Array) -> Array:
+            return sum(w * noise.cdf((edges - f(score)) * strength) for w, f in zip(weights, functions))
+
+        def draw(score: Array, g: Generator) -> Array:
+            branch = np.searchsorted(cumulated, g.random(len(score)))
+            signal = np.choose(branch, [f(score) for f in functions])
+            return signal + noise.sample(len(score), g) / strength
+
+        return ScoredPair(predictor, cdf, draw)
+
+    text = f"{len(functions)} branches + {noise.name} noise"
+    return scored_part("branches", text, request, g, predictor, build, NOISE_STRENGTHS)
+
+
+def interactions(request: Request, g: Generator) -> Part:
+    """y depends on the parity, product or sum modulo 1 of 2 to 4 columns, none of which informs alone."""
+    predictor = interaction_predictor(g)
+    if request.y == "categories":
+        return _labels("parity_and_interactions", request, g, predictor, int(g.integers(2, 5)))
+    noise = draw_noise(g)
+
+    def build(strength: float) -> ScoredPair:
+        return ScoredPair(
+            predictor,
+            lambda edges, score: noise.cdf((edges - score) * strength),
+            lambda score, g: score + noise.sample(len(score), g) / strength,
+        )
+
+    text = f"{noise.name} noise about the value"
+    return scored_part("parity_and_interactions", text, request, g, predictor, build, NOISE_STRENGTHS)
+
+
+# --- copulas -------------------------------------------------------------------------------------------------------
+def _clayton(theta: float) -> Callable[[Array, Array], Array]:
+    def given(v: Array, u: Array) -> Array:
+        a, b = -theta * np.log(u), -theta * np.log(v)
+        most = np.maximum(a, b)
+        total = most + np.log(np.exp(a - most) + np.exp(b - most) - np.exp(-most))
+        return np.exp((1 + 1 / theta) * (a - total) + np.zeros_like(v))
+
+    return given
+
+
+def _gumbel(theta: float) -> Callable[[Array, Array], Array]:
+    def given(v: Array, u: Array) -> Array:
+        a, b = np.log(-np.log(u)), np.log(-np.log(v))
+        total = np.logaddexp(theta * a, theta * b)  # log of (-log u)^theta + (-log v)^theta
+        return np.exp(-np.exp(total / theta) + (1 / theta - 1) * total + (theta - 1) * a - np.log(u))
+
+    return given
+
+
+def _frank(theta: float) -> Callable[[Array, Array], Array]:
+    def given(v: Array, u: Array) -> Array:
+        return 1 / (1 - np.exp(theta * (u - v)) * np.expm1(-theta * (1 - v)) / -np.expm1(-theta * v))
+
+    return given
+
+
+def _joe(theta: float) -> Callable[[Array, Array], Array]:
+    def given(v: Array, u: Array) -> Array:
+        a, b = (1 - u) ** theta, (1 - v) ** theta
+        return (a + b - a * b) ** (1 / theta - 1) * (1 - u) ** (theta - 1) * (1 - b)
+
+    return given
+
+
+def _amh(theta: float) -> Callable[[Array, Array], Array]:
+    return lambda v, u: v * (1 - theta * (1 - v)) / (1 - theta * (1 - u) * (1 - v)) ** 2
+
+
+def _fgm(theta: float) -> Callable[[Array, Array], Array]:
+    return lambda v, u: v + theta * v * (1 - v) * (1 - 2 * u)
+
+
+COPULAS = {  # conditional distribution function of v given u (Nelsen 2006, chapters 3 and 4), range of the parameter
+    "Clayton": (_clayton, (0.03, 25.0)),
+    "Gumbel": (lambda more: _gumbel(1 + more), (0.02, 15.0)),
+    "Frank": (_frank, (0.1, 40.0)),
+    "Joe": (lambda more: _joe(1 + more), (0.02, 20.0)),
+    "AMH": (_amh, (0.05, 0.999)),
+    "FGM": (_fgm, (0.05, 1.0)),
+}
+
+
+def copulas(request: Request, g: Generator) -> Part:
+    """A copula of one parameter with normal margins, rotated by 0, 90, 180 or 270 degrees; or a t copula."""
+    if g.random() < 0.15:
+        return normal_scores(request, g, "copulas", dof=log_uniform(g, 1.0, 8.0))
+    name = pick(g, sorted(COPULAS))
+    conditional, strengths = COPULAS[name]
+    flip_u, flip_v = (bool(flip) for flip in g.random(2) < 0.5)
+
+    def build(strength: float) -> ScoredPair:
+        given = conditional(strength)
+
+        def cdf(edges: Array, score: Array) -> Array:
+            u, v = special.ndtr(-score if flip_u else score), special.ndtr(-edges if flip_v else edges)
+            u, v = np.clip(u, 1e-14, 1 - 1e-14), np.clip(v, 1e-14, 1 - 1e-14)
+            level = np.clip(given(v, u), 0, 1)
+            return 1 - level if flip_v else level
+
+        return ScoredPair(NORMAL_X, cdf, lambda score, g: _inverse(cdf, score, open_uniform(len(score), g)))
+
+    text = f"{name} copula{' u reflected' * flip_u}{' v reflected' * flip_v}"
+    return scored_part("copulas", text, request, g, NORMAL_X, build, strengths)
+
+
+def _inverse(cdf: Callable[[Array, Array], Array], score: Array, level: Array) -> Array:
+    """y at which cdf(y, score) reaches `level`, within 7.5 standard deviations."""
+    low, high = np.full(len(score), -7.5), np.full(len(score), 7.5)
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        above = cdf(middle, score) > level
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return (low + high) / 2
+
+
+def normal_scores(request: Request, g: Generator, family: str, dof: float = np.inf, levels: bool = False) -> Part:
+    """Two columns of a normal or Student distribution; strength is rho / sqrt(1 - rho^2)."""
+    sign = g.choice([-1.0, 1.0])
+    predictor = NORMAL_X if np.isinf(dof) else student_predictor(dof)
+
+    def build(strength: float) -> ScoredPair:
+        rho, spread = sign * strength / np.hypot(1, strength), 1 / np.hypot(1, strength)
+        if np.isinf(dof):
+            return ScoredPair(
+                predictor,
+                lambda edges, score: special.ndtr((edges - rho * score) / spread),
+                lambda score, g: rho * score + spread * g.normal(size=len(score)),
+            )
+
+        def widened(score: Array) -> Array:
+            return spread * np.sqrt((dof + score**2) / (dof + 1))
+
+        return ScoredPair(
+            predictor,
+            lambda edges, score: special.stdtr(dof + 1, (edges - rho * score) / widened(score)),
+            lambda score, g: rho * score + widened(score) * g.standard_t(dof + 1, len(score)),
+        )
+
+    text = "normal" if np.isinf(dof) else f"t({dof:.2g})"
+    return scored_part(family, f"1 + 1 {text}", request, g, predictor, build, (0.05, 40.0), levels=levels)
+
+
+def student_predictor(dof: float) -> Predictor:
+    """One column of a t distribution."""
+
+    def sample(n: int, g: Generator) -> tuple[Array, Array]:
+        x = g.standard_t(dof, n)
+        return x[:, None], x
+
+    return Predictor(f"t({dof:.2g}) x", lambda u: special.stdtrit(dof, u), sample, 1)
+
+
+# --- counts, labels, times -----------------------------------------------------------------------------------------
+def counts(request: Request, g: Generator) -> Part:
+    """Poisson or negative binomial counts of a rate that depends on the score, sometimes with more zeros."""
+    predictor, (name, function) = _predictor(request, g), draw_function(g)
+    signal = standardised_on(predictor, function)
+    mean, zeros = log_uniform(g, 0.3, 40.0), g.uniform(0.05, 0.6) if g.random() < 0.35 else 0.0
+    size = log_uniform(g, 0.5, 10.0) if g.random() < 0.5 else np.inf  # of the negative binomial
+
+    def build(strength: float) -> ScoredPair:
+        def rate(score: Array) -> Array:
+            return mean * np.exp(np.clip(strength * signal(score), -6, 2.0))
+
+        def cdf(edges: Array, score: Array) -> Array:
+            k, rates = np.floor(edges), rate(score)
+            level = special.pdtr(k, rates) if np.isinf(size) else special.betainc(size, k + 1, size / (size + rates))
+            return zeros + (1 - zeros) * level
+
+        def draw(score: Array, g: Generator) -> Array:
+            rates = rate(score)
+            rates = rates if np.isinf(size) else rates * g.gamma(size, size=len(score)) / size
+            return np.minimum(np.where(g.random(len(score)) < zeros, 0, g.poisson(rates)), MOST_COUNTS - 1.0)
+
+        return ScoredPair(predictor, cdf, draw, lattice=MOST_COUNTS)
+
+    kind = "Poisson" if np.isinf(size) else f"negative binomial({size:.2g})"
+    text = f"{kind} counts, mean {mean:.2g}, {zeros:.0%} more zeros, rate exp({name})"
+    return scored_part("counts", text, request, g, predictor, build, (0.05, 2.0))
+
+
+def label_of_numbers(request: Request, g: Generator) -> Part:
+    """A label whose probabilities depend on the score: thresholds (ordinal), softmax, or a rare class."""
+    return _labels("label_of_numbers", request, g, _predictor(request, g), int(g.integers(2, 9)))
+
+
+def _labels(family: str, request: Request, g: Generator, predictor: Predictor, classes: int) -> Part:
+    kind = pick(g, ("thresholds", "softmax", "rare class"))
+    classes = 2 if kind == "rare class" else classes
+    name, function = draw_function(g) if family == "label_of_numbers" else ("linear", lambda s: s)
+    signal = standardised_on(predictor, function)
+    if kind == "rare class":
+        shares = np.array([1 - log_uniform(g, *RARE)])
+    else:
+        shares = np.cumsum(g.dirichlet(np.full(classes, 4.0)))[:-1]
+    cuts = np.quantile(signal(predictor.quantile((np.arange(400) + 0.5) / 400)), shares)
+    slopes, offsets = g.normal(size=classes), g.normal(0, 0.5, classes)
+    order = g.permutation(classes)
+
+    def build(strength: float) -> ScoredPair:
+        def probabilities(score: Array) -> Array:
+            """[k, classes]."""
+            if kind == "softmax":
+                return special.softmax(strength * slopes * signal(score) + offsets, axis=1)
+            level = special.ndtr((cuts - signal(score)) * strength)
+            return np.diff(level, axis=1, prepend=0.0, append=1.0)
+
+        def cdf(edges: Array, score: Array) -> Array:
+            return np.cumsum(probabilities(score)[:, order], axis=1)[:, :-1]
+
+        def draw(score: Array, g: Generator) -> Array:
+            return (g.random((len(score), 1)) > cdf(cuts, score[:, None])).sum(axis=1).astype(float)
+
+        return ScoredPair(predictor, cdf, draw, lattice=classes)
+
+    text = f"{classes} classes by {kind} of {name}"
+    return scored_part(family, text, request, g, predictor, build, (0.05, 40.0))
+
+
+def ordered_levels(request: Request, g: Generator) -> Part:
+    """Ordered levels (Likert items, genotypes) of a pair of numbers, on one or both sides."""
+    request = replace(request, columns=(1, 1), tied=(g.random() < 0.6, True))
+    if g.random() < 0.5:
+        return normal_scores(request, g, "ordered_levels", levels=True)
+    return replace(additive_noise(request, g, levels=True), family="ordered_levels")
+
+
+def censored_times(request: Request, g: Generator) -> Part:
+    """Weibull times of a hazard that depends on the score, censored at random.
+
+    y is coded as time, negative where censored; kind both shows the time and whether the event was seen, kind numbers
+    the time alone.
+    """
+    predictor, (name, function) = _predictor(request, g), draw_function(g)
+    signal = standardised_on(predictor, function)
+    shape, censoring = log_uniform(g, 0.6, 3.0), log_uniform(g, 0.05, 1.5)
+    both = request.y == "both"
+
+    def build(strength: float) -> ScoredPair:
+        def hazard(score: Array) -> Array:
+            return np.exp(np.clip(strength * signal(score), -9, 9))
+
+        def cdf(edges: Array, score: Array) -> Array:
+            rate = hazard(score)
+            total = rate + censoring
+            beyond = np.exp(-total * np.abs(edges) ** shape)  # P(no end before |edge|)
+            if not both:
+                return np.where(edges < 0, 0.0, 1 - beyond)
+            censored = censoring / total * np.where(edges < 0, beyond, 1.0)
+            return censored + rate / total * np.where(edges < 0, 0.0, 1 - beyond)
+
+        def draw(score: Array, g: Generator) -> Array:
+            rate = hazard(score)
+            time = (g.exponential(size=len(score)) / (rate + censoring)) ** (1 / shape)
+            event = g.random(len(score)) < rate / (rate + censoring)
+            return np.where(event | (not both), time, -time)
+
+        return ScoredPair(predictor, cdf, draw, about_zero=True)
+
+    def decode(y: Array) -> Sample:
+        return Sample(np.abs(y)[:, None], (y > 0).astype(np.int64)[:, None])
+
+    text = f"Weibull({shape:.2g}) times, hazard exp({name}), censoring rate {censoring:.2g},"
+    strengths, decoded = (0.05, 4.0), decode if both else None
+    return scored_part("censored_times", text, request, g, predictor, build, strengths, decoded)

@@ -1,0 +1,221 @@
+"""Truths of the base families by a second route: closed forms, tables of many draws, exact densities."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import integrate, special, stats
+
+from infoscope.data.prior import categories, latent, linear, quadrature, scalar
+from infoscope.data.prior.noise import NOISES, draw_function, interaction_predictor, projected_predictor
+from infoscope.data.prior.observation import KINDS, Observation, draw_observation
+from infoscope.data.prior.parts import Request
+
+ROWS = 150_000
+CELLS = 24  # cells of a column
+ABOVE, BELOW = 0.006, (0.03, 0.12)  # nats by which a table may exceed the truth; nats and share that its cells may lose
+
+
+def generator(*seed):
+    return np.random.default_rng([17, *seed])
+
+
+def request(x="numbers", y="numbers", nats=0.5, columns=(1, 1), tied=(False, False)):
+    return Request(x, y, nats, columns, tied)
+
+
+def codes(sample, cells=CELLS):
+    """One code a row: cells of number columns, finer in the tails (ties stay whole), and categories."""
+    levels, code = special.ndtr(np.linspace(-3.2, 3.2, cells - 1)), np.zeros(len(sample.numbers), int)
+    for column in [*sample.numbers.T, *sample.labels.T.astype(float)]:
+        edges = np.unique(np.quantile(column, levels))
+        code = code * (cells + 1) + np.searchsorted(edges, column)
+    return np.unique(code, return_inverse=True)[1]
+
+
+def table(x, y, cells=CELLS):
+    """Mutual information of the table of two samples, less its first-order bias."""
+    a, b = codes(x, cells), codes(y, cells)
+    joint = np.zeros((a.max() + 1, b.max() + 1))
+    np.add.at(joint, (a, b), 1)
+    filled = [(side > 0).sum() for side in (joint, joint.sum(1), joint.sum(0))]
+    return quadrature.table_information(joint / joint.sum()) - (filled[0] - filled[1] - filled[2] + 1) / (2 * len(a))
+
+
+def check_by_table(part, rows=ROWS, cells=CELLS, below=BELOW):
+    truth, error = part.truth(generator(2))
+    found = table(*part.draw(rows, generator(3)), cells)
+    assert truth - below[0] - below[1] * truth - 3 * error <= found <= truth + ABOVE + 3 * error, part.description
+
+
+SCALAR = {
+    "additive": scalar.additive_noise, "multiplied": scalar.multiplied_noise, "branches": scalar.branches,
+    "copulas": scalar.copulas, "counts": scalar.counts, "times": scalar.censored_times, "levels": scalar.ordered_levels,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCALAR)
+@pytest.mark.parametrize("tied", [(False, False), (True, False), (False, True), (True, True)])
+def test_scored_pairs_agree_with_tables_of_many_draws(name, tied):
+    for seed in range(2):
+        part = SCALAR[name](request(nats=(0.15, 0.7)[seed], tied=tied), generator(seed, *tied, len(name)))
+        check_by_table(part, cells=CELLS if any(tied) else 4 * CELLS, rows=ROWS if any(tied) else 3 * ROWS)
+
+
+@pytest.mark.parametrize("maker", [scalar.additive_noise, scalar.label_of_numbers, latent.labelled_clusters,
+                                   latent.rings_and_tori, latent.tuned_counts, latent.questionnaires])  # fmt: skip
+def test_labels_agree_with_tables_of_many_draws(maker):
+    for seed in range(2):
+        check_by_table(maker(request(y="categories", nats=(0.2, 0.8)[seed], tied=(seed == 1, False)), generator(seed)))
+
+
+@pytest.mark.parametrize("maker", [latent.clusters, latent.shared_factors, latent.rings_and_tori, latent.tuned_counts,
+                                   latent.questionnaires])  # fmt: skip
+@pytest.mark.parametrize("tied", [(False, False), (True, True)])
+def test_latent_states_agree_with_tables_of_many_draws(maker, tied):
+    check_by_table(maker(request(nats=0.6, tied=tied), generator(5, *tied)))
+
+
+def test_times_with_events_and_several_columns_agree_with_tables():
+    check_by_table(scalar.censored_times(request(y="both"), generator(1)), cells=16)
+    check_by_table(categories.softmax_of_several(request(y="categories", columns=(2, 1)), generator(2)), cells=20)
+    check_by_table(categories.discrete_channel(request("categories", "categories", 0.9), generator(3)), cells=400)
+    check_by_table(latent.clusters(request("both", "both", 0.3), generator(9)), cells=12, below=(0.05, 0.3))
+
+
+def test_control_variate_is_unbiased_where_pairs_are_impossible():
+    table_ = np.array([[0.9, 0.0], [0.02, 0.08]])
+    x, y = latent.Columns(np.array([[0.0], [9.0]]), np.ones((1, 1))), latent.Labels(np.eye(2))
+    nats, error = latent.latent_part("clusters", "", table_, x, y).truth(generator(6))
+    assert abs(nats - quadrature.table_information(table_)) < 4 * error + 1e-4
+
+
+@pytest.mark.parametrize("rho", [0.1, 0.6, 0.97])
+def test_quadrature_of_a_normal_is_the_closed_form(rho):
+    spread = np.sqrt(1 - rho**2)
+    pair = quadrature.ScoredPair(
+        scalar.NORMAL_X, lambda e, s: special.ndtr((e - rho * s) / spread),
+        lambda s, g: rho * s + spread * g.normal(size=len(s)),
+    )  # fmt: skip
+    pilot = quadrature.pilot_draws(pair, generator())[1]
+    exact = -0.5 * np.log(1 - rho**2)
+    assert quadrature.information(pair, None, None, pilot) == pytest.approx(exact, rel=2e-3, abs=2e-4)
+    for kind in KINDS:
+        seen = draw_observation(generator(3), pilot, kind)
+        assert quadrature.information(pair, seen, seen, pilot) < quadrature.information(pair, seen, None, pilot) < exact
+
+
+def test_rounded_normals_agree_with_quadrature():
+    rho, step = np.array([0.8]), 0.3
+    steps, loss = linear._rounding(np.eye(1), rho, step)
+    values = np.arange(-30, 31) * steps[0]
+    seen = Observation("rounded", (values[1:] + values[:-1]) / 2, np.ones(61, bool), values)
+    pair = quadrature.ScoredPair(scalar.NORMAL_X, lambda e, s: special.ndtr((e - 0.8 * s) / 0.6), None)
+    exact = quadrature.information(pair, seen, seen, np.zeros(2))
+    assert exact == pytest.approx(-0.5 * np.log(0.36) - 2 * loss, abs=0.1 * loss)
+
+
+@pytest.mark.parametrize("name", sorted(scalar.COPULAS))
+def test_conditionals_of_copulas_have_uniform_margins(name):
+    conditional, (low, high) = scalar.COPULAS[name]
+    edges = np.linspace(-6.005, 6.005, 1202)
+    mass, u = np.diff(special.ndtr(edges)), special.ndtr((edges[1:] + edges[:-1]) / 2)
+    for parameter in (low, np.sqrt(low * high), 0.8 * high):
+        h = conditional(parameter)(special.ndtr(edges), u[:, None])
+        assert (np.diff(h, axis=1) > -1e-9).all()
+        assert mass @ np.diff(h, axis=1) == pytest.approx(mass, abs=2e-5)
+
+
+def test_clayton_copula_agrees_with_its_density():
+    theta, g = 1.44, generator(1)
+    frailty = g.gamma(1 / theta, size=400_000)
+    u, v = ((1 + g.exponential(size=400_000) / frailty) ** (-1 / theta) for _ in range(2))
+    total = np.log(u**-theta + v**-theta - 1)
+    logs = np.log(1 + theta) - (1 + theta) * np.log(u * v) - (2 + 1 / theta) * total
+    given = scalar.COPULAS["Clayton"][0](theta)
+
+    def cdf(e, s):
+        return given(*(np.clip(special.ndtr(value), 1e-14, 1 - 1e-14) for value in (e, s)))
+
+    pair = quadrature.ScoredPair(scalar.NORMAL_X, cdf, None)
+    found = quadrature.information(pair, None, None, special.ndtri(v[:2000]))
+    assert found == pytest.approx(logs.mean(), abs=4 * logs.std() / 632)
+
+
+def test_noise_shapes_draw_from_their_distribution_functions():
+    for seed, name in enumerate(sorted(NOISES)):
+        noise = NOISES[name](generator(seed))
+        assert stats.kstest(noise.sample(20_000, generator(seed, 1)), noise.cdf).pvalue > 1e-4, name
+
+
+def test_predictors_draw_from_their_quantile_functions():
+    for seed in range(12):
+        predictor = (projected_predictor(generator(seed), 9), interaction_predictor(generator(seed)))[seed % 2]
+        columns, score = predictor.sample(40_000, generator(seed, 1))
+        assert columns.shape == (40_000, predictor.columns)
+        levels = np.linspace(0.02, 0.98, 40)
+        drawn = (score[:, None] <= predictor.quantile(levels) + 1e-9).mean(axis=0)
+        assert (drawn >= levels - 0.02).all() and (np.abs(drawn - levels).max() < 0.02 or "parity" in predictor.name)
+
+
+@pytest.mark.parametrize("function", ["linear", "cubic", "sine", "dose-response"])
+def test_additive_noise_is_entropy_of_y_less_entropy_of_noise(function):
+    signal, sigma = draw_function(generator(8), function)[1], 0.4
+    pair = quadrature.ScoredPair(
+        scalar.NORMAL_X, lambda e, s: special.expit((e - signal(s)) / sigma),
+        lambda s, g: signal(s) + sigma * g.logistic(size=len(s)),
+    )  # fmt: skip
+    pilot = quadrature.pilot_draws(pair, generator(2))[1]
+    z = np.linspace(-7, 7, 3001)
+    y = np.sort(np.concatenate([np.linspace(-60, 60, 9001), np.linspace(-6, 6, 3001)]))
+    density = np.zeros(len(y))
+    for part in np.array_split(np.arange(len(y)), 40):
+        v = (y[part] - signal(z)[:, None]) / sigma
+        logistic = special.expit(v) * special.expit(-v)
+        density[part] = integrate.trapezoid(stats.norm.pdf(z)[:, None] * logistic, z, axis=0)
+    density /= sigma
+    entropy = integrate.trapezoid(special.entr(density), y)
+    assert quadrature.information(pair, None, None, pilot) == pytest.approx(entropy - 2 - np.log(sigma), abs=3e-3)
+
+
+def of_covariance(both, p):
+    covariance = np.cov(both.T)
+    x, y, both = (np.linalg.slogdet(block)[1] for block in (covariance[:p, :p], covariance[p:, p:], covariance))
+    return 0.5 * (x + y - both)
+
+
+@pytest.mark.parametrize("maker", [linear.normal, linear.linear_factors])
+def test_normals_agree_with_the_covariance_of_many_draws(maker):
+    for seed in range(4):
+        part = maker(request(columns=(6, 4), nats=0.8), generator(seed))
+        x, y = part.draw(60_000, generator(seed, 1))
+        found = of_covariance(np.hstack([x.numbers, y.numbers]), x.numbers.shape[1])
+        assert found == pytest.approx(part.truth(generator())[0], abs=0.02)
+
+
+def test_student_agrees_with_the_mean_log_ratio():
+    dof = 2.5
+    both = generator(3).normal(size=(200_000, 5)) / np.sqrt(generator(4).chisquare(dof, size=(200_000, 1)) / dof)
+    blocks = (both, both[:, :2], both[:, 2:])
+    logs = [stats.multivariate_t(np.zeros(b.shape[1]), np.eye(b.shape[1]), df=dof).logpdf(b) for b in blocks]
+    ratio = logs[0] - logs[1] - logs[2]
+    assert ratio.mean() == pytest.approx(linear.student_information(2, 3, dof), abs=4 * ratio.std() / 447)
+
+
+def test_tori_agree_with_the_noise_of_their_angles():
+    part = latent.tori(request(columns=(6, 2), nats=0.9), generator(3))
+    x, y = part.draw(50_000, generator(4))
+    angles = np.arctan2(x.numbers[:, 1::2], x.numbers[:, ::2]).sum(axis=1)
+    noise = np.sort((np.arctan2(y.numbers[:, 1], y.numbers[:, 0]) - angles) % (2 * np.pi))
+    entropy = stats.differential_entropy(noise)
+    assert part.truth(generator())[0] == pytest.approx(np.log(2 * np.pi) - entropy, abs=0.02)
+
+
+def test_interactions_inform_together_only():
+    for seed in range(30):
+        part = scalar.interactions(request(columns=(4, 1), nats=0.6), generator(seed))
+        x, y = part.draw(50_000, generator(seed, 1))
+        if "parity" in part.description or "modulo" in part.description:
+            assert abs(table(replace(x, numbers=x.numbers[:, :1]), y)) < 0.005
+        if x.numbers.shape[1] == 2:
+            check_by_table(part, 400_000, 24, (0.05, 0.3))

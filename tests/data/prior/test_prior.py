@@ -1,0 +1,130 @@
+"""Distributions of the prior: reproducible, of the documented shares, with truths that no table exceeds."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from infoscope.data.prior import FAMILIES, TYPES, categories, distribution, maps
+from infoscope.data.prior.composition import MAKERS
+from infoscope.data.prior.parts import Request, joined
+from infoscope.data.prior.quadrature import table_information
+from infoscope.errors import OutOfRange
+
+NUMBERS = 200
+ROWS, CELLS = 4_000, 6
+
+
+@pytest.fixture(scope="module")
+def prior():
+    return [distribution(number) for number in range(NUMBERS)]
+
+
+def test_same_number_gives_the_same_distribution():
+    for number in (0, 5, 31):
+        first, second = (distribution(number) for _ in range(2))
+        assert (first.description, first.truth, first.columns) == (second.description, second.truth, second.columns)
+        for one, other in zip(first.sample(50, np.random.default_rng(1)), second.sample(50, np.random.default_rng(1))):
+            assert np.array_equal(one.numbers, other.numbers) and np.array_equal(one.labels, other.labels)
+
+
+def test_another_process_gives_the_same_distribution():
+    script = """import numpy as np; from infoscope.data.prior import distribution as d
+print([(d(i).truth, d(i).sample(5, np.random.default_rng(2))[0].numbers.sum()) for i in (3, 8, 21)])"""
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    here = [(d.truth, d.sample(5, np.random.default_rng(2))[0].numbers.sum()) for d in map(distribution, (3, 8, 21))]
+    assert out.strip() == str(here)
+
+
+def test_shares_of_types_ties_and_nothing(prior):
+    shares = {kind: np.mean([d.type == kind for d in prior]) for kind in TYPES}
+    assert shares["numbers"] == pytest.approx(0.55, abs=0.1) and shares["labels"] == pytest.approx(0.2, abs=0.08)
+    assert shares["categories"] == pytest.approx(0.1, abs=0.06) and shares["mixed"] == pytest.approx(0.15, abs=0.07)
+    nothing = [d for d in prior if d.families == ("nothing",)]
+    assert len(nothing) >= NUMBERS / 10 and all(d.truth == d.truth_error == 0 for d in nothing)
+    assert 0.25 < np.mean([d.tied for d in prior if d.type == "numbers"]) < 0.55
+    assert len({d.type for d in nothing}) == 4
+    assert {family for d in prior for family in d.families} == set(FAMILIES)
+    assert {entry[0] for entry in MAKERS} | {"nothing"} == set(FAMILIES) and len(FAMILIES) >= 14
+
+
+def test_columns_and_information_vary_separately(prior):
+    truths = np.array([d.truth for d in prior if d.truth > 0])
+    columns = np.array([max(d.columns) for d in prior if d.truth > 0])
+    assert (truths[columns > 50] < 0.3).mean() > 0.1 and (truths[columns < 4] > 1).mean() > 0.1
+    assert abs(np.corrcoef(np.log(truths + 0.01), np.log(columns))[0, 1]) < 0.35
+    assert columns.max() > 300 and columns.min() == 1 and 0.8 < np.quantile(truths, 0.75) < 3 and truths.max() < 6.1
+    assert all(d.truth_error <= max(0.002, 0.01 * d.truth) for d in prior)
+
+
+def test_samples_are_finite_and_have_their_type(prior):
+    for d in prior:
+        x, y = d.sample(100, np.random.default_rng(d.number))
+        kinds = [("numbers",) * (s.numbers.shape[1] > 0) + ("categories",) * (s.labels.shape[1] > 0) for s in (x, y)]
+        for side, columns in zip((x, y), d.columns):
+            assert side.numbers.dtype == np.float64 and side.labels.dtype == np.int64 and len(side.labels) == 100
+            assert side.numbers.shape[1] + side.labels.shape[1] == columns <= 600
+            assert np.isfinite(side.numbers).all() and (np.abs(side.numbers) < 1e12).all()
+        plain = {("numbers",): "numbers", ("categories",): "categories"}
+        expected = "mixed" if max(map(len, kinds)) > 1 else "labels" if kinds[0] != kinds[1] else plain[kinds[0]]
+        assert d.type == expected and all(0 <= idle <= c for idle, c in zip(d.idle, d.columns))
+
+
+def test_columns_vary(prior):
+    for d in prior[:80]:
+        for side in d.sample(2_000, np.random.default_rng(d.number)):
+            assert all(np.ptp(column) > 0 for column in [*side.numbers.T, *side.labels.T]), d.description
+            if not d.tied and side.numbers.shape[1] and d.type == "numbers":
+                assert min(len(np.unique(column)) for column in side.numbers.T) > 1_990, d.description
+
+
+def coded(column):
+    return np.searchsorted(np.unique(np.quantile(column, np.arange(1, CELLS) / CELLS)), column)
+
+
+def test_no_pair_of_columns_exceeds_the_truth(prior):
+    """Data processing: what a table of single columns finds beyond its error must be there."""
+    for d in prior:
+        x, y = d.sample(ROWS, np.random.default_rng(d.number))
+        for a in [*x.numbers.T[:3], *x.labels.T[:2]]:
+            for b in [*y.numbers.T[:3], *y.labels.T[:2]]:
+                joint = np.histogram2d(coded(a), coded(b), CELLS, [[-0.5, CELLS - 0.5]] * 2)[0]
+                expected = joint.sum(1, keepdims=True) * joint.sum(0) / ROWS
+                there = joint > 0
+                ratio = np.log(joint[there] / expected[there])
+                nats = (joint[there] * ratio).sum() / ROWS
+                error = np.sqrt(max((joint[there] * ratio**2).sum() / ROWS - nats**2, 0) / ROWS)
+                assert nats <= d.truth + 5 * error + 25 / (2 * ROWS) + 0.005, (d.number, d.description)
+
+
+def test_information_adds_over_subsystems():
+    """Four columns a side of which the table of both pairs is the sum of their own."""
+    g = np.random.default_rng(7)
+    request = Request("categories", "categories", 0.3, (1, 1), (False, False))
+    parts = [categories.discrete_channel(request, np.random.default_rng(seed)) for seed in (1, 2)]
+    (a, b), (c, d) = (part.draw(2_000_000, g) for part in parts)
+    x, y = (np.unique(joined(side).labels, axis=0, return_inverse=True)[1] for side in ([a, c], [b, d]))
+    joint = np.zeros((x.max() + 1, y.max() + 1))
+    np.add.at(joint, (x, y), 1 / 2_000_000)
+    assert table_information(joint) == pytest.approx(sum(part.truth(g)[0] for part in parts), abs=0.012)
+
+
+def test_maps_are_invertible():
+    for seed in range(40):
+        g = np.random.default_rng(seed)
+        size = int(g.integers(2, 7))
+        _, block = maps.draw_block_map(size, g)
+        x = g.normal(size=(1, size))
+        steps = 1e-5 * np.vstack([np.zeros(size), np.eye(size)])
+        values = block(x + steps)
+        assert abs(np.linalg.det((values[1:] - values[:1]) / 1e-5)) > 1e-4
+        z = np.linspace(-5, 5, 2_001)
+        assert (np.diff(maps.draw_monotone(g, 5.0)[1](z)) > 0).all()
+        assert (np.diff(maps.draw_monotone(g, 1e6)[1](np.linspace(-1e6, 1e6, 999))) > 0).all()
+
+
+@pytest.mark.parametrize("number", [-1, 1.5, True])
+def test_numbers_are_whole_and_not_negative(number):
+    with pytest.raises(OutOfRange, match="number"):
+        distribution(number)
