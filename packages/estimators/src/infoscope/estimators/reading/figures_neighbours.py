@@ -1,0 +1,163 @@
+"""Nearest neighbours in x, in y and in both from one pass over all pairs of rows, in the maximum norm.
+
+One pass gives the counts of the estimator of Kraskov et al. (2004) at several k at once, which repeated searches in a
+k-d tree do not; that is faster at the few thousand rows of a part. Rows of other categories are infinitely far (Ross
+2014), tied radii are counted with their boundary (Mesner & Shalizi 2019), rows of a group are no neighbours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from scipy.special import digamma
+
+from infoscope.estimators.variables import joint_codes
+
+Values = np.ndarray
+Numbers = tuple[Values, Values | None]  # [n, d], and codes [n]
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Local information [n, ks], nats (nan: no neighbour), the nearest rows [n, near] in x and y together (-1: none),
+    and ascending distances [n, near] in both, in x and in y (infinite: none).
+    """
+
+    local: Values
+    ids: Values
+    distances: tuple[Values, Values, Values]
+
+
+def neighbours(
+    x: Numbers,
+    y: Numbers,
+    groups: Values | None,
+    ks: tuple[int, ...],
+    near: int = 0,
+) -> Neighbours:
+    """Of x and y, each numbers [n, d] and codes [n] or None; ids and distances of the `near` nearest rows."""
+    n = len(x[0])
+    points = [np.ascontiguousarray(side[0].T, dtype=np.float32) for side in (x, y)]
+    codes = [np.zeros(n, np.int32) if side[1] is None else side[1].astype(np.int32) for side in (x, y)]
+    own = np.arange(n, dtype=np.int32) if groups is None else groups.astype(np.int32)
+    ids = np.full((n, near), -1, np.int32)
+    distances = [np.full((n, near), np.inf, np.float32) for _ in range(3)]
+    counts = np.zeros((n, len(ks), 4), np.int32)
+    _scan(*points, *codes, own, np.array(ks), counts, ids, *distances)
+    psi = digamma(np.maximum(np.arange(n + 2), 1))
+    everyone = n if groups is None else (n - np.bincount(groups)[groups] + 1)[:, None]
+    inside, in_x, in_y, closed = np.moveaxis(counts, 2, 0)
+    in_x, in_y = (count + ((closed == 0) | (len(side) == 0)) for count, side in zip((in_x, in_y), points))
+    local = psi[inside] + psi[everyone] - psi[in_x] - psi[in_y]
+    local[inside == 0] = np.nan
+    return Neighbours(local, ids, tuple(distances))
+
+
+def estimates(x: Numbers, y: Numbers, groups: Values | None, ks: tuple[int, ...]) -> Values:
+    """KSG estimates [ks]; nan where no row has a neighbour."""
+    return mean_of_rows(local_information(x, y, groups, ks).local)
+
+
+def local_information(
+    x: Numbers, y: Numbers, groups: Values | None, ks: tuple[int, ...], near: int = 0
+) -> Neighbours:
+    """Neighbours of numbers; of categories alone the digamma of counts (Grassberger 1988)."""
+    if x[0].shape[1] or y[0].shape[1]:
+        return neighbours(x, y, groups, ks, near)
+    n = len(x[0])
+    codes = (joint_codes([x[1], y[1]])[0], np.zeros(n, np.intp)), (x[1], y[1])
+    plus, minus = (sum(digamma(_class_sizes(each, groups)) for each in some) for some in codes)
+    none = np.empty((n, 0))
+    return Neighbours(np.repeat((plus - minus)[:, None], len(ks), axis=1), none, (none,) * 3)
+
+
+def _class_sizes(codes: Values, groups: Values | None) -> Values:
+    """Rows of the same code, itself included, but no other of its group."""
+    sizes = np.bincount(codes)[codes]
+    if groups is None:
+        return sizes
+    mates = joint_codes([codes, groups])[0]
+    return sizes - np.bincount(mates)[mates] + 1
+
+
+def mean_of_rows(local: Values) -> Values:
+    """Means [ks] of the rows of local values [n, ks] that are finite."""
+    known = local[np.isfinite(local).all(axis=1)]
+    return known.mean(axis=0) if len(known) else np.full(local.shape[1], np.nan)
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def _distances(points, codes, own, i, found):
+    """Distance of every row to row i; infinite to other categories and to its own group."""
+    dim, n = points.shape
+    found[:] = 0
+    for column in range(dim):
+        at, values = points[column, i], points[column]
+        for j in range(n):
+            found[j] = max(found[j], abs(values[j] - at))
+    code, group = codes[i], own[i]
+    for j in range(n):
+        found[j] = found[j] if (codes[j] == code) & (own[j] != group) else np.float32(np.inf)
+
+
+@numba.njit(cache=True, nogil=True)
+def _smallest(values, found, ids):
+    """The smallest finite values in ascending order, with their rows; returns how many there are."""
+    most, held = len(found), 0
+    limit = np.float32(np.inf)
+    for j in range(len(values)):
+        if values[j] < limit:
+            place = held if held < most else most - 1
+            while place > 0 and found[place - 1] > values[j]:
+                found[place], ids[place] = found[place - 1], ids[place - 1]
+                place -= 1
+            found[place], ids[place] = values[j], j
+            held = min(held + 1, most)
+            if held == most:
+                limit = found[most - 1]
+    return held
+
+
+@numba.njit(cache=True, nogil=True)
+def _count(values, limit, closed):
+    """How many values are below the limit, or at it where closed."""
+    total = 0
+    if closed:
+        for j in range(len(values)):
+            total += values[j] <= limit
+    else:
+        for j in range(len(values)):
+            total += values[j] < limit
+    return total
+
+
+@numba.njit(cache=True, nogil=True)
+def _scan(x, y, x_codes, y_codes, own, ks, counts, joint_ids, joint_found, x_found, y_found):
+    """Fills counts [n, ks, (joint, x, y, closed)], ids and distances."""
+    n, near, most = x.shape[1], joint_ids.shape[1], ks.max()
+    in_x, in_y, both = np.empty(n, np.float32), np.empty(n, np.float32), np.empty(n, np.float32)
+    found, ids = np.empty(max(most, near), np.float32), np.empty(max(most, near), np.int32)
+    for i in range(n):
+        _distances(x, x_codes, own, i, in_x)
+        _distances(y, y_codes, own, i, in_y)
+        for j in range(n):
+            both[j] = max(in_x[j], in_y[j])
+        held = _smallest(both, found, ids)
+        kept = min(held, near)
+        joint_found[i, :kept], joint_ids[i, :kept] = found[:kept], ids[:kept]
+        if near:
+            _smallest(in_x, x_found[i], ids)
+            _smallest(in_y, y_found[i], ids)
+        if held == 0:
+            continue
+        for which in range(len(ks)):
+            k = min(ks[which], held)
+            radius = found[k - 1]
+            inside = _count(both, radius, True)
+            closed = inside > k or radius == 0
+            counts[i, which, 0] = inside if closed else k
+            counts[i, which, 1] = _count(in_x, radius, closed)
+            counts[i, which, 2] = _count(in_y, radius, closed)
+            counts[i, which, 3] = closed

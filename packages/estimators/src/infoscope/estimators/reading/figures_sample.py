@@ -1,0 +1,216 @@
+"""A sample prepared for figures: normal scores and codes of both variables, whole groups in halves, components."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+from scipy.special import digamma, ndtri
+
+from infoscope.estimators.variables import Variable, factorise, row_codes
+
+if TYPE_CHECKING:  # arrays imports torch
+    from infoscope.estimators.arrays.protocol import Pairs
+
+MAX_ROWS, MAX_PARTS = 5_000, 8  # rows of a part, and parts
+MAX_INDICATORS = 60  # most frequent categories that become columns of 0 and 1
+MIN_CATEGORY_ROWS = 3  # of a category that becomes a column
+MAX_LEVELS = 100  # distinct rows of numbers that are also treated as categories
+MIN_LEVEL_ROWS = 3  # mean rows of a distinct row of numbers that is treated as a category
+COMPONENTS = 6  # canonical components that are kept
+MAX_COLUMNS_FOR_PRODUCTS, MAX_COLUMNS_FOR_SQUARES = 8, 60
+EXACT_SINGULAR = 64  # columns up to which all singular vectors are computed
+SMALLEST_EIGENVALUE = 1e-9  # added to correlation matrices
+BLOCK_ITERATIONS = 6
+
+Values = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Normal scores [n, d] (average ranks), scores with ties broken at random, codes or None, and the columns of linear
+    methods: the scores and indicators of frequent categories.
+    """
+
+    scores: Values
+    dithered: Values
+    codes: Values | None
+    categories: int
+    linear: Values
+    levels: Values | None
+
+    @property
+    def is_label(self) -> bool:
+        return not self.scores.shape[1]
+
+    def quadratic(self) -> Values:
+        """The linear columns and squares, and products of few columns."""
+        scores, count = self.scores, self.scores.shape[1]
+        if not 0 < count <= MAX_COLUMNS_FOR_SQUARES:
+            return self.linear
+        first, second = np.triu_indices(count) if count <= MAX_COLUMNS_FOR_PRODUCTS else (np.arange(count),) * 2
+        return np.hstack([self.linear, scaled(scores[:, first] * scores[:, second])])
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Two sides, in an order that depends on neither name; codes of groups or None; a mask of half of the groups."""
+
+    sides: tuple[Side, Side]
+    groups: Values | None
+    half: Values
+    generator: np.random.Generator
+
+    @property
+    def n(self) -> int:
+        return len(self.half)
+
+    @property
+    def labels(self) -> list[Side]:
+        """The sides of categories alone."""
+        return [side for side in self.sides if side.is_label]
+
+    def folds(self) -> Iterator[tuple[Values, Values]]:
+        """Masks of training and held-out rows, twice."""
+        yield self.half, ~self.half
+        yield ~self.half, self.half
+
+    def groups_of(self, rows: Values) -> Values | None:
+        return None if self.groups is None else factorise(self.groups[rows])[0]
+
+
+def parts(pairs: Pairs, generator: np.random.Generator) -> Iterator[Sample]:
+    """Prepared disjoint parts of at most 5,000 rows (whole groups)."""
+    count = min(-(-pairs.n // MAX_ROWS), MAX_PARTS)
+    if count == 1:
+        yield prepare(pairs.x, pairs.y, pairs.groups, generator)
+        return
+    units = np.arange(pairs.n) if pairs.groups is None else pairs.groups
+    place = generator.permutation(int(units.max()) + 1)[units]
+    order = np.argsort(place, kind="stable")
+    for rows in np.array_split(order, -(-pairs.n // MAX_ROWS))[:count]:
+        groups = None if pairs.groups is None else factorise(pairs.groups[rows])[0]
+        yield prepare(pairs.x.take(rows), pairs.y.take(rows), groups, generator)
+
+
+def prepare(x: Variable, y: Variable, groups: Values | None, generator: np.random.Generator) -> Sample:
+    n = x.n
+    if groups is not None and int(groups.max()) + 1 == n:
+        groups = None
+    units = np.arange(n) if groups is None else groups
+    place = generator.permutation(int(units.max()) + 1)[units]
+    half = np.zeros(n, bool)
+    half[np.argsort(place, kind="stable")[: n // 2]] = True
+    if groups is not None:
+        half = half & (np.bincount(units, ~half)[units] == 0)
+        if not half.any():
+            half = units == units.max()
+    sides = sorted((_side(variable) for variable in (x, y)), key=_order)
+    return Sample(tuple(_dithered(side, generator) for side in sides), groups, half, generator)
+
+
+def _order(side: Side) -> tuple[float, ...]:
+    """A key that does not depend on which of the variables is x."""
+    checksum = np.arange(1, len(side.scores) + 1) @ side.linear[:, :1]
+    return (-side.scores.shape[1], -side.categories, *checksum)
+
+
+def _side(variable: Variable) -> Side:
+    numbers = variable.continuous
+    numbers = numbers[:, numbers.min(axis=0) < numbers.max(axis=0)] if variable.dim else numbers
+    codes, categories = variable.codes, variable.categories
+    if not numbers.shape[1] and codes is None:
+        codes, categories = np.zeros(variable.n, np.intp), 1
+    scores = Variable(numbers, None, 1).rank_normal().continuous if numbers.shape[1] else numbers
+    linear = scores if codes is None else np.hstack([scores, _indicators(codes)])
+    return Side(scores, scores, codes, categories, linear, _levels(scores, codes))
+
+
+def _dithered(side: Side, generator: np.random.Generator) -> Side:
+    """With ties of the scores broken at random, in every column on its own."""
+    tied = [place for place, column in enumerate(side.scores.T) if len(np.unique(column)) < len(column)]
+    if not tied:
+        return side
+    dithered = side.scores.copy()
+    dithered[:, tied] = untied(side.scores[:, tied], generator)
+    return replace(side, dithered=dithered)
+
+
+def untied(columns: Values, generator: np.random.Generator) -> Values:
+    """Normal scores of columns [n, d] with ties broken at random, which preserves information."""
+    n = len(columns)
+    ranks = np.empty(columns.shape, np.intp)
+    for place, column in enumerate(columns.T):
+        ranks[np.lexsort((generator.random(n), column)), place] = np.arange(n)
+    return ndtri((np.arange(n) + 1) / (n + 1))[ranks]
+
+
+def _indicators(codes: Values) -> Values:
+    sizes = np.bincount(codes)
+    frequent = np.argsort(-sizes, kind="stable")[:MAX_INDICATORS]
+    kept = frequent[sizes[frequent] >= min(MIN_CATEGORY_ROWS, sizes.max())]
+    kept = kept[1:] if len(kept) == len(sizes) > 1 else kept  # the others imply it
+    return scaled((codes[:, None] == kept).astype(float))
+
+
+def _levels(scores: Values, codes: Values | None) -> Values | None:
+    """Codes of distinct rows where these are few, or of categories alone."""
+    if not scores.shape[1]:
+        return codes
+    most = min(MAX_LEVELS, len(scores) // MIN_LEVEL_ROWS)
+    if len(np.unique(scores[:, 0])) > most:
+        return None
+    levels = row_codes(Variable(scores, codes, 1))
+    return levels if levels.max() < most else None
+
+
+def scaled(values: Values) -> Values:
+    """Columns at mean 0 and standard deviation 1; constant ones are 0."""
+    centred = values - values.mean(axis=0)
+    spread = np.sqrt(np.mean(centred**2, axis=0))
+    return centred / np.where(spread > 0, spread, 1)
+
+
+def gaussian_information(u: Values, v: Values) -> float:
+    """Information of normal variables u [n, p] and v [n, q], nats, without the bias of n rows; nan for too few rows."""
+    n, p, q = len(u), u.shape[1], v.shape[1]
+    if n < 2 * (p + q) + 3 or not p * q:
+        return np.nan
+    both = scaled(np.hstack([u, v]))
+    correlation = both.T @ both / n + SMALLEST_EIGENVALUE * np.eye(p + q)
+    psi = np.cumsum(digamma((n - np.arange(1, p + q + 1)) / 2))
+    bias = (psi[p - 1] + psi[q - 1] - psi[-1]) / 2
+    x, y, joint = (np.linalg.slogdet(part)[1] for part in (correlation[:p, :p], correlation[p:, p:], correlation))
+    return float((x + y - joint) / 2 - bias)
+
+
+def canonical(x: Values, y: Values, generator: np.random.Generator) -> tuple[Values, Values, Values]:
+    """Weights [p, m] and [q, m] of ridge-regularised canonical components (Hotelling 1936), and correlations [m]."""
+    n = len(x)
+    left, right = _whitener(x), _whitener(y)
+    cross = solve_triangular(left, x.T @ y / n, lower=True)
+    cross = solve_triangular(right, cross.T, lower=True).T
+    count = min(*cross.shape, COMPONENTS)
+    if min(cross.shape) > EXACT_SINGULAR:  # block power iteration
+        block = generator.standard_normal((cross.shape[1], 2 * COMPONENTS))
+        for _ in range(BLOCK_ITERATIONS):
+            block = np.linalg.qr(cross.T @ (cross @ block))[0]
+        u, s, v = np.linalg.svd(cross @ block, full_matrices=False)
+        v = v @ block.T
+    else:
+        u, s, v = np.linalg.svd(cross, full_matrices=False)
+    a = solve_triangular(left.T, u[:, :count], lower=False)
+    b = solve_triangular(right.T, v[:count].T, lower=False)
+    return a, b, np.minimum(s[:count], 1)
+
+
+def _whitener(columns: Values) -> Values:
+    """Lower Cholesky factor of the covariance, shrunk towards a multiple of the identity by columns per row."""
+    n, p = columns.shape
+    covariance = columns.T @ columns / n
+    level = max(np.trace(covariance) / p, SMALLEST_EIGENVALUE)
+    weight = max(p / (p + 2 * n), 1e-6)
+    return cholesky((1 - weight) * covariance + (weight * level) * np.eye(p), lower=True)

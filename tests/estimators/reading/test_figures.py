@@ -1,0 +1,152 @@
+"""Figures of a sample: invariances, closed forms, awkward samples, groups, parts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+from infoscope.estimators.arrays.protocol import as_pairs
+from infoscope.estimators.discrete import plug_in
+from infoscope.estimators.reading.figures import MEANING, NAMES, VERSION, figures
+from infoscope.estimators.reading.figures_neighbours import local_information
+from infoscope.estimators.variables import Continuous, Discrete
+
+OF_DRAWS = ("heldout", "component", "quadratic", "best_", "matched", "tree", "label_", "permuted", "half", "quarter",
+            "local_gaussian", "local_anisotropy", "distance", "table_gain", "lower_bound")  # fmt: skip
+
+
+def figures_of(x, y, groups=None, seed=0):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        values = figures(as_pairs(x, y, groups), np.random.default_rng(seed))
+    assert values.dtype == np.float64 and values.shape == (len(NAMES),) and not np.isinf(values).any()
+    return dict(zip(NAMES, values))
+
+
+def normal(n, columns=1):
+    """x [n, columns], and y [n] with correlation .8 with the first column."""
+    x, noise = np.random.default_rng(0).normal(size=(2, n, columns))
+    return x, 0.8 * x[:, 0] + 0.6 * noise[:, 0]
+
+
+def same(a, b, without=()):
+    names = [name for name in NAMES if not name.startswith(without) and not name.endswith(without)]
+    np.testing.assert_allclose([a[m] for m in names], [b[m] for m in names], rtol=1e-5, atol=1e-6)
+
+
+def pairs_of_types():
+    x, y = normal(400, 3)
+    label = np.digitize(y, (-0.5, 1.0))
+    mixed = [Continuous(x), Discrete(np.digitize(x[:, 1], (0.0,)))]
+    yield from ((x, y), (x, Discrete(label)), (mixed, Discrete(label)), (mixed, y), (mixed, [y, Discrete(label)]))
+    yield Discrete(np.digitize(x[:, 0], (-1, 0, 1))), Discrete(label)
+
+
+def test_every_figure_has_a_name_and_a_meaning():
+    assert tuple(MEANING) == NAMES and len(NAMES) <= 80 and VERSION >= 1 and all(MEANING.values())
+
+
+@pytest.mark.parametrize("pair", list(pairs_of_types()))
+def test_exchange_of_x_and_y_changes_nothing(pair):
+    assert np.array_equal(list(figures_of(*pair).values()), list(figures_of(*pair[::-1]).values()), equal_nan=True)
+
+
+def test_units_and_increasing_maps_change_nothing():
+    x, y = normal(400, 3)
+    same(figures_of(x, y), figures_of(np.exp(x) * [1, 1e3, 1e-9], 5 + y**3))
+
+
+def test_names_of_categories_and_order_of_columns_change_little():
+    x, y = normal(600, 3)
+    label = np.digitize(y, (-0.5, 1.0))
+    first, second = figures_of(x, Discrete(label)), figures_of(x[:, ::-1], Discrete(np.array(["c", "a", "b"])[label]))
+    same(first, second, without=("tree", "label_trees", "distance", "lower_bound", "quadratic"))
+    assert abs(first["label_trees"] - second["label_trees"]) < 0.1
+
+
+def test_order_of_rows_changes_only_what_is_drawn():
+    x, y = normal(400, 2)
+    order = np.random.default_rng(1).permutation(400)
+    first, second = figures_of(x, y), figures_of(x[order], y[order])
+    same(first, second, without=OF_DRAWS)
+    assert all(abs(first[m] - second[m]) < 0.15 for m in ("heldout_first", "tree_ksg_more", "best_pair", "lower_bound"))
+
+
+def test_normal_pair_has_its_closed_form():
+    found = figures_of(*normal(6000))  # two parts
+    assert found["log_rows"] == pytest.approx(np.log(3000))
+    for name in ("ksg_3", "gaussian", "canonical_1", "heldout_first", "component_ksg_1", "tree_ksg_more", "best_pair"):
+        assert abs(found[name] + np.log(0.6)) < 0.08, name
+
+
+def test_independent_columns_have_none():
+    rng = np.random.default_rng(0)
+    found = figures_of(rng.normal(size=(1000, 4)), rng.poisson(1.0, 1000).astype(float))
+    for name in ("ksg_3", "gaussian", "heldout_gaussian", "component_ksg_2", "best_pair", "tree_ksg_more"):
+        assert abs(found[name]) < 0.06, name
+
+
+def test_label_of_normal_classes():
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 2, 2000)
+    found = figures_of(rng.normal(size=(2000, 3)) + 10 * label[:, None], Discrete(label))
+    for name in ("ksg_3", "gaussian", "label_linear", "label_quadratic", "label_trees", "component_ksg_1"):
+        assert abs(found[name] - np.log(2)) < 0.05, name
+
+
+def test_plug_in_of_categories_by_hand():
+    counts = np.array([[30, 10, 20], [5, 40, 15]])
+    x, y = (np.repeat(place.ravel(), counts.ravel()) for place in np.indices(counts.shape))
+    found = figures_of(Discrete(x), Discrete(y))
+    hand = plug_in(counts.sum(axis=1)) + plug_in(counts.sum(axis=0)) - plug_in(counts.ravel())
+    assert abs(found["plug_in"] - hand) < 1e-12 and abs(found["ksg_3"] - hand) < 0.05
+    assert abs(figures_of(Continuous(1.0 * x), Continuous(1.0 * y))["plug_in"] - hand) < 1e-12
+
+
+def test_copies_in_groups_give_the_estimates_without_copies():
+    x, y = normal(500, 2)
+    once, twice = figures_of(x, y), figures_of(np.repeat(x, 2, 0), np.repeat(y, 2), np.repeat(np.arange(500), 2))
+    assert twice["log_rows_per_group"] == pytest.approx(np.log(2)) and once["log_rows_per_group"] == 0
+    for name in ("ksg_10", "gaussian", "heldout_gaussian", "component_ksg_1", "ksg_10_permuted", "ksg_error"):
+        assert abs(once[name] - twice[name]) < 0.1, name
+
+
+def awkward():
+    rng = np.random.default_rng(0)
+    n, x, y, many = 30, rng.normal(size=30), rng.normal(size=(30, 2)), rng.normal(size=(30, 512))
+    rare, half, own = Discrete(np.arange(n) == 3), np.where(np.arange(n) < 15, 0.0, x), Discrete(np.arange(n))
+    tied = (np.arange(n) == 0) * 1.0
+    yield from ((x, y), (x, x), (x, rare), (rare, rare), (own, own), (own, x), (half, y), (tied, x), (tied, tied))
+    yield from ((many, x), (many, many), ([x, rare], [y, own]), (x[:2], y[:2]), (x[:5], y[:5]), (x * 1e140, y / 1e140))
+    yield from ((np.stack([x, x, x], 1), x), (x, x + 1e-9 * y[:, 0]), ((x > 0) * 1.0, x))
+
+
+@pytest.mark.parametrize("groups", [None, "pairs", "two"])
+def test_awkward_samples_give_bounded_figures(groups):
+    for x, y in awkward():
+        n = as_pairs(x, y).n
+        codes = {"pairs": np.arange(n) // 2, "two": np.minimum(np.arange(n), 1)}.get(groups)
+        found = figures_of(x, y, codes if n > 5 else None)
+        assert np.nanmax(np.abs(list(found.values()))) < 100
+
+
+def test_one_pass_for_all_k_costs_less_than_five():
+    x, y = (side.reshape(2000, -1) for side in normal(2000, 5))
+    local_information((x, None), (y, None), None, (1,))
+    seconds = {}
+    for ks in ((1,), (1, 3, 5, 10, 20)) * 2:
+        start = time.process_time()
+        local_information((x, None), (y, None), None, ks)
+        seconds[len(ks)] = time.process_time() - start
+    assert seconds[5] < 5 * seconds[1]
+
+
+@pytest.mark.system
+def test_import_leaves_torch_alone():
+    code = "import sys, infoscope.estimators.reading.figures; sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
